@@ -1,0 +1,54 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { createTransport } from "nodemailer";
+import type { Logger } from "pino";
+import type { Config } from "../config";
+
+export type Mail = { to: string; subject: string; text: string };
+
+/** Sends mail. `mode` says where it goes: SMTP, files (embedded mode), or nowhere. */
+export type Mailer = { mode: "smtp" | "files" | "off"; send: (mail: Mail) => Promise<void>; close: () => void };
+
+const SMTP_TIMEOUT_MS = 10_000;
+
+/** The mailer the configuration asks for: `SMTP_URL`, else `.eml` files in `DATA_DIR/outbox`, else none. */
+export function createMailer(config: Config, log: Logger): Mailer {
+  if (config.SMTP_URL) return smtpMailer(config.SMTP_URL, config.MAIL_FROM);
+  if (config.mode === "embedded") return fileMailer(path.join(config.DATA_DIR, "outbox"), config.MAIL_FROM, log);
+  return {
+    mode: "off",
+    send: async ({ subject }) => log.warn({ subject }, "mail not sent: SMTP_URL is not set"),
+    close: () => {},
+  };
+}
+
+function smtpMailer(url: string, from: string): Mailer {
+  const transport = createTransport({
+    url,
+    connectionTimeout: SMTP_TIMEOUT_MS,
+    greetingTimeout: SMTP_TIMEOUT_MS,
+    socketTimeout: SMTP_TIMEOUT_MS,
+  });
+  return {
+    mode: "smtp",
+    send: async (mail) => void (await transport.sendMail({ from, ...mail })),
+    close: () => transport.close(),
+  };
+}
+
+/** Writes each mail as an RFC 5322 file that a mail program opens. */
+function fileMailer(folder: string, from: string, log: Logger): Mailer {
+  const transport = createTransport({ streamTransport: true, buffer: true });
+  return {
+    mode: "files",
+    send: async (mail) => {
+      const { message } = await transport.sendMail({ from, ...mail });
+      await mkdir(folder, { recursive: true });
+      const file = path.join(folder, `${Date.now()}-${randomUUID()}.eml`);
+      await writeFile(file, message as Buffer, { mode: 0o600 });
+      log.info({ file, subject: mail.subject }, "mail written to a file");
+    },
+    close: () => transport.close(),
+  };
+}

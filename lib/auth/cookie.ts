@@ -1,0 +1,52 @@
+import type { Config } from "../config";
+
+type BaseUrl = Pick<Config, "baseUrl">;
+
+const isSecure = ({ baseUrl }: BaseUrl) => baseUrl.startsWith("https:");
+
+/** The name of the session cookie; `__Host-` binds it to this host and to https (RFC 6265bis, 4.1.3.2). */
+export function sessionCookieName(config: BaseUrl): string {
+  return isSecure(config) ? "__Host-next-auth.session-token" : "next-auth.session-token";
+}
+
+/** The cookie as next-auth's options take it. */
+export function sessionCookieOptions(config: BaseUrl) {
+  return { httpOnly: true, sameSite: "lax" as const, path: "/", secure: isSecure(config) };
+}
+
+/** The Set-Cookie header of a session; without a token, the one that takes it away. */
+export function setSessionCookie(config: BaseUrl, token: string | null, expiresAt: Date): string {
+  return [
+    `${sessionCookieName(config)}=${token ?? ""}`,
+    "Path=/",
+    `Expires=${(token === null ? new Date(0) : expiresAt).toUTCString()}`,
+    "HttpOnly",
+    "SameSite=Lax",
+    ...(isSecure(config) ? ["Secure"] : []),
+  ].join("; ");
+}
+
+/** All cookies of a request, by name; of two with one name the first counts. */
+export function parseCookies(header: string | null): Record<string, string> {
+  const cookies: Record<string, string> = {};
+  for (const pair of (header ?? "").split(";")) {
+    const at = pair.indexOf("=");
+    const name = pair.slice(0, Math.max(at, 0)).trim();
+    if (at < 0 || name in cookies) continue;
+    cookies[name] = decode(pair.slice(at + 1).trim());
+  }
+  return cookies;
+}
+
+/** The session token in a Cookie header. next-auth cuts long values into name.0, name.1, …; ours are short. */
+export function sessionCookie(header: string | null, config: BaseUrl): string | null {
+  return parseCookies(header)[sessionCookieName(config)] ?? null;
+}
+
+function decode(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
+}

@@ -1,0 +1,62 @@
+import { pino } from "pino";
+import { createMailer } from "./adapters/mailer";
+import { createPushTransport } from "./adapters/push-transport";
+import { type Config, publishBaseUrl } from "./config";
+import type { Context } from "./context";
+import { type Database, openDatabase } from "./db/open";
+import { createRateLimits } from "./http/rate-limits";
+import { openCatalog } from "./releases/catalog";
+import { embeddedSecrets } from "./secrets";
+
+/** What a caller may bring instead of what the configuration says: tests and scripts. */
+export type Overrides = Partial<Pick<Context, "database" | "now" | "log" | "mailer" | "push">>;
+
+/** The composition root: opens everything the service is made of. @throws DataDirInUseError */
+export async function composeContext(given: Config, overrides: Overrides = {}): Promise<Context> {
+  const log = overrides.log ?? pino({ level: given.LOG_LEVEL, base: null });
+  const config = await withSecrets(given);
+  publishBaseUrl(config.baseUrl);
+  const now = overrides.now ?? (() => new Date());
+  const database = overrides.database ?? (await open(config, log));
+  const mailer = overrides.mailer ?? createMailer(config, log);
+  const catalog = await openCatalog(config, log);
+  if (mailer.mode === "off") log.warn("SMTP_URL is not set: no mail will be sent");
+  if (config.RATE_LIMITS === "off") log.warn("RATE_LIMITS=off: nothing is limited; for load tests only");
+  return {
+    config,
+    database,
+    db: database.client,
+    now,
+    log,
+    limits: createRateLimits(database.client, config),
+    mailer,
+    push: overrides.push === undefined ? createPushTransport(config, log) : overrides.push,
+    catalog,
+    draining: false,
+    close: async () => {
+      catalog.close();
+      mailer.close();
+      await database.close();
+    },
+  };
+}
+
+function open(config: Config, log: Context["log"]): Promise<Database> {
+  return openDatabase(config, {
+    onConnectionError: (error) => log.warn({ err: error }, "a database connection broke"),
+    onLockLost: (error) => {
+      log.fatal({ err: error }, "the lock on the data folder is lost: stopping before another process writes to it");
+      process.exit(1);
+    },
+  });
+}
+
+/** Embedded mode makes the secrets that nobody set. */
+async function withSecrets(config: Config): Promise<Config & { secret: string }> {
+  if (config.mode === "server") return { ...config, secret: config.secret as string };
+  const made = await embeddedSecrets(config.DATA_DIR);
+  const webhook =
+    config.BILLING_WEBHOOK_SIGNING_SECRET ??
+    (config.BILLING_WEBHOOK_AUTHORIZATION.length === 0 ? made.billingWebhookSigningSecret : undefined);
+  return Object.freeze({ ...config, secret: config.secret ?? made.secret, BILLING_WEBHOOK_SIGNING_SECRET: webhook });
+}

@@ -1,0 +1,50 @@
+import type { Logger } from "pino";
+import type { Mailer } from "./adapters/mailer";
+import type { PushTransport } from "./adapters/push-transport";
+import type { Config } from "./config";
+import type { Prisma, PrismaClient } from "./db/generated/client";
+import type { Database } from "./db/open";
+import type { RateLimits } from "./http/rate-limits";
+import type { Catalog } from "./releases/catalog";
+
+/** What the service is made of. Functions take the part they need: `Pick<Context, "db" | "now">`. */
+export type Context = {
+  config: Config & { secret: string };
+  /** The database as a whole: its readiness and its end. */
+  database: Database;
+  db: PrismaClient;
+  now: () => Date;
+  log: Logger;
+  limits: RateLimits;
+  mailer: Mailer;
+  /** null: push is not configured. */
+  push: PushTransport | null;
+  catalog: Catalog;
+  /** Set once the process has begun to stop. */
+  draining: boolean;
+  close: () => Promise<void>;
+};
+
+/** The client inside a transaction. A query on anything else in there would wait for ever on PGlite. */
+export type Tx = Prisma.TransactionClient;
+
+/** Next may load this module more than once in a process, and the front door once more. */
+const SLOT = Symbol.for("homeport.context");
+const holder = globalThis as { [SLOT]?: Context };
+
+/** The process's context. @throws Error before `composeContext` has run. */
+export function currentContext(): Context {
+  const context = holder[SLOT];
+  if (!context) throw new Error("The context is not composed yet");
+  return context;
+}
+
+/** Makes a context the process's own, or takes it away. */
+export function setContext(context: Context | undefined): void {
+  holder[SLOT] = context;
+}
+
+/** Whether there is a context already. */
+export function hasContext(): boolean {
+  return holder[SLOT] !== undefined;
+}

@@ -1,0 +1,101 @@
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import {
+  bindMigrationAwareSqlAdapterFactory,
+  type SqlMigrationAwareDriverAdapterFactory,
+} from "@prisma/driver-adapter-utils";
+import type { MigrationList, SchemaEngine } from "@prisma/schema-engine-wasm";
+
+// npm runs every script of the project from its root.
+const SCHEMA = path.resolve("prisma/schema.prisma");
+const MIGRATIONS = path.resolve("prisma/migrations");
+const ENGINE = path.resolve("node_modules/@prisma/schema-engine-wasm");
+const NO_FILTERS = { externalTables: [], externalEnums: [] };
+
+/** The names of the migrations in the repository, oldest first. */
+export async function migrationNames(): Promise<string[]> {
+  const entries = await readdir(MIGRATIONS, { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .sort();
+}
+
+/** Applies what is missing. Returns the names of the migrations applied. */
+export async function applyMigrations(adapter: SqlMigrationAwareDriverAdapterFactory): Promise<string[]> {
+  const engine = await openEngine(adapter);
+  try {
+    const { appliedMigrationNames } = await engine.applyMigrations({
+      migrationsList: await listMigrations(),
+      filters: NO_FILTERS,
+    });
+    return appliedMigrationNames;
+  } finally {
+    engine.free();
+  }
+}
+
+/** The SQL that takes the database as it is to `schema.prisma`; empty where they agree. */
+export async function diffToSchema(adapter: SqlMigrationAwareDriverAdapterFactory): Promise<string> {
+  const files = [{ path: SCHEMA, content: await readFile(SCHEMA, "utf8") }];
+  const engine = await openEngine(adapter);
+  try {
+    const { stdout } = await engine.diff({
+      from: { tag: "schemaDatasource", files, configDir: path.dirname(SCHEMA) },
+      to: { tag: "schemaDatamodel", files },
+      script: true,
+      exitCode: null,
+      filters: NO_FILTERS,
+    });
+    const sql = (stdout ?? "").trim();
+    return sql === "-- This is an empty migration." ? "" : sql;
+  } finally {
+    engine.free();
+  }
+}
+
+/** Prisma's own schema engine as WebAssembly: the CLI would download a native one. */
+async function openEngine(adapter: SqlMigrationAwareDriverAdapterFactory): Promise<SchemaEngine> {
+  loading ??= loadEngine();
+  const { SchemaEngine } = await loading;
+  const datamodels: [string, string][] = [[SCHEMA, await readFile(SCHEMA, "utf8")]];
+  return SchemaEngine.new({ datamodels }, () => {}, bindMigrationAwareSqlAdapterFactory(adapter));
+}
+
+let loading: Promise<Glue> | undefined;
+
+/** Once a process: the glue keeps views of the first instance's memory. */
+async function loadEngine(): Promise<Glue> {
+  // By file, since the package exports only an entry that needs a loader for WebAssembly modules.
+  const file = pathToFileURL(path.join(ENGINE, "schema_engine_bg.js")).href;
+  const glue: Glue = await import(/* turbopackIgnore: true */ /* @vite-ignore */ file);
+  const wasm = await readFile(path.join(ENGINE, "schema_engine_bg.wasm"));
+  const { instance } = await WebAssembly.instantiate(wasm, { "./schema_engine_bg.js": glue });
+  glue.__wbg_set_wasm(instance.exports);
+  (instance.exports.__wbindgen_start as () => void)();
+  return glue;
+}
+
+type Glue = typeof import("@prisma/schema-engine-wasm") & { __wbg_set_wasm: (exports: WebAssembly.Exports) => void };
+
+async function listMigrations(): Promise<MigrationList> {
+  const names = await migrationNames();
+  return {
+    baseDir: MIGRATIONS,
+    lockfile: {
+      path: "migration_lock.toml",
+      content: await readFile(path.join(MIGRATIONS, "migration_lock.toml"), "utf8"),
+    },
+    shadowDbInitScript: "",
+    migrationDirectories: await Promise.all(
+      names.map(async (name) => ({
+        path: name,
+        migrationFile: {
+          path: "migration.sql",
+          content: { tag: "ok" as const, value: await readFile(path.join(MIGRATIONS, name, "migration.sql"), "utf8") },
+        },
+      })),
+    ),
+  };
+}

@@ -1,0 +1,110 @@
+/** Every error a caller can see: its stable code, its HTTP status and its title (RFC 9457, section 3.1). */
+export const ERRORS = {
+  malformed_json: [400, "The body is not valid JSON"],
+  invalid_query: [400, "The query is not valid"],
+  invalid_or_expired_token: [400, "The token is not valid or has expired"],
+  unauthenticated: [401, "Sign in first"],
+  invalid_credentials: [401, "The e-mail address or the password is wrong"],
+  webhook_unauthorized: [401, "The webhook delivery is not authentic"],
+  origin_not_allowed: [403, "This origin may not do that"],
+  reauthentication_required: [403, "Sign in again first"],
+  email_not_verified: [403, "The e-mail address is not verified"],
+  not_found: [404, "There is nothing here"],
+  release_not_found: [404, "There is no such release"],
+  device_not_found: [404, "There is no such device"],
+  method_not_allowed: [405, "This method is not allowed here"],
+  email_taken: [409, "An account with this e-mail address exists"],
+  challenge_expired: [409, "The challenge has expired"],
+  challenge_used: [409, "The challenge has been used"],
+  device_limit_reached: [409, "There are too many devices"],
+  endpoint_retired: [410, "This endpoint is retired"],
+  payload_too_large: [413, "The body is too large"],
+  unsupported_media_type: [415, "The body must be application/json"],
+  range_not_satisfiable: [416, "The range lies outside the file"],
+  validation_failed: [422, "Some fields are not valid"],
+  evidence_invalid: [422, "The evidence does not hold"],
+  rate_limited: [429, "Too many requests"],
+  internal_error: [500, "Something went wrong on our side"],
+  unavailable: [503, "The service is not available right now"],
+  overloaded: [503, "The service is busy"],
+  catalog_unavailable: [503, "There is no release catalog right now"],
+  webhook_not_configured: [503, "The webhook is not configured"],
+  push_not_configured: [503, "Push is not configured"],
+} as const satisfies Record<string, readonly [status: number, title: string]>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** One invalid field. `pointer` is a JSON Pointer (RFC 6901) into the body, or `?name` for a query parameter. */
+export type FieldError = { pointer: string; code: string; detail: string };
+
+export type ErrorExtras = {
+  /** For people; never another person's data, a stack, a host name or an SQL text. */
+  detail?: string;
+  errors?: FieldError[];
+  /** Further members of the problem document, such as `reason` or `allowed`. */
+  members?: Record<string, unknown>;
+  headers?: Record<string, string>;
+  retryAfterSeconds?: number;
+  cause?: unknown;
+};
+
+/** What services throw. The wrapper in lib/http turns it into a problem document. */
+export class AppError extends Error {
+  override readonly name = "AppError";
+  readonly code: ErrorCode;
+  readonly extras: ErrorExtras;
+
+  constructor(code: ErrorCode, extras: ErrorExtras = {}) {
+    super(extras.detail ?? ERRORS[code][1], { cause: extras.cause });
+    this.code = code;
+    this.extras = extras;
+  }
+}
+
+/** Told by name: the front door and Next each load this module, so `instanceof` would miss one's errors. */
+export function isAppError(error: unknown): error is AppError {
+  return error instanceof Error && error.name === "AppError" && "code" in error;
+}
+
+/** SQLSTATE classes and codes, Prisma codes and driver kinds that mean "no database right now". */
+const UNAVAILABLE = new Set([
+  ...["P1000", "P1001", "P1002", "P1003", "P1008", "P1010", "P1011", "P1017", "P2024", "P2028", "P2037"],
+  ...["ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "ETIMEDOUT", "EPIPE", "EAI_AGAIN", "ENOENT"],
+  ...["57P01", "57P02", "57P03", "53300", "08000", "08001", "08003", "08004", "08006", "25006"],
+  ...["DatabaseNotReachable", "ConnectionClosed", "SocketTimeout", "TooManyConnections", "TlsConnectionError"],
+]);
+const UNAVAILABLE_TEXT =
+  /connection terminated|timeout exceeded when trying to connect|connection ended|PGlite is closed/i;
+
+/** Whether an error of Prisma, its adapters or the driver means that the database is out of reach. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  return causes(error).some(
+    ({ code, kind, originalCode, message }) =>
+      [code, kind, originalCode].some((mark) => typeof mark === "string" && UNAVAILABLE.has(mark)) ||
+      (typeof message === "string" && UNAVAILABLE_TEXT.test(message)),
+  );
+}
+
+/** Whether an error of Prisma says that a unique constraint was violated (P2002, SQLSTATE 23505). */
+export function isUniqueViolation(error: unknown): boolean {
+  return causes(error).some(
+    ({ code, kind, originalCode }) =>
+      code === "P2002" || kind === "UniqueConstraintViolation" || originalCode === "23505",
+  );
+}
+
+type Marks = { code?: unknown; kind?: unknown; originalCode?: unknown; message?: unknown };
+
+/** The error and what it was caused by, outermost first; Prisma hides the driver's words in `meta` or `cause`. */
+function causes(error: unknown): Marks[] {
+  const found: Marks[] = [];
+  const queue = [error];
+  while (queue.length > 0 && found.length < 10) {
+    const next = queue.shift();
+    if (typeof next !== "object" || next === null || found.includes(next)) continue;
+    found.push(next);
+    const { cause, meta } = next as { cause?: unknown; meta?: { driverAdapterError?: unknown } };
+    queue.push(cause, meta?.driverAdapterError);
+  }
+  return found;
+}

@@ -1,0 +1,33 @@
+import { isIPv4, isIPv6 } from "node:net";
+
+/**
+ * The address that stands for the caller: the socket's, or with `hops` trusted proxies the entry of
+ * X-Forwarded-For that the outermost of them wrote, the n-th from the right. IPv6 is cut to its /64, since
+ * one caller has a whole one. "unknown" where nothing can be trusted: such callers share their limits.
+ */
+export function clientAddress(headers: Headers, socketAddress: string | undefined, hops: number): string {
+  const forwarded = hops > 0 ? (headers.get("x-forwarded-for") ?? "").split(",").at(-hops)?.trim() : undefined;
+  return network(hops > 0 ? forwarded : socketAddress) ?? "unknown";
+}
+
+function network(address: string | undefined): string | null {
+  if (!address) return null;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
+  if (isIPv4(mapped)) return mapped;
+  return isIPv6(mapped) ? `${ipv6Groups(mapped).slice(0, 4).join(":")}::/64` : null;
+}
+
+/** What may be kept of an address for long: /24 of IPv4, /64 of IPv6 (already cut). */
+export function coarseAddress(address: string): string | null {
+  if (address === "unknown") return null;
+  return isIPv4(address) ? address.replace(/\.\d+$/, ".0/24") : address;
+}
+
+/** The eight groups of an IPv6 address, without leading zeros. */
+function ipv6Groups(address: string): string[] {
+  const [head = "", tail] = (address.split("%", 1)[0] ?? "").toLowerCase().split("::");
+  const left = head.split(":").filter(Boolean);
+  const right = (tail ?? "").split(":").filter(Boolean);
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length);
+  return [...left, ...Array<string>(zeros).fill("0"), ...right].map((group) => group.replace(/^0+(?=.)/, ""));
+}

@@ -1,0 +1,96 @@
+import type { z } from "zod";
+import { AppError, type FieldError } from "../errors";
+
+/** Reads at most `limitBytes` of the body, whatever Content-Length says. @throws AppError payload_too_large */
+export async function readBody(request: Request, limitBytes: number): Promise<Uint8Array> {
+  const tooLarge = () =>
+    new AppError("payload_too_large", { detail: `At most ${limitBytes} bytes.`, members: { limitBytes } });
+  if (Number(request.headers.get("content-length")) > limitBytes) throw tooLarge();
+  if (!request.body) return new Uint8Array();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  // Leaving the loop cancels the stream.
+  for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength;
+    if (size > limitBytes) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+}
+
+/** @throws AppError unsupported_media_type unless the body is declared to be JSON. */
+export function requireJson(request: Request): void {
+  const type = (request.headers.get("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase();
+  if (type !== "application/json")
+    throw new AppError("unsupported_media_type", { headers: { Accept: "application/json" } });
+}
+
+/** Decodes and parses a JSON body (RFC 8259: UTF-8). @throws AppError malformed_json */
+export function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+  } catch {
+    throw new AppError("malformed_json");
+  }
+}
+
+/** Checks a body against its schema. @throws AppError validation_failed with a pointer to each field. */
+export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
+  const unstorable = findUnstorable(value);
+  if (unstorable) throw new AppError("validation_failed", { errors: unstorable });
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new AppError("validation_failed", {
+    errors: parsed.error.issues.map((issue) => toFieldError(issue, pointer(issue.path))),
+  });
+}
+
+/**
+ * Parses the query against an object schema. Unknown parameters are ignored; a known one that comes twice is
+ * an error. @throws AppError invalid_query
+ */
+export function parseQuery<T>(schema: z.ZodObject & z.ZodType<T>, search: string): T {
+  const params = new URLSearchParams(search);
+  const given: Record<string, string> = {};
+  for (const name of Object.keys(schema.shape)) {
+    const values = params.getAll(name);
+    if (values.length > 1) throw invalidQuery([{ pointer: `?${name}`, code: "repeated", detail: "Give it once" }]);
+    if (values[0] !== undefined) given[name] = values[0];
+  }
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw invalidQuery(parsed.error.issues.map((issue) => toFieldError(issue, `?${issue.path.join(".")}`)));
+}
+
+function invalidQuery(errors: FieldError[]): AppError {
+  return new AppError("invalid_query", { errors });
+}
+
+function toFieldError(issue: z.core.$ZodIssue, at: string): FieldError {
+  const missing = issue.code === "invalid_type" && "input" in issue && issue.input === undefined;
+  return { pointer: at, code: missing ? "required" : issue.code, detail: issue.message };
+}
+
+/** RFC 6901. */
+function pointer(path: PropertyKey[]): string {
+  return path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
+
+/** PostgreSQL cannot store NUL, and UTF-8 has no lone surrogates: such text would come back changed, or not at all. */
+function findUnstorable(value: unknown): FieldError[] | null {
+  const errors: FieldError[] = [];
+  const visit = (node: unknown, at: PropertyKey[]): void => {
+    if (typeof node === "string" && (node.includes("\0") || !node.isWellFormed())) {
+      errors.push({
+        pointer: pointer(at),
+        code: "invalid_characters",
+        detail: "Must not contain NUL or lone surrogates",
+      });
+    }
+    if (typeof node === "object" && node !== null) {
+      for (const [key, child] of Object.entries(node)) visit(child, [...at, key]);
+    }
+  };
+  visit(value, []);
+  return errors.length > 0 ? errors : null;
+}

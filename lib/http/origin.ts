@@ -1,0 +1,38 @@
+import type { Config } from "../config";
+import { AppError } from "../errors";
+
+type EdgeConfig = Pick<Config, "baseUrl" | "AUTH_TRUSTED_ORIGINS" | "CORS_ALLOWED_ORIGINS">;
+
+/**
+ * The rule against cross-site request forgery for what works on the session cookie or sets it: the browser
+ * says same-origin, or else the Origin is ours or trusted. @throws AppError origin_not_allowed
+ */
+export function requireOwnOrigin(headers: Headers, config: EdgeConfig): void {
+  const origin = headers.get("origin");
+  if (origin !== null && config.AUTH_TRUSTED_ORIGINS.includes(origin)) return;
+  const site = headers.get("sec-fetch-site");
+  const allowed = site === null ? origin === new URL(config.baseUrl).origin : site === "same-origin";
+  if (!allowed) throw new AppError("origin_not_allowed");
+}
+
+/** CORS headers for an origin that `CORS_ALLOWED_ORIGINS` lists; none while it lists nothing. */
+export function corsHeaders(request: Request, config: EdgeConfig, allow: string): Record<string, string> {
+  if (config.CORS_ALLOWED_ORIGINS.length === 0) return {};
+  const origin = request.headers.get("origin");
+  if (origin === null || !config.CORS_ALLOWED_ORIGINS.includes(origin)) return { Vary: "Origin" };
+  const preflight = request.method === "OPTIONS" && request.headers.has("access-control-request-method");
+  return {
+    Vary: "Origin",
+    "Access-Control-Allow-Origin": origin,
+    "Access-Control-Allow-Credentials": "true",
+    "Access-Control-Expose-Headers":
+      "X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, ETag, Content-Disposition",
+    ...(preflight
+      ? {
+          "Access-Control-Allow-Methods": allow,
+          "Access-Control-Allow-Headers": "Authorization, Content-Type, X-Request-Id",
+          "Access-Control-Max-Age": "600",
+        }
+      : {}),
+  };
+}

@@ -1,0 +1,42 @@
+import { AppError, ERRORS, isAppError, isDatabaseUnavailable } from "../errors";
+
+/** Seconds after which it is worth asking again, where waiting helps and nothing better is known. */
+const RETRY_AFTER_SECONDS = {
+  unavailable: 5,
+  overloaded: 2,
+  catalog_unavailable: 30,
+  internal_error: undefined,
+} as const;
+
+/** What a caller may see of any error: an AppError as it is, a lost database as 503, all else a blank 500. */
+export function toAppError(error: unknown): AppError {
+  if (isAppError(error)) return error;
+  return new AppError(isDatabaseUnavailable(error) ? "unavailable" : "internal_error", { cause: error });
+}
+
+/** An RFC 9457 problem document. `type` points to the page that explains the code. */
+export function problemResponse(error: AppError, requestId: string, baseUrl: string): Response {
+  const [status, title] = ERRORS[error.code];
+  const { detail, errors, members, headers, retryAfterSeconds } = error.extras;
+  const retryAfter = retryAfterSeconds ?? RETRY_AFTER_SECONDS[error.code as keyof typeof RETRY_AFTER_SECONDS];
+  const body = JSON.stringify({
+    type: `${baseUrl}/docs/errors#${error.code}`,
+    title,
+    status,
+    code: error.code,
+    ...(detail === undefined ? {} : { detail }),
+    requestId,
+    ...(errors === undefined ? {} : { errors }),
+    ...members,
+  });
+  return new Response(body, {
+    status,
+    headers: {
+      "Content-Type": "application/problem+json",
+      "Content-Length": String(Buffer.byteLength(body)),
+      ...(retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) }),
+      ...(status === 401 && !headers?.["WWW-Authenticate"] ? { "WWW-Authenticate": 'Bearer realm="homeport"' } : {}),
+      ...headers,
+    },
+  });
+}

@@ -1,0 +1,91 @@
+import { createHmac } from "node:crypto";
+import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";
+import type { Config } from "../config";
+import type { PrismaClient } from "../db/generated/client";
+import { AppError } from "../errors";
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** How often a caller may do what, in seconds. Keys name what is counted and by whom. */
+const LIMITS = {
+  loginByEmail: { points: 10, seconds: 15 * MINUTE },
+  loginByAddress: { points: 60, seconds: 15 * MINUTE },
+  registerByAddress: { points: 20, seconds: HOUR },
+  resetRequestByEmail: { points: 3, seconds: HOUR },
+  resetRequestByAddress: { points: 10, seconds: HOUR },
+  resetConfirmByAddress: { points: 10, seconds: 15 * MINUTE },
+  deleteByAccount: { points: 5, seconds: 15 * MINUTE },
+  exportByAccount: { points: 5, seconds: DAY },
+  pushRegisterByAccount: { points: 60, seconds: HOUR },
+  pushChallengeByDevice: { points: 3, seconds: HOUR },
+} as const;
+
+export type LimitName = keyof typeof LIMITS;
+
+export type RateLimits = {
+  /** Counts one use. @throws AppError rate_limited over the limit. */
+  consume: (limit: LimitName, key: string) => Promise<void>;
+  /** Forgets the uses counted so far, as after a right password. */
+  reset: (limit: LimitName, key: string) => Promise<void>;
+  /** A key for an e-mail address that does not give the address away. */
+  emailKey: (email: string) => string;
+};
+
+/**
+ * Limits counted in the database, so that all instances share them, and in memory while it is down.
+ * Over the limit the error carries `Retry-After`, `RateLimit-Policy` and `RateLimit`
+ * (draft-ietf-httpapi-ratelimit-headers).
+ */
+export function createRateLimits(db: PrismaClient, config: Config & { secret: string }): RateLimits {
+  const emailKey = (email: string) => createHmac("sha256", config.secret).update(email).digest("base64url");
+  if (config.RATE_LIMITS === "off") return { consume: async () => {}, reset: async () => {}, emailKey };
+  const storeClient = {
+    query: async ({ text, values }: { text: string; values: unknown[] }) => {
+      const rows = await db.$queryRawUnsafe<Record<string, unknown>[]>(text, ...values);
+      return { rows: rows.map((row) => ({ ...row, expire: Number(row.expire) })), rowCount: rows.length };
+    },
+  };
+  const limiters = new Map<string, RateLimiterPostgres>();
+  for (const [keyPrefix, { points, seconds: duration }] of Object.entries(LIMITS)) {
+    limiters.set(
+      keyPrefix,
+      new RateLimiterPostgres({
+        storeClient,
+        storeType: "client",
+        tableName: "RateLimit",
+        tableCreated: true,
+        clearExpiredByTimeout: false,
+        keyPrefix,
+        points,
+        duration,
+        insuranceLimiter: new RateLimiterMemory({ keyPrefix, points, duration }),
+      }),
+    );
+  }
+  return {
+    consume: async (limit, key) => {
+      await limiters
+        .get(limit)
+        ?.consume(key)
+        .catch((refused: unknown) => {
+          throw refused instanceof RateLimiterRes ? rateLimited(limit, refused.msBeforeNext) : refused;
+        });
+    },
+    reset: async (limit, key) => void (await limiters.get(limit)?.delete(key)),
+    emailKey,
+  };
+}
+
+function rateLimited(limit: LimitName, msBeforeNext: number): AppError {
+  const { points, seconds } = LIMITS[limit];
+  const resetSeconds = Math.max(1, Math.ceil(msBeforeNext / 1000));
+  return new AppError("rate_limited", {
+    retryAfterSeconds: resetSeconds,
+    headers: {
+      "RateLimit-Policy": `"${limit}";q=${points};w=${seconds}`,
+      RateLimit: `"${limit}";r=0;t=${resetSeconds}`,
+    },
+  });
+}

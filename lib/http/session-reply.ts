@@ -1,0 +1,24 @@
+import { setSessionCookie } from "../auth/cookie";
+import type { Transport } from "../auth/sessions";
+import type { Context } from "../context";
+import { requireOwnOrigin } from "./origin";
+import { type Reply, reply } from "./reply";
+
+type Issued = { user: unknown; session: { id: string; transport: Transport; expiresAt: Date }; token: string };
+
+/**
+ * How a new session travels: as asked, else as a cookie for what looks like a browser and as a token for
+ * anything else. @throws AppError origin_not_allowed where another site would set the cookie.
+ */
+export function chooseTransport(request: Request, asked: Transport | undefined, ctx: Context): Transport {
+  const browser = request.headers.has("origin") || request.headers.has("sec-fetch-site");
+  const transport = asked ?? (browser ? "cookie" : "token");
+  if (transport === "cookie") requireOwnOrigin(request.headers, ctx.config);
+  return transport;
+}
+
+/** A signed-in answer. A token set as a cookie does not stand in the body as well (OWASP ASVS 5.0, 3.3.4). */
+export function sessionReply(status: number, { user, session, token }: Issued, ctx: Context): Reply {
+  if (session.transport === "token") return reply(status, { user, session, token, tokenType: "Bearer" });
+  return reply(status, { user, session }, { "Set-Cookie": setSessionCookie(ctx.config, token, session.expiresAt) });
+}

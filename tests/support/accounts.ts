@@ -1,0 +1,14 @@
+import { randomUUID } from "node:crypto";
+import { post } from "./api";
+
+export type TestAccount = { id: string; email: string; password: string; token: string; sessionId: string };
+
+/** Registers a new account through the front and returns it, signed in with a bearer token. */
+export async function newAccount(): Promise<TestAccount> {
+  const email = `person-${randomUUID()}@example.com`;
+  const password = `correct horse ${randomUUID().slice(0, 8)}`;
+  const response = await post("/api/auth/register", { email, password });
+  if (response.status !== 201) throw new Error(`register answered ${response.status}: ${await response.text()}`);
+  const { user, session, token } = (await response.json()) as { user: { id: string }; session: { id: string }; token: string };
+  return { id: user.id, email, password, token, sessionId: session.id };
+}

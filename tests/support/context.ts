@@ -1,0 +1,65 @@
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { pino } from "pino";
+import { composeContext } from "@/lib/compose";
+import { loadConfig } from "@/lib/config";
+import { type Context, currentContext, hasContext, setContext } from "@/lib/context";
+import { openTestDatabase } from "./database";
+import { mailbox } from "./mailbox";
+
+export const BASE_URL = "http://localhost:3000";
+export const WEBHOOK_SECRET = "test-webhook-signing-secret-of-32-bytes";
+export const WEBHOOK_AUTHORIZATION = "Bearer test-webhook-authorization";
+
+/** The clock that the service under test reads. */
+export const clock = {
+  offsetMs: 0,
+  now: () => new Date(Date.now() + clock.offsetMs),
+  advance: (ms: number) => {
+    clock.offsetMs += ms;
+  },
+  reset: () => {
+    clock.offsetMs = 0;
+  },
+};
+
+/** Composes the worker's context once: real database, real SMTP, files for push. */
+export async function openTestContext(): Promise<void> {
+  if (hasContext()) return;
+  const folder = await mkdtemp(path.join(tmpdir(), "homeport-test-"));
+  const config = loadConfig({
+    DATA_DIR: folder,
+    NEXTAUTH_URL: BASE_URL,
+    NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
+    BCRYPT_COST: "10",
+    SMTP_URL: await mailbox.start(),
+    BILLING_WEBHOOK_SIGNING_SECRET: WEBHOOK_SECRET,
+    BILLING_WEBHOOK_AUTHORIZATION: WEBHOOK_AUTHORIZATION,
+  });
+  const database = await openTestDatabase(folder);
+  setContext(await composeContext(config, { database, now: clock.now, log: pino({ level: "silent" }) }));
+}
+
+/** The worker's context. */
+export const ctx = (): Context => currentContext();
+
+/** Runs `run` with parts of the context replaced, as another configuration or time would have them. */
+export async function withContext<T>(
+  change: Omit<Partial<Context>, "config"> & { config?: Partial<Context["config"]> },
+  run: () => Promise<T>,
+): Promise<T> {
+  const usual = currentContext();
+  setContext({ ...usual, ...change, config: { ...usual.config, ...change.config } });
+  try {
+    return await run();
+  } finally {
+    setContext(usual);
+  }
+}
+
+/** Empties every table. */
+export async function truncate(): Promise<void> {
+  await ctx().db.$executeRaw`
+    TRUNCATE "Account", "BillingEvent", "SubscriptionLine", "RateLimit" CASCADE`;
+}

@@ -1,0 +1,49 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { SMTPServer } from "smtp-server";
+
+type Received = { to: string[]; raw: string };
+
+const received: Received[] = [];
+const arrived: (() => void)[] = [];
+
+/** A real SMTP server that keeps what it is sent. */
+export const mailbox = {
+  /** Starts it on a free port. Returns its URL. */
+  async start(): Promise<string> {
+    const server = new SMTPServer({
+      authOptional: true,
+      disabledCommands: ["STARTTLS"],
+      async onData(stream, session, done) {
+        const chunks: Buffer[] = [];
+        for await (const chunk of stream) chunks.push(chunk as Buffer);
+        received.push({ to: session.envelope.rcptTo.map(({ address }) => address), raw: Buffer.concat(chunks).toString() });
+        done();
+        for (const wake of arrived.splice(0)) wake();
+      },
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server.server, "listening");
+    server.server.unref();
+    return `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
+  },
+
+  /** All mail to an address so far. */
+  to: (address: string): string[] => received.filter(({ to }) => to.includes(address)).map(({ raw }) => decode(raw)),
+
+  /** Waits for the n-th mail to an address. */
+  async waitFor(address: string, n = 1): Promise<string> {
+    for (;;) {
+      const mail = mailbox.to(address)[n - 1];
+      if (mail !== undefined) return mail;
+      await new Promise<void>((wake) => arrived.push(wake));
+    }
+  },
+};
+
+/** Undoes quoted-printable (RFC 2045, 6.7), so that links in a mail are whole. */
+function decode(raw: string): string {
+  const isQuoted = /^content-transfer-encoding: quoted-printable/im.test(raw);
+  if (!isQuoted) return raw;
+  return raw.replace(/=\r?\n/g, "").replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}
