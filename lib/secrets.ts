@@ -21,7 +21,7 @@ export async function embeddedSecrets(dataDir: string): Promise<Secrets> {
     secret: randomBytes(32).toString("base64url"),
     billingWebhookSigningSecret: randomBytes(32).toString("base64url"),
   };
-  await mkdir(dataDir, { recursive: true });
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const temporary = `${file}.${process.pid}`;
   await writeFile(temporary, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 });
   await rename(temporary, file); // whole or not at all, should the power go

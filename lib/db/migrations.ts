@@ -71,10 +71,17 @@ async function loadEngine(): Promise<Glue> {
   const file = pathToFileURL(path.join(ENGINE, "schema_engine_bg.js")).href;
   const glue: Glue = await import(/* turbopackIgnore: true */ /* @vite-ignore */ file);
   const wasm = await readFile(path.join(ENGINE, "schema_engine_bg.wasm"));
-  const { instance } = await WebAssembly.instantiate(wasm, { "./schema_engine_bg.js": glue });
+  const { instance } = await WebAssembly.instantiate(wasm, { "./schema_engine_bg.js": withUnheldTimers(glue) });
   glue.__wbg_set_wasm(instance.exports);
   (instance.exports.__wbindgen_start as () => void)();
   return glue;
+}
+
+/** The engine leaves the timer of its lock running, which would keep a finished process for ten seconds. */
+function withUnheldTimers(glue: Glue): WebAssembly.ModuleImports {
+  const unheld = (run: () => void, ms: number) => setTimeout(run, ms).unref();
+  const entries = Object.entries(glue).map(([name, fn]) => [name, name.startsWith("__wbg_setTimeout_") ? unheld : fn]);
+  return Object.fromEntries(entries);
 }
 
 type Glue = typeof import("@prisma/schema-engine-wasm") & { __wbg_set_wasm: (exports: WebAssembly.Exports) => void };

@@ -41,7 +41,7 @@ export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new AppError("validation_failed", {
-    errors: parsed.error.issues.map((issue) => toFieldError(issue, pointer(issue.path))),
+    errors: parsed.error.issues.map((issue) => toFieldError(issue, pointer(issue.path), value)),
   });
 }
 
@@ -59,16 +59,20 @@ export function parseQuery<T>(schema: z.ZodObject & z.ZodType<T>, search: string
   }
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
-  throw invalidQuery(parsed.error.issues.map((issue) => toFieldError(issue, `?${issue.path.join(".")}`)));
+  throw invalidQuery(parsed.error.issues.map((issue) => toFieldError(issue, `?${issue.path.join(".")}`, given)));
 }
 
 function invalidQuery(errors: FieldError[]): AppError {
   return new AppError("invalid_query", { errors });
 }
 
-function toFieldError(issue: z.core.$ZodIssue, at: string): FieldError {
-  const missing = issue.code === "invalid_type" && "input" in issue && issue.input === undefined;
-  return { pointer: at, code: missing ? "required" : issue.code, detail: issue.message };
+function toFieldError(issue: z.core.$ZodIssue, at: string, input: unknown): FieldError {
+  const value = issue.path.reduce<unknown>(
+    (node, step) => (node as Record<PropertyKey, unknown> | undefined)?.[step],
+    input,
+  );
+  if (value === undefined) return { pointer: at, code: "required", detail: "Is required" };
+  return { pointer: at, code: issue.code, detail: issue.message };
 }
 
 /** RFC 6901. */

@@ -33,6 +33,9 @@ export type Input<Params, Query, Body, Account> = {
   log: Context["log"];
 };
 
+/** The same for a public route whose handler stands apart from its declaration. */
+export type PublicInput<Params = unknown> = Input<Params, unknown, unknown, null>;
+
 export type Endpoint<Params = unknown, Query = unknown, Body = unknown, Auth extends "account" | "none" = "none"> = {
   summary: string;
   /** "account": needs a session, by bearer token or cookie. */
@@ -51,15 +54,22 @@ export type Endpoint<Params = unknown, Query = unknown, Body = unknown, Auth ext
   handle: (input: Input<Params, Query, Body, Auth extends "account" ? Principal : null>) => Promise<unknown> | unknown;
 };
 
-/** Names one method's types; does nothing at run time. */
+/** An endpoint of any types: `endpoint` has held its parts against each other. */
+type AnyEndpoint = Omit<Endpoint, "params" | "query" | "body" | "auth" | "handle"> & {
+  auth?: "account" | "none";
+  params?: z.ZodType;
+  query?: z.ZodObject;
+  body?: z.ZodType | "raw";
+  // biome-ignore lint/suspicious/noExplicitAny: the input is made from the very schemas that typed it.
+  handle: (input: Input<any, any, any, any>) => unknown;
+};
+
+/** Checks one method's declaration against itself; does nothing at run time. */
 export function endpoint<Params, Query, Body, Auth extends "account" | "none" = "none">(
   declaration: Endpoint<Params, Query, Body, Auth>,
-): Endpoint<Params, Query, Body, Auth> {
+): AnyEndpoint {
   return declaration;
 }
-
-// biome-ignore lint/suspicious/noExplicitAny: a route holds endpoints of any types; each checked its own.
-type AnyEndpoint = Endpoint<any, any, any, any>;
 
 /**
  * Turns declarations into App Router route handlers, one a method: undeclared methods answer 405, HEAD

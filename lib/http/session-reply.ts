@@ -1,3 +1,4 @@
+import type { Principal } from "../auth/authenticate";
 import { setSessionCookie } from "../auth/cookie";
 import type { Transport } from "../auth/sessions";
 import type { Context } from "../context";
@@ -21,4 +22,10 @@ export function chooseTransport(request: Request, asked: Transport | undefined, 
 export function sessionReply(status: number, { user, session, token }: Issued, ctx: Context): Reply {
   if (session.transport === "token") return reply(status, { user, session, token, tokenType: "Bearer" });
   return reply(status, { user, session }, { "Set-Cookie": setSessionCookie(ctx.config, token, session.expiresAt) });
+}
+
+/** An answer after which the caller has no session: where a cookie carried it, the cookie goes. */
+export function signedOutReply(status: number, body: unknown, { session }: Principal, ctx: Context): Reply {
+  if (session.via === "bearer") return reply(status, body);
+  return reply(status, body, { "Set-Cookie": setSessionCookie(ctx.config, null, session.expiresAt) });
 }

@@ -9,6 +9,10 @@ export async function newAccount(): Promise<TestAccount> {
   const password = `correct horse ${randomUUID().slice(0, 8)}`;
   const response = await post("/api/auth/register", { email, password });
   if (response.status !== 201) throw new Error(`register answered ${response.status}: ${await response.text()}`);
-  const { user, session, token } = (await response.json()) as { user: { id: string }; session: { id: string }; token: string };
+  const { user, session, token } = (await response.json()) as {
+    user: { id: string };
+    session: { id: string };
+    token: string;
+  };
   return { id: user.id, email, password, token, sessionId: session.id };
 }

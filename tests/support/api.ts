@@ -35,7 +35,8 @@ export async function call(method: string, path: string, options: Options = {}):
     if (!match) continue;
     const handler = (await route.load())[method] as RouteHandler;
     nextAddress += 1;
-    const remoteAddress = options.address ?? `10.${(nextAddress >> 16) & 255}.${(nextAddress >> 8) & 255}.${nextAddress & 255}`;
+    const remoteAddress =
+      options.address ?? `10.${(nextAddress >> 16) & 255}.${(nextAddress >> 8) & 255}.${nextAddress & 255}`;
     return handler(request, { params: Promise.resolve(route.params(match)), remoteAddress });
   }
   throw new Error(`No route for ${url.pathname}`);
@@ -46,7 +47,10 @@ export const post = (path: string, json?: unknown, options?: Options) => call("P
 
 /** App Router's rules: fixed segments before `[one]` before `[...rest]`. */
 function compile(file: string) {
-  const segments = file.replace(/^\/app|\/route\.ts$/g, "").split("/").slice(1);
+  const segments = file
+    .replace(/^\/app|\/route\.ts$/g, "")
+    .split("/")
+    .slice(1);
   const names: string[] = [];
   let rank = 0;
   const source = segments.map((segment) => {

@@ -17,7 +17,10 @@ export const mailbox = {
       async onData(stream, session, done) {
         const chunks: Buffer[] = [];
         for await (const chunk of stream) chunks.push(chunk as Buffer);
-        received.push({ to: session.envelope.rcptTo.map(({ address }) => address), raw: Buffer.concat(chunks).toString() });
+        received.push({
+          to: session.envelope.rcptTo.map(({ address }) => address),
+          raw: Buffer.concat(chunks).toString(),
+        });
         done();
         for (const wake of arrived.splice(0)) wake();
       },
@@ -45,5 +48,7 @@ export const mailbox = {
 function decode(raw: string): string {
   const isQuoted = /^content-transfer-encoding: quoted-printable/im.test(raw);
   if (!isQuoted) return raw;
-  return raw.replace(/=\r?\n/g, "").replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return raw
+    .replace(/=\r?\n/g, "")
+    .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }

@@ -1,0 +1,18 @@
+import { z } from "zod";
+import { callerOf } from "@/lib/auth/credentials";
+import { answerNextAuth } from "@/lib/auth/next-auth";
+import { nextAuthCall, nextAuthResponse } from "@/lib/http/next-auth";
+import { defineRoute, endpoint, type PublicInput } from "@/lib/http/route";
+
+const params = z.object({ nextauth: z.array(z.string()) });
+type Params = z.infer<typeof params>;
+
+const handle = async ({ ctx, request, params, raw, address }: PublicInput<Params>) => {
+  const call = nextAuthCall(ctx, request, params.nextauth, raw);
+  return nextAuthResponse(await answerNextAuth(ctx, { ...call, caller: callerOf(request, address) }));
+};
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+  GET: endpoint({ summary: "next-auth: session, csrf, providers and pages", params, responses: { 200: null }, handle }),
+  POST: endpoint({ summary: "next-auth: sign in, sign out", params, body: "raw", responses: { 200: null }, handle }),
+});

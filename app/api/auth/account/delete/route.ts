@@ -1,0 +1,15 @@
+import { deleteAccount } from "@/lib/accounts/delete";
+import { AccountDeleted, DeleteAccount } from "@/lib/accounts/schema";
+import { defineRoute, endpoint } from "@/lib/http/route";
+import { signedOutReply } from "@/lib/http/session-reply";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+  POST: endpoint({
+    summary: "Delete the caller's account",
+    auth: "account",
+    body: DeleteAccount,
+    responses: { 200: AccountDeleted },
+    handle: async ({ ctx, account, body }) =>
+      signedOutReply(200, await deleteAccount(ctx, account, body.password), account, ctx),
+  }),
+});

@@ -1,0 +1,18 @@
+import { exportAccount } from "@/lib/accounts/export";
+import { AccountExport } from "@/lib/accounts/schema";
+import { callerOf } from "@/lib/auth/credentials";
+import { reply } from "@/lib/http/reply";
+import { defineRoute, endpoint } from "@/lib/http/route";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+  GET: endpoint({
+    summary: "Export the caller's account data",
+    auth: "account",
+    responses: { 200: AccountExport },
+    handle: async ({ ctx, request, account, address }) => {
+      const data = await exportAccount(ctx, account.account.id, callerOf(request, address));
+      const fileName = `account-export-${data.exportedAt.toISOString().slice(0, 10)}.json`;
+      return reply(200, data, { "Content-Disposition": `attachment; filename="${fileName}"` });
+    },
+  }),
+});

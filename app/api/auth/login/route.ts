@@ -1,0 +1,17 @@
+import { Auth, Login } from "@/lib/accounts/schema";
+import { logIn } from "@/lib/accounts/sign-in";
+import { callerOf } from "@/lib/auth/credentials";
+import { defineRoute, endpoint } from "@/lib/http/route";
+import { chooseTransport, sessionReply } from "@/lib/http/session-reply";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+  POST: endpoint({
+    summary: "Log in",
+    body: Login,
+    responses: { 200: Auth },
+    handle: async ({ ctx, request, body, address }) => {
+      const transport = chooseTransport(request, body.transport, ctx);
+      return sessionReply(200, await logIn(ctx, body, transport, callerOf(request, address)), ctx);
+    },
+  }),
+});

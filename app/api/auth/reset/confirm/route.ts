@@ -1,0 +1,16 @@
+import { confirmReset } from "@/lib/accounts/reset";
+import { ConfirmReset, PasswordReset } from "@/lib/accounts/schema";
+import { callerOf } from "@/lib/auth/credentials";
+import { defineRoute, endpoint } from "@/lib/http/route";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+  POST: endpoint({
+    summary: "Confirm a password reset",
+    body: ConfirmReset,
+    responses: { 200: PasswordReset },
+    handle: async ({ ctx, request, body, address }) => {
+      await confirmReset(ctx, body, callerOf(request, address));
+      return { status: "password_reset" };
+    },
+  }),
+});

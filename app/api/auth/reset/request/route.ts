@@ -1,0 +1,16 @@
+import { requestReset } from "@/lib/accounts/reset";
+import { RequestReset, ResetAccepted } from "@/lib/accounts/schema";
+import { callerOf } from "@/lib/auth/credentials";
+import { defineRoute, endpoint } from "@/lib/http/route";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+  POST: endpoint({
+    summary: "Request a password reset",
+    body: RequestReset,
+    responses: { 202: ResetAccepted },
+    handle: async ({ ctx, request, body, address }) => {
+      await requestReset(ctx, body.email, callerOf(request, address));
+      return { status: "accepted" };
+    },
+  }),
+});

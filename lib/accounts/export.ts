@@ -1,0 +1,33 @@
+import type { Caller } from "../auth/credentials";
+import { recordSecurityEvent } from "../auth/security-events";
+import type { Context, Tx } from "../context";
+import { exportDevices } from "../push/account-data";
+import { exportBilling } from "../subscriptions/account-data";
+import { toUser } from "./schema";
+
+type Deps = Pick<Context, "db" | "limits" | "now">;
+
+/**
+ * Everything kept about an account, as of one moment: never a hash, a session's token or a whole device token.
+ * @throws AppError rate_limited
+ */
+export async function exportAccount(ctx: Deps, accountId: string, caller: Caller) {
+  await ctx.limits.consume("exportByAccount", accountId);
+  const exportedAt = ctx.now();
+  const data = await ctx.db.$transaction(async (tx) => collect(tx, accountId), { isolationLevel: "RepeatableRead" });
+  await recordSecurityEvent(ctx.db, exportedAt, accountId, "exported", caller);
+  return { schema: "account-export" as const, schemaVersion: 1 as const, exportedAt, ...data };
+}
+
+async function collect(tx: Tx, accountId: string) {
+  const where = { accountId };
+  const account = await tx.account.findUniqueOrThrow({ where: { id: accountId } });
+  return {
+    account: { ...toUser(account), updatedAt: account.updatedAt },
+    identities: await tx.identity.findMany({ where, select: { provider: true, subject: true, createdAt: true } }),
+    sessions: await tx.session.findMany({ where, omit: { accountId: true }, orderBy: { createdAt: "asc" } }),
+    devices: await exportDevices(tx, accountId),
+    ...(await exportBilling(tx, accountId)),
+    securityEvents: await tx.securityEvent.findMany({ where, omit: { accountId: true }, orderBy: { at: "asc" } }),
+  };
+}

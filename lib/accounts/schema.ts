@@ -1,0 +1,90 @@
+import { z } from "zod";
+import { Email } from "../auth/email";
+
+const Transport = z.enum(["cookie", "token"]);
+const Sender = { transport: Transport.optional(), deviceName: z.string().trim().min(1).max(64).optional() };
+
+export const User = z.object({
+  id: z.uuid(),
+  email: z.string(),
+  name: z.string().nullable(),
+  image: z.string().nullable(),
+  emailVerified: z.boolean(),
+  createdAt: z.date(),
+});
+export type User = z.infer<typeof User>;
+
+/** `token` and `tokenType` stand here only where no cookie carries the token. */
+export const Auth = z.object({
+  user: User,
+  session: z.object({ id: z.uuid(), transport: Transport, expiresAt: z.date() }),
+  token: z.string().optional(),
+  tokenType: z.literal("Bearer").optional(),
+});
+export type Auth = z.infer<typeof Auth>;
+
+export const Login = z.object({ email: Email, password: z.string().min(1).max(1024), ...Sender });
+export type Login = z.infer<typeof Login>;
+
+export const Register = z.object({
+  email: Email,
+  password: z.string().min(1).max(1024),
+  name: z.string().trim().min(1).max(80).optional(),
+  ...Sender,
+});
+export type Register = z.infer<typeof Register>;
+
+export const RequestReset = z.object({ email: Email });
+export const ResetAccepted = z.object({ status: z.literal("accepted") });
+
+export const ConfirmReset = z.object({ token: z.string().min(1).max(256), password: z.string().min(1).max(1024) });
+export type ConfirmReset = z.infer<typeof ConfirmReset>;
+export const PasswordReset = z.object({ status: z.literal("password_reset") });
+
+export const DeleteAccount = z.object({ confirm: z.literal("DELETE"), password: z.string().max(1024).optional() });
+export type DeleteAccount = z.infer<typeof DeleteAccount>;
+
+/** A store's subscription cannot be cancelled from a server: each is named with where its owner can. */
+export const AccountDeleted = z.object({
+  status: z.literal("deleted"),
+  subscriptions: z.array(
+    z.object({
+      store: z.string(),
+      status: z.string(),
+      expiresAt: z.date().nullable(),
+      managementUrl: z.string().nullable(),
+    }),
+  ),
+  storeSubscriptionsCancelled: z.literal(false),
+});
+export type AccountDeleted = z.infer<typeof AccountDeleted>;
+
+type AccountRow = {
+  id: string;
+  email: string;
+  name: string | null;
+  image: string | null;
+  emailVerifiedAt: Date | null;
+  createdAt: Date;
+};
+
+/** What others may see of an account's row. */
+export function toUser({ id, email, name, image, emailVerifiedAt, createdAt }: AccountRow): User {
+  return { id, email, name, image, emailVerified: emailVerifiedAt !== null, createdAt };
+}
+
+const Rows = z.array(z.record(z.string(), z.unknown()));
+
+/** Everything kept about an account. Rows are as the tables have them, without secrets. */
+export const AccountExport = z.object({
+  schema: z.literal("account-export"),
+  schemaVersion: z.literal(1),
+  exportedAt: z.date(),
+  account: User.extend({ updatedAt: z.date() }),
+  identities: Rows,
+  sessions: Rows,
+  devices: Rows,
+  subscriptions: Rows,
+  billingEvents: Rows,
+  securityEvents: Rows,
+});

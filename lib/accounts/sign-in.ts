@@ -1,0 +1,41 @@
+import { type Caller, issueSession, verifyPassword } from "../auth/credentials";
+import { checkNewPassword, hashPassword } from "../auth/passwords";
+import { recordSecurityEvent } from "../auth/security-events";
+import { openSession, sessionToken, type Transport } from "../auth/sessions";
+import type { Context } from "../context";
+import { AppError, isUniqueViolation } from "../errors";
+import { type Login, type Register, toUser } from "./schema";
+
+type Deps = Pick<Context, "config" | "db" | "limits" | "now">;
+
+/** Signs in with a password. @throws AppError invalid_credentials, rate_limited */
+export async function logIn(ctx: Deps, login: Login, transport: Transport, caller: Caller) {
+  const account = await verifyPassword(ctx, login, caller);
+  const how = { transport, deviceName: login.deviceName ?? null };
+  const { session, token } = await issueSession(ctx, account, how, caller);
+  return { user: toUser(account), session, token };
+}
+
+/**
+ * Makes an account and signs it in. Of two at one moment for one address one wins.
+ * @throws AppError validation_failed, email_taken, rate_limited
+ */
+export async function register(ctx: Deps, wanted: Register, transport: Transport, caller: Caller) {
+  const password = checkNewPassword(ctx, wanted.password);
+  await ctx.limits.consume("registerByAddress", caller.address);
+  const passwordHash = await hashPassword(ctx, password);
+  const now = ctx.now();
+  const how = { transport, client: caller.client, deviceName: wanted.deviceName ?? null };
+  const { account, session, claims } = await ctx.db
+    .$transaction(async (tx) => {
+      const account = await tx.account.create({
+        data: { email: wanted.email, name: wanted.name, passwordHash, createdAt: now },
+      });
+      await recordSecurityEvent(tx, now, account.id, "registered", caller);
+      return { account, ...(await openSession(tx, now, account, how)) };
+    })
+    .catch((error: unknown) => {
+      throw isUniqueViolation(error) ? new AppError("email_taken") : error;
+    });
+  return { user: toUser(account), session, token: await sessionToken(ctx, claims) };
+}

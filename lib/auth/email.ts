@@ -1,0 +1,10 @@
+import { z } from "zod";
+
+/** Trimmed, lower-cased, at most 254 characters with 64 before the @ (RFC 5321, 4.5.3.1). */
+export const Email = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .max(254)
+  .pipe(z.email("Must be an e-mail address"))
+  .refine((email) => email.lastIndexOf("@") <= 64, "Must have at most 64 characters before the @");

@@ -1,0 +1,176 @@
+import NextAuthModule, { type NextAuthOptions, type Session } from "next-auth";
+import { z } from "zod";
+import type { Context } from "../context";
+import { AppError, isAppError } from "../errors";
+import { parseCookies, sessionCookieName, sessionCookieOptions } from "./cookie";
+import { type Caller, issueSession, verifyPassword } from "./credentials";
+import { Email } from "./email";
+import { recordSecurityEvent } from "./security-events";
+import { findSession, revokeSession } from "./sessions";
+import { type Claims, encodeToken } from "./tokens";
+
+type Deps = Pick<Context, "config" | "db" | "limits" | "log" | "now">;
+
+/** One call of the catch-all: the path after /api/auth, and the body as it was parsed. */
+export type NextAuthCall = {
+  method: "GET" | "POST";
+  segments: string[];
+  query: Record<string, string>;
+  cookieHeader: string | null;
+  body: Record<string, unknown>;
+  caller: Caller;
+};
+
+export type NextAuthAnswer = { status: number; headers: Headers; body: string | null };
+
+const ACTIONS: Record<NextAuthCall["method"], string[]> = {
+  GET: ["providers", "session", "csrf", "signin", "signout", "callback", "verify-request", "error"],
+  POST: ["signin", "signout", "callback", "session", "_log"],
+};
+/** Of these a path names the provider, and nothing may follow. */
+const WITH_PROVIDER = ["signin", "callback"];
+const COOKIE_SECONDS = 30 * 24 * 60 * 60;
+
+const SignIn = z.object({ email: Email, password: z.string().min(1).max(1024) });
+
+/**
+ * next-auth's own routes, on this service's sessions. It is called the way its Pages Router handler is, with a
+ * plain request and response, since its App Router handler works only inside a request that Next serves.
+ * @throws AppError not_found for an action or provider that does not exist; whatever the database throws.
+ */
+export async function answerNextAuth(ctx: Deps, call: NextAuthCall): Promise<NextAuthAnswer> {
+  const failures: unknown[] = [];
+  const options = nextAuthOptions(ctx, call.caller, (error) => failures.push(error));
+  requireAction(call, options);
+  const answer: NextAuthAnswer = { status: 200, headers: new Headers(), body: null };
+  const cookies: string[] = [];
+  const response = {
+    status: (status: number) => {
+      answer.status = status;
+      return response;
+    },
+    getHeader: (name: string) => (name === "Set-Cookie" ? [...cookies] : undefined),
+    setHeader: (name: string, value: string | string[]) => {
+      if (name === "Set-Cookie") cookies.splice(0, cookies.length, ...[value].flat());
+      else answer.headers.set(name, String(value));
+      return response;
+    },
+    end: () => {},
+    json: (body: unknown) => response.send(body ?? {}),
+    send: (body: unknown) => {
+      const isText = typeof body === "string";
+      if (!isText && body !== undefined) response.setHeader("Content-Type", "application/json");
+      answer.body = isText ? body : (JSON.stringify(body) ?? null);
+    },
+  };
+  await nextAuth(options)(
+    {
+      method: call.method,
+      query: { ...call.query, nextauth: call.segments },
+      cookies: parseCookies(call.cookieHeader),
+      // Links are built from the configuration, never from what the caller says its host is.
+      headers: { host: new URL(ctx.config.baseUrl).host },
+      body: call.body,
+    },
+    response,
+  );
+  // next-auth would answer a lost database by taking the session cookie away.
+  if (failures.length > 0) throw failures[0];
+  for (const cookie of cookies) answer.headers.append("Set-Cookie", cookie);
+  return answer;
+}
+
+type Handler = (request: object, response: object) => Promise<void>;
+/** The package is CommonJS: its default export is one level down where Node itself loads it. */
+const nextAuth = ((NextAuthModule as { default?: unknown }).default ?? NextAuthModule) as (
+  options: NextAuthOptions,
+) => Handler;
+
+function requireAction({ method, segments }: NextAuthCall, options: NextAuthOptions): void {
+  const [action = "", provider, ...more] = segments;
+  const known = ACTIONS[method].includes(action) && more.length === 0;
+  const providerFits =
+    provider === undefined
+      ? action !== "callback"
+      : WITH_PROVIDER.includes(action) && options.providers.some(({ id }) => id === provider);
+  if (!known || !providerFits) throw new AppError("not_found");
+}
+
+/** next-auth's options for one request. `onFailure` hears what next-auth would swallow. */
+function nextAuthOptions(ctx: Deps, caller: Caller, onFailure: (error: unknown) => void): NextAuthOptions {
+  const { config } = ctx;
+  const guarded = async <T>(run: () => Promise<T | null>): Promise<T | null> => {
+    try {
+      return await run();
+    } catch (error) {
+      if (!isAppError(error)) onFailure(error);
+      return null;
+    }
+  };
+  return {
+    secret: config.secret,
+    useSecureCookies: config.baseUrl.startsWith("https:"),
+    cookies: { sessionToken: { name: sessionCookieName(config), options: sessionCookieOptions(config) } },
+    session: { strategy: "jwt", maxAge: COOKIE_SECONDS },
+    providers: [
+      {
+        id: "credentials",
+        name: "E-mail and password",
+        type: "credentials",
+        credentials: { email: { label: "E-mail", type: "email" }, password: { label: "Password", type: "password" } },
+        // A thrown message would end up in a redirect's URL.
+        authorize: (given) =>
+          guarded(async () => {
+            const parsed = SignIn.safeParse(given);
+            return parsed.success ? verifyPassword(ctx, parsed.data, caller) : null;
+          }),
+      },
+    ],
+    jwt: {
+      encode: async ({ token }) => encodeToken(token as unknown as Claims, config.secret, COOKIE_SECONDS),
+      decode: ({ token }) => guarded(() => decodeSession(ctx, token)),
+    },
+    callbacks: {
+      jwt: async ({ token, user }) => {
+        if (!user) return token;
+        const { claims } = await issueSession(
+          ctx,
+          user as AccountUser,
+          { transport: "cookie", deviceName: null },
+          caller,
+        );
+        return claims;
+      },
+      session: ({ session, token }) => describeSession(session, token),
+    },
+    events: {
+      signOut: async ({ token }) => {
+        await revokeSession(ctx, String(token.sid));
+        await recordSecurityEvent(ctx.db, ctx.now(), String(token.sub), "signed_out", caller);
+      },
+    },
+    logger: {
+      error: (code) => ctx.log.debug({ code }, "next-auth refused"),
+      warn: (code) => ctx.log.debug({ code }, "next-auth warns"),
+      debug: () => {},
+    },
+  };
+}
+
+type AccountUser = { id: string; sessionEpoch: number };
+
+async function decodeSession(ctx: Deps, token: string | undefined) {
+  const found = token ? await findSession(ctx, token) : null;
+  if (!found) return null;
+  const { name, email, image } = found.account;
+  return { ...found.claims, name, email, picture: image, sessionExpiresAt: found.session.expiresAt.toISOString() };
+}
+
+/** What GET /api/auth/session says. */
+function describeSession(session: Session, token: { sub?: string; sessionExpiresAt?: unknown }) {
+  return {
+    ...session,
+    user: { ...session.user, id: token.sub },
+    expires: typeof token.sessionExpiresAt === "string" ? token.sessionExpiresAt : session.expires,
+  };
+}

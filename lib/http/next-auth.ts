@@ -1,0 +1,45 @@
+import type { NextAuthAnswer, NextAuthCall } from "../auth/next-auth";
+import type { Context } from "../context";
+import { AppError } from "../errors";
+import { parseJson } from "./input";
+import { requireOwnOrigin } from "./origin";
+
+/**
+ * Reads a request for next-auth. What changes something has to come from our own pages, beside next-auth's own
+ * token against request forgery.
+ * @throws AppError origin_not_allowed, malformed_json, unsupported_media_type
+ */
+export function nextAuthCall(
+  ctx: Pick<Context, "config">,
+  request: Request,
+  segments: string[],
+  raw: Uint8Array,
+): Omit<NextAuthCall, "caller"> {
+  const method = request.method === "POST" ? "POST" : "GET";
+  if (method === "POST") requireOwnOrigin(request.headers, ctx.config);
+  return {
+    method,
+    segments,
+    query: Object.fromEntries(new URL(request.url).searchParams),
+    cookieHeader: request.headers.get("cookie"),
+    body: method === "POST" ? parseForm(request.headers.get("content-type") ?? "", raw) : {},
+  };
+}
+
+/** next-auth's answer as a Response. */
+export function nextAuthResponse({ status, headers, body }: NextAuthAnswer): Response {
+  if (body !== null) headers.set("Content-Length", String(Buffer.byteLength(body)));
+  return new Response(body, { status, headers });
+}
+
+/** next-auth's own pages post forms, next-auth/react posts forms or JSON. */
+function parseForm(contentType: string, raw: Uint8Array): Record<string, unknown> {
+  const type = contentType.split(";", 1)[0]?.trim().toLowerCase();
+  if (type === "application/x-www-form-urlencoded") {
+    return Object.fromEntries(new URLSearchParams(new TextDecoder().decode(raw)));
+  }
+  if (type !== "application/json") throw new AppError("unsupported_media_type");
+  const parsed = parseJson(raw);
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw new AppError("validation_failed");
+  return parsed as Record<string, unknown>;
+}

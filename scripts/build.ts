@@ -1,0 +1,50 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import "./generate";
+
+const SOURCES = [
+  "app",
+  "lib",
+  "public",
+  "prisma/schema.prisma",
+  "instrumentation.ts",
+  "next.config.ts",
+  "package-lock.json",
+];
+const MARK = ".next/build.json";
+
+/** Builds where the build is missing or older than the sources; always with --force. */
+if (process.argv.includes("--force") || !isFresh()) {
+  const { status } = spawnSync("next", ["build"], {
+    stdio: ["ignore", "inherit", "inherit"],
+    env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1" },
+  });
+  if (status !== 0) process.exit(status ?? 1);
+  writeFileSync(MARK, `${JSON.stringify({ commit: commit(), builtAt: new Date().toISOString() })}\n`);
+}
+
+function isFresh(): boolean {
+  if (!existsSync(MARK)) return false;
+  const built = statSync(MARK).mtimeMs;
+  return SOURCES.every((source) => newest(source) <= built);
+}
+
+/** The newest time of change of a file, or of anything in a folder. */
+function newest(file: string): number {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  if (!stat) return 0;
+  if (!stat.isDirectory()) return stat.mtimeMs;
+  return Math.max(stat.mtimeMs, ...readdirSync(file).map((name) => newest(path.join(file, name))));
+}
+
+/** The commit that is built; null outside a checkout. */
+function commit(): string | null {
+  try {
+    return execFileSync("git", ["rev-parse", "HEAD"], { stdio: ["ignore", "pipe", "ignore"] })
+      .toString()
+      .trim();
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,230 @@
+import { strict as assert } from "node:assert";
+import { createHash, createHmac, randomBytes, randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { loadConfig } from "../lib/config";
+import { embeddedSecrets } from "../lib/secrets";
+
+/**
+ * Plays the five consumers against a running service: `npm run tour [-- BASE_URL]`. Prints each request with
+ * its answer, and ends with an error at the first surprise.
+ */
+if (existsSync(".env")) process.loadEnvFile(".env");
+const config = loadConfig();
+const base = (process.argv[2] ?? config.baseUrl).replace(/\/+$/, "");
+const origin = new URL(config.baseUrl).origin;
+
+type Answer = { status: number; headers: Headers; json: () => Promise<Json>; response: Response };
+// biome-ignore lint/suspicious/noExplicitAny: the tour asserts what it reads.
+type Json = any;
+
+/** Sends a request, prints it with its answer, and holds the status against what is expected. */
+async function ask(expected: number | number[], method: string, path: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(`${base}${path}`, { method, redirect: "manual", ...init }).catch((error: Error) => {
+    throw new Error(`${base} does not answer (${error.cause ?? error}). Is it running? npm start`);
+  });
+  const headers = ["content-length", "content-range", "etag"].flatMap((name) => response.headers.get(name) ?? []);
+  console.log(
+    `  ${method} ${path.length > 90 ? `${path.slice(0, 87)}...` : path} -> ${response.status} ${headers.join(", ")}`,
+  );
+  if (![expected].flat().includes(response.status)) {
+    throw new Error(`expected ${expected}, got ${response.status}: ${await response.text()}`);
+  }
+  return { status: response.status, headers: response.headers, json: () => response.json(), response };
+}
+
+const sending = (json: unknown, headers: Record<string, string> = {}): RequestInit => ({
+  body: JSON.stringify(json),
+  headers: { "content-type": "application/json", ...headers },
+});
+
+async function uptimeProbe(): Promise<void> {
+  const health = await (await ask(200, "GET", "/api/health")).json();
+  assert.equal(health.status, "ok");
+  const head = await ask(200, "HEAD", "/api/health");
+  assert.equal(await head.response.text(), "");
+  await ask(200, "GET", "/api/health?probe=live");
+}
+
+async function desktopClient(platform: string, architecture: string): Promise<void> {
+  const selection = `platform=${platform}&product=core&architecture=${architecture}`;
+  const check = await ask(200, "GET", `/api/version?${selection}&current=0.9.0`);
+  const release = await check.json();
+  assert.equal(release.updateAvailable, true);
+  const unchanged = { headers: { "if-none-match": check.headers.get("etag") ?? "" } };
+  await ask(304, "GET", `/api/version?${selection}&current=0.9.0`, unchanged);
+  const current = await (await ask(200, "GET", `/api/version?${selection}&current=v${release.version}`)).json();
+  assert.equal(current.updateAvailable, false);
+
+  const { artifact } = release;
+  const { pathname, search } = new URL(artifact.url);
+  const first = await ask(200, "GET", pathname + search);
+  const begun = await readSome(first.response, Math.floor(artifact.sizeBytes / 3));
+  console.log(`    broken off after ${begun.byteLength} of ${artifact.sizeBytes} bytes`);
+  const range = { range: `bytes=${begun.byteLength}-`, "if-range": first.headers.get("etag") ?? "" };
+  const rest = await ask(206, "GET", pathname + search, { headers: range });
+  const whole = Buffer.concat([begun, new Uint8Array(await rest.response.arrayBuffer())]);
+  assert.equal(whole.byteLength, artifact.sizeBytes);
+  assert.equal(createHash("sha256").update(whole).digest("hex"), artifact.sha256);
+  console.log(`    ${artifact.fileName} ${release.version}: resumed, SHA-256 as promised`);
+}
+
+/** Reads at least so many bytes of a body and lets go of the rest. */
+async function readSome(response: Response, atLeast: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    chunks.push(chunk);
+    size += chunk.byteLength;
+    if (size >= atLeast) break;
+  }
+  return Buffer.concat(chunks);
+}
+
+type Person = { id: string; email: string; password: string };
+
+async function webApp(): Promise<Person> {
+  const email = `tour-${randomUUID()}@example.com`;
+  const password = randomBytes(12).toString("base64url");
+  const own = { origin, "sec-fetch-site": "same-origin" };
+  const registered = await ask(201, "POST", "/api/auth/register", sending({ email, password, name: "Tour" }, own));
+  const { user, token } = await registered.json();
+  assert.equal(token, undefined, "a browser's token belongs in the cookie alone");
+
+  const cookies = new Map<string, string>();
+  const keep = ({ headers }: Answer) => {
+    for (const line of headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      cookies.set(name, value);
+    }
+  };
+  const cookie = () => [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  const csrf = await ask(200, "GET", "/api/auth/csrf");
+  keep(csrf);
+  const { csrfToken } = await csrf.json();
+  const form = (fields: Record<string, string>): RequestInit => ({
+    body: new URLSearchParams({ ...fields, csrfToken, json: "true" }),
+    headers: { ...own, cookie: cookie() },
+  });
+  keep(await ask(200, "POST", "/api/auth/callback/credentials", form({ email, password })));
+  const session = await (await ask(200, "GET", "/api/auth/session", { headers: { cookie: cookie() } })).json();
+  assert.equal(session.user.email, email);
+  keep(await ask(200, "POST", "/api/auth/signout", form({})));
+  const after = await (await ask(200, "GET", "/api/auth/session", { headers: { cookie: cookie() } })).json();
+  assert.deepEqual(after, {});
+  return { id: user.id, email, password };
+}
+
+async function iosApp({ email, password }: Person): Promise<string> {
+  const login = await (
+    await ask(200, "POST", "/api/auth/login", sending({ email, password, deviceName: "Tour" }))
+  ).json();
+  const headers = { authorization: `Bearer ${login.token}` };
+  const wanted = { token: randomBytes(32).toString("hex"), device: { name: "Tour's iPhone", model: "iPhone18,1" } };
+  const registration = await ask([202, 503], "POST", "/api/push/register", sending(wanted, headers));
+  const { code, device } = await registration.json();
+  if (registration.status === 503) {
+    assert.equal(code, "push_not_configured");
+    console.log("    this service has no APNs configuration, and said so");
+    return login.token;
+  }
+  assert.equal(device.status, "pending");
+  const { devices } = await (await ask(200, "GET", "/api/push/devices", { headers })).json();
+  assert.deepEqual(
+    devices.map((one: { id: string; current: boolean }) => [one.id, one.current]),
+    [[device.id, true]],
+  );
+  await ask(204, "DELETE", `/api/push/devices/${device.id}`, { headers });
+  assert.deepEqual((await (await ask(200, "GET", "/api/push/devices", { headers })).json()).devices, []);
+  return login.token;
+}
+
+async function billingProvider({ id }: Person, token: string): Promise<void> {
+  const headers = { authorization: `Bearer ${token}` };
+  const status = async () => {
+    const { checkedAt, ...rest } = await (await ask(200, "GET", "/api/subscription/status", { headers })).json();
+    return rest;
+  };
+  assert.equal((await status()).status, "none");
+  const event = initialPurchase(id);
+  await ask(401, "POST", "/api/subscription/billing-provider-webhook", await delivery(event, "a wrong secret"));
+  await ask(200, "POST", "/api/subscription/billing-provider-webhook", await delivery(event));
+  const active = await status();
+  assert.equal(active.status, "active");
+  assert.equal(active.isActive, true);
+  await ask(200, "POST", "/api/subscription/billing-provider-webhook", await delivery(event));
+  assert.deepEqual(await status(), active, "the same delivery again must change nothing");
+  await ask(410, "POST", "/api/subscription/checkout");
+}
+
+/** A month's purchase, in the words of RevenueCat's webhook. */
+function initialPurchase(accountId: string) {
+  const now = Date.now();
+  const transaction = randomUUID();
+  return {
+    api_version: "1.0",
+    event: {
+      id: randomUUID(),
+      type: "INITIAL_PURCHASE",
+      app_user_id: accountId,
+      original_app_user_id: accountId,
+      aliases: [accountId],
+      event_timestamp_ms: now,
+      purchased_at_ms: now,
+      expiration_at_ms: now + 30 * 24 * 60 * 60 * 1000,
+      environment: "PRODUCTION",
+      store: "APP_STORE",
+      product_id: "com.example.core.monthly",
+      entitlement_ids: ["pro"],
+      period_type: "NORMAL",
+      transaction_id: transaction,
+      original_transaction_id: transaction,
+    },
+  };
+}
+
+/** A delivery signed as the provider signs it: HMAC-SHA256 over "<t>.<body>". */
+async function delivery(event: unknown, secret?: string): Promise<RequestInit> {
+  const body = JSON.stringify(event);
+  const signing = secret ?? (await signingSecret());
+  const t = Math.floor(Date.now() / 1000);
+  const signature = signing && `t=${t},v1=${createHmac("sha256", signing).update(`${t}.${body}`).digest("hex")}`;
+  const authorization = secret ?? config.BILLING_WEBHOOK_AUTHORIZATION[0];
+  return {
+    body,
+    headers: {
+      "content-type": "application/json",
+      ...(authorization ? { authorization } : {}),
+      ...(signature ? { "x-revenuecat-webhook-signature": signature } : {}),
+    },
+  };
+}
+
+/** The secret that is set, else the one that embedded mode made. */
+async function signingSecret(): Promise<string | undefined> {
+  if (config.BILLING_WEBHOOK_SIGNING_SECRET) return config.BILLING_WEBHOOK_SIGNING_SECRET;
+  if (config.mode === "server" || config.BILLING_WEBHOOK_AUTHORIZATION.length > 0) return undefined;
+  return (await embeddedSecrets(config.DATA_DIR)).billingWebhookSigningSecret;
+}
+
+async function stop<T>(title: string, run: () => Promise<T>): Promise<T> {
+  console.log(`\n${title}`);
+  return run();
+}
+
+try {
+  console.log(`A tour of ${base}`);
+  await stop("1. An uptime probe", uptimeProbe);
+  await stop("2. A desktop client on macOS, arm64", () => desktopClient("macos", "arm64"));
+  await stop("   and one on Windows, x64", () => desktopClient("windows", "x64"));
+  const person = await stop("3. The web app: sign up, sign in, sign out", webApp);
+  const token = await stop("4. The iOS app", () => iosApp(person));
+  await stop("5. The billing provider", () => billingProvider(person, token));
+  await stop("And back to where we began", async () => {
+    const body = { confirm: "DELETE", password: person.password };
+    await ask(200, "POST", "/api/auth/account/delete", sending(body, { authorization: `Bearer ${token}` }));
+  });
+  console.log("\nEverything answered as it should.");
+} catch (error) {
+  console.error(`\nA surprise: ${error instanceof Error ? error.message : error}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,123 @@
+import { describe, expect, test } from "vitest";
+import { newAccount } from "../support/accounts";
+import { get, post } from "../support/api";
+import { BASE_URL, ctx } from "../support/context";
+
+const BROWSER = { origin: BASE_URL, "sec-fetch-site": "same-origin" };
+const UNKNOWN = { email: "nobody@example.com", password: "no password at all" };
+
+test("the right password signs in, whatever the case of the address", async () => {
+  const { email, password, id } = await newAccount();
+  const response = await post("/api/auth/login", {
+    email: ` ${email.toUpperCase()} `,
+    password,
+    deviceName: "Ann's Mac",
+  });
+  expect(response.status).toBe(200);
+  const body = await response.json();
+  expect(body).toMatchObject({ user: { id, email }, session: { transport: "token" }, tokenType: "Bearer" });
+  expect(response.headers.get("set-cookie")).toBeNull();
+  const row = await ctx().db.session.findUniqueOrThrow({ where: { id: body.session.id } });
+  expect(row.deviceName).toBe("Ann's Mac");
+});
+
+test("a browser gets a cookie and no token in the body", async () => {
+  const { email, password } = await newAccount();
+  const response = await post("/api/auth/login", { email, password }, { headers: BROWSER });
+  expect(response.status).toBe(200);
+  const body = await response.json();
+  expect(body.session.transport).toBe("cookie");
+  expect(body.token).toBeUndefined();
+  const cookie = response.headers.get("set-cookie") ?? "";
+  expect(cookie).toMatch(/^next-auth\.session-token=[^;]+; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/);
+  const status = await get("/api/push/devices", { cookie: cookie.split(";", 1)[0] });
+  expect(status.status).toBe(200);
+});
+
+test("another site cannot have a cookie set", async () => {
+  const { email, password } = await newAccount();
+  const origins: Record<string, string>[] = [
+    { origin: "https://evil.example", "sec-fetch-site": "cross-site" },
+    { origin: "null" },
+    { origin: `${BASE_URL}.evil.example` },
+  ];
+  for (const headers of origins) {
+    const response = await post("/api/auth/login", { email, password }, { headers });
+    expect(response.status).toBe(403);
+    expect(await response.json()).toMatchObject({ code: "origin_not_allowed" });
+    expect(response.headers.get("set-cookie")).toBeNull();
+  }
+});
+
+describe("a wrong password, an unknown address and an account without a password", () => {
+  test("get one and the same answer", async () => {
+    const { email } = await newAccount();
+    const linked = await ctx().db.account.create({ data: { email: `linked-${crypto.randomUUID()}@example.com` } });
+    const answers = [];
+    for (const wrong of [
+      { email, password: "wrong password" },
+      UNKNOWN,
+      { email: linked.email, password: "any password" },
+    ]) {
+      const response = await post("/api/auth/login", wrong);
+      expect(response.status).toBe(401);
+      expect(response.headers.get("www-authenticate")).not.toBeNull();
+      const { requestId, ...rest } = await response.json();
+      expect(requestId).toBe(response.headers.get("x-request-id"));
+      answers.push(rest);
+    }
+    expect(answers[0]).toMatchObject({ code: "invalid_credentials" });
+    expect(answers[1]).toEqual(answers[0]);
+    expect(answers[2]).toEqual(answers[0]);
+  });
+
+  test("are counted alike, and the eleventh failure is refused with the time to wait", async () => {
+    const { email, password } = await newAccount();
+    for (const address of [email, `nobody-${crypto.randomUUID()}@example.com`]) {
+      for (let i = 0; i < 10; i++) {
+        expect((await post("/api/auth/login", { email: address, password: "wrong password" })).status).toBe(401);
+      }
+      const refused = await post("/api/auth/login", { email: address, password });
+      expect(refused.status).toBe(429);
+      expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+      expect(refused.headers.get("ratelimit-policy")).toBe('"loginByEmail";q=10;w=900');
+      expect(await refused.json()).toMatchObject({ code: "rate_limited" });
+    }
+    expect((await post("/api/auth/reset/request", { email })).status).toBe(202);
+  });
+});
+
+test("a right password forgets the failures before it", async () => {
+  const { email, password } = await newAccount();
+  for (let round = 0; round < 2; round++) {
+    for (let i = 0; i < 9; i++) await post("/api/auth/login", { email, password: "wrong password" });
+    expect((await post("/api/auth/login", { email, password })).status).toBe(200);
+  }
+});
+
+test("one address is refused after sixty sign-ins, whatever accounts it tries", async () => {
+  const address = "203.0.113.7";
+  const limit = ctx().limits.consume;
+  for (let i = 0; i < 60; i++) await limit("loginByAddress", address);
+  expect((await post("/api/auth/login", UNKNOWN, { address })).status).toBe(429);
+  const forged = { address, headers: { "x-forwarded-for": "198.51.100.1" } };
+  expect((await post("/api/auth/login", UNKNOWN, forged)).status).toBe(429);
+  expect((await post("/api/auth/login", UNKNOWN, { address: "203.0.113.8" })).status).toBe(401);
+});
+
+test("fields that are missing or of a wrong type are named", async () => {
+  const response = await post("/api/auth/login", { email: "not an address", password: 5 });
+  expect(response.status).toBe(422);
+  expect(response.headers.get("content-type")).toBe("application/problem+json");
+  const { code, errors } = await response.json();
+  expect(code).toBe("validation_failed");
+  expect(errors.map(({ pointer }: { pointer: string }) => pointer).sort()).toEqual(["/email", "/password"]);
+});
+
+test("a password longer than bcrypt reads is wrong, even where its first 72 bytes are right", async () => {
+  const email = `long-${crypto.randomUUID()}@example.com`;
+  const password = "p".repeat(72);
+  expect((await post("/api/auth/register", { email, password })).status).toBe(201);
+  expect((await post("/api/auth/login", { email, password: `${password}x` })).status).toBe(401);
+  expect((await post("/api/auth/login", { email, password })).status).toBe(200);
+});

@@ -1,0 +1,153 @@
+import { expect, test } from "vitest";
+import { newAccount, type TestAccount } from "../support/accounts";
+import { call, get } from "../support/api";
+import { BASE_URL, clock, ctx, withContext } from "../support/context";
+
+/** A browser's memory for cookies. */
+class Jar {
+  private readonly cookies = new Map<string, string>();
+
+  take(response: Response): void {
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (value === "" || /expires=Thu, 01 Jan 1970/i.test(line)) this.cookies.delete(name);
+      else this.cookies.set(name, value);
+    }
+  }
+
+  get header(): string {
+    return [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  }
+
+  has(name: string): boolean {
+    return this.cookies.has(name);
+  }
+}
+
+const SESSION_COOKIE = "next-auth.session-token";
+
+async function csrfToken(jar: Jar): Promise<string> {
+  const response = await get("/api/auth/csrf", { cookie: jar.header });
+  jar.take(response);
+  return ((await response.json()) as { csrfToken: string }).csrfToken;
+}
+
+/** Posts a form the way next-auth/react does. */
+async function postForm(jar: Jar, path: string, fields: Record<string, string>, headers: Record<string, string> = {}) {
+  const response = await call("POST", path, {
+    cookie: jar.header,
+    body: new URLSearchParams({ ...fields, json: "true" }).toString(),
+    headers: { "content-type": "application/x-www-form-urlencoded", origin: BASE_URL, ...headers },
+  });
+  jar.take(response);
+  return response;
+}
+
+async function signIn(jar: Jar, { email, password }: Pick<TestAccount, "email" | "password">): Promise<Response> {
+  const token = await csrfToken(jar);
+  return postForm(jar, "/api/auth/callback/credentials", { email, password, csrfToken: token });
+}
+
+const session = async (jar: Jar) => (await get("/api/auth/session", { cookie: jar.header })).json();
+
+test("sign-in, session and sign-out work on the sessions that the API knows", async () => {
+  const account = await newAccount();
+  const jar = new Jar();
+  expect((await signIn(jar, account)).status).toBe(200);
+  expect(await session(jar)).toMatchObject({ user: { id: account.id, email: account.email } });
+  expect((await get("/api/push/devices", { cookie: jar.header })).status).toBe(200);
+  const kept = jar.header;
+  const out = await postForm(jar, "/api/auth/signout", { csrfToken: await csrfToken(jar) });
+  expect(out.status).toBe(200);
+  expect(jar.has(SESSION_COOKIE)).toBe(false);
+  expect((await get("/api/push/devices", { cookie: kept })).status).toBe(401);
+  expect(await (await get("/api/auth/session", { cookie: kept })).json()).toEqual({});
+  const events = await ctx().db.securityEvent.findMany({ where: { accountId: account.id }, orderBy: { at: "asc" } });
+  expect(events.map(({ type }) => type)).toEqual(["registered", "signed_in", "signed_out"]);
+});
+
+test("a cookie of POST /api/auth/login is a session for next-auth too", async () => {
+  const { email, password, id } = await newAccount();
+  const response = await call("POST", "/api/auth/login", { json: { email, password }, headers: { origin: BASE_URL } });
+  const jar = new Jar();
+  jar.take(response);
+  expect(await session(jar)).toMatchObject({ user: { id, email } });
+});
+
+test("a wrong password and input that is none do not sign in", async () => {
+  const { email } = await newAccount();
+  for (const wrong of [
+    { email, password: "wrong password" },
+    { email: "x", password: "" },
+  ]) {
+    const jar = new Jar();
+    const response = await signIn(jar, wrong);
+    expect(response.status).toBe(401);
+    expect(jar.has(SESSION_COOKIE)).toBe(false);
+  }
+});
+
+test("both doors share one counter of failures", async () => {
+  const account = await newAccount();
+  for (let i = 0; i < 10; i++) await signIn(new Jar(), { email: account.email, password: "wrong password" });
+  expect((await call("POST", "/api/auth/login", { json: account })).status).toBe(429);
+});
+
+test("sign-in needs next-auth's own token and our own origin", async () => {
+  const account = await newAccount();
+  const jar = new Jar();
+  await csrfToken(jar);
+  await postForm(jar, "/api/auth/callback/credentials", {
+    email: account.email,
+    password: account.password,
+    csrfToken: "x",
+  });
+  expect(jar.has(SESSION_COOKIE)).toBe(false);
+  const token = await csrfToken(jar);
+  const foreign = await postForm(
+    jar,
+    "/api/auth/callback/credentials",
+    { email: account.email, password: account.password, csrfToken: token },
+    { origin: "https://evil.example" },
+  );
+  expect(foreign.status).toBe(403);
+  expect(jar.has(SESSION_COOKIE)).toBe(false);
+});
+
+test("a session that ran out is no session", async () => {
+  const jar = new Jar();
+  await signIn(jar, await newAccount());
+  clock.advance(8 * 24 * 60 * 60 * 1000);
+  expect(await session(jar)).toEqual({});
+});
+
+test.each([
+  "/api/auth/nothing",
+  "/api/auth/callback/unknown",
+  "/api/auth/session/more",
+  "/api/auth/signin/a/b",
+  "/api/auth/callback",
+])("%s is a problem document, 404", async (path) => {
+  const response = await get(path);
+  expect(response.status).toBe(404);
+  expect(await response.json()).toMatchObject({ code: "not_found" });
+});
+
+test("a lost database is 503 and leaves the session cookie where it is", async () => {
+  const jar = new Jar();
+  await signIn(jar, await newAccount());
+  const db = new Proxy(ctx().db, {
+    get: () => {
+      throw Object.assign(new Error("Can't reach database server"), { code: "P1001" });
+    },
+  });
+  const response = await withContext({ db }, () => get("/api/auth/session", { cookie: jar.header }));
+  expect(response.status).toBe(503);
+  expect(response.headers.getSetCookie()).toEqual([]);
+});
+
+test("links are built from the configuration, never from the Host header", async () => {
+  const headers = { host: "evil.example", "x-forwarded-host": "evil.example" };
+  const providers = await (await get("/api/auth/providers", { headers })).json();
+  expect(providers.credentials.callbackUrl).toBe(`${BASE_URL}/api/auth/callback/credentials`);
+});

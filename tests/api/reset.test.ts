@@ -1,0 +1,87 @@
+import { expect, test } from "vitest";
+import { newAccount } from "../support/accounts";
+import { get, post } from "../support/api";
+import { BASE_URL, clock, ctx } from "../support/context";
+import { mailbox } from "../support/mailbox";
+
+const NEW_PASSWORD = "an entirely new password";
+
+/** Requests a reset and takes the token out of the mail. */
+async function mailedToken(email: string, n = 1): Promise<string> {
+  const response = await post("/api/auth/reset/request", { email });
+  expect(response.status).toBe(202);
+  expect(await response.json()).toEqual({ status: "accepted" });
+  const link = new RegExp(`${BASE_URL}/reset#token=([\\w-]+)`).exec(await mailbox.waitFor(email, n));
+  return link?.[1] ?? "no link in the mail";
+}
+
+const confirm = (token: string, password = NEW_PASSWORD) => post("/api/auth/reset/confirm", { token, password });
+
+test("the mailed link sets a new password, once, and ends every session", async () => {
+  const { email, password, token: session } = await newAccount();
+  const token = await mailedToken(email);
+  const response = await confirm(token);
+  expect(response.status).toBe(200);
+  expect(await response.json()).toEqual({ status: "password_reset" });
+  expect((await get("/api/push/devices", { token: session })).status).toBe(401);
+  expect((await post("/api/auth/login", { email, password })).status).toBe(401);
+  const login = await post("/api/auth/login", { email, password: NEW_PASSWORD });
+  expect(await login.json()).toMatchObject({ user: { emailVerified: true } });
+  expect((await confirm(token)).status).toBe(400);
+  expect(await mailbox.waitFor(email, 2)).toContain("was changed");
+});
+
+test("an address without an account gets the same answer and no mail", async () => {
+  const email = `nobody-${crypto.randomUUID()}@example.com`;
+  const response = await post("/api/auth/reset/request", { email });
+  expect(response.status).toBe(202);
+  expect(await response.json()).toEqual({ status: "accepted" });
+  const known = await newAccount();
+  await mailedToken(known.email);
+  expect(mailbox.to(email)).toEqual([]);
+});
+
+test("unknown, replaced and expired tokens get one and the same answer", async () => {
+  const { email } = await newAccount();
+  const first = await mailedToken(email, 1);
+  const second = await mailedToken(email, 2);
+  clock.advance(31 * 60 * 1000);
+  for (const token of ["x", first, second]) {
+    const response = await confirm(token);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ code: "invalid_or_expired_token" });
+  }
+});
+
+test("a password that the policy refuses does not use the token up", async () => {
+  const { email } = await newAccount();
+  const token = await mailedToken(email);
+  expect((await confirm(token, "short")).status).toBe(422);
+  expect((await confirm(token)).status).toBe(200);
+});
+
+test("of two uses of one token at the same moment one wins", async () => {
+  const { email } = await newAccount();
+  const token = await mailedToken(email);
+  const answers = await Promise.all([
+    confirm(token, "password of the first"),
+    confirm(token, "password of the second"),
+  ]);
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
+});
+
+test("the token is kept as a hash alone", async () => {
+  const { email, id } = await newAccount();
+  const token = await mailedToken(email);
+  const row = await ctx().db.passwordResetToken.findUniqueOrThrow({ where: { accountId: id } });
+  expect(row.tokenHash).toMatch(/^[0-9a-f]{64}$/);
+  expect(JSON.stringify(row)).not.toContain(token);
+});
+
+test("an address may ask three times an hour, whether it has an account or not", async () => {
+  const { email } = await newAccount();
+  for (const address of [email, `nobody-${crypto.randomUUID()}@example.com`]) {
+    for (let i = 0; i < 3; i++) expect((await post("/api/auth/reset/request", { email: address })).status).toBe(202);
+    expect((await post("/api/auth/reset/request", { email: address })).status).toBe(429);
+  }
+});

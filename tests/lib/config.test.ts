@@ -1,0 +1,41 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { ConfigError, Environment, loadConfig } from "@/lib/config";
+
+test("nothing has to be set", () => {
+  const config = loadConfig({});
+  expect(config).toMatchObject({ mode: "embedded", PORT: 3000, baseUrl: "http://localhost:3000", secret: undefined });
+  expect(Object.isFrozen(config)).toBe(true);
+});
+
+test("an empty variable counts as unset", () => {
+  expect(loadConfig({ PORT: "", DATABASE_URL: "", SMTP_URL: "" })).toMatchObject({ mode: "embedded", PORT: 3000 });
+});
+
+test("every fault is named in one message", () => {
+  const bad = { PORT: "70000", BCRYPT_COST: "4", RATE_LIMITS: "maybe", DATABASE_URL: "mysql://x" };
+  expect(() => loadConfig(bad)).toThrow(ConfigError);
+  for (const name of Object.keys(bad)) expect(() => loadConfig(bad)).toThrow(`- ${name}: `);
+});
+
+test("PostgreSQL needs a base URL and a secret, and both are named", () => {
+  const DATABASE_URL = "postgres://user@localhost/db";
+  expect(() => loadConfig({ DATABASE_URL })).toThrow(/NEXTAUTH_URL[\s\S]*NEXTAUTH_SECRET/);
+  const NEXTAUTH_SECRET = "x".repeat(32);
+  const config = loadConfig({ DATABASE_URL, NEXTAUTH_URL: "https://api.example.com/", NEXTAUTH_SECRET });
+  expect(config).toMatchObject({ mode: "server", baseUrl: "https://api.example.com" });
+});
+
+test(".env.example documents every variable, and no other", () => {
+  const documented = [...readFileSync(".env.example", "utf8").matchAll(/^#? ?([A-Z][A-Z0-9_]*)=/gm)].map(
+    ([, name]) => name,
+  );
+  expect(documented.toSorted()).toEqual(Object.keys(Environment.shape).toSorted());
+});
+
+test("the defaults that .env.example names are the defaults", () => {
+  const lines = [...readFileSync(".env.example", "utf8").matchAll(/^([A-Z][A-Z0-9_]*)=(.+)$/gm)];
+  const given = Object.fromEntries(lines.map(([, name, value]) => [name, value]));
+  expect(Object.keys(given).length).toBeGreaterThan(5);
+  expect(loadConfig(given)).toEqual(loadConfig({}));
+});
