@@ -2,7 +2,8 @@ import type { NextConfig } from "next";
 
 const config: NextConfig = {
   poweredByHeader: false,
-  // Loaded from node_modules as they are: they read files of their own, or must exist once a process.
+  // Loaded from node_modules as they are: they read files of their own, or their classes must exist once a
+  // process, since the context that server.ts composes reaches into what Next has compiled.
   serverExternalPackages: [
     "@electric-sql/pglite",
     "@prisma/adapter-pg",
@@ -14,6 +15,7 @@ const config: NextConfig = {
     "pino",
     "proper-lockfile",
     "rate-limiter-flexible",
+    "semver",
   ],
   // Types are checked by `npm run check`, over the tests and scripts as well.
   typescript: { ignoreBuildErrors: true },

@@ -66,11 +66,11 @@ export function isAppError(error: unknown): error is AppError {
   return error instanceof Error && error.name === "AppError" && "code" in error;
 }
 
-/** SQLSTATE classes and codes, Prisma codes and driver kinds that mean "no database right now". */
+/** SQLSTATE and Prisma codes, and driver kinds, that mean "no database right now", or "not now, try again". */
 const UNAVAILABLE = new Set([
-  ...["P1000", "P1001", "P1002", "P1003", "P1008", "P1010", "P1011", "P1017", "P2024", "P2028", "P2037"],
+  ...["P1000", "P1001", "P1002", "P1003", "P1008", "P1010", "P1011", "P1017", "P2024", "P2028", "P2034", "P2037"],
   ...["ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "ETIMEDOUT", "EPIPE", "EAI_AGAIN", "ENOENT"],
-  ...["57P01", "57P02", "57P03", "53300", "08000", "08001", "08003", "08004", "08006", "25006"],
+  ...["57P01", "57P02", "57P03", "53300", "08000", "08001", "08003", "08004", "08006", "25006", "40001", "40P01"],
   ...["DatabaseNotReachable", "ConnectionClosed", "SocketTimeout", "TooManyConnections", "TlsConnectionError"],
 ]);
 const UNAVAILABLE_TEXT =

@@ -7,7 +7,7 @@ const Secrets = z.object({ secret: z.string().min(32), billingWebhookSigningSecr
 export type Secrets = z.infer<typeof Secrets>;
 
 /** Where embedded mode keeps the secrets that it made. */
-export const secretsFile = (dataDir: string) => path.join(dataDir, "secrets.json");
+const secretsFile = (dataDir: string) => path.join(dataDir, "secrets.json");
 
 /** The secrets of embedded mode: made at the first start, kept in `DATA_DIR/secrets.json`, mode 0600. */
 export async function embeddedSecrets(dataDir: string): Promise<Secrets> {

@@ -5,7 +5,7 @@ import { createTransport } from "nodemailer";
 import type { Logger } from "pino";
 import type { Config } from "../config";
 
-export type Mail = { to: string; subject: string; text: string };
+type Mail = { to: string; subject: string; text: string };
 
 /** Sends mail. `mode` says where it goes: SMTP, files (embedded mode), or nowhere. */
 export type Mailer = { mode: "smtp" | "files" | "off"; send: (mail: Mail) => Promise<void>; close: () => void };

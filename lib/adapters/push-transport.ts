@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { Config } from "../config";
 
 /** One notification for one device, as APNs takes it. */
-export type Notification = {
+type Notification = {
   /** The apns-id. */
   id: string;
   token: string;
@@ -19,7 +19,7 @@ export type Notification = {
 };
 
 /** What came of it: APNs's status and, unless 200, its reason. */
-export type PushResult = { status: number; reason: string | null };
+type PushResult = { status: number; reason: string | null };
 
 export type PushTransport = {
   mode: "development";

@@ -19,7 +19,7 @@ export async function authenticate(deps: Deps, headers: Headers): Promise<Princi
 }
 
 /** Bearer (RFC 6750), or the session cookie; where there is an Authorization header the cookie does not count. */
-export function readCredentials(
+function readCredentials(
   headers: Headers,
   config: Context["config"],
 ): { token: string; via: "bearer" | "cookie" } | null {

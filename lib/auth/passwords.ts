@@ -9,7 +9,7 @@ const BCRYPT_BYTES = 72;
 const MOST_CODE_POINTS = 256;
 
 /** NFKC (NIST SP 800-63B-4, 3.1.1.2), so that one password typed on two keyboards is one password. */
-export const normalizePassword = (password: string): string => password.normalize("NFKC");
+const normalizePassword = (password: string): string => password.normalize("NFKC");
 
 /**
  * Holds a new password against the policy. Returns it normalised.

@@ -10,7 +10,7 @@ const LIFETIMES = {
   token: { idleMs: 30 * DAY_MS, absoluteMs: 90 * DAY_MS },
 } as const;
 /** The longest that any session lives; the row, not the token, ends it. */
-export const SESSION_MAX_SECONDS = LIFETIMES.token.absoluteMs / 1000;
+const SESSION_MAX_SECONDS = LIFETIMES.token.absoluteMs / 1000;
 const MOST_SESSIONS = 20;
 const LAST_SEEN_MS = 60 * 1000;
 const CLIENT_LENGTH = 256;
@@ -39,8 +39,11 @@ export async function openSession(tx: Tx, now: Date, account: { id: string; sess
     skip: MOST_SESSIONS,
     select: { id: true },
   });
-  if (surplus.length > 0)
-    await tx.session.updateMany({ where: { id: { in: surplus.map(({ id }) => id) } }, data: { revokedAt: now } });
+  if (surplus.length > 0) {
+    const ids = surplus.map(({ id }) => id);
+    await tx.session.updateMany({ where: { id: { in: ids } }, data: { revokedAt: now } });
+    await tx.pushDevice.deleteMany({ where: { sessionId: { in: ids } } });
+  }
   const claims: Claims = { sub: account.id, sid: session.id, epoch: account.sessionEpoch };
   return { session, claims };
 }

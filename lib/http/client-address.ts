@@ -17,12 +17,6 @@ function network(address: string | undefined): string | null {
   return isIPv6(mapped) ? `${ipv6Groups(mapped).slice(0, 4).join(":")}::/64` : null;
 }
 
-/** What may be kept of an address for long: /24 of IPv4, /64 of IPv6 (already cut). */
-export function coarseAddress(address: string): string | null {
-  if (address === "unknown") return null;
-  return isIPv4(address) ? address.replace(/\.\d+$/, ".0/24") : address;
-}
-
 /** The eight groups of an IPv6 address, without leading zeros. */
 function ipv6Groups(address: string): string[] {
   const [head = "", tail] = (address.split("%", 1)[0] ?? "").toLowerCase().split("::");

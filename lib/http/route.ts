@@ -15,11 +15,11 @@ const VERBS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as co
 type Verb = (typeof VERBS)[number];
 
 /** What Next passes beside the request, and the socket's address where the front door knows it. */
-export type Segment = { params?: Promise<Record<string, string | string[] | undefined>>; remoteAddress?: string };
+type Segment = { params?: Promise<Record<string, string | string[] | undefined>>; remoteAddress?: string };
 export type RouteHandler = (request: Request, segment: Segment) => Promise<Response>;
 
 /** What a handler gets. `raw` is the body as it came. */
-export type Input<Params, Query, Body, Account> = {
+type Input<Params, Query, Body, Account> = {
   ctx: Context;
   request: Request;
   params: Params;

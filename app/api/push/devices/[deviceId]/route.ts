@@ -1,0 +1,17 @@
+import { reply } from "@/lib/http/reply";
+import { defineRoute, endpoint } from "@/lib/http/route";
+import { removeDevice } from "@/lib/push/devices";
+import { DeviceParams } from "@/lib/push/schema";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+  DELETE: endpoint({
+    summary: "Remove a device",
+    auth: "account",
+    params: DeviceParams,
+    responses: { 204: null },
+    handle: async ({ ctx, account, params }) => {
+      await removeDevice(ctx, account.account.id, params.deviceId);
+      return reply(204, null);
+    },
+  }),
+});

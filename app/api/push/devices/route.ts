@@ -1,0 +1,12 @@
+import { defineRoute, endpoint } from "@/lib/http/route";
+import { listDevices } from "@/lib/push/devices";
+import { Devices } from "@/lib/push/schema";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+  GET: endpoint({
+    summary: "List the caller's devices",
+    auth: "account",
+    responses: { 200: Devices },
+    handle: async ({ ctx, account }) => ({ devices: await listDevices(ctx, account) }),
+  }),
+});

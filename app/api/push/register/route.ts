@@ -1,0 +1,19 @@
+import { reply } from "@/lib/http/reply";
+import { defineRoute, endpoint } from "@/lib/http/route";
+import { registerDevice } from "@/lib/push/registration";
+import { PendingDevice, RegisterDevice, RegisteredDevice } from "@/lib/push/schema";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+  POST: endpoint({
+    summary: "Register an iOS device for push",
+    auth: "account",
+    body: RegisterDevice,
+    bodyLimitBytes: 32 * 1024,
+    limit: "pushRegisterByAccount",
+    responses: { 200: RegisteredDevice, 202: PendingDevice },
+    handle: async ({ ctx, account, body }) => {
+      const registered = await registerDevice(ctx, account, body);
+      return reply(registered.challenge ? 202 : 200, registered);
+    },
+  }),
+});

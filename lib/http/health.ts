@@ -1,0 +1,66 @@
+import { z } from "zod";
+import type { Context } from "../context";
+
+type Deps = Pick<Context, "catalog" | "database" | "db" | "draining" | "now">;
+
+const KEPT_MS = 1_000;
+const TIMEOUT_MS = 1_000;
+
+/** `live` asks whether the process runs, `ready` (the default) whether it can do its work. */
+export const HealthQuery = z.object({ probe: z.enum(["live", "ready"]).default("ready") });
+export type HealthQuery = z.infer<typeof HealthQuery>;
+
+/** `checks` stands where something was looked at. */
+export const Health = z.object({
+  status: z.enum(["ok", "error", "draining"]),
+  checks: z.object({ database: z.enum(["ok", "error"]), catalog: z.enum(["ok", "warn", "error"]) }).optional(),
+});
+export type Health = z.infer<typeof Health>;
+
+/** What was last heard of a context's database. */
+type Heard = { askedAtMs: number; isOpen: boolean; answer: Promise<boolean> };
+const heard = new WeakMap<Deps, Heard>();
+
+/**
+ * Whether the service is up. The database is asked at most once a second, one question at a time, however many
+ * callers there are; a stale catalog is a warning, none at all an error.
+ */
+export async function checkHealth(ctx: Deps, { probe }: HealthQuery): Promise<Health> {
+  if (probe === "live") return { status: "ok" };
+  if (ctx.draining) return { status: "draining" };
+  const database = (await databaseAnswers(ctx)) ? "ok" : "error";
+  const catalog = ctx.catalog.state();
+  return { status: database === "ok" && catalog !== "error" ? "ok" : "error", checks: { database, catalog } };
+}
+
+function databaseAnswers(ctx: Deps): Promise<boolean> {
+  const nowMs = ctx.now().getTime();
+  const last = heard.get(ctx);
+  if (last && (last.isOpen || Math.abs(nowMs - last.askedAtMs) < KEPT_MS)) return last.answer;
+  const question = ask(ctx);
+  const next = { askedAtMs: nowMs, isOpen: true, answer: withTimeout(question) };
+  void question.finally(() => {
+    next.isOpen = false;
+  });
+  heard.set(ctx, next);
+  return next.answer;
+}
+
+async function ask({ database, db }: Deps): Promise<boolean> {
+  try {
+    if (!(await database.migrated())) return false;
+    await db.$queryRaw`SELECT 1`;
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** false where the answer does not come in time; it is still waited for before the next question. */
+async function withTimeout(question: Promise<boolean>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, TIMEOUT_MS, false);
+  });
+  return Promise.race([question, late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,51 @@
+import type { PushDevice } from "../db/generated/client";
+import { AppError } from "../errors";
+import type { RegisterDevice } from "./schema";
+
+const MOST_DEVICES = 20;
+
+/** Where APNs finds a device: a token means something only within an environment and a bundle. */
+type Address = Pick<PushDevice, "environment" | "bundleId" | "token">;
+type Known = Address & Pick<PushDevice, "id" | "installationId" | "status">;
+
+/** A registration with everything that has a default filled in. */
+export type Wanted = RegisterDevice & Address;
+
+/**
+ * What a registration comes to. `refresh`: the device is active and stays so. `challenge`: it has to prove
+ * itself; `moved` says that its address is new, `obsolete` names the row that held this address until now.
+ */
+export type Plan<Row extends Known> =
+  | { step: "create" }
+  | { step: "refresh"; device: Row }
+  | { step: "challenge"; device: Row; moved: boolean; obsolete: string | null };
+
+/** Fills in the bundle. @throws AppError validation_failed for one that is not ours. */
+export function completeRegistration(bundleIds: readonly string[], given: RegisterDevice): Wanted {
+  const bundleId = given.bundleId ?? bundleIds[0];
+  if (bundleId !== undefined && bundleIds.includes(bundleId)) return { ...given, bundleId };
+  const detail = `Must be one of: ${bundleIds.join(", ")}`;
+  throw new AppError("validation_failed", { errors: [{ pointer: "/bundleId", code: "invalid_value", detail }] });
+}
+
+/**
+ * Tells which of an account's devices registers: the one with its installation id, else the one at its address.
+ * @throws AppError device_limit_reached for one device more than an account may have.
+ */
+export function planRegistration<Row extends Known>(devices: readonly Row[], wanted: Wanted): Plan<Row> {
+  const installed = wanted.installationId && devices.find((row) => row.installationId === wanted.installationId);
+  const addressed = devices.find((row) => isAt(row, wanted));
+  const device = installed || addressed;
+  if (!device) {
+    if (devices.length < MOST_DEVICES) return { step: "create" };
+    throw new AppError("device_limit_reached", { detail: `At most ${MOST_DEVICES} devices an account.` });
+  }
+  const moved = !isAt(device, wanted);
+  if (device.status === "active" && !moved) return { step: "refresh", device };
+  const obsolete = addressed && addressed.id !== device.id ? addressed.id : null;
+  return { step: "challenge", device, moved, obsolete };
+}
+
+function isAt(device: Address, { environment, bundleId, token }: Address): boolean {
+  return device.environment === environment && device.bundleId === bundleId && device.token === token;
+}

@@ -1,4 +1,0 @@
-import "./build";
-
-// After the build, since the server imports what it generates.
-await import("../server");

@@ -1,0 +1,64 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { completeRegistration, planRegistration } from "@/lib/push/registration-plan";
+
+const wanted = { token: "aa", environment: "production" as const, bundleId: "com.example.app", device: {} };
+const row = (change: object = {}) => ({
+  id: randomUUID(),
+  status: "active" as const,
+  installationId: null,
+  ...wanted,
+  ...change,
+});
+const many = (count: number) => Array.from({ length: count }, (_, n) => row({ token: `${n}` }));
+
+test("an address that nobody has makes a device", () => {
+  expect(planRegistration(many(19), wanted)).toEqual({ step: "create" });
+});
+
+test("there are at most 20 devices", () => {
+  expect(() => planRegistration(many(20), wanted)).toThrow(expect.objectContaining({ code: "device_limit_reached" }));
+});
+
+test("an active device at its address is refreshed", () => {
+  const device = row();
+  expect(planRegistration([device], wanted)).toEqual({ step: "refresh", device });
+});
+
+test.each(["pending", "invalid"] as const)("a device that is %s has to prove itself", (status) => {
+  const device = row({ status });
+  expect(planRegistration([device], wanted)).toMatchObject({ step: "challenge", device, moved: false, obsolete: null });
+});
+
+test.each([{ token: "bb" }, { environment: "sandbox" }, { bundleId: "com.example.other" }])(
+  "an active installation that moves from %o has to prove itself",
+  (old) => {
+    const installationId = randomUUID();
+    const device = row({ ...old, installationId });
+    const plan = planRegistration([device], { ...wanted, installationId });
+    expect(plan).toMatchObject({ step: "challenge", device, moved: true, obsolete: null });
+  },
+);
+
+test("an installation wins over the row that has its new address", () => {
+  const installationId = randomUUID();
+  const [installed, addressed] = [row({ token: "bb", installationId }), row()];
+  expect(planRegistration([addressed, installed], { ...wanted, installationId })).toMatchObject({
+    step: "challenge",
+    device: installed,
+    obsolete: addressed.id,
+  });
+});
+
+test("devices without an installation id are not the same installation", () => {
+  expect(planRegistration([row({ token: "bb" })], wanted)).toEqual({ step: "create" });
+});
+
+test("the default bundle is the first", () => {
+  expect(completeRegistration(["one", "two"], { ...wanted, bundleId: undefined })).toMatchObject({ bundleId: "one" });
+  expect(completeRegistration(["one", "two"], { ...wanted, bundleId: "two" })).toMatchObject({ bundleId: "two" });
+});
+
+test("a bundle that is not ours is not valid", () => {
+  expect(() => completeRegistration(["one"], wanted)).toThrow(expect.objectContaining({ code: "validation_failed" }));
+});

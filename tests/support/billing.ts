@@ -1,0 +1,79 @@
+import { createHmac, randomUUID } from "node:crypto";
+import { call } from "./api";
+import { clock, WEBHOOK_AUTHORIZATION, WEBHOOK_SECRET } from "./context";
+
+const WEBHOOK = "/api/subscription/billing-provider-webhook";
+export const DAY_MS = 24 * 60 * 60 * 1000;
+
+export type Sent = Record<string, unknown> & { id: string };
+
+/** A RevenueCat event as its documentation shows one: bought a minute ago, for thirty days, in production. */
+export function billingEvent(type: string, fields: Record<string, unknown> = {}): Sent {
+  const now = clock.now().getTime();
+  const transaction = String(fields.original_transaction_id ?? randomUUID());
+  return {
+    id: randomUUID(),
+    type,
+    app_id: "1234567890",
+    event_timestamp_ms: now,
+    app_user_id: randomUUID(),
+    original_app_user_id: "$RCAnonymousID:87c6049c58069238dce29853916d624c",
+    aliases: ["$RCAnonymousID:8069238d6049ce87cc529853916d624c"],
+    product_id: "com.example.pro.monthly",
+    entitlement_id: null,
+    entitlement_ids: ["pro"],
+    period_type: "NORMAL",
+    purchased_at_ms: now - 60_000,
+    expiration_at_ms: now + 30 * DAY_MS,
+    environment: "PRODUCTION",
+    store: "APP_STORE",
+    transaction_id: transaction,
+    original_transaction_id: transaction,
+    is_family_share: false,
+    price: 4.99,
+    currency: "USD",
+    subscriber_attributes: { $email: { updated_at_ms: now, value: "somebody@example.com" } },
+    ...fields,
+  };
+}
+
+/** RevenueCat's signature header over a body. */
+export function signature(body: string | Uint8Array, { at = clock.now(), secret = WEBHOOK_SECRET } = {}): string {
+  const seconds = Math.floor(at.getTime() / 1000);
+  return `t=${seconds},v1=${createHmac("sha256", secret).update(`${seconds}.`).update(body).digest("hex")}`;
+}
+
+/** A purchase by a customer of that name. */
+export const initialPurchase = (appUserId: string) => billingEvent("INITIAL_PURCHASE", { app_user_id: appUserId });
+
+type ChosenHeaders = Record<string, string | undefined>;
+
+/** The body and headers of an event's delivery, as `fetch` takes them. */
+export const signed = (event: Sent) => signedBody(JSON.stringify({ api_version: "1.0", event }));
+
+/** Delivers an event as RevenueCat does. */
+export const deliver = (event: Sent, chosen?: ChosenHeaders) => deliverRaw(signed(event).body, chosen);
+
+/** Sends a body to the webhook, authentic unless `chosen` says otherwise; undefined leaves a header out. */
+export function deliverRaw<Body extends string | Uint8Array>(raw: Body, chosen: ChosenHeaders = {}): Promise<Response> {
+  const { body, headers } = signedBody(raw, chosen);
+  return call("POST", WEBHOOK, { body: body as BodyInit, headers });
+}
+
+/** Delivers an event and returns the receipt's status. */
+export async function deliverOk(event: Sent): Promise<string> {
+  const response = await deliver(event);
+  if (response.status !== 200) throw new Error(`the webhook answered ${response.status}: ${await response.text()}`);
+  return ((await response.json()) as { status: string }).status;
+}
+
+function signedBody<Body extends string | Uint8Array>(body: Body, chosen: ChosenHeaders = {}) {
+  const all = {
+    "content-type": "application/json",
+    authorization: WEBHOOK_AUTHORIZATION,
+    "x-revenuecat-webhook-signature": signature(body),
+    ...chosen,
+  };
+  const given = Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  return { body, headers: Object.fromEntries(given) };
+}
