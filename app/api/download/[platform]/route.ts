@@ -1,0 +1,19 @@
+import { defineRoute, endpoint } from "@/lib/http/route";
+import { openDownload } from "@/lib/releases/download";
+import { conditionsOf, toResponse } from "@/lib/releases/exchange";
+import { DownloadParams, DownloadQuery } from "@/lib/releases/schema";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+  GET: endpoint({
+    summary: "Download an installer or an update",
+    database: false,
+    params: DownloadParams,
+    query: DownloadQuery,
+    responses: { 200: null, 206: null, 302: null, 304: null },
+    handle: async ({ ctx, request, params, query, log }) => {
+      const conditions = conditionsOf(request);
+      const wanted = { ...query, ...params };
+      return toResponse(await openDownload({ catalog: ctx.catalog, log }, wanted, conditions), conditions);
+    },
+  }),
+});

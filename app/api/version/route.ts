@@ -1,0 +1,18 @@
+import { z } from "zod";
+import { defineRoute, endpoint } from "@/lib/http/route";
+import { conditionsOf, toResponse } from "@/lib/releases/exchange";
+import { ReleaseVersion, ServiceVersion, VersionQuery } from "@/lib/releases/schema";
+import { lookUpVersion } from "@/lib/releases/version";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+  GET: endpoint({
+    summary: "The service's version, or the newest release for a platform, product and architecture",
+    database: false,
+    query: VersionQuery,
+    responses: { 200: z.union([ServiceVersion, ReleaseVersion]), 304: null },
+    handle: ({ ctx, request, query }) => {
+      const conditions = conditionsOf(request);
+      return toResponse(lookUpVersion(ctx, query, conditions), conditions);
+    },
+  }),
+});

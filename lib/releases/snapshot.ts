@@ -1,0 +1,85 @@
+import { compareBuild } from "semver";
+import { Platform, type Release, versionText } from "./schema";
+
+/** The query parameters that name what is wanted. */
+export type Selector = "platform" | "product" | "architecture" | "channel";
+
+/** One good catalog, indexed. Never changes; a changed manifest makes a new one. */
+export type Snapshot = {
+  /** The catalog's folder, symbolic links resolved. */
+  root: string;
+  /** The values that each parameter may take. */
+  known: Readonly<Record<Selector, ReadonlySet<string>>>;
+  /** What a channel of one platform, product and architecture sees, newest first; see `releasesOf`. */
+  index: ReadonlyMap<string, readonly Release[]>;
+};
+
+/** What is known whatever the catalog holds. */
+export const ALWAYS_KNOWN: Snapshot["known"] = {
+  platform: new Set(Platform.options),
+  product: new Set(["core", "ops"]),
+  architecture: new Set(["x64", "arm64", "universal"]),
+  channel: new Set(["stable", "beta"]),
+};
+
+/**
+ * Indexes a catalog's releases. What is yanked or has no artifact left is not indexed.
+ * @throws Error where two releases have one id, or one version in the same place.
+ */
+export function indexReleases(root: string, releases: readonly Release[]): Snapshot {
+  refuseTwins(releases, ({ id }) => `the id ${id}`);
+  refuseTwins(releases, (release) => `${place(release)}/${release.channel} ${versionText(release.version)}`);
+  const known = {
+    platform: ALWAYS_KNOWN.platform,
+    product: new Set([...ALWAYS_KNOWN.product, ...releases.map(({ product }) => product)]),
+    architecture: new Set([...ALWAYS_KNOWN.architecture, ...releases.map(({ architecture }) => architecture)]),
+    channel: new Set([...ALWAYS_KNOWN.channel, ...releases.map(({ channel }) => channel)]),
+  };
+  const servable = releases.filter(({ yanked, artifacts }) => !yanked && (artifacts.installer ?? artifacts.update));
+  const index = new Map<string, Release[]>();
+  for (const [where, all] of groupByPlace(servable.sort(newestFirst))) {
+    for (const channel of new Set(["stable", ...all.map((release) => release.channel)])) {
+      const seen = all.filter((release) => release.channel === "stable" || release.channel === channel);
+      index.set(`${where}/${channel}`, seen);
+    }
+  }
+  return { root, known, index };
+}
+
+/** What a channel sees in one place, newest first: its own releases and the stable ones. */
+export function releasesOf({ index }: Snapshot, wanted: Record<Selector, string>): readonly Release[] {
+  const where = place(wanted);
+  return index.get(`${where}/${wanted.channel}`) ?? index.get(`${where}/stable`) ?? [];
+}
+
+function place({
+  platform,
+  product,
+  architecture,
+}: Pick<Record<Selector, string>, "platform" | "product" | "architecture">) {
+  return `${platform}/${product}/${architecture}`;
+}
+
+function groupByPlace(releases: readonly Release[]): Map<string, Release[]> {
+  const groups = new Map<string, Release[]>();
+  for (const release of releases) {
+    const group = groups.get(place(release));
+    if (group) group.push(release);
+    else groups.set(place(release), [release]);
+  }
+  return groups;
+}
+
+/** SemVer 2.0.0, item 11; of the same version on two channels the stable one comes first. */
+function newestFirst(a: Release, b: Release): number {
+  return compareBuild(b.version, a.version) || Number(b.channel === "stable") - Number(a.channel === "stable");
+}
+
+function refuseTwins(releases: readonly Release[], nameOf: (release: Release) => string): void {
+  const seen = new Set<string>();
+  for (const release of releases) {
+    const name = nameOf(release);
+    if (seen.has(name)) throw new Error(`Two releases have ${name}`);
+    seen.add(name);
+  }
+}
