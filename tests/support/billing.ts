@@ -48,26 +48,8 @@ export const initialPurchase = (appUserId: string) => billingEvent("INITIAL_PURC
 
 type ChosenHeaders = Record<string, string | undefined>;
 
-/** The body and headers of an event's delivery, as `fetch` takes them. */
-export const signed = (event: Sent) => signedBody(JSON.stringify({ api_version: "1.0", event }));
-
-/** Delivers an event as RevenueCat does. */
-export const deliver = (event: Sent, chosen?: ChosenHeaders) => deliverRaw(signed(event).body, chosen);
-
 /** Sends a body to the webhook, authentic unless `chosen` says otherwise; undefined leaves a header out. */
-export function deliverRaw<Body extends string | Uint8Array>(raw: Body, chosen: ChosenHeaders = {}): Promise<Response> {
-  const { body, headers } = signedBody(raw, chosen);
-  return call("POST", WEBHOOK, { body: body as BodyInit, headers });
-}
-
-/** Delivers an event and returns the receipt's status. */
-export async function deliverOk(event: Sent): Promise<string> {
-  const response = await deliver(event);
-  if (response.status !== 200) throw new Error(`the webhook answered ${response.status}: ${await response.text()}`);
-  return ((await response.json()) as { status: string }).status;
-}
-
-function signedBody<Body extends string | Uint8Array>(body: Body, chosen: ChosenHeaders = {}) {
+export function deliverRaw(body: string | Uint8Array, chosen: ChosenHeaders = {}): Promise<Response> {
   const all = {
     "content-type": "application/json",
     authorization: WEBHOOK_AUTHORIZATION,
@@ -75,5 +57,17 @@ function signedBody<Body extends string | Uint8Array>(body: Body, chosen: Chosen
     ...chosen,
   };
   const given = Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== undefined);
-  return { body, headers: Object.fromEntries(given) };
+  return call("POST", WEBHOOK, { body: body as BodyInit, headers: Object.fromEntries(given) });
+}
+
+/** Delivers an event as RevenueCat does. */
+export function deliver(event: Sent, chosen?: ChosenHeaders): Promise<Response> {
+  return deliverRaw(JSON.stringify({ api_version: "1.0", event }), chosen);
+}
+
+/** Delivers an event and returns the receipt's status. */
+export async function deliverOk(event: Sent): Promise<string> {
+  const response = await deliver(event);
+  if (response.status !== 200) throw new Error(`the webhook answered ${response.status}: ${await response.text()}`);
+  return ((await response.json()) as { status: string }).status;
 }

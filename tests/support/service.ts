@@ -30,7 +30,7 @@ export async function startService(env: Record<string, string> = {}): Promise<Se
   const { child, output } = spawnService({ PORT: String(port), HOST: "127.0.0.1", DATA_DIR: dataDir, ...env });
   const url = `http://127.0.0.1:${port}`;
   const end = async (signal: NodeJS.Signals) => {
-    if (child.exitCode !== null) return child.exitCode;
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
     child.kill(signal);
     const [code] = (await once(child, "exit")) as [number | null];
     return code;

@@ -244,6 +244,9 @@ CREATE INDEX "BillingEvent_accountId_receivedAt_idx" ON "BillingEvent"("accountI
 CREATE INDEX "BillingEvent_state_receivedAt_idx" ON "BillingEvent"("state", "receivedAt");
 
 -- CreateIndex
+CREATE INDEX "BillingEvent_identities_idx" ON "BillingEvent" USING GIN ("identities");
+
+-- CreateIndex
 CREATE UNIQUE INDEX "BillingEvent_provider_eventId_key" ON "BillingEvent"("provider", "eventId");
 
 -- CreateIndex

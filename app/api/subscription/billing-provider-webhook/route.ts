@@ -1,0 +1,14 @@
+import { defineRoute, endpoint } from "@/lib/http/route";
+import { receiveDelivery } from "@/lib/subscriptions/inbox";
+import { revenueCat } from "@/lib/subscriptions/providers/revenuecat";
+import { DeliveryReceipt } from "@/lib/subscriptions/schema";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+  POST: endpoint({
+    summary: "Receive a delivery of the billing provider",
+    body: "raw",
+    bodyLimitBytes: 256 * 1024,
+    responses: { 200: DeliveryReceipt },
+    handle: ({ ctx, raw, request }) => receiveDelivery(ctx, revenueCat, { raw, headers: request.headers }),
+  }),
+});

@@ -1,0 +1,12 @@
+import { defineRoute, endpoint } from "@/lib/http/route";
+import { SubscriptionStatus } from "@/lib/subscriptions/schema";
+import { readSubscriptionStatus } from "@/lib/subscriptions/subscription-status";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+  GET: endpoint({
+    summary: "The caller's subscription status",
+    auth: "account",
+    responses: { 200: SubscriptionStatus },
+    handle: ({ ctx, account }) => readSubscriptionStatus(ctx, account.account.id),
+  }),
+});

@@ -1,0 +1,17 @@
+import { defineRoute, endpoint } from "@/lib/http/route";
+import { refuseRetired } from "@/lib/subscriptions/retired";
+
+const retired = endpoint({
+  summary: "Retired: use /api/subscription/billing-provider-webhook",
+  database: false,
+  responses: {},
+  handle: ({ ctx }) => refuseRetired(ctx, "/api/subscription/billing-provider-webhook"),
+});
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+  GET: retired,
+  POST: retired,
+  PUT: retired,
+  PATCH: retired,
+  DELETE: retired,
+});

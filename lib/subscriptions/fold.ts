@@ -1,0 +1,173 @@
+import type { LineEvent, LineEventType } from "./events";
+
+/** What a line's events fold to. Times are null where the thing has not happened, or was taken back. */
+export type LineState = {
+  productId: string | null;
+  pendingProductId: string | null;
+  entitlementIds: string[];
+  /** null: a one-time purchase, which has no period to renew. */
+  periodType: string | null;
+  isLifetime: boolean;
+  isFamilyShare: boolean;
+  startedAt: Date | null;
+  currentPeriodStartsAt: Date | null;
+  currentPeriodEndsAt: Date | null;
+  gracePeriodEndsAt: Date | null;
+  unsubscribedAt: Date | null;
+  cancelReason: string | null;
+  billingIssueDetectedAt: Date | null;
+  pausedAt: Date | null;
+  resumesAt: Date | null;
+  endedAt: Date | null;
+  expirationReason: string | null;
+  refundedAt: Date | null;
+  lastEventAt: Date | null;
+};
+
+type Effect = (state: LineState, event: LineEvent) => Partial<LineState>;
+
+/** Each event's place among those of one moment, and what it does. */
+const EVENTS: Record<LineEventType, { rank: number; effect: Effect }> = {
+  INITIAL_PURCHASE: { rank: 10, effect: startPeriod },
+  NON_RENEWING_PURCHASE: { rank: 10, effect: buyOnce },
+  PRODUCT_CHANGE: {
+    rank: 20,
+    effect: (state, { newProductId }) => ({ pendingProductId: newProductId ?? state.pendingProductId }),
+  },
+  RENEWAL: { rank: 30, effect: startPeriod },
+  SUBSCRIPTION_EXTENDED: { rank: 35, effect: moveEnd },
+  UNCANCELLATION: {
+    rank: 40,
+    effect: (state) => ({
+      unsubscribedAt: null,
+      cancelReason: state.refundedAt && state.cancelReason,
+      pausedAt: null,
+      resumesAt: null,
+    }),
+  },
+  SUBSCRIPTION_PAUSED: {
+    rank: 45,
+    effect: (_, { occurredAt, resumesAt }) => ({ pausedAt: occurredAt, resumesAt }),
+  },
+  BILLING_ISSUE: { rank: 50, effect: noteBillingIssue },
+  CANCELLATION: { rank: 60, effect: cancel },
+  EXPIRATION: {
+    rank: 70,
+    effect: (_, { occurredAt, expiresAt, expirationReason }) => ({
+      endedAt: expiresAt && expiresAt < occurredAt ? expiresAt : occurredAt,
+      expirationReason,
+    }),
+  },
+  REFUND_REVERSED: {
+    rank: 80,
+    effect: (state, event) => ({
+      ...moveEnd(state, event),
+      refundedAt: null,
+      cancelReason: state.unsubscribedAt && state.cancelReason,
+      endedAt: null,
+      expirationReason: null,
+    }),
+  },
+};
+
+/**
+ * Folds a line's events, in whatever order they came, into its state. A line whose purchase was never heard of
+ * starts from what its first event says. Two events with one id count once.
+ */
+export function foldLine(events: LineEvent[]): LineState {
+  const unique = [...new Map(events.map((event) => [event.id, event])).values()];
+  let state: LineState | null = null;
+  for (const event of unique.toSorted(compareEvents)) {
+    const before: LineState = state ?? startFrom(event);
+    state = { ...before, ...EVENTS[event.type].effect(before, event), lastEventAt: later(before.lastEventAt, event) };
+  }
+  return state ?? EMPTY;
+}
+
+function compareEvents(a: LineEvent, b: LineEvent): number {
+  return (
+    purchaseTime(a).getTime() - purchaseTime(b).getTime() ||
+    a.occurredAt.getTime() - b.occurredAt.getTime() ||
+    EVENTS[a.type].rank - EVENTS[b.type].rank ||
+    (a.id < b.id ? -1 : 1)
+  );
+}
+
+const EMPTY: LineState = {
+  productId: null,
+  pendingProductId: null,
+  entitlementIds: [],
+  periodType: null,
+  isLifetime: false,
+  isFamilyShare: false,
+  startedAt: null,
+  currentPeriodStartsAt: null,
+  currentPeriodEndsAt: null,
+  gracePeriodEndsAt: null,
+  unsubscribedAt: null,
+  cancelReason: null,
+  billingIssueDetectedAt: null,
+  pausedAt: null,
+  resumesAt: null,
+  endedAt: null,
+  expirationReason: null,
+  refundedAt: null,
+  lastEventAt: null,
+};
+
+function startFrom(event: LineEvent): LineState {
+  return {
+    ...EMPTY,
+    productId: event.productId,
+    entitlementIds: event.entitlementIds ?? [],
+    periodType: event.periodType ?? "NORMAL",
+    isFamilyShare: event.isFamilyShare ?? false,
+    startedAt: event.purchasedAt,
+    currentPeriodStartsAt: event.purchasedAt,
+    currentPeriodEndsAt: event.expiresAt,
+  };
+}
+
+/** A paid (or free) period begins: all that went wrong before is over. What the event leaves out stays known. */
+function startPeriod(state: LineState, event: LineEvent): Partial<LineState> {
+  const productId = event.productId ?? state.productId;
+  return {
+    ...EMPTY,
+    productId,
+    entitlementIds: event.entitlementIds ?? (productId === state.productId ? state.entitlementIds : []),
+    periodType: event.periodType ?? "NORMAL",
+    isFamilyShare: event.isFamilyShare ?? state.isFamilyShare,
+    startedAt: state.startedAt ?? purchaseTime(event),
+    currentPeriodStartsAt: purchaseTime(event),
+    currentPeriodEndsAt: event.expiresAt ?? state.currentPeriodEndsAt,
+  };
+}
+
+function buyOnce(state: LineState, event: LineEvent): Partial<LineState> {
+  const bought = startPeriod(state, event);
+  const isLifetime = event.expiresAt === null && (bought.entitlementIds?.length ?? 0) > 0;
+  return { ...bought, periodType: null, isLifetime, currentPeriodEndsAt: event.expiresAt };
+}
+
+/** Money back ends access at once; a failed charge does not; anything else ends it with the period. */
+function cancel(state: LineState, event: LineEvent): Partial<LineState> {
+  const { occurredAt, cancelReason } = event;
+  if (cancelReason === "CUSTOMER_SUPPORT" || event.isRefund) return { refundedAt: occurredAt, cancelReason };
+  if (cancelReason === "BILLING_ERROR") return noteBillingIssue(state, event);
+  return { unsubscribedAt: state.unsubscribedAt ?? occurredAt, cancelReason };
+}
+
+function noteBillingIssue(state: LineState, event: LineEvent): Partial<LineState> {
+  return {
+    billingIssueDetectedAt: state.billingIssueDetectedAt ?? event.occurredAt,
+    gracePeriodEndsAt: event.gracePeriodEndsAt ?? state.gracePeriodEndsAt,
+  };
+}
+
+function moveEnd(state: LineState, { expiresAt }: LineEvent): Partial<LineState> {
+  return { currentPeriodEndsAt: expiresAt ?? state.currentPeriodEndsAt };
+}
+
+const purchaseTime = ({ purchasedAt, occurredAt }: LineEvent) => purchasedAt ?? occurredAt;
+
+const later = (time: Date | null, { occurredAt }: LineEvent) => (time && time > occurredAt ? time : occurredAt);

@@ -1,0 +1,169 @@
+import { expect, test } from "vitest";
+import { foldLine } from "@/lib/subscriptions/fold";
+import { accountStatus, type Line, lineStatus } from "@/lib/subscriptions/status";
+
+const RULES = { staleLeewaySeconds: 3600, sandboxEntitles: false };
+const at = (iso: string) => new Date(`2026-${iso}Z`);
+const NOW = at("06-15T12:00:00");
+const PAST = at("06-15T11:59:00");
+const LONG_PAST = at("05-01T00:00:00");
+const AHEAD = at("07-01T00:00:00");
+
+/** A monthly subscription in production that ends in July. */
+const line = (parts: Partial<Line> = {}): Line => ({
+  ...foldLine([]),
+  store: "APP_STORE",
+  environment: "PRODUCTION",
+  productId: "monthly",
+  entitlementIds: ["pro"],
+  periodType: "NORMAL",
+  currentPeriodEndsAt: AHEAD,
+  lastEventAt: PAST,
+  ...parts,
+});
+const judge = (parts: Partial<Line>) => lineStatus(line(parts), NOW, RULES);
+
+test.each<[string, Partial<Line>, string]>([
+  ["a refund, even of what is for life", { refundedAt: PAST, isLifetime: true }, "revoked"],
+  ["a refund with the end ahead", { refundedAt: PAST }, "revoked"],
+  ["an end after a pause", { endedAt: PAST, expirationReason: "SUBSCRIPTION_PAUSED" }, "paused"],
+  ["an end by customer support", { endedAt: PAST, expirationReason: "CUSTOMER_SUPPORT" }, "revoked"],
+  ["an end for any other reason", { endedAt: PAST, expirationReason: "BILLING_ERROR" }, "expired"],
+  ["an end without a reason", { endedAt: PAST }, "expired"],
+  ["a failed charge past the end", { currentPeriodEndsAt: PAST, billingIssueDetectedAt: PAST }, "billing_retry"],
+  [
+    "a failed charge past its grace",
+    { currentPeriodEndsAt: LONG_PAST, billingIssueDetectedAt: LONG_PAST, gracePeriodEndsAt: PAST },
+    "billing_retry",
+  ],
+  ["a pause that has begun", { currentPeriodEndsAt: PAST, pausedAt: LONG_PAST }, "paused"],
+  ["an unsubscribed line past its end", { currentPeriodEndsAt: PAST, unsubscribedAt: LONG_PAST }, "expired"],
+  ["a prepaid period past its end", { currentPeriodEndsAt: PAST, periodType: "PREPAID" }, "expired"],
+  ["a one-time purchase past its end", { currentPeriodEndsAt: PAST, periodType: null }, "expired"],
+  ["a renewal that is not heard of for long", { currentPeriodEndsAt: LONG_PAST }, "expired"],
+  ["an end that nobody knows", { currentPeriodEndsAt: null }, "expired"],
+])("no access: %s", (_, parts, status) => {
+  expect(judge(parts)).toMatchObject({
+    status,
+    isActive: false,
+    willRenew: false,
+    stale: false,
+    entitlements: [{ id: "pro", isActive: false }],
+  });
+});
+
+test.each<[string, Partial<Line>, string, boolean]>([
+  ["a running subscription", {}, "active", true],
+  ["a trial", { periodType: "TRIAL" }, "trialing", true],
+  ["an introductory period", { periodType: "INTRO" }, "active", true],
+  ["an unsubscribed line before its end", { unsubscribedAt: PAST }, "canceled", false],
+  ["an unsubscribed trial before its end", { unsubscribedAt: PAST, periodType: "TRIAL" }, "canceled", false],
+  ["a failed charge before the end", { billingIssueDetectedAt: PAST }, "grace_period", false],
+  [
+    "a failed charge within its grace",
+    { currentPeriodEndsAt: PAST, billingIssueDetectedAt: PAST, gracePeriodEndsAt: AHEAD },
+    "grace_period",
+    false,
+  ],
+  ["a pause still to come", { pausedAt: PAST, resumesAt: AHEAD }, "active", false],
+  ["a one-time purchase before its end", { periodType: null }, "active", false],
+  ["a prepaid period", { periodType: "PREPAID" }, "active", false],
+  ["a promotional grant", { store: "PROMOTIONAL" }, "active", false],
+])("access: %s", (_, parts, status, willRenew) => {
+  expect(judge(parts)).toMatchObject({
+    status,
+    isActive: true,
+    willRenew,
+    stale: false,
+    accessEndsAt: AHEAD,
+    entitlements: [
+      { id: "pro", isActive: true, expiresAt: AHEAD, productId: "monthly", store: "APP_STORE", ...storeOf(parts) },
+    ],
+  });
+});
+
+test("a lifetime purchase is active without an end", () => {
+  const bought = { isLifetime: true, periodType: null, currentPeriodEndsAt: null };
+  expect(judge(bought)).toMatchObject({ status: "active", isActive: true, willRenew: false, accessEndsAt: null });
+});
+
+test("a renewal that is due stays active for the leeway, and says that it is stale", () => {
+  const due = line({ currentPeriodEndsAt: at("06-15T12:00:00") });
+  const status = (time: string) => {
+    const { status, stale, isActive } = lineStatus(due, at(time), RULES);
+    return { status, stale, isActive };
+  };
+  expect(status("06-15T11:59:59.999")).toEqual({ status: "active", stale: false, isActive: true });
+  expect(status("06-15T12:00:00")).toEqual({ status: "active", stale: true, isActive: true });
+  expect(status("06-15T12:59:59.999")).toEqual({ status: "active", stale: true, isActive: true });
+  expect(status("06-15T13:00:00")).toEqual({ status: "expired", stale: false, isActive: false });
+});
+
+test("access ends with the refund, with the grace, or with the period", () => {
+  expect(judge({ refundedAt: PAST }).accessEndsAt).toEqual(PAST);
+  expect(judge({ refundedAt: PAST, currentPeriodEndsAt: LONG_PAST }).accessEndsAt).toEqual(LONG_PAST);
+  expect(judge({ endedAt: PAST }).accessEndsAt).toEqual(PAST);
+  expect(judge({ currentPeriodEndsAt: PAST }).accessEndsAt).toEqual(at("06-15T12:59:00"));
+});
+
+test("only production counts, unless sandbox purchases do for this account", () => {
+  for (const environment of ["SANDBOX", "UNKNOWN"]) {
+    const sandbox = [line({ environment })];
+    expect(accountStatus(sandbox, NOW, RULES)).toMatchObject({
+      status: "none",
+      isActive: false,
+      entitlements: [],
+      subscriptions: [{ environment, isActive: false, entitlements: [{ isActive: false }] }],
+    });
+    const allowed = accountStatus(sandbox, NOW, { ...RULES, sandboxEntitles: true });
+    expect(allowed).toMatchObject({ status: "active", isActive: true, environment });
+  }
+});
+
+test("the best line answers: access first, then lifetime, then the latest end", () => {
+  const expired = line({ productId: "expired", endedAt: at("06-15T11:00:00") });
+  const short = line({ productId: "short", currentPeriodEndsAt: at("06-20T00:00:00") });
+  const long = line({ productId: "long" });
+  const lifetime = line({ productId: "lifetime", isLifetime: true, currentPeriodEndsAt: null });
+  const best = (lines: Line[]) => accountStatus(lines, NOW, RULES).productId;
+  expect(best([expired, short, long, lifetime])).toBe("lifetime");
+  expect(best([expired, short, long])).toBe("long");
+  expect(best([expired, short])).toBe("short");
+  expect(accountStatus([expired, short, long, lifetime], NOW, RULES).subscriptions.map((one) => one.productId)).toEqual(
+    ["lifetime", "long", "short", "expired"],
+  );
+});
+
+test("entitlements are the union over all lines, each at its best", () => {
+  const lines = [
+    line({ entitlementIds: ["pro", "cloud"], endedAt: LONG_PAST }),
+    line({ entitlementIds: ["pro"], store: "PLAY_STORE" }),
+    line({ entitlementIds: ["pro"], currentPeriodEndsAt: at("06-20T00:00:00") }),
+  ];
+  expect(accountStatus(lines, NOW, RULES).entitlements).toEqual([
+    { id: "cloud", isActive: false, expiresAt: LONG_PAST, productId: "monthly", store: "APP_STORE" },
+    { id: "pro", isActive: true, expiresAt: AHEAD, productId: "monthly", store: "PLAY_STORE" },
+  ]);
+});
+
+test("without a line there is nothing", () => {
+  expect(accountStatus([], NOW, RULES)).toMatchObject({
+    status: "none",
+    isActive: false,
+    willRenew: false,
+    store: null,
+    subscriptions: [],
+    lastEventAt: null,
+    checkedAt: NOW,
+  });
+});
+
+test("each store's own page is where a subscription is managed", () => {
+  expect(judge({ store: "APP_STORE" }).managementUrl).toBe("https://apps.apple.com/account/subscriptions");
+  expect(judge({ store: "PLAY_STORE" }).managementUrl).toBe("https://play.google.com/store/account/subscriptions");
+  expect(judge({ store: "constructor" }).managementUrl).toBeNull();
+});
+
+function storeOf({ store }: Partial<Line>) {
+  return store ? { store } : {};
+}
