@@ -75,7 +75,7 @@ export function endpoint<Params, Query, Body, Auth extends "account" | "none" = 
  * Turns declarations into App Router route handlers, one a method: undeclared methods answer 405, HEAD
  * follows GET, OPTIONS tells what is allowed, every error is a problem document.
  */
-export function defineRoute(endpoints: Partial<Record<Verb, AnyEndpoint>>): Record<Verb, RouteHandler> {
+export function defineRoute(path: string, endpoints: Partial<Record<Verb, AnyEndpoint>>): Record<Verb, RouteHandler> {
   const declared = { ...endpoints, ...(endpoints.GET && !endpoints.HEAD ? { HEAD: endpoints.GET } : {}) };
   const allow = VERBS.filter((verb) => verb === "OPTIONS" || declared[verb]).join(", ");
   return Object.fromEntries(VERBS.map((verb) => [verb, handler(verb, declared[verb], allow)])) as Record<

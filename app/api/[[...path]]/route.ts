@@ -10,7 +10,7 @@ const nothing = endpoint({
   },
 });
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/[[...path]]", {
   GET: nothing,
   HEAD: nothing,
   POST: nothing,

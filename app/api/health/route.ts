@@ -2,7 +2,7 @@ import { checkHealth, Health, HealthQuery } from "@/lib/http/health";
 import { reply } from "@/lib/http/reply";
 import { defineRoute, endpoint } from "@/lib/http/route";
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/health", {
   GET: endpoint({
     summary: "Whether the service is up",
     database: false,

@@ -4,7 +4,7 @@ import { conditionsOf, toResponse } from "@/lib/releases/exchange";
 import { ReleaseVersion, ServiceVersion, VersionQuery } from "@/lib/releases/schema";
 import { lookUpVersion } from "@/lib/releases/version";
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/version", {
   GET: endpoint({
     summary: "The service's version, or the newest release for a platform, product and architecture",
     database: false,

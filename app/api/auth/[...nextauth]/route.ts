@@ -12,7 +12,7 @@ const handle = async ({ ctx, request, params, raw, address }: PublicInput<Params
   return nextAuthResponse(await answerNextAuth(ctx, { ...call, caller: callerOf(request, address) }));
 };
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/[...nextauth]", {
   GET: endpoint({ summary: "next-auth: session, csrf, providers and pages", params, responses: { 200: null }, handle }),
   POST: endpoint({ summary: "next-auth: sign in, sign out", params, body: "raw", responses: { 200: null }, handle }),
 });

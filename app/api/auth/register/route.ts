@@ -4,7 +4,7 @@ import { callerOf } from "@/lib/auth/credentials";
 import { defineRoute, endpoint } from "@/lib/http/route";
 import { chooseTransport, sessionReply } from "@/lib/http/session-reply";
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/register", {
   POST: endpoint({
     summary: "Register an account",
     body: Register,

@@ -3,7 +3,7 @@ import { openDownload } from "@/lib/releases/download";
 import { conditionsOf, toResponse } from "@/lib/releases/exchange";
 import { DownloadParams, DownloadQuery } from "@/lib/releases/schema";
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/download/[platform]", {
   GET: endpoint({
     summary: "Download an installer or an update",
     database: false,

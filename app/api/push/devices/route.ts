@@ -2,7 +2,7 @@ import { defineRoute, endpoint } from "@/lib/http/route";
 import { listDevices } from "@/lib/push/devices";
 import { Devices } from "@/lib/push/schema";
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/push/devices", {
   GET: endpoint({
     summary: "List the caller's devices",
     auth: "account",

@@ -3,7 +3,7 @@ import { defineRoute, endpoint } from "@/lib/http/route";
 import { registerDevice } from "@/lib/push/registration";
 import { PendingDevice, RegisterDevice, RegisteredDevice } from "@/lib/push/schema";
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/push/register", {
   POST: endpoint({
     summary: "Register an iOS device for push",
     auth: "account",

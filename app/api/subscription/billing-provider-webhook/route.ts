@@ -3,12 +3,15 @@ import { receiveDelivery } from "@/lib/subscriptions/inbox";
 import { revenueCat } from "@/lib/subscriptions/providers/revenuecat";
 import { DeliveryReceipt } from "@/lib/subscriptions/schema";
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
-  POST: endpoint({
-    summary: "Receive a delivery of the billing provider",
-    body: "raw",
-    bodyLimitBytes: 256 * 1024,
-    responses: { 200: DeliveryReceipt },
-    handle: ({ ctx, raw, request }) => receiveDelivery(ctx, revenueCat, { raw, headers: request.headers }),
-  }),
-});
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
+  "/api/subscription/billing-provider-webhook",
+  {
+    POST: endpoint({
+      summary: "Receive a delivery of the billing provider",
+      body: "raw",
+      bodyLimitBytes: 256 * 1024,
+      responses: { 200: DeliveryReceipt },
+      handle: ({ ctx, raw, request }) => receiveDelivery(ctx, revenueCat, { raw, headers: request.headers }),
+    }),
+  },
+);

@@ -8,7 +8,7 @@ const retired = endpoint({
   handle: ({ ctx }) => refuseRetired(ctx, "/api/subscription/status"),
 });
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/subscription/checkout", {
   GET: retired,
   POST: retired,
   PUT: retired,

@@ -2,7 +2,7 @@ import { defineRoute, endpoint } from "@/lib/http/route";
 import { SubscriptionStatus } from "@/lib/subscriptions/schema";
 import { readSubscriptionStatus } from "@/lib/subscriptions/subscription-status";
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/subscription/status", {
   GET: endpoint({
     summary: "The caller's subscription status",
     auth: "account",

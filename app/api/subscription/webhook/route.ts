@@ -8,7 +8,7 @@ const retired = endpoint({
   handle: ({ ctx }) => refuseRetired(ctx, "/api/subscription/billing-provider-webhook"),
 });
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/subscription/webhook", {
   GET: retired,
   POST: retired,
   PUT: retired,

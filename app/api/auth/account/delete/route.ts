@@ -3,7 +3,7 @@ import { AccountDeleted, DeleteAccount } from "@/lib/accounts/schema";
 import { defineRoute, endpoint } from "@/lib/http/route";
 import { signedOutReply } from "@/lib/http/session-reply";
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/account/delete", {
   POST: endpoint({
     summary: "Delete the caller's account",
     auth: "account",

@@ -4,7 +4,7 @@ import { callerOf } from "@/lib/auth/credentials";
 import { reply } from "@/lib/http/reply";
 import { defineRoute, endpoint } from "@/lib/http/route";
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/account/export", {
   GET: endpoint({
     summary: "Export the caller's account data",
     auth: "account",

@@ -3,7 +3,7 @@ import { ConfirmReset, PasswordReset } from "@/lib/accounts/schema";
 import { callerOf } from "@/lib/auth/credentials";
 import { defineRoute, endpoint } from "@/lib/http/route";
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/reset/confirm", {
   POST: endpoint({
     summary: "Confirm a password reset",
     body: ConfirmReset,

@@ -3,7 +3,7 @@ import { RequestReset, ResetAccepted } from "@/lib/accounts/schema";
 import { callerOf } from "@/lib/auth/credentials";
 import { defineRoute, endpoint } from "@/lib/http/route";
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/reset/request", {
   POST: endpoint({
     summary: "Request a password reset",
     body: RequestReset,

@@ -3,7 +3,7 @@ import { defineRoute, endpoint } from "@/lib/http/route";
 import { removeDevice } from "@/lib/push/devices";
 import { DeviceParams } from "@/lib/push/schema";
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute({
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/push/devices/[deviceId]", {
   DELETE: endpoint({
     summary: "Remove a device",
     auth: "account",
