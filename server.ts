@@ -1,56 +1,91 @@
 import { existsSync } from "node:fs";
-import { createServer } from "node:http";
+import type { Server } from "node:http";
+import { Server as SocketServer } from "node:net";
 import next from "next";
 import { composeContext } from "./lib/compose";
-import { ConfigError, loadConfig } from "./lib/config";
+import { type Config, loadConfig } from "./lib/config";
 import { type Context, setContext } from "./lib/context";
-import { DataDirInUseError } from "./lib/db/embedded";
-import { directListener, loadDirectRoutes } from "./lib/http/front-door";
+import { createFrontDoor, loadDirectRoutes } from "./lib/http/front-door";
 
-/** The front door: one HTTP server that answers /api itself and leaves pages to Next. */
+/** How long requests in flight may take to finish once the process was asked to stop. */
+const DRAIN_MS = 25_000;
+/** How long a connection without a request is still kept then: one may be on its way. */
+const LINGER_MS = 1_000;
+const SWEEP_MS = 100;
+
+/** Opens everything, listens, and stops in order when asked to. */
 async function main(): Promise<void> {
   if (existsSync(".env")) process.loadEnvFile(".env");
   const config = loadConfig();
   const context = await composeContext(config);
   setContext(context);
+  dieOnUnhandled(context.log);
   const app = next({ dev: false, hostname: config.HOST, port: config.PORT });
   await app.prepare();
-  const answerDirectly = directListener(await loadDirectRoutes(".next/server"));
-  const nextHandler = app.getRequestHandler();
-  const server = createServer((request, response) => {
-    if (!answerDirectly(request, response)) void nextHandler(request, response);
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(config.PORT, config.HOST, resolve);
-  });
+  const routes = await loadDirectRoutes(".next/server");
+  const server = createFrontDoor(routes, app.getRequestHandler(), () => context.draining);
+  await listen(server, config);
   stopOnSignals(context, server);
   greet(context);
 }
 
-/** SIGTERM or SIGINT: stop accepting, finish what is in flight, close the database; a second one ends at once. */
-function stopOnSignals(context: Context, server: ReturnType<typeof createServer>): void {
-  const stop = () => {
-    if (context.draining) process.exit(1);
-    context.draining = true;
-    server.close(async () => {
-      await context.close();
-      process.exit(0);
+function listen(server: Server, { PORT, HOST }: Config): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      reject(error.code === "EADDRINUSE" ? new Error(`Port ${PORT} is taken. Set PORT to another one.`) : error);
     });
-    server.closeIdleConnections();
+    server.listen(PORT, HOST, resolve);
+  });
+}
+
+/** The first SIGTERM or SIGINT stops in order, a second one at once. */
+function stopOnSignals(context: Context, server: Server): void {
+  const stop = async () => {
+    if (context.draining) process.exit(1);
+    context.draining = true; // health says so first, and each answer is the last on its connection
+    context.log.info("stopping: no new connections, what is in flight may finish");
+    await drain(server);
+    await context.close();
+    process.exit(0);
   };
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
 }
 
+/** Stops listening, then waits until every connection is done; the ones that never are, are cut off. */
+async function drain(server: Server): Promise<void> {
+  // Not the HTTP server's own close: it cuts idle connections at once, on which a request may be arriving.
+  const closed = new Promise<void>((resolve) => SocketServer.prototype.close.call(server, () => resolve()));
+  const linger = setTimeout(() => {
+    const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+    void closed.then(() => clearInterval(sweep));
+  }, LINGER_MS);
+  const cut = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+  await closed;
+  clearTimeout(linger);
+  clearTimeout(cut);
+}
+
+/** Nobody knows what state a promise that failed unseen has left behind. */
+function dieOnUnhandled(log: Context["log"]): void {
+  const die = (error: unknown) => {
+    log.fatal({ err: error }, "unhandled error: stopping");
+    log.flush();
+    process.exit(1);
+  };
+  process.on("unhandledRejection", die);
+  process.on("uncaughtException", die);
+}
+
 function greet({ config, mailer, push }: Context): void {
   const { baseUrl, mode, DATA_DIR } = config;
-  const where = mode === "embedded" ? `embedded, in ${DATA_DIR}` : "PostgreSQL";
+  const outbox = `${DATA_DIR}/outbox`;
+  const mail = { smtp: "SMTP", files: `development: .eml files in ${outbox}`, off: "off: SMTP_URL is not set" };
   const parts = [
     `Homeport ${config.build.version} listens on ${baseUrl} (${config.HOST}:${config.PORT})`,
-    `  database  ${where}`,
-    `  mail      ${{ smtp: "SMTP", files: `development: .eml files in ${DATA_DIR}/outbox`, off: "off: SMTP_URL is not set" }[mailer.mode]}`,
-    `  push      ${push ? `development: files in ${DATA_DIR}/outbox` : "off: not configured"}`,
+    `  database  ${mode === "embedded" ? `embedded, in ${DATA_DIR}` : "PostgreSQL"}`,
+    `  mail      ${mail[mailer.mode]}`,
+    `  push      ${push ? `development: files in ${outbox}` : "off: not configured"}`,
     "Try:",
     `  curl ${baseUrl}/api/health`,
     `  curl '${baseUrl}/api/version?platform=macos&product=core&architecture=universal'`,
@@ -59,9 +94,7 @@ function greet({ config, mailer, push }: Context): void {
   console.log(parts.join("\n"));
 }
 
-main().catch((error: NodeJS.ErrnoException) => {
-  const readable = error instanceof ConfigError || error instanceof DataDirInUseError;
-  const taken = error.code === "EADDRINUSE" && `Port ${loadConfig().PORT} is taken. Set PORT to another one.`;
-  console.error(taken || (readable ? error.message : error));
+main().catch((error: unknown) => {
+  console.error(`Homeport cannot start: ${error instanceof Error ? error.message : error}`);
   process.exit(1);
 });

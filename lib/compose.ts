@@ -1,6 +1,7 @@
 import { pino } from "pino";
 import { createMailer } from "./adapters/mailer";
 import { createPushTransport } from "./adapters/push-transport";
+import { createHasher, poolSize } from "./auth/hashing";
 import { type Config, publishBaseUrl } from "./config";
 import type { Context } from "./context";
 import { type Database, openDatabase } from "./db/open";
@@ -20,6 +21,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const database = overrides.database ?? (await open(config, log));
   const mailer = overrides.mailer ?? createMailer(config, log);
   const catalog = await openCatalog(config, log);
+  const hasher = createHasher(poolSize(config.BCRYPT_COST));
   if (mailer.mode === "off") log.warn("SMTP_URL is not set: no mail will be sent");
   if (config.RATE_LIMITS === "off") log.warn("RATE_LIMITS=off: nothing is limited; for load tests only");
   return {
@@ -29,13 +31,16 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     now,
     log,
     limits: createRateLimits(database.client, config),
+    hasher,
     mailer,
     push: overrides.push === undefined ? createPushTransport(config, log) : overrides.push,
     catalog,
+    observe: (record) => log.info(record, "request"),
     draining: false,
     close: async () => {
       catalog.close();
       mailer.close();
+      await hasher.close();
       await database.close();
     },
   };

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { Mailer } from "./adapters/mailer";
 import type { PushTransport } from "./adapters/push-transport";
+import type { Hasher } from "./auth/hashing";
 import type { Config } from "./config";
 import type { Prisma, PrismaClient } from "./db/generated/client";
 import type { Database } from "./db/open";
@@ -16,13 +17,26 @@ export type Context = {
   now: () => Date;
   log: Logger;
   limits: RateLimits;
+  hasher: Hasher;
   mailer: Mailer;
   /** null: push is not configured. */
   push: PushTransport | null;
   catalog: Catalog;
+  /** Hears of every request that was answered. */
+  observe: (record: RequestRecord) => void;
   /** Set once the process has begun to stop. */
   draining: boolean;
   close: () => Promise<void>;
+};
+
+/** One answered request, without anything that a caller wrote. `route` is the pattern, `ms` until the answer. */
+export type RequestRecord = {
+  requestId: string;
+  method: string;
+  route: string;
+  status: number;
+  ms: number;
+  accountId?: string;
 };
 
 /** The client inside a transaction. A query on anything else in there would wait for ever on PGlite. */

@@ -5,7 +5,7 @@ import { AppError } from "../errors";
 import { accountSubscriptions, detachBilling } from "../subscriptions/account-data";
 import type { AccountDeleted } from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "limits" | "now">;
+type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
 
 /** How fresh a sign-in has to be where there is no password to ask for. */
 const FRESH_MS = 10 * 60 * 1000;

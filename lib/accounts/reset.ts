@@ -6,7 +6,7 @@ import type { Context } from "../context";
 import { AppError } from "../errors";
 import type { ConfirmReset } from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "limits" | "log" | "mailer" | "now">;
+type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "log" | "mailer" | "now">;
 
 const TOKEN_TTL_MS = 30 * 60 * 1000;
 

@@ -6,7 +6,7 @@ import type { Context } from "../context";
 import { AppError, isUniqueViolation } from "../errors";
 import { type Login, type Register, toUser } from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "limits" | "now">;
+type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
 
 /** Signs in with a password. @throws AppError invalid_credentials, rate_limited */
 export async function logIn(ctx: Deps, login: Login, transport: Transport, caller: Caller) {

@@ -8,10 +8,13 @@ type Found = NonNullable<Awaited<ReturnType<typeof findSession>>>;
 /** Who calls: the account, and the session with the way by which it came. */
 export type Principal = { account: Found["account"]; session: Found["session"] & { via: "bearer" | "cookie" } };
 
+/** What is read of a request's headers; names in lower case. */
+export type ReadableHeaders = { get: (name: string) => string | null };
+
 type Deps = Pick<Context, "config" | "db" | "now">;
 
 /** The caller's session. @throws AppError unauthenticated */
-export async function authenticate(deps: Deps, headers: Headers): Promise<Principal> {
+export async function authenticate(deps: Deps, headers: ReadableHeaders): Promise<Principal> {
   const credentials = readCredentials(headers, deps.config);
   const found = credentials && (await findSession(deps, credentials.token));
   if (!found) throw new AppError("unauthenticated");
@@ -20,7 +23,7 @@ export async function authenticate(deps: Deps, headers: Headers): Promise<Princi
 
 /** Bearer (RFC 6750), or the session cookie; where there is an Authorization header the cookie does not count. */
 function readCredentials(
-  headers: Headers,
+  headers: ReadableHeaders,
   config: Context["config"],
 ): { token: string; via: "bearer" | "cookie" } | null {
   const authorization = headers.get("authorization");

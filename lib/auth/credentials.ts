@@ -1,5 +1,6 @@
 import type { Context } from "../context";
 import { AppError } from "../errors";
+import type { ReadableHeaders } from "./authenticate";
 import { passwordMatches } from "./passwords";
 import { recordSecurityEvent } from "./security-events";
 import { openSession, sessionToken, type Transport } from "./sessions";
@@ -8,17 +9,17 @@ import { openSession, sessionToken, type Transport } from "./sessions";
 export type Caller = { address: string; client: string | null };
 
 /** What a call says of its origin, in the words that the session's row keeps. */
-export function callerOf(request: Request, address: string): Caller {
+export function callerOf(request: { headers: ReadableHeaders }, address: string): Caller {
   return { address, client: request.headers.get("user-agent") };
 }
 
 /**
  * The one password check, behind /login and next-auth alike, so that both share its counters. Counts before it
  * looks anything up, and costs the same whether the address is known or not.
- * @throws AppError invalid_credentials, rate_limited
+ * @throws AppError invalid_credentials, rate_limited, overloaded
  */
 export async function verifyPassword(
-  ctx: Pick<Context, "config" | "db" | "limits" | "now">,
+  ctx: Pick<Context, "config" | "db" | "hasher" | "limits" | "now">,
   { email, password }: { email: string; password: string },
   caller: Caller,
 ) {

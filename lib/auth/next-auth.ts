@@ -9,7 +9,7 @@ import { recordSecurityEvent } from "./security-events";
 import { findSession, revokeSession } from "./sessions";
 import { type Claims, encodeToken } from "./tokens";
 
-type Deps = Pick<Context, "config" | "db" | "limits" | "log" | "now">;
+type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "log" | "now">;
 
 /** One call of the catch-all: the path after /api/auth, and the body as it was parsed. */
 export type NextAuthCall = {
@@ -21,7 +21,12 @@ export type NextAuthCall = {
   caller: Caller;
 };
 
-export type NextAuthAnswer = { status: number; headers: Headers; body: string | null };
+export type NextAuthAnswer = {
+  status: number;
+  headers: Record<string, string>;
+  cookies: string[];
+  body: string | null;
+};
 
 const ACTIONS: Record<NextAuthCall["method"], string[]> = {
   GET: ["providers", "session", "csrf", "signin", "signout", "callback", "verify-request", "error"],
@@ -42,17 +47,16 @@ export async function answerNextAuth(ctx: Deps, call: NextAuthCall): Promise<Nex
   const failures: unknown[] = [];
   const options = nextAuthOptions(ctx, call.caller, (error) => failures.push(error));
   requireAction(call, options);
-  const answer: NextAuthAnswer = { status: 200, headers: new Headers(), body: null };
-  const cookies: string[] = [];
+  const answer: NextAuthAnswer = { status: 200, headers: {}, cookies: [], body: null };
   const response = {
     status: (status: number) => {
       answer.status = status;
       return response;
     },
-    getHeader: (name: string) => (name === "Set-Cookie" ? [...cookies] : undefined),
+    getHeader: (name: string) => (name === "Set-Cookie" ? [...answer.cookies] : undefined),
     setHeader: (name: string, value: string | string[]) => {
-      if (name === "Set-Cookie") cookies.splice(0, cookies.length, ...[value].flat());
-      else answer.headers.set(name, String(value));
+      if (name === "Set-Cookie") answer.cookies = [value].flat();
+      else answer.headers[name] = String(value);
       return response;
     },
     end: () => {},
@@ -76,7 +80,6 @@ export async function answerNextAuth(ctx: Deps, call: NextAuthCall): Promise<Nex
   );
   // next-auth would answer a lost database by taking the session cookie away.
   if (failures.length > 0) throw failures[0];
-  for (const cookie of cookies) answer.headers.append("Set-Cookie", cookie);
   return answer;
 }
 
@@ -103,7 +106,7 @@ function nextAuthOptions(ctx: Deps, caller: Caller, onFailure: (error: unknown) 
     try {
       return await run();
     } catch (error) {
-      if (!isAppError(error)) onFailure(error);
+      if (!isRefusal(error)) onFailure(error);
       return null;
     }
   };
@@ -155,6 +158,11 @@ function nextAuthOptions(ctx: Deps, caller: Caller, onFailure: (error: unknown) 
       debug: () => {},
     },
   };
+}
+
+/** Whether the caller was refused; being busy is no verdict on the password. */
+function isRefusal(error: unknown): boolean {
+  return isAppError(error) && error.code !== "overloaded" && error.code !== "unavailable";
 }
 
 type AccountUser = { id: string; sessionEpoch: number };

@@ -1,8 +1,7 @@
-import bcrypt from "bcryptjs";
 import type { Context } from "../context";
 import { AppError } from "../errors";
 
-type Deps = Pick<Context, "config">;
+type Deps = Pick<Context, "config" | "hasher">;
 
 /** bcrypt reads no more than this and says nothing about the rest. */
 const BCRYPT_BYTES = 72;
@@ -15,7 +14,7 @@ const normalizePassword = (password: string): string => password.normalize("NFKC
  * Holds a new password against the policy. Returns it normalised.
  * @throws AppError validation_failed, pointing at `/password`.
  */
-export function checkNewPassword({ config }: Deps, password: string): string {
+export function checkNewPassword({ config }: Pick<Context, "config">, password: string): string {
   const normalized = normalizePassword(password);
   const length = [...normalized].length;
   const refuse = (code: string, detail: string) => {
@@ -29,16 +28,23 @@ export function checkNewPassword({ config }: Deps, password: string): string {
   return normalized;
 }
 
-/** bcrypt at the configured cost. `password` has passed `checkNewPassword`. */
-export function hashPassword({ config }: Deps, password: string): Promise<string> {
-  return bcrypt.hash(password, config.BCRYPT_COST);
+/** bcrypt at the configured cost. `password` has passed `checkNewPassword`. @throws AppError overloaded */
+export function hashPassword({ config, hasher }: Deps, password: string): Promise<string> {
+  return hasher.hash(password, config.BCRYPT_COST);
 }
 
-/** Whether a password belongs to a hash. Without a hash the comparison costs the same and fails. */
-export async function passwordMatches({ config }: Deps, password: string, hash: string | null): Promise<boolean> {
+/**
+ * Whether a password belongs to a hash. Without a hash the comparison costs the same and fails.
+ * @throws AppError overloaded
+ */
+export async function passwordMatches(
+  { config, hasher }: Deps,
+  password: string,
+  hash: string | null,
+): Promise<boolean> {
   const normalized = normalizePassword(password);
   const fits = Buffer.byteLength(normalized) <= BCRYPT_BYTES;
-  const matches = await bcrypt.compare(normalized, hash ?? dummyHash(config.BCRYPT_COST));
+  const matches = await hasher.compare(normalized, hash ?? dummyHash(config.BCRYPT_COST));
   return matches && fits && hash !== null;
 }
 

@@ -7,6 +7,8 @@ import { lock } from "proper-lockfile";
 
 /** A lock that was not renewed for this long belonged to a process that is gone. */
 const STALE_MS = 5_000;
+/** PostgreSQL's default of 128 MB of buffers would be most of the process's memory, and gains nothing here. */
+const START_PARAMS = [...PGlite.defaultStartParams, "-c", "shared_buffers=16MB"];
 
 /** The data folder is in use by another process. */
 export class DataDirInUseError extends Error {
@@ -34,7 +36,7 @@ export async function openEmbedded(dataDir: string, onLost: (error: Error) => vo
       `Another process is using ${folder}. Stop it first, or set DATA_DIR to another folder (DATABASE_URL for several processes).`,
     );
   });
-  const pglite = await PGlite.create({ dataDir: folder }).catch(async (error: unknown) => {
+  const pglite = await PGlite.create({ dataDir: folder, startParams: START_PARAMS }).catch(async (error: unknown) => {
     await release();
     throw error;
   });

@@ -1,11 +1,16 @@
 import { isIPv4, isIPv6 } from "node:net";
+import type { RequestHead } from "./answer";
 
 /**
  * The address that stands for the caller: the socket's, or with `hops` trusted proxies the entry of
  * X-Forwarded-For that the outermost of them wrote, the n-th from the right. IPv6 is cut to its /64, since
  * one caller has a whole one. "unknown" where nothing can be trusted: such callers share their limits.
  */
-export function clientAddress(headers: Headers, socketAddress: string | undefined, hops: number): string {
+export function clientAddress(
+  headers: RequestHead["headers"],
+  socketAddress: string | undefined,
+  hops: number,
+): string {
   const forwarded = hops > 0 ? (headers.get("x-forwarded-for") ?? "").split(",").at(-hops)?.trim() : undefined;
   return network(hops > 0 ? forwarded : socketAddress) ?? "unknown";
 }

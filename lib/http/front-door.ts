@@ -1,66 +1,160 @@
 import { readFile } from "node:fs/promises";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createRequire } from "node:module";
 import path from "node:path";
-import { getRequestListener } from "@hono/node-server";
-import type { RouteHandler } from "./route";
+import { pipeline } from "node:stream/promises";
+import type { Answer, IncomingRequest } from "./answer";
+import type { RouteHandler, Segment } from "./route";
 
-type RouteModule = { routeModule?: { ensureUserland?: () => Promise<void>; userland?: Record<string, RouteHandler> } };
-type Direct = { pattern: RegExp; names: string[]; handlers: Record<string, RouteHandler> };
-type Match = { handler: RouteHandler; params: Record<string, string | string[]> };
+export type Handlers = Record<string, RouteHandler>;
+type Pattern = { pattern: RegExp; names: string[]; handlers: Handlers };
+/** What is answered without Next: paths without parameters by name, the others by pattern, most specific first. */
+export type DirectRoutes = { fixed: ReadonlyMap<string, Handlers>; patterns: readonly Pattern[] };
+
+/** A download whose reader takes nothing for so long is given up. */
+const STALLED_MS = 120_000;
+/** A client that sends a byte a second gets no further than this. Connections kept for later outlast a proxy's. */
+const LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 1_000,
+  keepAliveTimeout: 65_000,
+  maxHeaderSize: 16 * 1024,
+};
+
+type NextHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
 
 /**
- * Loads the compiled route handlers that `next build` left in `serverDir`, most specific first. A module that
- * is not as expected is left out, and Next answers for it.
+ * The one HTTP server: direct routes are answered here, everything else by Next. While `isDraining` each answer
+ * is the last on its connection.
  */
-export async function loadDirectRoutes(serverDir: string): Promise<Direct[]> {
-  const manifest = JSON.parse(await readFile(path.join(serverDir, "app-paths-manifest.json"), "utf8")) as Record<
-    string,
-    string
-  >;
-  const require = createRequire(path.resolve(serverDir, "app-paths-manifest.json"));
-  const found: (Direct & { rank: string })[] = [];
-  for (const [route, file] of Object.entries(manifest)) {
-    if (!route.startsWith("/api/") || !route.endsWith("/route")) continue;
-    const { routeModule } = (await require(`./${file}`)) as RouteModule;
-    await routeModule?.ensureUserland?.();
-    if (typeof routeModule?.userland?.GET === "function")
-      found.push({ ...compile(route.slice(0, -"/route".length)), handlers: routeModule.userland });
+export function createFrontDoor(routes: DirectRoutes, next: NextHandler, isDraining: () => boolean): Server {
+  return createServer(LIMITS, (incoming, outgoing) => {
+    if (isDraining()) outgoing.shouldKeepAlive = false;
+    if (!answerDirectly(routes, incoming, outgoing)) void next(incoming, outgoing);
+  });
+}
+
+/**
+ * Loads the compiled route handlers that `next build` left in `serverDir`. A module that is not as expected is
+ * left out, and Next answers for it.
+ */
+export async function loadDirectRoutes(serverDir: string): Promise<DirectRoutes> {
+  const manifestFile = path.resolve(serverDir, "app-paths-manifest.json");
+  const manifest = JSON.parse(await readFile(manifestFile, "utf8")) as Record<string, string>;
+  const require = createRequire(manifestFile);
+  const routes = new Map<string, Handlers>();
+  for (const [name, file] of Object.entries(manifest)) {
+    if (!name.startsWith("/api/") || !name.endsWith("/route")) continue;
+    const handlers = await loadHandlers(require, `./${file}`);
+    if (handlers) routes.set(name.slice(0, -"/route".length), handlers);
   }
-  return found.sort((a, b) => (a.rank < b.rank ? -1 : 1));
+  return routeTable(routes);
 }
 
-/** A listener that answers what it has a route for, and says whether it did. */
-export function directListener(routes: Direct[]): (request: IncomingMessage, response: ServerResponse) => boolean {
-  const matches = new WeakMap<IncomingMessage, Match>();
-  const listener = getRequestListener(
-    (request, env) => {
-      const incoming = env.incoming as IncomingMessage;
-      const { handler, params } = matches.get(incoming) as Match;
-      return handler(request, { params: Promise.resolve(params), remoteAddress: incoming.socket.remoteAddress });
-    },
-    { overrideGlobalObjects: false },
-  );
-  return (request, response) => {
-    const match = find(routes, request);
-    if (!match) return false;
-    matches.set(request, match);
-    void listener(request, response);
-    return true;
-  };
+/** Sorts routes, by their paths as the App Router writes them, for `findRoute`. */
+export function routeTable(routes: ReadonlyMap<string, Handlers>): DirectRoutes {
+  const fixed = new Map([...routes].filter(([route]) => !route.includes("[")));
+  const patterns = [...routes]
+    .filter(([route]) => !fixed.has(route))
+    .map(([route, handlers]) => ({ ...compile(route), handlers }));
+  return { fixed, patterns: patterns.sort((a, b) => (a.rank < b.rank ? -1 : 1)) };
 }
 
-function find(routes: Direct[], { url = "/", method = "GET" }: IncomingMessage): Match | null {
-  const end = url.indexOf("?");
-  const pathname = end < 0 ? url : url.slice(0, end);
+/** Next 16: a compiled route's module exports `routeModule`, whose `userland` is the route file's exports. */
+async function loadHandlers(require: NodeJS.Require, file: string): Promise<Handlers | null> {
+  type Compiled = { routeModule?: { ensureUserland?: () => Promise<void>; userland?: Handlers } };
+  const { routeModule } = (await require(file)) as Compiled;
+  await routeModule?.ensureUserland?.();
+  return typeof routeModule?.userland?.GET?.answer === "function" ? routeModule.userland : null;
+}
+
+/** Answers a request where there is a direct route for it, and says whether there is. */
+function answerDirectly(routes: DirectRoutes, incoming: IncomingMessage, outgoing: ServerResponse): boolean {
+  const target = originForm(incoming.url ?? "/");
+  const end = target.indexOf("?");
+  const pathname = end < 0 ? target : target.slice(0, end);
+  const found = findRoute(routes, pathname);
+  if (!found) return false;
+  const handler = found.handlers[incoming.method ?? ""];
+  const answer = handler?.answer ?? found.handlers.GET?.other;
+  if (!answer) return false;
+  const segment = { params: found.params, remoteAddress: incoming.socket.remoteAddress };
+  const made = answer(new NodeRequest(incoming, target), segment);
+  if (made instanceof Promise) void made.then((whole) => send(incoming, outgoing, whole));
+  else send(incoming, outgoing, made);
+  return true;
+}
+
+/** RFC 9112, 3.2: a proxy's absolute-form means its path and query. */
+function originForm(target: string): string {
+  if (target.startsWith("/") || !URL.canParse(target)) return target;
+  const { pathname, search } = new URL(target);
+  return pathname + search;
+}
+
+/** The route of a path, by the App Router's rules, and the parameters in it. */
+export function findRoute(
+  { fixed, patterns }: DirectRoutes,
+  pathname: string,
+): { handlers: Handlers; params: Segment["params"] } | null {
+  const handlers = fixed.get(pathname);
+  if (handlers) return { handlers, params: undefined };
   if (!pathname.startsWith("/api")) return null;
-  for (const { pattern, names, handlers } of routes) {
+  for (const { pattern, names, handlers } of patterns) {
     const match = pattern.exec(pathname);
-    const handler = match && handlers[method];
-    if (match && handler)
-      return { handler, params: Object.fromEntries(names.map((name, i) => param(name, match[i + 1]))) };
+    if (match) return { handlers, params: Object.fromEntries(names.map((name, i) => param(name, match[i + 1]))) };
   }
   return null;
+}
+
+/** A node request as routes read it; nothing of it is copied. */
+class NodeRequest implements IncomingRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly #incoming: IncomingMessage;
+
+  constructor(incoming: IncomingMessage, url: string) {
+    this.method = incoming.method ?? "GET";
+    this.url = url;
+    this.#incoming = incoming;
+  }
+
+  get headers(): IncomingRequest["headers"] {
+    const { headers } = this.#incoming;
+    return {
+      get: (name) => headers[name]?.toString() ?? null,
+      has: (name) => headers[name] !== undefined,
+    };
+  }
+
+  get body(): AsyncIterable<Uint8Array> {
+    // Whoever stops reading still has to be answered on the same socket.
+    return this.#incoming.iterator({ destroyOnReturn: false });
+  }
+}
+
+function send(incoming: IncomingMessage, outgoing: ServerResponse, { status, headers, body }: Answer): void {
+  if (leavesBodyUnread(incoming)) outgoing.shouldKeepAlive = false;
+  outgoing.writeHead(status, headers);
+  if (typeof body === "string") outgoing.end(body);
+  else if (body === null) outgoing.end();
+  else void stream(outgoing, body);
+}
+
+/** The rest of an upload that was refused is not waited for. A request without a body is complete only later. */
+function leavesBodyUnread({ complete, headers }: IncomingMessage): boolean {
+  return !complete && (headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0");
+}
+
+/** Sends bytes as fast as the reader takes them. A body that cannot be finished breaks the connection. */
+async function stream(outgoing: ServerResponse, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  outgoing.setTimeout(STALLED_MS, () => outgoing.destroy());
+  try {
+    await pipeline(bytes, outgoing);
+  } catch {
+    outgoing.destroy(); // gone, stalled, or the file's fault, which its reader has logged
+  }
 }
 
 function param(name: string, value = ""): [string, string | string[]] {

@@ -1,8 +1,9 @@
 import type { z } from "zod";
 import { AppError, type FieldError } from "../errors";
+import type { IncomingRequest, RequestHead } from "./answer";
 
 /** Reads at most `limitBytes` of the body, whatever Content-Length says. @throws AppError payload_too_large */
-export async function readBody(request: Request, limitBytes: number): Promise<Uint8Array> {
+export async function readBody(request: IncomingRequest, limitBytes: number): Promise<Uint8Array> {
   const tooLarge = () =>
     new AppError("payload_too_large", { detail: `At most ${limitBytes} bytes.`, members: { limitBytes } });
   if (Number(request.headers.get("content-length")) > limitBytes) throw tooLarge();
@@ -19,7 +20,7 @@ export async function readBody(request: Request, limitBytes: number): Promise<Ui
 }
 
 /** @throws AppError unsupported_media_type unless the body is declared to be JSON. */
-export function requireJson(request: Request): void {
+export function requireJson(request: RequestHead): void {
   const type = (request.headers.get("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase();
   if (type !== "application/json")
     throw new AppError("unsupported_media_type", { headers: { Accept: "application/json" } });

@@ -1,8 +1,10 @@
 import type { NextAuthAnswer, NextAuthCall } from "../auth/next-auth";
 import type { Context } from "../context";
 import { AppError } from "../errors";
+import type { Answer, RequestHead } from "./answer";
 import { parseJson } from "./input";
 import { requireOwnOrigin } from "./origin";
+import { type Reply, ready } from "./reply";
 
 /**
  * Reads a request for next-auth. What changes something has to come from our own pages, beside next-auth's own
@@ -11,7 +13,7 @@ import { requireOwnOrigin } from "./origin";
  */
 export function nextAuthCall(
   ctx: Pick<Context, "config">,
-  request: Request,
+  request: RequestHead,
   segments: string[],
   raw: Uint8Array,
 ): Omit<NextAuthCall, "caller"> {
@@ -20,16 +22,18 @@ export function nextAuthCall(
   return {
     method,
     segments,
-    query: Object.fromEntries(new URL(request.url).searchParams),
+    query: Object.fromEntries(new URL(request.url, ctx.config.baseUrl).searchParams),
     cookieHeader: request.headers.get("cookie"),
     body: method === "POST" ? parseForm(request.headers.get("content-type") ?? "", raw) : {},
   };
 }
 
-/** next-auth's answer as a Response. */
-export function nextAuthResponse({ status, headers, body }: NextAuthAnswer): Response {
-  if (body !== null) headers.set("Content-Length", String(Buffer.byteLength(body)));
-  return new Response(body, { status, headers });
+/** next-auth's answer as a reply. */
+export function nextAuthReply({ status, headers, cookies, body }: NextAuthAnswer): Reply {
+  const all: Answer["headers"] = { ...headers };
+  if (body !== null) all["Content-Length"] = String(Buffer.byteLength(body));
+  if (cookies.length > 0) all["Set-Cookie"] = cookies;
+  return ready({ status, headers: all, body });
 }
 
 /** next-auth's own pages post forms, next-auth/react posts forms or JSON. */

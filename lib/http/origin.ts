@@ -1,5 +1,6 @@
 import type { Config } from "../config";
 import { AppError } from "../errors";
+import type { RequestHead } from "./answer";
 
 type EdgeConfig = Pick<Config, "baseUrl" | "AUTH_TRUSTED_ORIGINS" | "CORS_ALLOWED_ORIGINS">;
 
@@ -7,7 +8,7 @@ type EdgeConfig = Pick<Config, "baseUrl" | "AUTH_TRUSTED_ORIGINS" | "CORS_ALLOWE
  * The rule against cross-site request forgery for what works on the session cookie or sets it: the browser
  * says same-origin, or else the Origin is ours or trusted. @throws AppError origin_not_allowed
  */
-export function requireOwnOrigin(headers: Headers, config: EdgeConfig): void {
+export function requireOwnOrigin(headers: RequestHead["headers"], config: EdgeConfig): void {
   const origin = headers.get("origin");
   if (origin !== null && config.AUTH_TRUSTED_ORIGINS.includes(origin)) return;
   const site = headers.get("sec-fetch-site");
@@ -16,7 +17,7 @@ export function requireOwnOrigin(headers: Headers, config: EdgeConfig): void {
 }
 
 /** CORS headers for an origin that `CORS_ALLOWED_ORIGINS` lists; none while it lists nothing. */
-export function corsHeaders(request: Request, config: EdgeConfig, allow: string): Record<string, string> {
+export function corsHeaders(request: RequestHead, config: EdgeConfig, allow: string): Record<string, string> {
   if (config.CORS_ALLOWED_ORIGINS.length === 0) return {};
   const origin = request.headers.get("origin");
   if (origin === null || !config.CORS_ALLOWED_ORIGINS.includes(origin)) return { Vary: "Origin" };

@@ -1,4 +1,5 @@
 import { AppError, ERRORS, isAppError, isDatabaseUnavailable } from "../errors";
+import type { Answer } from "./answer";
 
 /** Seconds after which it is worth asking again, where waiting helps and nothing better is known. */
 const RETRY_AFTER_SECONDS = {
@@ -15,7 +16,7 @@ export function toAppError(error: unknown): AppError {
 }
 
 /** An RFC 9457 problem document. `type` points to the page that explains the code. */
-export function problemResponse(error: AppError, requestId: string, baseUrl: string): Response {
+export function problemAnswer(error: AppError, requestId: string, baseUrl: string): Answer {
   const [status, title] = ERRORS[error.code];
   const { detail, errors, members, headers, retryAfterSeconds } = error.extras;
   const retryAfter = retryAfterSeconds ?? RETRY_AFTER_SECONDS[error.code as keyof typeof RETRY_AFTER_SECONDS];
@@ -29,14 +30,15 @@ export function problemResponse(error: AppError, requestId: string, baseUrl: str
     ...(errors === undefined ? {} : { errors }),
     ...members,
   });
-  return new Response(body, {
+  return {
     status,
     headers: {
       "Content-Type": "application/problem+json",
       "Content-Length": String(Buffer.byteLength(body)),
       ...(retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) }),
-      ...(status === 401 && !headers?.["WWW-Authenticate"] ? { "WWW-Authenticate": 'Bearer realm="homeport"' } : {}),
+      ...(status === 401 ? { "WWW-Authenticate": 'Bearer realm="homeport"' } : {}),
       ...headers,
     },
-  });
+    body,
+  };
 }

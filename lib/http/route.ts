@@ -3,25 +3,36 @@ import type { z } from "zod";
 import { authenticate, type Principal } from "../auth/authenticate";
 import { type Context, currentContext } from "../context";
 import { AppError } from "../errors";
+import { type Answer, type IncomingRequest, type RequestHead, toResponse } from "./answer";
 import { clientAddress } from "./client-address";
 import { parseBody, parseJson, parseQuery, readBody, requireJson } from "./input";
 import { corsHeaders, requireOwnOrigin } from "./origin";
-import { problemResponse, toAppError } from "./problem";
+import { problemAnswer, toAppError } from "./problem";
 import type { LimitName } from "./rate-limits";
-import { isReply, type Reply } from "./reply";
+import { isReply, reply } from "./reply";
 
 const BODY_LIMIT_BYTES = 16 * 1024;
 const VERBS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
 type Verb = (typeof VERBS)[number];
 
-/** What Next passes beside the request, and the socket's address where the front door knows it. */
-type Segment = { params?: Promise<Record<string, string | string[] | undefined>>; remoteAddress?: string };
-export type RouteHandler = (request: Request, segment: Segment) => Promise<Response>;
+type PathParams = Record<string, string | string[] | undefined>;
+/** What comes beside the request: the path's parameters, and the socket's address where the front door knows it. */
+export type Segment = { params?: PathParams | Promise<PathParams>; remoteAddress?: string };
+
+/**
+ * An App Router route handler. `answer` is the same without a Response, for the front door; `other` is what a
+ * method gets that the App Router does not know.
+ */
+export type RouteHandler = ((request: Request, segment: Segment) => Promise<Response>) & {
+  answer: DirectHandler;
+  other: DirectHandler;
+};
+export type DirectHandler = (request: IncomingRequest, segment: Segment) => Answer | Promise<Answer>;
 
 /** What a handler gets. `raw` is the body as it came. */
 type Input<Params, Query, Body, Account> = {
   ctx: Context;
-  request: Request;
+  request: RequestHead;
   params: Params;
   query: Query;
   body: Body;
@@ -73,112 +84,147 @@ export function endpoint<Params, Query, Body, Auth extends "account" | "none" = 
 
 /**
  * Turns declarations into App Router route handlers, one a method: undeclared methods answer 405, HEAD
- * follows GET, OPTIONS tells what is allowed, every error is a problem document.
+ * follows GET, OPTIONS tells what is allowed, every error is a problem document. `path` is the route's, as
+ * the App Router writes it.
  */
 export function defineRoute(path: string, endpoints: Partial<Record<Verb, AnyEndpoint>>): Record<Verb, RouteHandler> {
   const declared = { ...endpoints, ...(endpoints.GET && !endpoints.HEAD ? { HEAD: endpoints.GET } : {}) };
   const allow = VERBS.filter((verb) => verb === "OPTIONS" || declared[verb]).join(", ");
-  return Object.fromEntries(VERBS.map((verb) => [verb, handler(verb, declared[verb], allow)])) as Record<
-    Verb,
-    RouteHandler
-  >;
+  const other = direct({ path, verb: "other", declaration: undefined, allow });
+  const handlers = VERBS.map((verb) => {
+    const answer = direct({ path, verb, declaration: declared[verb], allow });
+    const handle = async (request: Request, segment: Segment) => toResponse(await answer(request, segment));
+    return [verb, Object.assign(handle, { answer, other })];
+  });
+  return Object.fromEntries(handlers) as Record<Verb, RouteHandler>;
 }
 
-function handler(verb: Verb, declaration: AnyEndpoint | undefined, allow: string): RouteHandler {
-  return async (request, segment) => {
-    const ctx = currentContext();
-    const id = requestId(request);
-    const answer = await respond(ctx, verb, declaration, allow, request, segment, id);
-    return finish(answer, { "X-Request-Id": id, ...corsHeaders(request, ctx.config, allow) }, verb === "HEAD");
+type Route = { path: string; verb: Verb | "other"; declaration: AnyEndpoint | undefined; allow: string };
+/** One request on its way through. */
+type Passage = {
+  ctx: Context;
+  id: string;
+  request: IncomingRequest;
+  segment: Segment;
+  startedMs: number;
+  accountId?: string;
+};
+
+function direct(route: Route): DirectHandler {
+  return (request, segment) => {
+    const passage = { ctx: currentContext(), id: requestId(request), request, segment, startedMs: performance.now() };
+    const refuse = (error: unknown) => finish(route, passage, refusal(passage, error));
+    try {
+      const made = respond(route, passage);
+      return made instanceof Promise
+        ? made.then((whole) => finish(route, passage, whole), refuse)
+        : finish(route, passage, made);
+    } catch (error) {
+      return refuse(error);
+    }
   };
 }
 
-async function respond(
-  ctx: Context,
-  verb: Verb,
-  declaration: AnyEndpoint | undefined,
-  allow: string,
-  request: Request,
-  segment: Segment,
-  id: string,
-): Promise<Response> {
-  const log = ctx.log.child({ requestId: id });
-  try {
-    if (!declaration && verb === "OPTIONS") return new Response(null, { status: 204, headers: { Allow: allow } });
-    if (!declaration) throw new AppError("method_not_allowed", { headers: { Allow: allow } });
-    const result = await declaration.handle(await readInput(ctx, verb, declaration, request, segment, log));
-    return result instanceof Response ? result : serialize(declaration, result);
-  } catch (error) {
-    const visible = toAppError(error);
-    if (visible.code === "internal_error") log.error({ err: error }, "request failed");
-    if (visible.code === "unavailable") log.warn({ err: error }, "database out of reach");
-    return problemResponse(visible, id, ctx.config.baseUrl);
+/** Answers at once where nothing has to be waited for: a promise costs more than what health and version do. */
+function respond({ verb, declaration, allow }: Route, passage: Passage): Answer | Promise<Answer> {
+  if (!declaration && verb === "OPTIONS") return { status: 204, headers: { Allow: allow }, body: null };
+  if (!declaration) throw new AppError("method_not_allowed", { headers: { Allow: allow } });
+  const settled = (result: unknown) => (result instanceof Promise ? result.then(serialized) : serialized(result));
+  const serialized = (result: unknown) => serialize(declaration, result);
+  const { params, body, auth, limit, database } = declaration;
+  if (params || body || auth === "account" || limit || database !== false) {
+    return readInput(verb, declaration, passage).then((input) => settled(declaration.handle(input)));
   }
+  return settled(declaration.handle(inputOf(declaration, passage, {})));
 }
 
-/** Everything between the method and the service, in the order that http.md of the design names. */
-async function readInput(
-  ctx: Context,
-  verb: Verb,
-  declaration: AnyEndpoint,
-  request: Request,
-  segment: Segment,
-  log: Context["log"],
-): Promise<Input<unknown, unknown, unknown, Principal | null>> {
+/** What can be waited for between the method and the service, in the order that CONTRIBUTING.md names. */
+async function readInput(verb: Route["verb"], declaration: AnyEndpoint, passage: Passage) {
+  const { ctx, request, segment } = passage;
   if (declaration.body && declaration.body !== "raw") requireJson(request);
-  const raw = declaration.body
-    ? await readBody(request, declaration.bodyLimitBytes ?? BODY_LIMIT_BYTES)
-    : new Uint8Array();
+  const raw = declaration.body ? await readBody(request, declaration.bodyLimitBytes ?? BODY_LIMIT_BYTES) : undefined;
   if (declaration.database !== false && !(await ctx.database.migrated())) throw new AppError("unavailable");
   const account = declaration.auth === "account" ? await authenticate(ctx, request.headers) : null;
+  passage.accountId = account?.account.id;
   const changes = verb !== "GET" && verb !== "HEAD";
   if (changes && account?.session.via === "cookie") requireOwnOrigin(request.headers, ctx.config);
-  const params = await (declaration.params ? parseParams(declaration.params, segment) : segment.params);
-  const query = declaration.query ? parseQuery(declaration.query, search(request.url)) : {};
-  const body = typeof declaration.body === "object" ? parseBody(declaration.body, parseJson(raw)) : undefined;
-  const address = clientAddress(request.headers, segment.remoteAddress, ctx.config.TRUSTED_PROXY_HOPS);
-  if (declaration.limit) await ctx.limits.consume(declaration.limit, account?.account.id ?? address);
-  return { ctx, request, params, query, body, raw, account, address, log };
+  const params = declaration.params ? parseParams(declaration.params, await segment.params) : undefined;
+  const input = inputOf(declaration, passage, { raw, account, params });
+  if (declaration.limit) await ctx.limits.consume(declaration.limit, account?.account.id ?? input.address);
+  return input;
+}
+
+type Read = { raw?: Uint8Array; account?: Principal | null; params?: unknown };
+
+function inputOf(declaration: AnyEndpoint, { ctx, id, request, segment }: Passage, { raw, account, params }: Read) {
+  return {
+    ctx,
+    request,
+    params,
+    query: declaration.query ? parseQuery(declaration.query, search(request.url)) : {},
+    body: typeof declaration.body === "object" && raw ? parseBody(declaration.body, parseJson(raw)) : undefined,
+    raw: raw ?? new Uint8Array(),
+    account: account ?? null,
+    get address() {
+      return clientAddress(request.headers, segment.remoteAddress, ctx.config.TRUSTED_PROXY_HOPS);
+    },
+    get log() {
+      return ctx.log.child({ requestId: id });
+    },
+  };
 }
 
 /** A path segment that cannot name anything is not found, whatever is wrong with it. */
-async function parseParams(schema: z.ZodType, segment: Segment): Promise<unknown> {
-  const parsed = schema.safeParse(await segment.params);
+function parseParams(schema: z.ZodType, params: unknown): unknown {
+  const parsed = schema.safeParse(params);
   if (!parsed.success) throw new AppError("not_found");
   return parsed.data;
 }
 
-function serialize(declaration: AnyEndpoint, result: unknown): Response {
-  const { status, body, headers }: Reply = isReply(result)
-    ? result
-    : { status: Number(Object.keys(declaration.responses)[0]), body: result, headers: {} };
+function serialize(declaration: AnyEndpoint, result: unknown): Answer {
+  const made = isReply(result) ? result : reply(Number(Object.keys(declaration.responses)[0]), result);
+  if (made.kind === "ready") return made;
+  const { status, value, headers } = made;
   const schema = declaration.responses[status];
   if (schema === undefined) throw new Error(`The route does not declare status ${status}`);
-  if (schema === null) return new Response(null, { status, headers });
-  const text = JSON.stringify(schema.parse(body));
-  const length = String(Buffer.byteLength(text));
-  return new Response(text, {
-    status,
-    headers: { "Content-Type": "application/json", "Content-Length": length, ...headers },
+  if (schema === null) return { status, headers, body: null };
+  const body = JSON.stringify(schema.parse(value));
+  const length = String(Buffer.byteLength(body));
+  return { status, headers: { "Content-Type": "application/json", "Content-Length": length, ...headers }, body };
+}
+
+function refusal({ ctx, id }: Passage, error: unknown): Answer {
+  const visible = toAppError(error);
+  if (visible.code === "internal_error") ctx.log.error({ err: error, requestId: id }, "request failed");
+  if (visible.code === "unavailable") ctx.log.warn({ err: error, requestId: id }, "database out of reach");
+  return problemAnswer(visible, id, ctx.config.baseUrl);
+}
+
+function finish(
+  { path, verb, allow }: Route,
+  { ctx, id, request, startedMs, accountId }: Passage,
+  answer: Answer,
+): Answer {
+  ctx.observe({
+    requestId: id,
+    method: verb,
+    route: path,
+    status: answer.status,
+    ms: performance.now() - startedMs,
+    accountId,
   });
+  const headers = {
+    "Cache-Control": "private, no-store",
+    ...answer.headers,
+    "X-Content-Type-Options": "nosniff",
+    "X-Request-Id": id,
+    ...(ctx.config.CORS_ALLOWED_ORIGINS.length > 0 ? corsHeaders(request, ctx.config, allow) : undefined),
+  };
+  return { status: answer.status, headers, body: verb === "HEAD" ? null : answer.body };
 }
 
-function finish(response: Response, headers: Record<string, string>, head: boolean): Response {
-  const answer = head && response.body ? withoutBody(response) : response;
-  for (const [name, value] of Object.entries(headers)) answer.headers.append(name, value);
-  answer.headers.set("X-Content-Type-Options", "nosniff");
-  if (!answer.headers.has("Cache-Control")) answer.headers.set("Cache-Control", "private, no-store");
-  return answer;
-}
-
-/** The answer to HEAD: the same status and headers; nothing left open. */
-function withoutBody(response: Response): Response {
-  void response.body?.cancel();
-  return new Response(null, { status: response.status, headers: response.headers });
-}
-
-function requestId(request: Request): string {
-  const given = request.headers.get("x-request-id");
+function requestId({ headers }: RequestHead): string {
+  const given = headers.get("x-request-id");
   return given !== null && /^[A-Za-z0-9._-]{1,128}$/.test(given) ? given : randomUUID();
 }
 

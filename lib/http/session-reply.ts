@@ -2,6 +2,7 @@ import type { Principal } from "../auth/authenticate";
 import { setSessionCookie } from "../auth/cookie";
 import type { Transport } from "../auth/sessions";
 import type { Context } from "../context";
+import type { RequestHead } from "./answer";
 import { requireOwnOrigin } from "./origin";
 import { type Reply, reply } from "./reply";
 
@@ -11,7 +12,7 @@ type Issued = { user: unknown; session: { id: string; transport: Transport; expi
  * How a new session travels: as asked, else as a cookie for what looks like a browser and as a token for
  * anything else. @throws AppError origin_not_allowed where another site would set the cookie.
  */
-export function chooseTransport(request: Request, asked: Transport | undefined, ctx: Context): Transport {
+export function chooseTransport(request: RequestHead, asked: Transport | undefined, ctx: Context): Transport {
   const browser = request.headers.has("origin") || request.headers.has("sec-fetch-site");
   const transport = asked ?? (browser ? "cookie" : "token");
   if (transport === "cookie") requireOwnOrigin(request.headers, ctx.config);

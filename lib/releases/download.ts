@@ -3,7 +3,7 @@ import type { Context } from "../context";
 import { AppError } from "../errors";
 import { type Conditions, chooseRange, isNotModified } from "./conditions";
 import type { Answer } from "./exchange";
-import { type FilePart, type FoundFile, findFile, openFile } from "./files";
+import { type FilePart, type FoundFile, findFile, openFile, readPart } from "./files";
 import type { Artifact, DownloadQuery, Platform, Release } from "./schema";
 import { findVersion, platformOf, readSelection, selectRelease } from "./selection";
 
@@ -97,6 +97,6 @@ function sendFile(
       ...(range ? { "Content-Range": `bytes ${first}-${last}/${sizeBytes}` } : {}),
       ...headers,
     },
-    body: { ...body, first, last },
+    body: readPart({ ...body, first, last }),
   };
 }

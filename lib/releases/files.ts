@@ -63,39 +63,24 @@ export async function openFile({ path: found, modifiedAt }: FoundFile, { sizeByt
 }
 
 /**
- * A part of a file as bytes that are read when they are asked for. The file is opened at the first read and
- * closed after the last, on cancel and on any error; a file that became shorter is an error.
+ * A part of a file as bytes that are read when they are asked for. The file is opened at the first read, and
+ * closed at the end, when the reader stops early, and on any error; a file that became shorter is an error.
  */
-export function fileStream({ open, first, last, onError }: FilePart): ReadableStream<Uint8Array> {
-  let opened: Promise<FileHandle> | undefined;
-  let at = first;
-  let isCancelled = false;
-  const close = async () => {
-    const handle = await opened?.catch(() => undefined); // never opened: nothing to close
+export async function* readPart({ open, first, last, onError }: FilePart): AsyncGenerator<Uint8Array> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open();
+    for (let at = first; at <= last; ) {
+      const chunk = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, last + 1 - at)); // not pooled: it is handed over
+      const { bytesRead } = await handle.read(chunk, 0, chunk.byteLength, at);
+      if (bytesRead === 0) throw new Error("The file became shorter while it was sent");
+      at += bytesRead;
+      yield chunk.subarray(0, bytesRead);
+    }
+  } catch (error) {
+    onError(error);
+    throw error;
+  } finally {
     await handle?.close();
-  };
-  return new ReadableStream({
-    type: "bytes",
-    pull: async (controller) => {
-      try {
-        opened ??= open();
-        const handle = await opened;
-        const chunk = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, last + 1 - at)); // not pooled: it is handed over
-        const { bytesRead } = await handle.read(chunk, 0, chunk.byteLength, at);
-        if (bytesRead === 0) throw new Error("The file became shorter while it was sent");
-        at += bytesRead;
-        if (at > last) await close();
-        controller.enqueue(chunk.subarray(0, bytesRead));
-        if (at > last) controller.close();
-      } catch (error) {
-        await close();
-        if (!isCancelled) onError(error);
-        throw error;
-      }
-    },
-    cancel: () => {
-      isCancelled = true;
-      return close();
-    },
-  });
+  }
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { createHasher } from "@/lib/auth/hashing";
 import { newAccount } from "../support/accounts";
 import { get, post } from "../support/api";
-import { BASE_URL, ctx } from "../support/context";
+import { BASE_URL, ctx, withContext } from "../support/context";
 
 const BROWSER = { origin: BASE_URL, "sec-fetch-site": "same-origin" };
 const UNKNOWN = { email: "nobody@example.com", password: "no password at all" };
@@ -120,4 +121,49 @@ test("a password longer than bcrypt reads is wrong, even where its first 72 byte
   expect((await post("/api/auth/register", { email, password })).status).toBe(201);
   expect((await post("/api/auth/login", { email, password: `${password}x` })).status).toBe(401);
   expect((await post("/api/auth/login", { email, password })).status).toBe(200);
+});
+
+test("of a storm of sign-ins each is answered, the ones past the queue with the time to wait, and probes go on", async () => {
+  const size = { threads: 2, mostWaiting: 20 };
+  const known = await Promise.all(Array.from({ length: 10 }, newAccount));
+  const logins = Array.from({ length: 80 }, (_, i) => {
+    const account = i % 2 === 0 ? known[(i / 2) % known.length] : undefined;
+    return account ?? { ...UNKNOWN, email: `nobody-${crypto.randomUUID()}@example.com` };
+  });
+  const pool = createHasher(size);
+  let breakLoose = () => {};
+  const storm = new Promise<void>((resolve) => {
+    breakLoose = resolve;
+  });
+  let arrived = 0;
+  // All eighty reach the pool at one moment, however long the database takes over each.
+  const compare = async (password: string, hash: string) => {
+    arrived += 1;
+    if (arrived === logins.length) breakLoose();
+    await storm;
+    return pool.compare(password, hash);
+  };
+  await withContext({ hasher: { ...pool, compare } }, async () => {
+    let answered = 0;
+    const answers = logins.map(async ({ email, password }) => {
+      const response = await post("/api/auth/login", { email, password });
+      answered += 1;
+      return response;
+    });
+    await storm;
+    expect((await get("/api/health?probe=live")).status).toBe(200);
+    expect(answered).toBeLessThan(logins.length);
+    const responses = await Promise.all(answers);
+    const refused = responses.filter(({ status }) => status === 503);
+    expect(refused).toHaveLength(logins.length - size.threads - size.mostWaiting);
+    for (const response of refused) {
+      expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
+      expect(await response.json()).toMatchObject({ code: "overloaded" });
+    }
+    const right = responses.map(
+      ({ status }, i) => status === 503 || status === ("token" in (logins[i] ?? {}) ? 200 : 401),
+    );
+    expect(right).toEqual(logins.map(() => true));
+  });
+  await pool.close();
 });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { AppError } from "@/lib/errors";
 import { newAccount, type TestAccount } from "../support/accounts";
 import { call, get } from "../support/api";
 import { BASE_URL, clock, ctx, withContext } from "../support/context";
@@ -85,6 +86,17 @@ test("a wrong password and input that is none do not sign in", async () => {
     expect(response.status).toBe(401);
     expect(jar.has(SESSION_COOKIE)).toBe(false);
   }
+});
+
+test("a sign-in that found the service busy is not told that its password is wrong", async () => {
+  const account = await newAccount();
+  const compare = () => Promise.reject(new AppError("overloaded"));
+  await withContext({ hasher: { ...ctx().hasher, compare } }, async () => {
+    const response = await signIn(new Jar(), account);
+    expect(response.status).toBe(503);
+    expect(response.headers.get("retry-after")).not.toBeNull();
+    expect(await response.json()).toMatchObject({ code: "overloaded" });
+  });
 });
 
 test("both doors share one counter of failures", async () => {

@@ -6,6 +6,7 @@ import { composeContext } from "@/lib/compose";
 import { loadConfig } from "@/lib/config";
 import { type Context, currentContext, hasContext, setContext } from "@/lib/context";
 import { openTestDatabase } from "./database";
+import { door } from "./door";
 import { mailbox } from "./mailbox";
 
 export const BASE_URL = "http://localhost:3000";
@@ -31,6 +32,7 @@ export async function openTestContext(): Promise<void> {
   const config = loadConfig({
     DATA_DIR: folder,
     NEXTAUTH_URL: BASE_URL,
+    TRUSTED_PROXY_HOPS: door === "handler" ? "0" : "1",
     NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
     BCRYPT_COST: "10",
     SMTP_URL: await mailbox.start(),

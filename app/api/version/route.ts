@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { ready } from "@/lib/http/reply";
 import { defineRoute, endpoint } from "@/lib/http/route";
-import { conditionsOf, toResponse } from "@/lib/releases/exchange";
+import { conditionsOf } from "@/lib/releases/exchange";
 import { ReleaseVersion, ServiceVersion, VersionQuery } from "@/lib/releases/schema";
 import { lookUpVersion } from "@/lib/releases/version";
 
@@ -10,9 +11,6 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     database: false,
     query: VersionQuery,
     responses: { 200: z.union([ServiceVersion, ReleaseVersion]), 304: null },
-    handle: ({ ctx, request, query }) => {
-      const conditions = conditionsOf(request);
-      return toResponse(lookUpVersion(ctx, query, conditions), conditions);
-    },
+    handle: ({ ctx, request, query }) => ready(lookUpVersion(ctx, query, conditionsOf(request))),
   }),
 });

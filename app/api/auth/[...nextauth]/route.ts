@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { callerOf } from "@/lib/auth/credentials";
 import { answerNextAuth } from "@/lib/auth/next-auth";
-import { nextAuthCall, nextAuthResponse } from "@/lib/http/next-auth";
+import { nextAuthCall, nextAuthReply } from "@/lib/http/next-auth";
 import { defineRoute, endpoint, type PublicInput } from "@/lib/http/route";
 
 const params = z.object({ nextauth: z.array(z.string()) });
@@ -9,7 +9,7 @@ type Params = z.infer<typeof params>;
 
 const handle = async ({ ctx, request, params, raw, address }: PublicInput<Params>) => {
   const call = nextAuthCall(ctx, request, params.nextauth, raw);
-  return nextAuthResponse(await answerNextAuth(ctx, { ...call, caller: callerOf(request, address) }));
+  return nextAuthReply(await answerNextAuth(ctx, { ...call, caller: callerOf(request, address) }));
 };
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/[...nextauth]", {

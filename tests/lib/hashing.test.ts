@@ -1,0 +1,112 @@
+import { execFile } from "node:child_process";
+import { afterEach, expect, test } from "vitest";
+import { createHasher, type Hasher, type PoolSize, poolSize } from "@/lib/auth/hashing";
+
+/** The lowest cost there is, for what is not about time. */
+const CHEAP = 4;
+/** As long as a hash has to be, with a cost that does not exist: bcrypt throws, which ends the thread. */
+const UNREADABLE = `$2b$99$${"x".repeat(53)}`;
+
+const open: Hasher[] = [];
+function pool(size: PoolSize): Hasher {
+  const hasher = createHasher(size);
+  open.push(hasher);
+  return hasher;
+}
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map(({ close }) => close()));
+});
+
+test("a hash belongs to its password and to no other", async () => {
+  const hasher = pool({ threads: 2, mostWaiting: 10 });
+  const hash = await hasher.hash("correct horse", 10);
+  expect(hash).toMatch(/^\$2b\$10\$.{53}$/);
+  const answers = ["correct horse", "correct hors", "Correct horse", ""].map((word) => hasher.compare(word, hash));
+  expect(await Promise.all(answers)).toEqual([true, false, false, false]);
+});
+
+test("the event loop goes on while a password is hashed", async () => {
+  const hasher = pool({ threads: 1, mostWaiting: 0 });
+  await hasher.hash("the thread has started", CHEAP);
+  let turns = 0;
+  let isDone = false;
+  const turn = () => {
+    turns += 1;
+    if (!isDone) setImmediate(turn);
+  };
+  setImmediate(turn);
+  await hasher.hash("correct horse", 10);
+  isDone = true;
+  expect(turns).toBeGreaterThan(10);
+});
+
+test("past its queue the pool is overloaded, and what waits in it is finished", async () => {
+  const hasher = pool({ threads: 2, mostWaiting: 3 });
+  const hashes = await Promise.allSettled(Array.from("abcdefgh", (password) => hasher.hash(password, CHEAP)));
+  expect(hashes.map(({ status }) => status)).toEqual([
+    ...Array.from("abcde", () => "fulfilled"),
+    ...Array.from("fgh", () => "rejected"),
+  ]);
+  expect(hashes.at(-1)).toMatchObject({ reason: { name: "AppError", code: "overloaded" } });
+  expect(await hasher.compare("a", await hasher.hash("a", CHEAP))).toBe(true);
+});
+
+test("the queue holds 30 a thread at cost 12, and half as many for each step of cost", () => {
+  const { threads } = poolSize(12);
+  expect(threads).toBeGreaterThanOrEqual(1);
+  expect(threads).toBeLessThanOrEqual(4);
+  const waiting = [10, 11, 12, 13].map((cost) => poolSize(cost).mostWaiting / threads);
+  expect(waiting).toEqual([120, 60, 30, 15]);
+});
+
+test("a thread that dies takes only its own job with it", async () => {
+  const hasher = pool({ threads: 1, mostWaiting: 3 });
+  const died = [hasher.compare("a", UNREADABLE), hasher.compare("a", UNREADABLE)];
+  const behind = hasher.hash("a", CHEAP);
+  for (const { status, ...rest } of await Promise.allSettled(died)) {
+    expect(status).toBe("rejected");
+    expect(rest).toMatchObject({ reason: { name: "Error", cause: { message: expect.stringContaining("rounds") } } });
+  }
+  expect(await hasher.compare("a", await behind)).toBe(true);
+});
+
+test("closing rejects what runs, what waits and what comes later", async () => {
+  const hasher = pool({ threads: 1, mostWaiting: 3 });
+  const jobs = Array.from("abc", (password) => hasher.hash(password, 15));
+  const answers = Promise.allSettled(jobs);
+  await hasher.close();
+  const unavailable = { status: "rejected", reason: { name: "AppError", code: "unavailable" } };
+  expect(await answers).toMatchObject([unavailable, unavailable, unavailable]);
+  await expect(hasher.hash("d", CHEAP)).rejects.toMatchObject({ code: "unavailable" });
+});
+
+test("a pool at work keeps the process until its jobs are done, an idle one does not", async () => {
+  const printed = await runModule(`
+    const { hash, compare } = createHasher({ threads: 2, mostWaiting: 3 });
+    const hashes = await Promise.all(["a", "b", "c"].map((password) => hash(password, ${CHEAP})));
+    console.log(await compare("c", hashes[2]));
+  `);
+  expect(printed).toBe("true\n");
+});
+
+test("a process can end once its pool is closed, whatever was in it", async () => {
+  const printed = await runModule(`
+    const { hash, close } = createHasher({ threads: 2, mostWaiting: 9 });
+    const jobs = Array.from("abcdefgh", (password) => hash(password, 15));
+    const answers = Promise.allSettled(jobs);
+    await close();
+    console.log((await answers).map(({ status }) => status).join());
+  `);
+  expect(printed).toBe(`${Array(8).fill("rejected").join()}\n`);
+});
+
+/** Runs a module that has `createHasher`, in a process of its own. Resolves to what it printed once it has ended. */
+function runModule(body: string): Promise<string> {
+  const source = `import { createHasher } from "./lib/auth/hashing.ts";${body}`;
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, ["--import", "tsx", "--input-type=module", "-e", source], (error, stdout, stderr) =>
+      error ? reject(new Error(stderr, { cause: error })) : resolve(stdout),
+    );
+  });
+}

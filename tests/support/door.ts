@@ -1,0 +1,63 @@
+import { once } from "node:events";
+import { createServer, request as httpRequest, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+import { Readable } from "node:stream";
+import next from "next";
+import { currentContext } from "@/lib/context";
+import { createFrontDoor, loadDirectRoutes } from "@/lib/http/front-door";
+
+/**
+ * How the API tests reach the routes: "handler" calls them, "npm" goes through the HTTP server of `npm start`,
+ * "next" through that of `next start`. Both servers run in the tests' process, on the tests' context.
+ */
+export const door = (process.env.DOOR ?? "handler") as "handler" | "npm" | "next";
+
+let port = 0;
+
+/** Opens the door on a free port, once a worker, over the build in .next. */
+export async function openDoor(): Promise<void> {
+  if (door === "handler" || port !== 0) return;
+  const app = next({ dev: false, dir: path.resolve(".") });
+  await app.prepare();
+  const handler = app.getRequestHandler();
+  const server: Server =
+    door === "npm"
+      ? createFrontDoor(await loadDirectRoutes(".next/server"), handler, () => currentContext().draining)
+      : createServer((incoming, outgoing) => void handler(incoming, outgoing));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  server.unref();
+  port = (server.address() as AddressInfo).port;
+}
+
+/** Sends a request through the door, byte for byte as a client would. */
+export async function knock(request: Request): Promise<Response> {
+  const { pathname, search } = new URL(request.url);
+  const sent = httpRequest({
+    port,
+    host: "127.0.0.1",
+    method: request.method,
+    path: pathname + search,
+    headers: Object.fromEntries(request.headers),
+  });
+  const answered = once(sent, "response") as Promise<[IncomingMessage]>;
+  if (request.body) {
+    Readable.fromWeb(request.body as Parameters<typeof Readable.fromWeb>[0])
+      .on("error", () => {})
+      .pipe(sent);
+  } else sent.end();
+  const [incoming] = await answered;
+  return toResponse(incoming, request.method);
+}
+
+function toResponse(incoming: IncomingMessage, method: string): Response {
+  const headers = new Headers();
+  for (let i = 0; i < incoming.rawHeaders.length; i += 2) {
+    headers.append(incoming.rawHeaders[i] ?? "", incoming.rawHeaders[i + 1] ?? "");
+  }
+  const status = incoming.statusCode ?? 0;
+  const isEmpty = method === "HEAD" || [204, 304].includes(status);
+  if (isEmpty) incoming.resume();
+  return new Response(isEmpty ? null : (Readable.toWeb(incoming) as ReadableStream), { status, headers });
+}
