@@ -30,7 +30,7 @@ export type Context = {
 };
 
 /** One answered request, without anything that a caller wrote. `route` is the pattern, `ms` until the answer. */
-export type RequestRecord = {
+type RequestRecord = {
   requestId: string;
   method: string;
   route: string;

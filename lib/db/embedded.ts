@@ -11,7 +11,7 @@ const STALE_MS = 5_000;
 const START_PARAMS = [...PGlite.defaultStartParams, "-c", "shared_buffers=16MB"];
 
 /** The data folder is in use by another process. */
-export class DataDirInUseError extends Error {
+class DataDirInUseError extends Error {
   override readonly name = "DataDirInUseError";
 }
 

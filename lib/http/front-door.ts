@@ -22,7 +22,7 @@ const LIMITS = {
   maxHeaderSize: 16 * 1024,
 };
 
-type NextHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
+export type NextHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
 
 /**
  * The one HTTP server: direct routes are answered here, everything else by Next. While `isDraining` each answer
@@ -30,8 +30,17 @@ type NextHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => Prom
  */
 export function createFrontDoor(routes: DirectRoutes, next: NextHandler, isDraining: () => boolean): Server {
   return createServer(LIMITS, (incoming, outgoing) => {
+    const send = (answer: Answer) => {
+      if (isDraining() || leavesBodyUnread(incoming)) outgoing.shouldKeepAlive = false;
+      write(outgoing, answer);
+    };
+    const target = originForm(incoming.url ?? "/");
+    if (!target.startsWith("/")) return send({ status: 400, headers: {}, body: null });
+    const made = answerDirectly(routes, target, incoming);
+    if (made instanceof Promise) return void made.then(send);
+    if (made) return send(made);
     if (isDraining()) outgoing.shouldKeepAlive = false;
-    if (!answerDirectly(routes, incoming, outgoing)) void next(incoming, outgoing);
+    void next(incoming, outgoing);
   });
 }
 
@@ -69,21 +78,14 @@ async function loadHandlers(require: NodeJS.Require, file: string): Promise<Hand
   return typeof routeModule?.userland?.GET?.answer === "function" ? routeModule.userland : null;
 }
 
-/** Answers a request where there is a direct route for it, and says whether there is. */
-function answerDirectly(routes: DirectRoutes, incoming: IncomingMessage, outgoing: ServerResponse): boolean {
-  const target = originForm(incoming.url ?? "/");
+/** The answer to a request, or its promise; null where there is no direct route for it. */
+function answerDirectly(routes: DirectRoutes, target: string, incoming: IncomingMessage) {
   const end = target.indexOf("?");
-  const pathname = end < 0 ? target : target.slice(0, end);
-  const found = findRoute(routes, pathname);
-  if (!found) return false;
-  const handler = found.handlers[incoming.method ?? ""];
-  const answer = handler?.answer ?? found.handlers.GET?.other;
-  if (!answer) return false;
+  const found = findRoute(routes, end < 0 ? target : target.slice(0, end));
+  const answer = found?.handlers[incoming.method ?? ""]?.answer ?? found?.handlers.GET?.other;
+  if (!found || !answer) return null;
   const segment = { params: found.params, remoteAddress: incoming.socket.remoteAddress };
-  const made = answer(new NodeRequest(incoming, target), segment);
-  if (made instanceof Promise) void made.then((whole) => send(incoming, outgoing, whole));
-  else send(incoming, outgoing, made);
-  return true;
+  return answer(new NodeRequest(incoming, target), segment);
 }
 
 /** RFC 9112, 3.2: a proxy's absolute-form means its path and query. */
@@ -134,8 +136,7 @@ class NodeRequest implements IncomingRequest {
   }
 }
 
-function send(incoming: IncomingMessage, outgoing: ServerResponse, { status, headers, body }: Answer): void {
-  if (leavesBodyUnread(incoming)) outgoing.shouldKeepAlive = false;
+function write(outgoing: ServerResponse, { status, headers, body }: Answer): void {
   outgoing.writeHead(status, headers);
   if (typeof body === "string") outgoing.end(body);
   else if (body === null) outgoing.end();

@@ -27,7 +27,7 @@ export type RouteHandler = ((request: Request, segment: Segment) => Promise<Resp
   answer: DirectHandler;
   other: DirectHandler;
 };
-export type DirectHandler = (request: IncomingRequest, segment: Segment) => Answer | Promise<Answer>;
+type DirectHandler = (request: IncomingRequest, segment: Segment) => Answer | Promise<Answer>;
 
 /** What a handler gets. `raw` is the body as it came. */
 type Input<Params, Query, Body, Account> = {

@@ -5,9 +5,12 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { call, get } from "../support/api";
 import { withContext } from "../support/context";
+import { contentLength, door } from "../support/door";
 import { elsewhere, type Manifested, manifested, openDescriptors, type Shelf, withShelf } from "../support/releases";
 
 const WINDOWS = "/api/download/windows";
+/** More than all the buffers between a file and a client that does not read. */
+const LARGE = randomBytes(32 * 1024 * 1024);
 const BYTES = Buffer.from("0123456789");
 const MODIFIED = new Date("2026-11-01T10:00:00.500Z");
 
@@ -49,12 +52,12 @@ describe("a whole file", () => {
     expect(Object.fromEntries(response.headers)).toMatchObject({
       "accept-ranges": "bytes",
       "content-disposition": `attachment; filename=${fileName}`,
-      "content-length": String(bytes.byteLength),
       etag: `"sha256-${createHash("sha256").update(bytes).digest("hex")}"`,
       "last-modified": expect.stringMatching(/ GMT$/),
       "repr-digest": `sha-512=:${createHash("sha512").update(bytes).digest("base64")}:`,
       "x-content-type-options": "nosniff",
     });
+    expect(response.headers.get("content-length")).toBe(contentLength(bytes.byteLength));
   });
 
   test("is kept for ever where the version pins it, and a minute where it does not", async () => {
@@ -125,11 +128,11 @@ describe("a range", () => {
       expect([response.status, await response.text()]).toEqual([206, text]);
       expect(Object.fromEntries(response.headers)).toMatchObject({
         "content-range": `bytes ${sent}/10`,
-        "content-length": String(text.length),
         etag,
         "repr-digest": `sha-512=:${createHash("sha512").update(BYTES).digest("base64")}:`,
       });
-      expect(await openDescriptors(file)).toBe(0);
+      expect(response.headers.get("content-length")).toBe(contentLength(text.length));
+      await expect.poll(() => openDescriptors(file)).toBe(0);
     }),
   );
 
@@ -221,61 +224,68 @@ describe("a copy that the caller has", () => {
 
 describe("an open file", () => {
   test("is closed when the download is aborted, before and after its first bytes", () =>
-    withFile(randomBytes(1_000_000), async ({ file }) => {
+    withFile(LARGE, async ({ file }) => {
       await (await get(WINDOWS)).body?.cancel();
-      expect(await openDescriptors(file)).toBe(0);
+      await expect.poll(() => openDescriptors(file)).toBe(0);
       const reader = (await get(WINDOWS)).body?.getReader();
       await reader?.read();
-      expect(await openDescriptors(file)).toBe(1);
+      await expect.poll(() => openDescriptors(file)).toBe(1);
       await reader?.cancel();
-      expect(await openDescriptors(file)).toBe(0);
+      await expect.poll(() => openDescriptors(file)).toBe(0);
     }));
 
   test("is closed when the download is aborted in the middle of a read", () =>
-    withFile(randomBytes(1_000_000), async ({ file, errors }) => {
+    withFile(LARGE, async ({ file, errors }) => {
       const reader = (await get(WINDOWS)).body?.getReader();
       await reader?.read();
       const [read] = await Promise.all([reader?.read(), reader?.cancel()]);
       expect(read?.done).toBe(true);
-      expect(await openDescriptors(file)).toBe(0);
+      await expect.poll(() => openDescriptors(file)).toBe(0);
       expect(errors).toEqual([]);
     }));
 
   test("is never left by a HEAD, which has GET's headers", () =>
     withFile(BYTES, async ({ file }) => {
       const [head, got] = [await call("HEAD", WINDOWS, { headers: { range: "bytes=0-1" } }), await get(WINDOWS)];
-      expect([head.status, head.body, head.headers.get("content-length")]).toEqual([200, null, "10"]);
+      expect([head.status, head.body, head.headers.get("content-length")]).toEqual([200, null, contentLength(10)]);
       await got.body?.cancel();
-      const headers = (response: Response) => ({ ...Object.fromEntries(response.headers), "x-request-id": "" });
+      const headers = (response: Response) => {
+        const { "x-request-id": _, "transfer-encoding": __, ...rest } = Object.fromEntries(response.headers);
+        return rest;
+      };
       expect(headers(head)).toEqual(headers(got));
-      expect(await openDescriptors(file)).toBe(0);
+      await expect.poll(() => openDescriptors(file)).toBe(0);
     }));
 
-  test("is never opened for a response that nobody reads", () =>
+  // A server sends the first bytes at once, whether anybody reads them or not.
+  test.runIf(door === "handler")("is never opened for a response that nobody reads", () =>
     withFile(BYTES, async ({ file }) => {
       const unread = await get(WINDOWS);
       expect([unread.status, await openDescriptors(file)]).toEqual([200, 0]);
-    }));
+    }),
+  );
 
   test("that becomes shorter cuts the download with an error and is closed", () =>
-    withFile(randomBytes(1_000_000), async ({ file, errors }) => {
+    withFile(LARGE, async ({ file, errors }) => {
       const reader = (await get(WINDOWS)).body?.getReader();
       await reader?.read();
       await truncate(file, 70_000);
       const rest = async () => {
         while (!(await reader?.read())?.done);
       };
-      await expect(rest()).rejects.toThrow("shorter");
-      expect([await openDescriptors(file), errors.length]).toEqual([0, 1]);
+      await expect(rest()).rejects.toThrow();
+      await expect.poll(() => openDescriptors(file)).toBe(0);
+      expect(errors).toMatchObject([{ err: { message: expect.stringContaining("shorter") } }]);
     }));
 
-  test("that was exchanged before its first byte is not sent", () =>
+  test.runIf(door === "handler")("that was exchanged before its first byte is not sent", () =>
     withFile(BYTES, async ({ file }) => {
       const response = await get(WINDOWS);
       await writeFile(file, "another");
       await expect(response.text()).rejects.toThrow();
-      expect(await openDescriptors(file)).toBe(0);
-    }));
+      await expect.poll(() => openDescriptors(file)).toBe(0);
+    }),
+  );
 });
 
 describe("what is refused", () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { newAccount } from "../support/accounts";
 import { call, get, post } from "../support/api";
 import { BASE_URL, ctx, withContext } from "../support/context";
+import { contentLength, door } from "../support/door";
 
 const LOGIN = "/api/auth/login";
 const JSON_TYPE = { "content-type": "application/json" };
@@ -136,7 +137,7 @@ describe("methods", () => {
       const [byGet, byHead] = [await get(path), await call("HEAD", path)];
       expect(byHead.status).toBe(byGet.status);
       expect(byHead.headers.get("content-type")).toBe(byGet.headers.get("content-type"));
-      expect(byHead.headers.get("content-length")).toBe(String((await byGet.arrayBuffer()).byteLength));
+      expect(byHead.headers.get("content-length")).toBe(contentLength((await byGet.arrayBuffer()).byteLength));
       expect(await byHead.text()).toBe("");
     }
   });
@@ -206,7 +207,7 @@ describe("cross-origin", () => {
       expect(preflight.headers.get("access-control-allow-methods")).toBe("POST, OPTIONS");
       const other = await get("/api/health", { headers: { origin: "https://evil.example" } });
       expect(other.headers.get("access-control-allow-origin")).toBeNull();
-      expect(other.headers.get("vary")).toBe("Origin");
+      expect(other.headers.get("vary")).toMatch(/(^|, )Origin$/);
     });
   });
 });
@@ -222,7 +223,7 @@ describe("the client's address", () => {
       },
     );
 
-  test("is the socket's, IPv6 by its /64, whatever X-Forwarded-For says", async () => {
+  test.runIf(door === "handler")("is the socket's, IPv6 by its /64, whatever X-Forwarded-For says", async () => {
     for (let i = 0; i < 60; i++) await ctx().limits.consume("loginByAddress", "2001:db8:1:2::/64");
     expect((await attempt("2001:db8:1:2:aaaa::1")).status).toBe(429);
     expect((await attempt("2001:db8:1:2::bbbb", "198.51.100.9")).status).toBe(429);

@@ -10,6 +10,7 @@ import { freePort } from "./port";
 export type Service = {
   url: string;
   dataDir: string;
+  pid: number | undefined;
   /** Everything it printed so far. */
   output: () => string;
   fetch: (path: string, init?: RequestInit) => Promise<Response>;
@@ -40,7 +41,7 @@ export async function startService(env: Record<string, string> = {}): Promise<Se
     if (child.exitCode !== null || Date.now() > give) throw new Error(`The service did not start:\n${output()}`);
     await delay(POLL_MS);
   }
-  return { url, dataDir, output, end, fetch: (to, init) => fetch(`${url}${to}`, init) };
+  return { url, dataDir, pid: child.pid, output, end, fetch: (to, init) => fetch(`${url}${to}`, init) };
 }
 
 /** Starts the service where it is expected to refuse. Resolves to how it ended and what it said. */

@@ -1,0 +1,117 @@
+import { once } from "node:events";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { connect, createServer } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { freePort } from "../support/port";
+import { newDataDir, type Service, startAndFail, startService } from "../support/service";
+
+const running: Service[] = [];
+
+async function start(env?: Record<string, string>): Promise<Service> {
+  const service = await startService(env);
+  running.push(service);
+  return service;
+}
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((service) => service.end("SIGKILL")));
+});
+
+/** A request whose body is still being sent. */
+function beginLogin(service: Service) {
+  const body = JSON.stringify({ email: "nobody@example.com", password: "whatever" });
+  const headers = { "content-type": "application/json", "content-length": body.length };
+  const sent = request(`${service.url}/api/auth/login`, { method: "POST", headers });
+  sent.write(body.slice(0, 10));
+  const answered = once(sent, "response") as Promise<[IncomingMessage]>;
+  return { finish: () => sent.end(body.slice(10)), answered, sent };
+}
+
+async function statusAndConnection([incoming]: [IncomingMessage]) {
+  incoming.resume();
+  await once(incoming, "end");
+  return [incoming.statusCode, incoming.headers.connection];
+}
+
+/** GET over a connection that stays open where the server lets it. */
+function getOver(agent: Agent, url: string): Promise<[IncomingMessage]> {
+  const sent = request(url, { agent });
+  sent.end();
+  return once(sent, "response") as Promise<[IncomingMessage]>;
+}
+
+test("SIGTERM lets what is in flight finish, says so to probes, refuses what is new, and ends with 0", async () => {
+  const service = await start();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  await statusAndConnection(await getOver(agent, `${service.url}/api/health`));
+  const login = beginLogin(service);
+  await once(login.sent, "socket");
+  await service.fetch("/api/health");
+  const ended = service.end("SIGTERM");
+  await expect.poll(() => service.output()).toContain("stopping");
+  const probe = await getOver(agent, `${service.url}/api/health`);
+  expect(await statusAndConnection(probe)).toEqual([503, "close"]);
+  const late = connect(Number(new URL(service.url).port), "127.0.0.1");
+  await expect(once(late, "connect")).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  login.finish();
+  expect(await statusAndConnection(await login.answered)).toEqual([401, "close"]);
+  expect(await ended).toBe(0);
+});
+
+test("a second signal ends at once", async () => {
+  const service = await start();
+  const login = beginLogin(service);
+  login.answered.catch(() => {}); // it is cut off, as it has to be
+  login.sent.on("error", () => {});
+  await once(login.sent, "socket");
+  await service.fetch("/api/health");
+  void service.end("SIGINT");
+  await expect.poll(() => service.output()).toContain("stopping");
+  expect(await service.end("SIGINT")).toBe(1);
+});
+
+test("SIGTERM under load breaks no request that was accepted", async () => {
+  const service = await start({ RATE_LIMITS: "off" });
+  const failures: unknown[] = [];
+  let answered = 0;
+  const client = async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    for (;;) {
+      const sent = request(`${service.url}/api/version`, { agent });
+      sent.end();
+      try {
+        const [incoming] = (await once(sent, "response")) as [IncomingMessage];
+        let body = "";
+        for await (const chunk of incoming) body += chunk;
+        JSON.parse(body);
+        answered += 1;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ECONNREFUSED") failures.push(error);
+        return;
+      }
+    }
+  };
+  const clients = Array.from({ length: 16 }, client);
+  await expect.poll(() => answered).toBeGreaterThan(1_000);
+  expect(await service.end("SIGTERM")).toBe(0);
+  await Promise.all(clients);
+  expect(failures).toEqual([]);
+});
+
+test("a port that is taken is told in one line", async () => {
+  const port = await freePort();
+  const other = createServer().listen(port, "127.0.0.1");
+  await once(other, "listening");
+  const { code, output } = await startAndFail({ PORT: String(port), DATA_DIR: await newDataDir() });
+  other.close();
+  expect(code).toBe(1);
+  expect(output).toContain(`Homeport cannot start: Port ${port} is taken. Set PORT to another one.`);
+  expect(output).not.toMatch(/^\s+at /m);
+});
+
+test("a promise that fails unseen is logged and ends the process", async () => {
+  const fail = "process.on('SIGUSR2', () => { void Promise.reject(new Error('nobody looks')); })";
+  const service = await start({ NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(fail)}` });
+  expect(await service.end("SIGUSR2")).toBe(1);
+  expect(service.output()).toMatch(/"level":60.*nobody looks/);
+});
