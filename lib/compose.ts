@@ -22,6 +22,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const mailer = overrides.mailer ?? createMailer(config, log);
   const catalog = await openCatalog(config, log);
   const hasher = createHasher(poolSize(config.BCRYPT_COST));
+  void warnOfMissingMigrations(database, log);
   if (mailer.mode === "off") log.warn("SMTP_URL is not set: no mail will be sent");
   if (config.RATE_LIMITS === "off") log.warn("RATE_LIMITS=off: nothing is limited; for load tests only");
   return {
@@ -44,6 +45,16 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
       await database.close();
     },
   };
+}
+
+/** Said once: until they are applied every route that needs the database answers 503. */
+async function warnOfMissingMigrations(database: Database, log: Context["log"]): Promise<void> {
+  try {
+    const missing = await database.missingMigrations();
+    if (missing.length > 0) log.error({ missing }, "migrations are missing: run `npm run db:migrate`");
+  } catch (error) {
+    log.warn({ err: error }, "the database is out of reach");
+  }
 }
 
 function open(config: Config, log: Context["log"]): Promise<Database> {

@@ -11,7 +11,10 @@ const list = z.string().transform((value) =>
     .filter(Boolean),
 );
 const origins = list.pipe(z.array(z.url({ protocol: /^https?$/ }).transform((value) => new URL(value).origin)));
-const httpUrl = z.url({ protocol: /^https?$/ }).transform((value) => value.replace(/\/+$/, ""));
+const baseUrl = z
+  .url({ protocol: /^https?$/ })
+  .refine((value) => new URL(value).href === `${new URL(value).origin}/`, "must be an origin without a path")
+  .transform((value) => new URL(value).origin);
 
 /** Every variable the service reads, as it stands in `.env.example`. */
 export const Environment = z.object({
@@ -21,7 +24,7 @@ export const Environment = z.object({
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(1000).default(10),
-  NEXTAUTH_URL: httpUrl.optional(),
+  NEXTAUTH_URL: baseUrl.optional(),
   NEXTAUTH_SECRET: z.string().min(32, "must be at least 32 characters long").optional(),
   AUTH_PASSWORD_MIN: z.coerce.number().int().min(8).max(64).default(8),
   AUTH_TRUSTED_ORIGINS: origins.default([]),
@@ -66,7 +69,7 @@ export class ConfigError extends Error {
  * @throws ConfigError with all that is missing or wrong.
  */
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ""));
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value?.trim()));
   const parsed = Environment.safeParse(given);
   const faults = parsed.success
     ? missingInServerMode(parsed.data)

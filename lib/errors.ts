@@ -66,22 +66,40 @@ export function isAppError(error: unknown): error is AppError {
   return error instanceof Error && error.name === "AppError" && "code" in error;
 }
 
-/** SQLSTATE and Prisma codes, and driver kinds, that mean "no database right now", or "not now, try again". */
+/** Prisma codes, driver kinds and socket errors that mean "no database right now", or "not now, try again". */
 const UNAVAILABLE = new Set([
   ...["P1000", "P1001", "P1002", "P1003", "P1008", "P1010", "P1011", "P1017", "P2024", "P2028", "P2034", "P2037"],
-  ...["ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "ETIMEDOUT", "EPIPE", "EAI_AGAIN", "ENOENT"],
-  ...["57P01", "57P02", "57P03", "53300", "08000", "08001", "08003", "08004", "08006", "25006", "40001", "40P01"],
+  ...["ECONNREFUSED", "ECONNRESET", "ECONNABORTED", "ENOTCONN", "EPIPE", "ETIMEDOUT", "ENOTFOUND", "EAI_AGAIN"],
+  ...["EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL"],
   ...["DatabaseNotReachable", "ConnectionClosed", "SocketTimeout", "TooManyConnections", "TlsConnectionError"],
 ]);
+/**
+ * The same as SQLSTATE (PostgreSQL, Appendix A): connection exceptions, resources, operator intervention, system
+ * errors; a lost race, a lock not had, a read-only standby.
+ */
+const UNAVAILABLE_STATE = /^(08|53|57P|58)...?$|^(57014|40001|40P01|55P03|25006)$/;
 const UNAVAILABLE_TEXT =
-  /connection terminated|timeout exceeded when trying to connect|connection ended|PGlite is closed/i;
+  /connection terminated|timeout exceeded when trying to connect|query read timeout|connection ended|PGlite is closed/i;
 
 /** Whether an error of Prisma, its adapters or the driver means that the database is out of reach. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   return causes(error).some(
-    ({ code, kind, originalCode, message }) =>
-      [code, kind, originalCode].some((mark) => typeof mark === "string" && UNAVAILABLE.has(mark)) ||
+    ({ code, kind, originalCode, message, syscall }) =>
+      [code, kind, originalCode].some((mark) => typeof mark === "string" && meansUnavailable(mark)) ||
+      (code === "ENOENT" && syscall === "connect") || // a server's Unix socket
       (typeof message === "string" && UNAVAILABLE_TEXT.test(message)),
+  );
+}
+
+function meansUnavailable(mark: string): boolean {
+  return UNAVAILABLE.has(mark) || UNAVAILABLE_STATE.test(mark);
+}
+
+/** Whether an error of Prisma says that a row is gone that the request began with: its account was deleted. */
+export function isRowGone(error: unknown): boolean {
+  return causes(error).some(
+    ({ code, kind, originalCode }) =>
+      code === "P2003" || code === "P2025" || kind === "ForeignKeyConstraintViolation" || originalCode === "23503",
   );
 }
 
@@ -93,7 +111,7 @@ export function isUniqueViolation(error: unknown): boolean {
   );
 }
 
-type Marks = { code?: unknown; kind?: unknown; originalCode?: unknown; message?: unknown };
+type Marks = { code?: unknown; kind?: unknown; originalCode?: unknown; message?: unknown; syscall?: unknown };
 
 /** The error and what it was caused by, outermost first; Prisma hides the driver's words in `meta` or `cause`. */
 function causes(error: unknown): Marks[] {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { link, mkdir, readFile, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 
@@ -12,18 +12,28 @@ const secretsFile = (dataDir: string) => path.join(dataDir, "secrets.json");
 /** The secrets of embedded mode: made at the first start, kept in `DATA_DIR/secrets.json`, mode 0600. */
 export async function embeddedSecrets(dataDir: string): Promise<Secrets> {
   const file = secretsFile(dataDir);
-  const kept = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return null;
-    throw error;
-  });
-  if (kept !== null) return Secrets.parse(JSON.parse(kept));
-  const made = {
-    secret: randomBytes(32).toString("base64url"),
-    billingWebhookSigningSecret: randomBytes(32).toString("base64url"),
-  };
+  const kept = await readKept(file);
+  if (kept) return kept;
+  const made = JSON.stringify({ secret: randomSecret(), billingWebhookSigningSecret: randomSecret() }, null, 2);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const temporary = `${file}.${process.pid}`;
-  await writeFile(temporary, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 });
-  await rename(temporary, file); // whole or not at all, should the power go
-  return made;
+  await writeFile(temporary, `${made}\n`, { mode: 0o600, flush: true });
+  await link(temporary, file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error; // another first start was faster
+  });
+  await unlink(temporary);
+  return Secrets.parse(JSON.parse(await readFile(file, "utf8")));
+}
+
+async function readKept(file: string): Promise<Secrets | null> {
+  try {
+    return Secrets.parse(JSON.parse(await readFile(file, "utf8")));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw new Error(`${file} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+function randomSecret(): string {
+  return randomBytes(32).toString("base64url");
 }

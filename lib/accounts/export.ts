@@ -14,8 +14,14 @@ type Deps = Pick<Context, "db" | "limits" | "now">;
 export async function exportAccount(ctx: Deps, accountId: string, caller: Caller) {
   await ctx.limits.consume("exportByAccount", accountId);
   const exportedAt = ctx.now();
-  const data = await ctx.db.$transaction(async (tx) => collect(tx, accountId), { isolationLevel: "RepeatableRead" });
-  await recordSecurityEvent(ctx.db, exportedAt, accountId, "exported", caller);
+  const data = await ctx.db.$transaction(
+    async (tx) => {
+      const collected = await collect(tx, accountId);
+      await recordSecurityEvent(tx, exportedAt, accountId, "exported", caller);
+      return collected;
+    },
+    { isolationLevel: "RepeatableRead" },
+  );
   return { schema: "account-export" as const, schemaVersion: 1 as const, exportedAt, ...data };
 }
 

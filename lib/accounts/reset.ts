@@ -17,7 +17,7 @@ const TOKEN_TTL_MS = 30 * 60 * 1000;
  */
 export async function requestReset(ctx: Deps, email: string, caller: Caller): Promise<void> {
   await ctx.limits.consume("resetRequestByAddress", caller.address);
-  await ctx.limits.consume("resetRequestByEmail", ctx.limits.emailKey(email));
+  await ctx.limits.consume("resetRequestByEmail", ctx.limits.privateKey(email));
   const token = randomBytes(32).toString("base64url");
   const now = ctx.now();
   const expiresAt = new Date(now.getTime() + TOKEN_TTL_MS);
@@ -58,7 +58,10 @@ export async function confirmReset(ctx: Deps, { token, password }: ConfirmReset,
 }
 
 function sendInBackground({ mailer, log }: Deps, mail: Parameters<Context["mailer"]["send"]>[0]): void {
-  mailer.send(mail).catch((error: unknown) => log.error({ err: error, subject: mail.subject }, "mail not sent"));
+  mailer.send(mail).catch(({ code, command, responseCode }: Record<string, unknown>) => {
+    // Not the error itself: its message names the recipient.
+    log.error({ code, command, responseCode, subject: mail.subject }, "mail not sent");
+  });
 }
 
 /** The token stands in the fragment, which no server and no Referer header gets to see. */

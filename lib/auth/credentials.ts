@@ -23,7 +23,7 @@ export async function verifyPassword(
   { email, password }: { email: string; password: string },
   caller: Caller,
 ) {
-  const emailKey = ctx.limits.emailKey(email);
+  const emailKey = ctx.limits.privateKey(email);
   await ctx.limits.consume("loginByAddress", caller.address);
   await ctx.limits.consume("loginByEmail", emailKey);
   const account = await ctx.db.account.findUnique({ where: { email } });

@@ -70,16 +70,17 @@ export async function answerNextAuth(ctx: Deps, call: NextAuthCall): Promise<Nex
   await nextAuth(options)(
     {
       method: call.method,
-      query: { ...call.query, nextauth: call.segments },
-      cookies: parseCookies(call.cookieHeader),
+      query: { ...withSafeCallback(call.query), nextauth: call.segments },
+      cookies: withSafeCallback(parseCookies(call.cookieHeader)),
       // Links are built from the configuration, never from what the caller says its host is.
       headers: { host: new URL(ctx.config.baseUrl).host },
-      body: call.body,
+      body: withSafeCallback(call.body),
     },
     response,
   );
   // next-auth would answer a lost database by taking the session cookie away.
   if (failures.length > 0) throw failures[0];
+  if (answer.status >= 500) throw new Error(`next-auth answered ${answer.status}: ${answer.body}`);
   return answer;
 }
 
@@ -89,14 +90,30 @@ const nextAuth = ((NextAuthModule as { default?: unknown }).default ?? NextAuthM
   options: NextAuthOptions,
 ) => Handler;
 
+const CALLBACK_URLS = ["callbackUrl", "next-auth.callback-url", "__Secure-next-auth.callback-url"];
+
+/** next-auth parses these as addresses, whatever they are, and fails on what is none. */
+function withSafeCallback<T extends Record<string, unknown>>(given: T): T {
+  const isSafe = (value: unknown) =>
+    typeof value === "string" && (value.startsWith("/") || (/^https?:/.test(value) && URL.canParse(value)));
+  const kept = Object.entries(given).filter(([name, value]) => !CALLBACK_URLS.includes(name) || isSafe(value));
+  return Object.fromEntries(kept) as T;
+}
+
 function requireAction({ method, segments }: NextAuthCall, options: NextAuthOptions): void {
   const [action = "", provider, ...more] = segments;
   const known = ACTIONS[method].includes(action) && more.length === 0;
   const providerFits =
     provider === undefined
       ? action !== "callback"
-      : WITH_PROVIDER.includes(action) && options.providers.some(({ id }) => id === provider);
+      : WITH_PROVIDER.includes(action) &&
+        options.providers.some(({ id, type }) => id === provider && !isCredentialsPage(method, action, type));
   if (!known || !providerFits) throw new AppError("not_found");
+}
+
+/** A password is posted; a GET of its callback is nothing. */
+function isCredentialsPage(method: string, action: string, type: string): boolean {
+  return method === "GET" && action === "callback" && type === "credentials";
 }
 
 /** next-auth's options for one request. `onFailure` hears what next-auth would swallow. */
@@ -130,26 +147,27 @@ function nextAuthOptions(ctx: Deps, caller: Caller, onFailure: (error: unknown) 
       },
     ],
     jwt: {
-      encode: async ({ token }) => encodeToken(token as unknown as Claims, config.secret, COOKIE_SECONDS),
+      encode: async ({ token }) => {
+        const { sub, sid, epoch } = (token ?? {}) as unknown as Claims;
+        return encodeToken({ sub, sid, epoch }, config.secret, COOKIE_SECONDS);
+      },
       decode: ({ token }) => guarded(() => decodeSession(ctx, token)),
     },
     callbacks: {
       jwt: async ({ token, user }) => {
         if (!user) return token;
-        const { claims } = await issueSession(
-          ctx,
-          user as AccountUser,
-          { transport: "cookie", deviceName: null },
-          caller,
-        );
-        return claims;
+        const how = { transport: "cookie" as const, deviceName: null };
+        const issued = await guarded(() => issueSession(ctx, user as AccountUser, how, caller));
+        return issued?.claims ?? token;
       },
       session: ({ session, token }) => describeSession(session, token),
     },
     events: {
       signOut: async ({ token }) => {
-        await revokeSession(ctx, String(token.sid));
-        await recordSecurityEvent(ctx.db, ctx.now(), String(token.sub), "signed_out", caller);
+        await guarded(async () => {
+          await revokeSession(ctx, String(token.sid));
+          await recordSecurityEvent(ctx.db, ctx.now(), String(token.sub), "signed_out", caller);
+        });
       },
     },
     logger: {

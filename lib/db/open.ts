@@ -7,6 +7,8 @@ import { PrismaClient } from "./generated/client";
 import { applyMigrations, migrationNames } from "./migrations";
 
 const CONNECT_TIMEOUT_MS = 3_000;
+/** A connection that has gone silent, as after a failover, is dropped with the query that noticed. */
+const QUERY_TIMEOUT_MS = 10_000;
 /** Time-outs of interactive transactions: waiting for a connection, and running. */
 const TRANSACTION = { maxWait: 5_000, timeout: 10_000 };
 
@@ -15,6 +17,8 @@ export type Database = {
   adapter: SqlMigrationAwareDriverAdapterFactory;
   /** Whether every migration of this build is applied, as last seen; asks again while it is not. */
   migrated: () => Promise<boolean>;
+  /** The names of the migrations that are not applied. */
+  missingMigrations: () => Promise<string[]>;
   close: () => Promise<void>;
 };
 
@@ -47,14 +51,22 @@ export async function openDatabase(config: Config, hooks: Hooks): Promise<Databa
 export function postgresAdapter(url: string, poolSize: number, onError: (error: Error) => void): PrismaPg {
   return new PrismaPg(
     {
-      connectionString: url,
+      connectionString: inUtc(url),
       max: poolSize,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      options: "-c TimeZone=UTC",
+      query_timeout: QUERY_TIMEOUT_MS,
+      keepAlive: true,
       application_name: "homeport",
     },
     { onPoolError: onError, onConnectionError: onError },
   );
+}
+
+/** In the URL, since there the driver would let somebody's own options win. */
+function inUtc(url: string): string {
+  const parsed = new URL(url);
+  parsed.searchParams.set("options", `${parsed.searchParams.get("options") ?? ""} -c TimeZone=UTC`.trim());
+  return parsed.href;
 }
 
 /** Wraps an adapter. `migrated` says whether its migrations are known to be applied. */
@@ -69,9 +81,10 @@ export function wrap(
     client,
     adapter,
     migrated: async () => {
-      known ||= await isMigrated(client);
+      known ||= (await missingMigrations(client)).length === 0;
       return known;
     },
+    missingMigrations: () => missingMigrations(client),
     close: async () => {
       await client.$disconnect();
       await closeAdapter();
@@ -79,15 +92,15 @@ export function wrap(
   };
 }
 
-async function isMigrated(client: PrismaClient): Promise<boolean> {
+async function missingMigrations(client: PrismaClient): Promise<string[]> {
   const wanted = await migrationNames();
   try {
     const rows = await client.$queryRaw<{ name: string }[]>`
       SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`;
     const applied = new Set(rows.map((row) => row.name));
-    return wanted.every((name) => applied.has(name));
+    return wanted.filter((name) => !applied.has(name));
   } catch (error) {
     if (isDatabaseUnavailable(error)) throw error;
-    return false; // no such table: nothing was ever applied
+    return wanted; // no such table: nothing was ever applied
   }
 }

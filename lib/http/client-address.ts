@@ -4,7 +4,7 @@ import type { RequestHead } from "./answer";
 /**
  * The address that stands for the caller: the socket's, or with `hops` trusted proxies the entry of
  * X-Forwarded-For that the outermost of them wrote, the n-th from the right. IPv6 is cut to its /64, since
- * one caller has a whole one. "unknown" where nothing can be trusted: such callers share their limits.
+ * one caller has a whole one; a port that some proxies add is cut off. "unknown" where nothing can be trusted: such callers share their limits.
  */
 export function clientAddress(
   headers: RequestHead["headers"],
@@ -17,7 +17,8 @@ export function clientAddress(
 
 function network(address: string | undefined): string | null {
   if (!address) return null;
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
+  const bare = /^\[(.+)\](?::\d+)?$/.exec(address)?.[1] ?? /^([\d.]+):\d+$/.exec(address)?.[1] ?? address;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1] ?? bare;
   if (isIPv4(mapped)) return mapped;
   return isIPv6(mapped) ? `${ipv6Groups(mapped).slice(0, 4).join(":")}::/64` : null;
 }

@@ -36,7 +36,7 @@ export function createFrontDoor(routes: DirectRoutes, next: NextHandler, isDrain
     };
     const target = originForm(incoming.url ?? "/");
     if (!target.startsWith("/")) return send({ status: 400, headers: {}, body: null });
-    const made = answerDirectly(routes, target, incoming);
+    const made = answerDirectly(routes, target, incoming) ?? refuseMethod(incoming);
     if (made instanceof Promise) return void made.then(send);
     if (made) return send(made);
     if (isDraining()) outgoing.shouldKeepAlive = false;
@@ -76,6 +76,12 @@ async function loadHandlers(require: NodeJS.Require, file: string): Promise<Hand
   const { routeModule } = (await require(file)) as Compiled;
   await routeModule?.ensureUserland?.();
   return typeof routeModule?.userland?.GET?.answer === "function" ? routeModule.userland : null;
+}
+
+/** A page has no other methods, and Next fails on some of them. */
+function refuseMethod({ method = "" }: IncomingMessage): Answer | null {
+  if (["GET", "HEAD", "POST"].includes(method)) return null;
+  return { status: 405, headers: { Allow: "GET, HEAD, POST", "Content-Length": "0" }, body: null };
 }
 
 /** The answer to a request, or its promise; null where there is no direct route for it. */

@@ -1,6 +1,10 @@
 import type { z } from "zod";
-import { AppError, type FieldError } from "../errors";
+import { AppError, type FieldError, isAppError } from "../errors";
 import type { IncomingRequest, RequestHead } from "./answer";
+
+const MOST_LEVELS = 64;
+/** Faults told at once; more help nobody. */
+const MOST_ERRORS = 20;
 
 /** Reads at most `limitBytes` of the body, whatever Content-Length says. @throws AppError payload_too_large */
 export async function readBody(request: IncomingRequest, limitBytes: number): Promise<Uint8Array> {
@@ -10,11 +14,16 @@ export async function readBody(request: IncomingRequest, limitBytes: number): Pr
   if (!request.body) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // Leaving the loop cancels the stream.
-  for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > limitBytes) throw tooLarge();
-    chunks.push(chunk);
+  try {
+    // Leaving the loop cancels the stream.
+    for await (const chunk of request.body as AsyncIterable<Uint8Array>) {
+      size += chunk.byteLength;
+      if (size > limitBytes) throw tooLarge();
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (isAppError(error)) throw error;
+    throw new AppError("malformed_json", { detail: "The body was broken off.", cause: error });
   }
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 }
@@ -42,7 +51,7 @@ export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new AppError("validation_failed", {
-    errors: parsed.error.issues.map((issue) => toFieldError(issue, pointer(issue.path), value)),
+    errors: parsed.error.issues.slice(0, MOST_ERRORS).map((issue) => toFieldError(issue, pointer(issue.path), value)),
   });
 }
 
@@ -81,21 +90,30 @@ function pointer(path: PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
-/** PostgreSQL cannot store NUL, and UTF-8 has no lone surrogates: such text would come back changed, or not at all. */
+/**
+ * What cannot be kept: PostgreSQL cannot store NUL, UTF-8 has no lone surrogates, and nothing of ours is nested
+ * this deep. Walks without recursion, since the depth is the caller's to choose.
+ */
 function findUnstorable(value: unknown): FieldError[] | null {
   const errors: FieldError[] = [];
-  const visit = (node: unknown, at: PropertyKey[]): void => {
-    if (typeof node === "string" && (node.includes("\0") || !node.isWellFormed())) {
-      errors.push({
-        pointer: pointer(at),
-        code: "invalid_characters",
-        detail: "Must not contain NUL or lone surrogates",
-      });
+  const queue: Node[] = [{ value, depth: 0 }];
+  for (let node = queue.pop(); node && errors.length < MOST_ERRORS; node = queue.pop()) {
+    const { value, depth } = node;
+    if (depth > MOST_LEVELS) return [{ pointer: "", code: "too_deep", detail: `At most ${MOST_LEVELS} levels` }];
+    if (typeof value === "string" && (value.includes("\0") || !value.isWellFormed())) {
+      const detail = "Must not contain NUL or lone surrogates";
+      errors.push({ pointer: pointer(pathOf(node)), code: "invalid_characters", detail });
     }
-    if (typeof node === "object" && node !== null) {
-      for (const [key, child] of Object.entries(node)) visit(child, [...at, key]);
-    }
-  };
-  visit(value, []);
+    if (typeof value !== "object" || value === null) continue;
+    for (const [key, child] of Object.entries(value)) queue.push({ value: child, depth: depth + 1, key, parent: node });
+  }
   return errors.length > 0 ? errors : null;
+}
+
+type Node = { value: unknown; depth: number; key?: string; parent?: Node };
+
+function pathOf(node: Node): string[] {
+  const path: string[] = [];
+  for (let at: Node | undefined = node; at?.key !== undefined; at = at.parent) path.unshift(at.key);
+  return path;
 }

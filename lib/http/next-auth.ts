@@ -23,16 +23,19 @@ export function nextAuthCall(
     method,
     segments,
     query: Object.fromEntries(new URL(request.url, ctx.config.baseUrl).searchParams),
-    cookieHeader: request.headers.get("cookie"),
+    // Beside an Authorization header no cookie counts, here as anywhere.
+    cookieHeader: request.headers.has("authorization") ? null : request.headers.get("cookie"),
     body: method === "POST" ? parseForm(request.headers.get("content-type") ?? "", raw) : {},
   };
 }
 
-/** next-auth's answer as a reply. */
-export function nextAuthReply({ status, headers, cookies, body }: NextAuthAnswer): Reply {
+/** next-auth's answer as a reply. What another site fetches, rather than sends its visitor to, sets no cookie. */
+export function nextAuthReply(request: RequestHead, { status, headers, cookies, body }: NextAuthAnswer): Reply {
+  const isFetched = request.headers.get("sec-fetch-mode") !== "navigate";
+  const isForeign = isFetched && request.headers.get("sec-fetch-site") === "cross-site";
   const all: Answer["headers"] = { ...headers };
   if (body !== null) all["Content-Length"] = String(Buffer.byteLength(body));
-  if (cookies.length > 0) all["Set-Cookie"] = cookies;
+  if (cookies.length > 0 && !isForeign) all["Set-Cookie"] = cookies;
   return ready({ status, headers: all, body });
 }
 

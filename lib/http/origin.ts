@@ -31,7 +31,8 @@ export function corsHeaders(request: RequestHead, config: EdgeConfig, allow: str
     ...(preflight
       ? {
           "Access-Control-Allow-Methods": allow,
-          "Access-Control-Allow-Headers": "Authorization, Content-Type, X-Request-Id",
+          "Access-Control-Allow-Headers":
+            "Authorization, Content-Type, If-Modified-Since, If-None-Match, If-Range, Range, X-Request-Id",
           "Access-Control-Max-Age": "600",
         }
       : {}),

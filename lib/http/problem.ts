@@ -1,4 +1,4 @@
-import { AppError, ERRORS, isAppError, isDatabaseUnavailable } from "../errors";
+import { AppError, ERRORS, isAppError, isDatabaseUnavailable, isRowGone } from "../errors";
 import type { Answer } from "./answer";
 
 /** Seconds after which it is worth asking again, where waiting helps and nothing better is known. */
@@ -9,9 +9,13 @@ const RETRY_AFTER_SECONDS = {
   internal_error: undefined,
 } as const;
 
-/** What a caller may see of any error: an AppError as it is, a lost database as 503, all else a blank 500. */
+/**
+ * What a caller may see of any error: an AppError as it is, a lost database as 503, an account that was deleted
+ * under the request as a session that ended, all else a blank 500.
+ */
 export function toAppError(error: unknown): AppError {
   if (isAppError(error)) return error;
+  if (isRowGone(error)) return new AppError("unauthenticated", { cause: error });
   return new AppError(isDatabaseUnavailable(error) ? "unavailable" : "internal_error", { cause: error });
 }
 

@@ -29,8 +29,8 @@ export type RateLimits = {
   consume: (limit: LimitName, key: string) => Promise<void>;
   /** Forgets the uses counted so far, as after a right password. */
   reset: (limit: LimitName, key: string) => Promise<void>;
-  /** A key for an e-mail address that does not give the address away. */
-  emailKey: (email: string) => string;
+  /** A key for something private, an e-mail address or a device token, that does not give it away. */
+  privateKey: (text: string) => string;
 };
 
 /**
@@ -39,8 +39,8 @@ export type RateLimits = {
  * (draft-ietf-httpapi-ratelimit-headers).
  */
 export function createRateLimits(db: PrismaClient, config: Config & { secret: string }): RateLimits {
-  const emailKey = (email: string) => createHmac("sha256", config.secret).update(email).digest("base64url");
-  if (config.RATE_LIMITS === "off") return { consume: async () => {}, reset: async () => {}, emailKey };
+  const privateKey = (text: string) => createHmac("sha256", config.secret).update(text).digest("base64url");
+  if (config.RATE_LIMITS === "off") return { consume: async () => {}, reset: async () => {}, privateKey };
   const storeClient = {
     query: async ({ text, values }: { text: string; values: unknown[] }) => {
       const rows = await db.$queryRawUnsafe<Record<string, unknown>[]>(text, ...values);
@@ -56,7 +56,7 @@ export function createRateLimits(db: PrismaClient, config: Config & { secret: st
         storeType: "client",
         tableName: "RateLimit",
         tableCreated: true,
-        clearExpiredByTimeout: false,
+        clearExpiredByTimeout: limiters.size === 0, // one of them clears the table for all
         keyPrefix,
         points,
         duration,
@@ -74,7 +74,7 @@ export function createRateLimits(db: PrismaClient, config: Config & { secret: st
         });
     },
     reset: async (limit, key) => void (await limiters.get(limit)?.delete(key)),
-    emailKey,
+    privateKey,
   };
 }
 

@@ -43,7 +43,8 @@ async function permitChallenge({ db, limits }: Deps, { account }: Owner, wanted:
   const plan = planRegistration(await devicesOf(db, account.id), wanted);
   const known = rowToChallenge(plan);
   const deviceId = known ?? randomUUID();
-  if (plan.step !== "refresh") await limits.consume("pushChallengeByDevice", deviceId);
+  const address = `${wanted.environment} ${wanted.bundleId} ${wanted.token}`;
+  if (plan.step !== "refresh") await limits.consume("pushChallengeByDevice", limits.privateKey(address));
   return { known, deviceId };
 }
 

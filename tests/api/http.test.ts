@@ -238,3 +238,32 @@ describe("the client's address", () => {
     });
   });
 });
+
+describe("input that would rather be an error of ours", () => {
+  test.each(["[", '{"a":'])("nested thousands of levels deep by %j is not valid", async (open) => {
+    const levels = Math.floor(15_000 / open.length / 2);
+    const close = open === "[" ? "]" : "}";
+    const body = `${open.repeat(levels)}1${close.repeat(levels)}`;
+    const response = await call("POST", LOGIN, { body, headers: JSON_TYPE });
+    expect(response.status).toBe(422);
+    expect(await response.json()).toMatchObject({ errors: [{ code: "too_deep" }] });
+  });
+
+  test("with thousands of faults is told the first of them", async () => {
+    const response = await post(LOGIN, Array<string>(1_500).fill("\0"));
+    expect(response.status).toBe(422);
+    expect((await response.json()).errors.length).toBeLessThanOrEqual(20);
+  });
+});
+
+test("an account that is deleted under a request has no session any more", async () => {
+  const gone = Object.assign(new Error("Foreign key constraint violated"), { code: "P2003" });
+  const db = new Proxy(ctx().db, {
+    get: () => {
+      throw gone;
+    },
+  });
+  const { token } = await newAccount();
+  const response = await withContext({ db }, () => get("/api/push/devices", { token }));
+  expect(response.status).toBe(401);
+});

@@ -163,3 +163,62 @@ test("links are built from the configuration, never from the Host header", async
   const providers = await (await get("/api/auth/providers", { headers })).json();
   expect(providers.credentials.callbackUrl).toBe(`${BASE_URL}/api/auth/callback/credentials`);
 });
+
+test.each(["x", "http://[", "javascript:alert(1)", ""])(
+  "a callback address like %j is not followed, nor an error",
+  async (callbackUrl) => {
+    const query = `callbackUrl=${encodeURIComponent(callbackUrl)}`;
+    for (const action of ["csrf", "session", "providers", "signin"]) {
+      expect((await get(`/api/auth/${action}?${query}`)).status).toBeLessThan(400);
+      const cookie = `next-auth.callback-url=${encodeURIComponent(callbackUrl)}`;
+      expect((await get(`/api/auth/${action}`, { cookie })).status).toBeLessThan(400);
+    }
+  },
+);
+
+test.each([5, {}, ["/"], "x", null])(
+  "a posted callback address like %j is not followed, nor an error",
+  async (callbackUrl) => {
+    for (const action of ["signout", "signin/credentials", "callback/credentials", "_log"]) {
+      const response = await call("POST", `/api/auth/${action}`, {
+        json: { callbackUrl, csrfToken: "x", json: "true" },
+        headers: { origin: BASE_URL },
+      });
+      expect(response.status).toBeLessThan(500);
+    }
+  },
+);
+
+test("a sign-out that the database did not hear of is 503, and the session goes on", async () => {
+  const jar = new Jar();
+  await signIn(jar, await newAccount());
+  const token = await csrfToken(jar);
+  const db = new Proxy(ctx().db, {
+    get: (target, name) => {
+      if (name === "$transaction") throw Object.assign(new Error("Can't reach database server"), { code: "P1001" });
+      return Reflect.get(target, name);
+    },
+  });
+  const response = await withContext({ db }, () => postForm(jar, "/api/auth/signout", { csrfToken: token }));
+  expect(response.status).toBe(503);
+  expect(jar.has(SESSION_COOKIE)).toBe(true);
+  expect((await get("/api/push/devices", { cookie: jar.header })).status).toBe(200);
+});
+
+test("beside an Authorization header the cookie is no session here either", async () => {
+  const jar = new Jar();
+  await signIn(jar, await newAccount());
+  const response = await get("/api/auth/session", {
+    cookie: jar.header,
+    headers: { authorization: "Bearer nonsense" },
+  });
+  expect(await response.json()).toEqual({});
+});
+
+test("a session that another site fetches gets no new cookie", async () => {
+  const jar = new Jar();
+  await signIn(jar, await newAccount());
+  const headers = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors" };
+  const response = await get("/api/auth/session", { cookie: jar.header, headers });
+  expect(response.headers.getSetCookie()).toEqual([]);
+});

@@ -26,6 +26,13 @@ test("PostgreSQL needs a base URL and a secret, and both are named", () => {
   expect(config).toMatchObject({ mode: "server", baseUrl: "https://api.example.com" });
 });
 
+test.each(["https://h.example/api/auth", "https://h.example/?x=1", "https://user:pw@h.example", "ftp://h.example"])(
+  "%s is no base for links",
+  (NEXTAUTH_URL) => {
+    expect(() => loadConfig({ NEXTAUTH_URL })).toThrow("- NEXTAUTH_URL: ");
+  },
+);
+
 test(".env.example documents every variable, and no other", () => {
   const documented = [...readFileSync(".env.example", "utf8").matchAll(/^#? ?([A-Z][A-Z0-9_]*)=/gm)].map(
     ([, name]) => name,

@@ -7,6 +7,7 @@ import { laySampleDown } from "@/lib/releases/sample";
 import { billingEvent, type Sent, signature } from "../support/billing";
 import { createDatabase } from "../support/database";
 import { startCluster } from "../support/postgres";
+import { startProxy } from "../support/proxy";
 import { newDataDir, type Service, startAndFail, startService } from "../support/service";
 
 const POLL = { timeout: 20_000, interval: 100 };
@@ -123,6 +124,24 @@ describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
     }
   });
 
+  test("connections that fall silent are given up, and the service recovers by itself", async () => {
+    const cluster = await startCluster();
+    await migrate(cluster.url);
+    const proxy = await startProxy(Number(new URL(cluster.url).port));
+    try {
+      const url = new URL(cluster.url);
+      url.port = String(proxy.port);
+      const service = await start({ ...server(url.href), RELEASE_CATALOG: await sampleCatalog() });
+      await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(200);
+      proxy.muteOpenConnections();
+      await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(503);
+      await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(200);
+    } finally {
+      proxy.close();
+      cluster.remove();
+    }
+  });
+
   test("a database that lacks a migration is not served", async () => {
     const url = await createDatabase(process.env.TEST_DATABASE_URL ?? "");
     const service = await start(server(url));
@@ -130,5 +149,6 @@ describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
     expect(health.status).toBe(503);
     expect(await health.json()).toMatchObject({ status: "error", checks: { database: "error" } });
     expect((await deliver(service, billingEvent("INITIAL_PURCHASE"))).status).toBe(503);
+    expect(service.output()).toContain("run `npm run db:migrate`");
   });
 });

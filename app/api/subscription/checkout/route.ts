@@ -14,4 +14,5 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
   PUT: retired,
   PATCH: retired,
   DELETE: retired,
+  OPTIONS: retired,
 });

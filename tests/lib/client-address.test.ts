@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { clientAddress } from "@/lib/http/client-address";
+
+const behind = (forwarded: string, hops: number) =>
+  clientAddress(new Headers({ "x-forwarded-for": forwarded }), "127.0.0.1", hops);
+
+test.each([
+  ["198.51.100.1", 1, "198.51.100.1"],
+  ["forged, 198.51.100.1", 1, "198.51.100.1"],
+  ["198.51.100.1, 10.0.0.1", 2, "198.51.100.1"],
+  ["198.51.100.1:4711", 1, "198.51.100.1"],
+  ["[2001:db8:0:1::5]:443", 1, "2001:db8:0:1::/64"],
+  ["2001:DB8::1", 1, "2001:db8:0:0::/64"],
+  ["::ffff:198.51.100.1", 1, "198.51.100.1"],
+  ["198.51.100.1", 2, "unknown"],
+  ["nonsense", 1, "unknown"],
+  ["", 1, "unknown"],
+])("behind proxies, X-Forwarded-For: %s with %i hops means %s", (forwarded, hops, address) => {
+  expect(behind(forwarded, hops)).toBe(address);
+});
+
+test("without proxies X-Forwarded-For is nothing", () => {
+  expect(behind("198.51.100.1", 0)).toBe("127.0.0.1");
+});
