@@ -2,6 +2,8 @@ import type { NextConfig } from "next";
 
 const config: NextConfig = {
   poweredByHeader: false,
+  // No page needs Next's image resizing, which fetches and computes for whoever asks.
+  images: { unoptimized: true },
   // Loaded from node_modules as they are: they read files of their own, or their classes must exist once a
   // process, since the context that server.ts composes reaches into what Next has compiled.
   serverExternalPackages: [

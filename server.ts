@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import { Server as SocketServer } from "node:net";
 import next from "next";
 import { composeContext } from "./lib/compose";
@@ -20,7 +20,8 @@ async function main(): Promise<void> {
   const context = await composeContext(config);
   setContext(context);
   dieOnUnhandled(context.log);
-  const app = next({ dev: false, hostname: config.HOST, port: config.PORT });
+  // With a server of its own to listen on Next leaves ours alone: it would end every connection that offers h2c.
+  const app = next({ dev: false, hostname: config.HOST, port: config.PORT, httpServer: createServer() });
   await app.prepare();
   const routes = await loadDirectRoutes(".next/server");
   const server = createFrontDoor(routes, app.getRequestHandler(), () => context.draining);
@@ -89,12 +90,13 @@ function greet({ config, mailer, push }: Context): void {
     "Try:",
     `  curl ${baseUrl}/api/health`,
     `  curl '${baseUrl}/api/version?platform=macos&product=core&architecture=universal'`,
-    "  npm run tour",
+    `  npm run tour${config.PORT === 3000 ? "" : ` -- ${baseUrl}`}`,
   ];
   console.log(parts.join("\n"));
 }
 
 main().catch((error: unknown) => {
-  console.error(`Homeport cannot start: ${error instanceof Error ? error.message : error}`);
+  const { message = error } = (error ?? {}) as { message?: unknown };
+  console.error(`Homeport cannot start: ${message}`);
   process.exit(1);
 });

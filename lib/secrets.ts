@@ -12,7 +12,7 @@ const secretsFile = (dataDir: string) => path.join(dataDir, "secrets.json");
 /** The secrets of embedded mode: made at the first start, kept in `DATA_DIR/secrets.json`, mode 0600. */
 export async function embeddedSecrets(dataDir: string): Promise<Secrets> {
   const file = secretsFile(dataDir);
-  const kept = await readKept(file);
+  const kept = await keptSecrets(dataDir);
   if (kept) return kept;
   const made = JSON.stringify({ secret: randomSecret(), billingWebhookSigningSecret: randomSecret() }, null, 2);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
@@ -25,7 +25,9 @@ export async function embeddedSecrets(dataDir: string): Promise<Secrets> {
   return Secrets.parse(JSON.parse(await readFile(file, "utf8")));
 }
 
-async function readKept(file: string): Promise<Secrets | null> {
+/** The secrets that were made before; null where there are none. @throws Error for a file that is none of ours. */
+export async function keptSecrets(dataDir: string): Promise<Secrets | null> {
+  const file = secretsFile(dataDir);
   try {
     return Secrets.parse(JSON.parse(await readFile(file, "utf8")));
   } catch (error) {

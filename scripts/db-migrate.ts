@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { Client } from "pg";
-import { loadConfig } from "../lib/config";
+import { type Config, loadConfig } from "../lib/config";
 import { applyMigrations } from "../lib/db/migrations";
 import { openDatabase, postgresAdapter } from "../lib/db/open";
 
@@ -8,18 +8,23 @@ import { openDatabase, postgresAdapter } from "../lib/db/open";
 const LOCK = 4_076_778;
 
 /** Applies the migrations that are missing; on PostgreSQL one process at a time. */
-if (existsSync(".env")) process.loadEnvFile(".env");
-const config = loadConfig();
-const report = (names: string[]) =>
-  console.log(names.length > 0 ? `Applied: ${names.join(", ")}` : "Nothing to apply.");
+async function main(): Promise<void> {
+  if (existsSync(".env")) process.loadEnvFile(".env");
+  const config = loadConfig();
+  if (config.DATABASE_URL) await migrateServer(config.DATABASE_URL);
+  else await migrateEmbedded(config);
+}
 
-if (config.DATABASE_URL) {
-  const client = new Client({ connectionString: config.DATABASE_URL });
+async function migrateServer(url: string): Promise<void> {
+  const client = new Client({ connectionString: url });
   await client.connect();
   await client.query("SELECT pg_advisory_lock($1)", [LOCK]);
-  report(await applyMigrations(postgresAdapter(config.DATABASE_URL, 1, () => {})));
+  const names = await applyMigrations(postgresAdapter(url, 1, () => {}));
   await client.end();
-} else {
+  console.log(names.length > 0 ? `Applied: ${names.join(", ")}` : "Nothing to apply.");
+}
+
+async function migrateEmbedded(config: Config): Promise<void> {
   const give = (error: Error) => {
     throw error;
   };
@@ -27,4 +32,10 @@ if (config.DATABASE_URL) {
   await database.close();
   console.log(`The embedded database in ${config.DATA_DIR} is up to date.`);
 }
-process.exit();
+
+main()
+  .then(() => process.exit())
+  .catch((error: Error) => {
+    console.error(`Cannot migrate: ${error.message || error}`);
+    process.exit(1);
+  });

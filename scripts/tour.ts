@@ -2,7 +2,7 @@ import { strict as assert } from "node:assert";
 import { createHash, createHmac, randomBytes, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { loadConfig } from "../lib/config";
-import { embeddedSecrets } from "../lib/secrets";
+import { keptSecrets } from "../lib/secrets";
 
 /**
  * Plays the five consumers against a running service: `npm run tour [-- BASE_URL]`. Prints each request with
@@ -22,7 +22,9 @@ async function ask(expected: number | number[], method: string, path: string, in
   const response = await fetch(`${base}${path}`, { method, redirect: "manual", ...init }).catch((error: Error) => {
     throw new Error(`${base} does not answer (${error.cause ?? error}). Is it running? npm start`);
   });
-  const headers = ["content-length", "content-range", "etag"].flatMap((name) => response.headers.get(name) ?? []);
+  const length = response.headers.get("content-length");
+  const told = [response.headers.get("content-range"), response.headers.get("etag")];
+  const headers = [length && `${length} bytes`, ...told].filter(Boolean);
   console.log(
     `  ${method} ${path.length > 90 ? `${path.slice(0, 87)}...` : path} -> ${response.status} ${headers.join(", ")}`,
   );
@@ -145,6 +147,9 @@ async function billingProvider({ id }: Person, token: string): Promise<void> {
     return rest;
   };
   assert.equal((await status()).status, "none");
+  if (!(await signingSecret()) && config.BILLING_WEBHOOK_AUTHORIZATION.length === 0) {
+    throw new Error("the webhook's secret is not known here: set BILLING_WEBHOOK_SIGNING_SECRET as the service has it");
+  }
   const event = initialPurchase(id);
   await ask(401, "POST", "/api/subscription/billing-provider-webhook", await delivery(event, "a wrong secret"));
   await ask(200, "POST", "/api/subscription/billing-provider-webhook", await delivery(event));
@@ -203,7 +208,7 @@ async function delivery(event: unknown, secret?: string): Promise<RequestInit> {
 async function signingSecret(): Promise<string | undefined> {
   if (config.BILLING_WEBHOOK_SIGNING_SECRET) return config.BILLING_WEBHOOK_SIGNING_SECRET;
   if (config.mode === "server" || config.BILLING_WEBHOOK_AUTHORIZATION.length > 0) return undefined;
-  return (await embeddedSecrets(config.DATA_DIR)).billingWebhookSigningSecret;
+  return (await keptSecrets(config.DATA_DIR))?.billingWebhookSigningSecret;
 }
 
 async function stop<T>(title: string, run: () => Promise<T>): Promise<T> {

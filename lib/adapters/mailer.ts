@@ -44,7 +44,7 @@ function fileMailer(folder: string, from: string, log: Logger): Mailer {
     mode: "files",
     send: async (mail) => {
       const { message } = await transport.sendMail({ from, ...mail });
-      await mkdir(folder, { recursive: true });
+      await mkdir(folder, { recursive: true, mode: 0o700 });
       const file = path.join(folder, `${Date.now()}-${randomUUID()}.eml`);
       await writeFile(file, message as Buffer, { mode: 0o600 });
       log.info({ file, subject: mail.subject }, "mail written to a file");

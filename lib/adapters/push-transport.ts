@@ -36,7 +36,7 @@ function developmentTransport(folder: string, log: Logger): PushTransport {
   return {
     mode: "development",
     send: async (notification) => {
-      await mkdir(folder, { recursive: true });
+      await mkdir(folder, { recursive: true, mode: 0o700 });
       const file = path.join(folder, `${Date.now()}-${notification.id}.push.json`);
       await writeFile(file, `${JSON.stringify(notification, null, 2)}\n`, { mode: 0o600 });
       log.info({ file, id: notification.id }, "notification written to a file");

@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { chmod, mkdir } from "node:fs/promises";
 import path from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import type { SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
@@ -25,6 +25,7 @@ export type Embedded = { adapter: SqlMigrationAwareDriverAdapterFactory; close: 
 export async function openEmbedded(dataDir: string, onLost: (error: Error) => void): Promise<Embedded> {
   const folder = path.join(dataDir, "db");
   await mkdir(folder, { recursive: true });
+  await chmod(folder, 0o700); // PGlite's own files are open to everybody
   const release = await lock(folder, {
     stale: STALE_MS,
     update: 1_000,
@@ -38,7 +39,7 @@ export async function openEmbedded(dataDir: string, onLost: (error: Error) => vo
   });
   const pglite = await PGlite.create({ dataDir: folder, startParams: START_PARAMS }).catch(async (error: unknown) => {
     await release();
-    throw error;
+    throw new Error(`The embedded database in ${folder} cannot be opened: ${(error as Error).message ?? error}`);
   });
   return {
     adapter: await embeddedAdapter(pglite),

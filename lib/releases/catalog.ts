@@ -11,7 +11,10 @@ const POLL_MS = 1_000;
 export type Catalog = {
   /** The last good one; null before there was any. */
   current: () => Snapshot | null;
-  /** "warn": the last good one is in use, since what came after cannot be read. "error": there never was one. */
+  /**
+   * "warn": the last good one is in use, since what came after cannot be read; or there never was one, and
+   * nobody said where it should be. "error": the one that was named was never read.
+   */
   state: () => "ok" | "warn" | "error";
   /** Looks for a changed manifest now rather than within the second. Never fails: a broken one is logged. */
   refresh: () => Promise<void>;
@@ -24,9 +27,11 @@ export type Catalog = {
  * boot: version and downloads answer catalog_unavailable until it is there.
  */
 export async function openCatalog(config: Config, log: Logger): Promise<Catalog> {
-  const file = path.resolve(config.RELEASE_CATALOG ?? path.join(config.DATA_DIR, "releases", "catalog.json"));
-  if (config.mode === "embedded" && config.RELEASE_CATALOG === undefined) await trySample(file, log);
-  const catalog = followManifest(file, log);
+  const named = config.RELEASE_CATALOG ?? path.join(config.DATA_DIR, "releases", "catalog.json");
+  const file = path.resolve(/* turbopackIgnore: true */ named);
+  const isNamed = config.RELEASE_CATALOG !== undefined;
+  if (config.mode === "embedded" && !isNamed) await trySample(file, log);
+  const catalog = followManifest(file, isNamed || config.mode === "embedded", log);
   await catalog.refresh();
   return catalog;
 }
@@ -39,7 +44,7 @@ async function trySample(file: string, log: Logger): Promise<void> {
   }
 }
 
-function followManifest(file: string, log: Logger): Catalog {
+function followManifest(file: string, isExpected: boolean, log: Logger): Catalog {
   let snapshot: Snapshot | null = null;
   let isGood = false;
   let lastSeen = "";
@@ -78,7 +83,7 @@ function followManifest(file: string, log: Logger): Catalog {
   const timer = setInterval(() => waiting === 0 && void refresh(), POLL_MS).unref();
   return {
     current: () => snapshot,
-    state: () => (isGood ? "ok" : snapshot ? "warn" : "error"),
+    state: () => (isGood ? "ok" : snapshot || !isExpected ? "warn" : "error"),
     refresh,
     close: () => clearInterval(timer),
   };

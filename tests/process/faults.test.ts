@@ -44,6 +44,7 @@ test("an empty folder is enough: the service starts, and keeps the secrets that 
   expect(await (await service.fetch("/api/health")).json()).toMatchObject({ status: "ok" });
   const secrets = await stat(path.join(service.dataDir, "secrets.json"));
   expect(secrets.mode & 0o777).toBe(0o600);
+  expect((await stat(path.join(service.dataDir, "db"))).mode & 0o777).toBe(0o700);
   expect(await service.end("SIGTERM")).toBe(0);
 });
 

@@ -93,6 +93,17 @@ describe("the protocol", () => {
     expect(answer).toMatch(/\r\n\r\n\{"status":"ok"\}$/);
   });
 
+  test("an offer of HTTP/2 is not taken, and the request is answered", async () => {
+    expect((await service.fetch("/")).status).toBe(200);
+    const offer = [
+      "Connection: Upgrade, HTTP2-Settings, close",
+      "Upgrade: h2c",
+      "HTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA",
+    ];
+    const answer = await exchange(get("/api/health", ...offer).replace("Connection: close\r\n", ""));
+    expect(statusOf(answer)).toBe(200);
+  });
+
   test("Expect: 100-continue is told to go on", async () => {
     const body = "{}";
     const head = "POST /api/auth/login HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n";

@@ -6,8 +6,11 @@ import { freePort } from "./port";
 
 export type Cluster = { url: string; start: () => void; stop: () => void; remove: () => void };
 
-/** Starts a PostgreSQL of its own, in a temporary folder, on a free port of the loopback address. */
-export async function startCluster(): Promise<Cluster> {
+/**
+ * Starts a PostgreSQL of its own, in a temporary folder, on a free port of the loopback address. `durable` has it
+ * wait for the disk at each commit, as in production; tests do without.
+ */
+export async function startCluster({ durable = false } = {}): Promise<Cluster> {
   const bin = postgresFolder();
   const folder = mkdtempSync(path.join(tmpdir(), "homeport-postgres-"));
   const data = path.join(folder, "data");
@@ -15,7 +18,8 @@ export async function startCluster(): Promise<Cluster> {
   const user = serverUser(folder);
   const run = (program: string, args: string[]) =>
     execFileSync(path.join(bin, program), args, { stdio: "ignore", cwd: folder, ...user });
-  const options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=200`;
+  const fsync = durable ? "on" : "off";
+  const options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=${fsync} -c max_connections=200`;
   const start = () => run("pg_ctl", ["-D", data, "-w", "-o", options, "-l", path.join(folder, "log"), "start"]);
   const stop = () => run("pg_ctl", ["-D", data, "-w", "-m", "immediate", "stop"]);
   run("initdb", ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]);

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rm } from "node:fs/promises";
+import { chmod, cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { PGlite } from "@electric-sql/pglite";
@@ -15,7 +15,9 @@ declare module "vitest" {
 
 /** Migrates one database that every worker copies: creating one takes seconds, copying it a moment. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const root = await mkdtemp(path.join(tmpdir(), "homeport-template-"));
+  const root = await mkdtemp(path.join(tmpdir(), "homeport-tests-"));
+  await chmod(root, 0o755); // a test's PostgreSQL runs as another user
+  process.env.TMPDIR = root; // whatever the tests leave behind goes with it
   const templateDir = process.env.TEST_DATABASE_URL ? "" : path.join(root, "db");
   if (templateDir) {
     const pglite = await PGlite.create({ dataDir: path.join(root, "made") });

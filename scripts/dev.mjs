@@ -1,0 +1,13 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import "./generate.mjs";
+
+// Serves with live reload, on the same variables as `npm start`.
+if (existsSync(".env")) process.loadEnvFile(".env");
+const { PORT = "3000", HOST = "0.0.0.0" } = process.env;
+const next = spawn("node_modules/.bin/next", ["dev", "-p", PORT, "-H", HOST], {
+  stdio: "inherit",
+  env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1" },
+});
+next.on("exit", (code) => process.exit(code ?? 1));
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => next.kill(signal));

@@ -1,0 +1,57 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { applyMigrations } from "@/lib/db/migrations";
+import { postgresAdapter } from "@/lib/db/open";
+import { laySampleDown } from "@/lib/releases/sample";
+import { WEBHOOK_SECRET } from "../support/context";
+import { createDatabase } from "../support/database";
+import { newDataDir, type Service, startService } from "../support/service";
+
+let service: Service | undefined;
+
+afterEach(() => service?.end("SIGKILL"));
+
+/** Runs `npm run tour` against a service that was started with `env`. Resolves to its exit code and its words. */
+async function tour(env: Record<string, string>): Promise<[code: number, text: string]> {
+  service = await startService(env);
+  const child = spawn(process.execPath, ["--import", "tsx", "scripts/tour.ts", service.url], {
+    env: {
+      PATH: "",
+      NODE_ENV: "test",
+      BILLING_WEBHOOK_SIGNING_SECRET: WEBHOOK_SECRET,
+      DATA_DIR: service.dataDir,
+      ...env,
+    },
+  });
+  let text = "";
+  child.stdout.on("data", (chunk) => {
+    text += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    text += chunk;
+  });
+  const [code] = (await once(child, "exit")) as [number];
+  return [code, text];
+}
+
+test("the tour is green on the embedded database", async () => {
+  expect(await tour({})).toEqual([0, expect.stringContaining("Everything answered as it should.")]);
+});
+
+test.runIf(process.env.TEST_DATABASE_URL)("the tour is green on PostgreSQL", async () => {
+  const url = await createDatabase(process.env.TEST_DATABASE_URL ?? "");
+  await applyMigrations(postgresAdapter(url, 1, () => {}));
+  const catalog = path.join(await newDataDir(), "catalog.json");
+  await laySampleDown(catalog);
+  const env = {
+    DATABASE_URL: url,
+    NEXTAUTH_URL: "http://localhost:3000",
+    NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
+    RELEASE_CATALOG: catalog,
+  };
+  const [code, text] = await tour(env);
+  expect([code, text]).toEqual([0, expect.stringContaining("Everything answered as it should.")]);
+  expect(text).toContain("no APNs configuration, and said so");
+});
