@@ -1,7 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { build } from "esbuild";
 import "./generate.mjs";
 
 const SOURCES = [
@@ -18,6 +17,7 @@ if (process.argv.includes("--force") || !isFresh()) {
     env: { ...process.env, NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" },
   });
   if (status !== 0) process.exit(status ?? 1);
+  const { build } = await import("esbuild");
   await build({
     entryPoints: ["server.ts"],
     outfile: ".next/front-door.mjs",

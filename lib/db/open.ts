@@ -37,8 +37,10 @@ type Hooks = {
 export async function openDatabase(config: Config, hooks: Hooks): Promise<Database> {
   if (!config.DATABASE_URL) {
     const { adapter, close } = await openEmbedded(config.DATA_DIR, hooks.onLockLost);
-    await applyMigrations(adapter);
-    return wrap(adapter, close, true);
+    const database = wrap(adapter, close, false);
+    // The engine that applies them is large, and most starts have no use for it.
+    if (!(await database.migrated())) await applyMigrations(adapter);
+    return database;
   }
   return wrap(
     postgresAdapter(config.DATABASE_URL, config.DATABASE_POOL_SIZE, hooks.onConnectionError),
