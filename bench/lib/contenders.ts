@@ -1,0 +1,93 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import type { Bench } from "./bench";
+import type { Contender, Drive } from "./race";
+import { type Launch, type Server, startServer } from "./server";
+
+type Prepare = (server: Server) => Promise<Drive>;
+type Env = Record<string, string>;
+
+const PEERS = path.join(import.meta.dirname, "..", "peers");
+export const NAMES = {
+  homeport: "Homeport",
+  next: "next start",
+  bare: "node:http",
+  express: "Express",
+  fastify: "Fastify",
+  parse: "Parse Server",
+  parseNative: "Parse Server, @node-rs/bcrypt",
+  parseJs: "Parse Server, bcryptjs",
+  prisma: "node:http, one Prisma read",
+  nginx: "nginx",
+} as const;
+export const PARSE_APP = { "x-parse-application-id": "bench" };
+
+/** The product as `npm start` runs it. */
+export function homeport(bench: Bench, prepare: Prepare, env: Env = {}): Contender {
+  return node(bench, NAMES.homeport, ["scripts/start.mjs"], prepare, () => ({ ...bench.env, ...env }), "/api/health");
+}
+
+/** The same build under Next's own server. */
+export function nextStart(bench: Bench, prepare: Prepare): Contender {
+  const args = ["node_modules/next/dist/bin/next", "start", "-H", "127.0.0.1"];
+  return node(bench, NAMES.next, args, prepare, () => bench.env, "/api/health");
+}
+
+/** A peer of bench/peers. `env` is read when it starts, by when the contenders before it are prepared. */
+export function peer(bench: Bench, name: string, file: string, prepare: Prepare, env: () => Env): Contender {
+  const loader = file.endsWith(".ts") ? ["--import", "tsx"] : [];
+  return node(bench, name, [...loader, path.join(PEERS, file)], prepare, env, "/ready");
+}
+
+/** Parse Server on the same PostgreSQL, in a database of its own. It takes the native bcrypt where it is there. */
+export function parseServer(
+  bench: Bench,
+  prepare: Prepare,
+  bcrypt: "native" | "js" = "native",
+  name?: string,
+): Contender {
+  const called = name ?? (bcrypt === "native" ? NAMES.parseNative : NAMES.parseJs);
+  const env = { PARSE_DATABASE_URL: bench.parseDatabaseUrl, PARSE_BCRYPT: bcrypt };
+  return node(bench, called, [path.join(PEERS, "parse.mjs")], prepare, () => env, "/parse/health");
+}
+
+/** nginx over the catalog's folder, one worker; none where it is not installed. */
+export function nginx(bench: Bench, prepare: Prepare): Contender[] {
+  const command = findNginx();
+  if (!command) return [];
+  const args = (port: number) => ["-c", nginxConfig(bench, port)];
+  const launch = { name: NAMES.nginx, command, args, env: {}, ready: "/catalog.json" };
+  return [{ name: NAMES.nginx, start: () => startServer(launch, bench.folder), prepare }];
+}
+
+function node(bench: Bench, name: string, args: string[], prepare: Prepare, env: () => Env, ready: string): Contender {
+  const launch = (): Launch => ({ name, command: process.execPath, args: () => args, env: env(), ready });
+  return { name, start: () => startServer(launch(), bench.folder), prepare };
+}
+
+function findNginx(): string | undefined {
+  try {
+    return execFileSync("which", ["nginx"], { stdio: ["ignore", "pipe", "ignore"] })
+      .toString()
+      .trim();
+  } catch {
+    return ["/usr/sbin/nginx"].find((file) => existsSync(file));
+  }
+}
+
+function nginxConfig({ folder, file }: Bench, port: number): string {
+  const config = path.join(folder, "nginx.conf");
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+    (of) => `${of}_temp_path ${folder}/${of};`,
+  );
+  const lines = [
+    ...[process.getuid?.() === 0 ? "user root;" : "", "worker_processes 1;", "daemon off;"],
+    ...[`pid ${folder}/nginx.pid;`, "error_log stderr;", "events {}"],
+    ...["http {", "access_log off;", "sendfile on;", "default_type application/octet-stream;", ...temporary],
+    `server { listen 127.0.0.1:${port}; root ${path.dirname(file)}; }`,
+    "}",
+  ];
+  writeFileSync(config, `${lines.join("\n")}\n`);
+  return config;
+}

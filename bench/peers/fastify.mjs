@@ -1,0 +1,16 @@
+// The same answer as its users write it: headers set, an object returned.
+import { readFileSync } from "node:fs";
+import Fastify from "fastify";
+
+const { path, headers, body } = JSON.parse(readFileSync(process.env.ANSWER, "utf8"));
+const { "content-type": type, ...set } = headers;
+const answer = JSON.parse(body);
+
+const app = Fastify({ logger: false });
+app.get("/ready", () => "");
+app.get(path.split("?")[0], (request, reply) => {
+  reply.headers(set);
+  if (set.etag && request.headers["if-none-match"] === set.etag) return reply.code(304).send();
+  return reply.send(answer);
+});
+await app.listen({ port: Number(process.env.PORT), host: "127.0.0.1" });

@@ -1,0 +1,32 @@
+// Parse Server as its guide mounts it. PARSE_BCRYPT=js keeps its optional native bcrypt away from it.
+import Module, { createRequire } from "node:module";
+import express from "express";
+
+const { PARSE_BCRYPT, PARSE_DATABASE_URL, PORT } = process.env;
+const NATIVE = "@node-rs/bcrypt";
+
+process.env.PARSE_SERVER_LOGS_FOLDER = "null";
+if (PARSE_BCRYPT === "js") withhold(NATIVE);
+else createRequire(createRequire(import.meta.url).resolve("parse-server"))(NATIVE); // fails where it is missing
+
+const { ParseServer } = await import("parse-server");
+const server = new ParseServer({
+  databaseURI: PARSE_DATABASE_URL,
+  appId: "bench",
+  masterKey: "bench",
+  serverURL: `http://127.0.0.1:${PORT}/parse`,
+  allowClientClassCreation: false,
+  silent: true,
+});
+await server.start();
+const app = express();
+app.use("/parse", server.app);
+app.listen(Number(PORT), "127.0.0.1");
+
+function withhold(name) {
+  const load = Module._load;
+  Module._load = (request, ...rest) => {
+    if (request === name) throw new Error(`${name} is switched off`);
+    return load(request, ...rest);
+  };
+}
