@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { buildSync } from "esbuild";
 import type { Bench } from "./bench";
 import type { Contender, Drive } from "./race";
 import { type Launch, type Server, startServer } from "./server";
@@ -26,6 +27,14 @@ export const PARSE_APP = { "x-parse-application-id": "bench" };
 /** The product as `npm start` runs it. */
 export function homeport(bench: Bench, prepare: Prepare, env: Env = {}): Contender {
   return node(bench, NAMES.homeport, ["scripts/start.mjs"], prepare, () => ({ ...bench.env, ...env }), "/api/health");
+}
+
+/** The product with push configured: its front door, bundled as `npm run build` bundles it, over another transport. */
+export function homeportWithPush(bench: Bench, prepare: Prepare, env: Env): Contender {
+  const outfile = path.resolve(".next/bench-door.mjs");
+  const entryPoints = [path.join(import.meta.dirname, "../fixtures/with-push.ts")];
+  buildSync({ entryPoints, outfile, bundle: true, packages: "external", platform: "node", format: "esm" });
+  return node(bench, NAMES.homeport, [outfile], prepare, () => ({ ...bench.env, ...env }), "/api/health");
 }
 
 /** The same build under Next's own server. */

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { registerAccounts } from "../fixtures/accounts";
 import type { Bench } from "../lib/bench";
-import { homeport, NAMES, PARSE_APP, parseServer } from "../lib/contenders";
+import { homeportWithPush, NAMES, PARSE_APP, parseServer } from "../lib/contenders";
 import { flatOut, type Shot } from "../lib/load";
 import { type Drive, race } from "../lib/race";
 import type { Server } from "../lib/server";
@@ -23,7 +23,7 @@ export async function pushRegister(bench: Bench): Promise<Section> {
   // Counted limits need addresses of their own, or the bench could not register its accounts.
   const limited = { RATE_LIMITS: "on", TRUSTED_PROXY_HOPS: "1" };
   const results = await race([
-    homeport(bench, (server) => prepareProduct(bench, server), limited),
+    homeportWithPush(bench, (server) => prepareProduct(bench, server), limited),
     parseServer(bench, prepareParse, "native", NAMES.parse),
   ]);
   return { title: "push/register, a new installation each", rows: byThroughput(results, WANTED), results };

@@ -55,11 +55,27 @@ export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
   });
 }
 
+/** Queries parsed before: installed clients ask the same few, all day long. */
+const parsedQueries = new WeakMap<z.ZodObject, Map<string, unknown>>();
+const MOST_QUERIES = 1_000;
+const LONGEST_KEPT = 256;
+
 /**
  * Parses the query against an object schema. Unknown parameters are ignored; a known one that comes twice is
- * an error. @throws AppError invalid_query
+ * an error. The result is shared, and frozen. @throws AppError invalid_query
  */
 export function parseQuery<T>(schema: z.ZodObject & z.ZodType<T>, search: string): T {
+  const known = parsedQueries.get(schema) ?? new Map<string, unknown>();
+  const before = known.get(search);
+  if (before !== undefined) return before as T;
+  const parsed = Object.freeze(parseAnew(schema, search));
+  if (search.length > LONGEST_KEPT) return parsed;
+  if (known.size >= MOST_QUERIES) known.clear();
+  parsedQueries.set(schema, known.set(search, parsed));
+  return parsed;
+}
+
+function parseAnew<T>(schema: z.ZodObject & z.ZodType<T>, search: string): T {
   const params = new URLSearchParams(search);
   const given: Record<string, string> = {};
   for (const name of Object.keys(schema.shape)) {
