@@ -19,6 +19,7 @@ const RULES: Record<string, string[]> = {
   "lib/releases": ["lib/errors"],
   "lib/adapters": ["lib/errors"],
   "lib/db": ["lib/errors"],
+  "lib/telemetry": ["lib/errors"],
   "lib/context": [],
   "lib/config": [],
   "lib/errors": [],

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import path from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { applyMigrations } from "@/lib/db/migrations";
 import { postgresAdapter } from "@/lib/db/open";
 import { laySampleDown } from "@/lib/releases/sample";
@@ -8,21 +8,9 @@ import { billingEvent, type Sent, signature } from "../support/billing";
 import { createDatabase } from "../support/database";
 import { startCluster } from "../support/postgres";
 import { startProxy } from "../support/proxy";
-import { newDataDir, type Service, startAndFail, startService } from "../support/service";
+import { newDataDir, type Service, startAndFail, startForTest } from "../support/service";
 
 const POLL = { timeout: 20_000, interval: 100 };
-const running: Service[] = [];
-
-async function start(env?: Record<string, string>): Promise<Service> {
-  const service = await startService(env);
-  running.push(service);
-  return service;
-}
-
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((service) => service.end("SIGKILL")));
-});
-
 function deliver(service: Service, event: Sent): Promise<Response> {
   const body = JSON.stringify({ api_version: "1.0", event });
   const headers = { "content-type": "application/json", "x-revenuecat-webhook-signature": signature(body) };
@@ -40,7 +28,7 @@ async function sampleCatalog(): Promise<string> {
 }
 
 test("an empty folder is enough: the service starts, and keeps the secrets that it makes to itself", async () => {
-  const service = await start();
+  const service = await startForTest();
   expect(await (await service.fetch("/api/health")).json()).toMatchObject({ status: "ok" });
   const secrets = await stat(path.join(service.dataDir, "secrets.json"));
   expect(secrets.mode & 0o777).toBe(0o600);
@@ -49,7 +37,7 @@ test("an empty folder is enough: the service starts, and keeps the secrets that 
 });
 
 test("a second process on the same data folder is refused in plain words, and the first goes on", async () => {
-  const first = await start();
+  const first = await startForTest();
   const second = await startAndFail({ DATA_DIR: first.dataDir, PORT: "0" });
   expect(second.code).toBe(1);
   expect(second.output).toMatch(/Another process is using .*db\. Stop it first/);
@@ -64,7 +52,7 @@ test("bad configuration is refused with every fault in one message", async () =>
 });
 
 test("a kill -9 during writes loses nothing that was acknowledged, and the next start goes on from there", async () => {
-  const service = await start();
+  const service = await startForTest();
   const acknowledged: Sent[] = [];
   const writers = Array.from({ length: 8 }, async () => {
     for (;;) {
@@ -77,7 +65,7 @@ test("a kill -9 during writes loses nothing that was acknowledged, and the next 
   await Promise.allSettled(writers);
   expect(acknowledged.length).toBeGreaterThanOrEqual(100);
 
-  const again = await start({ DATA_DIR: service.dataDir });
+  const again = await startForTest({ DATA_DIR: service.dataDir });
   for (const event of acknowledged) {
     expect(await (await deliver(again, event)).json()).toMatchObject({ status: "duplicate" });
   }
@@ -93,7 +81,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
   test("a stopped database is 503 wherever it is needed, and its return needs no restart", async () => {
     const cluster = await startCluster();
     try {
-      const service = await start({ ...server(cluster.url), RELEASE_CATALOG: await sampleCatalog() });
+      const service = await startForTest({ ...server(cluster.url), RELEASE_CATALOG: await sampleCatalog() });
       expect((await service.fetch("/api/health")).status).toBe(503); // not migrated yet
       await migrate(cluster.url);
       await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(200);
@@ -132,7 +120,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
     try {
       const url = new URL(cluster.url);
       url.port = String(proxy.port);
-      const service = await start({ ...server(url.href), RELEASE_CATALOG: await sampleCatalog() });
+      const service = await startForTest({ ...server(url.href), RELEASE_CATALOG: await sampleCatalog() });
       await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(200);
       proxy.muteOpenConnections();
       await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(503);
@@ -145,7 +133,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
 
   test("a database that lacks a migration is not served", async () => {
     const url = await createDatabase(process.env.TEST_DATABASE_URL ?? "");
-    const service = await start(server(url));
+    const service = await startForTest(server(url));
     const health = await service.fetch("/api/health");
     expect(health.status).toBe(503);
     expect(await health.json()).toMatchObject({ status: "error", checks: { database: "error" } });

@@ -1,21 +1,9 @@
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { connect, createServer } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { freePort } from "../support/port";
-import { newDataDir, type Service, startAndFail, startService } from "../support/service";
-
-const running: Service[] = [];
-
-async function start(env?: Record<string, string>): Promise<Service> {
-  const service = await startService(env);
-  running.push(service);
-  return service;
-}
-
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((service) => service.end("SIGKILL")));
-});
+import { newDataDir, type Service, startAndFail, startForTest } from "../support/service";
 
 /** A request whose body is still being sent. */
 function beginLogin(service: Service) {
@@ -41,7 +29,7 @@ function getOver(agent: Agent, url: string): Promise<[IncomingMessage]> {
 }
 
 test("SIGTERM lets what is in flight finish, says so to probes, refuses what is new, and ends with 0", async () => {
-  const service = await start();
+  const service = await startForTest();
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   await statusAndConnection(await getOver(agent, `${service.url}/api/health`));
   const login = beginLogin(service);
@@ -59,7 +47,7 @@ test("SIGTERM lets what is in flight finish, says so to probes, refuses what is 
 });
 
 test("a second signal ends at once", async () => {
-  const service = await start();
+  const service = await startForTest();
   const login = beginLogin(service);
   login.answered.catch(() => {}); // it is cut off, as it has to be
   login.sent.on("error", () => {});
@@ -71,7 +59,7 @@ test("a second signal ends at once", async () => {
 });
 
 test("SIGTERM under load breaks no request that was accepted", async () => {
-  const service = await start({ RATE_LIMITS: "off" });
+  const service = await startForTest({ RATE_LIMITS: "off" });
   const failures: unknown[] = [];
   let answered = 0;
   const client = async () => {
@@ -111,7 +99,7 @@ test("a port that is taken is told in one line", async () => {
 
 test("a promise that fails unseen is logged and ends the process", async () => {
   const fail = "process.on('SIGUSR2', () => { void Promise.reject(new Error('nobody looks')); })";
-  const service = await start({ NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(fail)}` });
+  const service = await startForTest({ NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(fail)}` });
   expect(await service.end("SIGUSR2")).toBe(1);
   expect(service.output()).toMatch(/"level":60.*nobody looks/);
 });

@@ -1,21 +1,17 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { applyMigrations } from "@/lib/db/migrations";
 import { postgresAdapter } from "@/lib/db/open";
 import { laySampleDown } from "@/lib/releases/sample";
 import { WEBHOOK_SECRET } from "../support/context";
 import { createDatabase } from "../support/database";
-import { newDataDir, type Service, startService } from "../support/service";
-
-let service: Service | undefined;
-
-afterEach(() => service?.end("SIGKILL"));
+import { newDataDir, startForTest } from "../support/service";
 
 /** Runs `npm run tour` against a service that was started with `env`. Resolves to its exit code and its words. */
 async function tour(env: Record<string, string>): Promise<[code: number, text: string]> {
-  service = await startService(env);
+  const service = await startForTest(env);
   const child = spawn(process.execPath, ["--import", "tsx", "scripts/tour.ts", service.url], {
     env: {
       PATH: "",

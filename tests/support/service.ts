@@ -4,6 +4,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { onTestFinished } from "vitest";
 import { WEBHOOK_SECRET } from "./context";
 import { freePort } from "./port";
 
@@ -42,6 +43,13 @@ export async function startService(env: Record<string, string> = {}): Promise<Se
     await delay(POLL_MS);
   }
   return { url, dataDir, pid: child.pid, output, end, fetch: (to, init) => fetch(`${url}${to}`, init) };
+}
+
+/** The same for one test, after which it is killed. */
+export async function startForTest(env?: Record<string, string>): Promise<Service> {
+  const service = await startService(env);
+  onTestFinished(async () => void (await service.end("SIGKILL")));
+  return service;
 }
 
 /** Starts the service where it is expected to refuse. Resolves to how it ended and what it said. */
