@@ -8,6 +8,10 @@ const config: NextConfig = {
   // process, since the context that server.ts composes reaches into what Next has compiled.
   serverExternalPackages: [
     "@electric-sql/pglite",
+    "@opentelemetry/api",
+    "@opentelemetry/exporter-trace-otlp-http",
+    "@opentelemetry/resources",
+    "@opentelemetry/sdk-trace-base",
     "@prisma/adapter-pg",
     "@prisma/schema-engine-wasm",
     "next-auth",
@@ -15,6 +19,7 @@ const config: NextConfig = {
     "pg",
     "pglite-prisma-adapter",
     "pino",
+    "prom-client",
     "proper-lockfile",
     "rate-limiter-flexible",
     "semver",

@@ -1,4 +1,3 @@
-import { pino } from "pino";
 import { createMailer } from "./adapters/mailer";
 import { createPushTransport } from "./adapters/push-transport";
 import { createHasher, poolSize } from "./auth/hashing";
@@ -8,17 +7,20 @@ import { type Database, openDatabase } from "./db/open";
 import { createRateLimits } from "./http/rate-limits";
 import { openCatalog } from "./releases/catalog";
 import { embeddedSecrets } from "./secrets";
+import { createLog } from "./telemetry/log";
+import { openTelemetry } from "./telemetry/open";
 
 /** What a caller may bring instead of what the configuration says: tests and scripts. */
 export type Overrides = Partial<Pick<Context, "database" | "now" | "log" | "mailer" | "push">>;
 
 /** The composition root: opens everything the service is made of. @throws DataDirInUseError */
 export async function composeContext(given: Config, overrides: Overrides = {}): Promise<Context> {
-  const log = overrides.log ?? pino({ level: given.LOG_LEVEL, base: null });
+  const log = overrides.log ?? createLog(given.LOG_LEVEL);
   const config = await withSecrets(given);
   publishBaseUrl(config.baseUrl);
   const now = overrides.now ?? (() => new Date());
   const database = overrides.database ?? (await open(config, log));
+  const telemetry = await openTelemetry({ config, db: database.client, log, now });
   const mailer = overrides.mailer ?? createMailer(config, log);
   const catalog = await openCatalog(config, log);
   const hasher = createHasher(poolSize(config.BCRYPT_COST));
@@ -36,13 +38,16 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     mailer,
     push: overrides.push === undefined ? createPushTransport(config, log) : overrides.push,
     catalog,
-    observe: (record) => log.info(record, "request"),
+    observe: telemetry.observe,
+    count: telemetry.count,
     draining: false,
     close: async () => {
+      await telemetry.close();
       catalog.close();
       mailer.close();
       await hasher.close();
       await database.close();
+      log.flush();
     },
   };
 }

@@ -5,6 +5,7 @@ import type { Hasher } from "./auth/hashing";
 import type { Config } from "./config";
 import type { Prisma, PrismaClient } from "./db/generated/client";
 import type { Database } from "./db/open";
+import type { RequestHead } from "./http/answer";
 import type { RateLimits } from "./http/rate-limits";
 import type { Catalog } from "./releases/catalog";
 
@@ -22,21 +23,29 @@ export type Context = {
   /** null: push is not configured. */
   push: PushTransport | null;
   catalog: Catalog;
-  /** Hears of every request that was answered. */
-  observe: (record: RequestRecord) => void;
+  /** Hears of every request that was answered. `request` is for traces alone: it names the caller's span. */
+  observe: (record: RequestRecord, request: Pick<RequestHead, "headers">) => void;
+  /** Counts what happened, for the metrics. Does nothing where they are off. */
+  count: <Name extends keyof Counts>(name: Name, labels: Counts[Name]) => void;
   /** Set once the process has begun to stop. */
   draining: boolean;
   close: () => Promise<void>;
 };
 
 /** One answered request, without anything that a caller wrote. `route` is the pattern, `ms` until the answer. */
-type RequestRecord = {
+export type RequestRecord = {
   requestId: string;
   method: string;
   route: string;
   status: number;
   ms: number;
   accountId?: string;
+};
+
+/** What is counted, and by which labels. Each label has few values, whatever callers send. */
+export type Counts = {
+  billing_event: { type: string; state: string };
+  push_delivery: { result: "sent" | "failed" | "cancelled" | "retried" };
 };
 
 /** The client inside a transaction. A query on anything else in there would wait for ever on PGlite. */

@@ -205,14 +205,8 @@ function finish(
   { ctx, id, request, startedMs, accountId }: Passage,
   answer: Answer,
 ): Answer {
-  ctx.observe({
-    requestId: id,
-    method: verb,
-    route: path,
-    status: answer.status,
-    ms: performance.now() - startedMs,
-    accountId,
-  });
+  const ms = performance.now() - startedMs;
+  ctx.observe({ requestId: id, method: verb, route: path, status: answer.status, ms, accountId }, request);
   const headers = {
     "Cache-Control": "private, no-store",
     ...answer.headers,

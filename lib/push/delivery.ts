@@ -1,7 +1,7 @@
 import type { Context } from "../context";
 import { isSecret, type Outgoing, objectionTo, toNotification } from "./notifications";
 
-type Deps = Pick<Context, "db" | "log" | "now"> & { push: NonNullable<Context["push"]> };
+type Deps = Pick<Context, "count" | "db" | "log" | "now"> & { push: NonNullable<Context["push"]> };
 type Result = Awaited<ReturnType<Deps["push"]["send"]>>;
 
 const LEASE_MS = 60 * 1000;
@@ -53,7 +53,7 @@ async function send({ push, log }: Deps, row: Outgoing): Promise<Result | null> 
   }
 }
 
-async function retryLater({ db, now }: Deps, { id }: Outgoing): Promise<void> {
+async function retryLater({ count, db, now }: Deps, { id }: Outgoing): Promise<void> {
   await db.pushDelivery.updateMany({
     where: { id, state: "sending" },
     data: {
@@ -63,11 +63,16 @@ async function retryLater({ db, now }: Deps, { id }: Outgoing): Promise<void> {
       nextAttemptAt: new Date(now().getTime() + RETRY_MS),
     },
   });
+  count("push_delivery", { result: "retried" });
 }
 
 type Settled = { state: "cancelled" | "failed"; reason: string | null; apnsStatus?: number };
 
-async function settle({ db }: Deps, { id, kind }: Outgoing, { state, reason, apnsStatus }: Settled): Promise<void> {
+async function settle(
+  { count, db }: Deps,
+  { id, kind }: Outgoing,
+  { state, reason, apnsStatus }: Settled,
+): Promise<void> {
   await db.pushDelivery.updateMany({
     where: { id, state: "sending" },
     data: {
@@ -79,10 +84,11 @@ async function settle({ db }: Deps, { id, kind }: Outgoing, { state, reason, apn
       ...(isSecret(kind) ? { payload: {} } : {}),
     },
   });
+  count("push_delivery", { result: state });
 }
 
 /** The device's row goes first, in the order in which its deletion takes the locks. */
-async function settleDelivered({ db, now }: Deps, { id, deviceId, kind }: Outgoing): Promise<void> {
+async function settleDelivered({ count, db, now }: Deps, { id, deviceId, kind }: Outgoing): Promise<void> {
   const at = now();
   await db.$executeRaw`
     WITH device AS (
@@ -94,4 +100,5 @@ async function settleDelivered({ db, now }: Deps, { id, deviceId, kind }: Outgoi
       "payload" = CASE WHEN ${isSecret(kind)} THEN '{}'::jsonb ELSE "payload" END
     FROM device
     WHERE delivery."id" = ${id}::uuid AND delivery."deviceId" = device."id" AND delivery."state" = 'sending'`;
+  count("push_delivery", { result: "sent" });
 }

@@ -7,7 +7,7 @@ import { deliverSoon } from "./delivery";
 import { completeRegistration, type Plan, planRegistration, type Wanted } from "./registration-plan";
 import { type Challenge, type Device, type RegisterDevice, toDevice } from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "limits" | "log" | "now" | "push">;
+type Deps = Pick<Context, "config" | "count" | "db" | "limits" | "log" | "now" | "push">;
 
 /** Who calls, as far as devices go. */
 export type Owner = { account: { id: string }; session: { id: string } };

@@ -7,7 +7,7 @@ import type { Delivery, Provider } from "./providers/provider";
 import type { DeliveryReceipt } from "./schema";
 import { storableJson, storableText } from "./storable";
 
-type Deps = Pick<Context, "config" | "db" | "log" | "now">;
+type Deps = Pick<Context, "config" | "count" | "db" | "log" | "now">;
 type Outcome = DeliveryReceipt["status"];
 type Stored = {
   id: string;
@@ -32,7 +32,10 @@ export async function receiveDelivery(deps: Deps, provider: Provider, delivery: 
   const payload = storableJson(parseJson(delivery.raw));
   const event = provider.read(payload, receivedAt);
   await again(() => storeEvent(deps, provider.name, event, payload, receivedAt));
-  return { status: await applyEvent(deps, { provider: provider.name, eventId: event.id }), eventId: event.id };
+  const status = await applyEvent(deps, { provider: provider.name, eventId: event.id });
+  const type = LineEventType.safeParse(event.type).data ?? "other"; // senders may make up as many as they like
+  deps.count("billing_event", { type, state: status });
+  return { status, eventId: event.id };
 }
 
 function parseJson(raw: Uint8Array): unknown {
