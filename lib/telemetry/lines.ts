@@ -1,49 +1,51 @@
 import { write, writeSync } from "node:fs";
 
-/** What pino writes to. `flush` begins to write, `flushSync` is done when it returns; pino does so after a fatal line. */
+/** What pino writes to. `flush` begins to write; `flushSync`, which pino calls after a fatal line, has written. */
 type Lines = { write: (line: string) => void; flush: (done?: () => void) => void; flushSync: () => void };
 
-const NOTHING = new Uint8Array();
-const CHUNK_LENGTH = 16 * 1024;
 const FLUSH_MS = 100;
+const FLUSH_LENGTH = 16 * 1024;
+/** A Linux pipe's capacity. */
+const WRITE_BYTES = 64 * 1024;
 /** How much may wait for a reader that takes nothing. What comes then is lost, rather than the memory. */
 const MOST_LENGTH = 16 * 1024 * 1024;
-const RETRY_MS = 20;
-/** How long the end of the process may be held up by such a reader. */
-const LAST_WORDS_MS = 1_000;
+const RETRY_MS = 5;
+/** How long such a reader may hold up the end of the process. */
+const PATIENCE_MS = 1_000;
 
 /**
- * Gathers lines for a moment and writes them in the background. Pino's own destination measures all it holds at
- * each line, ends the process when the disk is full, and never ends it when the reader is gone.
+ * Gathers lines for a moment and writes them in the background; what cannot be written is dropped. Pino's own
+ * destination measures all it holds at each line, and hangs where the disk is full or the reader gone.
  */
 export function openLines(fd: number): Lines {
   let gathered = "";
   let timer: NodeJS.Timeout | undefined;
   let isWriting = false;
-  /** What a full pipe did not take. */
-  let refused: Uint8Array = NOTHING;
+  let batch: Uint8Array = new Uint8Array();
+  let inFlightBytes = 0; // of the batch's beginning
   const schedule = () => {
-    if (gathered.length >= CHUNK_LENGTH) flush();
+    if (gathered.length >= FLUSH_LENGTH) flush();
     else if (gathered !== "") timer ??= setTimeout(flush, FLUSH_MS);
   };
   const take = () => {
-    clearTimeout(timer);
-    timer = undefined;
     const taken = Buffer.from(gathered);
     gathered = "";
     return taken;
   };
   const flush = () => {
-    if (isWriting) timer = undefined;
-    else if (gathered !== "") send(take());
-  };
-  const send = (bytes: Uint8Array) => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (isWriting || gathered === "") return;
     isWriting = true;
-    write(fd, bytes, (error, written) => {
-      const rest = left(bytes, error, written);
-      refused = error ? rest : NOTHING;
-      if (refused.length > 0) return void setTimeout(() => send(refused), RETRY_MS);
-      if (rest.length > 0) return send(rest);
+    batch = take();
+    send();
+  };
+  const send = () => {
+    inFlightBytes = Math.min(batch.length, WRITE_BYTES);
+    write(fd, batch, 0, inFlightBytes, (error, written) => {
+      inFlightBytes = 0;
+      batch = left(batch, error, written);
+      if (batch.length > 0) return void (error ? setTimeout(send, RETRY_MS) : send());
       isWriting = false;
       schedule();
     });
@@ -59,8 +61,8 @@ export function openLines(fd: number): Lines {
       done?.();
     },
     flushSync: () => {
-      const rest = Buffer.concat([refused, take()]);
-      refused = NOTHING;
+      const rest = Buffer.concat([batch.subarray(inFlightBytes), take()]);
+      batch = batch.subarray(0, inFlightBytes);
       writeAll(fd, rest);
     },
   };
@@ -69,15 +71,17 @@ export function openLines(fd: number): Lines {
 /** What is still to be written; nothing where it is of no use to try again. */
 function left(bytes: Uint8Array, error: NodeJS.ErrnoException | null, written: number): Uint8Array {
   if (!error) return bytes.subarray(written);
-  return error.code === "EAGAIN" ? bytes : NOTHING;
+  return error.code === "EAGAIN" ? bytes : new Uint8Array();
 }
 
+/** Writes now, as long as somebody takes it. */
 function writeAll(fd: number, bytes: Uint8Array): void {
-  const untilMs = performance.now() + LAST_WORDS_MS;
   let rest = bytes;
+  let untilMs = performance.now() + PATIENCE_MS;
   while (rest.length > 0 && performance.now() < untilMs) {
     try {
       rest = rest.subarray(writeSync(fd, rest));
+      untilMs = performance.now() + PATIENCE_MS;
     } catch (error) {
       rest = left(rest, error as NodeJS.ErrnoException, 0);
       if (rest.length > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);

@@ -1,0 +1,48 @@
+import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { openLines } from "@/lib/telemetry/lines";
+
+const newFile = async () => path.join(await mkdtemp(path.join(tmpdir(), "homeport-lines-")), "log");
+
+test("lines come out whole and in order, however many there are", async () => {
+  const file = await newFile();
+  const fd = openSync(file, "w");
+  const lines = openLines(fd);
+  const sent = Array.from({ length: 20_000 }, (_, i) => `line ${i} äöü\n`);
+  for (const line of sent) lines.write(line);
+  await expect.poll(() => readFileSync(file, "utf8").length).toBe(sent.join("").length);
+  expect(readFileSync(file, "utf8")).toBe(sent.join(""));
+  closeSync(fd);
+});
+
+test("a line that comes alone comes out by itself", async () => {
+  const file = await newFile();
+  const fd = openSync(file, "w");
+  openLines(fd).write("alone\n");
+  await expect.poll(() => readFileSync(file, "utf8")).toBe("alone\n");
+  closeSync(fd);
+});
+
+test("flushSync has written when it returns", async () => {
+  const file = await newFile();
+  const fd = openSync(file, "w");
+  const lines = openLines(fd);
+  lines.write("the last words\n");
+  lines.flushSync();
+  expect(readFileSync(file, "utf8")).toBe("the last words\n");
+  closeSync(fd);
+});
+
+test("lines that cannot be written are dropped, and hold nobody up", async () => {
+  const file = await newFile();
+  writeFileSync(file, "");
+  const fd = openSync(file, "r");
+  const lines = openLines(fd);
+  for (let i = 0; i < 20_000; i += 1) lines.write(`line ${i}\n`);
+  lines.flushSync();
+  expect(readFileSync(file, "utf8")).toBe("");
+  closeSync(fd);
+});
