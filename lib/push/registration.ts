@@ -12,8 +12,8 @@ type Deps = Pick<Context, "config" | "count" | "db" | "limits" | "log" | "now" |
 /** Who calls, as far as devices go. */
 export type Owner = { account: { id: string }; session: { id: string } };
 
-/** The device that may get a challenge: the row it has, or a new one under this id. */
-type Permit = { known: string | null; deviceId: string };
+/** The device that may get a challenge: the row it has, or a new one under this id; and whether it was counted. */
+type Permit = { known: string | null; deviceId: string; isCounted: boolean };
 type Written = { device: Device; challenge?: Challenge; deliveries: string[] };
 
 /**
@@ -29,23 +29,34 @@ export async function registerDevice(
   const { push } = ctx;
   if (!push) throw new AppError("push_not_configured");
   const wanted = completeRegistration(ctx.config.APNS_BUNDLE_IDS, given);
-  const permit = await permitChallenge(ctx, owner, wanted);
-  const written = await ctx.db.$transaction((tx) => write(tx, ctx.now(), owner, wanted, permit));
-  // Something else changed the device between permit and write: look again.
-  if (!written) return registerDevice(ctx, owner, given);
+  let written: Written | null = null;
+  // Again where something else changed the device between permit and write, without counting again.
+  for (let isCounted = false; !written; ) {
+    const permit = await permitChallenge(ctx, owner, wanted, isCounted);
+    isCounted = permit.isCounted;
+    written = await ctx.db.$transaction((tx) => write(tx, ctx.now(), owner, wanted, permit));
+  }
   const { deliveries, ...registered } = written;
   await deliverSoon({ ...ctx, push }, deliveries);
   return registered;
 }
 
 /** Counts a challenge before anything is written: inside the transaction the limits would wait for its connection. */
-async function permitChallenge({ db, limits }: Deps, { account }: Owner, wanted: Wanted): Promise<Permit> {
+async function permitChallenge(
+  { db, limits }: Deps,
+  { account }: Owner,
+  wanted: Wanted,
+  isCounted: boolean,
+): Promise<Permit> {
   const plan = planRegistration(await devicesOf(db, account.id), wanted);
   const known = rowToChallenge(plan);
   const deviceId = known ?? randomUUID();
-  const address = `${wanted.environment} ${wanted.bundleId} ${wanted.token}`;
-  if (plan.step !== "refresh") await limits.consume("pushChallengeByDevice", limits.privateKey(address));
-  return { known, deviceId };
+  if (plan.step === "refresh" || isCounted) return { known, deviceId, isCounted };
+  // Not by its row, which could be deleted and made anew; and for each account, or a stolen token would keep its
+  // owner from the challenges.
+  const address = `${account.id} ${wanted.environment} ${wanted.bundleId} ${wanted.token}`;
+  await limits.consume("pushChallengeByDevice", limits.privateKey(address));
+  return { known, deviceId, isCounted: true };
 }
 
 /** null: the device is no longer what the permit was given for. */

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { newAccount } from "../support/accounts";
+import { call } from "../support/api";
 import { clock, ctx, withContext } from "../support/context";
 import { activate, insertDevices, newToken, recordingPush, registeredDevice, registerPush } from "../support/push";
 
@@ -166,4 +167,15 @@ describe("two at once", () => {
     expect((await registeredDevice(bob, { token })).device.status).toBe("pending");
     expect(await rowOf(device.id)).toMatchObject({ accountId: ann.id, status: "active" });
   });
+});
+
+test("deleting a device and registering it anew brings no further challenges, and keeps nobody else from theirs", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const token = newToken();
+  for (let i = 0; i < 3; i++) {
+    const { device } = await registeredDevice(ann, { token });
+    expect((await call("DELETE", `/api/push/devices/${device.id}`, { token: ann.token })).status).toBe(204);
+  }
+  expect((await registerPush(ann, { token })).status).toBe(429);
+  expect((await registerPush(bob, { token })).status).toBe(202);
 });
