@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { createServer, type Server } from "node:http";
-import { Server as SocketServer } from "node:net";
+import { type Socket, Server as SocketServer } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import next from "next";
 import { composeContext } from "./lib/compose";
 import { type Config, loadConfig } from "./lib/config";
@@ -12,6 +13,8 @@ const DRAIN_MS = 25_000;
 /** How long a connection without a request is still kept then: one may be on its way. */
 const LINGER_MS = 1_000;
 const SWEEP_MS = 100;
+/** How long mail on its way and the database may take after that. */
+const CLOSE_MS = 15_000;
 
 /** Opens everything, listens, and stops in order when asked to. */
 async function main(): Promise<void> {
@@ -24,9 +27,14 @@ async function main(): Promise<void> {
   const app = next({ dev: false, hostname: config.HOST, port: config.PORT, httpServer: createServer() });
   await app.prepare();
   const routes = await loadDirectRoutes(".next/server");
-  const server = createFrontDoor(routes, app.getRequestHandler(), () => context.draining);
+  const server = createFrontDoor(routes, app.getRequestHandler(), {
+    isDraining: () => context.draining,
+    onFault: (error) => context.log.error({ err: error }, "a request could not be answered"),
+  });
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => sockets.add(socket.once("close", () => sockets.delete(socket))));
   await listen(server, config);
-  stopOnSignals(context, server);
+  stopOnSignals(context, server, sockets);
   greet(context);
 }
 
@@ -40,13 +48,13 @@ function listen(server: Server, { PORT, HOST }: Config): Promise<void> {
 }
 
 /** The first SIGTERM or SIGINT stops in order, a second one at once. */
-function stopOnSignals(context: Context, server: Server): void {
+function stopOnSignals(context: Context, server: Server, sockets: ReadonlySet<Socket>): void {
   const stop = async () => {
     if (context.draining) process.exit(1);
     context.draining = true; // health says so first, and each answer is the last on its connection
     context.log.info("stopping: no new connections, what is in flight may finish");
-    await drain(server);
-    await context.close();
+    await drain(server, sockets);
+    await Promise.race([context.close(), delay(CLOSE_MS)]);
     process.exit(0);
   };
   process.on("SIGTERM", stop);
@@ -54,11 +62,14 @@ function stopOnSignals(context: Context, server: Server): void {
 }
 
 /** Stops listening, then waits until every connection is done; the ones that never are, are cut off. */
-async function drain(server: Server): Promise<void> {
+async function drain(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   // Not the HTTP server's own close: it cuts idle connections at once, on which a request may be arriving.
   const closed = new Promise<void>((resolve) => SocketServer.prototype.close.call(server, () => resolve()));
   const linger = setTimeout(() => {
-    const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+    const sweep = setInterval(() => {
+      server.closeIdleConnections();
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy(); // kept in reserve, never used
+    }, SWEEP_MS);
     void closed.then(() => clearInterval(sweep));
   }, LINGER_MS);
   const cut = setTimeout(() => server.closeAllConnections(), DRAIN_MS);

@@ -44,7 +44,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     close: async () => {
       await telemetry.close();
       catalog.close();
-      mailer.close();
+      await mailer.close();
       await hasher.close();
       await database.close();
       log.flush();

@@ -8,18 +8,41 @@ import type { Config } from "../config";
 type Mail = { to: string; subject: string; text: string };
 
 /** Sends mail. `mode` says where it goes: SMTP, files (embedded mode), or nowhere. */
-export type Mailer = { mode: "smtp" | "files" | "off"; send: (mail: Mail) => Promise<void>; close: () => void };
+export type Mailer = {
+  mode: "smtp" | "files" | "off";
+  send: (mail: Mail) => Promise<void>;
+  /** Waits for what is on its way. */
+  close: () => Promise<void>;
+};
 
 const SMTP_TIMEOUT_MS = 10_000;
 
 /** The mailer the configuration asks for: `SMTP_URL`, else `.eml` files in `DATA_DIR/outbox`, else none. */
 export function createMailer(config: Config, log: Logger): Mailer {
-  if (config.SMTP_URL) return smtpMailer(config.SMTP_URL, config.MAIL_FROM);
-  if (config.mode === "embedded") return fileMailer(path.join(config.DATA_DIR, "outbox"), config.MAIL_FROM, log);
+  if (config.SMTP_URL) return tracked(smtpMailer(config.SMTP_URL, config.MAIL_FROM));
+  const outbox = path.join(config.DATA_DIR, "outbox");
+  if (config.mode === "embedded") return tracked(fileMailer(outbox, config.MAIL_FROM, log));
   return {
     mode: "off",
     send: async ({ subject }) => log.warn({ subject }, "mail not sent: SMTP_URL is not set"),
-    close: () => {},
+    close: async () => {},
+  };
+}
+
+/** Mail is sent after the answer that promised it: the end of the process has to wait for it. */
+function tracked(mailer: Mailer): Mailer {
+  const pending = new Set<Promise<void>>();
+  return {
+    mode: mailer.mode,
+    send: (mail) => {
+      const sending = mailer.send(mail).finally(() => pending.delete(sending));
+      pending.add(sending);
+      return sending;
+    },
+    close: async () => {
+      await Promise.allSettled(pending);
+      await mailer.close();
+    },
   };
 }
 
@@ -33,7 +56,7 @@ function smtpMailer(url: string, from: string): Mailer {
   return {
     mode: "smtp",
     send: async (mail) => void (await transport.sendMail({ from, ...mail })),
-    close: () => transport.close(),
+    close: async () => transport.close(),
   };
 }
 
@@ -49,6 +72,6 @@ function fileMailer(folder: string, from: string, log: Logger): Mailer {
       await writeFile(file, message as Buffer, { mode: 0o600 });
       log.info({ file, subject: mail.subject }, "mail written to a file");
     },
-    close: () => transport.close(),
+    close: async () => transport.close(),
   };
 }

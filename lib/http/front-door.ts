@@ -24,23 +24,33 @@ const LIMITS = {
 
 export type NextHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
 
-/**
- * The one HTTP server: direct routes are answered here, everything else by Next. While `isDraining` each answer
- * is the last on its connection.
- */
-export function createFrontDoor(routes: DirectRoutes, next: NextHandler, isDraining: () => boolean): Server {
+/** `isDraining`: each answer is the last on its connection. `onFault` hears of what could not be answered. */
+export type DoorKeeper = { isDraining: () => boolean; onFault: (error: unknown) => void };
+
+/** The one HTTP server: direct routes are answered here, everything else by Next. */
+export function createFrontDoor(routes: DirectRoutes, next: NextHandler, keeper: DoorKeeper): Server {
+  const { isDraining, onFault } = keeper;
   return createServer(LIMITS, (incoming, outgoing) => {
+    const fail = (error: unknown) => {
+      onFault(error);
+      if (outgoing.headersSent) outgoing.destroy();
+      else outgoing.writeHead(500).end();
+    };
     const send = (answer: Answer) => {
       if (isDraining() || leavesBodyUnread(incoming)) outgoing.shouldKeepAlive = false;
-      write(outgoing, answer);
+      try {
+        write(outgoing, answer);
+      } catch (error) {
+        fail(error); // a header that Node refuses
+      }
     };
     const target = originForm(incoming.url ?? "/");
     if (!target.startsWith("/")) return send({ status: 400, headers: {}, body: null });
     const made = answerDirectly(routes, target, incoming) ?? refuseMethod(incoming);
-    if (made instanceof Promise) return void made.then(send);
+    if (made instanceof Promise) return void made.then(send, fail);
     if (made) return send(made);
     if (isDraining()) outgoing.shouldKeepAlive = false;
-    void next(incoming, outgoing);
+    next(incoming, outgoing).catch(fail);
   });
 }
 
@@ -156,6 +166,8 @@ function leavesBodyUnread({ complete, headers }: IncomingMessage): boolean {
 
 /** Sends bytes as fast as the reader takes them. A body that cannot be finished breaks the connection. */
 async function stream(outgoing: ServerResponse, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  // Behind another answer on its connection; until its turn comes nothing tells whether the client is still there.
+  if (!outgoing.socket) return void outgoing.once("socket", () => void stream(outgoing, bytes));
   outgoing.setTimeout(STALLED_MS, () => outgoing.destroy());
   try {
     await pipeline(bytes, outgoing);

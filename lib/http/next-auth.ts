@@ -30,10 +30,16 @@ export function nextAuthCall(
 }
 
 /** next-auth's answer as a reply. What another site fetches, rather than sends its visitor to, sets no cookie. */
-export function nextAuthReply(request: RequestHead, { status, headers, cookies, body }: NextAuthAnswer): Reply {
+export function nextAuthReply(
+  { config }: Pick<Context, "config">,
+  request: RequestHead,
+  { status, headers, cookies, body }: NextAuthAnswer,
+): Reply {
   const isFetched = request.headers.get("sec-fetch-mode") !== "navigate";
   const isForeign = isFetched && request.headers.get("sec-fetch-site") === "cross-site";
   const all: Answer["headers"] = { ...headers };
+  // next-auth repeats what the caller wrote; a header takes ASCII alone.
+  if (headers.Location) all.Location = new URL(headers.Location, config.baseUrl).href;
   if (body !== null) all["Content-Length"] = String(Buffer.byteLength(body));
   if (cookies.length > 0 && !isForeign) all["Set-Cookie"] = cookies;
   return ready({ status, headers: all, body });

@@ -23,6 +23,7 @@ export function openLines(fd: number): Lines {
   let isWriting = false;
   let batch: Uint8Array = new Uint8Array();
   let inFlightBytes = 0; // of the batch's beginning
+  let sentAtMs = 0;
   const schedule = () => {
     if (gathered.length >= FLUSH_LENGTH) flush();
     else if (gathered !== "") timer ??= setTimeout(flush, FLUSH_MS);
@@ -42,6 +43,7 @@ export function openLines(fd: number): Lines {
   };
   const send = () => {
     inFlightBytes = Math.min(batch.length, WRITE_BYTES);
+    sentAtMs = performance.now();
     write(fd, batch, 0, inFlightBytes, (error, written) => {
       inFlightBytes = 0;
       batch = left(batch, error, written);
@@ -61,6 +63,9 @@ export function openLines(fd: number): Lines {
       done?.();
     },
     flushSync: () => {
+      // On a blocking pipe whose reader has stopped a write never returns, and neither does an exit that waits for one.
+      const isStuck = inFlightBytes > 0 && performance.now() - sentAtMs > PATIENCE_MS;
+      if (isStuck) process.kill(process.pid, "SIGKILL");
       const rest = Buffer.concat([batch.subarray(inFlightBytes), take()]);
       batch = batch.subarray(0, inFlightBytes);
       writeAll(fd, rest);

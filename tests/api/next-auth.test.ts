@@ -222,3 +222,15 @@ test("a session that another site fetches gets no new cookie", async () => {
   const response = await get("/api/auth/session", { cookie: jar.header, headers });
   expect(response.headers.getSetCookie()).toEqual([]);
 });
+
+test("a callback address beyond ASCII is followed as an address is written", async () => {
+  const jar = new Jar();
+  const csrf = await csrfToken(jar);
+  const response = await call("POST", "/api/auth/signout", {
+    cookie: jar.header,
+    body: new URLSearchParams({ csrfToken: csrf, callbackUrl: "/☃" }).toString(),
+    headers: { "content-type": "application/x-www-form-urlencoded", origin: BASE_URL },
+  });
+  expect(response.status).toBe(302);
+  expect(response.headers.get("location")).toBe(`${BASE_URL}/%E2%98%83`);
+});

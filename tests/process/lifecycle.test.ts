@@ -1,9 +1,12 @@
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
-import { connect, createServer } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { SMTPServer } from "smtp-server";
 import { expect, test } from "vitest";
 import { freePort } from "../support/port";
 import { newDataDir, type Service, startAndFail, startForTest } from "../support/service";
+
+const JSON_TYPE = { "content-type": "application/json" };
 
 /** A request whose body is still being sent. */
 function beginLogin(service: Service) {
@@ -44,6 +47,49 @@ test("SIGTERM lets what is in flight finish, says so to probes, refuses what is 
   login.finish();
   expect(await statusAndConnection(await login.answered)).toEqual([401, "close"]);
   expect(await ended).toBe(0);
+});
+
+test("npm hands the signal on, and ends as the service does", async () => {
+  const service = await startForTest({ BY_NPM: "yes" });
+  expect(await service.end("SIGTERM")).toBe(0);
+  expect(service.output()).toContain("stopping");
+});
+
+test("a connection that was never used does not hold up the end", async () => {
+  const service = await startForTest();
+  const spare = connect(Number(new URL(service.url).port), "127.0.0.1");
+  await once(spare, "connect");
+  let told = "";
+  spare.on("error", () => {});
+  spare.on("data", (chunk) => {
+    told += chunk;
+  });
+  expect(await service.end("SIGTERM")).toBe(0);
+  expect(told).toBe(""); // where it is left to the time-out it is told 408
+});
+
+test("mail that was promised is sent before the end", async () => {
+  const received: string[] = [];
+  const slow = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ["STARTTLS"],
+    onConnect: (_, greet) => void setTimeout(greet, 1_500),
+    onRcptTo: ({ address }, _, done) => {
+      received.push(address);
+      done();
+    },
+    onData: (stream, _, done) => void stream.on("end", done).resume(),
+  });
+  slow.listen(0, "127.0.0.1");
+  await once(slow.server, "listening");
+  const service = await startForTest({ SMTP_URL: `smtp://127.0.0.1:${(slow.server.address() as AddressInfo).port}` });
+  const post = (path: string, json: unknown) =>
+    service.fetch(path, { method: "POST", headers: JSON_TYPE, body: JSON.stringify(json) });
+  await post("/api/auth/register", { email: "ann@example.com", password: "a good long password" });
+  expect((await post("/api/auth/reset/request", { email: "ann@example.com" })).status).toBe(202);
+  expect(await service.end("SIGTERM")).toBe(0);
+  expect(received).toEqual(["ann@example.com"]);
+  slow.close();
 });
 
 test("a second signal ends at once", async () => {

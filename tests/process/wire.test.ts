@@ -152,6 +152,14 @@ describe("clients that misbehave", () => {
     expect(service.output()).not.toContain('"level":60');
   });
 
+  test("one that asks for many downloads at once and leaves, leaves nothing open", async () => {
+    const greedy = await open();
+    greedy.write(get("/api/download/macos").replace("Connection: close\r\n", "").repeat(50));
+    await once(greedy, "data");
+    greedy.destroy();
+    await expect.poll(openFiles).toBe(0);
+  });
+
   test("one that uploads more than it may is answered and let go", async () => {
     const head =
       "POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";

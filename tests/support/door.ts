@@ -13,6 +13,13 @@ import { createFrontDoor, loadDirectRoutes, type NextHandler } from "@/lib/http/
  */
 export const door = (process.env.DOOR ?? "handler") as "handler" | "npm" | "next";
 
+const KEEPER = {
+  isDraining: () => currentContext().draining,
+  onFault: (error: unknown) => {
+    throw error;
+  },
+};
+
 let port = 0;
 
 /** The Content-Length that an answer of so many bytes has: Next drops it from what route handlers return. */
@@ -26,7 +33,7 @@ export async function openDoor(): Promise<void> {
   const handler = app.getRequestHandler();
   const server: Server =
     door === "npm"
-      ? createFrontDoor(await loadDirectRoutes(".next/server"), onlyPages(handler), () => currentContext().draining)
+      ? createFrontDoor(await loadDirectRoutes(".next/server"), onlyPages(handler), KEEPER)
       : createServer((incoming, outgoing) => void handler(incoming, outgoing));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -60,7 +60,8 @@ export async function startAndFail(env: Record<string, string>): Promise<{ code:
 }
 
 function spawnService(env: Record<string, string>): { child: ChildProcess; output: () => string } {
-  const child = spawn(process.execPath, ["scripts/start.mjs"], {
+  const [command, args] = env.BY_NPM ? ["npm", ["start"]] : [process.execPath, ["scripts/start.mjs"]];
+  const child = spawn(command, args, {
     env: {
       NODE_ENV: "production",
       PATH: process.env.PATH ?? "",
