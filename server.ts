@@ -6,6 +6,7 @@ import next from "next";
 import { composeContext } from "./lib/compose";
 import { type Config, loadConfig } from "./lib/config";
 import { type Context, setContext } from "./lib/context";
+import { greeting } from "./lib/greeting";
 import { createFrontDoor, loadDirectRoutes } from "./lib/http/front-door";
 
 /** How long requests in flight may take to finish once the process was asked to stop. */
@@ -35,7 +36,7 @@ async function main(): Promise<void> {
   server.on("connection", (socket) => sockets.add(socket.once("close", () => sockets.delete(socket))));
   await listen(server, config);
   stopOnSignals(context, server, sockets);
-  greet(context);
+  console.log(greeting(context));
 }
 
 function listen(server: Server, { PORT, HOST }: Config): Promise<void> {
@@ -87,23 +88,6 @@ function dieOnUnhandled(log: Context["log"]): void {
   };
   process.on("unhandledRejection", die);
   process.on("uncaughtException", die);
-}
-
-function greet({ config, mailer, push }: Context): void {
-  const { baseUrl, mode, DATA_DIR } = config;
-  const outbox = `${DATA_DIR}/outbox`;
-  const mail = { smtp: "SMTP", files: `development: .eml files in ${outbox}`, off: "off: SMTP_URL is not set" };
-  const parts = [
-    `Homeport ${config.build.version} listens on ${baseUrl} (${config.HOST}:${config.PORT})`,
-    `  database  ${mode === "embedded" ? `embedded, in ${DATA_DIR}` : "PostgreSQL"}`,
-    `  mail      ${mail[mailer.mode]}`,
-    `  push      ${push ? `development: files in ${outbox}` : "off: not configured"}`,
-    "Try:",
-    `  curl ${baseUrl}/api/health`,
-    `  curl '${baseUrl}/api/version?platform=macos&product=core&architecture=universal'`,
-    `  npm run tour${config.PORT === 3000 ? "" : ` -- ${baseUrl}`}`,
-  ];
-  console.log(parts.join("\n"));
 }
 
 main().catch((error: unknown) => {

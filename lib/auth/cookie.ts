@@ -33,7 +33,7 @@ export function parseCookies(header: string | null): Record<string, string> {
     const at = pair.indexOf("=");
     const name = pair.slice(0, Math.max(at, 0)).trim();
     if (at < 0 || name in cookies) continue;
-    cookies[name] = decode(pair.slice(at + 1).trim());
+    cookies[name] = decodePercent(pair.slice(at + 1).trim());
   }
   return cookies;
 }
@@ -43,7 +43,8 @@ export function sessionCookie(header: string | null, config: BaseUrl): string | 
   return parseCookies(header)[sessionCookieName(config)] ?? null;
 }
 
-function decode(value: string): string {
+/** Undoes percent-encoding; what is none stays as it is. */
+export function decodePercent(value: string): string {
   try {
     return decodeURIComponent(value);
   } catch {

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createRequire } from "node:module";
 import path from "node:path";
 import { pipeline } from "node:stream/promises";
+import { decodePercent } from "../auth/cookie";
 import type { Answer, IncomingRequest } from "./answer";
 import type { RouteHandler, Segment } from "./route";
 
@@ -13,7 +14,7 @@ export type DirectRoutes = { fixed: ReadonlyMap<string, Handlers>; patterns: rea
 
 /** A download whose reader takes nothing for so long is given up. */
 const STALLED_MS = 120_000;
-/** A client that sends a byte a second gets no further than this. Connections kept for later outlast a proxy's. */
+/** For clients that send a byte a second. Connections kept for later outlast a proxy's. */
 const LIMITS = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
@@ -177,15 +178,9 @@ async function stream(outgoing: ServerResponse, bytes: AsyncIterable<Uint8Array>
 }
 
 function param(name: string, value = ""): [string, string | string[]] {
-  return name.startsWith("...") ? [name.slice(3), value.split("/").filter(Boolean).map(decode)] : [name, decode(value)];
-}
-
-function decode(value: string): string {
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    return value;
-  }
+  return name.startsWith("...")
+    ? [name.slice(3), value.split("/").filter(Boolean).map(decodePercent)]
+    : [name, decodePercent(value)];
 }
 
 /** App Router's precedence: a fixed segment before `[one]` before `[...rest]` before `[[...rest]]`. */

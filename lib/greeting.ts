@@ -1,0 +1,19 @@
+import type { Context } from "./context";
+
+/** What the service says once it listens: where, on what, which parts run in development mode, and what to try. */
+export function greeting({ config, mailer, push }: Pick<Context, "config" | "mailer" | "push">): string {
+  const { baseUrl, mode, DATA_DIR } = config;
+  const outbox = `${DATA_DIR}/outbox`;
+  const mail = { smtp: "SMTP", files: `development: .eml files in ${outbox}`, off: "off: SMTP_URL is not set" };
+  const parts = [
+    `Homeport ${config.build.version} listens on ${baseUrl} (${config.HOST}:${config.PORT})`,
+    `  database  ${mode === "embedded" ? `embedded, in ${DATA_DIR}` : "PostgreSQL"}`,
+    `  mail      ${mail[mailer.mode]}`,
+    `  push      ${push ? `development: files in ${outbox}` : "off: not configured"}`,
+    "Try:",
+    `  curl ${baseUrl}/api/health`,
+    `  curl '${baseUrl}/api/version?platform=macos&product=core&architecture=universal'`,
+    `  npm run tour${config.PORT === 3000 ? "" : ` -- ${baseUrl}`}`,
+  ];
+  return parts.join("\n");
+}
