@@ -24,7 +24,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const mailer = overrides.mailer ?? createMailer(config, log);
   const catalog = await openCatalog(config, log);
   const hasher = createHasher(poolSize(config.BCRYPT_COST));
-  void warnOfMissingMigrations(database, log);
+  if (config.mode === "server") void warnOfMissingMigrations(database, log);
   if (mailer.mode === "off") log.warn("SMTP_URL is not set: no mail will be sent");
   if (config.RATE_LIMITS === "off") log.warn("RATE_LIMITS=off: nothing is limited; for load tests only");
   return {

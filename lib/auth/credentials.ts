@@ -5,12 +5,14 @@ import { passwordMatches } from "./passwords";
 import { recordSecurityEvent } from "./security-events";
 import { openSession, sessionToken, type Transport } from "./sessions";
 
-/** Where a sign-in comes from. `address` is the limits' key, IPv6 cut to /64. */
+const CLIENT_LENGTH = 256;
+
+/** Where a sign-in comes from. `address` is the limits' key, IPv6 cut to /64; `client` the user agent, cut. */
 export type Caller = { address: string; client: string | null };
 
 /** What a call says of its origin, in the words that the session's row keeps. */
 export function callerOf(request: { headers: ReadableHeaders }, address: string): Caller {
-  return { address, client: request.headers.get("user-agent") };
+  return { address, client: request.headers.get("user-agent")?.slice(0, CLIENT_LENGTH) ?? null };
 }
 
 /**

@@ -13,7 +13,6 @@ const LIFETIMES = {
 const SESSION_MAX_SECONDS = LIFETIMES.token.absoluteMs / 1000;
 const MOST_SESSIONS = 20;
 const LAST_SEEN_MS = 60 * 1000;
-const CLIENT_LENGTH = 256;
 
 type Opened = { transport: Transport; client: string | null; deviceName: string | null };
 
@@ -24,7 +23,7 @@ export async function openSession(tx: Tx, now: Date, account: { id: string; sess
     data: {
       accountId: account.id,
       transport: how.transport,
-      client: how.client?.slice(0, CLIENT_LENGTH),
+      client: how.client,
       deviceName: how.deviceName,
       createdAt: now,
       authenticatedAt: now,

@@ -82,6 +82,11 @@ export function endpoint<Params, Query, Body, Auth extends "account" | "none" = 
   return declaration;
 }
 
+/** One endpoint for every method there is. */
+export function forEveryMethod(declaration: AnyEndpoint): Record<Verb, AnyEndpoint> {
+  return Object.fromEntries(VERBS.map((verb) => [verb, declaration])) as Record<Verb, AnyEndpoint>;
+}
+
 /**
  * Turns declarations into App Router route handlers, one a method: undeclared methods answer 405, HEAD
  * follows GET, OPTIONS tells what is allowed, every error is a problem document. `path` is the route's, as

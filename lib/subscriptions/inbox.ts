@@ -1,5 +1,5 @@
 import type { Context, Tx } from "../context";
-import { AppError, isAppError, isDatabaseUnavailable } from "../errors";
+import { isAppError, isDatabaseUnavailable } from "../errors";
 import { LineEventType, type ProviderEvent } from "./events";
 import { type LineKey, lockLine, refoldLine } from "./lines";
 import { possibleAccountIds } from "./linking";
@@ -29,21 +29,13 @@ const REASON_LENGTH = 500;
 export async function receiveDelivery(deps: Deps, provider: Provider, delivery: Delivery): Promise<DeliveryReceipt> {
   const receivedAt = deps.now();
   provider.authenticate(deps.config, delivery, receivedAt);
-  const payload = storableJson(parseJson(delivery.raw));
+  const payload = storableJson(delivery.json());
   const event = provider.read(payload, receivedAt);
   await again(() => storeEvent(deps, provider.name, event, payload, receivedAt));
   const status = await applyEvent(deps, { provider: provider.name, eventId: event.id });
   const type = LineEventType.safeParse(event.type).data ?? "other"; // senders may make up as many as they like
   deps.count("billing_event", { type, state: status });
   return { status, eventId: event.id };
-}
-
-function parseJson(raw: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(raw));
-  } catch {
-    throw new AppError("malformed_json");
-  }
 }
 
 /** Stores an event unless it is there already, linked to the first account that it names. */

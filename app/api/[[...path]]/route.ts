@@ -1,5 +1,5 @@
 import { AppError } from "@/lib/errors";
-import { defineRoute, endpoint } from "@/lib/http/route";
+import { defineRoute, endpoint, forEveryMethod } from "@/lib/http/route";
 
 const nothing = endpoint({
   summary: "Anything else under /api",
@@ -10,12 +10,7 @@ const nothing = endpoint({
   },
 });
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/[[...path]]", {
-  GET: nothing,
-  HEAD: nothing,
-  POST: nothing,
-  PUT: nothing,
-  PATCH: nothing,
-  DELETE: nothing,
-  OPTIONS: nothing,
-});
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
+  "/api/[[...path]]",
+  forEveryMethod(nothing),
+);

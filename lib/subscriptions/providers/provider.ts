@@ -2,7 +2,12 @@ import type { Config } from "../../config";
 import type { ProviderEvent } from "../events";
 
 /** A webhook delivery: the body to the byte, since signatures are over bytes, and its headers. */
-export type Delivery = { raw: Uint8Array; headers: { get: (name: string) => string | null } };
+export type Delivery = {
+  raw: Uint8Array;
+  headers: { get: (name: string) => string | null };
+  /** The body as JSON, for after its authenticity is known. @throws AppError malformed_json */
+  json: () => unknown;
+};
 
 /** What is different from one billing provider to the next. */
 export type Provider = {

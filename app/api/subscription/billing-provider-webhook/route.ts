@@ -1,3 +1,4 @@
+import { parseJson } from "@/lib/http/input";
 import { defineRoute, endpoint } from "@/lib/http/route";
 import { receiveDelivery } from "@/lib/subscriptions/inbox";
 import { revenueCat } from "@/lib/subscriptions/providers/revenuecat";
@@ -11,7 +12,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
       body: "raw",
       bodyLimitBytes: 256 * 1024,
       responses: { 200: DeliveryReceipt },
-      handle: ({ ctx, raw, request }) => receiveDelivery(ctx, revenueCat, { raw, headers: request.headers }),
+      handle: ({ ctx, raw, request }) =>
+        receiveDelivery(ctx, revenueCat, { raw, headers: request.headers, json: () => parseJson(raw) }),
     }),
   },
 );

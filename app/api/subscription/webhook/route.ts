@@ -1,4 +1,4 @@
-import { defineRoute, endpoint } from "@/lib/http/route";
+import { defineRoute, endpoint, forEveryMethod } from "@/lib/http/route";
 import { refuseRetired } from "@/lib/subscriptions/retired";
 
 const retired = endpoint({
@@ -8,11 +8,7 @@ const retired = endpoint({
   handle: ({ ctx }) => refuseRetired(ctx, "/api/subscription/billing-provider-webhook"),
 });
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/subscription/webhook", {
-  GET: retired,
-  POST: retired,
-  PUT: retired,
-  PATCH: retired,
-  DELETE: retired,
-  OPTIONS: retired,
-});
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
+  "/api/subscription/webhook",
+  forEveryMethod(retired),
+);
