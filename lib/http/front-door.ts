@@ -2,13 +2,14 @@ import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createRequire } from "node:module";
 import path from "node:path";
-import { pipeline } from "node:stream/promises";
+import { finished, pipeline } from "node:stream/promises";
 import { decodePercent } from "../auth/cookie";
 import type { Answer, IncomingRequest } from "./answer";
 import type { RouteHandler, Segment } from "./route";
 
 export type Handlers = Record<string, RouteHandler>;
 type Pattern = { pattern: RegExp; names: string[]; handlers: Handlers };
+type Found = { handlers: Handlers; params: Segment["params"] };
 /** What is answered without Next: paths without parameters by name, the others by pattern, most specific first. */
 export type DirectRoutes = { fixed: ReadonlyMap<string, Handlers>; patterns: readonly Pattern[] };
 
@@ -29,8 +30,7 @@ export type NextHandler = (incoming: IncomingMessage, outgoing: ServerResponse) 
 export type DoorKeeper = { isDraining: () => boolean; onFault: (error: unknown) => void };
 
 /** The one HTTP server: direct routes are answered here, everything else by Next. */
-export function createFrontDoor(routes: DirectRoutes, next: NextHandler, keeper: DoorKeeper): Server {
-  const { isDraining, onFault } = keeper;
+export function createFrontDoor(routes: DirectRoutes, next: NextHandler, { isDraining, onFault }: DoorKeeper): Server {
   return createServer(LIMITS, (incoming, outgoing) => {
     const fail = (error: unknown) => {
       onFault(error);
@@ -38,9 +38,10 @@ export function createFrontDoor(routes: DirectRoutes, next: NextHandler, keeper:
       else outgoing.writeHead(500).end();
     };
     const send = (answer: Answer) => {
-      if (isDraining() || leavesBodyUnread(incoming)) outgoing.shouldKeepAlive = false;
+      const unread = leavesBodyUnread(incoming);
+      if (unread || isDraining()) outgoing.shouldKeepAlive = false;
       try {
-        write(outgoing, answer);
+        write(outgoing, answer, unread ? incoming : null);
       } catch (error) {
         fail(error); // a header that Node refuses
       }
@@ -113,10 +114,7 @@ function originForm(target: string): string {
 }
 
 /** The route of a path, by the App Router's rules, and the parameters in it. */
-export function findRoute(
-  { fixed, patterns }: DirectRoutes,
-  pathname: string,
-): { handlers: Handlers; params: Segment["params"] } | null {
+export function findRoute({ fixed, patterns }: DirectRoutes, pathname: string): Found | null {
   const handlers = fixed.get(pathname);
   if (handlers) return { handlers, params: undefined };
   if (!pathname.startsWith("/api")) return null;
@@ -153,14 +151,17 @@ class NodeRequest implements IncomingRequest {
   }
 }
 
-function write(outgoing: ServerResponse, { status, headers, body }: Answer): void {
+/** A close during an `upload` could cost its sender the answer (RFC 9112, 9.6): read on, within requestTimeout. */
+function write(outgoing: ServerResponse, { status, headers, body }: Answer, upload: IncomingMessage | null): void {
   outgoing.writeHead(status, headers);
-  if (typeof body === "string") outgoing.end(body);
-  else if (body === null) outgoing.end();
-  else void stream(outgoing, body);
+  if (body !== null && typeof body !== "string") return void stream(outgoing, body);
+  if (!upload) return void outgoing.end(body);
+  outgoing.write(body ?? "");
+  const end = () => void outgoing.end();
+  finished(upload.resume()).then(end, end);
 }
 
-/** The rest of an upload that was refused is not waited for. A request without a body is complete only later. */
+/** An upload was refused before its end. A request without a body is complete only later. */
 function leavesBodyUnread({ complete, headers }: IncomingMessage): boolean {
   return !complete && (headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0");
 }

@@ -164,7 +164,7 @@ describe("clients that misbehave", () => {
     const head =
       "POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
     const chunk = `1000\r\n${" ".repeat(0x1000)}\r\n`;
-    const answer = await exchange(head, ...Array<string>(8).fill(chunk));
+    const answer = await exchange(head, ...Array<string>(2_000).fill(chunk), "0\r\n\r\n");
     expect(statusOf(answer)).toBe(413);
     expect(answer).toMatch(/^Connection: close\r$/m);
   });
