@@ -5,7 +5,7 @@ import { type Config, publishBaseUrl } from "./config";
 import type { Context } from "./context";
 import { type Database, openDatabase } from "./db/open";
 import { createRateLimits } from "./http/rate-limits";
-import { openCatalog } from "./releases/catalog";
+import { openCatalog } from "./releases/catalog/catalog";
 import { embeddedSecrets } from "./secrets";
 import { createLog } from "./telemetry/log";
 import { openTelemetry } from "./telemetry/open";

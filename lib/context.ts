@@ -7,7 +7,7 @@ import type { Prisma, PrismaClient } from "./db/generated/client";
 import type { Database } from "./db/open";
 import type { RequestHead } from "./http/answer";
 import type { RateLimits } from "./http/rate-limits";
-import type { Catalog } from "./releases/catalog";
+import type { Catalog } from "./releases/catalog/catalog";
 
 /** What the service is made of. Functions take the part they need: `Pick<Context, "db" | "now">`. */
 export type Context = {

@@ -1,7 +1,7 @@
 import { compareBuild, type SemVer } from "semver";
 import { AppError, type FieldError } from "../errors";
+import { ALWAYS_KNOWN, releasesOf, type Selector, type Snapshot } from "./catalog/snapshot";
 import { Kind, type Platform, type Release } from "./schema";
-import { ALWAYS_KNOWN, releasesOf, type Selector, type Snapshot } from "./snapshot";
 
 /** What somebody wants, in the catalog's own words. */
 export type Wanted = { platform: Platform; product: string; architecture: string; channel: string };

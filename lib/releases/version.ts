@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import type { Context } from "../context";
 import { AppError } from "../errors";
+import type { Snapshot } from "./catalog/snapshot";
 import { type Conditions, matchesEtag } from "./conditions";
 import type { Answer } from "./exchange";
 import { type Kind, type Release, ReleaseVersion, ServiceVersion, type VersionQuery, versionText } from "./schema";
 import { judgeUpdate, mainArtifact, readSelection, selectRelease, selects } from "./selection";
-import type { Snapshot } from "./snapshot";
 
 type Deps = Pick<Context, "catalog"> & { config: Pick<Context["config"], "baseUrl" | "build"> };
 type Body = { text: string; etag: string; lengthBytes: number };

@@ -5,7 +5,7 @@ import path from "node:path";
 import { gunzipSync } from "node:zlib";
 import { pino } from "pino";
 import { afterEach, describe, expect, test } from "vitest";
-import { type Catalog, openCatalog } from "@/lib/releases/catalog";
+import { type Catalog, openCatalog } from "@/lib/releases/catalog/catalog";
 import { Release } from "@/lib/releases/schema";
 import { ctx } from "../support/context";
 import { elsewhere, manifested, manifestText, type Shelf, withShelf } from "../support/releases";

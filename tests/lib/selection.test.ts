@@ -1,6 +1,7 @@
 import { parse, SemVer } from "semver";
 import { describe, expect, test } from "vitest";
 import { isAppError } from "@/lib/errors";
+import type { Snapshot } from "@/lib/releases/catalog/snapshot";
 import { versionText } from "@/lib/releases/schema";
 import {
   findVersion,
@@ -10,7 +11,6 @@ import {
   selectRelease,
   type Wanted,
 } from "@/lib/releases/selection";
-import type { Snapshot } from "@/lib/releases/snapshot";
 import { elsewhere, snapshotOf } from "../support/releases";
 
 const WINDOWS: Wanted = { platform: "windows", product: "core", architecture: "x64", channel: "stable" };

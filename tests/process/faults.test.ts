@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { applyMigrations } from "@/lib/db/migrations";
 import { postgresAdapter } from "@/lib/db/open";
-import { laySampleDown } from "@/lib/releases/sample";
+import { laySampleDown } from "@/lib/releases/catalog/sample";
 import { billingEvent, type Sent, signature } from "../support/billing";
 import { createDatabase } from "../support/database";
 import { startCluster } from "../support/postgres";

@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { applyMigrations } from "@/lib/db/migrations";
 import { postgresAdapter } from "@/lib/db/open";
-import { laySampleDown } from "@/lib/releases/sample";
+import { laySampleDown } from "@/lib/releases/catalog/sample";
 import { WEBHOOK_SECRET } from "../support/context";
 import { createDatabase } from "../support/database";
 import { newDataDir, startForTest } from "../support/service";

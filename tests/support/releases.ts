@@ -3,9 +3,9 @@ import { mkdtemp, readdir, readlink, realpath, rename, rm, writeFile } from "nod
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pino } from "pino";
-import { type Catalog, openCatalog } from "@/lib/releases/catalog";
+import { type Catalog, openCatalog } from "@/lib/releases/catalog/catalog";
+import { indexReleases, type Snapshot } from "@/lib/releases/catalog/snapshot";
 import { Release } from "@/lib/releases/schema";
-import { indexReleases, type Snapshot } from "@/lib/releases/snapshot";
 import { ctx, withContext } from "./context";
 
 export type Manifested = Record<string, unknown>;

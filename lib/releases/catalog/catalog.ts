@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import path from "node:path";
 import type { Logger } from "pino";
-import type { Config } from "../config";
+import type { Config } from "../../config";
 import { loadManifest } from "./manifest";
 import { laySampleDown } from "./sample";
 import type { Snapshot } from "./snapshot";

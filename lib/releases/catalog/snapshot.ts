@@ -1,5 +1,5 @@
 import { compareBuild } from "semver";
-import { Platform, type Release, versionText } from "./schema";
+import { Platform, type Release, versionText } from "../schema";
 
 /** The query parameters that name what is wanted. */
 export type Selector = "platform" | "product" | "architecture" | "channel";

@@ -2,8 +2,8 @@ import { constants, open, realpath } from "node:fs/promises";
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Logger } from "pino";
-import { ClimbingPathError, locate } from "./files";
-import { Kind, Manifest, Release } from "./schema";
+import { ClimbingPathError, locate } from "../files";
+import { Kind, Manifest, Release } from "../schema";
 import { indexReleases, type Snapshot } from "./snapshot";
 
 const MAX_BYTES = 16 * 1024 * 1024;
