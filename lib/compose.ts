@@ -1,4 +1,5 @@
 import { createMailer } from "./adapters/mailer";
+import { createObjectStorage } from "./adapters/object-storage";
 import { createPushTransport } from "./adapters/push-transport";
 import { createHasher, poolSize } from "./auth/hashing";
 import { type Config, publishBaseUrl } from "./config";
@@ -38,6 +39,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     mailer,
     push: overrides.push === undefined ? createPushTransport(config, log) : overrides.push,
     catalog,
+    storage: createObjectStorage(config, now),
     observe: telemetry.observe,
     count: telemetry.count,
     draining: false,

@@ -16,6 +16,15 @@ const baseUrl = z
   .refine((value) => new URL(value).href === `${new URL(value).origin}/`, "must be an origin without a path")
   .transform((value) => new URL(value).origin);
 
+/** Anything with a scheme is an address, without a name and password in it: those would be logged and sent on. */
+function isCatalog(value: string): boolean {
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) return true;
+  if (!URL.canParse(value)) return false;
+  const { protocol, hostname, username, password } = new URL(value);
+  const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  return (protocol === "https:" || (protocol === "http:" && isLocal)) && username === "" && password === "";
+}
+
 /** Every variable the service reads, as it stands in `.env.example`. */
 export const Environment = z.object({
   PORT: port.default(3000),
@@ -43,13 +52,32 @@ export const Environment = z.object({
   BILLING_SANDBOX_ENTITLES: flag.default(false),
   BILLING_SANDBOX_TESTERS: list.default([]),
   BILLING_STALE_LEEWAY_SECONDS: z.coerce.number().int().min(0).max(604_800).default(3600),
-  RELEASE_CATALOG: text.optional(),
+  RELEASE_CATALOG: text
+    .refine(isCatalog, "must be a path, an https address, or an http one on this machine")
+    .optional(),
+  RELEASE_S3_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
+  RELEASE_S3_BUCKET: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/i, "must be a bucket's name")
+    .optional(),
+  RELEASE_S3_REGION: text.optional(),
+  RELEASE_S3_ACCESS_KEY_ID: text.optional(),
+  RELEASE_S3_SECRET_ACCESS_KEY: text.optional(),
   APNS_BUNDLE_IDS: list.pipe(z.array(text).min(1)).default(["com.example.homeport"]),
 });
 type Environment = z.infer<typeof Environment>;
 
 /** Where the service comes from; from package.json and, where the builder knows it, the commit. */
 type Build = { name: string; version: string; commit: string | null; builtAt: string | null };
+
+/** S3-compatible storage for releases: all of them or none. */
+const STORAGE_VARIABLES = [
+  "RELEASE_S3_ENDPOINT",
+  "RELEASE_S3_BUCKET",
+  "RELEASE_S3_REGION",
+  "RELEASE_S3_ACCESS_KEY_ID",
+  "RELEASE_S3_SECRET_ACCESS_KEY",
+] as const;
 
 /** The whole configuration, read once at boot and frozen. `mode` is "server" where `DATABASE_URL` is set. */
 export type Config = Readonly<
@@ -76,7 +104,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value?.trim()));
   const parsed = Environment.safeParse(given);
   const faults = parsed.success
-    ? missingInServerMode(parsed.data)
+    ? [...missingInServerMode(parsed.data), ...missingForStorage(parsed.data)]
     : parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
   if (!parsed.success || faults.length > 0) {
     throw new ConfigError(`The configuration is not valid:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`);
@@ -101,6 +129,11 @@ function missingInServerMode(env: Environment): string[] {
   return (["NEXTAUTH_URL", "NEXTAUTH_SECRET"] as const)
     .filter((name) => env[name] === undefined)
     .map((name) => `${name}: is needed with DATABASE_URL`);
+}
+
+function missingForStorage(env: Environment): string[] {
+  const missing = STORAGE_VARIABLES.filter((name) => env[name] === undefined);
+  return missing.length === STORAGE_VARIABLES.length ? [] : missing.map((name) => `${name}: is needed with the others`);
 }
 
 function readBuild(): Build {

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { Mailer } from "./adapters/mailer";
+import type { ObjectStorage } from "./adapters/object-storage";
 import type { PushTransport } from "./adapters/push-transport";
 import type { Hasher } from "./auth/hashing";
 import type { Config } from "./config";
@@ -23,6 +24,8 @@ export type Context = {
   /** null: push is not configured. */
   push: PushTransport | null;
   catalog: Catalog;
+  /** Where `s3Key` artifacts lie; null: it is not configured, and the catalog has none of them. */
+  storage: ObjectStorage | null;
   /** Hears of every request that was answered. `request` is for traces alone: it names the caller's span. */
   observe: (record: RequestRecord, request: Pick<RequestHead, "headers">) => void;
   /** Counts what happened, for the metrics. Does nothing where they are off. */

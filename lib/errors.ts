@@ -18,6 +18,7 @@ export const ERRORS = {
   challenge_used: [409, "The challenge has been used"],
   device_limit_reached: [409, "There are too many devices"],
   endpoint_retired: [410, "This endpoint is retired"],
+  precondition_failed: [412, "The file is not the one that was asked for"],
   payload_too_large: [413, "The body is too large"],
   unsupported_media_type: [415, "The body must be application/json"],
   range_not_satisfiable: [416, "The range lies outside the file"],

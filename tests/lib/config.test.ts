@@ -33,6 +33,31 @@ test.each(["https://h.example/api/auth", "https://h.example/?x=1", "https://user
   },
 );
 
+test.each([
+  "/srv/catalog.json",
+  "./catalog.json",
+  "https://cdn.example.com/catalog.json?token=x",
+  "http://127.0.0.1/x",
+])("%s may be the catalog", (RELEASE_CATALOG) => {
+  expect(loadConfig({ RELEASE_CATALOG })).toMatchObject({ RELEASE_CATALOG });
+});
+
+test.each([
+  "http://cdn.example.com/catalog.json",
+  "ftp://h.example/c.json",
+  "https://user:pw@h.example/c.json",
+  "https://",
+])("%s may not", (RELEASE_CATALOG) => {
+  expect(() => loadConfig({ RELEASE_CATALOG })).toThrow("- RELEASE_CATALOG: ");
+});
+
+test("the object storage's variables come all or not at all", () => {
+  const some = { RELEASE_S3_ENDPOINT: "https://s3.example.com", RELEASE_S3_BUCKET: "releases" };
+  expect(() => loadConfig(some)).toThrow(
+    /RELEASE_S3_REGION[\s\S]*RELEASE_S3_ACCESS_KEY_ID[\s\S]*RELEASE_S3_SECRET_ACCESS_KEY/,
+  );
+});
+
 test(".env.example documents every variable, and no other", () => {
   const documented = [...readFileSync(".env.example", "utf8").matchAll(/^#? ?([A-Z][A-Z0-9_]*)=/gm)].map(
     ([, name]) => name,
