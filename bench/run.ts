@@ -10,16 +10,19 @@ import { health } from "./workloads/health";
 import { login } from "./workloads/login";
 import { pushRegister } from "./workloads/push-register";
 import { register } from "./workloads/register";
+import { selection } from "./workloads/selection";
 import { start } from "./workloads/start";
 import { storm } from "./workloads/storm";
 import { subscriptionStatus } from "./workloads/subscription-status";
-import { version, versionUnchanged } from "./workloads/version";
+import { version, versionKnownOrNot, versionUnchanged } from "./workloads/version";
 import { webhook } from "./workloads/webhook";
 
 const WORKLOADS: Record<string, (bench: Bench) => Promise<Section>> = {
   health,
   version,
   "version-unchanged": versionUnchanged,
+  "version-known-or-not": versionKnownOrNot,
+  selection,
   download,
   login,
   storm,
