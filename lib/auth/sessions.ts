@@ -16,7 +16,10 @@ const LAST_SEEN_MS = 60 * 1000;
 
 type Opened = { transport: Transport; client: string | null; deviceName: string | null };
 
-/** Opens a session. Of more than 20 of an account the oldest go. Returns its row and the claims of its token. */
+/**
+ * Opens a session. Of more than 20 live ones of an account the oldest go. The account is new, or locked by the
+ * caller, so that two sign-ins at once see each other. Returns the row and the claims of its token.
+ */
 export async function openSession(tx: Tx, now: Date, account: { id: string; sessionEpoch: number }, how: Opened) {
   const { idleMs, absoluteMs } = LIFETIMES[how.transport];
   const session = await tx.session.create({
@@ -33,8 +36,8 @@ export async function openSession(tx: Tx, now: Date, account: { id: string; sess
     },
   });
   const surplus = await tx.session.findMany({
-    where: { accountId: account.id, revokedAt: null },
-    orderBy: { createdAt: "desc" },
+    where: { accountId: account.id, revokedAt: null, expiresAt: { gt: now }, idleExpiresAt: { gt: now } },
+    orderBy: [{ createdAt: "desc" }, { id: "desc" }],
     skip: MOST_SESSIONS,
     select: { id: true },
   });
@@ -52,32 +55,52 @@ export function sessionToken({ config }: Pick<Context, "config">, claims: Claims
   return encodeToken(claims, config.secret, SESSION_MAX_SECONDS);
 }
 
+type FoundRow = {
+  sessionId: string;
+  transport: Transport;
+  authenticatedAt: Date;
+  expiresAt: Date;
+  email: string;
+  name: string | null;
+  image: string | null;
+};
+
 /**
  * The session a token stands for, with its account: not revoked, not expired, of the account's current epoch.
- * One query; null for everything else.
+ * null for everything else. One statement, which also notes at most once a minute that the session was seen.
  */
 export async function findSession({ config, db, now }: Pick<Context, "config" | "db" | "now">, token: string) {
-  const claims = await decodeToken(token, config.secret);
-  if (!claims) return null;
   const at = now();
-  const session = await db.session.findFirst({
-    where: {
-      id: claims.sid,
-      revokedAt: null,
-      expiresAt: { gt: at },
-      idleExpiresAt: { gt: at },
-      account: { id: claims.sub, sessionEpoch: claims.epoch },
-    },
-    include: { account: true },
-    relationLoadStrategy: "join",
-  });
-  if (!session) return null;
-  if (at.getTime() - session.lastSeenAt.getTime() > LAST_SEEN_MS) {
-    const idleExpiresAt = new Date(at.getTime() + LIFETIMES[session.transport].idleMs);
-    await db.session.updateMany({ where: { id: session.id }, data: { lastSeenAt: at, idleExpiresAt } });
-  }
-  const { account, ...row } = session;
-  return { session: row, account, claims };
+  const claims = await decodeToken(token, config.secret, at);
+  if (!claims) return null;
+  const [row] = await db.$queryRaw<FoundRow[]>`
+    WITH found AS (
+      SELECT session."id" AS "sessionId", session."transport"::text, session."authenticatedAt", session."expiresAt",
+        session."lastSeenAt", account."email", account."name", account."image"
+      FROM "Session" AS session JOIN "Account" AS account ON account."id" = session."accountId"
+      WHERE session."id" = ${claims.sid}::uuid AND session."revokedAt" IS NULL
+        AND session."expiresAt" > ${at}::timestamptz AND session."idleExpiresAt" > ${at}::timestamptz
+        AND account."id" = ${claims.sub}::uuid AND account."sessionEpoch" = ${claims.epoch}::integer
+    ), seen AS (
+      UPDATE "Session" SET "lastSeenAt" = ${at}::timestamptz,
+        "idleExpiresAt" = CASE found."transport" WHEN 'cookie' THEN ${idleEnd("cookie", at)}::timestamptz
+          ELSE ${idleEnd("token", at)}::timestamptz END
+      FROM found
+      WHERE "Session"."id" = found."sessionId"
+        AND found."lastSeenAt" < ${new Date(at.getTime() - LAST_SEEN_MS)}::timestamptz
+    )
+    SELECT "sessionId", "transport", "authenticatedAt", "expiresAt", "email", "name", "image" FROM found`;
+  if (!row) return null;
+  const { sessionId, transport, authenticatedAt, expiresAt, ...account } = row;
+  return {
+    session: { id: sessionId, transport, authenticatedAt, expiresAt },
+    account: { id: claims.sub, ...account },
+    claims,
+  };
+}
+
+function idleEnd(transport: Transport, at: Date): Date {
+  return new Date(at.getTime() + LIFETIMES[transport].idleMs);
 }
 
 /** Ends a session: its row, and the devices that it registered. Ending one that has ended does nothing. */
@@ -86,4 +109,15 @@ export async function revokeSession({ db, now }: Pick<Context, "db" | "now">, se
     db.session.updateMany({ where: { id: sessionId, revokedAt: null }, data: { revokedAt: now() } }),
     db.pushDevice.deleteMany({ where: { sessionId } }),
   ]);
+}
+
+/**
+ * Ends every session of an account, the devices that they registered, and by the raised epoch every token there is
+ * of it. Returns how many sessions had not ended before.
+ */
+export async function revokeAllSessions(tx: Tx, now: Date, accountId: string): Promise<number> {
+  await tx.account.updateMany({ where: { id: accountId }, data: { sessionEpoch: { increment: 1 } } });
+  const { count } = await tx.session.updateMany({ where: { accountId, revokedAt: null }, data: { revokedAt: now } });
+  await tx.pushDevice.deleteMany({ where: { accountId } });
+  return count;
 }
