@@ -31,14 +31,13 @@ export function createMailer(config: Config, log: Logger, timeoutMs = SMTP_TIMEO
   };
 }
 
+/** Its time-outs stand in the URL, where nodemailer looks for options; the ones that are there already count. */
 function smtpMailer(url: string, from: string, timeoutMs: number): Mailer {
-  const transport = createTransport({
-    url,
-    dnsTimeout: timeoutMs,
-    connectionTimeout: timeoutMs,
-    greetingTimeout: timeoutMs,
-    socketTimeout: timeoutMs,
-  });
+  const withTimeouts = new URL(url);
+  for (const name of ["dnsTimeout", "connectionTimeout", "greetingTimeout", "socketTimeout"]) {
+    if (!withTimeouts.searchParams.has(name)) withTimeouts.searchParams.set(name, String(timeoutMs));
+  }
+  const transport = createTransport(withTimeouts.href);
   return {
     mode: "smtp",
     send: async (mail) => void (await transport.sendMail({ from, ...mail })),

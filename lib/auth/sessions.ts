@@ -55,52 +55,41 @@ export function sessionToken({ config }: Pick<Context, "config">, claims: Claims
   return encodeToken(claims, config.secret, SESSION_MAX_SECONDS);
 }
 
-type FoundRow = {
-  sessionId: string;
-  transport: Transport;
-  authenticatedAt: Date;
-  expiresAt: Date;
-  email: string;
-  name: string | null;
-  image: string | null;
-};
-
 /**
  * The session a token stands for, with its account: not revoked, not expired, of the account's current epoch.
- * null for everything else. One statement, which also notes at most once a minute that the session was seen.
+ * null for everything else. One statement, which Prisma shares among the checks of the same moment; a second one
+ * notes, at most once a minute, that the session was seen.
  */
 export async function findSession({ config, db, now }: Pick<Context, "config" | "db" | "now">, token: string) {
   const at = now();
   const claims = await decodeToken(token, config.secret, at);
   if (!claims) return null;
-  const [row] = await db.$queryRaw<FoundRow[]>`
-    WITH found AS (
-      SELECT session."id" AS "sessionId", session."transport"::text, session."authenticatedAt", session."expiresAt",
-        session."lastSeenAt", account."email", account."name", account."image"
-      FROM "Session" AS session JOIN "Account" AS account ON account."id" = session."accountId"
-      WHERE session."id" = ${claims.sid}::uuid AND session."revokedAt" IS NULL
-        AND session."expiresAt" > ${at}::timestamptz AND session."idleExpiresAt" > ${at}::timestamptz
-        AND account."id" = ${claims.sub}::uuid AND account."sessionEpoch" = ${claims.epoch}::integer
-    ), seen AS (
-      UPDATE "Session" SET "lastSeenAt" = ${at}::timestamptz,
-        "idleExpiresAt" = CASE found."transport" WHEN 'cookie' THEN ${idleEnd("cookie", at)}::timestamptz
-          ELSE ${idleEnd("token", at)}::timestamptz END
-      FROM found
-      WHERE "Session"."id" = found."sessionId"
-        AND found."lastSeenAt" < ${new Date(at.getTime() - LAST_SEEN_MS)}::timestamptz
-    )
-    SELECT "sessionId", "transport", "authenticatedAt", "expiresAt", "email", "name", "image" FROM found`;
-  if (!row) return null;
-  const { sessionId, transport, authenticatedAt, expiresAt, ...account } = row;
-  return {
-    session: { id: sessionId, transport, authenticatedAt, expiresAt },
-    account: { id: claims.sub, ...account },
-    claims,
-  };
+  const row = await db.session.findUnique({
+    where: { id: claims.sid },
+    relationLoadStrategy: "join",
+    select: {
+      ...{ id: true, transport: true, authenticatedAt: true, lastSeenAt: true },
+      ...{ expiresAt: true, idleExpiresAt: true, revokedAt: true },
+      account: { select: { id: true, email: true, name: true, image: true, sessionEpoch: true } },
+    },
+  });
+  const isLive =
+    row?.revokedAt === null &&
+    row.expiresAt > at &&
+    row.idleExpiresAt > at &&
+    row.account.id === claims.sub &&
+    row.account.sessionEpoch === claims.epoch;
+  if (!isLive) return null;
+  const { id, transport, authenticatedAt, expiresAt, account } = row;
+  if (at.getTime() - row.lastSeenAt.getTime() > LAST_SEEN_MS) await noteSeen(db, at, id, transport);
+  return { session: { id, transport, authenticatedAt, expiresAt }, account, claims };
 }
 
-function idleEnd(transport: Transport, at: Date): Date {
-  return new Date(at.getTime() + LIFETIMES[transport].idleMs);
+async function noteSeen(db: Tx, at: Date, id: string, transport: Transport): Promise<void> {
+  await db.session.updateMany({
+    where: { id, lastSeenAt: { lt: new Date(at.getTime() - LAST_SEEN_MS) } },
+    data: { lastSeenAt: at, idleExpiresAt: new Date(at.getTime() + LIFETIMES[transport].idleMs) },
+  });
 }
 
 /** Ends a session: its row, and the devices that it registered. Ending one that has ended does nothing. */
