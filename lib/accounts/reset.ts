@@ -21,7 +21,7 @@ export async function requestReset(
   caller: Caller,
 ): Promise<void> {
   await limits.consume("resetRequestByAddress", caller.address);
-  await limits.consume("resetRequestByEmail", limits.privateKey(email));
+  await limits.consume("resetRequestByEmail", email);
   await mails.post(db, "password_reset", email);
   mails.wake();
 }

@@ -28,7 +28,7 @@ export type RateLimits = {
   consume: (limit: LimitName, key: string) => Promise<void>;
   /** Takes one use back that came to nothing, as where the service was too busy to look at a password. */
   giveBack: (limit: LimitName, key: string) => Promise<void>;
-  /** A key for something private, an e-mail address or a device token, that does not give it away. */
+  /** A key for something private that does not give it away. Those of `consume` are kept this way by themselves. */
   privateKey: (text: string) => string;
 };
 
@@ -67,14 +67,14 @@ export function createRateLimits(db: PrismaClient, config: Config & { secret: st
     consume: async (limit, key) => {
       await limiters
         .get(limit)
-        ?.consume(key)
+        ?.consume(privateKey(key))
         .catch((refused: unknown) => {
           throw refused instanceof RateLimiterRes
             ? rateLimited({ name: limit, ...LIMITS[limit] }, refused.msBeforeNext)
             : refused;
         });
     },
-    giveBack: async (limit, key) => void (await limiters.get(limit)?.reward(key)),
+    giveBack: async (limit, key) => void (await limiters.get(limit)?.reward(privateKey(key))),
     privateKey,
   };
 }
