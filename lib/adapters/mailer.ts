@@ -11,6 +11,7 @@ type Mail = { to: string; subject: string; text: string };
 export type Mailer = {
   mode: "smtp" | "files" | "off";
   send: (mail: Mail) => Promise<void>;
+  /** Waits for what is on its way. */
   close: () => Promise<void>;
 };
 
@@ -21,13 +22,30 @@ const SMTP_TIMEOUT_MS = 10_000;
  * is how long each step of SMTP may take.
  */
 export function createMailer(config: Config, log: Logger, timeoutMs = SMTP_TIMEOUT_MS): Mailer {
-  if (config.SMTP_URL) return smtpMailer(config.SMTP_URL, config.MAIL_FROM, timeoutMs);
+  if (config.SMTP_URL) return tracked(smtpMailer(config.SMTP_URL, config.MAIL_FROM, timeoutMs));
   const outbox = path.join(config.DATA_DIR, "outbox");
-  if (config.mode === "embedded") return fileMailer(outbox, config.MAIL_FROM, log);
+  if (config.mode === "embedded") return tracked(fileMailer(outbox, config.MAIL_FROM, log));
   return {
     mode: "off",
     send: async ({ subject }) => log.warn({ subject }, "mail not sent: SMTP_URL is not set"),
     close: async () => {},
+  };
+}
+
+/** Mail is sent after the answer that promised it: the end of the process has to wait for it. */
+function tracked(mailer: Mailer): Mailer {
+  const pending = new Set<Promise<void>>();
+  return {
+    mode: mailer.mode,
+    send: (mail) => {
+      const sending = mailer.send(mail).finally(() => pending.delete(sending));
+      pending.add(sending);
+      return sending;
+    },
+    close: async () => {
+      await Promise.allSettled(pending);
+      await mailer.close();
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Context, Tx } from "../context";
 
-export type Letter = { to: string; subject: string; text: string };
+type Letter = { to: string; subject: string; text: string };
 
 /** One kind of mail: until when it is worth sending, and what it says, made at that moment; null: nobody to send it to. */
 type Kind = { ttlSeconds: number; compose: (email: string) => Promise<Letter | null> };

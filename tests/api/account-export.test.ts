@@ -84,7 +84,7 @@ test("HEAD says what the export is without making one, counting one or writing o
   expect(await ctx().db.securityEvent.count({ where: { accountId: id, type: "exported" } })).toBe(1);
 });
 
-test("a sign-out and a failed sign-in stand in the export with a coarse address and the client", async () => {
+test("a failed sign-in stands in the export with a coarse address and the client", async () => {
   const { email, token } = await newAccount();
   const from = { address: "203.0.113.55", headers: { "user-agent": "Homeport/1.0 (test)" } };
   await post("/api/auth/login", { email, password: "a wrong one" }, from);

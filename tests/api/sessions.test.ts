@@ -212,6 +212,19 @@ describe("a cookie is of use to our own pages alone", () => {
     });
   });
 
+  test("over https it is bound to its host, to https, and to what no script reads", async () => {
+    const { email, password } = await newAccount();
+    await withContext({ config: { baseUrl: "https://api.example.com" } }, async () => {
+      const headers = { "sec-fetch-site": "same-origin" };
+      const login = await post("/api/auth/login", { email, password }, { headers });
+      const [cookie = "", ...attributes] = (login.headers.get("set-cookie") ?? "").split("; ");
+      expect(cookie).toMatch(/^__Host-next-auth\.session-token=/);
+      expect(attributes).toEqual(["Path=/", expect.stringMatching(/^Expires=/), "HttpOnly", "SameSite=Lax", "Secure"]);
+      expect((await get("/api/push/devices", { cookie })).status).toBe(200);
+      expect((await get("/api/push/devices", { cookie: cookie.replace("__Host-", "") })).status).toBe(401);
+    });
+  });
+
   test("a bearer token needs no origin: no browser sends it by itself", async () => {
     const { token } = await newAccount();
     const headers = { origin: "https://evil.example", "sec-fetch-site": "cross-site" };
