@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { newAccount, type TestAccount } from "../support/accounts";
 import { call, get, post } from "../support/api";
 import { deliver, deliverOk, initialPurchase, type Sent } from "../support/billing";
@@ -121,4 +121,31 @@ test("a webhook about the same customer and the deletion do not stop each other"
     expect(answers.map((response) => response.status).filter((code) => code >= 500)).toEqual([]);
     expect(await ctx().db.account.count({ where: { id: account.id } })).toBe(0);
   }
+});
+
+describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
+  test("a deletion that is sent away by a deadlock tries again", async () => {
+    const account = await newAccount();
+    await deliverOk(initialPurchase(account.id));
+    const { db } = ctx();
+    const where = { accountId: account.id };
+    const { id: lineId } = await db.subscriptionLine.findFirstOrThrow({ where });
+    let removal: Promise<Response> | undefined;
+    await db
+      .$transaction(
+        async (tx) => {
+          await tx.$queryRaw`SELECT 1 FROM "SubscriptionLine" WHERE id = ${lineId}::uuid FOR UPDATE`;
+          removal = remove(account);
+          const waiting = () => db.$queryRaw<unknown[]>`
+          SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"SubscriptionLine"%'
+            AND datname = current_database()`;
+          await expect.poll(async () => (await waiting()).length, { timeout: 20_000 }).toBeGreaterThan(0);
+          await tx.$queryRaw`SELECT 1 FROM "BillingEvent" WHERE "lineId" = ${lineId}::uuid FOR UPDATE`;
+        },
+        { timeout: 60_000 },
+      )
+      .catch(() => {}); // PostgreSQL may choose either
+    expect((await removal)?.status).toBe(200);
+    expect(await db.account.count({ where: { id: account.id } })).toBe(0);
+  });
 });
