@@ -7,6 +7,7 @@ import { markdown, type Section } from "./lib/table";
 import { hasWrk } from "./lib/wrk";
 import { download } from "./workloads/download";
 import { health } from "./workloads/health";
+import { knownOrUnknown } from "./workloads/known-or-unknown";
 import { login } from "./workloads/login";
 import { pushRegister } from "./workloads/push-register";
 import { register } from "./workloads/register";
@@ -30,6 +31,7 @@ const WORKLOADS: Record<string, (bench: Bench) => Promise<Section>> = {
   "push-register": pushRegister,
   "subscription-status": subscriptionStatus,
   webhook,
+  "known-or-unknown": knownOrUnknown,
   start,
 };
 

@@ -1,11 +1,14 @@
+import { accountLetters } from "./accounts/letters";
+import { createBreachLookup } from "./adapters/breach-lookup";
 import { createMailer } from "./adapters/mailer";
 import { createObjectStorage } from "./adapters/object-storage";
 import { createPushTransport } from "./adapters/push-transport";
-import { createHasher, poolSize } from "./auth/hashing";
+import { createHasher, poolSize } from "./auth/passwords/hashing";
 import { type Config, publishBaseUrl } from "./config";
 import type { Context } from "./context";
 import { type Database, openDatabase } from "./db/open";
 import { createRateLimits } from "./http/rate-limits";
+import { createMailQueue } from "./mail/queue";
 import { openCatalog } from "./releases/catalog/catalog";
 import { embeddedSecrets } from "./secrets";
 import { createLog } from "./telemetry/log";
@@ -23,6 +26,8 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const database = overrides.database ?? (await open(config, log));
   const telemetry = await openTelemetry({ config, db: database.client, log, now });
   const mailer = overrides.mailer ?? createMailer(config, log);
+  const db = database.client;
+  const mails = createMailQueue({ db, log, mailer, now }, accountLetters({ config, db, now }));
   const catalog = await openCatalog(config, log);
   const hasher = createHasher(poolSize(config.BCRYPT_COST));
   if (config.mode === "server") void warnOfMissingMigrations(database, log);
@@ -31,12 +36,14 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   return {
     config,
     database,
-    db: database.client,
+    db,
     now,
     log,
-    limits: createRateLimits(database.client, config),
+    limits: createRateLimits(db, config),
     hasher,
+    breaches: createBreachLookup(config, log),
     mailer,
+    mails,
     push: overrides.push === undefined ? createPushTransport(config, log) : overrides.push,
     catalog,
     storage: createObjectStorage(config, now),
@@ -46,6 +53,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     close: async () => {
       await telemetry.close();
       catalog.close();
+      await mails.close();
       await mailer.close();
       await hasher.close();
       await database.close();

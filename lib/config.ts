@@ -40,6 +40,8 @@ export const Environment = z.object({
   NEXTAUTH_URL: baseUrl.optional(),
   NEXTAUTH_SECRET: z.string().min(32, "must be at least 32 characters long").optional(),
   AUTH_PASSWORD_MIN: z.coerce.number().int().min(8).max(64).default(8),
+  AUTH_BREACH_CHECK: flag.default(false),
+  AUTH_BREACH_CHECK_URL: z.url({ protocol: /^https?$/ }).default("https://api.pwnedpasswords.com/range"),
   AUTH_TRUSTED_ORIGINS: origins.default([]),
   BCRYPT_COST: z.coerce.number().int().min(10).max(15).default(12),
   CORS_ALLOWED_ORIGINS: origins.default([]),

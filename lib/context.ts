@@ -1,13 +1,16 @@
 import type { Logger } from "pino";
+import type { LetterKind } from "./accounts/letters";
+import type { BreachLookup } from "./adapters/breach-lookup";
 import type { Mailer } from "./adapters/mailer";
 import type { ObjectStorage } from "./adapters/object-storage";
 import type { PushTransport } from "./adapters/push-transport";
-import type { Hasher } from "./auth/hashing";
+import type { Hasher } from "./auth/passwords/hashing";
 import type { Config } from "./config";
 import type { Prisma, PrismaClient } from "./db/generated/client";
 import type { Database } from "./db/open";
 import type { RequestHead } from "./http/answer";
 import type { RateLimits } from "./http/rate-limits";
+import type { MailQueue } from "./mail/queue";
 import type { Catalog } from "./releases/catalog/catalog";
 
 /** What the service is made of. Functions take the part they need: `Pick<Context, "db" | "now">`. */
@@ -20,7 +23,9 @@ export type Context = {
   log: Logger;
   limits: RateLimits;
   hasher: Hasher;
+  breaches: BreachLookup;
   mailer: Mailer;
+  mails: MailQueue<LetterKind>;
   /** null: push is not configured. */
   push: PushTransport | null;
   catalog: Catalog;

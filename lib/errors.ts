@@ -62,6 +62,21 @@ export class AppError extends Error {
   }
 }
 
+/**
+ * The refusal of a limit of so many uses in so many seconds, with when to come again
+ * (draft-ietf-httpapi-ratelimit-headers).
+ */
+export function rateLimited(limit: { name: string; points: number; seconds: number }, waitMs: number): AppError {
+  const waitSeconds = Math.max(1, Math.ceil(waitMs / 1000));
+  return new AppError("rate_limited", {
+    retryAfterSeconds: waitSeconds,
+    headers: {
+      "RateLimit-Policy": `"${limit.name}";q=${limit.points};w=${limit.seconds}`,
+      RateLimit: `"${limit.name}";r=0;t=${waitSeconds}`,
+    },
+  });
+}
+
 /** Told by name: the front door and Next each load this module, so `instanceof` would miss one's errors. */
 export function isAppError(error: unknown): error is AppError {
   return error instanceof Error && error.name === "AppError" && "code" in error;
@@ -94,6 +109,14 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 
 function meansUnavailable(mark: string): boolean {
   return UNAVAILABLE.has(mark) || UNAVAILABLE_STATE.test(mark);
+}
+
+/** Whether a transaction lost against another (deadlock, serialization) and may be tried again as it is. */
+export function isLostRace(error: unknown): boolean {
+  return causes(error).some(
+    ({ code, kind, originalCode }) =>
+      code === "P2034" || kind === "TransactionWriteConflict" || originalCode === "40P01" || originalCode === "40001",
+  );
 }
 
 /** Whether an error of Prisma says that a row is gone that the request began with: its account was deleted. */

@@ -17,6 +17,7 @@ const RULES: Record<string, string[]> = {
   "lib/subscriptions": ["lib/errors", "lib/push/outbox"],
   "lib/push": ["lib/errors"],
   "lib/releases": ["lib/errors"],
+  "lib/mail": ["lib/errors"],
   "lib/adapters": ["lib/errors"],
   "lib/db": ["lib/errors"],
   "lib/telemetry": ["lib/errors"],

@@ -1,26 +1,29 @@
 import { availableParallelism } from "node:os";
 import path from "node:path";
 import { Worker } from "node:worker_threads";
-import { AppError } from "../errors";
+import { AppError } from "../../errors";
 
 /** bcrypt on threads of its own, so that the event loop goes on meanwhile. */
 export type Hasher = {
   /** @throws AppError overloaded; unavailable once closed */
   hash: (password: string, cost: number) => Promise<string>;
-  /** @throws AppError overloaded; unavailable once closed; Error for a hash that bcrypt cannot read */
-  compare: (password: string, hash: string) => Promise<boolean>;
+  /**
+   * Whether the password belongs to the hash. A refusal takes as long as one of a hash at `cost`, or longer.
+   * @throws AppError overloaded; unavailable once closed; Error for a hash that bcrypt cannot read
+   */
+  compare: (password: string, hash: string, cost: number) => Promise<boolean>;
   /** Ends the threads. What is running or waiting is rejected. */
   close: () => Promise<void>;
 };
 
 export type PoolSize = { threads: number; mostWaiting: number };
 
-type Task = { password: string; cost: number } | { password: string; hash: string };
+type Task = { password: string; cost: number; hash?: string };
 type Job = { task: Task; resolve: (answer: unknown) => void; reject: (reason: unknown) => void };
 type Thread = { worker: Worker; job: Job | null };
 
 /** JavaScript that Node runs as it is, whatever compiled this file. npm runs every script from the root. */
-const WORKER_FILE = path.resolve("lib/auth/bcrypt-worker.mjs");
+const WORKER_FILE = path.resolve("lib/auth/passwords/bcrypt-worker.mjs");
 const MOST_THREADS = 4;
 const WAITING_AT_COST_12 = 30;
 
@@ -68,7 +71,7 @@ export function createHasher(size: PoolSize): Hasher {
     });
   return {
     hash: async (password, cost) => (await run({ password, cost })) as string,
-    compare: async (password, hash) => (await run({ password, hash })) as boolean,
+    compare: async (password, hash, cost) => (await run({ password, hash, cost })) as boolean,
     close: async () => {
       isClosed = true;
       for (const { reject } of waiting.splice(0)) reject(new AppError("unavailable"));
