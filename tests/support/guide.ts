@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -43,4 +44,11 @@ export async function runModules(files: Record<string, string>, packages: Record
   }
   for (const [name, source] of Object.entries(files)) await writeFile(path.join(folder, name), source);
   return import(pathToFileURL(path.join(folder, Object.keys(files)[0] ?? "")).href);
+}
+
+/** The runnable examples of a guide, by file name: its fenced blocks that say `file=NAME`. */
+export function examplesOf(guide: string): Map<string, string> {
+  const text = readFileSync(`docs/guides/${guide}.md`, "utf8");
+  const blocks = text.matchAll(/^```\w+ file=(\S+)\n([\s\S]*?)^```$/gm);
+  return new Map([...blocks].map(([, name = "", code = ""]) => [name, code]));
 }
