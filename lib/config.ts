@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 
@@ -15,6 +16,16 @@ const baseUrl = z
   .url({ protocol: /^https?$/ })
   .refine((value) => new URL(value).href === `${new URL(value).origin}/`, "must be an origin without a path")
   .transform((value) => new URL(value).origin);
+
+/** A certificate in PEM, or the path of a file with one. */
+const certificate = text.transform((value, ctx) => {
+  try {
+    return new X509Certificate(value.startsWith("-----BEGIN ") ? value : readFileSync(value)).toString();
+  } catch {
+    ctx.addIssue("must be a certificate in PEM, or the path of one");
+    return z.NEVER;
+  }
+});
 
 /** Every variable the service reads, as it stands in `.env.example`. */
 export const Environment = z.object({
@@ -44,7 +55,9 @@ export const Environment = z.object({
   BILLING_SANDBOX_TESTERS: list.default([]),
   BILLING_STALE_LEEWAY_SECONDS: z.coerce.number().int().min(0).max(604_800).default(3600),
   RELEASE_CATALOG: text.optional(),
+  APNS_TEAM_ID: text.regex(/^[A-Z0-9]{10}$/, "must be ten capital letters and digits").optional(),
   APNS_BUNDLE_IDS: list.pipe(z.array(text).min(1)).default(["com.example.homeport"]),
+  APP_ATTEST_ROOT_CA: certificate.optional(),
 });
 type Environment = z.infer<typeof Environment>;
 
