@@ -4,6 +4,7 @@ import { checkNewPassword, hashPassword } from "../auth/passwords";
 import { recordSecurityEvent } from "../auth/security-events";
 import type { Context } from "../context";
 import { AppError } from "../errors";
+import { removeDevices } from "../push/devices";
 import type { ConfirmReset } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "log" | "mailer" | "now">;
@@ -50,7 +51,7 @@ export async function confirmReset(ctx: Deps, { token, password }: ConfirmReset,
       data: { passwordHash, sessionEpoch: { increment: 1 }, emailVerifiedAt: account.emailVerifiedAt ?? now },
     });
     await tx.session.updateMany({ where: { accountId, revokedAt: null }, data: { revokedAt: now } });
-    await tx.pushDevice.deleteMany({ where: { accountId } });
+    await removeDevices(tx, { accountId });
     await recordSecurityEvent(tx, now, accountId, "password_reset", caller);
     return account.email;
   });

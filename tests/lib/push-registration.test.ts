@@ -10,6 +10,7 @@ test("a session that ends while it registers a device leaves none behind", async
   await revokeSession(ctx(), account.sessionId);
   const owner = { account: { id: account.id }, session: { id: account.sessionId } };
   const given = { token: newToken(), environment: "production" as const, device: {} };
-  await expect(registerDevice(ctx(), owner, given)).rejects.toMatchObject({ code: "unauthenticated" });
+  const origin = { address: "unknown", client: null };
+  await expect(registerDevice(ctx(), owner, given, origin)).rejects.toMatchObject({ code: "unauthenticated" });
   expect(await ctx().db.pushDevice.count({ where: { accountId: account.id } })).toBe(0);
 });
