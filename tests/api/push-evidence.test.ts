@@ -4,7 +4,16 @@ import { newAccount, type TestAccount } from "../support/accounts";
 import { get, post } from "../support/api";
 import { newAttestKey } from "../support/app-attest";
 import { clock, ctx, withContext } from "../support/context";
-import { answer, asserted, attested, challenge, newPhone, signedByDeviceKey, verifiedDevice } from "../support/phone";
+import {
+  answer,
+  asserted,
+  attested,
+  challenge,
+  decidingTogether,
+  newPhone,
+  signedByDeviceKey,
+  verifiedDevice,
+} from "../support/phone";
 import { newToken } from "../support/push";
 
 const MINUTE_MS = 60 * 1000;
@@ -220,7 +229,9 @@ describe("a challenge", () => {
   test("of many uses at the same moment one wins", async () => {
     const { account, phone, challenged } = await asked();
     const evidence = attested(account, phone, challenged);
-    const responses = await Promise.all([1, 2, 3, 4, 5].map(() => answer(account, phone, evidence)));
+    const responses = await withContext({ db: decidingTogether(5) }, () =>
+      Promise.all([1, 2, 3, 4, 5].map(() => answer(account, phone, evidence))),
+    );
     expect(responses.map((response) => response.status).sort()).toEqual([200, 409, 409, 409, 409]);
     const where = { accountId: account.id, type: "device_verified" as const };
     expect(await ctx().db.securityEvent.count({ where })).toBe(1);
@@ -263,8 +274,8 @@ describe("an assertion", () => {
   test("of two with one counter, for two challenges at the same moment, one wins", async () => {
     const { account, phone, challenged } = await askedAgain();
     const second = await challenge(account, phone);
-    const responses = await Promise.all(
-      [challenged, second].map((one) => answer(account, phone, asserted(account, phone, one, 1))),
+    const responses = await withContext({ db: decidingTogether(2) }, () =>
+      Promise.all([challenged, second].map((one) => answer(account, phone, asserted(account, phone, one, 1)))),
     );
     expect(responses.map((response) => response.status).sort()).toEqual([200, 422]);
     expect(await rowOf(challenged.deviceId)).toMatchObject({ status: "active", keyCounter: 1n });

@@ -65,6 +65,11 @@ describe("CBOR that no device makes", () => {
     refused(hex(`a2 ${fields} ${more}`), "signature_invalid");
   });
 
+  test("a member that nobody asks for is let by, unless it is larger than all the rest", () => {
+    refused(toCbor({ signature, authenticatorData: data, more: [1, 2, 3] }), "signature_invalid");
+    refused(toCbor({ signature, authenticatorData: data, more: Array(40).fill(1) }), "malformed");
+  });
+
   test.each<[string, Buffer]>([
     ["nothing", Buffer.alloc(0)],
     ["a number", hex("01")],

@@ -109,6 +109,11 @@ describe("what no device makes", () => {
     refused(mintAttestation(parts, { by }), "certificate_untrusted");
   });
 
+  test("a certificate that another issued which the root made no authority", () => {
+    const by = { ...authority, intermediate: issue({ name: "No authority" }, authority.root) };
+    refused(mintAttestation(parts, { by }), "certificate_untrusted");
+  });
+
   test("an authority whose certificate has expired, though the key's has not", () => {
     const expired = { name: "CA", keys: newKeys(), isAuthority: true, validTo: new Date(NOW.getTime() - 1000) };
     const by = { ...authority, intermediate: issue(expired, authority.root) };

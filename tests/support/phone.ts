@@ -2,6 +2,7 @@ import { createHash, randomUUID, sign } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { vi } from "vitest";
+import type { Context } from "@/lib/context";
 import { clientDataOf } from "@/lib/push/evidence/client-data";
 import type { TestAccount } from "./accounts";
 import { type AttestKey, type Forgery, mintAssertion, mintAttestation, newAttestKey, TEAM_ID } from "./app-attest";
@@ -66,6 +67,22 @@ export function signedByDeviceKey(account: Pick<TestAccount, "id">, phone: Phone
     ...{ type: "device_key", challengeId, pushNonce, publicKey: phone.key.point.toString("base64") },
     signature: signature.toString("base64"),
   };
+}
+
+/** The database, through which so many pieces of evidence are all read before one of them is decided. */
+export function decidingTogether(count: number): Context["db"] {
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const findFirst = async <A, R>({ args, query }: { args: A; query: (args: A) => Promise<R> }): Promise<R> => {
+    const row = await query(args);
+    count -= 1;
+    if (count === 0) open();
+    await gate;
+    return row;
+  };
+  return ctx().db.$extends({ query: { pushChallenge: { findFirst } } }) as unknown as Context["db"];
 }
 
 function addressOf({ token, installationId, environment, bundleId }: Phone) {
