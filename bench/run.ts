@@ -5,11 +5,12 @@ import path from "node:path";
 import { type Bench, openBench } from "./lib/bench";
 import { markdown, type Section } from "./lib/table";
 import { hasWrk } from "./lib/wrk";
+import { attestation } from "./workloads/attestation";
 import { download } from "./workloads/download";
 import { health } from "./workloads/health";
 import { knownOrUnknown } from "./workloads/known-or-unknown";
 import { login } from "./workloads/login";
-import { pushRegister } from "./workloads/push-register";
+import { pushRefresh, pushRegister } from "./workloads/push-register";
 import { register } from "./workloads/register";
 import { selection } from "./workloads/selection";
 import { start } from "./workloads/start";
@@ -29,6 +30,8 @@ const WORKLOADS: Record<string, (bench: Bench) => Promise<Section>> = {
   storm,
   register,
   "push-register": pushRegister,
+  "push-refresh": pushRefresh,
+  attestation,
   "subscription-status": subscriptionStatus,
   webhook,
   "known-or-unknown": knownOrUnknown,

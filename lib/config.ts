@@ -1,4 +1,4 @@
-import { createPrivateKey } from "node:crypto";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 
@@ -29,6 +29,16 @@ function isCatalog(value: string): boolean {
   const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
   return (protocol === "https:" || (protocol === "http:" && isLocal)) && username === "" && password === "";
 }
+
+/** A certificate in PEM, or the path of a file with one. */
+const certificate = text.transform((value, ctx) => {
+  try {
+    return new X509Certificate(value.startsWith("-----BEGIN ") ? value : readFileSync(value)).toString();
+  } catch {
+    ctx.addIssue("must be a certificate in PEM, or the path of one");
+    return z.NEVER;
+  }
+});
 
 /** Every variable the service reads, as it stands in `.env.example`. */
 export const Environment = z.object({
@@ -82,7 +92,9 @@ export const Environment = z.object({
   RELEASE_S3_REGION: text.optional(),
   RELEASE_S3_ACCESS_KEY_ID: text.optional(),
   RELEASE_S3_SECRET_ACCESS_KEY: text.optional(),
+  APNS_TEAM_ID: text.regex(/^[A-Z0-9]{10}$/, "must be ten capital letters and digits").optional(),
   APNS_BUNDLE_IDS: list.pipe(z.array(text).min(1)).default(["com.example.homeport"]),
+  APP_ATTEST_ROOT_CA: certificate.optional(),
 });
 type Environment = z.infer<typeof Environment>;
 

@@ -12,10 +12,10 @@ const imports = files.flatMap(importsOf);
 const RULES: Record<string, string[]> = {
   app: ["lib/http", "lib/auth", "lib/accounts", "lib/subscriptions", "lib/push", "lib/releases", "lib/errors"],
   "lib/http": ["lib/auth", "lib/context", "lib/errors"],
-  "lib/auth": ["lib/errors", "lib/push/outbox"],
+  "lib/auth": ["lib/errors", "lib/push/outbox", "lib/push/devices"],
   "lib/accounts": ["lib/auth", "lib/errors", "lib/push", "lib/subscriptions"],
   "lib/subscriptions": ["lib/errors", "lib/push/outbox"],
-  "lib/push": ["lib/errors"],
+  "lib/push": ["lib/errors", "lib/auth/security-events"],
   "lib/releases": ["lib/errors"],
   "lib/mail": ["lib/errors"],
   "lib/adapters": ["lib/errors"],

@@ -1,4 +1,5 @@
 import type { Context, Tx } from "../context";
+import { removeDevices } from "../push/devices";
 import { type Claims, decodeToken, encodeToken } from "./tokens";
 
 export type Transport = "cookie" | "token";
@@ -44,7 +45,7 @@ export async function openSession(tx: Tx, now: Date, account: { id: string; sess
   if (surplus.length > 0) {
     const ids = surplus.map(({ id }) => id);
     await tx.session.updateMany({ where: { id: { in: ids } }, data: { revokedAt: now } });
-    await tx.pushDevice.deleteMany({ where: { sessionId: { in: ids } } });
+    await removeDevices(tx, { sessionIds: ids });
   }
   const claims: Claims = { sub: account.id, sid: session.id, epoch: account.sessionEpoch };
   return { session, claims };
@@ -94,10 +95,10 @@ async function noteSeen(db: Tx, at: Date, id: string, transport: Transport): Pro
 
 /** Ends a session: its row, and the devices that it registered. Ending one that has ended does nothing. */
 export async function revokeSession({ db, now }: Pick<Context, "db" | "now">, sessionId: string): Promise<void> {
-  await db.$transaction([
-    db.session.updateMany({ where: { id: sessionId, revokedAt: null }, data: { revokedAt: now() } }),
-    db.pushDevice.deleteMany({ where: { sessionId } }),
-  ]);
+  await db.$transaction(async (tx) => {
+    await tx.session.updateMany({ where: { id: sessionId, revokedAt: null }, data: { revokedAt: now() } });
+    await removeDevices(tx, { sessionIds: [sessionId] });
+  });
 }
 
 /**
@@ -107,6 +108,6 @@ export async function revokeSession({ db, now }: Pick<Context, "db" | "now">, se
 export async function revokeAllSessions(tx: Tx, now: Date, accountId: string): Promise<number> {
   await tx.account.updateMany({ where: { id: accountId }, data: { sessionEpoch: { increment: 1 } } });
   const { count } = await tx.session.updateMany({ where: { accountId, revokedAt: null }, data: { revokedAt: now } });
-  await tx.pushDevice.deleteMany({ where: { accountId } });
+  await removeDevices(tx, { accountId });
   return count;
 }

@@ -5,6 +5,7 @@ import { pino } from "pino";
 import { composeContext } from "@/lib/compose";
 import { loadConfig } from "@/lib/config";
 import { type Context, currentContext, hasContext, setContext } from "@/lib/context";
+import { authority, TEAM_ID } from "./app-attest";
 import { openTestDatabase } from "./database";
 import { door } from "./door";
 import { mailbox } from "./mailbox";
@@ -38,6 +39,8 @@ export async function openTestContext(): Promise<void> {
     SMTP_URL: await mailbox.start(),
     BILLING_WEBHOOK_SIGNING_SECRET: WEBHOOK_SECRET,
     BILLING_WEBHOOK_AUTHORIZATION: WEBHOOK_AUTHORIZATION,
+    APNS_TEAM_ID: TEAM_ID,
+    APP_ATTEST_ROOT_CA: authority.rootPem,
   });
   const database = await openTestDatabase(folder);
   setContext(await composeContext(config, { database, now: clock.now, log: pino({ level: "silent" }) }));
