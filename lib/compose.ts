@@ -5,6 +5,7 @@ import { type Config, publishBaseUrl } from "./config";
 import type { Context } from "./context";
 import { type Database, openDatabase } from "./db/open";
 import { createRateLimits } from "./http/rate-limits";
+import { startWorker } from "./push/worker/worker";
 import { openCatalog } from "./releases/catalog/catalog";
 import { embeddedSecrets } from "./secrets";
 import { createLog } from "./telemetry/log";
@@ -24,6 +25,9 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const mailer = overrides.mailer ?? createMailer(config, log);
   const catalog = await openCatalog(config, log);
   const hasher = createHasher(poolSize(config.BCRYPT_COST));
+  const push = overrides.push === undefined ? await createPushTransport(config, log) : overrides.push;
+  const isInline = push && config.PUSH_WORKER === "inline";
+  const worker = isInline ? startWorker({ config, ...telemetry, db: database.client, log, now, push }) : null;
   if (config.mode === "server") void warnOfMissingMigrations(database, log);
   if (mailer.mode === "off") log.warn("SMTP_URL is not set: no mail will be sent");
   if (config.RATE_LIMITS === "off") log.warn("RATE_LIMITS=off: nothing is limited; for load tests only");
@@ -36,12 +40,15 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     limits: createRateLimits(database.client, config),
     hasher,
     mailer,
-    push: overrides.push === undefined ? createPushTransport(config, log) : overrides.push,
+    push,
+    wakePush: worker?.wake ?? (() => {}),
     catalog,
     observe: telemetry.observe,
     count: telemetry.count,
     draining: false,
     close: async () => {
+      await worker?.stop();
+      push?.close();
       await telemetry.close();
       catalog.close();
       await mailer.close();

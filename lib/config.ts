@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 
@@ -15,6 +16,28 @@ const baseUrl = z
   .url({ protocol: /^https?$/ })
   .refine((value) => new URL(value).href === `${new URL(value).origin}/`, "must be an origin without a path")
   .transform((value) => new URL(value).origin);
+
+/** A certificate in PEM, or the path of a file with one. */
+const certificate = text.transform((value, ctx) => {
+  try {
+    return new X509Certificate(value.startsWith("-----BEGIN ") ? value : readFileSync(value)).toString();
+  } catch {
+    ctx.addIssue("must be a certificate in PEM, or the path of one");
+    return z.NEVER;
+  }
+});
+
+/** A private key on P-256 in PEM, its lines parted by line breaks or by "\\n", or the path of a file with one. */
+const signingKey = text.transform((value, ctx) => {
+  try {
+    const pem = value.startsWith("-----BEGIN ") ? value.replaceAll("\\n", "\n") : readFileSync(value, "utf8");
+    if (createPrivateKey(pem).asymmetricKeyDetails?.namedCurve === "prime256v1") return pem;
+  } catch {
+    // told below, without what stands in the variable
+  }
+  ctx.addIssue("must be a private key as Apple hands it out (.p8), in PEM or as a path");
+  return z.NEVER;
+});
 
 /** Every variable the service reads, as it stands in `.env.example`. */
 export const Environment = z.object({
@@ -44,7 +67,15 @@ export const Environment = z.object({
   BILLING_SANDBOX_TESTERS: list.default([]),
   BILLING_STALE_LEEWAY_SECONDS: z.coerce.number().int().min(0).max(604_800).default(3600),
   RELEASE_CATALOG: text.optional(),
+  APNS_KEY: signingKey.optional(),
+  APNS_KEY_ID: text.optional(),
+  APNS_TEAM_ID: text.regex(/^[A-Z0-9]{10}$/, "must be ten capital letters and digits").optional(),
   APNS_BUNDLE_IDS: list.pipe(z.array(text).min(1)).default(["com.example.homeport"]),
+  APNS_HOST: text.optional(),
+  APNS_PORT: port.min(1).default(443),
+  APNS_CA: certificate.optional(),
+  PUSH_CONCURRENCY: z.coerce.number().int().min(1).max(1000).default(100),
+  PUSH_WORKER: z.enum(["inline", "off"]).default("inline"),
 });
 type Environment = z.infer<typeof Environment>;
 
@@ -76,7 +107,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value?.trim()));
   const parsed = Environment.safeParse(given);
   const faults = parsed.success
-    ? missingInServerMode(parsed.data)
+    ? [...missingInServerMode(parsed.data), ...missingForApns(parsed.data)]
     : parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
   if (!parsed.success || faults.length > 0) {
     throw new ConfigError(`The configuration is not valid:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`);
@@ -101,6 +132,13 @@ function missingInServerMode(env: Environment): string[] {
   return (["NEXTAUTH_URL", "NEXTAUTH_SECRET"] as const)
     .filter((name) => env[name] === undefined)
     .map((name) => `${name}: is needed with DATABASE_URL`);
+}
+
+function missingForApns(env: Environment): string[] {
+  if (!env.APNS_KEY && !env.APNS_KEY_ID) return []; // the team's id alone is for App Attest
+  return (["APNS_KEY", "APNS_KEY_ID", "APNS_TEAM_ID"] as const)
+    .filter((name) => env[name] === undefined)
+    .map((name) => `${name}: is needed, since another part of APNs's credentials is set`);
 }
 
 function readBuild(): Build {

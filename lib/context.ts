@@ -22,6 +22,8 @@ export type Context = {
   mailer: Mailer;
   /** null: push is not configured. */
   push: PushTransport | null;
+  /** Has this process's worker look into the outbox at once; does nothing where there is none. */
+  wakePush: () => void;
   catalog: Catalog;
   /** Hears of every request that was answered. `request` is for traces alone: it names the caller's span. */
   observe: (record: RequestRecord, request: Pick<RequestHead, "headers">) => void;

@@ -3,18 +3,17 @@ import type { Context, Tx } from "../context";
 import type { PushDevice } from "../db/generated/client";
 import { AppError } from "../errors";
 import { dropChallenges, openChallenge } from "./challenges";
-import { deliverSoon } from "./delivery";
 import { completeRegistration, type Plan, planRegistration, type Wanted } from "./registration-plan";
 import { type Challenge, type Device, type RegisterDevice, toDevice } from "./schema";
 
-type Deps = Pick<Context, "config" | "count" | "db" | "limits" | "log" | "now" | "push">;
+type Deps = Pick<Context, "config" | "db" | "limits" | "now" | "push" | "wakePush">;
 
 /** Who calls, as far as devices go. */
 export type Owner = { account: { id: string }; session: { id: string } };
 
 /** The device that may get a challenge: the row it has, or a new one under this id; and whether it was counted. */
 type Permit = { known: string | null; deviceId: string; isCounted: boolean };
-type Written = { device: Device; challenge?: Challenge; deliveries: string[] };
+type Written = { device: Device; challenge?: Challenge };
 
 /**
  * Registers the device that calls. An active one stays active; any other gets a challenge, whose nonce leaves
@@ -26,8 +25,7 @@ export async function registerDevice(
   owner: Owner,
   given: RegisterDevice,
 ): Promise<{ device: Device; challenge?: Challenge }> {
-  const { push } = ctx;
-  if (!push) throw new AppError("push_not_configured");
+  if (!ctx.push) throw new AppError("push_not_configured");
   const wanted = completeRegistration(ctx.config.APNS_BUNDLE_IDS, given);
   let written: Written | null = null;
   // Again where something else changed the device between permit and write, without counting again.
@@ -36,9 +34,8 @@ export async function registerDevice(
     isCounted = permit.isCounted;
     written = await ctx.db.$transaction((tx) => write(tx, ctx.now(), owner, wanted, permit));
   }
-  const { deliveries, ...registered } = written;
-  await deliverSoon({ ...ctx, push }, deliveries);
-  return registered;
+  if (written.challenge) ctx.wakePush();
+  return written;
 }
 
 /** Counts a challenge before anything is written: inside the transaction the limits would wait for its connection. */
@@ -67,8 +64,8 @@ async function write(tx: Tx, now: Date, owner: Owner, wanted: Wanted, permit: Pe
   const row = await save(tx, now, owner, wanted, plan, permit.deviceId);
   if (!row) return null;
   const device = toDevice(row, owner.session.id);
-  if (plan.step === "refresh") return { device, deliveries: [] };
-  return { device, ...(await openChallenge(tx, now, row.id)) };
+  if (plan.step === "refresh") return { device };
+  return { device, challenge: await openChallenge(tx, now, row.id) };
 }
 
 /** null: the row is gone, or no longer active. */

@@ -1,0 +1,11 @@
+-- CreateTable
+CREATE TABLE "PushPause" (
+    "environment" "PushEnvironment" NOT NULL,
+    "until" TIMESTAMPTZ(3) NOT NULL,
+    "reason" TEXT NOT NULL,
+
+    CONSTRAINT "PushPause_pkey" PRIMARY KEY ("environment")
+);
+
+-- CreateIndex
+CREATE INDEX "PushDelivery_sending_idx" ON "PushDelivery"("leaseUntil") WHERE ("state" = 'sending');
