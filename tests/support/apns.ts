@@ -8,6 +8,7 @@ import { BUNDLE_ID } from "./push";
 const KEY_ID = "ABC123DEFG";
 const TEAM_ID = "TEAM123456";
 const OK: Reply = { status: 200 };
+const SILENT = pino({ level: "silent" });
 
 let certificate: ReturnType<typeof newCertificate> | undefined;
 
@@ -40,9 +41,9 @@ export async function startApns() {
     refused,
     answer: (token: string | "*", ...replies: (Reply | Promise<Reply>)[]) => void answers.set(token, replies),
     /** The product's transport to it. */
-    transport: (changed: Partial<Parameters<typeof createApnsTransport>[0]> = {}) => {
+    transport: (changed: Partial<Parameters<typeof createApnsTransport>[0]> = {}, log = SILENT) => {
       const options = { ...credentials, host: "127.0.0.1", port: standIn.port, ...changed };
-      const transport = createApnsTransport(options, pino({ level: "silent" }));
+      const transport = createApnsTransport(options, log);
       onTestFinished(transport.close);
       return transport;
     },

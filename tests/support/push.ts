@@ -1,7 +1,8 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import type { Context } from "@/lib/context";
-import { openSender } from "@/lib/push/worker/sender";
-import type { TestAccount } from "./accounts";
+import { enqueue } from "@/lib/push/outbox";
+import { openSender, type SenderDeps } from "@/lib/push/worker/sender";
+import { newAccount, type TestAccount } from "./accounts";
 import { post } from "./api";
 import { ctx } from "./context";
 
@@ -26,16 +27,29 @@ export async function registerPush(account: Pick<TestAccount, "token">, json: un
   return response;
 }
 
-/** Sends what is due, as the worker does, through the context's transport unless another is given. */
-export async function deliverDue(push = ctx().push): Promise<void> {
-  if (!push) return;
-  const sender = openSender({ ...ctx(), push });
+/** Sends what is due, one batch, as the worker does; by the context unless something else is given. */
+export async function deliverDue(changed: Partial<SenderDeps> = {}): Promise<void> {
+  const { push } = ctx();
+  if (!push && !changed.push) return;
+  const sender = openSender({ ...(ctx() as SenderDeps), ...changed });
   await sender.take();
   await sender.finish();
 }
 
-/** Keeps what is in the outbox already from being sent by a test that it is not for. */
+/** A notification in the outbox for each of so many new devices of one account, all of one event. */
+export async function queueFor(devices: number, changed: Partial<DeviceRow> = {}) {
+  const account = await newAccount();
+  const owned = await activeDevices(account, devices, changed);
+  const eventKey = `test:${randomUUID()}`;
+  const message = { kind: "custom", title: "A title", body: "A body", link: null } as const;
+  await ctx().db.$transaction((tx) => enqueue(tx, ctx().now(), { eventKey, to: { accountId: account.id }, message }));
+  const rows = () => ctx().db.pushDelivery.findMany({ where: { eventKey }, orderBy: { deviceId: "asc" } });
+  return { account, devices: owned.toSorted((a, b) => (a.id < b.id ? -1 : 1)), rows };
+}
+
+/** Keeps what is in the outbox already from being sent by a test that it is not for, and ends pauses. */
 export async function setQueueAside(): Promise<void> {
+  await ctx().db.pushPause.deleteMany();
   await ctx().db.pushDelivery.updateMany({
     where: { state: { in: ["queued", "sending"] } },
     data: { state: "cancelled", leaseUntil: null },

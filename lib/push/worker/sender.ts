@@ -18,7 +18,7 @@ export type Sender = {
 const BATCH = 250;
 
 /** Sends outbox rows, so many at once. When `isStopping`, rows that were taken but not begun are given back. */
-export function openSender(deps: SenderDeps, isStopping: () => boolean = () => false): Sender {
+export function openSender(deps: SenderDeps, isStopping = () => false): Sender {
   const slots = createSlots(deps.config.PUSH_CONCURRENCY);
   const ledger = openLedger(deps);
   const tools = { ...deps, isStopping, channels: openChannels(deps) };
