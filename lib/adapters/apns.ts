@@ -141,12 +141,11 @@ function isTokenExpired({ status, reason }: PushAnswer): boolean {
   return status === 403 && reason === "ExpiredProviderToken";
 }
 
-async function withDeadline<T>(promise: Promise<T>, mostMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(timeout()), mostMs);
+function withDeadline<T>(promise: Promise<T>, mostMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(timeout()), mostMs);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
 function timeout(): Error {

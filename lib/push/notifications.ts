@@ -47,8 +47,8 @@ const alert = (kind: Kind, ...args: string[]): Alert => ({
 
 const SECURITY = { level: "time-sensitive", priority: 10, ttlSeconds: DAY, to: "active", secret: false } as const;
 const BILLING = { level: "active", priority: 10, to: "active", secret: false } as const;
-const toAccount = () => ({ link: "/account/security" });
-const toSubscription = () => ({ link: "/account/subscription" });
+const toSecurity = () => ({ link: "security" });
+const toSubscription = () => ({ link: "subscription" });
 const ofLine = ({ lineId }: { lineId: string }) => `bill:${lineId}`;
 
 const KINDS: { [K in Kind]: Rule<Extract<Message, { kind: K }>> } = {
@@ -66,13 +66,13 @@ const KINDS: { [K in Kind]: Rule<Extract<Message, { kind: K }>> } = {
     ...SECURITY,
     collapseId: ({ eventId }) => eventId,
     alert: ({ kind, client }) => alert(kind, client),
-    data: toAccount,
+    data: toSecurity,
   },
   "security.password_changed": {
     ...SECURITY,
     collapseId: ({ eventId }) => eventId,
     alert: ({ kind }) => alert(kind),
-    data: toAccount,
+    data: toSecurity,
   },
   "billing.payment_failed": {
     ...BILLING,
@@ -105,7 +105,7 @@ const KINDS: { [K in Kind]: Rule<Extract<Message, { kind: K }>> } = {
     to: "active",
     secret: false,
     alert: ({ kind, version }) => alert(kind, version),
-    data: ({ version }) => ({ version: shorten(version), link: "/updates" }),
+    data: ({ version }) => ({ version: shorten(version), link: "updates" }),
   },
   custom: {
     level: "active",
@@ -186,7 +186,8 @@ function ruleOf<M extends Message>(message: M): Rule<M> {
 function apsOf<M extends Message>(message: M, { level, alert }: Rule<M>): object {
   if (!alert) return { "content-available": 1 };
   const [thread] = message.kind.split(".");
-  return { alert: alert(message), "thread-id": thread, "interruption-level": level };
+  const sound = level === "passive" ? {} : { sound: "default" };
+  return { alert: alert(message), ...sound, "thread-id": thread, "interruption-level": level };
 }
 
 function isKind(kind: string): kind is Kind {

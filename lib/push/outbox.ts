@@ -67,7 +67,7 @@ async function insert(tx: Tx, now: Date, { eventKey, to, message }: Enqueued<typ
           + coalesce((row_number() OVER (ORDER BY held."id") - 1) / ${to.perSecond}::float8, 0) * interval '1 second',
         ${now}::timestamptz
       FROM held
-      ON CONFLICT ("eventKey", "deviceId") DO NOTHING
+      ON CONFLICT ("deviceId", "eventKey") DO NOTHING
       RETURNING 1
     )
     SELECT (SELECT count(*)::int FROM added) AS "added",

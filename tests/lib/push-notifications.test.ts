@@ -23,13 +23,14 @@ const sent = (message: Message) => {
 };
 const alert = (kind: string, level: string, args?: string[]) => ({
   alert: { "title-loc-key": `${kind}.title`, "loc-key": `${kind}.body`, ...(args ? { "loc-args": args } : {}) },
+  ...(level === "passive" ? {} : { sound: "default" }),
   "thread-id": kind.split(".")[0],
   "interruption-level": level,
 });
 
 type Row = [message: Message, priority: number, livesMs: number, collapseId: string | null, aps: object, data: object];
-const security = { link: "/account/security" };
-const billing = { link: "/account/subscription" };
+const security = { link: "security" };
+const billing = { link: "subscription" };
 const ROWS: Row[] = [
   [
     { kind: "security.new_sign_in", eventId, client: "Ann's iPhone" },
@@ -57,14 +58,19 @@ const ROWS: Row[] = [
     7 * DAY_MS,
     "version",
     alert("app.new_version", "passive", ["2.1.0"]),
-    { version: "2.1.0", link: "/updates" },
+    { version: "2.1.0", link: "updates" },
   ],
   [
     { ...words, link: "https://example.com" },
     10,
     DAY_MS,
     null,
-    { alert: { title: "A title", body: "A body" }, "thread-id": "custom", "interruption-level": "active" },
+    {
+      alert: { title: "A title", body: "A body" },
+      sound: "default",
+      "thread-id": "custom",
+      "interruption-level": "active",
+    },
     { link: "https://example.com" },
   ],
 ];

@@ -1,3 +1,9 @@
+-- DropIndex
+DROP INDEX "PushDelivery_deviceId_idx";
+
+-- DropIndex
+DROP INDEX "PushDelivery_eventKey_deviceId_key";
+
 -- CreateTable
 CREATE TABLE "PushPause" (
     "environment" "PushEnvironment" NOT NULL,
@@ -9,3 +15,6 @@ CREATE TABLE "PushPause" (
 
 -- CreateIndex
 CREATE INDEX "PushDelivery_sending_idx" ON "PushDelivery"("leaseUntil") WHERE ("state" = 'sending');
+
+-- CreateIndex
+CREATE UNIQUE INDEX "PushDelivery_deviceId_eventKey_key" ON "PushDelivery"("deviceId", "eventKey");
