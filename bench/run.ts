@@ -8,6 +8,7 @@ import { hasWrk } from "./lib/wrk";
 import { download } from "./workloads/download";
 import { health } from "./workloads/health";
 import { login } from "./workloads/login";
+import { push } from "./workloads/push";
 import { pushRegister } from "./workloads/push-register";
 import { register } from "./workloads/register";
 import { start } from "./workloads/start";
@@ -25,6 +26,7 @@ const WORKLOADS: Record<string, (bench: Bench) => Promise<Section>> = {
   storm,
   register,
   "push-register": pushRegister,
+  push,
   "subscription-status": subscriptionStatus,
   webhook,
   start,

@@ -15,6 +15,7 @@ const expiration = Math.floor(Date.now() / 1000) + 7 * 24 * 60 * 60;
 let sent = 0;
 
 createServer(async (request, response) => {
+  if (request.url === "/ready") return response.end();
   const left = { count: Number(new URL(request.url, "http://localhost").searchParams.get("count")) };
   await Promise.all(Array.from({ length: CONCURRENCY }, () => sendAll(left)));
   response.end();

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Reply } from "@/scripts/apns/stand-in";
 import { startApns } from "../support/apns";
 import { clock, ctx } from "../support/context";
-import { deliverDue, queueFor, setQueueAside } from "../support/push";
+import { deliverDue, queueFor, recordingPush, setQueueAside } from "../support/push";
 
 const MINUTE_MS = 60 * 1000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -113,6 +113,18 @@ describe("each answer of APNs", () => {
     await deliverDue({ push: apns.transport() });
     expect(apns.received).toHaveLength(8);
   });
+});
+
+test("an hour without APNs loses nothing", async () => {
+  const { rows } = await queueFor(20);
+  const [dead, alive] = [recordingPush(() => Promise.reject(new Error("no route to host"))), recordingPush()];
+  for (let minute = 0; minute < 4 * 60; minute++) {
+    await deliverDue({ push: minute < 60 ? dead.push : alive.push });
+    clock.advance(MINUTE_MS);
+  }
+  expect(dead.sent.length).toBeGreaterThan(4 * 20);
+  expect(alive.sent).toHaveLength(20);
+  expect((await rows()).every(({ state, attempts }) => state === "sent" && attempts <= 8)).toBe(true);
 });
 
 test("what failed together does not come back together", async () => {

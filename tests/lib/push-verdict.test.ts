@@ -36,22 +36,28 @@ test.each(["timeout", "unreachable"] as const)("no answer (%s) is tried again so
 describe("the next attempt", () => {
   const row = (attempts: number, livesSeconds = 24 * HOUR) => ({ attempts, expiresAt: later(livesSeconds) });
 
-  test("comes any time up to the delay of this attempt; the last delay stands for all that follow", () => {
+  test("comes from half the delay of this attempt on; the last delay stands for all that follow", () => {
     for (const [attempts, delay] of [5, 15, 60, 300, 900, 3600, 3600].entries()) {
-      expect(nextAttempt(NETWORK, row(attempts), now, 0)).toEqual(now);
-      expect(nextAttempt(NETWORK, row(attempts), now, 0.5)).toEqual(later(delay / 2));
+      expect(nextAttempt(NETWORK, row(attempts), now, 0)).toEqual(later(delay / 2));
+      expect(nextAttempt(NETWORK, row(attempts), now, 0.5)).toEqual(later(delay * 0.75));
       expect(nextAttempt(NETWORK, row(attempts), now, 1)).toEqual(later(delay));
     }
   });
 
   test("is none after eight", () => {
-    expect(nextAttempt(NETWORK, row(6), now, 0)).toEqual(now);
+    expect(nextAttempt(NETWORK, row(6), now, 0)).not.toBeNull();
     expect(nextAttempt(NETWORK, row(7), now, 0)).toBeNull();
   });
 
   test("is none where it would come after the expiry", () => {
-    expect(nextAttempt(NETWORK, row(3, 150), now, 0.5)).toBeNull();
-    expect(nextAttempt(NETWORK, row(3, 151), now, 0.5)).toEqual(later(150));
+    expect(nextAttempt(NETWORK, row(3, 225), now, 0.5)).toBeNull();
+    expect(nextAttempt(NETWORK, row(3, 226), now, 0.5)).toEqual(later(225));
+  });
+
+  test("is still to come after an hour without APNs, however chance has it", () => {
+    let at = now;
+    for (let attempts = 0; attempts < 7; attempts++) at = nextAttempt(NETWORK, row(attempts), at, 0) ?? now;
+    expect(at.getTime()).toBeGreaterThan(later(HOUR).getTime());
   });
 });
 

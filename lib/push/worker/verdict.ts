@@ -48,8 +48,9 @@ export function judge({ status, reason }: Told): Verdict {
 type Tried = { attempts: number; expiresAt: Date };
 
 /**
- * When to try again, by full jitter: any time up to the delay, so that what failed together does not come back
- * together. null: that was the last attempt, or the next would come after the expiry. `random` is from 0 to 1.
+ * When to try again: half of the delay at least, the other half by chance, so that what failed together does not come
+ * back together, and no outage of an hour uses up eight attempts. null: that was the last attempt, or the next would
+ * come after the expiry. `random` is from 0 to 1.
  */
 export function nextAttempt(
   delaysSeconds: readonly number[],
@@ -59,6 +60,6 @@ export function nextAttempt(
 ): Date | null {
   if (attempts + 1 >= ATTEMPTS_MOST) return null;
   const delaySeconds = delaysSeconds[Math.min(attempts, delaysSeconds.length - 1)] ?? 0;
-  const at = new Date(now.getTime() + delaySeconds * 1000 * random);
+  const at = new Date(now.getTime() + delaySeconds * 500 * (1 + random));
   return at < expiresAt ? at : null;
 }
