@@ -10,6 +10,7 @@ import { download } from "./workloads/download";
 import { health } from "./workloads/health";
 import { knownOrUnknown } from "./workloads/known-or-unknown";
 import { login } from "./workloads/login";
+import { push } from "./workloads/push";
 import { pushRefresh, pushRegister } from "./workloads/push-register";
 import { register } from "./workloads/register";
 import { selection } from "./workloads/selection";
@@ -32,6 +33,7 @@ const WORKLOADS: Record<string, (bench: Bench) => Promise<Section>> = {
   "push-register": pushRegister,
   "push-refresh": pushRefresh,
   attestation,
+  push,
   "subscription-status": subscriptionStatus,
   webhook,
   "known-or-unknown": knownOrUnknown,

@@ -40,6 +40,18 @@ const certificate = text.transform((value, ctx) => {
   }
 });
 
+/** A private key on P-256 in PEM, its lines parted by line breaks or by "\\n", or the path of a file with one. */
+const signingKey = text.transform((value, ctx) => {
+  try {
+    const pem = value.startsWith("-----BEGIN ") ? value.replaceAll("\\n", "\n") : readFileSync(value, "utf8");
+    if (createPrivateKey(pem).asymmetricKeyDetails?.namedCurve === "prime256v1") return pem;
+  } catch {
+    // told below, without what stands in the variable
+  }
+  ctx.addIssue("must be a private key as Apple hands it out (.p8), in PEM or as a path");
+  return z.NEVER;
+});
+
 /** Every variable the service reads, as it stands in `.env.example`. */
 export const Environment = z.object({
   PORT: port.default(3000),
@@ -92,9 +104,16 @@ export const Environment = z.object({
   RELEASE_S3_REGION: text.optional(),
   RELEASE_S3_ACCESS_KEY_ID: text.optional(),
   RELEASE_S3_SECRET_ACCESS_KEY: text.optional(),
+  APP_ATTEST_ROOT_CA: certificate.optional(),
+  APNS_KEY: signingKey.optional(),
+  APNS_KEY_ID: text.optional(),
   APNS_TEAM_ID: text.regex(/^[A-Z0-9]{10}$/, "must be ten capital letters and digits").optional(),
   APNS_BUNDLE_IDS: list.pipe(z.array(text).min(1)).default(["com.example.homeport"]),
-  APP_ATTEST_ROOT_CA: certificate.optional(),
+  APNS_HOST: text.optional(),
+  APNS_PORT: port.min(1).default(443),
+  APNS_CA: certificate.optional(),
+  PUSH_CONCURRENCY: z.coerce.number().int().min(1).max(1000).default(100),
+  PUSH_WORKER: z.enum(["inline", "off"]).default("inline"),
 });
 type Environment = z.infer<typeof Environment>;
 
@@ -135,7 +154,9 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value?.trim()));
   const parsed = Environment.safeParse(given);
   const faults = parsed.success
-    ? [missingInServerMode, missingForStorage, missingForProviders].flatMap((missing) => missing(parsed.data))
+    ? [missingInServerMode, missingForStorage, missingForProviders, missingForApns].flatMap((missing) =>
+        missing(parsed.data),
+      )
     : parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
   if (!parsed.success || faults.length > 0) {
     throw new ConfigError(`The configuration is not valid:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`);
@@ -188,6 +209,13 @@ function isEcKey(pem: string): boolean {
 function missingForStorage(env: Environment): string[] {
   const missing = STORAGE_VARIABLES.filter((name) => env[name] === undefined);
   return missing.length === STORAGE_VARIABLES.length ? [] : missing.map((name) => `${name}: is needed with the others`);
+}
+
+function missingForApns(env: Environment): string[] {
+  if (!env.APNS_KEY && !env.APNS_KEY_ID) return []; // the team's id alone is for App Attest
+  return (["APNS_KEY", "APNS_KEY_ID", "APNS_TEAM_ID"] as const)
+    .filter((name) => env[name] === undefined)
+    .map((name) => `${name}: is needed, since another part of APNs's credentials is set`);
 }
 
 function readBuild(): Build {

@@ -28,6 +28,8 @@ export type Context = {
   mails: MailQueue<LetterKind>;
   /** null: push is not configured. */
   push: PushTransport | null;
+  /** Has this process's worker look into the outbox at once; does nothing where there is none. */
+  wakePush: () => void;
   catalog: Catalog;
   /** Where `s3Key` artifacts lie; null: it is not configured, and the catalog has none of them. */
   storage: ObjectStorage | null;

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 type Import = { from: string; to: string; typeOnly: boolean };
 
 const ROOT = path.resolve(".");
-const files = ["app", "lib", "server.ts", "instrumentation.ts"].flatMap(sources);
+const files = ["app", "lib", "server.ts", "worker.ts", "instrumentation.ts"].flatMap(sources);
 const imports = files.flatMap(importsOf);
 
 /** What each room may import, as values; types of the context, the configuration and Prisma's models are free. */

@@ -3,14 +3,13 @@ import type { PushDevice } from "../db/generated/client";
 import { AppError } from "../errors";
 import { activateDevice } from "./activation";
 import { dropChallenges, openChallenge } from "./challenges";
-import { deliverSoon } from "./delivery";
 import { holdOwner, type Origin, type Owner } from "./owner";
 import { completeRegistration, type Plan, planRegistration, type Wanted } from "./registration-plan";
 import { type Challenge, type Device, type RegisterDevice, toDevice } from "./schema";
 
-type Deps = Pick<Context, "config" | "count" | "db" | "limits" | "log" | "now" | "push">;
+type Deps = Pick<Context, "config" | "db" | "limits" | "now" | "push" | "wakePush">;
 
-type Written = { device: Device; challenge?: Challenge; deliveries: string[] };
+type Written = { device: Device; challenge?: Challenge };
 
 /**
  * Registers the device that calls. An active one stays active; any other gets a challenge, whose nonce leaves
@@ -24,8 +23,7 @@ export async function registerDevice(
   given: RegisterDevice,
   origin: Origin,
 ): Promise<{ device: Device; challenge?: Challenge }> {
-  const { push } = ctx;
-  if (!push) throw new AppError("push_not_configured");
+  if (!ctx.push) throw new AppError("push_not_configured");
   const wanted = completeRegistration(ctx.config.APNS_BUNDLE_IDS, given);
   if (wanted.evidence) return { device: await activateDevice(ctx, owner, wanted, wanted.evidence, origin) };
   const refreshed = await refreshDevice(ctx, owner, wanted);
@@ -37,9 +35,8 @@ export async function registerDevice(
   let written: Written | null = null;
   // Again where the device changed under the registration: APNs found its token dead, somebody removed it.
   while (!written) written = await ctx.db.$transaction((tx) => write(tx, ctx.now(), owner, wanted));
-  const { deliveries, ...registered } = written;
-  await deliverSoon({ ...ctx, push }, deliveries);
-  return registered;
+  if (written.challenge) ctx.wakePush();
+  return written;
 }
 
 /**
@@ -80,8 +77,8 @@ async function write(tx: Tx, now: Date, owner: Owner, wanted: Wanted): Promise<W
   const row = await save(tx, now, owner, wanted, plan);
   if (!row) return null;
   const device = toDevice(row, owner.session.id);
-  if (plan.step === "refresh") return { device, deliveries: [] };
-  return { device, ...(await openChallenge(tx, now, row.id)) };
+  if (plan.step === "refresh") return { device };
+  return { device, challenge: await openChallenge(tx, now, row.id) };
 }
 
 async function save(

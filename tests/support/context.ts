@@ -36,6 +36,7 @@ export async function openTestContext(): Promise<void> {
     TRUSTED_PROXY_HOPS: door === "handler" ? "0" : "1",
     NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
     BCRYPT_COST: "10",
+    PUSH_WORKER: "off", // tests say when it works: deliverDue
     SMTP_URL: await mailbox.start(),
     BILLING_WEBHOOK_SIGNING_SECRET: WEBHOOK_SECRET,
     BILLING_WEBHOOK_AUTHORIZATION: WEBHOOK_AUTHORIZATION,
@@ -66,5 +67,5 @@ export async function withContext<T>(
 /** Empties every table. */
 export async function truncate(): Promise<void> {
   await ctx().db.$executeRaw`
-    TRUNCATE "Account", "BillingEvent", "SubscriptionLine", "RateLimit", "SignInThrottle", "QueuedMail" CASCADE`;
+    TRUNCATE "Account", "BillingEvent", "SubscriptionLine", "RateLimit", "SignInThrottle", "QueuedMail", "PushPause" CASCADE`;
 }
