@@ -1,5 +1,6 @@
 import { removeOutdated } from "./auth/retention";
 import type { Context } from "./context";
+import { removeUnverified } from "./push/devices";
 
 const MAIL_MS = 10 * 1000;
 const RETENTION_MS = 60 * 60 * 1000;
@@ -12,7 +13,9 @@ export function startBackground(ctx: Context): void {
   const every = (ms: number, run: () => void) => setInterval(() => !ctx.draining && run(), ms).unref();
   every(MAIL_MS, ctx.mails.wake);
   every(RETENTION_MS, () => {
-    removeOutdated(ctx).catch((error: unknown) => ctx.log.warn({ err: error }, "retention put off"));
+    Promise.all([removeOutdated(ctx), removeUnverified(ctx)]).catch((error: unknown) =>
+      ctx.log.warn({ err: error }, "retention put off"),
+    );
   });
   ctx.mails.wake();
 }
