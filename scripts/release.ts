@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
@@ -95,8 +95,12 @@ function kindOf(given: string): Kind {
   return kind;
 }
 
+/** A file's text, or what was given; a name that can only be a file's is never taken for the text itself. */
 async function textOrFile(given: string | undefined): Promise<string | undefined> {
-  return given !== undefined && existsSync(here(given)) ? readFile(here(given), "utf8") : given;
+  if (given === undefined) return given;
+  if (existsSync(here(given)) && statSync(here(given)).isFile()) return readFile(here(given), "utf8");
+  if (/^\S+\.(md|txt|sig|minisig)$/i.test(given)) throw new UsageError(`There is no file ${given}.`);
+  return given;
 }
 
 function placeOf({ storage }: Desk, { url, s3 }: { url?: string | undefined; s3?: boolean | undefined }): Place {

@@ -81,10 +81,11 @@ type Telling = {
   baseUrl: string;
 };
 
-/** Few differ: the callers' versions come in by the judgement of them, and as they are only where they are ahead. */
+/** Few differ: the callers' versions come in by the judgement of them, and as they are only where they are echoed. */
 function releaseBody({ feed, snapshot, wanted, release, current, baseUrl }: Telling): Body {
   const judged = current ? judgeUpdate(release, current) : { updateAvailable: null, mandatory: null };
-  const ahead = current && !judged.updateAvailable && release.version.compare(current) < 0 ? current : null;
+  const isAhead = current && !judged.updateAvailable && release.version.compare(current) < 0;
+  const ahead = feed.goesBack && isAhead ? current : null;
   const { architecture: requestedArchitecture, channel } = wanted;
   const asked = `${feed.name} ${requestedArchitecture} ${channel} ${judged.updateAvailable} ${judged.mandatory}`;
   const key = `${asked} ${ahead ? versionText(ahead) : ""} ${baseUrl}`;

@@ -151,7 +151,8 @@ describe("electron", () => {
   test("names macOS's minimum as the Darwin version that os.release() tells", () =>
     withShelf(async (shelf) => {
       for (const [minimumSystemVersion, darwin] of [
-        ["10.15", undefined],
+        ["9.2", undefined],
+        ["10.15", "19.0.0"],
         ["11", "20.0.0"],
         ["12.3", "21.0.0"],
         ["15.1.2", "24.0.0"],

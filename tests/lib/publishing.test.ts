@@ -1,11 +1,13 @@
 import { createHash, randomBytes } from "node:crypto";
 import {
+  chmod,
   mkdir,
   mkdtemp,
   readdir,
   readFile,
   realpath,
   rm,
+  stat,
   symlink,
   truncate,
   utimes,
@@ -95,6 +97,24 @@ describe("publishing a file", () => {
     expect((await releasesOf(desk)).slice(0, -1)).toEqual(before);
   });
 
+  test("into a catalog that an editor began with a byte order mark works, as the service takes it", async () => {
+    const desk = await newDesk();
+    await mkdir(path.dirname(desk.manifest));
+    await writeFile(desk.manifest, `\ufeff${manifestText([manifested()])}`);
+    await publish(desk, await build(desk, "setup.exe"), "2.0.0");
+    expect(await versions(desk)).toEqual(["1.0.0", "2.0.0"]);
+  });
+
+  test("leaves it to be read by whoever could read the catalog before", async () => {
+    const desk = await newDesk();
+    await publish(desk, await build(desk, "a.exe"), "1.0.0");
+    for (const mode of [0o640, 0o664]) {
+      await chmod(desk.manifest, mode);
+      await publish(desk, await build(desk, `${mode}.exe`), `1.0.${mode}`);
+      expect((await stat(desk.manifest)).mode & 0o777).toBe(mode);
+    }
+  });
+
   test("keeps members that it does not know, and a catalog behind a link where it is", async () => {
     const desk = await newDesk();
     const real = path.join(desk.folder, "real.json");
@@ -132,6 +152,18 @@ describe("publishing a file", () => {
     expect((await publish(desk, file, "1.4.0", { kinds: ["installer", "update"] })).outcome).toBe("unchanged");
     expect(await readFile(desk.manifest, "utf8")).toBe(before);
     expect((await filesIn(path.dirname(desk.manifest))).sort()).toEqual(["catalog.json", "setup.exe"]);
+  });
+
+  test("again mends the file in the catalog's folder where that was damaged", async () => {
+    const desk = await newDesk();
+    const file = await build(desk, "setup.exe");
+    await publish(desk, file, "1.4.0");
+    const [release] = await releasesOf(desk);
+    const copy = path.join(path.dirname(desk.manifest), release?.artifacts.installer?.file ?? "");
+    await writeFile(copy, randomBytes(1000));
+    expect((await publish(desk, file, "1.4.0")).outcome).toBe("unchanged");
+    expect((await readFile(copy)).equals(await readFile(file))).toBe(true);
+    expect(await filesIn(path.dirname(desk.manifest))).toHaveLength(2);
   });
 
   test("that lies at an address by now moves the release there", async () => {
@@ -301,6 +333,8 @@ describe("what is published", () => {
     await expect(amendReleases(desk.manifest, { ids }, { yanked: true })).rejects.toThrow(
       "no release with the id nope",
     );
+    const elsewhere = { ids: ["core-windows-x64-1.0.0"], platform: "macos" };
+    await expect(amendReleases(desk.manifest, elsewhere, { yanked: true })).rejects.toThrow("no release with the id");
     await expect(amendReleases(desk.manifest, { product: "core" }, { yanked: true })).rejects.toThrow("Which release");
     await expect(amendReleases(desk.manifest, { product: "core", version: "2.0.0" }, { yanked: true })).rejects.toThrow(
       "no release like that",

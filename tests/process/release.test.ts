@@ -34,6 +34,16 @@ describe("npm run release", () => {
     expect(await run("list")).toMatchObject({ code: 0, out: expect.stringMatching(/^PRODUCT .*\n$/) });
   });
 
+  test("takes notes as a file or as a text, and never the name of a missing file for the text", SLOW, async () => {
+    const { DATA_DIR, file } = await newDesk();
+    const add = (notes: string) =>
+      runRelease(["add", file, ...CORE, "--version", "1.0.0", "--notes", notes], { DATA_DIR });
+    const typed = await add("notse/1.0.0.md");
+    expect(typed).toMatchObject({ code: 2, err: expect.stringContaining("no file notse/1.0.0.md") });
+    expect(await add("")).toMatchObject({ code: 0, err: "" });
+    expect(await add(`See CHANGES.md ${"and more ".repeat(100)}`)).toMatchObject({ code: 0, err: "" });
+  });
+
   test("is taken up by a running service: published, staged, yanked and rolled back", SLOW, async () => {
     const { DATA_DIR, file } = await newDesk();
     const service = await startForTest({ DATA_DIR });

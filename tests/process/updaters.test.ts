@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign, verify } from "node:crypto";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -278,16 +278,31 @@ describe("Electron's own autoUpdater, connected as the guide says", () => {
 });
 
 describe.skipIf(lacks("curl", "sha256sum"))("a client with curl, as the guide writes it", () => {
-  async function update(change: (script: string) => string = (script) => script) {
-    const folder = await newFolder();
+  async function update(change: (script: string) => string = (script) => script, folder?: string) {
+    folder ??= await newFolder();
     const script = change(await snippet("Your own client", "sh", shop.service.url));
     return { folder, ...(await run("sh", ["-eu", "-c", script], { cwd: folder })) };
   }
 
   test("downloads and verifies the newest version", async () => {
     const { folder, stdout } = await update();
-    expect(stdout).toBe("update.bin: OK\n");
-    expect(sha512(await readFile(path.join(folder, "update.bin")))).toBe(sha512(await published("core-1.1.0.exe")));
+    const [name = ""] = await readdir(folder);
+    expect(stdout).toBe(`${name}: OK\n`);
+    expect(sha512(await readFile(path.join(folder, name)))).toBe(sha512(await published("core-1.1.0.exe")));
+  });
+
+  test("needs nothing new for what it has, and goes on where it was broken off, the update before beside it", async () => {
+    const { folder } = await update((script) =>
+      script.replace("product=core", "product=staged").replace("current=1.0.0", "current=0.9.0"),
+    );
+    const [before = ""] = await readdir(folder);
+    await update(undefined, folder);
+    const name = (await readdir(folder)).find((one) => one !== before) ?? "";
+    await truncate(path.join(folder, name), 1_000);
+    for (const _ of ["resumed", "there already"]) {
+      expect((await update(undefined, folder)).stdout).toMatch(new RegExp(`^${name}: OK$`, "m"));
+      expect(sha512(await readFile(path.join(folder, name)))).toBe(sha512(await published("core-1.1.0.exe")));
+    }
   });
 
   test("does nothing where it is current, and fails on a file that is not what was published", async () => {

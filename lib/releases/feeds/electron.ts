@@ -10,6 +10,7 @@ export const electron: Feed = {
   name: "electron",
   take: byFileName({ windows: /\.exe$/i, macos: /\.zip$/i }),
   needs: "electron-updater takes an .exe on Windows and a .zip on macOS.",
+  goesBack: true,
   contentType: "application/yaml; charset=utf-8", // RFC 9512
   write,
 };
@@ -39,10 +40,11 @@ const scalar = (text: string): string => JSON.stringify(text);
 
 /**
  * electron-updater compares with `os.release()`: the version itself on Windows, but Darwin's on macOS, of which
- * only the major one follows from macOS's: 11 to 15 are Darwin 20 to 24, and macOS 26 is Darwin 25.
+ * only the major one follows from macOS's: 10.15 is Darwin 19, 11 to 15 are Darwin 20 to 24, and 26 is Darwin 25.
  */
 function kernelVersion(platform: Platform, systemVersion: string): string | null {
   const [major = 0, minor = 0, patch = 0] = systemVersion.split(".").map(Number);
   if (platform === "windows") return `${major}.${minor}.${patch}`;
-  return major < 11 ? null : `${major < 26 ? major + 9 : major - 1}.0.0`;
+  if (major < 11) return major < 10 ? null : `${minor + 4}.0.0`;
+  return `${major < 26 ? major + 9 : major - 1}.0.0`;
 }

@@ -10,7 +10,7 @@ export type News = {
   /** null: nobody said which version is installed. */
   updateAvailable: boolean | null;
   mandatory: boolean | null;
-  /** The installed version where it is newer than the release and the catalog marks no rollback. */
+  /** For updaters that go back: the installed version where it is newer and the catalog marks no rollback. */
   ahead: SemVer | null;
   requestedArchitecture: string;
   /** See `forOlderSystems`. */
@@ -27,6 +27,8 @@ export type Feed = {
   platforms?: readonly Platform[];
   /** The updater installs whatever it is told of, so the installed version has to be known. */
   needsCurrent?: true;
+  /** The updater goes back to whatever older version it is told of, so one that is ahead hears its own. */
+  goesBack?: true;
   contentType: string;
   /** The body; null is 204 No Content: the updater is not told of any release. */
   write: (news: News) => string | null;

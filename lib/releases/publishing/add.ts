@@ -32,8 +32,9 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Publishes a file, as of `now` unless something else is said: digests it, brings it to its place and adds it to the manifest, in this order, so that the
- * manifest never names what is not there. What the service would refuse is refused before anything is written.
+ * Publishes a file, as of `now` unless something else is said: digests it, brings it to its place and adds it to
+ * the manifest, in this order, so that the manifest never names what is not there. What the service would refuse is
+ * refused before anything is written.
  * @throws PublishingError; Error of the storage or the file system.
  */
 export async function addRelease(
@@ -90,12 +91,18 @@ async function copyIn(
   onProgress?: OnProgress,
 ): Promise<Brought> {
   const target = path.join(folder, artifact.file ?? "");
-  const there = await stat(target).catch(() => null);
-  if (there?.isFile() && there.size === artifact.sizeBytes) return NOTHING; // an earlier try got so far
+  if (await isThere(target, artifact, onProgress)) return NOTHING; // an earlier try got so far
   const copy = await copyBuild(file, folder, onProgress);
   if (copy.sha256 !== artifact.sha256) {
     await copy.discard();
     throw new PublishingError(`${file} changed while it was copied. Nothing was published.`);
   }
   return { settle: () => copy.moveTo(target), discard: copy.discard };
+}
+
+/** By its bytes: publishing again is how a damaged file is mended. */
+async function isThere(file: string, { sizeBytes, sha256 }: ArtifactEntry, onProgress?: OnProgress): Promise<boolean> {
+  const stats = await stat(file).catch(() => null);
+  if (!stats?.isFile() || stats.size !== sizeBytes) return false;
+  return (await digestBuild(file, onProgress)).sha256 === sha256;
 }

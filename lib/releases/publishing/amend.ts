@@ -3,7 +3,7 @@ import { architectureOf, type Release, versionText } from "../schema";
 import { platformOf } from "../wanted";
 import { changeManifest, type Entry, PublishingError } from "./manifest-file";
 
-/** Releases by their ids, or all that a product, a version and perhaps more describe. */
+/** Releases by their ids, or all that a product, a version and perhaps more describe; where both are said both hold. */
 export type Which = {
   ids?: readonly string[] | undefined;
   product?: string | undefined;
@@ -36,12 +36,12 @@ export async function amendReleases(manifestFile: string, which: Which, change: 
 /** The releases that are meant. @throws PublishingError where one is not there, or too little is said. */
 function chooseReleases(releases: readonly Release[], which: Which): Release[] {
   const { ids = [], product, version } = which;
-  if (ids.length > 0) return ids.map((id) => releases.find((one) => one.id === id) ?? missing(`with the id ${id}`));
+  const fitting = filterReleases(releases, which);
+  if (ids.length > 0) return ids.map((id) => fitting.find((one) => one.id === id) ?? missing(`with the id ${id}`));
   if (product === undefined || version === undefined) {
     throw new PublishingError("Which release? Name its id, or --product and --version.");
   }
-  const found = filterReleases(releases, which);
-  return found.length > 0 ? found : missing("like that");
+  return fitting.length > 0 ? fitting : missing("like that");
 }
 
 /** The releases that fit what is said of them; all where nothing is. */

@@ -28,7 +28,7 @@ const RETRIES = { retries: 60, minTimeout: 100, maxTimeout: 1_000 };
 export async function readManifest(file: string): Promise<Manifest> {
   try {
     const bytes = await readFile(file);
-    const document = JSON.parse(bytes.toString()) as Manifest["document"];
+    const document = JSON.parse(new TextDecoder().decode(bytes)) as Manifest["document"]; // a mark of byte order is fine
     return { document, entries: document.releases as Entry[], releases: await checkManifest(bytes) };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return EMPTY;
