@@ -52,10 +52,11 @@ export async function removeAccount({ db }: Pick<Deps, "db">, accountId: string)
     try {
       return await db.$transaction(async (tx) => {
         await detachBilling(tx, accountId);
-        await tx.$executeRaw`
-          DELETE FROM "QueuedMail" WHERE "email" = (SELECT "email" FROM "Account" WHERE "id" = ${accountId}::uuid)`;
-        const { count } = await tx.account.deleteMany({ where: { id: accountId } });
-        return count > 0;
+        const [account] = await tx.$queryRaw<{ email: string }[]>`
+          DELETE FROM "Account" WHERE "id" = ${accountId}::uuid RETURNING "email"`;
+        // After the account, as where a reset puts one in.
+        if (account) await tx.queuedMail.deleteMany({ where: { email: account.email } });
+        return account !== undefined;
       });
     } catch (error) {
       if (tries >= MOST_TRIES || !isLostRace(error)) throw error;

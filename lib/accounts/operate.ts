@@ -45,7 +45,7 @@ export async function describeAccount({ db, now }: Deps, id: string) {
   return { ...account, hasPassword: passwordHash !== null };
 }
 
-/** Ends every session of an account, and with it the devices they registered. Returns how many were live. */
+/** Ends every session of an account, and with it the devices they registered. Returns how many had not ended before. */
 export function endSessions({ db, now }: Deps, id: string): Promise<number> {
   return db.$transaction((tx) => revokeAllSessions(tx, now(), id));
 }
