@@ -1,3 +1,4 @@
+import { createPrivateKey } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 
@@ -15,6 +16,10 @@ const baseUrl = z
   .url({ protocol: /^https?$/ })
   .refine((value) => new URL(value).href === `${new URL(value).origin}/`, "must be an origin without a path")
   .transform((value) => new URL(value).origin);
+/** A key in PEM may have its line breaks written as \n, since many places keep one line a variable. */
+const appleSecret = text
+  .transform((value) => value.replaceAll("\\n", "\n"))
+  .refine((value) => !value.startsWith("-----BEGIN") || isEcKey(value), "is no EC private key in PEM");
 
 /** Every variable the service reads, as it stands in `.env.example`. */
 export const Environment = z.object({
@@ -34,6 +39,18 @@ export const Environment = z.object({
   AUTH_BREACH_CHECK: flag.default(false),
   AUTH_BREACH_CHECK_URL: z.url({ protocol: /^https?$/ }).default("https://api.pwnedpasswords.com/range"),
   AUTH_TRUSTED_ORIGINS: origins.default([]),
+  AUTH_REQUIRE_VERIFIED_EMAIL: flag.default(false),
+  AUTH_GOOGLE_ID: text.optional(),
+  AUTH_GOOGLE_SECRET: text.optional(),
+  AUTH_GOOGLE_ISSUER: baseUrl.default("https://accounts.google.com"),
+  AUTH_APPLE_ID: text.optional(),
+  AUTH_APPLE_SECRET: appleSecret.optional(),
+  AUTH_APPLE_TEAM_ID: text.optional(),
+  AUTH_APPLE_KEY_ID: text.optional(),
+  AUTH_APPLE_ISSUER: baseUrl.default("https://appleid.apple.com"),
+  AUTH_GITHUB_ID: text.optional(),
+  AUTH_GITHUB_SECRET: text.optional(),
+  AUTH_GITHUB_ISSUER: baseUrl.default("https://github.com"),
   BCRYPT_COST: z.coerce.number().int().min(10).max(15).default(12),
   CORS_ALLOWED_ORIGINS: origins.default([]),
   TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
@@ -78,7 +95,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value?.trim()));
   const parsed = Environment.safeParse(given);
   const faults = parsed.success
-    ? missingInServerMode(parsed.data)
+    ? [...missingInServerMode(parsed.data), ...missingForProviders(parsed.data)]
     : parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
   if (!parsed.success || faults.length > 0) {
     throw new ConfigError(`The configuration is not valid:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`);
@@ -100,9 +117,32 @@ export function publishBaseUrl(baseUrl: string): void {
 
 function missingInServerMode(env: Environment): string[] {
   if (!env.DATABASE_URL) return [];
-  return (["NEXTAUTH_URL", "NEXTAUTH_SECRET"] as const)
-    .filter((name) => env[name] === undefined)
-    .map((name) => `${name}: is needed with DATABASE_URL`);
+  return [
+    ...lacking(env, ["NEXTAUTH_URL", "NEXTAUTH_SECRET"], "DATABASE_URL"),
+    ...(env.AUTH_REQUIRE_VERIFIED_EMAIL ? lacking(env, ["SMTP_URL"], "AUTH_REQUIRE_VERIFIED_EMAIL") : []),
+  ];
+}
+
+/** Half a sign-in provider is a mistake, not a provider that is off. */
+function missingForProviders(env: Environment): string[] {
+  const halves = (["GOOGLE", "APPLE", "GITHUB"] as const).flatMap((name) => {
+    const [id, secret] = [`AUTH_${name}_ID`, `AUTH_${name}_SECRET`] as const;
+    return [...(env[id] ? lacking(env, [secret], id) : []), ...(env[secret] ? lacking(env, [id], secret) : [])];
+  });
+  const isKey = env.AUTH_APPLE_SECRET?.startsWith("-----BEGIN");
+  return [...halves, ...(isKey ? lacking(env, ["AUTH_APPLE_TEAM_ID", "AUTH_APPLE_KEY_ID"], "a key as secret") : [])];
+}
+
+function lacking(env: Environment, names: (keyof Environment)[], reason: string): string[] {
+  return names.filter((name) => env[name] === undefined).map((name) => `${name}: is needed with ${reason}`);
+}
+
+function isEcKey(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyType === "ec";
+  } catch {
+    return false;
+  }
 }
 
 function readBuild(): Build {

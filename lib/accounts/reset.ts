@@ -3,6 +3,7 @@ import { hashPassword } from "../auth/passwords/comparison";
 import { checkNewPassword, refuseBreached, refuseOwnAddress } from "../auth/passwords/policy";
 import { recordSecurityEvent } from "../auth/security-events";
 import { revokeAllSessions } from "../auth/sessions";
+import { clearUnproven } from "../auth/verification";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
 import { hashResetToken } from "./letters";
@@ -59,6 +60,7 @@ async function setPassword(tx: Tx, now: Date, { accountId, tokenHash, passwordHa
   await revokeAllSessions(tx, now, accountId);
   const { count } = await tx.passwordResetToken.deleteMany({ where: { accountId, tokenHash, expiresAt: { gt: now } } });
   if (count !== 1) throw new AppError("invalid_or_expired_token"); // which undoes the rest
+  await clearUnproven(tx, now, accountId);
   await tx.account.update({ where: { id: accountId }, data: { passwordHash } });
   await tx.account.updateMany({ where: { id: accountId, emailVerifiedAt: null }, data: { emailVerifiedAt: now } });
 }

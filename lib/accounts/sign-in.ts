@@ -5,11 +5,12 @@ import { recordSecurityEvent } from "../auth/security-events";
 import { openSession, sessionToken, type Transport } from "../auth/sessions";
 import type { Context } from "../context";
 import { AppError, isUniqueViolation } from "../errors";
+import { claimAddress } from "./claim-address";
 import { type Login, type Register, toUser } from "./schema";
 
-type Deps = Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "now">;
+type Deps = Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "mails" | "now">;
 
-/** Signs in with a password. @throws AppError invalid_credentials, rate_limited, overloaded */
+/** Signs in with a password. @throws AppError invalid_credentials, email_not_verified, rate_limited, overloaded */
 export async function logIn(ctx: Omit<Deps, "breaches">, login: Login, transport: Transport, caller: Caller) {
   const account = await verifyPassword(ctx, login, caller);
   const how = { transport, deviceName: login.deviceName ?? null };
@@ -18,7 +19,8 @@ export async function logIn(ctx: Omit<Deps, "breaches">, login: Login, transport
 }
 
 /**
- * Makes an account and signs it in. Of two at one moment for one address one wins.
+ * Makes an account and signs it in. Of two at one moment for one address one wins. Where addresses have to be
+ * verified it mails instead, and answers null whether there was an account or not.
  * @throws AppError validation_failed, email_taken, rate_limited, overloaded
  */
 export async function register(ctx: Deps, wanted: Register, transport: Transport, caller: Caller) {
@@ -27,6 +29,10 @@ export async function register(ctx: Deps, wanted: Register, transport: Transport
   await ctx.limits.consume("registerByAddress", caller.address);
   await refuseBreached(ctx, password);
   const passwordHash = await hashPassword(ctx, password);
+  if (ctx.config.AUTH_REQUIRE_VERIFIED_EMAIL) {
+    await claimAddress(ctx, wanted, passwordHash, caller);
+    return null;
+  }
   const now = ctx.now();
   const how = { transport, client: caller.client, deviceName: wanted.deviceName ?? null };
   const { account, session, claims } = await ctx.db

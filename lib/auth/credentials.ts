@@ -7,13 +7,14 @@ import { normalizePassword } from "./passwords/policy";
 import { recordSecurityEvent } from "./security-events";
 import { openSession, sessionToken, type Transport } from "./sessions";
 import { beginAttempt, failAttempt, forgetAttempts, withdrawAttempt } from "./sign-in-throttle";
+import { requireVerifiedEmail } from "./verification";
 
 const CLIENT_LENGTH = 256;
 
 /** Where a sign-in comes from. `address` is the limits' key, IPv6 cut to /64; `client` the user agent, cut. */
 export type Caller = { address: string; client: string | null };
 
-type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
+type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "mails" | "now">;
 type Credentials = { email: string; password: string };
 
 /** What a call says of its origin, in the words that the session's row keeps. */
@@ -25,7 +26,7 @@ export function callerOf(request: { headers: ReadableHeaders }, address: string)
  * The one password check, behind /login and next-auth alike, so that both share its counters. Counts before it
  * looks anything up, and costs the same whether the address is known or not. Where nobody could look at the
  * password, because the service was too busy or the database gone, nothing is counted.
- * @throws AppError invalid_credentials, rate_limited, overloaded
+ * @throws AppError invalid_credentials, email_not_verified, rate_limited, overloaded
  */
 export async function verifyPassword(ctx: Deps, given: Credentials, caller: Caller): Promise<Account> {
   await ctx.limits.consume("loginByAddress", caller.address);
@@ -42,6 +43,7 @@ export async function verifyPassword(ctx: Deps, given: Credentials, caller: Call
     throw new AppError("invalid_credentials");
   }
   await forgetAttempts(ctx, attempt);
+  await requireVerifiedEmail(ctx, account);
   return account;
 }
 

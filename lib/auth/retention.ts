@@ -7,7 +7,7 @@ const EVENTS_MS = 90 * 24 * 60 * 60 * 1000;
 const BATCH = 1_000;
 
 /**
- * Removes security events after 90 days, sessions and reset tokens once they have expired, and the failures of
+ * Removes security events after 90 days, sessions and mailed tokens once they have expired, and the failures of
  * sign-ins that are forgotten. Returns how many rows went.
  */
 export async function removeOutdated({ db, now }: Deps): Promise<number> {
@@ -24,6 +24,7 @@ export async function removeOutdated({ db, now }: Deps): Promise<number> {
       DELETE FROM "SignInThrottle" WHERE "key" IN (SELECT "key" FROM "SignInThrottle"
         WHERE "expiresAt" < ${at}::timestamptz ORDER BY "expiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
     () => db.$executeRaw`DELETE FROM "PasswordResetToken" WHERE "expiresAt" < ${at}::timestamptz`,
+    () => db.$executeRaw`DELETE FROM "VerificationToken" WHERE "expiresAt" < ${at}::timestamptz`,
   ];
   let removed = 0;
   for (const remove of statements) {

@@ -11,7 +11,9 @@ const DAY = 24 * HOUR;
 /** How often a caller may do what, in seconds. Keys name what is counted and by whom. */
 const LIMITS = {
   loginByAddress: { points: 60, seconds: 15 * MINUTE },
+  oauthByAddress: { points: 120, seconds: 15 * MINUTE },
   registerByAddress: { points: 20, seconds: HOUR },
+  verificationByEmail: { points: 3, seconds: HOUR },
   resetRequestByEmail: { points: 3, seconds: HOUR },
   resetRequestByAddress: { points: 10, seconds: HOUR },
   resetConfirmByAddress: { points: 10, seconds: 15 * MINUTE },
