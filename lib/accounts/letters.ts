@@ -75,7 +75,7 @@ function changedLetter({ config }: Pick<Deps, "config">, to: string) {
 async function verificationLetter(deps: Deps, to: string) {
   const claims = await openClaims(deps, to);
   if (claims.length === 0) return null;
-  const link = (token: string) => `${deps.config.baseUrl}/api/auth/callback/email?token=${token}`;
+  const link = (token: string) => `${deps.config.baseUrl}/api/auth/callback/email#token=${token}`;
   const isOne = claims.length === 1;
   const text = [
     "Hello,",

@@ -127,7 +127,7 @@ describe.runIf(chromiumPath)("in Chromium", () => {
   test("the mailed link and its button confirm the address and sign in", async () => {
     const email = newEmail();
     expect((await register(strict, email)).status).toBe(202);
-    const [link = ""] = /https:\/\/localhost\S+token=\S+/.exec(await mailbox.waitFor(email)) ?? [];
+    const [link = ""] = /https:\/\/localhost\S+email#token=\S+/.exec(await mailbox.waitFor(email)) ?? [];
     const page = await newPage(browser);
     await page.goto(link);
     expect(await page.textContent("h1")).toBe("Is this e-mail address yours?");

@@ -58,7 +58,7 @@ export async function answerNextAuth(ctx: Deps, call: NextAuthCall): Promise<Nex
     return signOutBearer(ctx, call.credentials.token, call.caller);
   }
   if (action === "callback" && type === "email") {
-    if (call.method === "GET") return confirmPage(call.query.token);
+    if (call.method === "GET") return confirmPage();
     return run(ctx, options, { ...call, method: "GET", query: { token: String(call.body.token) }, body: {} }, failures);
   }
   if (type !== "oauth" || (action === "signin" && call.method === "GET")) return run(ctx, options, call, failures);
