@@ -1,3 +1,4 @@
+import { createBillingApi } from "./adapters/billing-api";
 import { createMailer } from "./adapters/mailer";
 import { createPushTransport } from "./adapters/push-transport";
 import { createHasher, poolSize } from "./auth/hashing";
@@ -37,6 +38,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     hasher,
     mailer,
     push: overrides.push === undefined ? createPushTransport(config, log) : overrides.push,
+    billing: createBillingApi(config),
     catalog,
     observe: telemetry.observe,
     count: telemetry.count,

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { BillingApi } from "./adapters/billing-api";
 import type { Mailer } from "./adapters/mailer";
 import type { PushTransport } from "./adapters/push-transport";
 import type { Hasher } from "./auth/hashing";
@@ -22,6 +23,8 @@ export type Context = {
   mailer: Mailer;
   /** null: push is not configured. */
   push: PushTransport | null;
+  /** The billing provider's own API; null: it is not to be asked. */
+  billing: BillingApi | null;
   catalog: Catalog;
   /** Hears of every request that was answered. `request` is for traces alone: it names the caller's span. */
   observe: (record: RequestRecord, request: Pick<RequestHead, "headers">) => void;

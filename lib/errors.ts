@@ -91,6 +91,14 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   );
 }
 
+/** Whether two transactions stood in each other's way, and this one had to give up: at once again is all it needs. */
+export function isLostRace(error: unknown): boolean {
+  return causes(error).some(
+    ({ code, kind, originalCode }) =>
+      code === "P2034" || kind === "TransactionWriteConflict" || originalCode === "40001" || originalCode === "40P01",
+  );
+}
+
 function meansUnavailable(mark: string): boolean {
   return UNAVAILABLE.has(mark) || UNAVAILABLE_STATE.test(mark);
 }

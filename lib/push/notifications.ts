@@ -1,15 +1,21 @@
 import type { PushDelivery, PushDevice, PushDeviceStatus } from "../db/generated/client";
 
 const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 /** More than this APNs refuses (Apple, "Generating a remote notification"). */
 const PAYLOAD_MOST_BYTES = 4096;
 const NIL_ID = "00000000-0000-0000-0000-000000000000";
 
 /** Everything there is to say; each kind with what its payload is made of. */
-export type Message = { kind: "push.challenge"; challengeId: string; nonce: string };
+export type Message =
+  | { kind: "push.challenge"; challengeId: string; nonce: string }
+  | { kind: "billing.payment_failed"; lineId: string }
+  | { kind: "billing.expired"; lineId: string }
+  | { kind: "billing.renewed"; lineId: string };
 type Kind = Message["kind"];
 
-type Rule<M extends Message> = {
+type Rule<M> = {
   level: keyof typeof LEVELS;
   priority: 5 | 10;
   ttlSeconds: number;
@@ -24,9 +30,24 @@ type Rule<M extends Message> = {
 /** How loud a notification is: its apns-push-type and the `aps` that goes with it. */
 const LEVELS = {
   background: { pushType: "background", aps: { "content-available": 1 } },
+  passive: { pushType: "alert", aps: { "interruption-level": "passive" } },
+  active: { pushType: "alert", aps: { sound: "default", "interruption-level": "active" } },
 } as const;
 
+const billing = (level: "active" | "passive", ttlSeconds: number): Rule<{ lineId: string }> => ({
+  level,
+  priority: level === "active" ? 10 : 5,
+  ttlSeconds,
+  collapseId: ({ lineId }) => `bill:${lineId}`,
+  to: "active",
+  secret: false,
+  data: () => ({ link: "subscription" }),
+});
+
 const KINDS: { [K in Kind]: Rule<Extract<Message, { kind: K }>> } = {
+  "billing.payment_failed": billing("active", 3 * DAY),
+  "billing.expired": billing("active", 7 * DAY),
+  "billing.renewed": billing("passive", DAY),
   "push.challenge": {
     level: "background",
     priority: 5,
@@ -49,9 +70,9 @@ export type Outgoing = Pick<PushDelivery, "id" | "kind" | "priority" | "collapse
  * @throws RangeError over 4,096 bytes of payload.
  */
 export function composeNotification(message: Message, now: Date) {
-  const rule = KINDS[message.kind];
+  const rule = KINDS[message.kind] as Rule<Message>; // the one that is made for this message
   const payload: Payload = {
-    aps: LEVELS[rule.level].aps,
+    aps: { ...LEVELS[rule.level].aps, ...(rule.level === "background" ? {} : alertOf(message.kind)) },
     data: { v: 1, kind: message.kind, ...rule.data(message) },
   };
   const sizeBytes = Buffer.byteLength(JSON.stringify(stamp(payload, NIL_ID)));
@@ -62,6 +83,15 @@ export function composeNotification(message: Message, now: Date) {
     priority: rule.priority,
     collapseId: rule.collapseId(message),
     expiresAt: new Date(now.getTime() + rule.ttlSeconds * 1000),
+  };
+}
+
+/** The app has the words, in its languages: `KIND.title` and `KIND.body` in its Localizable.strings. */
+function alertOf(kind: Kind) {
+  const [thread] = kind.split(".");
+  return {
+    alert: { "title-loc-key": `${kind}.title`, "loc-key": `${kind}.body`, "loc-args": [] },
+    "thread-id": thread,
   };
 }
 

@@ -30,6 +30,10 @@ type Effect = (state: LineState, event: LineEvent) => Partial<LineState>;
 const EVENTS: Record<LineEventType, { rank: number; effect: Effect }> = {
   INITIAL_PURCHASE: { rank: 10, effect: startPeriod },
   NON_RENEWING_PURCHASE: { rank: 10, effect: buyOnce },
+  TEMPORARY_ENTITLEMENT_GRANT: {
+    rank: 10,
+    effect: (state, event) => buyOnce(state, { ...event, expiresAt: withinADay(event) }),
+  },
   PRODUCT_CHANGE: {
     rank: 20,
     effect: (state, { newProductId }) => ({ pendingProductId: newProductId ?? state.pendingProductId }),
@@ -68,7 +72,10 @@ const EVENTS: Record<LineEventType, { rank: number; effect: Effect }> = {
       expirationReason: null,
     }),
   },
+  SNAPSHOT: { rank: 90, effect: takeSnapshot },
 };
+
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Folds a line's events, in whatever order they came, into its state. A line whose purchase was never heard of
@@ -166,6 +173,37 @@ function noteBillingIssue(state: LineState, event: LineEvent): Partial<LineState
 
 function moveEnd(state: LineState, { expiresAt }: LineEvent): Partial<LineState> {
   return { currentPeriodEndsAt: expiresAt ?? state.currentPeriodEndsAt };
+}
+
+/**
+ * The provider's own word on the line at a moment. What it does not speak of stays known: the reasons, a product to
+ * come, and the entitlements where it names none.
+ */
+export function takeSnapshot(state: LineState, event: LineEvent): Partial<LineState> {
+  const { occurredAt, expiresAt, gracePeriodEndsAt, resumesAt, snapshot } = event;
+  const unpaid = snapshot?.billingIssueDetectedAt ?? null;
+  const waits = unpaid !== null || resumesAt !== null; // for money or for its pause's end, and is not over
+  const ended = expiresAt !== null && expiresAt <= occurredAt && !waits;
+  const period = event.periodType === null ? buyOnce(state, event) : startPeriod(state, event);
+  return {
+    ...period,
+    pendingProductId: state.pendingProductId,
+    unsubscribedAt: snapshot?.unsubscribedAt ?? null,
+    cancelReason: snapshot?.unsubscribedAt || snapshot?.refundedAt ? state.cancelReason : null,
+    billingIssueDetectedAt: unpaid,
+    gracePeriodEndsAt,
+    pausedAt: resumesAt && (state.pausedAt ?? occurredAt),
+    resumesAt,
+    endedAt: ended ? expiresAt : null,
+    expirationReason: ended ? state.expirationReason : null,
+    refundedAt: snapshot?.refundedAt ?? null,
+  };
+}
+
+/** RevenueCat promises that a grant ends within a day; a day is what it gets. */
+function withinADay(event: LineEvent): Date {
+  const latest = new Date(purchaseTime(event).getTime() + DAY_MS);
+  return event.expiresAt && event.expiresAt < latest ? event.expiresAt : latest;
 }
 
 const purchaseTime = ({ purchasedAt, occurredAt }: LineEvent) => purchasedAt ?? occurredAt;

@@ -17,8 +17,8 @@ export function billingEvent(type: string, fields: Record<string, unknown> = {})
     app_id: "1234567890",
     event_timestamp_ms: now,
     app_user_id: randomUUID(),
-    original_app_user_id: "$RCAnonymousID:87c6049c58069238dce29853916d624c",
-    aliases: ["$RCAnonymousID:8069238d6049ce87cc529853916d624c"],
+    original_app_user_id: anonymous(),
+    aliases: [anonymous()],
     product_id: "com.example.pro.monthly",
     entitlement_id: null,
     entitlement_ids: ["pro"],
@@ -36,6 +36,9 @@ export function billingEvent(type: string, fields: Record<string, unknown> = {})
     ...fields,
   };
 }
+
+/** A name as RevenueCat gives it to somebody who has not signed in. */
+export const anonymous = () => `$RCAnonymousID:${randomUUID().replaceAll("-", "")}`;
 
 /** RevenueCat's signature header over a body. */
 export function signature(body: string | Uint8Array, { at = clock.now(), secret = WEBHOOK_SECRET } = {}): string {
