@@ -159,7 +159,9 @@ function buyOnce(state: LineState, event: LineEvent): Partial<LineState> {
 /** Money back ends access at once; a failed charge does not; anything else ends it with the period. */
 function cancel(state: LineState, event: LineEvent): Partial<LineState> {
   const { occurredAt, cancelReason } = event;
-  if (cancelReason === "CUSTOMER_SUPPORT" || event.isRefund) return { refundedAt: occurredAt, cancelReason };
+  if (cancelReason === "CUSTOMER_SUPPORT" || event.isRefund) {
+    return { refundedAt: state.refundedAt ?? occurredAt, cancelReason };
+  }
   if (cancelReason === "BILLING_ERROR") return noteBillingIssue(state, event);
   return { unsubscribedAt: state.unsubscribedAt ?? occurredAt, cancelReason };
 }

@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from "node:crypto";
-import { call } from "./api";
-import { clock, WEBHOOK_AUTHORIZATION, WEBHOOK_SECRET } from "./context";
+import { call, get } from "./api";
+import { clock, ctx, WEBHOOK_AUTHORIZATION, WEBHOOK_SECRET } from "./context";
 
 const WEBHOOK = "/api/subscription/billing-provider-webhook";
 export const DAY_MS = 24 * 60 * 60 * 1000;
@@ -74,3 +74,16 @@ export async function deliverOk(event: Sent): Promise<string> {
   if (response.status !== 200) throw new Error(`the webhook answered ${response.status}: ${await response.text()}`);
   return ((await response.json()) as { status: string }).status;
 }
+
+export type Answer = Record<string, unknown> & { subscriptions: Record<string, unknown>[] };
+
+/** An account's subscription status, as its app asks for it. */
+export async function statusOf({ token }: { token: string }): Promise<Answer> {
+  const response = await get("/api/subscription/status", { token });
+  if (response.status !== 200) throw new Error(`status answered ${response.status}: ${await response.text()}`);
+  return (await response.json()) as Answer;
+}
+
+/** An event as the inbox keeps it, with its line. */
+export const storedEvent = (eventId: string) =>
+  ctx().db.billingEvent.findFirst({ where: { eventId }, include: { line: true } });

@@ -42,7 +42,11 @@ export async function applyEvent(deps: Deps, key: EventKey, accountIds: string[]
   } catch (error) {
     if (isAppError(error) || isDatabaseUnavailable(error)) throw error;
     log.error({ err: error, eventId: key.eventId }, "a billing event cannot be applied");
-    const reason = storableText(String(error).slice(0, REASON_LENGTH));
+    const said =
+      String(error)
+        .split(/\n{2,}/)
+        .at(-1) ?? ""; // Prisma shows the code first, and then what is wrong
+    const reason = storableText(said.trim().slice(0, REASON_LENGTH));
     const where = { ...key, state: { not: "processed" as const } };
     const { count } = await db.billingEvent.updateMany({ where, data: { state: "failed", reason } });
     return { status: count > 0 ? "failed" : "duplicate", lines: [] };
