@@ -9,7 +9,7 @@ import { type Cluster, startCluster } from "../support/postgres";
 import { startProxy } from "../support/proxy";
 import { type Service, startForTest } from "../support/service";
 
-const POLL = { timeout: 30_000, interval: 50 };
+const POLL = { timeout: 60_000, interval: 50 };
 
 function deliver(service: Service, event: Sent): Promise<Response> {
   const body = JSON.stringify({ api_version: "1.0", event });
@@ -99,7 +99,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
     }
   }
 
-  test("a database that goes away while an event is applied is 503, and nothing is half done", async () => {
+  test("a database that goes away while an event is applied is 503, and nothing is half done", { timeout: 120_000 }, async () => {
     await onItsOwnServer(async (cluster) => {
       const service = await serve(cluster.url);
       const { line, refund, answer } = await storedAndWaiting(service, cluster.url);
@@ -115,7 +115,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
     });
   });
 
-  test("a database that falls silent while an event is applied is 503, and the next delivery applies it", async () => {
+  test("a database that falls silent while an event is applied is 503, and the next delivery applies it", { timeout: 180_000 }, async () => {
     const direct = await migrated(await createDatabase(process.env.TEST_DATABASE_URL ?? ""));
     const through = new URL(direct);
     const proxy = await startProxy(Number(through.port));

@@ -125,7 +125,9 @@ async function changeIdentity(tx: Tx, event: StoredEvent, at: Date): Promise<Ref
   await markProcessed(tx, event, at, null);
   const { names } = await connectedPeople(tx, event.provider, event.identities);
   const rows = await tx.$queryRaw<{ lineId: string | null }[]>`
-    SELECT "lineId" FROM "BillingEvent" WHERE provider = ${event.provider} AND identities && ${names}::text[]
+    SELECT "lineId" FROM "BillingEvent"
+    WHERE provider = ${event.provider} AND identities && ${names}::text[]
+      AND type NOT IN ('TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED')
     ORDER BY id FOR UPDATE`;
   const lineIds = new Set(rows.flatMap(({ lineId }) => lineId ?? []));
   const refolded: Refolded[] = [];
