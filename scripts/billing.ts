@@ -60,6 +60,8 @@ type Values = {
 
 const COMMANDS: Record<string, (deps: Deps, values: Values, eventId: string) => Promise<void>> = {
   list: async (deps, { account, failed, ignored, unlinked, limit }) => {
+    if (!/^\d{1,6}$/.test(limit)) throw new OperatorError("--limit takes a number.");
+    requireId(account);
     const state = failed ? "failed" : ignored ? "ignored" : undefined;
     const events = await listEvents(deps, { state, unlinked, accountId: account, limit: Number(limit) });
     for (const { receivedAt, state, type, eventId, accountId, reason } of events) {
@@ -81,6 +83,7 @@ const COMMANDS: Record<string, (deps: Deps, values: Values, eventId: string) => 
   reconcile: async ({ billing, ...deps }, { account, all }) => {
     if (!billing) throw new OperatorError("BILLING_API_KEY is not set: the provider cannot be asked.");
     if (!account && !all) throw new OperatorError(USAGE);
+    requireId(account);
     const asked = account ? reconcileAccount({ ...deps, billing }, account) : reconcileAll({ ...deps, billing });
     for await (const customer of asked) tellCustomer(customer);
   },
@@ -101,6 +104,11 @@ async function open() {
   const { client: db, close } = await openDatabase(config, { onConnectionError: give, onLockLost: give });
   const log = pino({ level: "error" }, process.stderr);
   return { config, db, close, log, now: () => new Date(), billing: createBillingApi(config) };
+}
+
+function requireId(account: string | undefined): void {
+  const isId = account === undefined || /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(account);
+  if (!isId) throw new OperatorError("--account takes an account's id.");
 }
 
 function whatToReplay({ event, failed, ignored, all }: Values): Replay {

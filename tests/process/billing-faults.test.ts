@@ -99,7 +99,9 @@ describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
     }
   }
 
-  test("a database that goes away while an event is applied is 503, and nothing is half done", { timeout: 120_000 }, async () => {
+  test("a database that goes away while an event is applied is 503, and nothing is half done", {
+    timeout: 120_000,
+  }, async () => {
     await onItsOwnServer(async (cluster) => {
       const service = await serve(cluster.url);
       const { line, refund, answer } = await storedAndWaiting(service, cluster.url);
@@ -115,7 +117,9 @@ describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
     });
   });
 
-  test("a database that falls silent while an event is applied is 503, and the next delivery applies it", { timeout: 180_000 }, async () => {
+  test("a database that falls silent while an event is applied is 503, and the next delivery applies it", {
+    timeout: 180_000,
+  }, async () => {
     const direct = await migrated(await createDatabase(process.env.TEST_DATABASE_URL ?? ""));
     const through = new URL(direct);
     const proxy = await startProxy(Number(through.port));

@@ -45,10 +45,12 @@ export type Snapshot = ProviderEvent & { store: string; transactionId: string };
 
 /**
  * What RevenueCat knows of a customer, one snapshot a subscription, and one for each purchase for life.
- * @throws ZodError for an answer of another shape
+ * @throws Error for an answer of another shape
  */
 export function readCustomer(answer: unknown, name: string, askedAt: Date): Snapshot[] {
-  const { subscriber } = Customer.parse(answer);
+  const parsed = Customer.safeParse(answer);
+  if (!parsed.success) throw new Error("the billing provider's answer has another shape", { cause: parsed.error });
+  const { subscriber } = parsed.data;
   const subscriptions = Object.entries(subscriber.subscriptions).map(([productId, subscription]) =>
     snapshot(
       subscriber,

@@ -19,7 +19,7 @@ export type Reconciled = { known: number; corrected: number };
 /**
  * Asks the provider about one of its customers and puts right what it sees otherwise: each correction is an event
  * of the inbox, folded like any other.
- * @throws BillingApiError, ZodError where it does not answer as it should
+ * @throws Error where it does not answer as it should
  */
 export async function reconcileCustomer(deps: Deps, name: string): Promise<Reconciled> {
   const answer = await deps.billing.customer(name);
