@@ -6,6 +6,7 @@ import { type Bench, openBench } from "./lib/bench";
 import { markdown, type Section } from "./lib/table";
 import { hasWrk } from "./lib/wrk";
 import { download } from "./workloads/download";
+import { fold } from "./workloads/fold";
 import { health } from "./workloads/health";
 import { login } from "./workloads/login";
 import { pushRegister } from "./workloads/push-register";
@@ -27,6 +28,7 @@ const WORKLOADS: Record<string, (bench: Bench) => Promise<Section>> = {
   "push-register": pushRegister,
   "subscription-status": subscriptionStatus,
   webhook,
+  fold,
   start,
 };
 

@@ -1,28 +1,5 @@
 import type { LineEvent, LineEventType } from "./events";
-
-/** What a line's events fold to. Times are null where the thing has not happened, or was taken back. */
-export type LineState = {
-  productId: string | null;
-  pendingProductId: string | null;
-  entitlementIds: string[];
-  /** null: a one-time purchase, which has no period to renew. */
-  periodType: string | null;
-  isLifetime: boolean;
-  isFamilyShare: boolean;
-  startedAt: Date | null;
-  currentPeriodStartsAt: Date | null;
-  currentPeriodEndsAt: Date | null;
-  gracePeriodEndsAt: Date | null;
-  unsubscribedAt: Date | null;
-  cancelReason: string | null;
-  billingIssueDetectedAt: Date | null;
-  pausedAt: Date | null;
-  resumesAt: Date | null;
-  endedAt: Date | null;
-  expirationReason: string | null;
-  refundedAt: Date | null;
-  lastEventAt: Date | null;
-};
+import type { LineState } from "./line-state";
 
 type Effect = (state: LineState, event: LineEvent) => Partial<LineState>;
 

@@ -1,8 +1,8 @@
 import type { Context, Tx } from "../context";
 import { enqueue } from "../push/outbox";
 import type { EventFacts } from "./events";
-import type { LineState } from "./fold";
 import type { Refolded } from "./inbox/lines";
+import type { LineState } from "./line-state";
 import { type BillingRules, counts, statusRules } from "./rules";
 
 type Notice = "billing.payment_failed" | "billing.expired" | "billing.renewed";
@@ -30,7 +30,7 @@ export async function notifyOwner(
 }
 
 /** What is new on a line; null where an event changed nothing that its owner would want to hear of. */
-export function noticeOf(type: string, before: LineState, after: LineState): Notice | null {
+function noticeOf(type: string, before: LineState, after: LineState): Notice | null {
   if (after.billingIssueDetectedAt && !before.billingIssueDetectedAt) return "billing.payment_failed";
   const isOver = after.endedAt !== null && before.endedAt === null && after.refundedAt === null;
   if (isOver && after.expirationReason !== "SUBSCRIPTION_PAUSED") return "billing.expired";

@@ -1,4 +1,4 @@
-import type { LineState } from "./fold";
+import type { LineState } from "./line-state";
 import { counts, type StatusRules } from "./rules";
 import type { Entitlement, LineStatus, SubscriptionStatus } from "./schema";
 

@@ -1,4 +1,5 @@
 import type { Context, Tx } from "../context";
+import { StoredLine } from "./line-state";
 import { askSoon } from "./reconcile/ask-soon";
 import { type BillingRules, statusRules } from "./rules";
 import type { SubscriptionStatus } from "./schema";
@@ -21,14 +22,20 @@ export async function readSubscriptionStatus(
  * ids of the lines that should have renewed by now.
  */
 export async function currentStatus({ config, db, now }: Deps, accountId: string) {
-  const lines = await db.subscriptionLine.findMany({
-    where: { OR: [{ accountId }, { accountId: null, identities: { has: accountId } }] },
-    orderBy: { id: "asc" },
-  });
+  const lines = await readLines(db, accountId);
   if (lines.some((line) => line.accountId === null)) await linkLines(db, accountId);
   const at = now();
   const overdue = lines.filter((line) => isOverdue(line, at)).map(({ id }) => id);
   return { status: accountStatus(lines, at, statusRules(config, accountId)), overdue };
+}
+
+/** An account's lines, and those that name it and belong to nobody: as JSON, since decoding 30 columns costs more. */
+async function readLines(db: Tx, accountId: string) {
+  const rows = await db.$queryRaw<{ line: unknown }[]>`
+    SELECT to_jsonb(line) AS line FROM "SubscriptionLine" AS line
+    WHERE "accountId" = ${accountId}::uuid OR ("accountId" IS NULL AND identities @> ARRAY[${accountId}])
+    ORDER BY id`;
+  return rows.map(({ line }) => StoredLine.parse(line));
 }
 
 /** Gives an account the lines that name it and belong to nobody yet. The account is locked before its lines. */

@@ -6,7 +6,7 @@ import type { BillingRules } from "../rules";
 import type { DeliveryReceipt } from "../schema";
 import { again } from "./attempts";
 import { connectedPeople } from "./identity-changes";
-import { absorbLine, leaveLine, lockLine, lockLines, type Refolded, refoldLine } from "./lines";
+import { absorbLine, joinLine, leaveLine, lockLines, type Refolded, refoldLine } from "./lines";
 import { storableText } from "./storable";
 
 export type EventKey = { provider: string; eventId: string };
@@ -59,7 +59,8 @@ async function applyInside(deps: Deps, tx: Tx, key: EventKey, accountIds: string
   const facts = EventFacts.parse(event.normalized);
   const objection = objectionTo(event, facts);
   if (objection) {
-    await tx.billingEvent.updateMany({ where: { id: event.id }, data: objection });
+    await tx.billingEvent.updateMany({ where: { id: event.id }, data: { ...objection, lineId: null } });
+    if (event.lineId) await leaveLine(tx, event.lineId, deps.now()); // it was read otherwise when it was applied
     return { status: objection.state, lines: [] };
   }
   const at = deps.now();
@@ -110,8 +111,7 @@ async function applyToLine(tx: Tx, event: StoredEvent, at: Date): Promise<Refold
   const originalTransactionId = isGrant(event) ? `grant:${event.eventId}` : (event.originalTransactionId ?? "");
   // Store and environment are missing in some deliveries; such lines stand apart, and never count as production.
   const key = { provider, environment: environment ?? "UNKNOWN", store: store ?? "UNKNOWN", originalTransactionId };
-  const line = await lockLine(tx, key, at);
-  await markProcessed(tx, event, at, line.id);
+  const line = await joinLine(tx, event.id, key, at);
   if (openedLineId) await absorbLine(tx, line, openedLineId);
   if (lineId && lineId !== line.id) await leaveLine(tx, lineId, at);
   return refoldLine(tx, line, at);
@@ -122,7 +122,10 @@ async function applyToLine(tx: Tx, event: StoredEvent, at: Date): Promise<Refold
  * one that is being applied at this moment has its line, and is seen, once its lock is free.
  */
 async function changeIdentity(tx: Tx, event: StoredEvent, at: Date): Promise<Refolded[]> {
-  await markProcessed(tx, event, at, null);
+  await tx.$executeRaw`
+    UPDATE "BillingEvent" SET state = 'processed', "processedAt" = ${at}::timestamptz,
+      reason = CASE WHEN state IN ('failed', 'ignored') THEN NULL ELSE reason END
+    WHERE id = ${event.id}::uuid`;
   const { names } = await connectedPeople(tx, event.provider, event.identities);
   const rows = await tx.$queryRaw<{ lineId: string | null }[]>`
     SELECT "lineId" FROM "BillingEvent"
@@ -133,12 +136,6 @@ async function changeIdentity(tx: Tx, event: StoredEvent, at: Date): Promise<Ref
   const refolded: Refolded[] = [];
   for (const line of await lockLines(tx, [...lineIds])) refolded.push(await refoldLine(tx, line, at));
   return refolded;
-}
-
-async function markProcessed(tx: Tx, { id, state }: StoredEvent, at: Date, lineId: string | null): Promise<void> {
-  const outOfDate = state === "failed" || state === "ignored"; // the reason of then
-  const data = { state: "processed" as const, processedAt: at, lineId, ...(outOfDate ? { reason: null } : {}) };
-  await tx.billingEvent.updateMany({ where: { id }, data });
 }
 
 /** It names no transaction that later events would share: each grant is a line of its own. */

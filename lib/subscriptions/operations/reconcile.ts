@@ -1,11 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { BillingApi } from "../../adapters/billing-api";
 import type { Context } from "../../context";
 import { customersOf } from "../reconcile/customer-names";
 import { type Reconciled, reconcileCustomer } from "../reconcile/customers";
 import type { BillingRules } from "../rules";
 
-type Deps = Pick<Context, "db" | "log" | "now"> & { config: BillingRules; billing: BillingApi };
+type Deps = Pick<Context, "db" | "log" | "now"> & { config: BillingRules; billing: NonNullable<Context["billing"]> };
 export type ReconciledCustomer = { name: string } & ({ result: Reconciled } | { failure: string });
 
 const PAGE = 500;

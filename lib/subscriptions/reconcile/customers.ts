@@ -1,4 +1,3 @@
-import type { BillingApi } from "../../adapters/billing-api";
 import type { Context } from "../../context";
 import type { SubscriptionLine } from "../../db/generated/client";
 import type { LineEvent } from "../events";
@@ -11,7 +10,7 @@ import { readCustomer, type Snapshot } from "../providers/revenuecat-customer";
 import { type BillingRules, statusRules } from "../rules";
 import { type Line, lineStatus } from "../status";
 
-type Deps = Pick<Context, "db" | "log" | "now"> & { config: BillingRules; billing: BillingApi };
+type Deps = Pick<Context, "db" | "log" | "now"> & { config: BillingRules; billing: NonNullable<Context["billing"]> };
 
 /** How many purchases the provider knows of a customer, and on how many of them it knew better. */
 export type Reconciled = { known: number; corrected: number };
