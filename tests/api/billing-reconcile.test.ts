@@ -91,6 +91,32 @@ test.each<[string, (now: number) => Record<string, unknown>, Record<string, unkn
   expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 0 } }]);
 });
 
+test("the API's times, without fractions of a second, count as the events' own", async () => {
+  const ann = await newAccount();
+  const now = Math.floor(clock.now().getTime() / 1000) * 1000;
+  const { event, known } = bought(ann, { purchased_at_ms: now - 500, expiration_at_ms: now + 30 * DAY_MS + 700 });
+  await deliverOk(event);
+  const cut = { ...known, purchase_date: iso(now - 1000), expires_date: iso(now + 30 * DAY_MS) };
+  revenueCat.customers.set(ann.id, subscriber({ monthly: cut }));
+  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 0 } }]);
+  revenueCat.customers.set(ann.id, subscriber({ monthly: { ...cut, refunded_at: iso(now) } }));
+  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 1 } }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
+});
+
+test("an answer from before the last renewal changes nothing", async () => {
+  const ann = await newAccount();
+  const { event, known } = bought(ann);
+  await deliverOk(event);
+  const before = {
+    purchase_date: iso(clock.now().getTime() - 31 * DAY_MS),
+    expires_date: iso(clock.now().getTime() - 1),
+  };
+  revenueCat.customers.set(ann.id, subscriber({ monthly: { ...known, ...before } }));
+  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 0 } }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "active", isActive: true });
+});
+
 test("a purchase that no event ever told of is found, and its line is the same once events come", async () => {
   const ann = await newAccount();
   const [first, renewal] = [randomUUID(), randomUUID()];

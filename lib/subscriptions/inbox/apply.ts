@@ -73,7 +73,7 @@ async function applyInside(deps: Deps, tx: Tx, key: EventKey, accountIds: string
 
 /**
  * Whoever else delivers this event at the same time waits here, and finds it processed. Accounts are locked before
- * events, and events before lines, as in deleting an account: nobody waits in a circle.
+ * events (the count is what makes it so), and events before lines, as in deleting an account: no circle of waiting.
  */
 async function lockEvent(tx: Tx, { provider, eventId }: EventKey, accountIds: string[]): Promise<StoredEvent> {
   const [row] = await tx.$queryRaw<StoredEvent[]>`

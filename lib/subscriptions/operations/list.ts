@@ -14,8 +14,10 @@ export function listEvents({ db }: Deps, { state, accountId, unlinked, limit }: 
   return db.billingEvent.findMany({
     where: {
       state,
-      ...(accountId ? { OR: [{ accountId }, { line: { accountId } }, { identities: { has: accountId } }] } : {}),
-      ...(unlinked ? { accountId: null, OR: [{ lineId: null }, { line: { accountId: null } }] } : {}),
+      AND: [
+        accountId ? { OR: [{ accountId }, { line: { accountId } }, { identities: { has: accountId } }] } : {},
+        unlinked ? { accountId: null, OR: [{ lineId: null }, { line: { accountId: null } }] } : {},
+      ],
     },
     select: {
       eventId: true,

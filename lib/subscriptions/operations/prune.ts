@@ -10,15 +10,17 @@ const BATCH = 1_000;
  */
 export async function prunePayloads({ db, now }: Pick<Context, "db" | "now">, retentionDays: number): Promise<number> {
   const before = new Date(now().getTime() - retentionDays * DAY_MS);
-  let dropped = 0;
+  let [dropped, after] = [0, new Date(0)];
   for (;;) {
-    const count = await db.$executeRaw`
+    const rows = await db.$queryRaw<{ receivedAt: Date }[]>`
       UPDATE "BillingEvent" SET payload = NULL WHERE id IN (
         SELECT id FROM "BillingEvent"
-        WHERE state IN ('processed', 'ignored') AND "receivedAt" < ${before}::timestamptz AND payload IS NOT NULL
-        ORDER BY id LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
-      )`;
-    dropped += count;
-    if (count === 0) return dropped;
+        WHERE state IN ('processed', 'ignored') AND payload IS NOT NULL
+          AND "receivedAt" >= ${after}::timestamptz AND "receivedAt" < ${before}::timestamptz
+        ORDER BY "receivedAt" LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
+      ) RETURNING "receivedAt"`;
+    if (rows.length === 0) return dropped;
+    dropped += rows.length;
+    after = rows.reduce((latest, { receivedAt }) => (receivedAt > latest ? receivedAt : latest), after);
   }
 }

@@ -25,10 +25,11 @@ export async function reconcileCustomer(deps: Deps, name: string): Promise<Recon
   const askedAt = deps.now();
   const snapshots = readCustomer(answer, name, askedAt);
   let corrected = 0;
-  for (const snapshot of snapshots) {
-    for (const line of await linesOf(deps, snapshot)) {
-      if (line && agrees(deps.config, line, snapshot, askedAt)) continue;
-      await correct(deps, snapshot, line?.originalTransactionId ?? snapshot.originalTransactionId, askedAt);
+  for (const seen of snapshots) {
+    for (const line of await linesOf(deps, seen)) {
+      const snapshot = line ? onLine(line, seen) : seen;
+      if (!snapshot || (line && agrees(deps.config, line, snapshot, askedAt))) continue;
+      await correct(deps, snapshot, askedAt);
       corrected += 1;
     }
   }
@@ -56,6 +57,17 @@ async function linesOf({ db }: Deps, snapshot: Snapshot): Promise<(SubscriptionL
   return [newest];
 }
 
+/**
+ * A snapshot in its place among a line's events; null where the provider has not heard yet of the period that the
+ * line is in. The API's times have no fractions of a second, and must not sort before the purchase itself for that.
+ */
+function onLine({ originalTransactionId, currentPeriodStartsAt: start }: SubscriptionLine, seen: Snapshot) {
+  const { purchasedAt } = seen.facts;
+  if (!start || !purchasedAt || purchasedAt >= start) return { ...seen, originalTransactionId };
+  if (inSeconds(purchasedAt) < inSeconds(start)) return null;
+  return { ...seen, originalTransactionId, facts: { ...seen.facts, purchasedAt: start } };
+}
+
 /** Whether the owner would see no difference, now or later, if the line were as the provider sees it. */
 function agrees(config: BillingRules, line: SubscriptionLine, snapshot: Snapshot, at: Date): boolean {
   if (!snapshot.identities.every((name) => line.identities.includes(name))) return false;
@@ -67,19 +79,18 @@ function visible(config: BillingRules, line: Line & { accountId: string | null }
   const seen = lineStatus(line, at, statusRules(config, line.accountId ?? ""));
   const { status, willRenew, isLifetime, productId, periodType, entitlements } = seen;
   const { currentPeriodEndsAt, accessEndsAt, gracePeriodEndsAt, resumesAt } = seen;
-  const times = [currentPeriodEndsAt, accessEndsAt, gracePeriodEndsAt, resumesAt];
+  const times = [currentPeriodEndsAt, accessEndsAt, gracePeriodEndsAt, resumesAt].map(
+    (time) => time && inSeconds(time),
+  );
   const ids = entitlements.map(({ id }) => id).toSorted();
   return JSON.stringify([status, willRenew, isLifetime, productId, periodType, ids, times]);
 }
 
-async function correct(
-  deps: Deps,
-  snapshot: Snapshot,
-  originalTransactionId: string | null,
-  receivedAt: Date,
-): Promise<void> {
-  const eventId = `snapshot:${snapshot.store}:${originalTransactionId}:${receivedAt.getTime()}`;
+async function correct(deps: Deps, snapshot: Snapshot, receivedAt: Date): Promise<void> {
+  const eventId = `snapshot:${snapshot.store}:${snapshot.originalTransactionId}:${receivedAt.getTime()}`;
   const key = { provider: revenueCat.name, eventId };
-  await storeEvent(deps, { ...key, event: { ...snapshot, originalTransactionId }, payload: null, receivedAt });
+  await storeEvent(deps, { ...key, event: snapshot, payload: null, receivedAt });
   await applyEvent(deps, key, possibleAccountIds(snapshot.identities));
 }
+
+const inSeconds = (time: Date) => Math.floor(time.getTime() / 1000);
