@@ -7,6 +7,7 @@ import { markdown, type Section } from "./lib/table";
 import { hasWrk } from "./lib/wrk";
 import { attestation } from "./workloads/attestation";
 import { download } from "./workloads/download";
+import { fold } from "./workloads/fold";
 import { health } from "./workloads/health";
 import { knownOrUnknown } from "./workloads/known-or-unknown";
 import { login } from "./workloads/login";
@@ -37,6 +38,7 @@ const WORKLOADS: Record<string, (bench: Bench) => Promise<Section>> = {
   "subscription-status": subscriptionStatus,
   webhook,
   "known-or-unknown": knownOrUnknown,
+  fold,
   start,
 };
 

@@ -1,4 +1,5 @@
 import { accountLetters } from "./accounts/letters";
+import { createBillingApi } from "./adapters/billing-api";
 import { createBreachLookup } from "./adapters/breach-lookup";
 import { createMailer } from "./adapters/mailer";
 import { createObjectStorage } from "./adapters/object-storage";
@@ -50,6 +51,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     mails,
     push,
     wakePush: worker?.wake ?? (() => {}),
+    billing: createBillingApi(config),
     catalog,
     storage: createObjectStorage(config, now),
     observe: telemetry.observe,

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { LetterKind } from "./accounts/letters";
+import type { BillingApi } from "./adapters/billing-api";
 import type { BreachLookup } from "./adapters/breach-lookup";
 import type { Mailer } from "./adapters/mailer";
 import type { ObjectStorage } from "./adapters/object-storage";
@@ -30,6 +31,8 @@ export type Context = {
   push: PushTransport | null;
   /** Has this process's worker look into the outbox at once; does nothing where there is none. */
   wakePush: () => void;
+  /** The billing provider's own API; null: it is not to be asked. */
+  billing: BillingApi | null;
   catalog: Catalog;
   /** Where `s3Key` artifacts lie; null: it is not configured, and the catalog has none of them. */
   storage: ObjectStorage | null;

@@ -110,16 +110,16 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   );
 }
 
-function meansUnavailable(mark: string): boolean {
-  return UNAVAILABLE.has(mark) || UNAVAILABLE_STATE.test(mark);
-}
-
-/** Whether a transaction lost against another (deadlock, serialization) and may be tried again as it is. */
+/** Whether two transactions stood in each other's way, and this one had to give up: at once again is all it needs. */
 export function isLostRace(error: unknown): boolean {
   return causes(error).some(
     ({ code, kind, originalCode }) =>
-      code === "P2034" || kind === "TransactionWriteConflict" || originalCode === "40P01" || originalCode === "40001",
+      code === "P2034" || kind === "TransactionWriteConflict" || originalCode === "40001" || originalCode === "40P01",
   );
+}
+
+function meansUnavailable(mark: string): boolean {
+  return UNAVAILABLE.has(mark) || UNAVAILABLE_STATE.test(mark);
 }
 
 /** Whether an error of Prisma says that a row is gone that the request began with: its account was deleted. */
