@@ -63,7 +63,7 @@ export function sessionToken({ config }: Pick<Context, "config">, claims: Claims
  */
 export async function findSession({ config, db, now }: Pick<Context, "config" | "db" | "now">, token: string) {
   const at = now();
-  const claims = await decodeToken(token, config.secret, at);
+  const claims = await decodeToken(token, config.secret);
   if (!claims) return null;
   const row = await db.session.findUnique({
     where: { id: claims.sid },

@@ -20,9 +20,9 @@ export function encodeToken(claims: Claims, secret: string, ttlSeconds: number):
  * Decrypts a token. null for anything that is not one of ours, whatever is wrong with it. next-auth's own decode
  * derives the key anew each time, which costs four times what the rest does.
  */
-export async function decodeToken(token: string, secret: string, at: Date): Promise<Claims | null> {
+export async function decodeToken(token: string, secret: string): Promise<Claims | null> {
   try {
-    const options = { ...ALGORITHMS, clockTolerance: CLOCK_TOLERANCE_SECONDS, currentDate: at };
+    const options = { ...ALGORITHMS, clockTolerance: CLOCK_TOLERANCE_SECONDS };
     const { payload } = await jwtDecrypt(token, keyOf(secret), options);
     const { sub, sid, epoch } = payload as Partial<Claims>;
     if (typeof sub !== "string" || typeof sid !== "string" || typeof epoch !== "number") return null;
