@@ -15,7 +15,10 @@ const DEPTH_MOST = 100_000;
  */
 export function watchOutbox(prom: typeof import("prom-client"), registry: Registry, deps: Deps): () => Promise<void> {
   const gauge = (name: string, help: string) => new prom.Gauge({ name, help, registers: [registry] });
-  const depth = gauge("homeport_push_outbox_depth", `Notifications that wait to be sent, over all instances; at most ${DEPTH_MOST}`);
+  const depth = gauge(
+    "homeport_push_outbox_depth",
+    `Notifications that wait to be sent, over all instances; at most ${DEPTH_MOST}`,
+  );
   const age = gauge("homeport_push_outbox_oldest_age_seconds", "How long the longest due of them has been due");
   let question: Promise<Outbox | null> | undefined;
   return async () => {
