@@ -19,35 +19,43 @@ class UsageError extends Error {}
 type Deps = { db: PrismaClient; now: () => Date };
 type Flags = ReturnType<typeof readFlags>["values"];
 
-const COMMANDS: Record<string, (deps: Deps, flags: Flags) => Promise<void>> = {
-  send: async (deps, { account, title, body, link = null }) => {
+type Run = (deps: Deps) => Promise<void>;
+
+/** Each reads its flags, and returns what to do once the database is open. */
+const COMMANDS: Record<string, (flags: Flags) => Run> = {
+  send: ({ account, title, body, link = null }) => {
     if (!account || !title || !body) throw new UsageError("send needs --account, --title and --body");
-    const devices = await sendWords(deps, { accountId: await accountId(deps, account), title, body, link });
-    console.log(devices > 0 ? `Queued for ${count(devices, "device")}.` : "The account has no active device.");
+    return async (deps) => {
+      const devices = await sendWords(deps, { accountId: await accountId(deps, account), title, body, link });
+      console.log(devices > 0 ? `Queued for ${count(devices, "device")}.` : "The account has no active device.");
+    };
   },
-  announce: async (deps, flags) => {
-    if (!flags.version) throw new UsageError("announce needs --version");
-    const perSecond = positive(flags["per-second"] ?? "1000", "--per-second");
-    const devices = await announceVersion(deps, { version: flags.version, perSecond });
-    console.log(`Queued for ${count(devices, "device")}, the last of them in ${Math.ceil(devices / perSecond)} s.`);
+  announce: ({ version, "per-second": rate = "1000" }) => {
+    if (!version) throw new UsageError("announce needs --version");
+    const perSecond = positive(rate, "--per-second");
+    return async (deps) => {
+      const devices = await announceVersion(deps, { version, perSecond });
+      console.log(`Queued for ${count(devices, "device")}, the last of them in ${Math.ceil(devices / perSecond)} s.`);
+    };
   },
-  list: async (deps, flags) => {
-    const account = flags.account === undefined ? undefined : await accountId(deps, flags.account);
-    const state = Object.values(PushDeliveryState).find((known) => known === flags.state);
-    if (flags.state !== undefined && !state) throw new UsageError(`There is no state ${flags.state}`);
-    const rows = await listDeliveries(deps, {
-      accountId: account,
-      state,
-      most: positive(flags.limit ?? "20", "--limit"),
-    });
-    for (const row of rows) console.log(JSON.stringify(row));
-    if (rows.length === 0) console.error("There are none.");
+  list: ({ account, state: given, limit = "20" }) => {
+    const state = Object.values(PushDeliveryState).find((known) => known === given);
+    if (given !== undefined && !state) throw new UsageError(`There is no state ${given}`);
+    const most = positive(limit, "--limit");
+    return async (deps) => {
+      const of = account === undefined ? undefined : await accountId(deps, account);
+      const rows = await listDeliveries(deps, { accountId: of, state, most });
+      for (const row of rows) console.log(JSON.stringify(row));
+      if (rows.length === 0) console.error("There are none.");
+    };
   },
-  retry: async (deps, { id = [] }) => {
+  retry: ({ id = [] }) => {
     const stray = id.find((each) => !z.uuid().safeParse(each).success);
     if (stray !== undefined) throw new UsageError(`${stray} is no id`);
-    const { resumed, retried } = await retryDeliveries(deps, id);
-    console.log(`Queued again: ${count(retried, "failed notification")}, ${count(resumed, "paused one")}.`);
+    return async (deps) => {
+      const { resumed, retried } = await retryDeliveries(deps, id);
+      console.log(`Queued again: ${count(retried, "failed notification")}, ${count(resumed, "paused one")}.`);
+    };
   },
 };
 
@@ -82,14 +90,15 @@ const count = (number: number, what: string) => `${number} ${what}${number === 1
 async function main(): Promise<void> {
   if (existsSync(".env")) process.loadEnvFile(".env");
   const { positionals, values } = readFlags(process.argv.slice(2));
-  const run = COMMANDS[positionals[0] ?? ""];
-  if (!run || positionals.length > 1) throw new UsageError("There is no such command");
+  const [command = "", ...rest] = positionals;
+  if (!Object.hasOwn(COMMANDS, command) || rest.length > 0) throw new UsageError("There is no such command");
+  const run = COMMANDS[command]?.(values);
   const give = (error: Error) => {
     throw error;
   };
   const database = await openDatabase(loadConfig(), { onConnectionError: give, onLockLost: give });
   try {
-    await run({ db: database.client, now: () => new Date() }, values);
+    await run?.({ db: database.client, now: () => new Date() });
   } finally {
     await database.close();
   }
