@@ -16,12 +16,10 @@ describe.runIf(chromiumPath)("in Chromium", () => {
   let strict: WebService;
 
   beforeAll(async () => {
-    [browser, web, strict] = await Promise.all([
-      launchChromium(),
-      startWebService(),
-      startWebService({ AUTH_REQUIRE_VERIFIED_EMAIL: "true" }),
-    ]);
-  }, 180_000);
+    browser = await launchChromium();
+    web = await startWebService();
+    strict = await startWebService({ AUTH_REQUIRE_VERIFIED_EMAIL: "true" });
+  }, 240_000);
   afterAll(async () => {
     await browser?.close();
     await web?.close();

@@ -47,8 +47,8 @@ const PASSED_ON = ["prompt", "login_hint"];
  */
 export async function answerNextAuth(ctx: Deps, call: NextAuthCall): Promise<NextAuthAnswer> {
   const [action = "", provider] = call.segments;
-  const token = call.credentials?.token;
-  const current = token && WITH_PROVIDER.includes(action) ? await findSession(ctx, token) : null;
+  const cookie = call.credentials?.via === "cookie" && WITH_PROVIDER.includes(action) ? call.credentials.token : null;
+  const current = cookie === null ? null : await findSession(ctx, cookie);
   const startedBy = action === "callback" ? await recallStart(ctx.config, call.cookieHeader) : undefined;
   const failures: unknown[] = [];
   const options = nextAuthOptions(ctx, { ...call, current, startedBy }, (error) => failures.push(error));

@@ -81,6 +81,7 @@ function providersFor(ctx: Deps, call: Call, onFailure: OnFailure): NextAuthOpti
   ];
 }
 
+/** All that next-auth has to know to take a mailed link back. */
 const emailLink: NextAuthOptions["providers"][number] = {
   id: "email",
   name: "Email",
