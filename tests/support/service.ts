@@ -19,7 +19,7 @@ export type Service = {
   end: (signal: NodeJS.Signals) => Promise<number | null>;
 };
 
-const BOOT_MS = 60_000;
+const BOOT_MS = 120_000;
 const POLL_MS = 25;
 
 /** An empty data folder. */
