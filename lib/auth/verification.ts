@@ -32,7 +32,7 @@ export async function requireVerifiedEmail(
 /** Counts a mail about verification to an address; false where it has had enough within the hour. */
 export async function mayMail({ limits }: Pick<Deps, "limits">, email: string): Promise<boolean> {
   try {
-    await limits.consume("verificationByEmail", limits.privateKey(email));
+    await limits.consume("verificationByEmail", email);
     return true;
   } catch (error) {
     if (isAppError(error) && error.code === "rate_limited") return false;

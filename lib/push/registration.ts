@@ -31,7 +31,7 @@ export async function registerDevice(
   // Not by its row, which could be deleted and made anew; and for each account, or a stolen token would keep its
   // owner from the challenges. Outside the transaction, whose connection may be the only one.
   const address = `${owner.account.id} ${wanted.environment} ${wanted.bundleId} ${wanted.token}`;
-  await ctx.limits.consume("pushChallengeByDevice", ctx.limits.privateKey(address));
+  await ctx.limits.consume("pushChallengeByDevice", address);
   let written: Written | null = null;
   // Again where the device changed under the registration: APNs found its token dead, somebody removed it.
   while (!written) written = await ctx.db.$transaction((tx) => write(tx, ctx.now(), owner, wanted));
