@@ -1,7 +1,9 @@
 import type { Context } from "../context";
 import type { Account } from "../db/generated/client";
 import { AppError, isAppError } from "../errors";
+import { enqueue } from "../push/outbox";
 import type { ReadableHeaders } from "./authenticate";
+import { clientName } from "./client-name";
 import { hashPassword, isOutdated, passwordMatches } from "./passwords/comparison";
 import { normalizePassword } from "./passwords/policy";
 import { recordSecurityEvent } from "./security-events";
@@ -67,8 +69,8 @@ async function renewHash(ctx: Deps, id: string, outdated: string, password: stri
 }
 
 /**
- * Signs an account in, as it was when it proved itself. Returns the session's row, the claims of its token, and
- * the token. @throws AppError invalid_credentials where its password was reset, or it was deleted, since.
+ * Signs an account in, as it was when it proved itself, and tells the devices that it has already. Returns the
+ * session's row, the claims of its token, and the token. @throws AppError invalid_credentials where its password was reset, or it was deleted, since.
  */
 export async function issueSession(
   ctx: Pick<Context, "config" | "db" | "now">,
@@ -84,6 +86,9 @@ export async function issueSession(
     if (held.length === 0) throw new AppError("invalid_credentials");
     const opened = await openSession(tx, now, account, { ...how, client: caller.client });
     await recordSecurityEvent(tx, now, account.id, "signed_in", caller);
+    const client = clientName(how.deviceName, caller.client);
+    const message = { kind: "security.new_sign_in", eventId: opened.session.id, client } as const;
+    await enqueue(tx, now, { eventKey: `sign-in:${opened.session.id}`, to: { accountId: account.id }, message });
     return opened;
   });
   return { session, claims, token: await sessionToken(ctx, claims) };
