@@ -37,6 +37,8 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const worker = isInline ? startWorker({ config, count: telemetry.count, db, log, now, push }) : null;
   if (config.mode === "server") void warnOfMissingMigrations(database, log);
   if (mailer.mode === "off") log.warn("SMTP_URL is not set: no mail will be sent");
+  if (push && config.mode === "embedded" && !isInline)
+    log.warn("PUSH_WORKER=off on an embedded database: nobody sends");
   if (config.RATE_LIMITS === "off") log.warn("RATE_LIMITS=off: nothing is limited; for load tests only");
   return {
     config,
