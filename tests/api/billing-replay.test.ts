@@ -103,6 +103,18 @@ test("a renewal that named no first purchase joins its line once one of its even
   expect((await storedEvent(orphan.id))?.lineId).toBe(lines[0]?.id);
 });
 
+test("an event that names no first purchase joins the line that another one of its transaction names, in any order", async () => {
+  const [first, second] = [randomUUID(), randomUUID()];
+  await deliverOk(billingEvent("RENEWAL", { original_transaction_id: first, transaction_id: second }));
+  clock.advance(1000);
+  const names = { original_transaction_id: null, transaction_id: second };
+  const refund = billingEvent("CANCELLATION", { ...names, cancel_reason: "CUSTOMER_SUPPORT" });
+  await deliverOk(refund);
+  expect(await replay({ eventId: refund.id })).toEqual({ processed: 1 });
+  const lines = await ctx().db.subscriptionLine.findMany({ where: { originalTransactionId: { in: [first, second] } } });
+  expect(lines).toEqual([expect.objectContaining({ originalTransactionId: first, refundedAt: expect.any(Date) })]);
+});
+
 test("pruning drops old deliveries and nothing else, and what failed keeps its own", async () => {
   await truncate();
   const ann = await newAccount();
