@@ -55,6 +55,15 @@ test("what failed is replayed on its own, and stays failed with its reason while
   expect(await storedEvent(event.id)).toMatchObject({ state: "processed", reason: null, normalized });
 });
 
+test("what was applied and cannot be applied anew is told, and stays as it was", async () => {
+  const event = initialPurchase(randomUUID());
+  await deliverOk(event);
+  await ctx().db.$executeRaw`
+    UPDATE "BillingEvent" SET payload = NULL, normalized = '{"occurredAt": "never"}' WHERE "eventId" = ${event.id}`;
+  expect(await replay({ eventId: event.id })).toEqual({ failed: 1 });
+  expect(await storedEvent(event.id)).toMatchObject({ state: "processed", line: { productId: event.product_id } });
+});
+
 test("replaying everything changes nothing: neither lines nor owners nor what is kept", async () => {
   await truncate();
   const [ann, bob] = [await newAccount(), await newAccount()];

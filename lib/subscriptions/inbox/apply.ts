@@ -51,7 +51,7 @@ export async function applyEvent(deps: Deps, key: EventKey, accountIds: string[]
     const reason = storableText(said.trim().slice(0, REASON_LENGTH));
     const where = { ...key, state: { not: "processed" as const } };
     const { count } = await db.billingEvent.updateMany({ where, data: { state: "failed", reason } });
-    return { status: count > 0 ? "failed" : "duplicate", lines: [] };
+    return { status: count > 0 || anew ? "failed" : "duplicate", lines: [] };
   }
 }
 
@@ -83,12 +83,14 @@ async function lockEvent(tx: Tx, { provider, eventId }: EventKey, accountIds: st
     SELECT id, provider, "eventId", state::text, type, environment, store, "originalTransactionId", identities,
       "transferredFrom", normalized, "lineId",
       (SELECT line.id FROM "SubscriptionLine" AS line
-        WHERE line.provider = event.provider AND line.environment = event.environment AND line.store = event.store
+        WHERE line.provider = event.provider AND line.environment = COALESCE(event.environment, 'UNKNOWN')
+          AND line.store = COALESCE(event.store, 'UNKNOWN')
           AND line."originalTransactionId" = event."transactionId"
           AND event."transactionId" <> event."originalTransactionId") AS "openedLineId",
       (SELECT other."originalTransactionId" FROM "BillingEvent" AS other
         WHERE event."originalTransactionId" = event."transactionId" AND other."transactionId" = event."transactionId"
-          AND other.provider = event.provider AND other.environment = event.environment AND other.store = event.store
+          AND other.provider = event.provider AND other.environment IS NOT DISTINCT FROM event.environment
+          AND other.store IS NOT DISTINCT FROM event.store
           AND other."originalTransactionId" <> event."transactionId" AND other.state IN ('received', 'processed')
         ORDER BY other."receivedAt", other.id LIMIT 1) AS "namedElsewhere"
     FROM "BillingEvent" AS event
