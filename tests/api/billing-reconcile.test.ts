@@ -140,6 +140,24 @@ test("an answer from before the last renewal changes nothing", async () => {
   expect(await statusOf(ann)).toMatchObject({ status: "active", isActive: true });
 });
 
+test("an answer that was on its way when a refund came does not take it back", async () => {
+  const ann = await newAccount();
+  const { event, known } = bought(ann);
+  await deliverOk(event);
+  const unsubscribed = { ...known, unsubscribe_detected_at: iso(clock.now().getTime()) };
+  revenueCat.answerWith((response) => {
+    clock.advance(1000);
+    const now = clock.now().getTime();
+    const refund = { ...event, id: randomUUID(), type: "CANCELLATION", cancel_reason: "CUSTOMER_SUPPORT" };
+    const answer = () => send(response, 200, { subscriber: subscriber({ monthly: unsubscribed }) });
+    void deliverOk({ ...refund, event_timestamp_ms: now })
+      .then(() => clock.advance(1000))
+      .finally(answer);
+  });
+  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 1 } }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
+});
+
 test("a purchase that no event ever told of is found, and its line is the same once events come", async () => {
   const ann = await newAccount();
   const [first, renewal] = [randomUUID(), randomUUID()];
