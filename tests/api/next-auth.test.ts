@@ -118,7 +118,7 @@ test("links are built from the configuration, never from the Host header", async
   expect(providers.credentials.callbackUrl).toBe(`${BASE_URL}/api/auth/callback/credentials`);
 });
 
-test.each(["x", "http://[", "javascript:alert(1)", ""])(
+test.each(["x", "http:", "http://[", "//[", "/\\a:b", "javascript:alert(1)", ""])(
   "a callback address like %j is not followed, nor an error",
   async (callbackUrl) => {
     const query = `callbackUrl=${encodeURIComponent(callbackUrl)}`;
@@ -130,7 +130,7 @@ test.each(["x", "http://[", "javascript:alert(1)", ""])(
   },
 );
 
-test.each([5, {}, ["/"], "x", null])(
+test.each([5, {}, ["/"], "x", "//[", null])(
   "a posted callback address like %j is not followed, nor an error",
   async (callbackUrl) => {
     for (const action of ["signout", "signin/credentials", "callback/credentials", "_log"]) {

@@ -133,7 +133,9 @@ const CALLBACK_URLS = ["callbackUrl", "next-auth.callback-url", "__Secure-next-a
 /** next-auth parses these as addresses, whatever they are, and fails on what is none. */
 function withSafeCallback<T extends Record<string, unknown>>(given: T): T {
   const isSafe = (value: unknown) =>
-    typeof value === "string" && (value.startsWith("/") || (/^https?:/.test(value) && URL.canParse(value)));
+    typeof value === "string" &&
+    /^(\/|https?:)/.test(value) &&
+    URL.canParse(value, value.startsWith("/") ? "http://localhost" : undefined);
   const kept = Object.entries(given).filter(([name, value]) => !CALLBACK_URLS.includes(name) || isSafe(value));
   return Object.fromEntries(kept) as T;
 }
