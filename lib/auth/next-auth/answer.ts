@@ -54,6 +54,8 @@ export async function answerNextAuth(ctx: Deps, call: NextAuthCall): Promise<Nex
   const options = nextAuthOptions(ctx, { ...call, current, startedBy }, (error) => failures.push(error));
   const type = requireAction(call, options);
   if (action === "error") return errorPage(call.query.error);
+  // What next-auth/react reports from a browser is its caller's words: our log takes none.
+  if (action === "_log") return { status: 200, headers: {}, cookies: [], body: null };
   if (action === "signout" && call.method === "POST" && call.credentials?.via === "bearer") {
     return signOutBearer(ctx, call.credentials.token, call.caller);
   }
