@@ -384,6 +384,18 @@ describe("a way back that does not hold", () => {
     });
   });
 
+  test.each([null, 5, "", "x".repeat(256)])("with an ID token of nobody: its subject is %j", async (sub) => {
+    await connected(async () => {
+      google.alterToken = (token) => ({ ...token, sub });
+      const jar = new Jar();
+      const accounts = await ctx().db.account.count();
+      await comeBack(jar, await begin(jar));
+      expect(google.exchanges.at(-1)).toBe("ok");
+      expect(jar.has(SESSION_COOKIE)).toBe(false);
+      expect(await ctx().db.account.count()).toBe(accounts);
+    });
+  });
+
   test("at another provider's door", async () => {
     await connected(async () => {
       const jar = new Jar();
