@@ -28,7 +28,7 @@ const ON_ACCOUNT: Record<string, (deps: Deps, account: Found) => Promise<unknown
 };
 
 async function main([command = "", name = "", ...flags]: string[]): Promise<void> {
-  const run = ON_ACCOUNT[command];
+  const run = Object.hasOwn(ON_ACCOUNT, command) ? ON_ACCOUNT[command] : undefined;
   const isConfirmed = command !== "delete" || flags.includes("--yes");
   if (command !== "list" && (!run || !name || !isConfirmed)) throw new Error(USAGE);
   if (existsSync(".env")) process.loadEnvFile(".env");
