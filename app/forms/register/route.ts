@@ -1,0 +1,16 @@
+import { Register } from "@/lib/accounts/schema";
+import { register } from "@/lib/accounts/sign-in";
+import { setSessionCookie } from "@/lib/auth/cookie";
+import { defineForm } from "@/lib/http/pages/form";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/register", {
+  summary: "Make an account",
+  page: "/register",
+  fields: Register,
+  keep: ["name", "email"],
+  places: { email_taken: { field: "email" } },
+  handle: async ({ ctx, fields, caller }) => {
+    const { token, session } = await register(ctx, fields, "cookie", caller);
+    return { to: "/account", cookies: [setSessionCookie(ctx.config, token, session.expiresAt)] };
+  },
+});
