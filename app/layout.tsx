@@ -1,6 +1,7 @@
 import type { Metadata, Viewport } from "next";
 import type { ReactNode } from "react";
 import { pageContext } from "@/lib/http/pages/visitor";
+import { NeverStale } from "./(web)/parts/never-stale";
 import "./(web)/styles/base.css";
 import "./(web)/styles/parts.css";
 import "./(web)/styles/forms.css";
@@ -34,6 +35,7 @@ export default function Layout({ children }: { children: ReactNode }) {
           </nav>
         </header>
         <main id="content">{children}</main>
+        <NeverStale />
         <footer className="bottom">
           <span>Homeport {build.version}</span>
           <a href="/docs/errors">Error reference</a>

@@ -42,15 +42,12 @@ export const ResetAccepted = z.object({ status: z.literal("accepted") });
 
 export const ConfirmReset = z.object({ token: z.string().min(1).max(256), password: z.string().min(1).max(1024) });
 export type ConfirmReset = z.infer<typeof ConfirmReset>;
-/** The same from a page's form, which takes the whole mailed link as well, as people paste it. */
-export const ConfirmResetByLink = z.object({
-  ...ConfirmReset.shape,
-  token: z
-    .string()
-    .trim()
-    .transform((pasted) => pasted.split("#token=").at(-1) ?? "")
-    .pipe(ConfirmReset.shape.token),
-});
+/** A mailed token as a page's form takes it: alone, or in the whole link, as people paste it. */
+export const MailedToken = z
+  .string()
+  .trim()
+  .transform((pasted) => pasted.split("#token=").at(-1) ?? "")
+  .pipe(ConfirmReset.shape.token);
 export const PasswordReset = z.object({ status: z.literal("password_reset") });
 
 export const DeleteAccount = z.object({

@@ -1,6 +1,5 @@
 import type { Caller } from "../auth/credentials";
-import { recordSecurityEvent } from "../auth/security-events";
-import { revokeSession } from "../auth/sessions";
+import { signOut } from "../auth/sign-out";
 import type { Context } from "../context";
 import { AppError } from "../errors";
 
@@ -23,17 +22,12 @@ export async function listSessions({ db, now }: Deps, accountId: string) {
 export async function endSession(deps: Deps, accountId: string, sessionId: string, caller: Caller): Promise<void> {
   const open = await listSessions(deps, accountId);
   if (!open.some(({ id }) => id === sessionId)) throw new AppError("not_found");
-  await end(deps, accountId, sessionId, caller);
+  await signOut(deps, { sub: accountId, sid: sessionId }, caller);
 }
 
 /** Signing out elsewhere: ends every session of the account but `keep`. Returns how many ended. */
 export async function endOtherSessions(deps: Deps, accountId: string, keep: string, caller: Caller): Promise<number> {
   const others = (await listSessions(deps, accountId)).filter(({ id }) => id !== keep);
-  for (const { id } of others) await end(deps, accountId, id, caller); // twenty at most
+  for (const { id } of others) await signOut(deps, { sub: accountId, sid: id }, caller); // twenty at most
   return others.length;
-}
-
-async function end(deps: Deps, accountId: string, sessionId: string, caller: Caller): Promise<void> {
-  await revokeSession(deps, sessionId);
-  await recordSecurityEvent(deps.db, deps.now(), accountId, "signed_out", caller);
 }

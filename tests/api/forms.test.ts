@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { readFlash } from "@/lib/http/pages/flash";
 import { newAccount, type TestAccount } from "../support/accounts";
 import { call, get, post } from "../support/api";
 import { BASE_URL, clock, ctx } from "../support/context";
-import { cookiesOf, submit, submitByScript } from "../support/forms";
+import { cookiesOf, submit, submitByScript, wordsOf } from "../support/forms";
 import { mailbox } from "../support/mailbox";
 import { registeredDevice } from "../support/push";
 
@@ -14,12 +13,6 @@ const newEmail = () => `form-${randomUUID()}@example.com`;
 /** Signs in by the form. Returns the session cookie. */
 async function signIn({ email, password }: Pick<TestAccount, "email" | "password">): Promise<string> {
   return cookiesOf(await submit("sign-in", { email, password }));
-}
-
-/** What a page shows after a refused form: the words that the redirect carries. */
-function wordsOf(response: Response) {
-  const again = new URL(response.headers.get("location") ?? "", BASE_URL).searchParams.get("again") ?? undefined;
-  return readFlash(cookiesOf(response), again);
 }
 
 const statusOf = async (cookie: string) => (await get("/api/subscription/status", { cookie })).status;
@@ -125,12 +118,6 @@ describe("what a form does not do", () => {
     const response = await get("/forms/sign-in");
     expect(response.status).toBe(405);
     expect(response.headers.get("allow")).toBe("POST, OPTIONS");
-  });
-
-  test("begin a sign-in with a provider that is not configured", async () => {
-    for (const provider of ["google", "credentials", "../csrf"]) {
-      expect(wordsOf(await submit("provider", { provider }))?.message).toBe("There is nothing here.");
-    }
   });
 });
 

@@ -1,3 +1,4 @@
+import { type Flash, readFlash } from "@/lib/http/pages/flash";
 import { call } from "./api";
 import { BASE_URL } from "./context";
 
@@ -23,4 +24,10 @@ export function cookiesOf(response: Response): string {
     .getSetCookie()
     .map((line) => line.split(";", 1)[0])
     .join("; ");
+}
+
+/** What a page shows after a refused form: the words that the redirect carries. */
+export function wordsOf(response: Response): Flash | null {
+  const again = new URL(response.headers.get("location") ?? "", BASE_URL).searchParams.get("again") ?? undefined;
+  return readFlash(cookiesOf(response), again);
 }

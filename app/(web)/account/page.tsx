@@ -1,6 +1,5 @@
 import { pageContext } from "@/lib/http/pages/visitor";
 import { Form } from "../parts/form";
-import { NeverStale } from "../parts/never-stale";
 import { Notice } from "../parts/notice";
 import { flashOf, type PageProps, queryOf } from "../parts/search-params";
 import { Devices } from "./devices";
@@ -13,6 +12,7 @@ import { Subscription } from "./subscription";
 export const metadata = { title: "Your account", robots: { index: false } };
 
 const DONE_IN_WORDS: Record<string, string> = {
+  email_verified: "Your e-mail address is confirmed.",
   device_removed: "The device is removed.",
   session_ended: "The session is ended.",
   sessions_ended: "You are signed out everywhere else.",
@@ -27,7 +27,6 @@ export default async function Page(props: PageProps) {
   const { account } = visitor;
   return (
     <>
-      <NeverStale />
       <div className="heading">
         <h1>Your account</h1>
         <Form action="/forms/sign-out">
@@ -38,7 +37,7 @@ export default async function Page(props: PageProps) {
       </div>
       {doneWords && <Notice>{doneWords}</Notice>}
       {flash && <Notice kind="wrong">{flash.message}</Notice>}
-      <ProfileCard user={visitor.user} />
+      <ProfileCard ctx={ctx} profile={visitor} />
       <Subscription ctx={ctx} accountId={account.id} />
       <Devices ctx={ctx} visitor={visitor} />
       <Sessions ctx={ctx} visitor={visitor} />

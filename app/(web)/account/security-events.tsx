@@ -1,6 +1,6 @@
 import { listSecurityEvents } from "@/lib/accounts/security-log";
+import { clientName } from "@/lib/auth/client-name";
 import { Moment } from "../parts/time";
-import { clientInWords } from "./client-words";
 
 type Props = { ctx: Parameters<typeof listSecurityEvents>[0]; accountId: string };
 type Event = Awaited<ReturnType<typeof listSecurityEvents>>[number];
@@ -18,7 +18,7 @@ export async function SecurityEvents({ ctx, accountId }: Props) {
             <div className="what">
               <strong>{EVENTS_IN_WORDS[type]}</strong>
               <p>
-                <Moment at={at} />, {clientInWords(client)}
+                <Moment at={at} />, {clientName(null, client)}
                 {address && `, from ${address}`}
               </p>
             </div>
@@ -35,6 +35,8 @@ const EVENTS_IN_WORDS: Record<Event["type"], string> = {
   sign_in_failed: "Sign-in with a wrong password",
   password_reset: "Password changed",
   signed_out: "Signed out",
+  email_verified: "E-mail confirmed",
+  identity_linked: "Way to sign in added",
   exported: "Data exported",
   device_verified: "Device confirmed",
 };

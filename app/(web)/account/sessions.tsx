@@ -1,8 +1,8 @@
 import { listSessions } from "@/lib/accounts/sessions";
 import type { Principal } from "@/lib/auth/authenticate";
+import { clientName } from "@/lib/auth/client-name";
 import { Form } from "../parts/form";
 import { Day, Moment } from "../parts/time";
-import { clientInWords } from "./client-words";
 
 type Props = { ctx: Parameters<typeof listSessions>[0]; visitor: Principal };
 
@@ -14,7 +14,7 @@ export async function Sessions({ ctx, visitor }: Props) {
       <h2 id="sessions">Where you are signed in</h2>
       <ul className="rows">
         {sessions.map(({ id, deviceName, client, createdAt, lastSeenAt }) => {
-          const name = deviceName ?? clientInWords(client);
+          const name = clientName(deviceName, client);
           const isThis = id === visitor.session.id;
           return (
             <li key={id} className="row">

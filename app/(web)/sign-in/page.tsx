@@ -1,4 +1,4 @@
-import { listSignInProviders } from "@/lib/auth/sign-in-providers";
+import { listSignInProviders } from "@/lib/auth/next-auth/from-pages";
 import { ownPath } from "@/lib/http/pages/own-path";
 import { pageContext } from "@/lib/http/pages/visitor";
 import { Field } from "../parts/field";

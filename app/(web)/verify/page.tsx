@@ -1,13 +1,21 @@
-export const metadata = { title: "Look into your mail" };
+import { Form } from "../parts/form";
+import { MailedToken } from "../parts/mailed-token";
+import { flashOf, type PageProps, queryOf } from "../parts/search-params";
 
-export default function Page() {
+export const metadata = { title: "Confirm your e-mail address" };
+
+export default async function Page(props: PageProps) {
+  const { again } = await queryOf(props);
   return (
     <div className="narrow">
-      <h1>Look into your mail</h1>
-      <p className="lead">We have sent you a link. It confirms that the address is yours; open it to go on.</p>
-      <p>No mail? Look into the spam folder, or sign in with your password to get another.</p>
+      <h1>Confirm your e-mail address</h1>
+      <p>We have sent you a mail with a link. Confirm only if it was you who made an account with this address.</p>
+      <Form action="/forms/verify" trouble={await flashOf(again)}>
+        <MailedToken />
+        <button type="submit">This address is mine</button>
+      </Form>
       <p className="aside">
-        <a href="/sign-in">Back to signing in</a>
+        No mail? Look into the spam folder, or <a href="/sign-in">sign in</a> with your password to get another.
       </p>
     </div>
   );

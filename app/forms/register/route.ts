@@ -10,7 +10,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   keep: ["name", "email"],
   places: { email_taken: { field: "email" } },
   handle: async ({ ctx, fields, caller }) => {
-    const { token, session } = await register(ctx, fields, "cookie", caller);
-    return { to: "/account", cookies: [setSessionCookie(ctx.config, token, session.expiresAt)] };
+    const made = await register(ctx, fields, "cookie", caller);
+    if (!made) return { to: "/verify" };
+    return { to: "/account", cookies: [setSessionCookie(ctx.config, made.token, made.session.expiresAt)] };
   },
 });

@@ -3,6 +3,7 @@ import { authenticate, type Principal } from "../../auth/authenticate";
 import { type Caller, callerOf } from "../../auth/credentials";
 import type { Context } from "../../context";
 import { AppError, type ErrorCode } from "../../errors";
+import type { RequestHead } from "../answer";
 import { parseBody } from "../input";
 import { requireOwnOrigin } from "../origin";
 import { toAppError } from "../problem";
@@ -12,7 +13,13 @@ import { setFlash } from "./flash";
 import { signInPath } from "./own-path";
 import { type Places, refusalInWords } from "./words";
 
-type Input<Fields, Visitor> = { ctx: Context; fields: Fields; visitor: Visitor; caller: Caller };
+type Input<Fields, Visitor> = {
+  ctx: Context;
+  fields: Fields;
+  visitor: Visitor;
+  headers: RequestHead["headers"];
+  caller: Caller;
+};
 
 /** What a form came to: where to go next, and the cookies that go along. */
 type Done = { to: string; cookies?: string[] };
@@ -58,7 +65,7 @@ async function answerForm<Fields, Auth extends "account" | "none">(
     if (!(await ctx.database.migrated())) throw new AppError("unavailable");
     const visitor = form.auth === "account" ? await authenticate(ctx, request.headers) : null;
     const fields = parseBody(form.fields, posted);
-    const input = { ctx, fields, visitor, caller: callerOf(request, address) };
+    const input = { ctx, fields, visitor, headers: request.headers, caller: callerOf(request, address) };
     return sendOn(await form.handle(input as Parameters<typeof form.handle>[0]), byScript);
   } catch (error) {
     const refused = toAppError(error);

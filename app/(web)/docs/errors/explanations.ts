@@ -5,8 +5,7 @@ export const EXPLANATIONS: Record<ErrorCode, string> = {
   malformed_json: "Send a body that is JSON in UTF-8 (RFC 8259). An empty body is none.",
   invalid_query:
     "`errors` names each parameter; `missing` and `allowed` say what belongs there. Give each parameter once.",
-  invalid_or_expired_token:
-    "The mailed token was used, replaced by a newer one, or is older than 30 minutes. Ask for another.",
+  invalid_or_expired_token: "The mailed token was used, replaced by a newer one, or is too old. Ask for another.",
   unauthenticated:
     "Send `Authorization: Bearer` with a live session's token, or the session cookie. A session ends by signing out, by a password reset and by its age: sign in again.",
   invalid_credentials: "One answer for an unknown address and a wrong password. Let the person try again.",
@@ -17,6 +16,10 @@ export const EXPLANATIONS: Record<ErrorCode, string> = {
   reauthentication_required:
     "Send the account's password, or, where it has none, sign in again within the last ten minutes.",
   email_not_verified: "The password was right. Open the link in the mail that was sent to the address, then sign in.",
+  identity_unverified:
+    "Somebody has an account with this address, and the provider does not say that it belongs to whoever signed in there. Sign in to that account the way it was made; the provider can be added there.",
+  identity_in_use: "Sign out first, then sign in with this provider.",
+  identity_without_email: "Confirm the address at the provider, or register with an address and a password.",
   not_found: "There is no such address or thing, or it is not yours to see.",
   release_not_found: "The selection is valid, but nothing has been released for it, or its file is gone.",
   device_not_found: "There is no such device among yours. Removing it has nothing left to do.",
