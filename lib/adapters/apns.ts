@@ -130,7 +130,13 @@ function toNote({ id, bundleId, pushType, priority, collapseId, expiresAt, paylo
 function toAnswer({ status, response, error }: ResponseFailure): PushAnswer {
   if (status !== undefined && response) {
     const { reason, timestamp } = response;
-    return { status, reason, ...(timestamp === undefined ? {} : { timestamp: new Date(Number(timestamp)) }) };
+    const isWord = typeof reason === "string" && /^\w{1,64}$/.test(reason);
+    const diedAtMs = Number(timestamp); // milliseconds since 1970
+    return {
+      status,
+      reason: isWord ? reason : null,
+      ...(Number.isSafeInteger(diedAtMs) ? { timestamp: new Date(diedAtMs) } : {}),
+    };
   }
   if (status === 500) return { status, reason: "InternalServerError" }; // it keeps the reason to itself
   if (status !== undefined && error) return { status, reason: error.message };

@@ -1,5 +1,7 @@
 import { pino } from "pino";
 import { beforeEach, describe, expect, test } from "vitest";
+import type { Context } from "@/lib/context";
+import { openSender, type SenderDeps } from "@/lib/push/worker/sender";
 import type { Reply } from "@/scripts/apns/stand-in";
 import { startApns } from "../support/apns";
 import { clock, ctx } from "../support/context";
@@ -152,6 +154,33 @@ describe("a pause", () => {
     await deliverDue({ push });
     expect(await first.rows()).toMatchObject([{ state: "sent", attempts: 1 }]);
     expect(await late.rows()).toMatchObject([{ state: "sent", attempts: 1 }]);
+  });
+
+  test("holds for what is taken while it is being written down", async () => {
+    let writeDown = () => {};
+    const gate = new Promise<void>((resolve) => {
+      writeDown = resolve;
+    });
+    const slow = new Proxy(ctx().db, {
+      get: (db, name, receiver) =>
+        name !== "$executeRaw"
+          ? Reflect.get(db, name, receiver)
+          : async (parts: TemplateStringsArray, ...values: unknown[]) => {
+              if (parts.join().includes('"PushPause"')) await gate;
+              return db.$executeRaw(parts, ...values);
+            },
+    }) as Context["db"];
+    const { push, sent } = recordingPush(async () => ({ status: 403, reason: "InvalidProviderToken" }));
+    const sender = openSender({ ...(ctx() as SenderDeps), push, db: slow });
+    await queueFor(1);
+    await sender.take();
+    await expect.poll(() => sent.length).toBe(1);
+    const late = await queueFor(1);
+    await sender.take();
+    writeDown();
+    await sender.finish();
+    expect(sent).toHaveLength(1);
+    expect(await late.rows()).toMatchObject([{ state: "queued", attempts: 0 }]);
   });
 
   test("holds at once for what its own worker has taken", async () => {

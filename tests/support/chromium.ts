@@ -28,5 +28,6 @@ export function launchChromium(): Promise<Browser> {
 /** A page with a memory of its own, as of somebody who was never here. It trusts the tests' own certificates. */
 export async function newPage(browser: Browser): Promise<Page> {
   const context = await browser.newContext({ ignoreHTTPSErrors: true });
+  context.setDefaultTimeout(60_000);
   return context.newPage();
 }

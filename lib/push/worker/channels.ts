@@ -15,12 +15,13 @@ export type Channels = {
 
 /** APNs's two environments, as far as they take anything at the moment. */
 export function openChannels(deps: Deps): Channels {
-  /** Pauses that began here. They hold for rows taken before; later ones bring the database's word along. */
-  const pauses = new Map<PushEnvironment, { since: Date; until: Date }>();
+  /** Pauses that began here. Once one is written down, rows that are taken later bring the database's word along. */
+  const pauses = new Map<PushEnvironment, { until: Date; writtenAt: Date | null }>();
   const breakers = { production: createBreaker(), sandbox: createBreaker() };
   const pausedUntil = (row: Claimed) => {
     const pause = pauses.get(row.environment);
-    return pause && claimedAt(row) <= pause.since ? pause.until : row.pausedUntil;
+    const isMeant = pause && (!pause.writtenAt || claimedAt(row) <= pause.writtenAt) && pause.until > deps.now();
+    return isMeant ? pause.until : row.pausedUntil;
   };
   return {
     pausedUntil,
@@ -28,13 +29,15 @@ export function openChannels(deps: Deps): Channels {
       const known = pausedUntil(row);
       if (known) return known;
       const { environment } = row;
-      const since = deps.now();
-      const until = new Date(since.getTime() + seconds * 1000);
-      pauses.set(environment, { since, until });
+      const until = new Date(deps.now().getTime() + seconds * 1000);
+      pauses.set(environment, { until, writtenAt: null });
       deps.log.error({ environment, until, reason }, "nothing is sent to this environment of APNs for now");
-      await writePause(deps, environment, until, reason).catch((error: unknown) => {
+      try {
+        await writePause(deps, environment, until, reason);
+        pauses.set(environment, { until, writtenAt: deps.now() });
+      } catch (error) {
         deps.log.error({ err: error, environment }, "other workers do not hear of the pause");
-      });
+      }
       return until;
     },
     // Anybody can register a token that never was: such answers say nothing of our key and host.
