@@ -173,8 +173,8 @@ describe.runIf(chromiumPath)("in Chromium", () => {
     const { page } = await visit(browser, service);
     await page.goto("/api/auth/signin?callbackUrl=/account");
     expect(new URL(page.url()).pathname).toBe("/sign-in");
-    await page.goto("/api/auth/error?error=AccessDenied");
-    await page.getByText("You may not sign in with this account.").waitFor();
+    await page.goto("/api/auth/error?error=OAuthSignin");
+    await page.getByText("The provider cannot be reached.").waitFor();
     await page.goto("/api/auth/verify-request");
     expect(new URL(page.url()).pathname).toBe("/verify");
   });
