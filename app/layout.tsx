@@ -38,7 +38,10 @@ export default function Layout({ children }: { children: ReactNode }) {
         <NeverStale />
         <footer className="bottom">
           <span>Homeport {build.version}</span>
-          <a href="/docs/errors">Error reference</a>
+          <nav aria-label="Reference">
+            <a href="/docs">API reference</a>
+            <a href="/docs/errors">Errors</a>
+          </nav>
         </footer>
       </body>
     </html>

@@ -55,6 +55,7 @@ const HEALTH_IN_WORDS = {
 const PLACES = [
   { href: "/download", title: "Download", text: "The newest installers, with their checksums and what is new." },
   { href: "/account", title: "Your account", text: "Subscription, devices, sessions; export or delete it all." },
+  { href: "/docs", title: "API reference", text: "Every address of the API, what it takes and what it answers." },
   { href: "/docs/errors", title: "Error reference", text: "Every error code of the API, and what to do about it." },
   { href: "/api/health", title: "Health", text: "For uptime probes: 200 while everything works." },
   { href: "/api/version", title: "Version", text: "For programs: which version of the service this is." },

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chromiumPath, launchChromium, newPage } from "../support/chromium";
+import { chromiumPath, inChromium, launchChromium, newPage } from "../support/chromium";
 import type { IdentityProvider } from "../support/identity-provider";
 import { mailbox } from "../support/mailbox";
 import { startWebService, type WebService } from "../support/web-service";
@@ -10,7 +10,7 @@ const PASSWORD = "a good long password";
 const newEmail = () => `person-${randomUUID()}@example.com`;
 const newSub = () => String(Math.floor(Math.random() * 2 ** 48));
 
-describe.runIf(chromiumPath)("in Chromium", () => {
+describe.runIf(chromiumPath)(inChromium, () => {
   let browser: Browser;
   let web: WebService;
   let strict: WebService;

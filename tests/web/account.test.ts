@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { billingEvent, signature } from "../support/billing";
-import { chromiumPath, launchChromium } from "../support/chromium";
+import { chromiumPath, inChromium, launchChromium } from "../support/chromium";
 import { mailbox } from "../support/mailbox";
 import { registerOn, signInOn, visit } from "../support/pages";
 import { newToken } from "../support/push";
@@ -12,7 +12,7 @@ import { type Service, startService } from "../support/service";
 const STARTS_MS = 180_000;
 const NEW_PASSWORD = "another password for pages";
 
-describe.runIf(chromiumPath)("in Chromium", () => {
+describe.runIf(chromiumPath)(inChromium, () => {
   let service: Service;
   let browser: Browser;
 
@@ -195,5 +195,39 @@ describe.runIf(chromiumPath)("in Chromium", () => {
     await late.getByLabel("New password").fill(NEW_PASSWORD);
     await late.getByRole("button", { name: "Change the password" }).click();
     await late.getByText("This link is no longer valid. Ask for a new one.").waitFor();
+  });
+
+  test("without JavaScript a forgotten password is reset by pasting the mailed link", async () => {
+    const { page } = await visit(browser, service, { javaScriptEnabled: false });
+    const person = await registerOn(page);
+    await page.goto("/forgot");
+    await page.getByLabel("E-mail").fill(person.email);
+    await page.getByRole("button", { name: "Send the link" }).click();
+    await page.getByText("a mail is on its way").waitFor();
+    const link = linkIn(await mailbox.waitFor(person.email));
+    await page.goto(link);
+    await page.getByLabel("The link from the mail").fill(link);
+    await page.getByLabel("New password").fill("short");
+    await page.getByRole("button", { name: "Change the password" }).click();
+    await page.getByText("Must be at least 8 characters long").waitFor();
+    await page.getByLabel("The link from the mail").fill(link);
+    await page.getByLabel("New password").fill(NEW_PASSWORD);
+    await page.getByRole("button", { name: "Change the password" }).click();
+    await page.getByText("Your password is changed").waitFor();
+    await signInOn(page, { ...person, password: NEW_PASSWORD });
+    await page.waitForURL("/account");
+  });
+
+  test("a callbackUrl of another host leads nowhere but to the account", async () => {
+    const { page, faults } = await visit(browser, service);
+    const person = await registerOn(page);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("You are signed out.").waitFor();
+    await page.goto("/sign-in?callbackUrl=https://evil.example/account");
+    await page.getByLabel("E-mail").fill(person.email);
+    await page.getByLabel("Password").fill(person.password);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.waitForURL("/account");
+    expect(faults).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ERRORS } from "@/lib/errors";
+import { EXPLANATIONS } from "@/app/(web)/docs/errors/explanations";
+import { ERRORS, type ErrorCode } from "@/lib/errors";
 import { dataDirWithReleases, PAGES } from "../support/pages";
 import { type Service, startService } from "../support/service";
 
@@ -52,11 +53,15 @@ test("what does not exist is a page of ours, 404", async () => {
   }
 });
 
-test("every error code has its anchor on the page that problem documents name", async () => {
+test("every error code has its anchor, and what to do about it, on the page that problem documents name", async () => {
   const { type } = (await (await service.fetch("/api/nothing")).json()) as { type: string };
   expect(new URL(type).pathname).toBe("/docs/errors");
   const html = await (await service.fetch("/docs/errors")).text();
-  for (const code of Object.keys(ERRORS)) expect(html).toContain(`id="${code}"`);
+  for (const code of Object.keys(ERRORS) as ErrorCode[]) {
+    const [, text = ""] = new RegExp(`id="${code}".*?<dd>(.*?)</dd>`, "s").exec(html) ?? [];
+    const words = text.replace(/<[^>]*>/g, "").replaceAll("&#x27;", "'");
+    expect(words).toBe(`${ERRORS[code][1]}. ${EXPLANATIONS[code].replaceAll("`", "")}`);
+  }
 });
 
 test.each([

@@ -27,17 +27,19 @@ export async function ProfileCard({ ctx, profile: { user, hasPassword, providers
         <dt>Signs in with</dt>
         <dd>{ways.join(", ") || "–"}</dd>
       </dl>
-      {configured
-        .filter(({ id }) => !providers.includes(id))
-        .map(({ id, name }) => (
-          <Form key={id} action="/forms/provider">
-            <input type="hidden" name="callbackUrl" value="/account" />
-            <input type="hidden" name="provider" value={id} />
-            <button type="submit" className="quiet">
-              Add {name}
-            </button>
-          </Form>
-        ))}
+      <div className="choices">
+        {configured
+          .filter(({ id }) => !providers.includes(id))
+          .map(({ id, name }) => (
+            <Form key={id} action="/forms/provider">
+              <input type="hidden" name="callbackUrl" value="/account" />
+              <input type="hidden" name="provider" value={id} />
+              <button type="submit" className="quiet">
+                Add {name}
+              </button>
+            </Form>
+          ))}
+      </div>
       <p>
         <a href="/forgot">{hasPassword ? "Change the password" : "Set a password"}</a>
       </p>

@@ -15,7 +15,11 @@ export function Product({ shelf, platform }: { shelf: Shelf; platform: string })
           <span className="tag">{platform}</span> <span className="tag">{architecture}</span>
         </span>
       </div>
-      {newest ? <Newest installer={newest} /> : <p>There is no stable release yet.</p>}
+      {newest ? (
+        <Newest installer={newest} name={`${product} ${newest.version}`} platform={platform} />
+      ) : (
+        <p>There is no stable release yet.</p>
+      )}
       {others.length > 0 && (
         <details>
           <summary>Other versions</summary>
@@ -39,19 +43,23 @@ export function Product({ shelf, platform }: { shelf: Shelf; platform: string })
   );
 }
 
-function Newest({ installer }: { installer: Installer }) {
+function Newest({ installer, name, platform }: { installer: Installer; name: string; platform: string }) {
   const { fileName, href, notes, notesUrl, sizeBytes, minimumSystemVersion, releasedAt } = installer;
   return (
     <>
-      <p>
-        <a className="button" href={href}>
+      <div className="get">
+        <a className="button" href={href} aria-label={`Download ${name} for ${platform}`}>
           Download
         </a>
-      </p>
-      <p>
-        {fileName}, {sizeInWords(sizeBytes)}, <Day at={releasedAt} />
-        {minimumSystemVersion && `, needs ${minimumSystemVersion} or newer`}
-      </p>
+        <p>
+          {fileName}
+          <br />
+          <span className="aside">
+            {sizeInWords(sizeBytes)}, <Day at={releasedAt} />
+            {minimumSystemVersion && `, for ${platform} ${minimumSystemVersion} or newer`}
+          </span>
+        </p>
+      </div>
       <Checksum of={installer} />
       {(notes || notesUrl) && (
         <div className="notes">

@@ -27,6 +27,7 @@ export default async function Page(props: PageProps) {
         <Field name="password" label="Password" type="password" required autoComplete="current-password" />
         <button type="submit">Sign in</button>
       </Form>
+      {providers.length > 0 && <p className="or">or</p>}
       {providers.map(({ id, name }) => (
         <Form key={id} action="/forms/provider">
           <input type="hidden" name="callbackUrl" value={next} />

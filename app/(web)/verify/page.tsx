@@ -2,13 +2,13 @@ import { Form } from "../parts/form";
 import { MailedToken } from "../parts/mailed-token";
 import { flashOf, type PageProps, queryOf } from "../parts/search-params";
 
-export const metadata = { title: "Confirm your e-mail address" };
+export const metadata = { title: "Confirm your address" };
 
 export default async function Page(props: PageProps) {
   const { again } = await queryOf(props);
   return (
     <div className="narrow">
-      <h1>Confirm your e-mail address</h1>
+      <h1>Confirm your address</h1>
       <p>We have sent you a mail with a link. Confirm only if it was you who made an account with this address.</p>
       <Form action="/forms/verify" trouble={await flashOf(again)}>
         <MailedToken />
