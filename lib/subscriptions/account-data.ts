@@ -1,5 +1,5 @@
-import { randomUUID } from "node:crypto";
 import type { Context, Tx } from "../context";
+import { standInOf } from "./identities";
 import { currentStatus } from "./subscription-status";
 
 /**
@@ -37,13 +37,13 @@ export async function exportBilling(tx: Tx, accountId: string) {
 
 /**
  * Takes an account out of the billing history, inside the transaction that deletes it: no account id, no customer
- * name, no delivery. What the fold needs stays, and so does who handed a line to whom: one new name that means
- * nothing stands for all that the person had. The account is locked first, then events, then lines, as in the inbox.
+ * name, no delivery. What the fold needs stays, and so does who handed a line to whom: one stand-in takes the place of
+ * all names that the person had. The account is locked first, then events, then lines, as in the inbox.
  */
 export async function detachBilling(tx: Tx, accountId: string): Promise<void> {
   await tx.$queryRaw`SELECT id FROM "Account" WHERE id = ${accountId}::uuid FOR UPDATE`;
   const names = await namesOf(tx, accountId);
-  const nobody = `deleted:${randomUUID()}`;
+  const nobody = standInOf(accountId);
   await tx.$executeRaw`
     UPDATE "BillingEvent" AS event SET
       "accountId" = NULLIF("accountId", ${accountId}::uuid),
@@ -71,7 +71,10 @@ export async function detachBilling(tx: Tx, accountId: string): Promise<void> {
     WHERE "accountId" = ${accountId}::uuid OR identities && ${names}::text[]`;
 }
 
-/** Every name of a customer that is this account's and no other account's id, as the provider's events give them. */
+/**
+ * Every name of a customer that is this account's, as the provider's events give them: no other account's id, and no
+ * stand-in of whoever had a line before.
+ */
 async function namesOf(tx: Tx, accountId: string): Promise<string[]> {
   const rows = await tx.$queryRaw<{ name: string }[]>`
     SELECT DISTINCT name FROM (
@@ -80,6 +83,7 @@ async function namesOf(tx: Tx, accountId: string): Promise<string[]> {
         "accountId" IS NULL AND "lineId" IN (SELECT id FROM "SubscriptionLine" WHERE "accountId" = ${accountId}::uuid)))
       UNION ALL SELECT unnest(identities) FROM "SubscriptionLine" WHERE "accountId" = ${accountId}::uuid
     ) AS named
-    WHERE NOT EXISTS (SELECT 1 FROM "Account" WHERE "Account".id::text = name AND "Account".id <> ${accountId}::uuid)`;
+    WHERE name !~ '^deleted:[A-Za-z0-9_-]{43}$'
+      AND NOT EXISTS (SELECT 1 FROM "Account" WHERE "Account".id::text = name AND "Account".id <> ${accountId}::uuid)`;
   return [...new Set([accountId, ...rows.map(({ name }) => name)])];
 }

@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const MOST_IDENTITIES = 100;
 /** RevenueCat's names for people who have not signed in ("Identifying Customers"). */
@@ -21,4 +23,12 @@ export function possibleAccountIds(identities: string[]): string[] {
 /** Whether a name is one that RevenueCat made up for somebody who had not signed in. */
 export function isAnonymous(name: string): boolean {
   return name.startsWith(ANONYMOUS);
+}
+
+/**
+ * The name that takes the place of all that a deleted account had: SHA-256 of its id. Whoever knows the id finds what
+ * was bought under it, and nobody guesses the id back: 74 of its bits are random (RFC 9562, section 5.7).
+ */
+export function standInOf(accountId: string): string {
+  return `deleted:${createHash("sha256").update(accountId).digest("base64url")}`;
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { accountWithId, newAccount } from "../support/accounts";
+import { replayEvents } from "@/lib/subscriptions/operations/replay";
+import { accountWithId, newAccount, type TestAccount } from "../support/accounts";
 import { post } from "../support/api";
 import {
   anonymous,
@@ -28,6 +29,11 @@ function purchase(by: string, minutes: number, fields: Record<string, unknown> =
 function transfer(from: string[], to: string[], minutes: number, fields: Record<string, unknown> = {}): Sent {
   const event = { id: randomUUID(), type: "TRANSFER", store: "APP_STORE", event_timestamp_ms: minutesAgo(minutes) };
   return { ...event, environment: "PRODUCTION", transferred_from: from, transferred_to: to, ...fields };
+}
+
+async function remove({ password, token }: TestAccount): Promise<void> {
+  const response = await post("/api/auth/account/delete", { confirm: "DELETE", password }, { token });
+  expect(response.status).toBe(200);
 }
 
 function redemption(outcome: string, from: string[], by: string[], minutes: number): Sent {
@@ -202,14 +208,48 @@ test("after a deletion what was handed on stays with whoever has it", async () =
   const bought = purchase(ann.id, 10);
   await deliverOk(bought);
   await deliverOk(transfer([ann.id], [bob.id], 5));
-  const deleted = await post(
-    "/api/auth/account/delete",
-    { confirm: "DELETE", password: ann.password },
-    { token: ann.token },
-  );
-  expect(deleted.status).toBe(200);
+  await remove(ann);
   await deliverOk(purchase(bob.id, 1, { original_transaction_id: bought.original_transaction_id, type: "RENEWAL" }));
   await deliverOk(billingEvent("PRODUCT_CHANGE", { original_transaction_id: bought.original_transaction_id }));
   expect(await statusOf(bob)).toMatchObject({ isActive: true });
   expect(JSON.stringify(await ctx().db.billingEvent.findMany())).not.toContain(ann.id);
+});
+
+test("who deletes the account, signs up anew and restores the purchases has them again, however often", async () => {
+  const [first, others] = [await newAccount(), await newAccount()];
+  const bought = purchase(first.id, 10);
+  const kept = purchase(first.id, 10, { store: "PLAY_STORE" });
+  for (const event of [bought, kept, purchase(others.id, 10)]) await deliverOk(event);
+  await remove(first);
+  const second = await newAccount();
+  expect(await deliverOk(transfer([first.id.toUpperCase(), anonymous()], [second.id], 8))).toBe("processed");
+  expect(await statusOf(second)).toMatchObject({ status: "active", isActive: true, store: "APP_STORE" });
+  await remove(second);
+  const third = await newAccount();
+  await deliverOk(transfer([second.id], [third.id], 6, { store: undefined }));
+  expect(await statusOf(third)).toMatchObject({ isActive: true, store: "APP_STORE" });
+  expect((await statusOf(third)).subscriptions).toHaveLength(1);
+  expect(await ownerOf(kept)).toBeNull();
+  expect((await statusOf(others)).subscriptions).toHaveLength(1);
+});
+
+test("an alias of a deleted account's id gives what was bought under it, and so does a transfer that is replayed", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  for (const person of [ann, bob]) await deliverOk(purchase(person.id, 10));
+  for (const person of [ann, bob]) await remove(person);
+  const [newAnn, newBob] = [await newAccount(), await newAccount()];
+  await deliverOk({ id: randomUUID(), type: "SUBSCRIBER_ALIAS", app_user_id: newAnn.id, aliases: [ann.id] });
+  expect(await statusOf(newAnn)).toMatchObject({ isActive: true });
+  const moved = transfer([bob.id], [newBob.id], 5);
+  await deliverOk(moved);
+  // As a version left them that knew no stand-ins.
+  const names = { identities: [newBob.id, bob.id], transferredFrom: [bob.id] };
+  await ctx().db.billingEvent.updateMany({ where: { eventId: moved.id }, data: names });
+  await ctx().db.subscriptionLine.updateMany({
+    where: { accountId: newBob.id },
+    data: { accountId: null, identities: [] },
+  });
+  expect(await statusOf(newBob)).toMatchObject({ status: "none" });
+  for await (const { status } of replayEvents(ctx(), { eventId: moved.id })) expect(status).toBe("processed");
+  expect(await statusOf(newBob)).toMatchObject({ isActive: true });
 });

@@ -38,7 +38,7 @@ function isDoubtful(type: string, { before, after }: Refolded): boolean {
   return IdentityEventType.safeParse(type).success || (after.refundedAt !== null && before.refundedAt === null);
 }
 
-/** Whom a transfer gives what no event told of, or what was an account's that is deleted: it does not say what. */
+/** Whom a transfer gives what no event told of: it does not say what. */
 function receiversOf({ facts, appUserId }: ProviderEvent): string[] {
   return facts.identityChange === "transfer" && appUserId && !isHashed(appUserId) ? [appUserId] : [];
 }

@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
 import type { ProviderEvent } from "../events";
-import { possibleAccountIds } from "../identities";
+import { possibleAccountIds, standInOf } from "../identities";
 
 /** An event with where it came from. `payload` is the delivery as it may be kept; null where there was none. */
 export type Incoming = { provider: string; eventId: string; event: ProviderEvent; payload: unknown; receivedAt: Date };
@@ -10,14 +10,15 @@ export async function storeEvent({ db }: Pick<Context, "db">, incoming: Incoming
   const { provider, eventId, event, payload, receivedAt } = incoming;
   const { facts } = event;
   const accountIds = ownerIds(event);
+  const { identities, transferredFrom } = keptNames(event);
   await db.$executeRaw`
     WITH named AS (SELECT id FROM "Account" WHERE id = ANY(${accountIds}::uuid[]))
     INSERT INTO "BillingEvent" (id, provider, "eventId", type, environment, store, "originalTransactionId",
       "transactionId", "appUserId", identities, "transferredFrom", "occurredAt", "purchasedAt", "receivedAt",
       normalized, payload, "accountId", reason)
     VALUES (gen_random_uuid(), ${provider}, ${eventId}, ${event.type}, ${event.environment}, ${event.store},
-      ${event.originalTransactionId}, ${event.transactionId}, ${event.appUserId}, ${event.identities}::text[],
-      ${event.transferredFrom}::text[], ${facts.occurredAt}::timestamptz, ${facts.purchasedAt}::timestamptz,
+      ${event.originalTransactionId}, ${event.transactionId}, ${event.appUserId}, ${identities}::text[],
+      ${transferredFrom}::text[], ${facts.occurredAt}::timestamptz, ${facts.purchasedAt}::timestamptz,
       ${receivedAt}::timestamptz, ${JSON.stringify(facts)}::jsonb, NULLIF(${JSON.stringify(payload)}::jsonb, 'null'),
       (SELECT id FROM named ORDER BY array_position(${accountIds}::uuid[], id) LIMIT 1),
       CASE WHEN (SELECT count(*) FROM named) > 1 THEN 'names_several_accounts' END)
@@ -27,4 +28,16 @@ export async function storeEvent({ db }: Pick<Context, "db">, incoming: Incoming
 /** The accounts that may own what an event is about, in order: of a transfer, whoever it goes to. */
 export function ownerIds({ identities, transferredFrom }: ProviderEvent): string[] {
   return possibleAccountIds(identities.filter((name) => !transferredFrom.includes(name)));
+}
+
+/**
+ * An event's names as the inbox keeps them. One that says who is who finds the lines of a deleted account too, by the
+ * stand-in of its id beside the id: somebody who signs up anew and restores purchases is given them by a transfer.
+ */
+export function keptNames({ facts, identities, transferredFrom }: ProviderEvent) {
+  const found = facts.identityChange === "alias" ? identities : transferredFrom;
+  return {
+    identities: [...identities, ...possibleAccountIds(found).map(standInOf)],
+    transferredFrom: [...transferredFrom, ...possibleAccountIds(transferredFrom).map(standInOf)],
+  };
 }

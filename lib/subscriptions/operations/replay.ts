@@ -2,7 +2,7 @@ import type { Context } from "../../context";
 import { possibleAccountIds } from "../identities";
 import { applyEvent, type EventKey } from "../inbox/apply";
 import { again } from "../inbox/attempts";
-import { ownerIds } from "../inbox/store";
+import { keptNames, ownerIds } from "../inbox/store";
 import { providerNamed } from "../providers/configured";
 import type { BillingRules } from "../rules";
 
@@ -53,7 +53,11 @@ async function readAgain({ db }: Deps, row: Row): Promise<{ type: string; accoun
     const accountId = accountIds.find((id) => accounts.some((account) => account.id === id)) ?? null;
     await db.billingEvent.updateMany({
       where: { id: row.id, identities: { equals: row.identities } }, // not what a deletion has made nameless meanwhile
-      data: { ...columns, accountId, occurredAt: facts.occurredAt, purchasedAt: facts.purchasedAt, normalized: facts },
+      data: {
+        ...columns,
+        ...keptNames(event),
+        ...{ accountId, occurredAt: facts.occurredAt, purchasedAt: facts.purchasedAt, normalized: facts },
+      },
     });
   });
   return { type: event.type, accountIds };
