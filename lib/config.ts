@@ -158,8 +158,8 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value?.trim()));
   const parsed = Environment.safeParse(given);
   const faults = parsed.success
-    ? [missingInServerMode, missingForStorage, missingForProviders, missingForApns].flatMap((missing) =>
-        missing(parsed.data),
+    ? [missingInServerMode, missingForStorage, missingForProviders, missingForApns, weakWebhookSecret].flatMap(
+        (faultsOf) => faultsOf(parsed.data),
       )
     : parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
   if (!parsed.success || faults.length > 0) {
@@ -220,6 +220,17 @@ function missingForApns(env: Environment): string[] {
   return (["APNS_KEY", "APNS_KEY_ID", "APNS_TEAM_ID"] as const)
     .filter((name) => env[name] === undefined)
     .map((name) => `${name}: is needed, since another part of APNs's credentials is set`);
+}
+
+/** Whose key is empty, or public, anybody could sign for. The Standard Webhooks specification, "Signature scheme". */
+function weakWebhookSecret({
+  BILLING_PROVIDER: provider,
+  BILLING_WEBHOOK_SIGNING_SECRET: secret,
+}: Environment): string[] {
+  if (provider !== "standard-webhooks" || secret === undefined) return [];
+  const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
+  if (key.length >= 24 && !/^wh[ps]k_/.test(secret)) return [];
+  return ["BILLING_WEBHOOK_SIGNING_SECRET: has to be whsec_ and the base64 of 24 to 64 random bytes"];
 }
 
 function readBuild(): Build {

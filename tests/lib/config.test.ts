@@ -79,6 +79,29 @@ test("Apple's key may be one line, needs to be told whose it is, and is read at 
   );
 });
 
+test.each([
+  "whsec_",
+  "whsec_!!!",
+  "whsec_c2hvcnQ=",
+  `whpk_${Buffer.alloc(32, 7).toString("base64")}`,
+  `whsec_${Buffer.alloc(23, 7).toString("base64")}`,
+  "a password",
+])("%s is no secret of Standard Webhooks, whose key has at least 24 bytes", (BILLING_WEBHOOK_SIGNING_SECRET) => {
+  const given = { BILLING_WEBHOOK_SIGNING_SECRET, BILLING_PROVIDER: "standard-webhooks" };
+  expect(() => loadConfig(given)).toThrow(
+    "- BILLING_WEBHOOK_SIGNING_SECRET: has to be whsec_ and the base64 of 24 to 64 random bytes",
+  );
+});
+
+test("a secret of 24 bytes is one, with or without its prefix, and RevenueCat's may be any text", () => {
+  const key = Buffer.alloc(24, 7).toString("base64");
+  for (const secret of [`whsec_${key}`, key]) {
+    const given = { BILLING_WEBHOOK_SIGNING_SECRET: secret, BILLING_PROVIDER: "standard-webhooks" };
+    expect(loadConfig(given)).toMatchObject(given);
+  }
+  expect(loadConfig({ BILLING_WEBHOOK_SIGNING_SECRET: "a password" }).BILLING_PROVIDER).toBe("revenuecat");
+});
+
 test("addresses that have to be verified need mail", () => {
   const server = {
     DATABASE_URL: "postgres://user@localhost/db",
