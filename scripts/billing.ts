@@ -138,6 +138,8 @@ function tellCustomer(customer: ReconciledCustomer): void {
   if ("failure" in customer) {
     process.exitCode = 1;
     console.error(`${customer.name}: ${customer.failure}`);
+  } else if ("waitsSeconds" in customer) {
+    console.error(`${customer.name}: the provider is asked too much; asking again in ${customer.waitsSeconds} s`);
   } else {
     const { known, corrected } = customer.result;
     console.log(`${customer.name}: ${known} purchases, ${corrected} corrected`);

@@ -279,8 +279,38 @@ test.each<[string, Parameters<typeof revenueCat.answerWith>[0]]>([
     await expect.poll(() => revenueCat.asked).toEqual([ann.id]);
     expect(await statusOf(ann)).toMatchObject({ status: "revoked" });
   });
-  expect(await reconcile(ann)).toEqual([{ name: ann.id, failure: expect.stringMatching(/Error: /) }]);
+  expect((await reconcile(ann)).at(-1)).toEqual({ name: ann.id, failure: expect.stringMatching(/Error: /) });
   expect(await statusOf(ann)).toMatchObject({ status: "revoked" });
+});
+
+test.each([
+  ["0", 0],
+  ["120", 120],
+  ["301", 300],
+  ["99999999999999999999", 300],
+  ["Fri, 20 Nov 2026 12:00:00 GMT", 60],
+])("a provider that asks to wait for %s is given that, five minutes at most, and it is said", async (given, waits) => {
+  const ann = await newAccount();
+  revenueCat.answerWith((response) => send(response, 429, {}, { "retry-after": given }));
+  const asking = reconcileAccount({ ...ctx(), billing: billing() }, ann.id);
+  expect((await asking.next()).value).toEqual({ name: ann.id, waitsSeconds: waits });
+  await asking.return(undefined);
+});
+
+test("after the wait the provider is asked again, a few times", async () => {
+  const ann = await newAccount();
+  const { event, known } = bought(ann);
+  await deliverOk(event);
+  const wait = { name: ann.id, waitsSeconds: 0 };
+  revenueCat.answerWith((response) => send(response, 429, {}, { "retry-after": "0" }));
+  const failure = expect.stringContaining("answered 429");
+  expect(await reconcile(ann)).toEqual([wait, wait, wait, wait, { name: ann.id, failure }]);
+  revenueCat.asked.length = 0;
+  revenueCat.answerWith((response) => {
+    if (revenueCat.asked.length < 3) return send(response, 429, {}, { "retry-after": "0" });
+    send(response, 200, { subscriber: subscriber({ monthly: known }) });
+  });
+  expect(await reconcile(ann)).toEqual([wait, wait, { name: ann.id, result: { known: 1, corrected: 0 } }]);
 });
 
 test("a provider that does not answer holds up no delivery", async () => {

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { billingEvent, type Sent, signature } from "../support/billing";
-import { startRevenueCat, subscriber } from "../support/revenuecat";
+import { send, startRevenueCat, subscriber } from "../support/revenuecat";
 import { newDataDir, type Service, startForTest, startService } from "../support/service";
 
 const run = promisify(execFile);
@@ -115,6 +115,22 @@ test("the provider is asked where there is a key, and the operator is told where
   expect(await billing("reconcile --all", { BILLING_API_KEY: "" })).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("BILLING_API_KEY is not set"),
+  });
+});
+
+test("an operator is told that the provider asks to wait, and what came of it then", async () => {
+  revenueCat.asked.length = 0;
+  revenueCat.answerWith((response) =>
+    revenueCat.asked.length < 2
+      ? send(response, 429, {}, { "retry-after": "0" })
+      : send(response, 200, { subscriber: subscriber({}) }),
+  );
+  const said = await billing(`reconcile --account ${accountId}`);
+  revenueCat.answerWith();
+  expect(said).toEqual({
+    code: 0,
+    stdout: `${accountId}: 0 purchases, 0 corrected\n`,
+    stderr: expect.stringContaining(`${accountId}: the provider is asked too much; asking again in 0 s`),
   });
 });
 

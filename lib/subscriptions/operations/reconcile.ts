@@ -5,7 +5,12 @@ import { type Reconciled, reconcileCustomer } from "../reconcile/customers";
 import type { BillingRules } from "../rules";
 
 type Deps = Pick<Context, "db" | "log" | "now"> & { config: BillingRules; billing: NonNullable<Context["billing"]> };
-export type ReconciledCustomer = { name: string } & ({ result: Reconciled } | { failure: string });
+/** What came of asking about a customer; before it, that the provider wants to be left alone for a while. */
+export type ReconciledCustomer = { name: string } & (
+  | { result: Reconciled }
+  | { failure: string }
+  | { waitsSeconds: number }
+);
 
 const PAGE = 500;
 const MOST_ATTEMPTS = 5;
@@ -17,7 +22,7 @@ export async function* reconcileAccount(deps: Deps, accountId: string): AsyncGen
     deps,
     lines.map(({ id }) => id),
   );
-  for (const name of names.length > 0 ? names : [accountId]) yield await reconcileOne(deps, name);
+  for (const name of names.length > 0 ? names : [accountId]) yield* reconcileOne(deps, name);
 }
 
 /** Asks the provider about everybody who ever bought anything. */
@@ -38,20 +43,25 @@ export async function* reconcileAll(deps: Deps): AsyncGenerator<ReconciledCustom
     )) {
       if (asked.has(name)) continue;
       asked.add(name);
-      yield await reconcileOne(deps, name);
+      yield* reconcileOne(deps, name);
     }
     after = lines.at(-1)?.id;
   }
 }
 
 /** Waits where the provider asks for it. Whoever cannot be reconciled does not keep the others from it. */
-async function reconcileOne(deps: Deps, name: string): Promise<ReconciledCustomer> {
+async function* reconcileOne(deps: Deps, name: string): AsyncGenerator<ReconciledCustomer> {
   for (let attempts = 1; ; attempts += 1) {
     try {
-      return { name, result: await reconcileCustomer(deps, name) };
+      yield { name, result: await reconcileCustomer(deps, name) };
+      return;
     } catch (error) {
       const { retryAfterSeconds } = error as { retryAfterSeconds?: number };
-      if (retryAfterSeconds === undefined || attempts === MOST_ATTEMPTS) return { name, failure: String(error) };
+      if (retryAfterSeconds === undefined || attempts === MOST_ATTEMPTS) {
+        yield { name, failure: String(error) };
+        return;
+      }
+      yield { name, waitsSeconds: retryAfterSeconds };
       await delay(retryAfterSeconds * 1000);
     }
   }
