@@ -146,24 +146,26 @@ test("pruning drops old deliveries and nothing else, and what failed keeps its o
   expect(await statusOf(ann)).toEqual({ ...status, checkedAt: expect.anything() });
 });
 
-test("the inbox is listed newest first, by state, by account and by what belongs to nobody", async () => {
+test("the inbox is listed newest first, by state, by account and by what belongs to nobody yet", async () => {
   await truncate();
   const ann = await newAccount();
-  const [hers, nobodys, failed] = [
+  const [ignored, hers, nobodys, failed] = [
+    billingEvent("TEST"),
     initialPurchase(ann.id),
     initialPurchase(randomUUID()),
     billingEvent("RENEWAL", { original_transaction_id: null, transaction_id: null, app_user_id: ann.id }),
   ];
-  for (const event of [hers, nobodys, failed]) {
+  for (const event of [ignored, hers, nobodys, failed]) {
     await deliverOk(event);
     clock.advance(1000);
   }
   const ids = async (selection: Parameters<typeof listEvents>[1]) =>
     (await listEvents(ctx(), selection)).map(({ eventId }) => eventId);
-  expect(await ids({ limit: 50 })).toEqual([failed.id, nobodys.id, hers.id]);
+  expect(await ids({ limit: 50 })).toEqual([failed.id, nobodys.id, hers.id, ignored.id]);
   expect(await ids({ limit: 1 })).toEqual([failed.id]);
   expect(await ids({ limit: 50, state: "failed" })).toEqual([failed.id]);
   expect(await ids({ limit: 50, accountId: ann.id })).toEqual([failed.id, hers.id]);
   expect(await ids({ limit: 50, unlinked: true })).toEqual([nobodys.id]);
+  expect(await ids({ limit: 50, unlinked: true, state: "ignored" })).toEqual([ignored.id]);
   expect(await findEvents(ctx(), hers.id)).toMatchObject([{ eventId: hers.id, line: { accountId: ann.id } }]);
 });

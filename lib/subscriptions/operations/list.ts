@@ -4,7 +4,7 @@ type Deps = Pick<Context, "db">;
 export type Selection = {
   state?: "received" | "processed" | "ignored" | "failed";
   accountId?: string;
-  /** Only events that belong to nobody. */
+  /** Only events that belong to nobody yet. One that is ignored waits for nobody: it is left out, unless asked for. */
   unlinked?: boolean;
   limit: number;
 };
@@ -13,7 +13,7 @@ export type Selection = {
 export function listEvents({ db }: Deps, { state, accountId, unlinked, limit }: Selection) {
   return db.billingEvent.findMany({
     where: {
-      state,
+      state: state ?? (unlinked ? { not: "ignored" } : undefined),
       AND: [
         accountId ? { OR: [{ accountId }, { line: { accountId } }, { identities: { has: accountId } }] } : {},
         unlinked ? { accountId: null, OR: [{ lineId: null }, { line: { accountId: null } }] } : {},
