@@ -135,10 +135,12 @@ function renews({ periodType, store, unsubscribedAt, isLifetime }: Line): boolea
   return renewing && !isLifetime && unsubscribedAt === null;
 }
 
-/** Whether a line should have renewed, and nobody has told what became of it. */
+/** Whether a line should have renewed, or is a subscription, and nobody has told until when it goes. */
 export function isOverdue(line: Line, at: Date): boolean {
   const { currentPeriodEndsAt: end, endedAt, refundedAt, billingIssueDetectedAt, pausedAt } = line;
-  return end !== null && end <= at && !endedAt && !refundedAt && !billingIssueDetectedAt && !pausedAt && renews(line);
+  if (endedAt || refundedAt || line.isLifetime) return false;
+  if (end === null) return line.periodType !== null;
+  return end <= at && !billingIssueDetectedAt && !pausedAt && renews(line);
 }
 
 /** When access ends or ended, as far as is known; null for lifetime. */

@@ -260,6 +260,36 @@ test("a transfer, a refund and an overdue renewal are reasons to ask, after the 
   });
 });
 
+test.each(["RENEWAL", "CANCELLATION", "BILLING_ISSUE"])(
+  "a subscription whose %s is all that is known, without its end, is a reason to ask",
+  async (type) => {
+    const ann = await newAccount();
+    const { event, known } = bought(ann);
+    revenueCat.customers.set(ann.id, subscriber({ monthly: known }));
+    await withKey(async () => {
+      await deliverOk({ ...event, type, expiration_at_ms: null, cancel_reason: "UNSUBSCRIBE" });
+      await expect.poll(async () => (await statusOf(ann)).status).toBe("active");
+      expect(revenueCat.asked).toEqual([ann.id]);
+    });
+  },
+);
+
+test("what was bought once, for life or without an entitlement, is no reason to ask", async () => {
+  const ann = await newAccount();
+  await withKey(async () => {
+    const fields = { app_user_id: ann.id, expiration_at_ms: null };
+    await deliverOk(billingEvent("NON_RENEWING_PURCHASE", fields));
+    await deliverOk(billingEvent("NON_RENEWING_PURCHASE", { ...fields, entitlement_ids: null }));
+    await statusOf(ann);
+    const { event } = bought(ann, { expiration_at_ms: null });
+    await deliverOk(event);
+    await statusOf(ann);
+    await expect.poll(() => revenueCat.asked).toEqual([ann.id]);
+  });
+  const asked = await ctx().db.subscriptionLine.findMany({ where: { accountId: ann.id, askedAt: { not: null } } });
+  expect(asked).toMatchObject([{ productId: "monthly" }]);
+});
+
 test.each<[string, Parameters<typeof revenueCat.answerWith>[0]]>([
   ["is down", (response) => send(response, 503, { code: 1 })],
   ["has had enough", (response) => send(response, 429, {}, { "retry-after": "0" })],
