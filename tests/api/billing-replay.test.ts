@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { findEvents, listEvents } from "@/lib/subscriptions/operations/list";
 import { prunePayloads } from "@/lib/subscriptions/operations/prune";
 import { type Replay, replayEvents } from "@/lib/subscriptions/operations/replay";
@@ -122,6 +122,44 @@ test("an event that names no first purchase joins the line that another one of i
   expect(await replay({ eventId: refund.id })).toEqual({ processed: 1 });
   const lines = await ctx().db.subscriptionLine.findMany({ where: { originalTransactionId: { in: [first, second] } } });
   expect(lines).toEqual([expect.objectContaining({ originalTransactionId: first, refundedAt: expect.any(Date) })]);
+});
+
+describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
+  test("two first events of one transaction at the same moment, one of which names no first purchase, make one line", async () => {
+    const [first, second] = [randomUUID(), randomUUID()];
+    const { db } = ctx();
+    const waiting = async () => {
+      const rows = await db.$queryRaw<unknown[]>`
+        SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+      return rows.length;
+    };
+    const place = { provider: "revenuecat", environment: "PRODUCTION", store: "APP_STORE" };
+    const answers: Promise<string>[] = [];
+    let isOver = false;
+    const held = db.$transaction(
+      async (tx) => {
+        // Whoever opens this line has to wait for it, with the event locked.
+        await tx.subscriptionLine.create({ data: { ...place, originalTransactionId: second } });
+        answers.push(deliverOk(billingEvent("RENEWAL", { original_transaction_id: null, transaction_id: second })));
+        await expect.poll(waiting, { timeout: 20_000 }).toBe(1);
+        const named = deliverOk(billingEvent("RENEWAL", { original_transaction_id: first, transaction_id: second }));
+        answers.push(named);
+        void named.finally(() => {
+          isOver = true;
+        });
+        await expect.poll(async () => isOver || (await waiting()) === 2, { timeout: 20_000 }).toBe(true);
+        throw new Error("undone");
+      },
+      { timeout: 60_000 },
+    );
+    await expect(held).rejects.toThrow("undone");
+    expect(await Promise.all(answers)).toEqual(["processed", "processed"]);
+    const lines = await db.subscriptionLine.findMany({
+      where: { originalTransactionId: { in: [first, second] } },
+      include: { events: true },
+    });
+    expect(lines).toMatchObject([{ originalTransactionId: first, events: [{}, {}] }]);
+  });
 });
 
 test("pruning drops old deliveries and nothing else, and what failed keeps its own", async () => {

@@ -75,11 +75,25 @@ async function applyInside(deps: Deps, tx: Tx, key: EventKey, accountIds: string
 
 /**
  * Whoever else delivers this event at the same time waits here, and finds it processed. Accounts are locked before
- * events (the count is what makes it so), and events before lines, as in deleting an account: no circle of waiting.
+ * events (the count is what makes it so), events by id, and events before lines, as in deleting an account: no circle
+ * of waiting. With an event that names its first purchase goes one of its transaction that names none, while that is
+ * being applied: once its line is there, the event is read again (`alone`), and takes the line over.
  */
-async function lockEvent(tx: Tx, { provider, eventId }: EventKey, accountIds: string[]): Promise<StoredEvent> {
-  const [row] = await tx.$queryRaw<StoredEvent[]>`
-    WITH account AS MATERIALIZED (SELECT id FROM "Account" WHERE id = ANY(${accountIds}::uuid[]) FOR KEY SHARE)
+async function lockEvent(tx: Tx, key: EventKey, accountIds: string[], alone = false): Promise<StoredEvent> {
+  const { provider, eventId } = key;
+  const rows = await tx.$queryRaw<StoredEvent[]>`
+    WITH account AS MATERIALIZED (SELECT id FROM "Account" WHERE id = ANY(${accountIds}::uuid[]) FOR KEY SHARE),
+    wanted AS MATERIALIZED (
+      SELECT id FROM "BillingEvent" WHERE provider = ${provider} AND "eventId" = ${eventId}
+      UNION
+      SELECT opening.id FROM "BillingEvent" AS own
+      JOIN "BillingEvent" AS opening ON opening."transactionId" = own."transactionId" AND opening.provider = own.provider
+      WHERE own.provider = ${provider} AND own."eventId" = ${eventId} AND NOT ${alone}
+        AND own."transactionId" <> own."originalTransactionId"
+        AND opening."transactionId" = opening."originalTransactionId" AND opening.state = 'received'
+        AND 'TRANSFER' NOT IN (own.type, opening.type) AND 'SUBSCRIBER_ALIAS' NOT IN (own.type, opening.type)
+        AND 'PURCHASE_REDEEMED' NOT IN (own.type, opening.type)
+    )
     SELECT id, provider, "eventId", state::text, type, environment, store, "originalTransactionId", identities,
       "transferredFrom", normalized, "lineId",
       (SELECT line.id FROM "SubscriptionLine" AS line
@@ -94,8 +108,10 @@ async function lockEvent(tx: Tx, { provider, eventId }: EventKey, accountIds: st
           AND other."originalTransactionId" <> event."transactionId" AND other.state IN ('received', 'processed')
         ORDER BY other."receivedAt", other.id LIMIT 1) AS "namedElsewhere"
     FROM "BillingEvent" AS event
-    WHERE provider = ${provider} AND "eventId" = ${eventId} AND (SELECT count(*) FROM account) >= 0
-    FOR UPDATE OF event`;
+    WHERE id = ANY(ARRAY(SELECT id FROM wanted)) AND (SELECT count(*) FROM account) >= 0
+    ORDER BY id FOR UPDATE OF event`;
+  if (rows.length > 1) return lockEvent(tx, key, accountIds, true);
+  const [row] = rows;
   if (!row) throw new Error("The event that was just stored is gone");
   return row;
 }
