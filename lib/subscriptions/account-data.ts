@@ -1,5 +1,5 @@
 import type { Context, Tx } from "../context";
-import { standInOf } from "./identities";
+import { isStandIn, normalizeIdentities, possibleAccountIds, standInOf } from "./identities";
 import { currentStatus } from "./subscription-status";
 
 /**
@@ -17,22 +17,50 @@ export async function accountSubscriptions(deps: Pick<Context, "config" | "now">
 
 /**
  * Everything billing keeps about an account, oldest first, for its data export: its lines and its events, linked
- * or not, with the deliveries as they came.
+ * or not, with the deliveries as they came but for the names of other people.
  */
 export async function exportBilling(tx: Tx, accountId: string) {
   const named = [{ accountId }, { accountId: null, identities: { has: accountId } }];
+  const lines = await tx.subscriptionLine.findMany({
+    where: { OR: named },
+    omit: { id: true, accountId: true, askedAt: true },
+    orderBy: { createdAt: "asc" },
+  });
+  const events = await tx.billingEvent.findMany({
+    where: { OR: [...named, { accountId: null, line: { accountId } }] },
+    omit: { id: true, accountId: true, lineId: true },
+    orderBy: { receivedAt: "asc" },
+  });
   return {
-    subscriptions: await tx.subscriptionLine.findMany({
-      where: { OR: named },
-      omit: { id: true, accountId: true, askedAt: true },
-      orderBy: { createdAt: "asc" },
-    }),
-    billingEvents: await tx.billingEvent.findMany({
-      where: { OR: [...named, { accountId: null, line: { accountId } }] },
-      omit: { id: true, accountId: true, lineId: true },
-      orderBy: { receivedAt: "asc" },
-    }),
+    subscriptions: lines.map((line) => withoutNames(line, othersIn(line.identities, [], accountId))),
+    billingEvents: events.map((event) =>
+      withoutNames(event, othersIn(event.identities, event.transferredFrom, accountId)),
+    ),
   };
+}
+
+/** The names that are not this account's: other accounts' ids, stand-ins, and all on the other side of a transfer. */
+function othersIn(identities: string[], transferredFrom: string[], accountId: string): Set<string> {
+  const gives = transferredFrom.includes(accountId);
+  const isTransfer = transferredFrom.length > 0;
+  const ids = new Set(possibleAccountIds(identities));
+  const others = identities.filter(
+    (name) => ids.has(name) || isStandIn(name) || (isTransfer && transferredFrom.includes(name) !== gives),
+  );
+  return new Set(others.filter((name) => name !== accountId));
+}
+
+/** A value without these names, however deep they are in it: a list loses them, a field is null. */
+function withoutNames<T>(value: T, names: Set<string>): T;
+function withoutNames(value: unknown, names: Set<string>): unknown {
+  const isOne = (item: unknown) =>
+    typeof item === "string" && normalizeIdentities([item]).some((name) => names.has(name));
+  if (isOne(value)) return null;
+  if (Array.isArray(value)) return value.filter((item) => !isOne(item)).map((item) => withoutNames(item, names));
+  if (typeof value !== "object" || value === null || value instanceof Date) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, item]) => (isOne(key) ? [] : [[key, withoutNames(item, names)]])),
+  );
 }
 
 /**
@@ -83,7 +111,6 @@ async function namesOf(tx: Tx, accountId: string): Promise<string[]> {
         "accountId" IS NULL AND "lineId" IN (SELECT id FROM "SubscriptionLine" WHERE "accountId" = ${accountId}::uuid)))
       UNION ALL SELECT unnest(identities) FROM "SubscriptionLine" WHERE "accountId" = ${accountId}::uuid
     ) AS named
-    WHERE name !~ '^deleted:[A-Za-z0-9_-]{43}$'
-      AND NOT EXISTS (SELECT 1 FROM "Account" WHERE "Account".id::text = name AND "Account".id <> ${accountId}::uuid)`;
-  return [...new Set([accountId, ...rows.map(({ name }) => name)])];
+    WHERE NOT EXISTS (SELECT 1 FROM "Account" WHERE "Account".id::text = name AND "Account".id <> ${accountId}::uuid)`;
+  return [...new Set([accountId, ...rows.map(({ name }) => name).filter((name) => !isStandIn(name))])];
 }

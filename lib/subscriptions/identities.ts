@@ -25,10 +25,17 @@ export function isAnonymous(name: string): boolean {
   return name.startsWith(ANONYMOUS);
 }
 
+const STAND_IN = /^deleted:[\w-]{43}$/;
+
 /**
  * The name that takes the place of all that a deleted account had: SHA-256 of its id. Whoever knows the id finds what
  * was bought under it, and nobody guesses the id back: 74 of its bits are random (RFC 9562, section 5.7).
  */
 export function standInOf(accountId: string): string {
   return `deleted:${createHash("sha256").update(accountId).digest("base64url")}`;
+}
+
+/** Whether a name stands for a deleted account. */
+export function isStandIn(name: string): boolean {
+  return STAND_IN.test(name);
 }

@@ -1,9 +1,10 @@
+import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { newAccount } from "../support/accounts";
 import { call, get, post } from "../support/api";
-import { billingEvent, deliverOk } from "../support/billing";
-import { ctx } from "../support/context";
+import { anonymous, billingEvent, deliverOk } from "../support/billing";
+import { clock, ctx } from "../support/context";
 import { contentLength } from "../support/door";
 import { insertDevices, newToken } from "../support/push";
 
@@ -43,6 +44,35 @@ test("an account with 20 devices and 1,000 events is exported whole, and nobody 
   const { passwordHash } = await ctx().db.account.findUniqueOrThrow({ where: { id: ann.id } });
   for (const secret of [ann.token, passwordHash ?? "", "$2b$", ...tokens]) expect(text).not.toContain(secret);
   for (const other of [bob.id, bob.email]) expect(text).not.toContain(other);
+});
+
+test("a transfer is exported to either side without the other's names, and an alias without another account's id", async () => {
+  const [ann, bob, carl, dora] = [await newAccount(), await newAccount(), await newAccount(), randomUUID()];
+  const device = anonymous();
+  const transfer = (from: string[], to: string[]) =>
+    billingEvent("TRANSFER", { app_user_id: null, aliases: [], transferred_from: from, transferred_to: to });
+  const [taken, given] = [transfer([ann.id.toUpperCase(), device, "ann-17"], [bob.id]), transfer([bob.id], [dora])];
+  clock.advance(1000); // what is bought now is not transferred
+  const bought = billingEvent("RENEWAL", { app_user_id: bob.id, aliases: [carl.id.toUpperCase(), "bob-17"] });
+  for (const event of [taken, given, bought]) expect(await deliverOk(event)).toBe("processed");
+
+  const text = await (await get(EXPORT, { token: bob.token })).text();
+  for (const other of [ann.id, carl.id, dora, device, "ann-17", "deleted:"]) {
+    expect(text.toLowerCase()).not.toContain(other.toLowerCase());
+  }
+  const { billingEvents, subscriptions } = JSON.parse(text);
+  expect(billingEvents).toHaveLength(3);
+  const byId = (id: string) => billingEvents.find(({ eventId }: { eventId: string }) => eventId === id);
+  expect(byId(taken.id)).toMatchObject({
+    ...{ identities: [bob.id], transferredFrom: [], appUserId: bob.id },
+    payload: { event: { id: taken.id, type: "TRANSFER", transferred_from: [], transferred_to: [bob.id] } },
+  });
+  expect(byId(given.id)).toMatchObject({
+    ...{ identities: [bob.id], transferredFrom: [bob.id], appUserId: null },
+    payload: { event: { transferred_from: [bob.id], transferred_to: [] } },
+  });
+  expect(byId(bought.id)).toMatchObject({ payload: { event: { app_user_id: bob.id, aliases: ["bob-17"] } } });
+  expect(subscriptions).toMatchObject([{ identities: expect.arrayContaining([bob.id, "bob-17"]) }]);
 });
 
 test("the export is of one moment: what is written meanwhile is in it whole or not at all", async () => {
