@@ -49,3 +49,15 @@ export async function describeAccount({ db, now }: Deps, id: string) {
 export function endSessions({ db, now }: Deps, id: string): Promise<number> {
   return db.$transaction((tx) => revokeAllSessions(tx, now(), id));
 }
+
+/**
+ * Takes a provider's sign-ins from an account whose owner says that they are not theirs, which a reset leaves, and ends
+ * its sessions, some of which may have come by them. Returns how many sign-ins went.
+ */
+export function unlinkIdentities({ db, now }: Deps, id: string, provider: string): Promise<number> {
+  return db.$transaction(async (tx) => {
+    await revokeAllSessions(tx, now(), id);
+    const { count } = await tx.identity.deleteMany({ where: { accountId: id, provider } });
+    return count;
+  });
+}

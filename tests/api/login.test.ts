@@ -35,6 +35,24 @@ test("a browser gets a cookie and no token in the body", async () => {
   expect(status.status).toBe(200);
 });
 
+test("a cookie that takes another's place ends its session, whoever's it was; a bearer token takes nobody's", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const cookieFor = async (path: string, json: object, cookie?: string) => {
+    const response = await post(path, json, { headers: BROWSER, cookie });
+    return (response.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
+  };
+  const isIn = async (cookie: string) => (await get("/api/push/devices", { cookie })).status === 200;
+  const first = await cookieFor("/api/auth/login", ann);
+  expect((await post("/api/auth/login", ann, { cookie: first })).status).toBe(200);
+  expect(await cookieFor("/api/auth/login", { ...ann, password: "a wrong one" }, first)).toBe("");
+  expect(await isIn(first)).toBe(true);
+  const second = await cookieFor("/api/auth/login", bob, first);
+  expect([await isIn(first), await isIn(second)]).toEqual([false, true]);
+  const newcomer = { email: `new-${crypto.randomUUID()}@example.com`, password: "a good long password" };
+  const third = await cookieFor("/api/auth/register", newcomer, second);
+  expect([await isIn(second), await isIn(third)]).toEqual([false, true]);
+});
+
 test("another site cannot have a cookie set", async () => {
   const { email, password } = await newAccount();
   const origins: Record<string, string>[] = [

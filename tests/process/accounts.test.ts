@@ -73,6 +73,10 @@ test(
     });
     expect(shown.output).not.toMatch(/\$2b\$|passwordHash/);
     expect((await accounts(env, "revoke-sessions", ann.id)).output).toBe(`${ann.email}: 1 sessions ended.\n`);
+    expect((await accounts(env, "unlink", ann.id)).output).toContain("Usage: npm run accounts"); // of which provider?
+    expect((await accounts(env, "unlink", ann.id, "google")).output).toBe(
+      `${ann.email}: 0 sign-ins with google taken away.\n`,
+    );
     expect((await accounts(env, "delete", bob.email)).code).toBe(1); // without --yes
     expect((await accounts(env, "delete", bob.email, "--yes")).output).toContain(`${bob.email} is deleted.`);
     const gone = await accounts(env, "show", bob.id);
