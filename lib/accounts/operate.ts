@@ -8,8 +8,13 @@ const MOST_EVENTS = 50;
 
 /** The newest accounts whose address contains a text. */
 export function listAccounts({ db }: Pick<Deps, "db">, { search, limit }: { search: string; limit: number }) {
+  // Prisma leaves LIKE's wildcards as they are, and an address may well have a "_".
+  const contains = search
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\\%_]/g, "\\$&");
   return db.account.findMany({
-    where: { email: { contains: search.trim().toLowerCase() } },
+    where: { email: { contains } },
     orderBy: [{ createdAt: "desc" }, { id: "desc" }],
     take: limit,
     select: { id: true, email: true, emailVerifiedAt: true, createdAt: true },

@@ -64,6 +64,8 @@ test(
     expect((await accounts(env, "list")).output).toMatch(
       new RegExp(`${bob.id} .* unverified .*${bob.email}\n${ann.id} `),
     );
+    expect((await accounts(env, "list", "person_")).output).toBe("");
+    expect((await accounts(env, "list", ` ${ann.email.toUpperCase()}`)).output).toContain(ann.id);
     const shown = await accounts(env, "show", ann.email.toUpperCase());
     expect(JSON.parse(shown.output)).toMatchObject({
       id: ann.id,
