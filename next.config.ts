@@ -12,6 +12,7 @@ const config: NextConfig = {
     "@opentelemetry/exporter-trace-otlp-http",
     "@opentelemetry/resources",
     "@opentelemetry/sdk-trace-base",
+    "@parse/node-apn",
     "@prisma/adapter-pg",
     "@prisma/schema-engine-wasm",
     "next-auth",

@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import { type Socket, Server as SocketServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import next from "next";
+import { startBackground } from "./lib/background";
 import { composeContext } from "./lib/compose";
 import { type Config, loadConfig } from "./lib/config";
 import { type Context, setContext } from "./lib/context";
@@ -35,6 +36,7 @@ async function main(): Promise<void> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => sockets.add(socket.once("close", () => sockets.delete(socket))));
   await listen(server, config);
+  startBackground(context);
   stopOnSignals(context, server, sockets);
   console.log(greeting(context));
 }

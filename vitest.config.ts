@@ -11,7 +11,9 @@ export default defineConfig({
     isolate: false,
     pool: "forks",
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // For machines that are slow or busy: what is waited for is a condition, and these only end what never comes.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 30_000 } },
   },
 });

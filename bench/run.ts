@@ -5,28 +5,40 @@ import path from "node:path";
 import { type Bench, openBench } from "./lib/bench";
 import { markdown, type Section } from "./lib/table";
 import { hasWrk } from "./lib/wrk";
+import { attestation } from "./workloads/attestation";
 import { download } from "./workloads/download";
+import { fold } from "./workloads/fold";
 import { health } from "./workloads/health";
+import { knownOrUnknown } from "./workloads/known-or-unknown";
 import { login } from "./workloads/login";
-import { pushRegister } from "./workloads/push-register";
+import { push } from "./workloads/push";
+import { pushRefresh, pushRegister } from "./workloads/push-register";
 import { register } from "./workloads/register";
+import { selection } from "./workloads/selection";
 import { start } from "./workloads/start";
 import { storm } from "./workloads/storm";
 import { subscriptionStatus } from "./workloads/subscription-status";
-import { version, versionUnchanged } from "./workloads/version";
+import { version, versionKnownOrNot, versionUnchanged } from "./workloads/version";
 import { webhook } from "./workloads/webhook";
 
 const WORKLOADS: Record<string, (bench: Bench) => Promise<Section>> = {
   health,
   version,
   "version-unchanged": versionUnchanged,
+  "version-known-or-not": versionKnownOrNot,
+  selection,
   download,
   login,
   storm,
   register,
   "push-register": pushRegister,
+  "push-refresh": pushRefresh,
+  attestation,
+  push,
   "subscription-status": subscriptionStatus,
   webhook,
+  "known-or-unknown": knownOrUnknown,
+  fold,
   start,
 };
 

@@ -1,10 +1,16 @@
+import { accountLetters } from "./accounts/letters";
+import { createBillingApi } from "./adapters/billing-api";
+import { createBreachLookup } from "./adapters/breach-lookup";
 import { createMailer } from "./adapters/mailer";
+import { createObjectStorage } from "./adapters/object-storage";
 import { createPushTransport } from "./adapters/push-transport";
-import { createHasher, poolSize } from "./auth/hashing";
+import { createHasher, poolSize } from "./auth/passwords/hashing";
 import { type Config, publishBaseUrl } from "./config";
 import type { Context } from "./context";
 import { type Database, openDatabase } from "./db/open";
 import { createRateLimits } from "./http/rate-limits";
+import { createMailQueue } from "./mail/queue";
+import { startWorker } from "./push/worker/worker";
 import { openCatalog } from "./releases/catalog/catalog";
 import { embeddedSecrets } from "./secrets";
 import { createLog } from "./telemetry/log";
@@ -22,30 +28,67 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const database = overrides.database ?? (await open(config, log));
   const telemetry = await openTelemetry({ config, db: database.client, log, now });
   const mailer = overrides.mailer ?? createMailer(config, log);
+  const db = database.client;
+  const mails = createMailQueue({ db, log, mailer, now }, accountLetters({ config, db, now }));
   const catalog = await openCatalog(config, log);
   const hasher = createHasher(poolSize(config.BCRYPT_COST));
+  const push = overrides.push === undefined ? await createPushTransport(config, log) : overrides.push;
+  const isInline = push && config.PUSH_WORKER === "inline";
+  const worker = isInline ? startWorker({ config, count: telemetry.count, db, log, now, push }) : null;
   if (config.mode === "server") void warnOfMissingMigrations(database, log);
   if (mailer.mode === "off") log.warn("SMTP_URL is not set: no mail will be sent");
   if (config.RATE_LIMITS === "off") log.warn("RATE_LIMITS=off: nothing is limited; for load tests only");
   return {
     config,
     database,
-    db: database.client,
+    db,
     now,
     log,
-    limits: createRateLimits(database.client, config),
+    limits: createRateLimits(db, config),
     hasher,
+    breaches: createBreachLookup(config, log),
     mailer,
-    push: overrides.push === undefined ? createPushTransport(config, log) : overrides.push,
+    mails,
+    push,
+    wakePush: worker?.wake ?? (() => {}),
+    billing: createBillingApi(config),
     catalog,
+    storage: createObjectStorage(config, now),
     observe: telemetry.observe,
     count: telemetry.count,
     draining: false,
     close: async () => {
+      await worker?.stop();
+      push?.close();
       await telemetry.close();
       catalog.close();
+      await mails.close();
       await mailer.close();
       await hasher.close();
+      await database.close();
+      log.flush();
+    },
+  };
+}
+
+/** What `npm run worker` is made of: the part of the service that sends notifications. */
+export async function composeWorker(given: Config): Promise<Pick<Context, "log" | "close">> {
+  if (given.mode === "embedded") throw new Error("DATABASE_URL is not set: an embedded service sends by itself.");
+  const log = createLog(given.LOG_LEVEL);
+  const config = await withSecrets(given);
+  const push = await createPushTransport(config, log);
+  if (!push) throw new Error("APNS_KEY, APNS_KEY_ID and APNS_TEAM_ID are not set: there is nobody to send to.");
+  const now = () => new Date();
+  const database = await open(config, log);
+  const telemetry = await openTelemetry({ config, db: database.client, log, now });
+  void warnOfMissingMigrations(database, log);
+  const worker = startWorker({ config, count: telemetry.count, db: database.client, log, now, push });
+  return {
+    log,
+    close: async () => {
+      await worker.stop();
+      push.close();
+      await telemetry.close();
       await database.close();
       log.flush();
     },

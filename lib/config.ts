@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 
@@ -15,6 +16,41 @@ const baseUrl = z
   .url({ protocol: /^https?$/ })
   .refine((value) => new URL(value).href === `${new URL(value).origin}/`, "must be an origin without a path")
   .transform((value) => new URL(value).origin);
+/** A key in PEM may have its line breaks written as \n, since many places keep one line a variable. */
+const appleSecret = text
+  .transform((value) => value.replaceAll("\\n", "\n"))
+  .refine((value) => !value.startsWith("-----BEGIN") || isEcKey(value), "is no EC private key in PEM");
+
+/** Anything with a scheme is an address, without a name and password in it: those would be logged and sent on. */
+function isCatalog(value: string): boolean {
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) return true;
+  if (!URL.canParse(value)) return false;
+  const { protocol, hostname, username, password } = new URL(value);
+  const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  return (protocol === "https:" || (protocol === "http:" && isLocal)) && username === "" && password === "";
+}
+
+/** A certificate in PEM, or the path of a file with one. */
+const certificate = text.transform((value, ctx) => {
+  try {
+    return new X509Certificate(value.startsWith("-----BEGIN ") ? value : readFileSync(value)).toString();
+  } catch {
+    ctx.addIssue("must be a certificate in PEM, or the path of one");
+    return z.NEVER;
+  }
+});
+
+/** A private key on P-256 in PEM, its lines parted by line breaks or by "\\n", or the path of a file with one. */
+const signingKey = text.transform((value, ctx) => {
+  try {
+    const pem = value.startsWith("-----BEGIN ") ? value.replaceAll("\\n", "\n") : readFileSync(value, "utf8");
+    if (createPrivateKey(pem).asymmetricKeyDetails?.namedCurve === "prime256v1") return pem;
+  } catch {
+    // told below, without what stands in the variable
+  }
+  ctx.addIssue("must be a private key as Apple hands it out (.p8), in PEM or as a path");
+  return z.NEVER;
+});
 
 /** Every variable the service reads, as it stands in `.env.example`. */
 export const Environment = z.object({
@@ -31,25 +67,71 @@ export const Environment = z.object({
   NEXTAUTH_URL: baseUrl.optional(),
   NEXTAUTH_SECRET: z.string().min(32, "must be at least 32 characters long").optional(),
   AUTH_PASSWORD_MIN: z.coerce.number().int().min(8).max(64).default(8),
+  AUTH_BREACH_CHECK: flag.default(false),
+  AUTH_BREACH_CHECK_URL: z.url({ protocol: /^https?$/ }).default("https://api.pwnedpasswords.com/range"),
   AUTH_TRUSTED_ORIGINS: origins.default([]),
+  AUTH_REQUIRE_VERIFIED_EMAIL: flag.default(false),
+  AUTH_GOOGLE_ID: text.optional(),
+  AUTH_GOOGLE_SECRET: text.optional(),
+  AUTH_GOOGLE_ISSUER: baseUrl.default("https://accounts.google.com"),
+  AUTH_APPLE_ID: text.optional(),
+  AUTH_APPLE_SECRET: appleSecret.optional(),
+  AUTH_APPLE_TEAM_ID: text.optional(),
+  AUTH_APPLE_KEY_ID: text.optional(),
+  AUTH_APPLE_ISSUER: baseUrl.default("https://appleid.apple.com"),
+  AUTH_GITHUB_ID: text.optional(),
+  AUTH_GITHUB_SECRET: text.optional(),
+  AUTH_GITHUB_ISSUER: baseUrl.default("https://github.com"),
   BCRYPT_COST: z.coerce.number().int().min(10).max(15).default(12),
   CORS_ALLOWED_ORIGINS: origins.default([]),
   TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
   RATE_LIMITS: z.enum(["on", "off"]).default("on"),
   SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
   MAIL_FROM: text.default("Homeport <no-reply@localhost>"),
+  BILLING_PROVIDER: z.enum(["revenuecat", "standard-webhooks"]).default("revenuecat"),
   BILLING_WEBHOOK_AUTHORIZATION: list.default([]),
   BILLING_WEBHOOK_SIGNING_SECRET: text.optional(),
   BILLING_SANDBOX_ENTITLES: flag.default(false),
   BILLING_SANDBOX_TESTERS: list.default([]),
   BILLING_STALE_LEEWAY_SECONDS: z.coerce.number().int().min(0).max(604_800).default(3600),
-  RELEASE_CATALOG: text.optional(),
+  RELEASE_CATALOG: text
+    .refine(isCatalog, "must be a path, an https address, or an http one on this machine")
+    .optional(),
+  RELEASE_S3_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
+  RELEASE_S3_BUCKET: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/i, "must be a bucket's name")
+    .optional(),
+  RELEASE_S3_REGION: text.optional(),
+  RELEASE_S3_ACCESS_KEY_ID: text.optional(),
+  RELEASE_S3_SECRET_ACCESS_KEY: text.optional(),
+  APP_ATTEST_ROOT_CA: certificate.optional(),
+  APNS_KEY: signingKey.optional(),
+  APNS_KEY_ID: text.optional(),
+  APNS_TEAM_ID: text.regex(/^[A-Z0-9]{10}$/, "must be ten capital letters and digits").optional(),
+  BILLING_API_KEY: text.optional(),
+  BILLING_API_URL: z.url({ protocol: /^https?$/ }).default("https://api.revenuecat.com/v1"),
+  BILLING_PAYLOAD_RETENTION_DAYS: z.coerce.number().int().min(1).max(36_500).optional(),
   APNS_BUNDLE_IDS: list.pipe(z.array(text).min(1)).default(["com.example.homeport"]),
+  APNS_HOST: text.optional(),
+  APNS_PORT: port.min(1).default(443),
+  APNS_CA: certificate.optional(),
+  PUSH_CONCURRENCY: z.coerce.number().int().min(1).max(1000).default(100),
+  PUSH_WORKER: z.enum(["inline", "off"]).default("inline"),
 });
 type Environment = z.infer<typeof Environment>;
 
 /** Where the service comes from; from package.json and, where the builder knows it, the commit. */
 type Build = { name: string; version: string; commit: string | null; builtAt: string | null };
+
+/** S3-compatible storage for releases: all of them or none. */
+const STORAGE_VARIABLES = [
+  "RELEASE_S3_ENDPOINT",
+  "RELEASE_S3_BUCKET",
+  "RELEASE_S3_REGION",
+  "RELEASE_S3_ACCESS_KEY_ID",
+  "RELEASE_S3_SECRET_ACCESS_KEY",
+] as const;
 
 /** The whole configuration, read once at boot and frozen. `mode` is "server" where `DATABASE_URL` is set. */
 export type Config = Readonly<
@@ -76,7 +158,9 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value?.trim()));
   const parsed = Environment.safeParse(given);
   const faults = parsed.success
-    ? missingInServerMode(parsed.data)
+    ? [missingInServerMode, missingForStorage, missingForProviders, missingForApns].flatMap((missing) =>
+        missing(parsed.data),
+      )
     : parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
   if (!parsed.success || faults.length > 0) {
     throw new ConfigError(`The configuration is not valid:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`);
@@ -98,9 +182,44 @@ export function publishBaseUrl(baseUrl: string): void {
 
 function missingInServerMode(env: Environment): string[] {
   if (!env.DATABASE_URL) return [];
-  return (["NEXTAUTH_URL", "NEXTAUTH_SECRET"] as const)
+  return [
+    ...lacking(env, ["NEXTAUTH_URL", "NEXTAUTH_SECRET"], "DATABASE_URL"),
+    ...(env.AUTH_REQUIRE_VERIFIED_EMAIL ? lacking(env, ["SMTP_URL"], "AUTH_REQUIRE_VERIFIED_EMAIL") : []),
+  ];
+}
+
+/** Half a sign-in provider is a mistake, not a provider that is off. */
+function missingForProviders(env: Environment): string[] {
+  const halves = (["GOOGLE", "APPLE", "GITHUB"] as const).flatMap((name) => {
+    const [id, secret] = [`AUTH_${name}_ID`, `AUTH_${name}_SECRET`] as const;
+    return [...(env[id] ? lacking(env, [secret], id) : []), ...(env[secret] ? lacking(env, [id], secret) : [])];
+  });
+  const isKey = env.AUTH_APPLE_SECRET?.startsWith("-----BEGIN");
+  return [...halves, ...(isKey ? lacking(env, ["AUTH_APPLE_TEAM_ID", "AUTH_APPLE_KEY_ID"], "a key as secret") : [])];
+}
+
+function lacking(env: Environment, names: (keyof Environment)[], reason: string): string[] {
+  return names.filter((name) => env[name] === undefined).map((name) => `${name}: is needed with ${reason}`);
+}
+
+function isEcKey(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyType === "ec";
+  } catch {
+    return false;
+  }
+}
+
+function missingForStorage(env: Environment): string[] {
+  const missing = STORAGE_VARIABLES.filter((name) => env[name] === undefined);
+  return missing.length === STORAGE_VARIABLES.length ? [] : missing.map((name) => `${name}: is needed with the others`);
+}
+
+function missingForApns(env: Environment): string[] {
+  if (!env.APNS_KEY && !env.APNS_KEY_ID) return []; // the team's id alone is for App Attest
+  return (["APNS_KEY", "APNS_KEY_ID", "APNS_TEAM_ID"] as const)
     .filter((name) => env[name] === undefined)
-    .map((name) => `${name}: is needed with DATABASE_URL`);
+    .map((name) => `${name}: is needed, since another part of APNs's credentials is set`);
 }
 
 function readBuild(): Build {

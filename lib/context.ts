@@ -1,12 +1,17 @@
 import type { Logger } from "pino";
+import type { LetterKind } from "./accounts/letters";
+import type { BillingApi } from "./adapters/billing-api";
+import type { BreachLookup } from "./adapters/breach-lookup";
 import type { Mailer } from "./adapters/mailer";
+import type { ObjectStorage } from "./adapters/object-storage";
 import type { PushTransport } from "./adapters/push-transport";
-import type { Hasher } from "./auth/hashing";
+import type { Hasher } from "./auth/passwords/hashing";
 import type { Config } from "./config";
 import type { Prisma, PrismaClient } from "./db/generated/client";
 import type { Database } from "./db/open";
 import type { RequestHead } from "./http/answer";
 import type { RateLimits } from "./http/rate-limits";
+import type { MailQueue } from "./mail/queue";
 import type { Catalog } from "./releases/catalog/catalog";
 
 /** What the service is made of. Functions take the part they need: `Pick<Context, "db" | "now">`. */
@@ -19,10 +24,18 @@ export type Context = {
   log: Logger;
   limits: RateLimits;
   hasher: Hasher;
+  breaches: BreachLookup;
   mailer: Mailer;
+  mails: MailQueue<LetterKind>;
   /** null: push is not configured. */
   push: PushTransport | null;
+  /** Has this process's worker look into the outbox at once; does nothing where there is none. */
+  wakePush: () => void;
+  /** The billing provider's own API; null: it is not to be asked. */
+  billing: BillingApi | null;
   catalog: Catalog;
+  /** Where `s3Key` artifacts lie; null: it is not configured, and the catalog has none of them. */
+  storage: ObjectStorage | null;
   /** Hears of every request that was answered. `request` is for traces alone: it names the caller's span. */
   observe: (record: RequestRecord, request: Pick<RequestHead, "headers">) => void;
   /** Counts what happened, for the metrics. Does nothing where they are off. */

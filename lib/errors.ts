@@ -9,19 +9,23 @@ export const ERRORS = {
   origin_not_allowed: [403, "This origin may not do that"],
   reauthentication_required: [403, "Sign in again first"],
   email_not_verified: [403, "The e-mail address is not verified"],
+  identity_unverified: [403, "An account with this e-mail address exists, and the provider does not vouch for it"],
   not_found: [404, "There is nothing here"],
   release_not_found: [404, "There is no such release"],
   device_not_found: [404, "There is no such device"],
   method_not_allowed: [405, "This method is not allowed here"],
   email_taken: [409, "An account with this e-mail address exists"],
+  identity_in_use: [409, "This sign-in belongs to another account"],
   challenge_expired: [409, "The challenge has expired"],
   challenge_used: [409, "The challenge has been used"],
   device_limit_reached: [409, "There are too many devices"],
   endpoint_retired: [410, "This endpoint is retired"],
+  precondition_failed: [412, "The file is not the one that was asked for"],
   payload_too_large: [413, "The body is too large"],
   unsupported_media_type: [415, "The body must be application/json"],
   range_not_satisfiable: [416, "The range lies outside the file"],
   validation_failed: [422, "Some fields are not valid"],
+  identity_without_email: [422, "The provider gives no e-mail address"],
   evidence_invalid: [422, "The evidence does not hold"],
   rate_limited: [429, "Too many requests"],
   internal_error: [500, "Something went wrong on our side"],
@@ -61,6 +65,21 @@ export class AppError extends Error {
   }
 }
 
+/**
+ * The refusal of a limit of so many uses in so many seconds, with when to come again
+ * (draft-ietf-httpapi-ratelimit-headers).
+ */
+export function rateLimited(limit: { name: string; points: number; seconds: number }, waitMs: number): AppError {
+  const waitSeconds = Math.max(1, Math.ceil(waitMs / 1000));
+  return new AppError("rate_limited", {
+    retryAfterSeconds: waitSeconds,
+    headers: {
+      "RateLimit-Policy": `"${limit.name}";q=${limit.points};w=${limit.seconds}`,
+      RateLimit: `"${limit.name}";r=0;t=${waitSeconds}`,
+    },
+  });
+}
+
 /** Told by name: the front door and Next each load this module, so `instanceof` would miss one's errors. */
 export function isAppError(error: unknown): error is AppError {
   return error instanceof Error && error.name === "AppError" && "code" in error;
@@ -88,6 +107,14 @@ export function isDatabaseUnavailable(error: unknown): boolean {
       [code, kind, originalCode].some((mark) => typeof mark === "string" && meansUnavailable(mark)) ||
       (code === "ENOENT" && syscall === "connect") || // a server's Unix socket
       (typeof message === "string" && UNAVAILABLE_TEXT.test(message)),
+  );
+}
+
+/** Whether two transactions stood in each other's way, and this one had to give up: at once again is all it needs. */
+export function isLostRace(error: unknown): boolean {
+  return causes(error).some(
+    ({ code, kind, originalCode }) =>
+      code === "P2034" || kind === "TransactionWriteConflict" || originalCode === "40001" || originalCode === "40P01",
   );
 }
 

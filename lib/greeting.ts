@@ -5,11 +5,12 @@ export function greeting({ config, mailer, push }: Pick<Context, "config" | "mai
   const { baseUrl, mode, DATA_DIR } = config;
   const outbox = `${DATA_DIR}/outbox`;
   const mail = { smtp: "SMTP", files: `development: .eml files in ${outbox}`, off: "off: SMTP_URL is not set" };
+  const pushes = push && { apns: "APNs", development: `development: files in ${outbox}` }[push.mode];
   const parts = [
     `Homeport ${config.build.version} listens on ${baseUrl} (${config.HOST}:${config.PORT})`,
     `  database  ${mode === "embedded" ? `embedded, in ${DATA_DIR}` : "PostgreSQL"}`,
     `  mail      ${mail[mailer.mode]}`,
-    `  push      ${push ? `development: files in ${outbox}` : "off: not configured"}`,
+    `  push      ${pushes ?? "off: not configured"}`,
     "Try:",
     `  curl ${baseUrl}/api/health`,
     `  curl '${baseUrl}/api/version?platform=macos&product=core&architecture=universal'`,

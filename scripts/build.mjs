@@ -4,7 +4,7 @@ import path from "node:path";
 import "./generate.mjs";
 
 const SOURCES = [
-  ...["app", "lib", "public", "server.ts", "instrumentation.ts", "next.config.ts"],
+  ...["app", "lib", "public", "server.ts", "worker.ts", "instrumentation.ts", "next.config.ts"],
   ...["prisma/schema.prisma", "package.json", "package-lock.json"],
 ];
 /** Written last: a build that was broken off has none. */
@@ -19,8 +19,9 @@ if (process.argv.includes("--force") || !isFresh()) {
   if (status !== 0) process.exit(status ?? 1);
   const { build } = await import("esbuild");
   await build({
-    entryPoints: ["server.ts"],
-    outfile: ".next/front-door.mjs",
+    entryPoints: { "front-door": "server.ts", worker: "worker.ts" },
+    outdir: ".next",
+    outExtension: { ".js": ".mjs" },
     bundle: true,
     packages: "external",
     platform: "node",

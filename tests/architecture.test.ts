@@ -5,18 +5,19 @@ import { describe, expect, test } from "vitest";
 type Import = { from: string; to: string; typeOnly: boolean };
 
 const ROOT = path.resolve(".");
-const files = ["app", "lib", "server.ts", "instrumentation.ts"].flatMap(sources);
+const files = ["app", "lib", "server.ts", "worker.ts", "instrumentation.ts"].flatMap(sources);
 const imports = files.flatMap(importsOf);
 
 /** What each room may import, as values; types of the context, the configuration and Prisma's models are free. */
 const RULES: Record<string, string[]> = {
   app: ["lib/http", "lib/auth", "lib/accounts", "lib/subscriptions", "lib/push", "lib/releases", "lib/errors"],
   "lib/http": ["lib/auth", "lib/context", "lib/errors"],
-  "lib/auth": ["lib/errors", "lib/push/outbox"],
+  "lib/auth": ["lib/errors", "lib/push/outbox", "lib/push/devices"],
   "lib/accounts": ["lib/auth", "lib/errors", "lib/push", "lib/subscriptions"],
   "lib/subscriptions": ["lib/errors", "lib/push/outbox"],
-  "lib/push": ["lib/errors"],
+  "lib/push": ["lib/errors", "lib/auth/security-events"],
   "lib/releases": ["lib/errors"],
+  "lib/mail": ["lib/errors"],
   "lib/adapters": ["lib/errors"],
   "lib/db": ["lib/errors"],
   "lib/telemetry": ["lib/errors"],

@@ -14,6 +14,7 @@ export const NAMES = {
   homeport: "Homeport",
   next: "next start",
   bare: "node:http",
+  http2: "node:http2",
   express: "Express",
   fastify: "Fastify",
   parse: "Parse Server",

@@ -12,6 +12,8 @@ const CONNECTIONS = 16;
 /** An account may have 20 devices: a round ends when all have them, if not before. */
 const ACCOUNTS = 250;
 const DEVICES = 20;
+/** An account may register 60 times an hour. */
+const MOST_REFRESHES = 59;
 const JSON_BODY = { "content-type": "application/json" };
 const newToken = () => randomBytes(32).toString("hex");
 
@@ -27,6 +29,52 @@ export async function pushRegister(bench: Bench): Promise<Section> {
     parseServer(bench, prepareParse, "native", NAMES.parse),
   ]);
   return { title: "push/register, a new installation each", rows: byThroughput(results, WANTED), results };
+}
+
+/**
+ * What nearly every registration is: the app starts, and its device is registered already. Parse Server looks the
+ * installation up and updates it.
+ */
+export async function pushRefresh(bench: Bench): Promise<Section> {
+  const limited = { RATE_LIMITS: "on", TRUSTED_PROXY_HOPS: "1" };
+  const results = await race([
+    homeportWithPush(bench, (server) => prepareKnown(bench, server), limited),
+    parseServer(bench, prepareKnownParse, "native", NAMES.parse),
+  ]);
+  return { title: "push/register, an active device", rows: byThroughput(results), results };
+}
+
+async function prepareKnown({ database }: Bench, { url }: Server): Promise<Drive> {
+  const accounts = await registerAccounts(url, ACCOUNTS);
+  const shots = accounts.map(({ token }) => productShot(token)());
+  await once(url, shots);
+  await database.query(`UPDATE "PushDevice" SET "status" = 'active'`);
+  return async (seconds) => {
+    await database.query('TRUNCATE "RateLimit"');
+    let i = 0;
+    return flatOut(url, { connections: CONNECTIONS, seconds }, () => {
+      const shot = shots[i++ % shots.length];
+      return i > MOST_REFRESHES * shots.length || !shot ? null : { ...shot, expect: 200 };
+    });
+  };
+}
+
+async function prepareKnownParse({ url }: Server): Promise<Drive> {
+  const shots = Array.from({ length: ACCOUNTS }, () => parseShot());
+  await once(url, shots);
+  return (seconds) => {
+    let i = 0;
+    return flatOut(url, { connections: CONNECTIONS, seconds }, () => {
+      const shot = shots[i++ % shots.length];
+      return shot ? { ...shot, expect: 200 } : null;
+    });
+  };
+}
+
+/** Fires each shot one time. */
+async function once(url: string, shots: Shot[]): Promise<void> {
+  const left = [...shots];
+  await flatOut(url, { connections: CONNECTIONS, seconds: 60 }, () => left.pop() ?? null);
 }
 
 async function prepareProduct({ database }: Bench, { url }: Server): Promise<Drive> {

@@ -9,20 +9,21 @@ type Deps = Pick<Context, "db" | "limits" | "now">;
 
 /**
  * Everything kept about an account, as of one moment: never a hash, a session's token or a whole device token.
+ * That it was taken is written down before it is.
  * @throws AppError rate_limited
  */
 export async function exportAccount(ctx: Deps, accountId: string, caller: Caller) {
   await ctx.limits.consume("exportByAccount", accountId);
   const exportedAt = ctx.now();
-  const data = await ctx.db.$transaction(
-    async (tx) => {
-      const collected = await collect(tx, accountId);
-      await recordSecurityEvent(tx, exportedAt, accountId, "exported", caller);
-      return collected;
-    },
-    { isolationLevel: "RepeatableRead" },
-  );
+  await recordSecurityEvent(ctx.db, exportedAt, accountId, "exported", caller);
+  const data = await ctx.db.$transaction((tx) => collect(tx, accountId), { isolationLevel: "RepeatableRead" });
   return { schema: "account-export" as const, schemaVersion: 1 as const, exportedAt, ...data };
+}
+
+/** The headers of the file, as of a moment. */
+export function exportHeaders(exportedAt: Date): Record<string, string> {
+  const fileName = `account-export-${exportedAt.toISOString().slice(0, 10)}.json`;
+  return { "Content-Disposition": `attachment; filename="${fileName}"` };
 }
 
 async function collect(tx: Tx, accountId: string) {
@@ -34,6 +35,10 @@ async function collect(tx: Tx, accountId: string) {
     sessions: await tx.session.findMany({ where, omit: { accountId: true }, orderBy: { createdAt: "asc" } }),
     devices: await exportDevices(tx, accountId),
     ...(await exportBilling(tx, accountId)),
-    securityEvents: await tx.securityEvent.findMany({ where, omit: { accountId: true }, orderBy: { at: "asc" } }),
+    securityEvents: await tx.securityEvent.findMany({
+      where,
+      omit: { id: true, accountId: true },
+      orderBy: [{ at: "asc" }, { id: "asc" }],
+    }),
   };
 }

@@ -34,6 +34,9 @@ export const Register = z.object({
 });
 export type Register = z.infer<typeof Register>;
 
+/** What registering answers where addresses have to be verified, whoever has one. */
+export const VerificationRequired = z.object({ status: z.literal("verification_required") });
+
 export const RequestReset = z.object({ email: Email });
 export const ResetAccepted = z.object({ status: z.literal("accepted") });
 

@@ -1,15 +1,17 @@
 import { type Caller, issueSession, verifyPassword } from "../auth/credentials";
-import { checkNewPassword, hashPassword } from "../auth/passwords";
+import { hashPassword } from "../auth/passwords/comparison";
+import { checkNewPassword, refuseBreached, refuseOwnAddress } from "../auth/passwords/policy";
 import { recordSecurityEvent } from "../auth/security-events";
 import { openSession, sessionToken, type Transport } from "../auth/sessions";
 import type { Context } from "../context";
 import { AppError, isUniqueViolation } from "../errors";
+import { claimAddress } from "./claim-address";
 import { type Login, type Register, toUser } from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
+type Deps = Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "mails" | "now">;
 
-/** Signs in with a password. @throws AppError invalid_credentials, rate_limited */
-export async function logIn(ctx: Deps, login: Login, transport: Transport, caller: Caller) {
+/** Signs in with a password. @throws AppError invalid_credentials, email_not_verified, rate_limited, overloaded */
+export async function logIn(ctx: Omit<Deps, "breaches">, login: Login, transport: Transport, caller: Caller) {
   const account = await verifyPassword(ctx, login, caller);
   const how = { transport, deviceName: login.deviceName ?? null };
   const { session, token } = await issueSession(ctx, account, how, caller);
@@ -17,13 +19,20 @@ export async function logIn(ctx: Deps, login: Login, transport: Transport, calle
 }
 
 /**
- * Makes an account and signs it in. Of two at one moment for one address one wins.
- * @throws AppError validation_failed, email_taken, rate_limited
+ * Makes an account and signs it in. Of two at one moment for one address one wins. Where addresses have to be
+ * verified it mails instead, and answers null whether there was an account or not.
+ * @throws AppError validation_failed, email_taken, rate_limited, overloaded
  */
 export async function register(ctx: Deps, wanted: Register, transport: Transport, caller: Caller) {
-  const password = checkNewPassword(ctx, wanted.password);
+  const password = await checkNewPassword(ctx, wanted.password);
+  refuseOwnAddress(password, wanted.email);
   await ctx.limits.consume("registerByAddress", caller.address);
+  await refuseBreached(ctx, password);
   const passwordHash = await hashPassword(ctx, password);
+  if (ctx.config.AUTH_REQUIRE_VERIFIED_EMAIL) {
+    await claimAddress(ctx, wanted, passwordHash, caller);
+    return null;
+  }
   const now = ctx.now();
   const how = { transport, client: caller.client, deviceName: wanted.deviceName ?? null };
   const { account, session, claims } = await ctx.db

@@ -17,9 +17,12 @@ export type Mailer = {
 
 const SMTP_TIMEOUT_MS = 10_000;
 
-/** The mailer the configuration asks for: `SMTP_URL`, else `.eml` files in `DATA_DIR/outbox`, else none. */
-export function createMailer(config: Config, log: Logger): Mailer {
-  if (config.SMTP_URL) return tracked(smtpMailer(config.SMTP_URL, config.MAIL_FROM));
+/**
+ * The mailer the configuration asks for: `SMTP_URL`, else `.eml` files in `DATA_DIR/outbox`, else none. `timeoutMs`
+ * is how long each step of SMTP may take.
+ */
+export function createMailer(config: Config, log: Logger, timeoutMs = SMTP_TIMEOUT_MS): Mailer {
+  if (config.SMTP_URL) return tracked(smtpMailer(config.SMTP_URL, config.MAIL_FROM, timeoutMs));
   const outbox = path.join(config.DATA_DIR, "outbox");
   if (config.mode === "embedded") return tracked(fileMailer(outbox, config.MAIL_FROM, log));
   return {
@@ -46,13 +49,13 @@ function tracked(mailer: Mailer): Mailer {
   };
 }
 
-function smtpMailer(url: string, from: string): Mailer {
-  const transport = createTransport({
-    url,
-    connectionTimeout: SMTP_TIMEOUT_MS,
-    greetingTimeout: SMTP_TIMEOUT_MS,
-    socketTimeout: SMTP_TIMEOUT_MS,
-  });
+/** Its time-outs stand in the URL, where nodemailer looks for options; the ones that are there already count. */
+function smtpMailer(url: string, from: string, timeoutMs: number): Mailer {
+  const withTimeouts = new URL(url);
+  for (const name of ["dnsTimeout", "connectionTimeout", "greetingTimeout", "socketTimeout"]) {
+    if (!withTimeouts.searchParams.has(name)) withTimeouts.searchParams.set(name, String(timeoutMs));
+  }
+  const transport = createTransport(withTimeouts.href);
   return {
     mode: "smtp",
     send: async (mail) => void (await transport.sendMail({ from, ...mail })),

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { Config } from "../config";
 
 /** One notification for one device, as APNs takes it. */
-type Notification = {
+export type Notification = {
   /** The apns-id. */
   id: string;
   token: string;
@@ -18,16 +18,24 @@ type Notification = {
   payload: unknown;
 };
 
-/** What came of it: APNs's status and, unless 200, its reason. */
-type PushResult = { status: number; reason: string | null };
+/** APNs's answer: its status and, unless 200, its reason; with 410, since when the token has been dead. */
+export type PushAnswer = { status: number; reason: string | null; timestamp?: Date };
 
 export type PushTransport = {
-  mode: "development";
-  send: (notification: Notification) => Promise<PushResult>;
+  mode: "apns" | "development";
+  /** @throws Error where there was no answer; by the name of TimeoutError where none came in time */
+  send: (notification: Notification) => Promise<PushAnswer>;
+  close: () => void;
 };
 
 /** The transport the configuration asks for; null where push is not configured. */
-export function createPushTransport(config: Config, log: Logger): PushTransport | null {
+export async function createPushTransport(config: Config, log: Logger): Promise<PushTransport | null> {
+  const { APNS_KEY: key, APNS_KEY_ID: keyId, APNS_TEAM_ID: teamId } = config;
+  if (key && keyId && teamId) {
+    const { createApnsTransport } = await import("./apns"); // not loaded where nobody asks for it
+    const { APNS_HOST: host, APNS_PORT: port, APNS_CA: ca } = config;
+    return createApnsTransport({ key, keyId, teamId, host, port, ca }, log);
+  }
   return config.mode === "embedded" ? developmentTransport(path.join(config.DATA_DIR, "outbox"), log) : null;
 }
 
@@ -42,5 +50,6 @@ function developmentTransport(folder: string, log: Logger): PushTransport {
       log.info({ file, id: notification.id }, "notification written to a file");
       return { status: 200, reason: null };
     },
+    close: () => {},
   };
 }

@@ -11,6 +11,9 @@ export type Principal = { account: Found["account"]; session: Found["session"] &
 /** What is read of a request's headers; names in lower case. */
 export type ReadableHeaders = { get: (name: string) => string | null };
 
+/** A session's token, and how it came. */
+export type Credentials = { token: string; via: "bearer" | "cookie" };
+
 type Deps = Pick<Context, "config" | "db" | "now">;
 
 /** The caller's session. @throws AppError unauthenticated */
@@ -22,10 +25,7 @@ export async function authenticate(deps: Deps, headers: ReadableHeaders): Promis
 }
 
 /** Bearer (RFC 6750), or the session cookie; where there is an Authorization header the cookie does not count. */
-function readCredentials(
-  headers: ReadableHeaders,
-  config: Context["config"],
-): { token: string; via: "bearer" | "cookie" } | null {
+export function readCredentials(headers: ReadableHeaders, config: Context["config"]): Credentials | null {
   const authorization = headers.get("authorization");
   if (authorization !== null) {
     const token = /^bearer +([^\s]+) *$/i.exec(authorization)?.[1];

@@ -16,10 +16,20 @@ export function sessionCookieOptions(config: BaseUrl) {
 
 /** The Set-Cookie header of a session; without a token, the one that takes it away. */
 export function setSessionCookie(config: BaseUrl, token: string | null, expiresAt: Date): string {
+  return setCookie(config, sessionCookieName(config), token, expiresAt);
+}
+
+/** The name of the cookie that tells, when a browser comes back from a provider, which session sent it there. */
+export function startedByCookieName(config: BaseUrl): string {
+  return isSecure(config) ? "__Host-next-auth.started-by" : "next-auth.started-by";
+}
+
+/** The Set-Cookie header of a cookie that no script reads; without a value, the one that takes it away. */
+export function setCookie(config: BaseUrl, name: string, value: string | null, expiresAt: Date): string {
   return [
-    `${sessionCookieName(config)}=${token ?? ""}`,
+    `${name}=${value ?? ""}`,
     "Path=/",
-    `Expires=${(token === null ? new Date(0) : expiresAt).toUTCString()}`,
+    `Expires=${(value === null ? new Date(0) : expiresAt).toUTCString()}`,
     "HttpOnly",
     "SameSite=Lax",
     ...(isSecure(config) ? ["Secure"] : []),

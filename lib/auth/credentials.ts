@@ -1,14 +1,23 @@
 import type { Context } from "../context";
-import { AppError } from "../errors";
+import type { Account } from "../db/generated/client";
+import { AppError, isAppError } from "../errors";
+import { enqueue } from "../push/outbox";
 import type { ReadableHeaders } from "./authenticate";
-import { passwordMatches } from "./passwords";
+import { clientName } from "./client-name";
+import { hashPassword, isOutdated, passwordMatches } from "./passwords/comparison";
+import { normalizePassword } from "./passwords/policy";
 import { recordSecurityEvent } from "./security-events";
 import { openSession, sessionToken, type Transport } from "./sessions";
+import { beginAttempt, failAttempt, forgetAttempts, withdrawAttempt } from "./sign-in-throttle";
+import { requireVerifiedEmail } from "./verification";
 
 const CLIENT_LENGTH = 256;
 
 /** Where a sign-in comes from. `address` is the limits' key, IPv6 cut to /64; `client` the user agent, cut. */
 export type Caller = { address: string; client: string | null };
+
+type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "mails" | "now">;
+type Credentials = { email: string; password: string };
 
 /** What a call says of its origin, in the words that the session's row keeps. */
 export function callerOf(request: { headers: ReadableHeaders }, address: string): Caller {
@@ -17,27 +26,52 @@ export function callerOf(request: { headers: ReadableHeaders }, address: string)
 
 /**
  * The one password check, behind /login and next-auth alike, so that both share its counters. Counts before it
- * looks anything up, and costs the same whether the address is known or not.
- * @throws AppError invalid_credentials, rate_limited, overloaded
+ * looks anything up, and costs the same whether the address is known or not. Where nobody could look at the
+ * password, because the service was too busy or the database gone, nothing is counted.
+ * @throws AppError invalid_credentials, email_not_verified, rate_limited, overloaded
  */
-export async function verifyPassword(
-  ctx: Pick<Context, "config" | "db" | "hasher" | "limits" | "now">,
-  { email, password }: { email: string; password: string },
-  caller: Caller,
-) {
-  const emailKey = ctx.limits.privateKey(email);
+export async function verifyPassword(ctx: Deps, given: Credentials, caller: Caller): Promise<Account> {
   await ctx.limits.consume("loginByAddress", caller.address);
-  await ctx.limits.consume("loginByEmail", emailKey);
-  const account = await ctx.db.account.findUnique({ where: { email } });
-  if (!(await passwordMatches(ctx, password, account?.passwordHash ?? null)) || !account) {
-    if (account) await recordSecurityEvent(ctx.db, ctx.now(), account.id, "sign_in_failed", caller);
+  const attempt = await beginAttempt(ctx, given.email);
+  const { account, isRight } = await comparePassword(ctx, given).catch(async (error: unknown) => {
+    await Promise.allSettled([withdrawAttempt(ctx, attempt), ctx.limits.giveBack("loginByAddress", caller.address)]);
+    throw error;
+  });
+  if (!account || !isRight) {
+    await ctx.db.$transaction(async (tx) => {
+      await failAttempt(tx, ctx.now(), attempt);
+      if (account) await recordSecurityEvent(tx, ctx.now(), account.id, "sign_in_failed", caller);
+    });
     throw new AppError("invalid_credentials");
   }
-  await ctx.limits.reset("loginByEmail", emailKey);
+  await forgetAttempts(ctx, attempt);
+  await requireVerifiedEmail(ctx, account);
   return account;
 }
 
-/** Signs an account in. Returns the session's row, the claims of its token, and the token. */
+async function comparePassword(ctx: Deps, { email, password }: Credentials) {
+  const account = await ctx.db.account.findUnique({ where: { email } });
+  const isRight = await passwordMatches(ctx, password, account?.passwordHash ?? null);
+  if (account?.passwordHash && isRight && isOutdated(ctx, account.passwordHash)) {
+    await renewHash(ctx, account.id, account.passwordHash, password);
+  }
+  return { account, isRight };
+}
+
+/** Hashes a password anew at today's cost, unless it was changed meanwhile. Next time will do, where there is no room. */
+async function renewHash(ctx: Deps, id: string, outdated: string, password: string): Promise<void> {
+  try {
+    const passwordHash = await hashPassword(ctx, normalizePassword(password));
+    await ctx.db.account.updateMany({ where: { id, passwordHash: outdated }, data: { passwordHash } });
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+  }
+}
+
+/**
+ * Signs an account in, as it was when it proved itself, and tells the devices that it has already. Returns the
+ * session's row, the claims of its token, and the token. @throws AppError invalid_credentials where its password was reset, or it was deleted, since.
+ */
 export async function issueSession(
   ctx: Pick<Context, "config" | "db" | "now">,
   account: { id: string; sessionEpoch: number },
@@ -46,8 +80,15 @@ export async function issueSession(
 ) {
   const now = ctx.now();
   const { session, claims } = await ctx.db.$transaction(async (tx) => {
+    const held = await tx.$queryRaw<unknown[]>`
+      SELECT 1 FROM "Account" WHERE "id" = ${account.id}::uuid AND "sessionEpoch" = ${account.sessionEpoch}::integer
+      FOR NO KEY UPDATE`;
+    if (held.length === 0) throw new AppError("invalid_credentials");
     const opened = await openSession(tx, now, account, { ...how, client: caller.client });
     await recordSecurityEvent(tx, now, account.id, "signed_in", caller);
+    const client = clientName(how.deviceName, caller.client);
+    const message = { kind: "security.new_sign_in", eventId: opened.session.id, client } as const;
+    await enqueue(tx, now, { eventKey: `sign-in:${opened.session.id}`, to: { accountId: account.id }, message });
     return opened;
   });
   return { session, claims, token: await sessionToken(ctx, claims) };

@@ -1,4 +1,5 @@
 import type { Context, Tx } from "../context";
+import { removeDevices } from "../push/devices";
 import { type Claims, decodeToken, encodeToken } from "./tokens";
 
 export type Transport = "cookie" | "token";
@@ -16,7 +17,10 @@ const LAST_SEEN_MS = 60 * 1000;
 
 type Opened = { transport: Transport; client: string | null; deviceName: string | null };
 
-/** Opens a session. Of more than 20 of an account the oldest go. Returns its row and the claims of its token. */
+/**
+ * Opens a session. Of more than 20 live ones of an account the oldest go. The account is new, or locked by the
+ * caller, so that two sign-ins at once see each other. Returns the row and the claims of its token.
+ */
 export async function openSession(tx: Tx, now: Date, account: { id: string; sessionEpoch: number }, how: Opened) {
   const { idleMs, absoluteMs } = LIFETIMES[how.transport];
   const session = await tx.session.create({
@@ -33,15 +37,15 @@ export async function openSession(tx: Tx, now: Date, account: { id: string; sess
     },
   });
   const surplus = await tx.session.findMany({
-    where: { accountId: account.id, revokedAt: null },
-    orderBy: { createdAt: "desc" },
+    where: { accountId: account.id, revokedAt: null, expiresAt: { gt: now }, idleExpiresAt: { gt: now } },
+    orderBy: [{ createdAt: "desc" }, { id: "desc" }],
     skip: MOST_SESSIONS,
     select: { id: true },
   });
   if (surplus.length > 0) {
     const ids = surplus.map(({ id }) => id);
     await tx.session.updateMany({ where: { id: { in: ids } }, data: { revokedAt: now } });
-    await tx.pushDevice.deleteMany({ where: { sessionId: { in: ids } } });
+    await removeDevices(tx, { sessionIds: ids });
   }
   const claims: Claims = { sub: account.id, sid: session.id, epoch: account.sessionEpoch };
   return { session, claims };
@@ -54,36 +58,56 @@ export function sessionToken({ config }: Pick<Context, "config">, claims: Claims
 
 /**
  * The session a token stands for, with its account: not revoked, not expired, of the account's current epoch.
- * One query; null for everything else.
+ * null for everything else. One statement, which Prisma shares among the checks of the same moment; a second one
+ * notes, at most once a minute, that the session was seen.
  */
 export async function findSession({ config, db, now }: Pick<Context, "config" | "db" | "now">, token: string) {
+  const at = now();
   const claims = await decodeToken(token, config.secret);
   if (!claims) return null;
-  const at = now();
-  const session = await db.session.findFirst({
-    where: {
-      id: claims.sid,
-      revokedAt: null,
-      expiresAt: { gt: at },
-      idleExpiresAt: { gt: at },
-      account: { id: claims.sub, sessionEpoch: claims.epoch },
-    },
-    include: { account: true },
+  const row = await db.session.findUnique({
+    where: { id: claims.sid },
     relationLoadStrategy: "join",
+    select: {
+      ...{ id: true, transport: true, authenticatedAt: true, lastSeenAt: true },
+      ...{ expiresAt: true, idleExpiresAt: true, revokedAt: true },
+      account: { select: { id: true, email: true, name: true, image: true, sessionEpoch: true } },
+    },
   });
-  if (!session) return null;
-  if (at.getTime() - session.lastSeenAt.getTime() > LAST_SEEN_MS) {
-    const idleExpiresAt = new Date(at.getTime() + LIFETIMES[session.transport].idleMs);
-    await db.session.updateMany({ where: { id: session.id }, data: { lastSeenAt: at, idleExpiresAt } });
-  }
-  const { account, ...row } = session;
-  return { session: row, account, claims };
+  const isLive =
+    row?.revokedAt === null &&
+    row.expiresAt > at &&
+    row.idleExpiresAt > at &&
+    row.account.id === claims.sub &&
+    row.account.sessionEpoch === claims.epoch;
+  if (!isLive) return null;
+  const { id, transport, authenticatedAt, expiresAt, account } = row;
+  if (at.getTime() - row.lastSeenAt.getTime() > LAST_SEEN_MS) await noteSeen(db, at, id, transport);
+  return { session: { id, transport, authenticatedAt, expiresAt }, account, claims };
+}
+
+async function noteSeen(db: Tx, at: Date, id: string, transport: Transport): Promise<void> {
+  await db.session.updateMany({
+    where: { id, lastSeenAt: { lt: new Date(at.getTime() - LAST_SEEN_MS) } },
+    data: { lastSeenAt: at, idleExpiresAt: new Date(at.getTime() + LIFETIMES[transport].idleMs) },
+  });
 }
 
 /** Ends a session: its row, and the devices that it registered. Ending one that has ended does nothing. */
 export async function revokeSession({ db, now }: Pick<Context, "db" | "now">, sessionId: string): Promise<void> {
-  await db.$transaction([
-    db.session.updateMany({ where: { id: sessionId, revokedAt: null }, data: { revokedAt: now() } }),
-    db.pushDevice.deleteMany({ where: { sessionId } }),
-  ]);
+  await db.$transaction(async (tx) => {
+    await tx.session.updateMany({ where: { id: sessionId, revokedAt: null }, data: { revokedAt: now() } });
+    await removeDevices(tx, { sessionIds: [sessionId] });
+  });
+}
+
+/**
+ * Ends every session of an account, the devices that they registered, and by the raised epoch every token there is
+ * of it. Returns how many sessions had not ended before.
+ */
+export async function revokeAllSessions(tx: Tx, now: Date, accountId: string): Promise<number> {
+  await tx.account.updateMany({ where: { id: accountId }, data: { sessionEpoch: { increment: 1 } } });
+  const { count } = await tx.session.updateMany({ where: { accountId, revokedAt: null }, data: { revokedAt: now } });
+  await removeDevices(tx, { accountId });
+  return count;
 }

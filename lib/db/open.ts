@@ -9,6 +9,8 @@ import { applyMigrations, migrationNames } from "./migrations";
 const CONNECT_TIMEOUT_MS = 3_000;
 /** A connection that has gone silent, as after a failover, is dropped with the query that noticed. */
 const QUERY_TIMEOUT_MS = 10_000;
+/** A transaction whose client has fallen silent lets go of its locks: longer than Prisma lets any transaction run. */
+const SESSION = "-c TimeZone=UTC -c idle_in_transaction_session_timeout=15s";
 /** Time-outs of interactive transactions: waiting for a connection, and running. */
 const TRANSACTION = { maxWait: 5_000, timeout: 10_000 };
 
@@ -49,11 +51,11 @@ export async function openDatabase(config: Config, hooks: Hooks): Promise<Databa
   );
 }
 
-/** Prisma's adapter over a pool of PostgreSQL connections, in UTC whatever the server's setting. */
+/** Prisma's adapter over a pool of PostgreSQL connections, with `SESSION` whatever the server's settings. */
 export function postgresAdapter(url: string, poolSize: number, onError: (error: Error) => void): PrismaPg {
   return new PrismaPg(
     {
-      connectionString: inUtc(url),
+      connectionString: withSession(url),
       max: poolSize,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: QUERY_TIMEOUT_MS,
@@ -65,9 +67,9 @@ export function postgresAdapter(url: string, poolSize: number, onError: (error: 
 }
 
 /** In the URL, since there the driver would let somebody's own options win. */
-function inUtc(url: string): string {
+function withSession(url: string): string {
   const parsed = new URL(url);
-  parsed.searchParams.set("options", `${parsed.searchParams.get("options") ?? ""} -c TimeZone=UTC`.trim());
+  parsed.searchParams.set("options", `${parsed.searchParams.get("options") ?? ""} ${SESSION}`.trim());
   return parsed.href;
 }
 

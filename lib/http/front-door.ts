@@ -26,11 +26,15 @@ const LIMITS = {
 
 export type NextHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
 
-/** `isDraining`: each answer is the last on its connection. `onFault` hears of what could not be answered. */
-export type DoorKeeper = { isDraining: () => boolean; onFault: (error: unknown) => void };
+/**
+ * `isDraining`: each answer is the last on its connection. `onFault` hears of what could not be answered.
+ * `stalledMs`: how long a download's reader may take nothing, two minutes unless it is said.
+ */
+export type DoorKeeper = { isDraining: () => boolean; onFault: (error: unknown) => void; stalledMs?: number };
 
 /** The one HTTP server: direct routes are answered here, everything else by Next. */
-export function createFrontDoor(routes: DirectRoutes, next: NextHandler, { isDraining, onFault }: DoorKeeper): Server {
+export function createFrontDoor(routes: DirectRoutes, next: NextHandler, keeper: DoorKeeper): Server {
+  const { isDraining, onFault, stalledMs = STALLED_MS } = keeper;
   return createServer(LIMITS, (incoming, outgoing) => {
     const fail = (error: unknown) => {
       onFault(error);
@@ -41,7 +45,7 @@ export function createFrontDoor(routes: DirectRoutes, next: NextHandler, { isDra
       const unread = leavesBodyUnread(incoming);
       if (unread || isDraining()) outgoing.shouldKeepAlive = false;
       try {
-        write(outgoing, answer, unread ? incoming : null);
+        write(outgoing, answer, { upload: unread ? incoming : null, stalledMs });
       } catch (error) {
         fail(error); // a header that Node refuses
       }
@@ -151,10 +155,13 @@ class NodeRequest implements IncomingRequest {
   }
 }
 
+/** Who is written to: `upload` is what it still sends of its own. */
+type Peer = { upload: IncomingMessage | null; stalledMs: number };
+
 /** A close during an `upload` could cost its sender the answer (RFC 9112, 9.6): read on, within requestTimeout. */
-function write(outgoing: ServerResponse, { status, headers, body }: Answer, upload: IncomingMessage | null): void {
+function write(outgoing: ServerResponse, { status, headers, body }: Answer, { upload, stalledMs }: Peer): void {
   outgoing.writeHead(status, headers);
-  if (body !== null && typeof body !== "string") return void stream(outgoing, body);
+  if (body !== null && typeof body !== "string") return void stream(outgoing, body, stalledMs);
   if (!upload) return void outgoing.end(body);
   outgoing.write(body ?? "");
   const end = () => void outgoing.end();
@@ -167,10 +174,10 @@ function leavesBodyUnread({ complete, headers }: IncomingMessage): boolean {
 }
 
 /** Sends bytes as fast as the reader takes them. A body that cannot be finished breaks the connection. */
-async function stream(outgoing: ServerResponse, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+async function stream(outgoing: ServerResponse, bytes: AsyncIterable<Uint8Array>, stalledMs: number): Promise<void> {
   // Behind another answer on its connection; until its turn comes nothing tells whether the client is still there.
-  if (!outgoing.socket) return void outgoing.once("socket", () => void stream(outgoing, bytes));
-  outgoing.setTimeout(STALLED_MS, () => outgoing.destroy());
+  if (!outgoing.socket) return void outgoing.once("socket", () => void stream(outgoing, bytes, stalledMs));
+  outgoing.setTimeout(stalledMs, () => outgoing.destroy());
   try {
     await pipeline(bytes, outgoing);
   } catch {

@@ -1,4 +1,5 @@
-import type { NextAuthAnswer, NextAuthCall } from "../auth/next-auth";
+import { readCredentials } from "../auth/authenticate";
+import type { NextAuthAnswer, NextAuthCall } from "../auth/next-auth/answer";
 import type { Context } from "../context";
 import { AppError } from "../errors";
 import type { Answer, RequestHead } from "./answer";
@@ -6,9 +7,12 @@ import { parseJson } from "./input";
 import { requireOwnOrigin } from "./origin";
 import { type Reply, ready } from "./reply";
 
+/** Apple's answer is posted by a page of Apple's. It is sent on, and nothing else. */
+const POSTED_BY_OTHERS = "callback/apple";
+
 /**
- * Reads a request for next-auth. What changes something has to come from our own pages, beside next-auth's own
- * token against request forgery.
+ * Reads a request for next-auth. What changes something has to come from our own pages or bear a token, beside
+ * next-auth's own token against request forgery.
  * @throws AppError origin_not_allowed, malformed_json, unsupported_media_type
  */
 export function nextAuthCall(
@@ -18,18 +22,24 @@ export function nextAuthCall(
   raw: Uint8Array,
 ): Omit<NextAuthCall, "caller"> {
   const method = request.method === "POST" ? "POST" : "GET";
-  if (method === "POST") requireOwnOrigin(request.headers, ctx.config);
+  const credentials = readCredentials(request.headers, ctx.config);
+  const needsNoOrigin = credentials?.via === "bearer" || segments.join("/") === POSTED_BY_OTHERS;
+  if (method === "POST" && !needsNoOrigin) requireOwnOrigin(request.headers, ctx.config);
   return {
     method,
     segments,
     query: Object.fromEntries(new URL(request.url, ctx.config.baseUrl).searchParams),
     // Beside an Authorization header no cookie counts, here as anywhere.
+    credentials,
     cookieHeader: request.headers.has("authorization") ? null : request.headers.get("cookie"),
-    body: method === "POST" ? parseForm(request.headers.get("content-type") ?? "", raw) : {},
+    body: method === "POST" && raw.byteLength > 0 ? parseForm(request.headers.get("content-type") ?? "", raw) : {},
   };
 }
 
-/** next-auth's answer as a reply. What another site fetches, rather than sends its visitor to, sets no cookie. */
+/**
+ * next-auth's answer as a reply. It sets no cookie for what another site fetches, rather than sends its visitor to,
+ * nor for whoever brought a token in a header.
+ */
 export function nextAuthReply(
   { config }: Pick<Context, "config">,
   request: RequestHead,
@@ -40,8 +50,10 @@ export function nextAuthReply(
   const all: Answer["headers"] = { ...headers };
   // next-auth repeats what the caller wrote; a header takes ASCII alone.
   if (headers.Location) all.Location = new URL(headers.Location, config.baseUrl).href;
+  // Nobody shows these pages in a frame of theirs, to have a button clicked.
+  if (headers["Content-Type"]?.startsWith("text/html")) all["Content-Security-Policy"] ??= "frame-ancestors 'none'";
   if (body !== null) all["Content-Length"] = String(Buffer.byteLength(body));
-  if (cookies.length > 0 && !isForeign) all["Set-Cookie"] = cookies;
+  if (cookies.length > 0 && !isForeign && !request.headers.has("authorization")) all["Set-Cookie"] = cookies;
   return ready({ status, headers: all, body });
 }
 

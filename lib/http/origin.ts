@@ -5,14 +5,19 @@ import type { RequestHead } from "./answer";
 type EdgeConfig = Pick<Config, "baseUrl" | "AUTH_TRUSTED_ORIGINS" | "CORS_ALLOWED_ORIGINS">;
 
 /**
- * The rule against cross-site request forgery for what works on the session cookie or sets it: the browser
- * says same-origin, or else the Origin is ours or trusted. @throws AppError origin_not_allowed
+ * The rule against cross-site request forgery for what works on the session cookie or sets it: the browser says
+ * same-origin; or same-site, from an origin that is trusted, as another host of the same domain is; or says
+ * nothing, and the Origin is ours or trusted. A cross-site page gets through by no list.
+ * @throws AppError origin_not_allowed
  */
 export function requireOwnOrigin(headers: RequestHead["headers"], config: EdgeConfig): void {
   const origin = headers.get("origin");
-  if (origin !== null && config.AUTH_TRUSTED_ORIGINS.includes(origin)) return;
+  const isTrusted = origin !== null && config.AUTH_TRUSTED_ORIGINS.includes(origin);
   const site = headers.get("sec-fetch-site");
-  const allowed = site === null ? origin === new URL(config.baseUrl).origin : site === "same-origin";
+  const allowed =
+    site === null
+      ? isTrusted || origin === new URL(config.baseUrl).origin
+      : site === "same-origin" || (site === "same-site" && isTrusted);
   if (!allowed) throw new AppError("origin_not_allowed");
 }
 

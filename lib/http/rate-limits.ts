@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";
 import type { Config } from "../config";
 import type { PrismaClient } from "../db/generated/client";
-import { AppError } from "../errors";
+import { rateLimited } from "../errors";
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -10,9 +10,10 @@ const DAY = 24 * HOUR;
 
 /** How often a caller may do what, in seconds. Keys name what is counted and by whom. */
 const LIMITS = {
-  loginByEmail: { points: 10, seconds: 15 * MINUTE },
   loginByAddress: { points: 60, seconds: 15 * MINUTE },
+  oauthByAddress: { points: 120, seconds: 15 * MINUTE },
   registerByAddress: { points: 20, seconds: HOUR },
+  verificationByEmail: { points: 3, seconds: HOUR },
   resetRequestByEmail: { points: 3, seconds: HOUR },
   resetRequestByAddress: { points: 10, seconds: HOUR },
   resetConfirmByAddress: { points: 10, seconds: 15 * MINUTE },
@@ -27,9 +28,9 @@ export type LimitName = keyof typeof LIMITS;
 export type RateLimits = {
   /** Counts one use. @throws AppError rate_limited over the limit. */
   consume: (limit: LimitName, key: string) => Promise<void>;
-  /** Forgets the uses counted so far, as after a right password. */
-  reset: (limit: LimitName, key: string) => Promise<void>;
-  /** A key for something private, an e-mail address or a device token, that does not give it away. */
+  /** Takes one use back that came to nothing, as where the service was too busy to look at a password. */
+  giveBack: (limit: LimitName, key: string) => Promise<void>;
+  /** A key for something private that does not give it away. Those of `consume` are kept this way by themselves. */
   privateKey: (text: string) => string;
 };
 
@@ -40,7 +41,7 @@ export type RateLimits = {
  */
 export function createRateLimits(db: PrismaClient, config: Config & { secret: string }): RateLimits {
   const privateKey = (text: string) => createHmac("sha256", config.secret).update(text).digest("base64url");
-  if (config.RATE_LIMITS === "off") return { consume: async () => {}, reset: async () => {}, privateKey };
+  if (config.RATE_LIMITS === "off") return { consume: async () => {}, giveBack: async () => {}, privateKey };
   const storeClient = {
     query: async ({ text, values }: { text: string; values: unknown[] }) => {
       const rows = await db.$queryRawUnsafe<Record<string, unknown>[]>(text, ...values);
@@ -68,24 +69,14 @@ export function createRateLimits(db: PrismaClient, config: Config & { secret: st
     consume: async (limit, key) => {
       await limiters
         .get(limit)
-        ?.consume(key)
+        ?.consume(privateKey(key))
         .catch((refused: unknown) => {
-          throw refused instanceof RateLimiterRes ? rateLimited(limit, refused.msBeforeNext) : refused;
+          throw refused instanceof RateLimiterRes
+            ? rateLimited({ name: limit, ...LIMITS[limit] }, refused.msBeforeNext)
+            : refused;
         });
     },
-    reset: async (limit, key) => void (await limiters.get(limit)?.delete(key)),
+    giveBack: async (limit, key) => void (await limiters.get(limit)?.reward(privateKey(key))),
     privateKey,
   };
-}
-
-function rateLimited(limit: LimitName, msBeforeNext: number): AppError {
-  const { points, seconds } = LIMITS[limit];
-  const resetSeconds = Math.max(1, Math.ceil(msBeforeNext / 1000));
-  return new AppError("rate_limited", {
-    retryAfterSeconds: resetSeconds,
-    headers: {
-      "RateLimit-Policy": `"${limit}";q=${points};w=${seconds}`,
-      RateLimit: `"${limit}";r=0;t=${resetSeconds}`,
-    },
-  });
 }

@@ -7,13 +7,9 @@ const TTL_MS = 15 * 60 * 1000;
 
 /**
  * Opens a challenge for a device: its value goes to the caller, its nonce only through APNs; kept is the
- * nonce's hash. Returns the challenge and the outbox rows that carry the nonce.
+ * nonce's hash.
  */
-export async function openChallenge(
-  tx: Tx,
-  now: Date,
-  deviceId: string,
-): Promise<{ challenge: Challenge; deliveries: string[] }> {
+export async function openChallenge(tx: Tx, now: Date, deviceId: string): Promise<Challenge> {
   const nonce = randomBytes(32).toString("base64url");
   const challenge = await tx.pushChallenge.create({
     data: {
@@ -25,12 +21,12 @@ export async function openChallenge(
     },
     select: { id: true, value: true, expiresAt: true },
   });
-  const deliveries = await enqueue(tx, now, {
+  await enqueue(tx, now, {
     eventKey: `challenge:${challenge.id}`,
     to: { deviceId },
     message: { kind: "push.challenge", challengeId: challenge.id, nonce },
   });
-  return { challenge, deliveries };
+  return challenge;
 }
 
 /** Ends what is under way for a device whose address changes: a nonce sent to the old one proves nothing for the new. */

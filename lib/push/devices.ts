@@ -1,10 +1,14 @@
 import { z } from "zod";
-import type { Context } from "../context";
+import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
-import type { Owner } from "./registration";
+import type { Owner } from "./owner";
 import { type Device, toDevice } from "./schema";
 
 type Deps = Pick<Context, "db">;
+
+const UNVERIFIED_MS = 24 * 60 * 60 * 1000;
+/** One sweep removes no more, so that it holds nobody up; what is left waits for the next. */
+const MOST_AT_ONCE = 1_000;
 
 /** An account's devices, newest first. */
 export async function listDevices({ db }: Deps, { account, session }: Owner): Promise<Device[]> {
@@ -23,4 +27,28 @@ export async function removeDevice({ db }: Deps, accountId: string, deviceId: st
   const isId = z.uuid().safeParse(deviceId).success;
   const { count } = isId ? await db.pushDevice.deleteMany({ where: { id: deviceId, accountId } }) : { count: 0 };
   if (count === 0) throw new AppError("device_not_found");
+}
+
+/**
+ * Removes the devices that sessions registered, or all of an account, with their challenges and deliveries. Whatever
+ * ends a session calls this in its transaction, after the session's row: a registration that holds it comes first.
+ */
+export async function removeDevices(tx: Tx, of: { accountId: string } | { sessionIds: string[] }): Promise<void> {
+  const where = "accountId" in of ? of : { sessionId: { in: of.sessionIds } };
+  await tx.pushDevice.deleteMany({ where });
+}
+
+/**
+ * Removes devices that have not proved themselves for 24 hours after they registered, and challenges that ended as
+ * long ago. Returns how many devices went; rows that somebody is at work on are left to the next call.
+ */
+export async function removeUnverified({ db, now }: Pick<Context, "db" | "now">): Promise<number> {
+  const before = new Date(now().getTime() - UNVERIFIED_MS);
+  await db.$executeRaw`
+    DELETE FROM "PushChallenge" WHERE "id" IN (
+      SELECT "id" FROM "PushChallenge" WHERE "expiresAt" < ${before} LIMIT ${MOST_AT_ONCE} FOR UPDATE SKIP LOCKED)`;
+  return db.$executeRaw`
+    DELETE FROM "PushDevice" WHERE "id" IN (
+      SELECT "id" FROM "PushDevice" WHERE "status" = 'pending' AND "registeredAt" < ${before}
+      LIMIT ${MOST_AT_ONCE} FOR UPDATE SKIP LOCKED)`;
 }

@@ -1,18 +1,76 @@
 import type { Tx } from "../context";
 import { composeNotification, type Message } from "./notifications";
 
+/** Who is told: one device, or all that an account has by then. */
+type Addressee = { deviceId: string } | { accountId: string };
+
+/** So many devices at most, by their ids from after one on; so many a second come due from `from` on. */
+type Everybody = { afterDeviceId: string; most: number; from: Date; perSecond: number };
+
 /** One thing to tell. `eventKey` names what happened: a device hears of it once, however often it is enqueued. */
-export type Enqueued = { eventKey: string; to: { deviceId: string }; message: Message };
+export type Enqueued<To = Addressee> = { eventKey: string; to: To; message: Message };
 
 /**
  * Puts a notification into the outbox, in the transaction of the event that causes it: neither is there without
- * the other. Returns the ids of the new rows, for `deliverSoon` after the commit.
+ * the other. Returns how many devices will get it. Call `wakePush` after the commit where somebody waits for it;
+ * otherwise a worker finds it within a second.
  */
-export async function enqueue(tx: Tx, now: Date, { eventKey, to, message }: Enqueued): Promise<string[]> {
-  const rows = await tx.pushDelivery.createManyAndReturn({
-    data: [{ ...composeNotification(message, now), ...to, eventKey, nextAttemptAt: now, createdAt: now }],
-    skipDuplicates: true,
-    select: { id: true },
-  });
-  return rows.map(({ id }) => id);
+export async function enqueue(tx: Tx, now: Date, { eventKey, to, message }: Enqueued): Promise<number> {
+  const { deviceId = null, accountId = null } = to as { deviceId?: string; accountId?: string };
+  const { added } = await insert(tx, now, { eventKey, message, to: { ...NOBODY, deviceId, accountId } });
+  return added;
+}
+
+/**
+ * The same for every device there is, some at a time. Returns how many were added, and the last device's id for
+ * the next call; null once there are no more.
+ */
+export async function enqueueForEverybody(
+  tx: Tx,
+  now: Date,
+  { eventKey, to, message }: Enqueued<Everybody>,
+): Promise<{ added: number; lastDeviceId: string | null }> {
+  return insert(tx, now, { eventKey, message, to: { ...NOBODY, ...to } });
+}
+
+const NOBODY = {
+  deviceId: null as string | null,
+  accountId: null as string | null,
+  afterDeviceId: null as string | null,
+  most: null as number | null,
+  from: null as Date | null,
+  perSecond: null as number | null,
+};
+
+/**
+ * Each row's id is a UUID of version 7 (RFC 9562, section 5.7): ids rise with time, which cleaning up relies on. A
+ * device that is being removed at this moment is passed over, rather than waited for or stumbled on.
+ */
+async function insert(tx: Tx, now: Date, { eventKey, to, message }: Enqueued<typeof NOBODY>) {
+  const { payload, ...row } = composeNotification(message, now);
+  const [inserted] = await tx.$queryRaw<{ added: number; lastDeviceId: string | null }[]>`
+    WITH held AS MATERIALIZED (
+      SELECT "id" FROM "PushDevice"
+      WHERE "status" = ${row.to}::"PushDeviceStatus" AND (
+        "id" = ${to.deviceId}::uuid OR "accountId" = ${to.accountId}::uuid OR "id" > ${to.afterDeviceId}::uuid
+      )
+      ORDER BY "id" LIMIT ${to.most} FOR KEY SHARE SKIP LOCKED
+    ), added AS (
+      INSERT INTO "PushDelivery" ("id", "eventKey", "deviceId", "kind", "payload", "priority", "collapseId",
+        "expiresAt", "nextAttemptAt", "createdAt")
+      SELECT
+        encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
+          PLACING substring(int8send(${now.getTime()}::bigint) FROM 3) FROM 1 FOR 6), 52, 1), 53, 1), 'hex')::uuid,
+        ${eventKey}, held."id", ${row.kind}, ${JSON.stringify(payload)}::jsonb, ${row.priority}::int,
+        ${row.collapseId}, ${row.expiresAt}::timestamptz,
+        coalesce(${to.from}::timestamptz, ${now}::timestamptz)
+          + coalesce((row_number() OVER (ORDER BY held."id") - 1) / ${to.perSecond}::float8, 0) * interval '1 second',
+        ${now}::timestamptz
+      FROM held
+      ON CONFLICT ("deviceId", "eventKey") DO NOTHING
+      RETURNING 1
+    )
+    SELECT (SELECT count(*)::int FROM added) AS "added",
+      (SELECT "id" FROM held ORDER BY "id" DESC LIMIT 1) AS "lastDeviceId"`;
+  return inserted ?? { added: 0, lastDeviceId: null };
 }

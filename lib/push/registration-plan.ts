@@ -13,12 +13,13 @@ export type Wanted = RegisterDevice & Address;
 
 /**
  * What a registration comes to. `refresh`: the device is active and stays so. `challenge`: it has to prove
- * itself; `moved` says that its address is new, `obsolete` names the row that held this address until now.
+ * itself; `moved` says that its address is new, `keepsKey` that it may still answer with the key it is known by,
+ * `obsolete` names the row that held this address until now.
  */
 export type Plan<Row extends Known> =
   | { step: "create" }
   | { step: "refresh"; device: Row }
-  | { step: "challenge"; device: Row; moved: boolean; obsolete: string | null };
+  | { step: "challenge"; device: Row; moved: boolean; keepsKey: boolean; obsolete: string | null };
 
 /** Fills in the bundle. @throws AppError validation_failed for one that is not ours. */
 export function completeRegistration(bundleIds: readonly string[], given: RegisterDevice): Wanted {
@@ -43,9 +44,14 @@ export function planRegistration<Row extends Known>(devices: readonly Row[], wan
   const moved = !isAt(device, wanted);
   if (device.status === "active" && !moved) return { step: "refresh", device };
   const obsolete = addressed && addressed.id !== device.id ? addressed.id : null;
-  return { step: "challenge", device, moved, obsolete };
+  return { step: "challenge", device, moved, keepsKey: isSameApp(device, wanted), obsolete };
 }
 
-function isAt(device: Address, { environment, bundleId, token }: Address): boolean {
-  return device.environment === environment && device.bundleId === bundleId && device.token === token;
+function isAt(device: Address, wanted: Address): boolean {
+  return isSameApp(device, wanted) && device.token === wanted.token;
+}
+
+/** A key was proved for one app in one environment: it says nothing in another. */
+function isSameApp(device: Address, { environment, bundleId }: Address): boolean {
+  return device.environment === environment && device.bundleId === bundleId;
 }

@@ -1,134 +1,118 @@
-import { randomUUID } from "node:crypto";
 import type { Context, Tx } from "../context";
 import type { PushDevice } from "../db/generated/client";
 import { AppError } from "../errors";
+import { activateDevice } from "./activation";
 import { dropChallenges, openChallenge } from "./challenges";
-import { deliverSoon } from "./delivery";
+import { holdOwner, type Origin, type Owner } from "./owner";
 import { completeRegistration, type Plan, planRegistration, type Wanted } from "./registration-plan";
 import { type Challenge, type Device, type RegisterDevice, toDevice } from "./schema";
 
-type Deps = Pick<Context, "config" | "count" | "db" | "limits" | "log" | "now" | "push">;
+type Deps = Pick<Context, "config" | "db" | "limits" | "now" | "push" | "wakePush">;
 
-/** Who calls, as far as devices go. */
-export type Owner = { account: { id: string }; session: { id: string } };
-
-/** The device that may get a challenge: the row it has, or a new one under this id; and whether it was counted. */
-type Permit = { known: string | null; deviceId: string; isCounted: boolean };
-type Written = { device: Device; challenge?: Challenge; deliveries: string[] };
+type Written = { device: Device; challenge?: Challenge };
 
 /**
  * Registers the device that calls. An active one stays active; any other gets a challenge, whose nonce leaves
- * by a background push.
- * @throws AppError push_not_configured, validation_failed, device_limit_reached, rate_limited, unauthenticated
+ * by a background push, and becomes active once it comes back with evidence.
+ * @throws AppError push_not_configured, validation_failed, device_limit_reached, rate_limited, unauthenticated,
+ * challenge_expired, challenge_used, evidence_invalid with `reason`
  */
 export async function registerDevice(
   ctx: Deps,
   owner: Owner,
   given: RegisterDevice,
+  origin: Origin,
 ): Promise<{ device: Device; challenge?: Challenge }> {
-  const { push } = ctx;
-  if (!push) throw new AppError("push_not_configured");
+  if (!ctx.push) throw new AppError("push_not_configured");
   const wanted = completeRegistration(ctx.config.APNS_BUNDLE_IDS, given);
-  let written: Written | null = null;
-  // Again where something else changed the device between permit and write, without counting again.
-  for (let isCounted = false; !written; ) {
-    const permit = await permitChallenge(ctx, owner, wanted, isCounted);
-    isCounted = permit.isCounted;
-    written = await ctx.db.$transaction((tx) => write(tx, ctx.now(), owner, wanted, permit));
-  }
-  const { deliveries, ...registered } = written;
-  await deliverSoon({ ...ctx, push }, deliveries);
-  return registered;
-}
-
-/** Counts a challenge before anything is written: inside the transaction the limits would wait for its connection. */
-async function permitChallenge(
-  { db, limits }: Deps,
-  { account }: Owner,
-  wanted: Wanted,
-  isCounted: boolean,
-): Promise<Permit> {
-  const plan = planRegistration(await devicesOf(db, account.id), wanted);
-  const known = rowToChallenge(plan);
-  const deviceId = known ?? randomUUID();
-  if (plan.step === "refresh" || isCounted) return { known, deviceId, isCounted };
+  if (wanted.evidence) return { device: await activateDevice(ctx, owner, wanted, wanted.evidence, origin) };
+  const refreshed = await refreshDevice(ctx, owner, wanted);
+  if (refreshed) return { device: refreshed };
   // Not by its row, which could be deleted and made anew; and for each account, or a stolen token would keep its
-  // owner from the challenges.
-  const address = `${account.id} ${wanted.environment} ${wanted.bundleId} ${wanted.token}`;
-  await limits.consume("pushChallengeByDevice", limits.privateKey(address));
-  return { known, deviceId, isCounted: true };
+  // owner from the challenges. Outside the transaction, whose connection may be the only one.
+  const address = `${owner.account.id} ${wanted.environment} ${wanted.bundleId} ${wanted.token}`;
+  await ctx.limits.consume("pushChallengeByDevice", address);
+  let written: Written | null = null;
+  // Again where the device changed under the registration: APNs found its token dead, somebody removed it.
+  while (!written) written = await ctx.db.$transaction((tx) => write(tx, ctx.now(), owner, wanted));
+  if (written.challenge) ctx.wakePush();
+  return written;
 }
 
-/** null: the device is no longer what the permit was given for. */
-async function write(tx: Tx, now: Date, owner: Owner, wanted: Wanted, permit: Permit): Promise<Written | null> {
+/**
+ * What nearly every registration is: an active device, at its address, that says it is still there. One statement,
+ * and none of it where the session has ended meanwhile. null: something else is to be done.
+ */
+async function refreshDevice(
+  { db, now }: Deps,
+  { account, session }: Owner,
+  { token, environment, bundleId, device, ...rest }: Wanted,
+): Promise<Device | null> {
+  const at = now();
+  const installationId = rest.installationId ?? null;
+  const [row] = await db.$queryRaw<PushDevice[]>`
+    WITH session AS (
+      SELECT "id" FROM "Session" WHERE "id" = ${session.id}::uuid AND "revokedAt" IS NULL FOR SHARE
+    )
+    UPDATE "PushDevice" AS device
+    SET "sessionId" = session."id", "registeredAt" = ${at}, "lastSeenAt" = ${at},
+      "name" = coalesce(${device.name ?? null}, device."name"),
+      "model" = coalesce(${device.model ?? null}, device."model"),
+      "osVersion" = coalesce(${device.osVersion ?? null}, device."osVersion"),
+      "appVersion" = coalesce(${device.appVersion ?? null}, device."appVersion"),
+      "locale" = coalesce(${device.locale ?? null}, device."locale"),
+      "timeZone" = coalesce(${device.timeZone ?? null}, device."timeZone")
+    FROM session
+    WHERE device."accountId" = ${account.id}::uuid AND device."environment" = ${environment}::"PushEnvironment"
+      AND device."bundleId" = ${bundleId} AND device."token" = ${token} AND device."status" = 'active'
+      AND coalesce(device."installationId" = ${installationId}::uuid, ${installationId}::uuid IS NULL)
+    RETURNING device.*`;
+  return row ? toDevice(row, session.id) : null;
+}
+
+/** null: the device is no longer what it was a moment ago. */
+async function write(tx: Tx, now: Date, owner: Owner, wanted: Wanted): Promise<Written | null> {
   await holdOwner(tx, owner);
   const plan = planRegistration(await devicesOf(tx, owner.account.id), wanted);
-  if (plan.step !== "refresh" && rowToChallenge(plan) !== permit.known) return null;
-  const row = await save(tx, now, owner, wanted, plan, permit.deviceId);
+  const row = await save(tx, now, owner, wanted, plan);
   if (!row) return null;
   const device = toDevice(row, owner.session.id);
-  if (plan.step === "refresh") return { device, deliveries: [] };
-  return { device, ...(await openChallenge(tx, now, row.id)) };
+  if (plan.step === "refresh") return { device };
+  return { device, challenge: await openChallenge(tx, now, row.id) };
 }
 
-/** null: the row is gone, or no longer active. */
 async function save(
   tx: Tx,
   now: Date,
   { account, session }: Owner,
   wanted: Wanted,
-  plan: DevicePlan,
-  newId: string,
+  plan: Plan<Awaited<ReturnType<typeof devicesOf>>[number]>,
 ): Promise<PushDevice | null> {
   const data = { ...columnsOf(wanted), sessionId: session.id, registeredAt: now, lastSeenAt: now };
-  if (plan.step === "create")
-    return tx.pushDevice.create({ data: { ...data, id: newId, accountId: account.id, createdAt: now } });
+  if (plan.step === "create") return tx.pushDevice.create({ data: { ...data, accountId: account.id, createdAt: now } });
   const { id } = plan.device;
   if (plan.step === "refresh") {
     const [row] = await tx.pushDevice.updateManyAndReturn({ where: { id, status: "active" }, data });
     return row ?? null;
   }
   if (plan.obsolete) await tx.pushDevice.deleteMany({ where: { id: plan.obsolete } });
-  const [row] = await tx.pushDevice.updateManyAndReturn({ where: { id }, data: { ...data, ...UNPROVED } });
+  const unproved = { ...UNPROVED, ...(plan.keepsKey ? {} : NO_KEY) };
+  const [row] = await tx.pushDevice.updateManyAndReturn({ where: { id }, data: { ...data, ...unproved } });
   if (row && plan.moved) await dropChallenges(tx, id);
   return row ?? null;
 }
 
 /** What a device falls back to when it has to prove itself again. */
-const UNPROVED = {
-  status: "pending",
-  invalidReason: null,
-  verifiedAt: null,
-  keyId: null,
-  publicKey: null,
-  keyCounter: null,
-} as const;
+const UNPROVED = { status: "pending", invalidReason: null, verifiedAt: null } as const;
+const NO_KEY = { keyId: null, publicKey: null, keyCounter: null };
 
 /** Members that were not given are undefined, and leave their columns as they are. */
 function columnsOf({ token, environment, bundleId, installationId, device }: Wanted) {
   return { token, environment, bundleId, installationId, ...device };
 }
 
-type DevicePlan = Plan<Awaited<ReturnType<typeof devicesOf>>[number]>;
-
-function rowToChallenge(plan: DevicePlan): string | null {
-  return plan.step === "challenge" ? plan.device.id : null;
-}
-
-/**
- * Lets one registration of an account in at a time, so that it can count the devices; and keeps the session
- * from ending before the device that has to end with it is there.
- */
-async function holdOwner(tx: Tx, { account, session }: Owner): Promise<void> {
-  const held = await tx.$queryRaw<unknown[]>`
-    SELECT 1 FROM "Account" AS account JOIN "Session" AS session ON session."accountId" = account."id"
-    WHERE account."id" = ${account.id}::uuid AND session."id" = ${session.id}::uuid AND session."revokedAt" IS NULL
-    FOR NO KEY UPDATE OF account FOR SHARE OF session`;
-  if (held.length === 0) throw new AppError("unauthenticated");
-}
-
-function devicesOf(db: Tx, accountId: string) {
-  return db.pushDevice.findMany({
+function devicesOf(tx: Tx, accountId: string) {
+  return tx.pushDevice.findMany({
     where: { accountId },
     select: { id: true, status: true, installationId: true, environment: true, bundleId: true, token: true },
   });

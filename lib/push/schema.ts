@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { PushDevice } from "../db/generated/client";
+import { Evidence } from "./evidence/schema";
 
 const TOKEN_SUFFIX_LENGTH = 4;
 
@@ -25,6 +26,8 @@ export const RegisterDevice = z.object({
       timeZone: words(64),
     })
     .default({}),
+  /** The answer to a challenge. */
+  evidence: Evidence.optional(),
 });
 export type RegisterDevice = z.infer<typeof RegisterDevice>;
 

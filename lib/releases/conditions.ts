@@ -4,27 +4,42 @@ export type Conditions = {
   head: boolean;
   range: string | null;
   ifRange: string | null;
+  ifMatch: string | null;
+  ifUnmodifiedSince: string | null;
   ifNoneMatch: string | null;
   ifModifiedSince: string | null;
 };
 
-/** What tells one state of a resource from another (RFC 9110, 8.8). `etag` is strong and quoted. */
-export type Validators = { etag: string; modifiedAt: Date };
+/** What tells one state of a resource from another (RFC 9110, 8.8). `etag` is strong and quoted; null: no date is known. */
+export type Validators = { etag: string; modifiedAt: Date | null };
 
 /** Byte positions, both included. */
 export type Range = { first: number; last: number };
 
 /** Whether If-None-Match names the entity tag, by weak comparison (RFC 9110, 13.1.2). */
 export function matchesEtag(ifNoneMatch: string, etag: string): boolean {
-  if (ifNoneMatch.trim() === "*") return true;
+  if (ifNoneMatch === etag || ifNoneMatch.trim() === "*") return true;
   return ifNoneMatch.match(/"[\x21\x23-\x7e\x80-\xff]*"/g)?.includes(etag) ?? false;
+}
+
+/** Whether the file is what the caller insists on (RFC 9110, 13.2.2): If-Match, else If-Unmodified-Since. */
+export function meetsPreconditions(conditions: Conditions, { etag, modifiedAt }: Validators): boolean {
+  if (conditions.ifMatch !== null) return matchesStrongly(conditions.ifMatch, etag);
+  const since = httpDate(conditions.ifUnmodifiedSince);
+  return since === null || modifiedAt === null || wholeSeconds(modifiedAt) <= since;
+}
+
+/** If-Match (RFC 9110, 13.1.1): by strong comparison, so that `W/"…"` matches nothing. */
+function matchesStrongly(ifMatch: string, etag: string): boolean {
+  if (ifMatch.trim() === "*") return true;
+  return ifMatch.match(/(W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g)?.includes(etag) ?? false;
 }
 
 /** Whether the caller's copy is good still (RFC 9110, 13.2.2): If-None-Match, else If-Modified-Since. */
 export function isNotModified(conditions: Conditions, { etag, modifiedAt }: Validators): boolean {
   if (conditions.ifNoneMatch !== null) return matchesEtag(conditions.ifNoneMatch, etag);
   const since = httpDate(conditions.ifModifiedSince);
-  return since !== null && wholeSeconds(modifiedAt) <= since;
+  return since !== null && modifiedAt !== null && wholeSeconds(modifiedAt) <= since;
 }
 
 /**
@@ -56,7 +71,8 @@ function suffix(lengthBytes: number, sizeBytes: number): Range {
 /** If-Range (RFC 9110, 13.1.5): an entity tag by strong comparison, or exactly the date last sent. */
 function isUnchanged(ifRange: string, { etag, modifiedAt }: Validators): boolean {
   const value = ifRange.trim();
-  return value.endsWith('"') ? value === etag : httpDate(value) === wholeSeconds(modifiedAt);
+  if (value.endsWith('"')) return value === etag;
+  return modifiedAt !== null && httpDate(value) === wholeSeconds(modifiedAt);
 }
 
 /** The three forms of RFC 9110, 5.6.7, in milliseconds; null for anything else. */

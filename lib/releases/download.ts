@@ -1,86 +1,109 @@
 import { create as contentDisposition } from "content-disposition";
 import type { Context } from "../context";
 import { AppError } from "../errors";
-import { type Conditions, chooseRange, isNotModified } from "./conditions";
+import type { Snapshot } from "./catalog/snapshot";
+import { type Conditions, chooseRange, isNotModified, meetsPreconditions } from "./conditions";
 import type { Answer } from "./exchange";
-import { type FilePart, type FoundFile, findFile, openFile, readPart } from "./files";
+import { type FoundFile, findFile, readPart } from "./files";
 import type { Artifact, DownloadQuery, Platform, Release } from "./schema";
-import { findVersion, platformOf, readSelection, selectRelease } from "./selection";
+import { findVersion, KINDS, selectRelease } from "./selection";
+import { platformOf, readSelection } from "./wanted";
 
-type Deps = Pick<Context, "catalog" | "log">;
+type Deps = Pick<Context, "catalog" | "storage" | "log">;
+type Wish = DownloadQuery & { platform: string };
+/** What is served, and how long an answer may be kept. */
+type Chosen = { snapshot: Snapshot; release: Release; cacheControl: string };
+type Bytes = (first: number, last: number) => AsyncIterable<Uint8Array>;
 
 const DEFAULT_ARCHITECTURES: Record<Platform, string> = { windows: "x64", macos: "universal" };
 const PINNED = "public, max-age=31536000, immutable";
 const MOVING = "public, max-age=60";
+/** While a release is being rolled out, another client may get another one. */
+const PERSONAL = "private, no-cache";
+const ONCE = "no-store";
 
 /** Artifacts whose files were reported as unusable: once each, however many ask for them. */
 const reported = new WeakSet<Artifact>();
 
 /**
- * Finds the file that a download names: pinned by `version`, else the newest. Files are found by the
- * catalog's entry alone. Nothing is opened before the answer's bytes are read.
- * @throws AppError not_found, invalid_query, release_not_found, range_not_satisfiable, catalog_unavailable
+ * Answers a download: pinned by `version`, else the newest. Files and objects are found by the catalog's entry
+ * alone. Nothing is opened before the answer's bytes are read, and the object storage is never asked.
+ * @throws AppError not_found, invalid_query, release_not_found, precondition_failed, range_not_satisfiable,
+ * catalog_unavailable
  */
-export async function openDownload(
-  deps: Deps,
-  query: DownloadQuery & { platform: string },
-  conditions: Conditions,
-): Promise<Answer> {
-  const { snapshot, release } = selectDownload(deps, query);
-  const artifact = release.artifacts[query.kind];
+export async function openDownload(deps: Deps, query: Wish, conditions: Conditions): Promise<Answer> {
+  const chosen = selectDownload(deps, query);
+  const { cacheControl } = chosen;
+  const artifact = chosen.release.artifacts[query.kind];
   if (!artifact) throw new AppError("release_not_found");
-  if (artifact.url !== undefined) return redirect(artifact.url);
-  const found = await findOrReport(deps, snapshot.root, release, artifact);
-  const body = {
-    open: () => openFile(found, artifact),
-    onError: (error: unknown) => deps.log.error({ err: error, release: release.id }, "download cut short"),
-  };
-  return sendFile(artifact, found.modifiedAt, body, query.version ? PINNED : MOVING, conditions);
+  // Never kept for long, pinned or not: the bytes stay what they are, but where they lie may change.
+  if (artifact.url !== undefined) return redirect(artifact.url, cacheControl === PINNED ? MOVING : cacheControl);
+  if (artifact.s3Key !== undefined) return answerStored(deps, artifact, artifact.s3Key, conditions);
+  const file = await findOrReport(deps, chosen, artifact);
+  const onError = (error: unknown) => deps.log.error({ err: error, release: chosen.release.id }, "download cut short");
+  const bytes: Bytes = (first, last) => readPart({ file, first, last, onError });
+  return sendArtifact(artifact, { modifiedAt: file.modifiedAt, cacheControl, bytes }, conditions);
 }
 
-function selectDownload({ catalog }: Pick<Deps, "catalog">, query: DownloadQuery & { platform: string }) {
+function selectDownload({ catalog }: Pick<Deps, "catalog">, query: Wish): Chosen {
   const platform = platformOf(query.platform);
   if (!platform) throw new AppError("not_found");
-  const { product = "core", architecture = DEFAULT_ARCHITECTURES[platform], channel, version, kind } = query;
+  const { product = "core", architecture = DEFAULT_ARCHITECTURES[platform], channel, version, kind, clientId } = query;
   const snapshot = catalog.current();
   const wanted = readSelection({ platform, product, architecture, channel }, snapshot);
-  const release =
-    snapshot && (version ? findVersion(snapshot, wanted, version) : selectRelease(snapshot, wanted, kind));
+  if (!snapshot) throw new AppError("catalog_unavailable");
+  const { release, isPersonal } = version
+    ? { release: findVersion(snapshot, wanted, version, channel && wanted.channel), isPersonal: false }
+    : selectRelease(snapshot, wanted, KINDS[kind], { clientId });
   if (!release) throw new AppError("release_not_found");
-  return { snapshot, release };
+  // A build that stands in for another channel's or architecture's may get one of its own later.
+  const isExact = release.channel === wanted.channel && release.architecture === wanted.architecture;
+  const cacheControl = version && isExact ? PINNED : isPersonal ? PERSONAL : MOVING;
+  return { snapshot, release, cacheControl };
 }
 
-/** Never kept for long, pinned or not: the bytes stay what they are, but where they lie may change. */
-function redirect(url: string): Answer {
-  return { status: 302, headers: { Location: url, "Cache-Control": MOVING }, body: null };
+function redirect(url: string, cacheControl: string): Answer {
+  return { status: 302, headers: { Location: url, "Cache-Control": cacheControl }, body: null };
 }
 
-async function findOrReport({ log }: Deps, root: string, release: Release, artifact: Artifact): Promise<FoundFile> {
+/** A HEAD is answered from the catalog: an address that is signed for GET refuses it. */
+async function answerStored({ storage }: Deps, artifact: Artifact, key: string, conditions: Conditions) {
+  if (!storage) throw new AppError("release_not_found");
+  if (conditions.head) return sendArtifact(artifact, { modifiedAt: null, cacheControl: ONCE, bytes: null }, conditions);
+  const { contentType, fileName } = artifact;
+  return redirect(
+    await storage.presignGet({ key, contentType, contentDisposition: contentDisposition(fileName) }),
+    ONCE,
+  );
+}
+
+async function findOrReport({ log }: Deps, { snapshot, release }: Chosen, artifact: Artifact): Promise<FoundFile> {
+  const { file } = artifact;
   try {
-    return await findFile(root, artifact.file ?? "", artifact);
+    if (snapshot.root === null || file === undefined) throw new Error("The catalog has no folder");
+    return await findFile(snapshot.root, file, artifact);
   } catch (error) {
-    if (!reported.has(artifact)) log.error({ err: error, release: release.id, file: artifact.file }, "file unusable");
+    if (!reported.has(artifact)) log.error({ err: error, release: release.id, file }, "file unusable");
     reported.add(artifact);
     throw new AppError("release_not_found", { cause: error });
   }
 }
 
 /** RFC 9110 (conditions and ranges), RFC 6266 (the file's name), RFC 9530 (the digest of the whole). */
-function sendFile(
+function sendArtifact(
   artifact: Artifact,
-  modifiedAt: Date,
-  body: Pick<FilePart, "open" | "onError">,
-  cacheControl: string,
+  { modifiedAt, cacheControl, bytes }: { modifiedAt: Date | null; cacheControl: string; bytes: Bytes | null },
   conditions: Conditions,
 ): Answer {
   const { sizeBytes } = artifact;
   const validators = { etag: `"sha256-${artifact.sha256}"`, modifiedAt };
   const headers = {
     ETag: validators.etag,
-    "Last-Modified": modifiedAt.toUTCString(),
+    ...(modifiedAt ? { "Last-Modified": modifiedAt.toUTCString() } : {}),
     "Accept-Ranges": "bytes",
     "Cache-Control": cacheControl,
   };
+  if (!meetsPreconditions(conditions, validators)) throw new AppError("precondition_failed");
   if (isNotModified(conditions, validators)) return { status: 304, headers, body: null };
   const range = chooseRange(conditions, validators, sizeBytes);
   if (range === "unsatisfiable") {
@@ -97,6 +120,6 @@ function sendFile(
       ...(range ? { "Content-Range": `bytes ${first}-${last}/${sizeBytes}` } : {}),
       ...headers,
     },
-    body: readPart({ ...body, first, last }),
+    body: bytes?.(first, last) ?? null,
   };
 }

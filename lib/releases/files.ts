@@ -9,16 +9,11 @@ export class ClimbingPathError extends Error {
   override readonly name = "ClimbingPathError";
 }
 
-/** A file of the catalog, as it lies on the disk. */
-export type FoundFile = { path: string; modifiedAt: Date };
+/** A file of the catalog, as it lies on the disk. `modifiedNs` tells it from what may be written over it. */
+export type FoundFile = { path: string; sizeBytes: number; modifiedAt: Date; modifiedNs: bigint };
 
 /** Part of a file: the bytes from `first` to `last`, both included. `onError` hears of what cut it short. */
-export type FilePart = {
-  open: () => Promise<FileHandle>;
-  first: number;
-  last: number;
-  onError: (error: unknown) => void;
-};
+export type FilePart = { file: FoundFile; first: number; last: number; onError: (error: unknown) => void };
 
 /**
  * Where a catalog's file lies, symbolic links resolved. `root` is the catalog's folder, resolved already.
@@ -42,39 +37,29 @@ export async function locate(root: string, file: string): Promise<string> {
  */
 export async function findFile(root: string, file: string, { sizeBytes }: Artifact): Promise<FoundFile> {
   const found = await locate(root, file);
-  const stats = await stat(found);
+  const stats = await stat(found, { bigint: true });
   if (!stats.isFile()) throw new Error("Not a file");
-  if (stats.size !== sizeBytes) throw new Error(`The file has ${stats.size} bytes, the catalog says ${sizeBytes}`);
+  if (stats.size !== BigInt(sizeBytes)) throw new Error(`It has ${stats.size} bytes, the catalog says ${sizeBytes}`);
   await access(found, constants.R_OK);
-  return { path: found, modifiedAt: stats.mtime };
-}
-
-/** Opens a found file. @throws Error where it is another one by now. */
-export async function openFile({ path: found, modifiedAt }: FoundFile, { sizeBytes }: Artifact): Promise<FileHandle> {
-  const handle = await open(found, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    const stats = await handle.stat();
-    if (stats.size !== sizeBytes || stats.mtime.getTime() !== modifiedAt.getTime()) throw new Error("The file changed");
-    return handle;
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
+  return { path: found, sizeBytes, modifiedAt: stats.mtime, modifiedNs: stats.mtimeNs };
 }
 
 /**
  * A part of a file as bytes that are read when they are asked for. The file is opened at the first read, and
- * closed at the end, when the reader stops early, and on any error; a file that became shorter is an error.
+ * closed at the end, when the reader stops early, and on any error. One that was renamed or removed is sent as it
+ * was; one that was written over meanwhile is an error before its last bytes, so that no reader takes it for whole.
  */
-export async function* readPart({ open, first, last, onError }: FilePart): AsyncGenerator<Uint8Array> {
+export async function* readPart({ file, first, last, onError }: FilePart): AsyncGenerator<Uint8Array> {
   let handle: FileHandle | undefined;
   try {
-    handle = await open();
+    handle = await open(file.path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    await requireSame(handle, file);
     for (let at = first; at <= last; ) {
       const chunk = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, last + 1 - at)); // not pooled: it is handed over
       const { bytesRead } = await handle.read(chunk, 0, chunk.byteLength, at);
       if (bytesRead === 0) throw new Error("The file became shorter while it was sent");
       at += bytesRead;
+      if (at > last) await requireSame(handle, file);
       yield chunk.subarray(0, bytesRead);
     }
   } catch (error) {
@@ -83,4 +68,9 @@ export async function* readPart({ open, first, last, onError }: FilePart): Async
   } finally {
     await handle?.close();
   }
+}
+
+async function requireSame(handle: FileHandle, { sizeBytes, modifiedNs }: FoundFile): Promise<void> {
+  const { size, mtimeNs } = await handle.stat({ bigint: true });
+  if (size !== BigInt(sizeBytes) || mtimeNs !== modifiedNs) throw new Error("The file was written over");
 }

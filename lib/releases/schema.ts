@@ -8,6 +8,21 @@ export type Platform = z.infer<typeof Platform>;
 export const Kind = z.enum(["installer", "update"]);
 export type Kind = z.infer<typeof Kind>;
 
+/** Other names of architectures, as compilers, Node.js and Tauri have them. */
+const ARCHITECTURES: ReadonlyMap<string, string> = new Map([
+  ["x86_64", "x64"],
+  ["amd64", "x64"],
+  ["aarch64", "arm64"],
+  ["x86", "ia32"],
+  ["i386", "ia32"],
+  ["i686", "ia32"],
+]);
+
+/** The one name of an architecture, in any case and by any alias: `X86_64` is `x64`. */
+export function architectureOf(name: string): string {
+  return ARCHITECTURES.get(name.toLowerCase()) ?? name.toLowerCase();
+}
+
 /** A SemVer 2.0.0 version; a leading `v` is taken away. At most 256 characters. */
 const Version = z.string().transform((text, context): SemVer => {
   const version = parse(text.replace(/^V/, "v"));
@@ -21,6 +36,12 @@ const Version = z.string().transform((text, context): SemVer => {
   return z.NEVER;
 });
 
+/** The same in a query, where a bare `+` before build metadata has become a blank. */
+const QueriedVersion = z
+  .string()
+  .transform((text) => text.replaceAll(" ", "+"))
+  .pipe(Version);
+
 const Name = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "Must be a short lower-case name");
 const HttpUrl = z.url({ protocol: /^https?$/ }).transform((url) => new URL(url).href);
 const Instant = z.iso
@@ -28,11 +49,39 @@ const Instant = z.iso
   .transform((text) => new Date(text))
   .pipe(z.date());
 
-/** One file of a release: in the catalog's folder (`file`, relative to it) or elsewhere (`url`). */
+const SystemVersion = z
+  .string()
+  .max(64)
+  .regex(/^\d+(\.\d+)*$/, "Must be numbers between dots");
+
+const MINISIGN_FILE =
+  /^untrusted comment: .*\r?\n[A-Za-z0-9+/]{99}=\r?\ntrusted comment: .*\r?\n[A-Za-z0-9+/]{86}==\s*$/;
+
+/**
+ * A minisign signature file in base64: what `tauri signer sign` writes into a .sig file and Tauri wants in
+ * `signature`. The file's own text, as `minisign -S` writes it, is taken too.
+ */
+const MinisignSignature = z
+  .string()
+  .max(4096)
+  .transform((text) =>
+    text.startsWith("untrusted comment:") ? Buffer.from(text).toString("base64") : text.replace(/\s/g, ""),
+  )
+  .refine((text) => MINISIGN_FILE.test(Buffer.from(text, "base64").toString()), "Must be a minisign signature file");
+
+/** An object's key: parts between slashes, none of them empty, `.` or `..`, which no address can hold. */
+const ObjectKey = z
+  .string()
+  .regex(/^[^\p{Cc}\p{Cs}]+$/u, "Must be an object's key")
+  .refine((key) => Buffer.byteLength(key) <= 1024, "Must have at most 1024 bytes")
+  .refine((key) => !key.split("/").some((part) => ["", ".", ".."].includes(part)), "Must have no empty, . or .. part");
+
+/** One file of a release: in the catalog's folder (`file`, relative to it), elsewhere (`url`) or in the object storage. */
 export const Artifact = z
   .object({
     file: z.string().min(1).max(1024).optional(),
     url: HttpUrl.optional(),
+    s3Key: ObjectKey.optional(),
     /** What the download is called on the caller's disk. */
     fileName: z
       .string()
@@ -52,8 +101,18 @@ export const Artifact = z
       .max(255)
       .regex(/^[\w.+-]+\/[\w.+-]+( *; *[\w.+-]+=[\w.+-]+)*$/, "Must be a media type")
       .default("application/octet-stream"),
+    /** For Tauri. */
+    minisign: MinisignSignature.optional(),
+    /** For Sparkle and WinSparkle: what `sign_update` prints, 64 bytes in base64. */
+    edSignature: z
+      .string()
+      .regex(/^[A-Za-z0-9+/]{86}==$/)
+      .optional(),
   })
-  .refine(({ file, url }) => (file === undefined) !== (url === undefined), "Needs either file or url");
+  .refine(
+    ({ file, url, s3Key }) => [file, url, s3Key].filter((place) => place !== undefined).length === 1,
+    "Needs exactly one of file, url and s3Key",
+  );
 export type Artifact = z.infer<typeof Artifact>;
 
 /** One release as the catalog's manifest has it. */
@@ -61,19 +120,26 @@ export const Release = z.object({
   id: z.string().min(1).max(128),
   platform: Platform,
   product: Name,
-  architecture: Name,
+  architecture: Name.transform(architectureOf),
   channel: Name.default("stable"),
   version: Version,
   releasedAt: Instant,
-  /** Markdown. */
-  notes: z.string().default(""),
+  /** Markdown. Half a surrogate pair would make a feed that strict JSON parsers refuse. */
+  notes: z
+    .string()
+    .default("")
+    .transform((text) => text.toWellFormed()),
   notesUrl: HttpUrl.nullable().default(null),
   minimumSupportedVersion: Version.nullable().default(null),
-  minimumSystemVersion: z.string().min(1).max(64).nullable().default(null),
+  minimumSystemVersion: SystemVersion.nullable().default(null),
+  /** What Sparkle compares (CFBundleVersion), where it is not `version`: it does not read past a dash. */
+  buildVersion: SystemVersion.nullable().default(null),
   /** An update that nobody may put off. */
   critical: z.boolean().default(false),
   /** Per cent of the callers that get it. */
   rollout: z.int().min(0).max(100).default(100),
+  /** Sparkle's own phased rollout, told where the release is rolled out to everybody here. */
+  phasedRolloutIntervalSeconds: z.int().min(1).nullable().default(null),
   /** Offered to callers with a newer version too. */
   rollback: z.boolean().default(false),
   /** Withdrawn: never served again. */
@@ -87,14 +153,19 @@ export const Manifest = z.object({ schemaVersion: z.literal(1), releases: z.arra
 
 const selector = z.string().optional();
 
+/** Who asks, for rollouts: any text that stays the same for an installation. At most 128 characters. */
+export const ClientId = z.string().min(1, "Must not be empty").max(128, "Must have at most 128 characters");
+
 /** `version` is another name for `current`, the caller's own version. */
 export const VersionQuery = z.object({
   platform: selector,
   product: selector,
   architecture: selector,
   channel: selector,
-  current: Version.optional(),
-  version: Version.optional(),
+  current: QueriedVersion.optional(),
+  version: QueriedVersion.optional(),
+  format: selector,
+  clientId: ClientId.optional(),
 });
 export type VersionQuery = z.infer<typeof VersionQuery>;
 
@@ -105,7 +176,8 @@ export const DownloadQuery = z.object({
   product: selector,
   architecture: selector,
   channel: selector,
-  version: Version.optional(),
+  version: QueriedVersion.optional(),
+  clientId: ClientId.optional(),
   kind: Kind.default("installer"),
 });
 export type DownloadQuery = z.infer<typeof DownloadQuery>;

@@ -1,24 +1,23 @@
 import { compareBuild, type SemVer } from "semver";
-import { AppError, type FieldError } from "../errors";
-import { ALWAYS_KNOWN, releasesOf, type Selector, type Snapshot } from "./catalog/snapshot";
-import { Kind, type Platform, type Release } from "./schema";
+import { releasesOf, type Snapshot, versionsOf } from "./catalog/snapshot";
+import { isInRollout } from "./rollout";
+import { type Artifact, Kind, type Release } from "./schema";
+import type { Wanted } from "./wanted";
 
-/** What somebody wants, in the catalog's own words. */
-export type Wanted = { platform: Platform; product: string; architecture: string; channel: string };
+/** One artifact of a release. */
+export type Offer = { kind: Kind; artifact: Artifact };
 
-const PLATFORMS: ReadonlyMap<string, Platform> = new Map([
-  ["windows", "windows"],
-  ["win32", "windows"],
-  ["macos", "macos"],
-  ["darwin", "macos"],
-  ["mac", "macos"],
-  ["osx", "macos"],
-]);
-const ARCHITECTURES: ReadonlyMap<string, string> = new Map([
-  ["x86_64", "x64"],
-  ["amd64", "x64"],
-  ["aarch64", "arm64"],
-]);
+/** Finds what somebody can use of a release: undefined passes the release over. One constant for each reader. */
+export type Taker = (release: Release) => Offer | undefined;
+
+/** Who asks: `clientId` decides on rollouts, `current` is the version that is installed. */
+export type Caller = { clientId?: string | undefined; current?: SemVer | undefined };
+
+/** `isPersonal`: with another client id it might be another release. */
+export type Choice = { release: Release | undefined; isPersonal: boolean };
+
+/** Newer releases that are still being rolled out count as long as there are so few of them. */
+const MOST_ROLLOUTS = 4;
 
 /** Whose build runs where there is no own one. A universal build is native, so a newer one wins over an own. */
 const FALL_BACKS: ReadonlyMap<string, { architecture: string; whenNewer: boolean }> = new Map([
@@ -27,65 +26,57 @@ const FALL_BACKS: ReadonlyMap<string, { architecture: string; whenNewer: boolean
   ["windows/arm64", { architecture: "x64", whenNewer: false }],
 ]);
 
-/** The platform that a name means, in any case: `win32`, `Darwin`; undefined for an unknown one. */
-export function platformOf(name: string): Platform | undefined {
-  return PLATFORMS.get(name.toLowerCase());
-}
-
 /**
- * Whether a query selects a release: it names at least one of platform, product and architecture. One that
- * names only some of them is refused by `readSelection`.
+ * The newest release that a reader takes: rolled out to everybody, or to this client. Of those that are being
+ * rolled out the newest four are looked at. Whoever has one of them already keeps it.
  */
-export function selects(query: Partial<Record<Selector, string>>): boolean {
-  return query.platform !== undefined || query.product !== undefined || query.architecture !== undefined;
-}
-
-/**
- * Reads a selection: aliases, any case, channel `stable` where none is named.
- * @throws AppError invalid_query with `missing` and `allowed` for a partial one, with `allowed` for unknown
- * values; catalog_unavailable without a snapshot.
- */
-export function readSelection(query: Partial<Record<Selector, string>>, snapshot: Snapshot | null): Wanted {
-  const { platform, product, architecture, channel = "stable" } = query;
-  if (platform === undefined || product === undefined || architecture === undefined) {
-    throw incomplete(query, snapshot?.known ?? ALWAYS_KNOWN);
-  }
-  if (!snapshot) throw new AppError("catalog_unavailable");
-  const wanted = {
-    platform: platformOf(platform),
-    product: product.toLowerCase(),
-    architecture: ARCHITECTURES.get(architecture.toLowerCase()) ?? architecture.toLowerCase(),
-    channel: channel.toLowerCase(),
+export function selectRelease(snapshot: Snapshot, wanted: Wanted, take: Taker, caller: Caller = {}): Choice {
+  const own = choose(candidatesOf(releasesOf(snapshot, wanted), take), caller);
+  const fallBack = FALL_BACKS.get(`${wanted.platform}/${wanted.architecture}`);
+  if (!fallBack || (own.release && !fallBack.whenNewer)) return own;
+  const there = releasesOf(snapshot, { ...wanted, architecture: fallBack.architecture });
+  const other = choose(candidatesOf(there, take), caller);
+  return {
+    release: prefer(own.release, other.release, fallBack.whenNewer),
+    isPersonal: own.isPersonal || other.isPersonal,
   };
-  if (
-    wanted.platform &&
-    snapshot.known.product.has(wanted.product) &&
-    snapshot.known.architecture.has(wanted.architecture) &&
-    snapshot.known.channel.has(wanted.channel)
-  ) {
-    return { ...wanted, platform: wanted.platform };
-  }
-  throw unknownValues(wanted, snapshot.known);
-}
-
-/**
- * The newest release for somebody, and whose kind is there where one is named. One that is still being rolled
- * out is passed over.
- */
-export function selectRelease(snapshot: Snapshot, wanted: Wanted, kind?: Kind): Release | undefined {
-  const isServed = ({ rollout, artifacts }: Release) => rollout === 100 && (!kind || artifacts[kind] !== undefined);
-  return withFallBack(wanted, (where) => releasesOf(snapshot, where).find(isServed));
 }
 
 /**
  * One version of what somebody wants, rolled out or not, since the caller names it. The named channel's own
- * build comes before a stable one of the same version.
+ * build comes before a stable one of the same version; where no channel is named, any channel's will do.
  */
-export function findVersion(snapshot: Snapshot, wanted: Wanted, version: SemVer): Release | undefined {
-  return withFallBack(wanted, (where) => {
-    const same = releasesOf(snapshot, where).filter((release) => compareBuild(release.version, version) === 0);
-    return same.find(({ channel }) => channel === wanted.channel) ?? same[0];
-  });
+export function findVersion(
+  snapshot: Snapshot,
+  wanted: Omit<Wanted, "channel">,
+  version: SemVer,
+  channel?: string,
+): Release | undefined {
+  const find = (where: Omit<Wanted, "channel">) => {
+    const same = versionsOf(snapshot, where, version);
+    const of = (name: string) => same.find((release) => release.channel === name);
+    return channel === undefined ? (of("stable") ?? same[0]) : (of(channel) ?? of("stable"));
+  };
+  const fallBack = FALL_BACKS.get(`${wanted.platform}/${wanted.architecture}`);
+  return find(wanted) ?? (fallBack && find({ ...wanted, architecture: fallBack.architecture }));
+}
+
+/**
+ * Older releases for systems that a chosen one does not run on, newest first: each with a lower
+ * `minimumSystemVersion` than the one before it.
+ */
+export function forOlderSystems(snapshot: Snapshot, wanted: Wanted, take: Taker, chosen: Release): Release[] {
+  const list = releasesOf(snapshot, { ...wanted, architecture: chosen.architecture });
+  const found: Release[] = [];
+  let lowest = chosen.minimumSystemVersion;
+  for (const release of list.slice(list.indexOf(chosen) + 1)) {
+    if (lowest === null) break;
+    const needs = release.minimumSystemVersion;
+    if (release.rollout < 100 || !take(release) || (needs !== null && !isBelow(needs, lowest))) continue;
+    found.push(release);
+    lowest = needs;
+  }
+  return found;
 }
 
 /**
@@ -100,43 +91,65 @@ export function judgeUpdate(release: Release, current: SemVer): { updateAvailabl
 }
 
 /** The artifact that a release is known by: the installer, else what it has. */
-export function mainArtifact(release: Release) {
+export const mainArtifact: Taker = (release) => {
   for (const kind of Kind.options) {
     const artifact = release.artifacts[kind];
     if (artifact) return { kind, artifact };
   }
   return undefined;
+};
+
+const ofKind =
+  (kind: Kind): Taker =>
+  ({ artifacts }) =>
+    artifacts[kind] && { kind, artifact: artifacts[kind] };
+
+/** Whoever asks for one kind of artifact. */
+export const KINDS: Readonly<Record<Kind, Taker>> = { installer: ofKind("installer"), update: ofKind("update") };
+
+/** What of one list can be chosen at all; nothing older than `newest` ever is. */
+type Candidates = {
+  /** The newest that everybody gets. */
+  newest: Release | undefined;
+  /** Newer ones that some get, newest first. */
+  partial: readonly Release[];
+  /** All newer ones that not everybody gets, paused rollouts among them, by version. */
+  installed: ReadonlyMap<string, Release>;
+};
+
+/** By list, which no two snapshots share: a new catalog starts afresh. */
+const candidates = new WeakMap<readonly Release[], Map<Taker, Candidates>>();
+
+function candidatesOf(list: readonly Release[], take: Taker): Candidates {
+  const known = candidates.get(list)?.get(take);
+  if (known) return known;
+  const taken = list.filter((release) => take(release) !== undefined);
+  const at = taken.findIndex(({ rollout }) => rollout === 100);
+  const ahead = at < 0 ? taken : taken.slice(0, at);
+  const made = {
+    newest: taken[at],
+    partial: ahead.filter(({ rollout }) => rollout > 0).slice(0, MOST_ROLLOUTS),
+    installed: new Map(ahead.toReversed().map((release) => [release.version.version, release])),
+  };
+  candidates.set(list, (candidates.get(list) ?? new Map<Taker, Candidates>()).set(take, made));
+  return made;
 }
 
-function withFallBack(wanted: Wanted, find: (where: Wanted) => Release | undefined): Release | undefined {
-  const own = find(wanted);
-  const fallBack = FALL_BACKS.get(`${wanted.platform}/${wanted.architecture}`);
-  if (!fallBack || (own && !fallBack.whenNewer)) return own;
-  const other = find({ ...wanted, architecture: fallBack.architecture });
-  return own && other ? (compareBuild(other.version, own.version) > 0 ? other : own) : (own ?? other);
+function choose({ newest, partial, installed }: Candidates, { clientId, current }: Caller): Choice {
+  const drawn = clientId === undefined ? undefined : partial.find((release) => isInRollout(release, clientId));
+  const has = current && installed.get(current.version);
+  return { release: prefer(drawn, has, true) ?? newest, isPersonal: partial.length > 0 };
 }
 
-function incomplete(query: Partial<Record<Selector, string>>, known: Snapshot["known"]): AppError {
-  const missing = (["platform", "product", "architecture"] as const).filter((name) => query[name] === undefined);
-  return new AppError("invalid_query", {
-    detail: "Platform, product and architecture go together.",
-    errors: missing.map((name) => ({ pointer: `?${name}`, code: "required", detail: "Is needed here" })),
-    members: { missing, allowed: allowed(missing, known) },
-  });
+/** The first, unless it is missing, or the second is newer and may win by that. */
+function prefer(one: Release | undefined, other: Release | undefined, whenNewer: boolean): Release | undefined {
+  if (!one || !other) return one ?? other;
+  return whenNewer && compareBuild(other.version, one.version) > 0 ? other : one;
 }
 
-function unknownValues(wanted: Record<Selector, string | undefined>, known: Snapshot["known"]): AppError {
-  const names = (["platform", "product", "architecture", "channel"] as const).filter(
-    (name) => !known[name].has(wanted[name] ?? ""),
-  );
-  const errors: FieldError[] = names.map((name) => ({
-    pointer: `?${name}`,
-    code: "invalid_value",
-    detail: `Must be one of ${[...known[name]].join(", ")}`,
-  }));
-  return new AppError("invalid_query", { errors, members: { allowed: allowed(names, known) } });
-}
-
-function allowed(names: readonly Selector[], known: Snapshot["known"]): Record<string, string[]> {
-  return Object.fromEntries(names.map((name) => [name, [...known[name]]]));
+/** Whether one system version comes before another: numbers between dots, missing ones are 0. */
+function isBelow(one: string, other: string): boolean {
+  const [a, b] = [one.split(".").map(Number), other.split(".").map(Number)];
+  const at = Array.from({ length: Math.max(a.length, b.length) }, (_, i) => (a[i] ?? 0) - (b[i] ?? 0));
+  return (at.find((difference) => difference !== 0) ?? 0) < 0;
 }

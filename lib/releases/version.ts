@@ -1,50 +1,49 @@
 import { createHash } from "node:crypto";
+import type { SemVer } from "semver";
 import type { Context } from "../context";
 import { AppError } from "../errors";
 import type { Snapshot } from "./catalog/snapshot";
 import { type Conditions, matchesEtag } from "./conditions";
 import type { Answer } from "./exchange";
-import { type Kind, type Release, ReleaseVersion, ServiceVersion, type VersionQuery, versionText } from "./schema";
-import { judgeUpdate, mainArtifact, readSelection, selectRelease, selects } from "./selection";
+import type { Feed, News } from "./feeds/feed";
+import { feedOf } from "./feeds/formats";
+import { type Release, ServiceVersion, type VersionQuery, versionText } from "./schema";
+import { forOlderSystems, judgeUpdate, selectRelease } from "./selection";
+import { readSelection, selects, type Wanted } from "./wanted";
 
+type Build = Context["config"]["build"];
 type Deps = Pick<Context, "catalog"> & { config: Pick<Context["config"], "baseUrl" | "build"> };
-type Body = { text: string; etag: string; lengthBytes: number };
-type Judgement = { updateAvailable: boolean | null; mandatory: boolean | null };
+/** `text` null: 204 No Content. */
+type Body = { text: string | null; etag: string; lengthBytes: number };
 
-const CACHE_CONTROL = "public, max-age=60, stale-while-revalidate=300";
-const MAX_BODIES = 10_000;
+const PUBLIC = "public, max-age=60, stale-while-revalidate=300";
+/** For answers that depend on who asks, and for "nothing new", which must not outlive the next release. */
+const PRIVATE = "private, no-cache";
+const MOST_BODIES = 1_000;
 
-/** Bodies made so far, by what they were made from: a new catalog starts afresh. */
-const bodies = new WeakMap<Snapshot | Deps["config"]["build"], Map<string, Body>>();
+/** Bodies made so far, by what they tell of and how: a new catalog has new releases, and so starts afresh. */
+const bodies = new WeakMap<Release | Build, Map<string, Body>>();
 
 /**
- * The service's own version, or the newest release of what the query selects, with a strong ETag.
+ * The service's own version, or the newest release of what the query selects, as the feed that `format` names;
+ * with a strong ETag. `clientId` decides on releases that are being rolled out.
  * @throws AppError invalid_query, release_not_found, catalog_unavailable
  */
-export function lookUpVersion({ config, catalog }: Deps, query: VersionQuery, conditions: Conditions): Answer {
+export function lookUpVersion(deps: Deps, query: VersionQuery, conditions: Conditions, clientId?: string): Answer {
   const current = callersVersion(query);
-  if (!selects(query)) return answer(serviceBody(config.build), conditions);
-  const snapshot = catalog.current();
+  if (!selects(query)) return answer(serviceBody(deps.config.build), "application/json", PUBLIC, conditions);
+  const feed = feedOf(query.format);
+  const snapshot = deps.catalog.current();
   const wanted = readSelection(query, snapshot);
-  const release = snapshot && selectRelease(snapshot, wanted);
-  if (!release) throw new AppError("release_not_found");
-  const judgement = current ? judgeUpdate(release, current) : { updateAvailable: null, mandatory: null };
-  return answer(releaseBody(snapshot, release, wanted.architecture, judgement, config.baseUrl), conditions);
+  if (!snapshot) throw new AppError("catalog_unavailable");
+  requireFit(feed, wanted, current);
+  const { release, isPersonal } = selectRelease(snapshot, wanted, feed.take, { clientId, current });
+  if (!release) throw new AppError("release_not_found", feed.needs ? { detail: feed.needs } : {});
+  const body = releaseBody({ feed, snapshot, wanted, release, current, baseUrl: deps.config.baseUrl });
+  return answer(body, feed.contentType, isPersonal || body.text === null ? PRIVATE : PUBLIC, conditions);
 }
 
-/** The address of one artifact of one release, whatever is released later. */
-function downloadUrl(baseUrl: string, release: Release, kind: Kind): string {
-  const query = new URLSearchParams({
-    product: release.product,
-    architecture: release.architecture,
-    version: versionText(release.version),
-    ...(release.channel === "stable" ? {} : { channel: release.channel }),
-    ...(kind === "installer" ? {} : { kind }),
-  });
-  return `${baseUrl}/api/download/${release.platform}?${query}`;
-}
-
-function callersVersion({ current, version }: VersionQuery) {
+function callersVersion({ current, version }: VersionQuery): SemVer | undefined {
   if (current && version) {
     const detail = "Is another name for current: give one of them";
     throw new AppError("invalid_query", { errors: [{ pointer: "?version", code: "repeated", detail }] });
@@ -52,60 +51,74 @@ function callersVersion({ current, version }: VersionQuery) {
   return current ?? version;
 }
 
-function serviceBody(build: Deps["config"]["build"]): Body {
-  return remember(build, "service", () => {
+function requireFit({ platforms, needsCurrent }: Feed, wanted: Wanted, current: SemVer | undefined): void {
+  if (platforms && !platforms.includes(wanted.platform)) {
+    const detail = `Must be ${platforms.join(" or ")} with this format`;
+    const errors = [{ pointer: "?platform", code: "invalid_value", detail }];
+    throw new AppError("invalid_query", { errors, members: { allowed: { platform: platforms } } });
+  }
+  if (needsCurrent && !current) {
+    const detail = "Is needed with this format, whose updater does not compare versions";
+    const errors = [{ pointer: "?current", code: "required", detail }];
+    throw new AppError("invalid_query", { errors, members: { missing: ["current"] } });
+  }
+}
+
+function serviceBody(build: Build): Body {
+  return remember(build, "", () => {
     const { name, version, commit, builtAt } = build;
-    return ServiceVersion.parse({ kind: "service", name, version, apiVersion: "1", commit, builtAt });
+    const told = { kind: "service", name, version, apiVersion: "1", commit, builtAt };
+    return JSON.stringify(ServiceVersion.parse(told));
   });
 }
 
-/** Few differ: the callers' versions come in only by the judgement of them. */
-function releaseBody(
-  snapshot: Snapshot,
-  release: Release,
-  requestedArchitecture: string,
-  judgement: Judgement,
-  baseUrl: string,
-): Body {
-  const { updateAvailable, mandatory } = judgement;
-  const key = `${release.id} ${requestedArchitecture} ${updateAvailable} ${mandatory} ${baseUrl}`;
-  return remember(snapshot, key, () => describe(release, requestedArchitecture, judgement, baseUrl));
+type Telling = {
+  feed: Feed;
+  snapshot: Snapshot;
+  wanted: Wanted;
+  release: Release;
+  current: SemVer | undefined;
+  baseUrl: string;
+};
+
+/** Few differ: the callers' versions come in by the judgement of them, and as they are only where they are echoed. */
+function releaseBody({ feed, snapshot, wanted, release, current, baseUrl }: Telling): Body {
+  const judged = current ? judgeUpdate(release, current) : { updateAvailable: null, mandatory: null };
+  const isAhead = current && !judged.updateAvailable && release.version.compare(current) < 0;
+  const ahead = feed.goesBack && isAhead ? current : null;
+  const { architecture: requestedArchitecture, channel } = wanted;
+  const asked = `${feed.name} ${requestedArchitecture} ${channel} ${judged.updateAvailable} ${judged.mandatory}`;
+  const key = `${asked} ${ahead ? versionText(ahead) : ""} ${baseUrl}`;
+  return remember(release, key, () => {
+    const offer = feed.take(release);
+    if (!offer) throw new AppError("release_not_found");
+    const older = () => forOlderSystems(snapshot, wanted, feed.take, release);
+    const news: News = { ...judged, release, offer, baseUrl, ahead, requestedArchitecture, forOlderSystems: older };
+    return feed.write(news);
+  });
 }
 
-function describe(release: Release, requestedArchitecture: string, judgement: Judgement, baseUrl: string) {
-  const main = mainArtifact(release);
-  if (!main) throw new AppError("release_not_found");
-  const { minimumSupportedVersion } = release;
-  return ReleaseVersion.parse({
-    ...release,
-    kind: "release",
-    requestedArchitecture,
-    version: versionText(release.version),
-    minimumSupportedVersion: minimumSupportedVersion && versionText(minimumSupportedVersion),
-    ...judgement,
-    artifact: { ...main.artifact, url: downloadUrl(baseUrl, release, main.kind) },
-  } satisfies ReleaseVersion);
-}
-
-function remember(source: WeakKey & (Snapshot | Deps["config"]["build"]), key: string, make: () => unknown): Body {
-  const made = bodies.get(source) ?? new Map<string, Body>();
-  bodies.set(source, made);
+function remember(about: Release | Build, key: string, make: () => string | null): Body {
+  const made = bodies.get(about) ?? new Map<string, Body>();
+  bodies.set(about, made);
   const known = made.get(key);
   if (known) return known;
-  const text = JSON.stringify(make());
-  const etag = `"${createHash("sha256").update(text).digest("base64url")}"`;
-  const body = { text, etag, lengthBytes: Buffer.byteLength(text) };
-  if (made.size >= MAX_BODIES) made.clear();
+  const text = make();
+  const bytes = Buffer.from(text ?? "");
+  const body = { text, etag: `"${createHash("sha256").update(bytes).digest("base64url")}"`, lengthBytes: bytes.length };
+  if (made.size >= MOST_BODIES) made.clear();
   made.set(key, body);
   return body;
 }
 
-function answer({ text, etag, lengthBytes }: Body, { ifNoneMatch }: Conditions): Answer {
-  const headers = { ETag: etag, "Cache-Control": CACHE_CONTROL };
+function answer(body: Body, contentType: string, cacheControl: string, { ifNoneMatch }: Conditions): Answer {
+  const { text, etag, lengthBytes } = body;
+  if (text === null) return { status: 204, headers: { "Cache-Control": cacheControl }, body: null };
+  const headers = { ETag: etag, "Cache-Control": cacheControl };
   if (ifNoneMatch !== null && matchesEtag(ifNoneMatch, etag)) return { status: 304, headers, body: null };
   return {
     status: 200,
-    headers: { "Content-Type": "application/json", "Content-Length": String(lengthBytes), ...headers },
+    headers: { "Content-Type": contentType, "Content-Length": String(lengthBytes), ...headers },
     body: text,
   };
 }

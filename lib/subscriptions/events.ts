@@ -1,9 +1,10 @@
 import { z } from "zod";
 
-/** The events that a line is folded from, in our vocabulary: RevenueCat's "Event Types and Fields". */
+/** The events that a line is folded from, in our vocabulary: RevenueCat's "Event Types and Fields", and our SNAPSHOT. */
 export const LineEventType = z.enum([
   "INITIAL_PURCHASE",
   "NON_RENEWING_PURCHASE",
+  "TEMPORARY_ENTITLEMENT_GRANT",
   "PRODUCT_CHANGE",
   "RENEWAL",
   "SUBSCRIPTION_EXTENDED",
@@ -13,8 +14,13 @@ export const LineEventType = z.enum([
   "CANCELLATION",
   "EXPIRATION",
   "REFUND_REVERSED",
+  /** What the provider said when it was asked; never delivered. */
+  "SNAPSHOT",
 ]);
 export type LineEventType = z.infer<typeof LineEventType>;
+
+/** The events that say who is who, and whose a line is. The index "BillingEvent_identity_changes_idx" names them too. */
+export const IdentityEventType = z.enum(["TRANSFER", "SUBSCRIBER_ALIAS", "PURCHASE_REDEEMED"]);
 
 const Time = z.coerce.date().nullable();
 
@@ -28,13 +34,17 @@ export const EventFacts = z.object({
   productId: z.string().nullable(),
   newProductId: z.string().nullable(),
   entitlementIds: z.array(z.string()).nullable(),
-  /** TRIAL, INTRO, NORMAL, PROMOTIONAL, PREPAID, or newer. */
+  /** TRIAL, INTRO, NORMAL, PROMOTIONAL, PREPAID, or newer; null for what is bought once. */
   periodType: z.string().nullable(),
   isFamilyShare: z.boolean().nullable(),
   cancelReason: z.string().nullable(),
   expirationReason: z.string().nullable(),
   /** Money went back: the price is negative. */
   isRefund: z.boolean(),
+  /** "transfer" moves lines from `transferredFrom`'s to the others'; "alias" says that all names are one customer's. */
+  identityChange: z.enum(["transfer", "alias"]).nullable().default(null),
+  /** Of a SNAPSHOT alone: what its other fields cannot say. */
+  snapshot: z.object({ unsubscribedAt: Time, billingIssueDetectedAt: Time, refundedAt: Time }).nullable().default(null),
 });
 export type EventFacts = z.infer<typeof EventFacts>;
 
@@ -43,14 +53,18 @@ export type LineEvent = EventFacts & { id: string; type: LineEventType };
 
 /** A delivery in our words. Every text is at most 255 characters long. */
 export type ProviderEvent = {
-  id: string;
   type: string;
   environment: string | null;
   store: string | null;
   /** The same for a purchase and all its renewals. */
   originalTransactionId: string | null;
+  /** This purchase's, or this renewal's. */
+  transactionId: string | null;
+  /** The customer's name as the provider writes it. */
   appUserId: string | null;
-  /** Every name the provider gives the customer, the most binding first, without anonymous ones. */
+  /** Every name of the customer, the most binding first. For a transfer: the new owner's, then `transferredFrom`. */
   identities: string[];
+  /** For a transfer: the names of whoever it takes lines from. Else empty. */
+  transferredFrom: string[];
   facts: EventFacts;
 };

@@ -1,28 +1,5 @@
 import type { LineEvent, LineEventType } from "./events";
-
-/** What a line's events fold to. Times are null where the thing has not happened, or was taken back. */
-export type LineState = {
-  productId: string | null;
-  pendingProductId: string | null;
-  entitlementIds: string[];
-  /** null: a one-time purchase, which has no period to renew. */
-  periodType: string | null;
-  isLifetime: boolean;
-  isFamilyShare: boolean;
-  startedAt: Date | null;
-  currentPeriodStartsAt: Date | null;
-  currentPeriodEndsAt: Date | null;
-  gracePeriodEndsAt: Date | null;
-  unsubscribedAt: Date | null;
-  cancelReason: string | null;
-  billingIssueDetectedAt: Date | null;
-  pausedAt: Date | null;
-  resumesAt: Date | null;
-  endedAt: Date | null;
-  expirationReason: string | null;
-  refundedAt: Date | null;
-  lastEventAt: Date | null;
-};
+import type { LineState } from "./line-state";
 
 type Effect = (state: LineState, event: LineEvent) => Partial<LineState>;
 
@@ -30,6 +7,10 @@ type Effect = (state: LineState, event: LineEvent) => Partial<LineState>;
 const EVENTS: Record<LineEventType, { rank: number; effect: Effect }> = {
   INITIAL_PURCHASE: { rank: 10, effect: startPeriod },
   NON_RENEWING_PURCHASE: { rank: 10, effect: buyOnce },
+  TEMPORARY_ENTITLEMENT_GRANT: {
+    rank: 10,
+    effect: (state, event) => buyOnce(state, { ...event, expiresAt: withinADay(event) }),
+  },
   PRODUCT_CHANGE: {
     rank: 20,
     effect: (state, { newProductId }) => ({ pendingProductId: newProductId ?? state.pendingProductId }),
@@ -68,7 +49,10 @@ const EVENTS: Record<LineEventType, { rank: number; effect: Effect }> = {
       expirationReason: null,
     }),
   },
+  SNAPSHOT: { rank: 90, effect: takeSnapshot },
 };
+
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Folds a line's events, in whatever order they came, into its state. A line whose purchase was never heard of
@@ -152,7 +136,9 @@ function buyOnce(state: LineState, event: LineEvent): Partial<LineState> {
 /** Money back ends access at once; a failed charge does not; anything else ends it with the period. */
 function cancel(state: LineState, event: LineEvent): Partial<LineState> {
   const { occurredAt, cancelReason } = event;
-  if (cancelReason === "CUSTOMER_SUPPORT" || event.isRefund) return { refundedAt: occurredAt, cancelReason };
+  if (cancelReason === "CUSTOMER_SUPPORT" || event.isRefund) {
+    return { refundedAt: state.refundedAt ?? occurredAt, cancelReason };
+  }
   if (cancelReason === "BILLING_ERROR") return noteBillingIssue(state, event);
   return { unsubscribedAt: state.unsubscribedAt ?? occurredAt, cancelReason };
 }
@@ -166,6 +152,37 @@ function noteBillingIssue(state: LineState, event: LineEvent): Partial<LineState
 
 function moveEnd(state: LineState, { expiresAt }: LineEvent): Partial<LineState> {
   return { currentPeriodEndsAt: expiresAt ?? state.currentPeriodEndsAt };
+}
+
+/**
+ * The provider's own word on the line at a moment. What it does not speak of stays known: the reasons, a product to
+ * come, and the entitlements where it names none.
+ */
+export function takeSnapshot(state: LineState, event: LineEvent): Partial<LineState> {
+  const { occurredAt, expiresAt, gracePeriodEndsAt, resumesAt, snapshot } = event;
+  const unpaid = snapshot?.billingIssueDetectedAt ?? null;
+  const waits = unpaid !== null || resumesAt !== null; // for money or for its pause's end, and is not over
+  const ended = expiresAt !== null && expiresAt <= occurredAt && !waits;
+  const period = event.periodType === null ? buyOnce(state, event) : startPeriod(state, event);
+  return {
+    ...period,
+    pendingProductId: state.pendingProductId,
+    unsubscribedAt: snapshot?.unsubscribedAt ?? null,
+    cancelReason: snapshot?.unsubscribedAt || snapshot?.refundedAt ? state.cancelReason : null,
+    billingIssueDetectedAt: unpaid,
+    gracePeriodEndsAt,
+    pausedAt: resumesAt && (state.pausedAt ?? occurredAt),
+    resumesAt,
+    endedAt: ended ? expiresAt : null,
+    expirationReason: ended ? state.expirationReason : null,
+    refundedAt: snapshot?.refundedAt ?? null,
+  };
+}
+
+/** RevenueCat promises that a grant ends within a day; a day is what it gets. */
+function withinADay(event: LineEvent): Date {
+  const latest = new Date(purchaseTime(event).getTime() + DAY_MS);
+  return event.expiresAt && event.expiresAt < latest ? event.expiresAt : latest;
 }
 
 const purchaseTime = ({ purchasedAt, occurredAt }: LineEvent) => purchasedAt ?? occurredAt;

@@ -1,11 +1,9 @@
-import type { LineState } from "./fold";
+import type { LineState } from "./line-state";
+import { counts, type StatusRules } from "./rules";
 import type { Entitlement, LineStatus, SubscriptionStatus } from "./schema";
 
 /** A line as it is stored. */
 export type Line = LineState & { store: string; environment: string };
-
-/** `sandboxEntitles`: whether other environments than production give this account access. */
-export type StatusRules = { staleLeewaySeconds: number; sandboxEntitles: boolean };
 
 type Judgement = { status: LineStatus["status"]; stale?: true };
 
@@ -137,6 +135,12 @@ function renews({ periodType, store, unsubscribedAt, isLifetime }: Line): boolea
   return renewing && !isLifetime && unsubscribedAt === null;
 }
 
+/** Whether a line should have renewed, and nobody has told what became of it. */
+export function isOverdue(line: Line, at: Date): boolean {
+  const { currentPeriodEndsAt: end, endedAt, refundedAt, billingIssueDetectedAt, pausedAt } = line;
+  return end !== null && end <= at && !endedAt && !refundedAt && !billingIssueDetectedAt && !pausedAt && renews(line);
+}
+
 /** When access ends or ended, as far as is known; null for lifetime. */
 function accessEnd(line: Line, leewaySeconds: number): Date | null {
   const end = line.currentPeriodEndsAt;
@@ -144,11 +148,6 @@ function accessEnd(line: Line, leewaySeconds: number): Date | null {
   if (line.isLifetime) return null;
   if (line.endedAt) return line.endedAt;
   return latest(end && plusSeconds(end, leewaySeconds), line.billingIssueDetectedAt && line.gracePeriodEndsAt);
-}
-
-/** Only production counts, unless sandbox purchases do for this account. An environment not named is no production. */
-function counts({ environment }: Line, { sandboxEntitles }: StatusRules): boolean {
-  return environment === "PRODUCTION" || sandboxEntitles;
 }
 
 function compareLines(a: LineStatus, b: LineStatus): number {

@@ -71,7 +71,7 @@ test("the export is one file with everything kept, and no secret", async () => {
     devices: [{ name: "Ann's iPhone" }],
     subscriptions: [],
     billingEvents: [],
-    securityEvents: [{ type: "registered" }],
+    securityEvents: [{ type: "registered" }, { type: "exported" }],
   });
 });
 

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { chmod, mkdir, mkdtemp, rm, symlink, truncate, unlink, utimes, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rename, rm, symlink, truncate, unlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
@@ -44,6 +44,7 @@ describe("a whole file", () => {
     ["/api/download/windows?version=v1.0.0", "homeport-core-1.0.0-x64.exe"],
     ["/api/download/windows?channel=beta", "homeport-core-1.2.0-beta.1-x64.exe"],
     ["/api/download/windows?version=1.2.0-beta.1&channel=beta", "homeport-core-1.2.0-beta.1-x64.exe"],
+    ["/api/download/windows?version=1.2.0-beta.1", "homeport-core-1.2.0-beta.1-x64.exe"],
     ["/api/download/windows?kind=update&_=1", "homeport-core-1.1.0-x64.exe"],
   ])("%s sends %s, and its headers tell the truth", async (url, fileName) => {
     const response = await get(url);
@@ -186,6 +187,15 @@ describe("a range", () => {
       }
     }));
 
+  test("is the whole of the new file where If-Range names the one before", () =>
+    withFile(BYTES, async ({ etag, put, publish }) => {
+      const headers = { range: "bytes=5-", "if-range": etag };
+      expect(await (await get(WINDOWS, { headers })).text()).toBe("56789");
+      await publish(manifested({ artifacts: { installer: await put("setup.exe", Buffer.from("9876543210")) } }));
+      const response = await get(WINDOWS, { headers });
+      expect([response.status, await response.text()]).toEqual([200, "9876543210"]);
+    }));
+
   test("outside the file does not matter once If-Range names another", () =>
     withFile(BYTES, async () => {
       const headers = { range: "bytes=50-", "if-range": '"other"' };
@@ -218,6 +228,33 @@ describe("a copy that the caller has", () => {
       expect(response.status).toBe(status);
       expect(response.headers.get("etag")).toBe(etag);
       expect(await response.text()).toBe(status === 304 ? "" : "0123456789");
+    }),
+  );
+});
+
+describe("a caller that insists on one file", () => {
+  test.each<[string, (etag: string) => Record<string, string>, number]>([
+    ["its ETag", (etag) => ({ "if-match": etag }), 200],
+    ["a list with its ETag", (etag) => ({ "if-match": `"a", ${etag}` }), 200],
+    ["any", () => ({ "if-match": "*" }), 200],
+    ["its ETag, weakly", (etag) => ({ "if-match": `W/${etag}` }), 412],
+    ["another ETag", () => ({ "if-match": '"other"' }), 412],
+    ["another ETag and a range", () => ({ "if-match": '"other"', range: "bytes=0-1" }), 412],
+    ["another ETag, of a copy it has", (etag) => ({ "if-match": '"other"', "if-none-match": etag }), 412],
+    ["its date", () => ({ "if-unmodified-since": "Sun, 01 Nov 2026 10:00:00 GMT" }), 200],
+    ["an older date", () => ({ "if-unmodified-since": "Sun, 01 Nov 2026 09:59:59 GMT" }), 412],
+    ["no date", () => ({ "if-unmodified-since": "yesterday" }), 200],
+    [
+      "its ETag and an older date",
+      (etag) => ({ "if-match": etag, "if-unmodified-since": "Sun, 01 Nov 2026 09:59:59 GMT" }),
+      200,
+    ],
+  ])("by %s gets that one or none", (_, headers, status) =>
+    withFile(BYTES, async ({ file, etag }) => {
+      const response = await get(WINDOWS, { headers: headers(etag) });
+      if (status === 412) expect(await problem(response)).toEqual([412, "precondition_failed"]);
+      else expect([response.status, await response.text()]).toEqual([200, "0123456789"]);
+      await expect.poll(() => openDescriptors(file)).toBe(0);
     }),
   );
 });
@@ -264,6 +301,35 @@ describe("an open file", () => {
       expect([unread.status, await openDescriptors(file)]).toEqual([200, 0]);
     }),
   );
+
+  test("that another takes the place of is sent to its end as it was", () =>
+    withFile(LARGE, async ({ file, errors }) => {
+      const response = await get(WINDOWS);
+      const reader = response.body?.getReader();
+      const first = await reader?.read();
+      await writeFile(`${file}.new`, Buffer.alloc(LARGE.byteLength, "x"));
+      await rename(`${file}.new`, file);
+      const hash = createHash("sha256").update(first?.value ?? "");
+      for (let next = await reader?.read(); !next?.done; next = await reader?.read()) hash.update(next?.value ?? "");
+      expect(hash.digest("hex")).toBe(createHash("sha256").update(LARGE).digest("hex"));
+      expect(errors).toEqual([]);
+    }));
+
+  test("that is written over cuts the download before its last bytes, so that nobody takes a mixture for whole", () =>
+    withFile(LARGE, async ({ file, errors }) => {
+      const reader = (await get(WINDOWS)).body?.getReader();
+      let bytes = (await reader?.read())?.value?.byteLength ?? 0;
+      await writeFile(file, Buffer.alloc(LARGE.byteLength, "x"));
+      const rest = async () => {
+        for (let next = await reader?.read(); !next?.done; next = await reader?.read()) {
+          bytes += next?.value?.byteLength ?? 0;
+        }
+      };
+      await expect(rest()).rejects.toThrow();
+      expect(bytes).toBeLessThan(LARGE.byteLength);
+      expect(errors).toMatchObject([{ err: { message: expect.stringMatching(/written over|shorter/) } }]);
+      await expect.poll(() => openDescriptors(file)).toBe(0);
+    }));
 
   test("that becomes shorter cuts the download with an error and is closed", () =>
     withFile(LARGE, async ({ file, errors }) => {
@@ -349,12 +415,14 @@ describe("what is refused", () => {
     expect(await problem(await get(`${WINDOWS}?${query}`))).toEqual([400, "invalid_query"]);
   });
 
-  test.each(["version=9.9.9", "version=1.2.0-beta.1", "architecture=universal", "product=ops&version=1.2.0-beta.1"])(
-    "the query %s, which no release answers",
-    async (query) => {
-      expect(await problem(await get(`${WINDOWS}?${query}`))).toEqual([404, "release_not_found"]);
-    },
-  );
+  test.each([
+    "version=9.9.9",
+    "version=1.2.0-beta.1&channel=stable",
+    "architecture=universal",
+    "product=ops&version=1.2.0-beta.1",
+  ])("the query %s, which no release answers", async (query) => {
+    expect(await problem(await get(`${WINDOWS}?${query}`))).toEqual([404, "release_not_found"]);
+  });
 
   test("a yanked release, even by its version, and a kind that the named release lacks", () =>
     withShelf(async (shelf) => {

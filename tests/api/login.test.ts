@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createHasher } from "@/lib/auth/hashing";
+import { createHasher } from "@/lib/auth/passwords/hashing";
 import { newAccount } from "../support/accounts";
 import { get, post } from "../support/api";
 import { BASE_URL, ctx, withContext } from "../support/context";
@@ -135,11 +135,11 @@ test("of a storm of sign-ins each is answered, the ones past the queue with the 
   });
   let arrived = 0;
   // All eighty reach the pool at one moment, however long the database takes over each.
-  const compare = async (password: string, hash: string) => {
+  const compare = async (password: string, hash: string, cost: number) => {
     arrived += 1;
     if (arrived === logins.length) breakLoose();
     await storm;
-    return pool.compare(password, hash);
+    return pool.compare(password, hash, cost);
   };
   await withContext({ hasher: { ...pool, compare } }, async () => {
     let answered = 0;

@@ -1,55 +1,9 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { AppError } from "@/lib/errors";
-import { newAccount, type TestAccount } from "../support/accounts";
-import { call, get } from "../support/api";
+import { newAccount } from "../support/accounts";
+import { call, get, post } from "../support/api";
+import { csrfToken, Jar, postForm, SESSION_COOKIE, session, signIn } from "../support/browser";
 import { BASE_URL, clock, ctx, withContext } from "../support/context";
-
-/** A browser's memory for cookies. */
-class Jar {
-  private readonly cookies = new Map<string, string>();
-
-  take(response: Response): void {
-    for (const line of response.headers.getSetCookie()) {
-      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-      if (value === "" || /expires=Thu, 01 Jan 1970/i.test(line)) this.cookies.delete(name);
-      else this.cookies.set(name, value);
-    }
-  }
-
-  get header(): string {
-    return [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-  }
-
-  has(name: string): boolean {
-    return this.cookies.has(name);
-  }
-}
-
-const SESSION_COOKIE = "next-auth.session-token";
-
-async function csrfToken(jar: Jar): Promise<string> {
-  const response = await get("/api/auth/csrf", { cookie: jar.header });
-  jar.take(response);
-  return ((await response.json()) as { csrfToken: string }).csrfToken;
-}
-
-/** Posts a form the way next-auth/react does. */
-async function postForm(jar: Jar, path: string, fields: Record<string, string>, headers: Record<string, string> = {}) {
-  const response = await call("POST", path, {
-    cookie: jar.header,
-    body: new URLSearchParams({ ...fields, json: "true" }).toString(),
-    headers: { "content-type": "application/x-www-form-urlencoded", origin: BASE_URL, ...headers },
-  });
-  jar.take(response);
-  return response;
-}
-
-async function signIn(jar: Jar, { email, password }: Pick<TestAccount, "email" | "password">): Promise<Response> {
-  const token = await csrfToken(jar);
-  return postForm(jar, "/api/auth/callback/credentials", { email, password, csrfToken: token });
-}
-
-const session = async (jar: Jar) => (await get("/api/auth/session", { cookie: jar.header })).json();
 
 test("sign-in, session and sign-out work on the sessions that the API knows", async () => {
   const account = await newAccount();
@@ -233,4 +187,98 @@ test("a callback address beyond ASCII is followed as an address is written", asy
   });
   expect(response.status).toBe(302);
   expect(response.headers.get("location")).toBe(`${BASE_URL}/%E2%98%83`);
+});
+
+describe("with a bearer token", () => {
+  test("the session is answered as it is with the cookie, and no cookie is set", async () => {
+    const { id, email, token } = await newAccount();
+    const response = await get("/api/auth/session", { token });
+    expect(await response.json()).toEqual({
+      user: { id, email, name: null, image: null },
+      expires: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+    });
+    expect(response.headers.getSetCookie()).toEqual([]);
+  });
+
+  test("signing out ends the session and its devices, without a csrf token or an origin, once and again", async () => {
+    const account = await newAccount();
+    const { token } = account;
+    expect((await post("/api/push/register", { token: "ab".repeat(32) }, { token })).status).toBe(202);
+    for (const attempt of [1, 2]) {
+      const response = await call("POST", "/api/auth/signout", { token });
+      expect([attempt, response.status]).toEqual([attempt, 200]);
+      expect(await response.json()).toEqual({ url: BASE_URL });
+    }
+    expect((await get("/api/push/devices", { token })).status).toBe(401);
+    expect(await (await get("/api/auth/session", { token })).json()).toEqual({});
+    expect(await ctx().db.pushDevice.count({ where: { accountId: account.id } })).toBe(0);
+    const events = await ctx().db.securityEvent.findMany({ where: { accountId: account.id, type: "signed_out" } });
+    expect(events).toHaveLength(1);
+  });
+
+  test("a sign-out that the database did not hear of is 503, and the session goes on", async () => {
+    const { token } = await newAccount();
+    const db = new Proxy(ctx().db, {
+      get: (target, name) => {
+        if (name === "$transaction") throw Object.assign(new Error("Can't reach database server"), { code: "P1001" });
+        return Reflect.get(target, name);
+      },
+    });
+    expect((await withContext({ db }, () => call("POST", "/api/auth/signout", { token }))).status).toBe(503);
+    expect((await get("/api/push/devices", { token })).status).toBe(200);
+  });
+
+  test.each(["nonsense", "a.b.c", ""])("%j is no session, and signs nobody out", async (token) => {
+    const headers = { authorization: `Bearer ${token}` };
+    expect(await (await get("/api/auth/session", { headers })).json()).toEqual({});
+    expect((await call("POST", "/api/auth/signout", { headers })).status).toBeLessThan(500);
+  });
+});
+
+test("a sign-out with a cookie whose session has ended is none, and no error", async () => {
+  const jar = new Jar();
+  const account = await newAccount();
+  await signIn(jar, account);
+  await ctx().db.session.updateMany({ where: { accountId: account.id }, data: { revokedAt: new Date() } });
+  const out = await postForm(jar, "/api/auth/signout", { csrfToken: await csrfToken(jar) });
+  expect(out.status).toBe(200);
+  expect(jar.has(SESSION_COOKIE)).toBe(false);
+});
+
+test("signing in again ends the session whose cookie is replaced", async () => {
+  const account = await newAccount();
+  const jar = new Jar();
+  await signIn(jar, account);
+  const before = jar.header;
+  await signIn(jar, account);
+  expect((await get("/api/push/devices", { cookie: before })).status).toBe(401);
+  expect((await get("/api/push/devices", { cookie: jar.header })).status).toBe(200);
+});
+
+test("a session token cut into pieces, as next-auth does with long ones, is none", async () => {
+  const jar = new Jar();
+  await signIn(jar, await newAccount());
+  const token = jar.get(SESSION_COOKIE) ?? "";
+  const cookie = `${SESSION_COOKIE}.0=${token.slice(0, 100)}; ${SESSION_COOKIE}.1=${token.slice(100)}`;
+  expect(await (await get("/api/auth/session", { cookie })).json()).toEqual({});
+});
+
+test.each(["Verification", "Configuration", "email_not_verified", "constructor", "<script>alert(1)</script>", ""])(
+  "the error page for %j is a page in words that repeats nothing of it",
+  async (error) => {
+    const response = await get(`/api/auth/error?${new URLSearchParams({ error })}`);
+    expect(response.status).toBe(400);
+    expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
+    const page = await response.text();
+    expect(page).toMatch(/<h1>[A-Z][^<]+<\/h1><p>/);
+    expect(page).not.toContain("<script");
+  },
+);
+
+test("no page of the catch-all can be framed", async () => {
+  for (const page of ["signin", "signout", "verify-request", "error"]) {
+    const response = await get(`/api/auth/${page}`);
+    expect(response.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+  }
 });

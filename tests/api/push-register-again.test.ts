@@ -45,9 +45,9 @@ describe("registering again", () => {
   });
 
   test.each([
-    ["token", { token: newToken() }],
-    ["environment", { environment: "sandbox" }],
-  ])("an active device whose %s changed has to prove itself again", async (_, change) => {
+    ["token", { token: newToken() }, { keyId: "key", keyCounter: 1n }],
+    ["environment", { environment: "sandbox" }, { keyId: null, publicKey: null, keyCounter: null }],
+  ])("an active device whose %s changed has to prove itself again", async (_, change, key) => {
     const account = await newAccount();
     const known = { token: newToken(), installationId: randomUUID() };
     const { device } = await registeredDevice(account, known);
@@ -55,7 +55,7 @@ describe("registering again", () => {
     const moved = await registeredDevice(account, { ...known, ...change });
     expect(moved.device).toMatchObject({ id: device.id, status: "pending", verifiedAt: null });
     expect(moved.challenge).toBeDefined();
-    expect(await rowsOf(account)).toMatchObject([{ keyId: null, publicKey: null, keyCounter: null }]);
+    expect(await rowsOf(account)).toMatchObject([key]);
   });
 
   test("a nonce that was sent to the old token proves nothing for the new one", async () => {

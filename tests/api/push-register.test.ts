@@ -118,11 +118,6 @@ describe("a first registration", () => {
       payload: { data: { challengeId: challenge?.id } },
     });
   });
-
-  test("cannot prove itself: evidence that comes along is not looked at", async () => {
-    const evidence = { type: "app_attest", challengeId: randomUUID(), attestation: "AAAA" };
-    expect((await registeredDevice(await newAccount(), { evidence })).device.status).toBe("pending");
-  });
 });
 
 describe("what is refused", () => {

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
+import { AppError } from "@/lib/errors";
 import { newAccount } from "../support/accounts";
 import { get, post } from "../support/api";
-import { BASE_URL, clock, ctx } from "../support/context";
+import { BASE_URL, clock, ctx, withContext } from "../support/context";
 import { mailbox } from "../support/mailbox";
 
 const NEW_PASSWORD = "an entirely new password";
@@ -51,6 +52,57 @@ test("unknown, replaced and expired tokens get one and the same answer", async (
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ code: "invalid_or_expired_token" });
   }
+});
+
+test("a newer link replaces the one before", async () => {
+  const { email } = await newAccount();
+  const [first, second] = [await mailedToken(email, 1), await mailedToken(email, 2)];
+  expect((await confirm(first)).status).toBe(400);
+  expect((await confirm(second)).status).toBe(200);
+});
+
+test("a stolen cookie and a stolen token are worth nothing after a reset, wherever they are tried", async () => {
+  const { email, password, token: bearer } = await newAccount();
+  const login = await post("/api/auth/login", { email, password }, { headers: { origin: BASE_URL } });
+  const cookie = (login.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
+  const device = await post("/api/push/register", { token: "cd".repeat(32) }, { token: bearer });
+  expect(device.status).toBe(202);
+  expect((await confirm(await mailedToken(email))).status).toBe(200);
+  for (const stolen of [{ cookie }, { token: bearer }]) {
+    for (const path of ["/api/push/devices", "/api/subscription/status", "/api/auth/account/export"]) {
+      expect((await get(path, stolen)).status).toBe(401);
+    }
+  }
+  expect(await (await get("/api/auth/session", { cookie })).json()).toEqual({});
+  const signIn = await post("/api/auth/login", { email, password: NEW_PASSWORD });
+  const { token } = await signIn.json();
+  expect(await (await get("/api/push/devices", { token })).json()).toEqual({ devices: [] });
+});
+
+test("a sign-in that began before a reset does not outlive it", async () => {
+  const { id, email, password } = await newAccount();
+  const token = await mailedToken(email);
+  const { compare } = ctx().hasher;
+  const hasher = {
+    ...ctx().hasher,
+    compare: async (...given: Parameters<typeof compare>) => {
+      const isRight = await compare(...given);
+      await confirm(token);
+      return isRight;
+    },
+  };
+  await withContext({ hasher }, async () => {
+    expect((await post("/api/auth/login", { email, password })).status).toBe(401);
+  });
+  expect(await ctx().db.session.count({ where: { accountId: id, revokedAt: null } })).toBe(0);
+});
+
+test("a moment that is too busy does not use the token up", async () => {
+  const { email } = await newAccount();
+  const token = await mailedToken(email);
+  const hasher = { ...ctx().hasher, hash: () => Promise.reject(new AppError("overloaded")) };
+  await withContext({ hasher }, async () => expect((await confirm(token)).status).toBe(503));
+  expect((await confirm(token)).status).toBe(200);
 });
 
 test("a password that the policy refuses does not use the token up", async () => {

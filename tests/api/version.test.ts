@@ -105,6 +105,8 @@ describe("an update", () => {
   test.each([
     ["current=1.0.0", true],
     ["current=v1.0.0", true],
+    ["current=1.0.0+7", true],
+    ["current=1.1.0+7", false],
     ["version=1.0.0", true],
     ["current=1.1.0-rc.1", true],
     ["current=1.1.0", false],

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
 import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, truncate, unlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -81,6 +82,30 @@ describe("following the manifest", () => {
       expect(shelf.catalog.current()).toBe(before);
     }));
 
+  test("a manifest of 50 MB is taken up", () =>
+    withShelf(async (shelf) => {
+      const notes = "n".repeat(10_000);
+      await shelf.publish(...Array.from({ length: 5_000 }, (_, i) => manifested({ version: `1.0.${i}`, notes })));
+      expect([shelf.catalog.state(), versions(shelf)?.length]).toEqual(["ok", 5_000]);
+    }));
+
+  test.each<[string, (manifest: string) => Promise<unknown> | unknown]>([
+    ["a folder", (manifest) => mkdir(manifest)],
+    ["a pipe that nobody writes to", (manifest) => execFileSync("/usr/bin/mkfifo", [manifest])],
+  ])("a manifest in whose place is %s is refused with one logged error, until there is a file again", (_, make) =>
+    withShelf(async (shelf) => {
+      await shelf.publish(manifested());
+      await unlink(shelf.manifest);
+      await make(shelf.manifest);
+      await shelf.catalog.refresh();
+      await shelf.catalog.refresh();
+      expect([shelf.catalog.state(), versions(shelf), shelf.errors.length]).toEqual(["warn", ["1.0.0"], 1]);
+      await rm(shelf.manifest, { recursive: true });
+      await shelf.publish(manifested({ version: "1.1.0" }));
+      expect([shelf.catalog.state(), versions(shelf)]).toEqual(["ok", ["1.1.0"]]);
+    }),
+  );
+
   test("without any manifest there is no catalog, until one comes", async () => {
     const folder = await newFolder();
     const manifest = path.join(folder, "catalog.json");
@@ -120,7 +145,8 @@ describe("what is refused", () => {
       "a media type with a line break",
       manifestText([manifested({ artifacts: { installer: elsewhere({ contentType: "a/b\r\nc: d" }) } })]),
     ],
-    ["more than 16 MiB", `${manifestText([manifested()])}${" ".repeat(16 * 1024 * 1024)}`],
+    ["nothing in it", ""],
+    ["more than 64 MiB", `${manifestText([manifested()])}${" ".repeat(64 * 1024 * 1024)}`],
   ])("a manifest with %s is refused whole, with one logged error", (_, text) =>
     withShelf(async (shelf) => {
       await shelf.publish(manifested({ version: "0.9.0" }));
@@ -143,6 +169,18 @@ describe("what is refused", () => {
         expect(shelf.errors).toHaveLength(2);
       }),
   );
+
+  test("artifacts in an object storage that is not configured are left out with one logged error", () =>
+    withShelf(async (shelf) => {
+      const stored = elsewhere({ url: undefined, s3Key: "core/setup.exe" });
+      await shelf.publish(
+        manifested({ version: "1.0.0" }),
+        manifested({ version: "1.1.0", artifacts: { installer: stored, update: stored } }),
+        manifested({ version: "1.2.0", artifacts: { installer: stored } }),
+      );
+      expect([shelf.catalog.state(), versions(shelf)]).toEqual(["ok", ["1.0.0"]]);
+      expect(shelf.errors).toMatchObject([{ releases: 2 }]);
+    }));
 
   test("an artifact behind a link out of the folder is left out; one behind a link inside it stays", () =>
     withShelf(async (shelf) => {

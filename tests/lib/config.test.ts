@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ConfigError, Environment, loadConfig } from "@/lib/config";
@@ -32,6 +33,62 @@ test.each(["https://h.example/api/auth", "https://h.example/?x=1", "https://user
     expect(() => loadConfig({ NEXTAUTH_URL })).toThrow("- NEXTAUTH_URL: ");
   },
 );
+
+test.each([
+  "/srv/catalog.json",
+  "./catalog.json",
+  "https://cdn.example.com/catalog.json?token=x",
+  "http://127.0.0.1/x",
+])("%s may be the catalog", (RELEASE_CATALOG) => {
+  expect(loadConfig({ RELEASE_CATALOG })).toMatchObject({ RELEASE_CATALOG });
+});
+
+test.each([
+  "http://cdn.example.com/catalog.json",
+  "ftp://h.example/c.json",
+  "https://user:pw@h.example/c.json",
+  "https://",
+])("%s may not", (RELEASE_CATALOG) => {
+  expect(() => loadConfig({ RELEASE_CATALOG })).toThrow("- RELEASE_CATALOG: ");
+});
+
+test("the object storage's variables come all or not at all", () => {
+  const some = { RELEASE_S3_ENDPOINT: "https://s3.example.com", RELEASE_S3_BUCKET: "releases" };
+  expect(() => loadConfig(some)).toThrow(
+    /RELEASE_S3_REGION[\s\S]*RELEASE_S3_ACCESS_KEY_ID[\s\S]*RELEASE_S3_SECRET_ACCESS_KEY/,
+  );
+});
+
+test("half a sign-in provider is a fault that names the other half", () => {
+  expect(() => loadConfig({ AUTH_GOOGLE_ID: "x" })).toThrow("- AUTH_GOOGLE_SECRET: is needed with AUTH_GOOGLE_ID");
+  expect(() => loadConfig({ AUTH_GITHUB_SECRET: "x" })).toThrow("- AUTH_GITHUB_ID: is needed with AUTH_GITHUB_SECRET");
+});
+
+test("Apple's key may be one line, needs to be told whose it is, and is read at boot", () => {
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  const given = { AUTH_APPLE_ID: "com.example.web", AUTH_APPLE_TEAM_ID: "TEAM", AUTH_APPLE_KEY_ID: "KEY" };
+  const config = loadConfig({ ...given, AUTH_APPLE_SECRET: pem.trim().replaceAll("\n", "\\n") });
+  expect(config.AUTH_APPLE_SECRET).toBe(pem.trim());
+  expect(() => loadConfig({ ...given, AUTH_APPLE_SECRET: pem, AUTH_APPLE_TEAM_ID: "" })).toThrow(
+    "- AUTH_APPLE_TEAM_ID",
+  );
+  const broken = "-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----";
+  expect(() => loadConfig({ ...given, AUTH_APPLE_SECRET: broken })).toThrow(
+    "- AUTH_APPLE_SECRET: is no EC private key",
+  );
+});
+
+test("addresses that have to be verified need mail", () => {
+  const server = {
+    DATABASE_URL: "postgres://user@localhost/db",
+    NEXTAUTH_URL: "https://api.example.com",
+    NEXTAUTH_SECRET: "x".repeat(32),
+    AUTH_REQUIRE_VERIFIED_EMAIL: "true",
+  };
+  expect(() => loadConfig(server)).toThrow("- SMTP_URL: is needed with AUTH_REQUIRE_VERIFIED_EMAIL");
+  expect(loadConfig({ ...server, SMTP_URL: "smtp://mail.example.com" }).AUTH_REQUIRE_VERIFIED_EMAIL).toBe(true);
+});
 
 test(".env.example documents every variable, and no other", () => {
   const documented = [...readFileSync(".env.example", "utf8").matchAll(/^#? ?([A-Z][A-Z0-9_]*)=/gm)].map(

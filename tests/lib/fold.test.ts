@@ -29,6 +29,8 @@ function event(
     cancelReason: null,
     expirationReason: null,
     isRefund: false,
+    identityChange: null,
+    snapshot: null,
     ...facts,
   };
 }

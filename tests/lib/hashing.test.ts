@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { afterEach, expect, test } from "vitest";
-import { createHasher, type Hasher, type PoolSize, poolSize } from "@/lib/auth/hashing";
+import { createHasher, type Hasher, type PoolSize, poolSize } from "@/lib/auth/passwords/hashing";
 
 /** The lowest cost there is, for what is not about time. */
 const CHEAP = 4;
@@ -22,7 +22,9 @@ test("a hash belongs to its password and to no other", async () => {
   const hasher = pool({ threads: 2, mostWaiting: 10 });
   const hash = await hasher.hash("correct horse", 10);
   expect(hash).toMatch(/^\$2b\$10\$.{53}$/);
-  const answers = ["correct horse", "correct hors", "Correct horse", ""].map((word) => hasher.compare(word, hash));
+  const answers = ["correct horse", "correct hors", "Correct horse", ""].map((word) =>
+    hasher.compare(word, hash, CHEAP),
+  );
   expect(await Promise.all(answers)).toEqual([true, false, false, false]);
 });
 
@@ -49,7 +51,7 @@ test("past its queue the pool is overloaded, and what waits in it is finished", 
     ...Array.from("fgh", () => "rejected"),
   ]);
   expect(hashes.at(-1)).toMatchObject({ reason: { name: "AppError", code: "overloaded" } });
-  expect(await hasher.compare("a", await hasher.hash("a", CHEAP))).toBe(true);
+  expect(await hasher.compare("a", await hasher.hash("a", CHEAP), CHEAP)).toBe(true);
 });
 
 test("the queue holds 30 a thread at cost 12, and half as many for each step of cost", () => {
@@ -62,13 +64,13 @@ test("the queue holds 30 a thread at cost 12, and half as many for each step of 
 
 test("a thread that dies takes only its own job with it", async () => {
   const hasher = pool({ threads: 1, mostWaiting: 3 });
-  const died = [hasher.compare("a", UNREADABLE), hasher.compare("a", UNREADABLE)];
+  const died = [hasher.compare("a", UNREADABLE, CHEAP), hasher.compare("a", UNREADABLE, CHEAP)];
   const behind = hasher.hash("a", CHEAP);
   for (const { status, ...rest } of await Promise.allSettled(died)) {
     expect(status).toBe("rejected");
     expect(rest).toMatchObject({ reason: { name: "Error", cause: { message: expect.stringContaining("rounds") } } });
   }
-  expect(await hasher.compare("a", await behind)).toBe(true);
+  expect(await hasher.compare("a", await behind, CHEAP)).toBe(true);
 });
 
 test("closing rejects what runs, what waits and what comes later", async () => {
@@ -85,7 +87,7 @@ test("a pool at work keeps the process until its jobs are done, an idle one does
   const printed = await runModule(`
     const { hash, compare } = createHasher({ threads: 2, mostWaiting: 3 });
     const hashes = await Promise.all(["a", "b", "c"].map((password) => hash(password, ${CHEAP})));
-    console.log(await compare("c", hashes[2]));
+    console.log(await compare("c", hashes[2], ${CHEAP}));
   `);
   expect(printed).toBe("true\n");
 });
@@ -103,7 +105,7 @@ test("a process can end once its pool is closed, whatever was in it", async () =
 
 /** Runs a module that has `createHasher`, in a process of its own. Resolves to what it printed once it has ended. */
 function runModule(body: string): Promise<string> {
-  const source = `import { createHasher } from "./lib/auth/hashing.ts";${body}`;
+  const source = `import { createHasher } from "./lib/auth/passwords/hashing.ts";${body}`;
   return new Promise((resolve, reject) => {
     execFile(process.execPath, ["--import", "tsx", "--input-type=module", "-e", source], (error, stdout, stderr) =>
       error ? reject(new Error(stderr, { cause: error })) : resolve(stdout),

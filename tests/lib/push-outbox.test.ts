@@ -1,104 +1,108 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { deliverSoon } from "@/lib/push/delivery";
-import { composeNotification, objectionTo, toNotification } from "@/lib/push/notifications";
-import { enqueue } from "@/lib/push/outbox";
+import { enqueue, enqueueForEverybody } from "@/lib/push/outbox";
 import { newAccount } from "../support/accounts";
-import { ctx } from "../support/context";
-import { activate, BUNDLE_ID, recordingPush, registeredDevice } from "../support/push";
+import { clock, ctx } from "../support/context";
+import { activeDevices, insertDevices, newToken, registeredDevice } from "../support/push";
 
-const challenge = () => ({ kind: "push.challenge" as const, challengeId: randomUUID(), nonce: "n".repeat(43) });
-const now = new Date("2026-11-20T10:00:00Z");
-const outgoing = (change: object = {}) => ({
-  ...composeNotification(challenge(), now),
-  ...{ id: randomUUID(), deviceId: randomUUID(), token: "ab", bundleId: BUNDLE_ID },
-  ...{ environment: "sandbox" as const, status: "pending" as const },
-  ...change,
-});
+const DAY_MS = 24 * 60 * 60 * 1000;
+const NIL_ID = "00000000-0000-0000-0000-000000000000";
+const words = { kind: "custom", title: "A title", body: "A body", link: null } as const;
+const keyOfTest = () => `test:${randomUUID()}`;
+const rowsOf = (eventKey: string) => ctx().db.pushDelivery.findMany({ where: { eventKey }, orderBy: { id: "asc" } });
+const tell = (accountId: string, eventKey = keyOfTest()) =>
+  ctx().db.$transaction((tx) => enqueue(tx, ctx().now(), { eventKey, to: { accountId }, message: words }));
 
-describe("what is sent", () => {
-  test("a challenge lives for 15 minutes and shows nothing", () => {
-    expect(composeNotification(challenge(), now)).toMatchObject({
-      kind: "push.challenge",
-      priority: 5,
-      collapseId: null,
-      expiresAt: new Date("2026-11-20T10:15:00Z"),
-      payload: { aps: { "content-available": 1 } },
-    });
+describe("one event", () => {
+  test("reaches the account's active devices, and no other", async () => {
+    const [ann, bob] = [await newAccount(), await newAccount()];
+    const [first, second] = await activeDevices(ann, 2);
+    await registeredDevice(ann);
+    await activeDevices(bob, 1);
+    const eventKey = keyOfTest();
+    expect(await tell(ann.id, eventKey)).toBe(2);
+    const rows = await rowsOf(eventKey);
+    expect(new Set(rows.map(({ deviceId }) => deviceId))).toEqual(new Set([first?.id, second?.id]));
+    expect(rows[0]).toMatchObject({ kind: "custom", state: "queued", attempts: 0, priority: 10, leaseUntil: null });
+    expect(rows[0]?.expiresAt.getTime()).toBe((rows[0]?.createdAt.getTime() ?? 0) + DAY_MS);
+    expect(rows[0]?.nextAttemptAt).toEqual(rows[0]?.createdAt);
   });
 
-  test("the id that the app sees is the apns-id", () => {
-    const row = outgoing();
-    expect(toNotification(row)).toMatchObject({
-      id: row.id,
-      pushType: "background",
-      payload: { data: { id: row.id } },
-    });
+  test("is heard of once by each device, however often it is enqueued", async () => {
+    const account = await newAccount();
+    await activeDevices(account, 1);
+    const eventKey = keyOfTest();
+    expect(await tell(account.id, eventKey)).toBe(1);
+    await activeDevices(account, 1);
+    expect(await Promise.all([tell(account.id, eventKey), tell(account.id, eventKey)]).then((n) => n.sort())).toEqual([
+      0, 1,
+    ]);
+    expect(await rowsOf(eventKey)).toHaveLength(2);
   });
 
-  test("a payload that APNs would refuse is refused before", () => {
-    expect(() => composeNotification({ ...challenge(), nonce: "n".repeat(4096) }, now)).toThrow(RangeError);
-  });
-
-  test.each([
-    ["device_state", { status: "active" as const }, now],
-    ["device_state", { status: "invalid" as const }, now],
-    ["expired", {}, new Date("2026-11-20T10:15:00Z")],
-    ["unknown_kind", { kind: "toString" }, now],
-    [null, {}, new Date("2026-11-20T10:14:59Z")],
-  ])("what speaks against sending: %s", (objection, change, at) => {
-    expect(objectionTo(outgoing(change), at)).toBe(objection);
-  });
-});
-
-describe("the outbox", () => {
-  const queue = (deviceId: string, message = challenge()) =>
-    ctx().db.$transaction((tx) =>
-      enqueue(tx, ctx().now(), { eventKey: `challenge:${message.challengeId}`, to: { deviceId }, message }),
-    );
-
-  test("a device hears of one event once", async () => {
-    const { device } = await registeredDevice(await newAccount());
-    const message = challenge();
-    expect(await queue(device.id, message)).toHaveLength(1);
-    expect(await queue(device.id, message)).toEqual([]);
-  });
-
-  test("an event that is rolled back leaves no notification", async () => {
-    const { device } = await registeredDevice(await newAccount());
-    const before = await ctx().db.pushDelivery.count({ where: { deviceId: device.id } });
+  test("that is rolled back leaves no notification", async () => {
+    const account = await newAccount();
+    await activeDevices(account, 1);
+    const eventKey = keyOfTest();
     const failed = ctx().db.$transaction(async (tx) => {
-      const message = challenge();
-      await enqueue(tx, ctx().now(), { eventKey: randomUUID(), to: { deviceId: device.id }, message });
+      expect(await enqueue(tx, ctx().now(), { eventKey, to: { accountId: account.id }, message: words })).toBe(1);
       throw new Error("rolled back");
     });
     await expect(failed).rejects.toThrow("rolled back");
-    expect(await ctx().db.pushDelivery.count({ where: { deviceId: device.id } })).toBe(before);
+    expect(await rowsOf(eventKey)).toEqual([]);
   });
 
-  test("two workers send a row once", async () => {
-    const { device } = await registeredDevice(await newAccount());
-    const ids = await queue(device.id);
-    const { push, sent } = recordingPush();
-    await Promise.all([deliverSoon({ ...ctx(), push }, ids), deliverSoon({ ...ctx(), push }, ids)]);
-    expect(sent).toHaveLength(1);
+  test("of a person without devices is told to nobody", async () => {
+    expect(await tell((await newAccount()).id)).toBe(0);
+    expect(await tell(randomUUID())).toBe(0);
+  });
+});
+
+test("rows have ids of version 7, which rise with the time at which they were made", async () => {
+  const account = await newAccount();
+  await activeDevices(account, 3);
+  const keys = [keyOfTest(), keyOfTest(), keyOfTest()];
+  for (const key of keys) {
+    await tell(account.id, key);
+    clock.advance(1_000);
+  }
+  const ids = (await Promise.all(keys.map(rowsOf))).flat().map(({ id }) => id);
+  expect(ids).toHaveLength(9);
+  for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(ids).toEqual(ids.toSorted());
+});
+
+describe("a broadcast", () => {
+  const broadcast = (eventKey: string, afterDeviceId: string, most: number, perSecond = 1_000, from = ctx().now()) => {
+    const to = { afterDeviceId, most, from, perSecond };
+    const message = { kind: "app.new_version", version: "2.1.0" } as const;
+    return ctx().db.$transaction((tx) => enqueueForEverybody(tx, ctx().now(), { eventKey, to, message }));
+  };
+
+  test("reaches every active device, some at a time, each once", async () => {
+    const account = await newAccount();
+    await insertDevices(account, [newToken()]); // pending
+    const mine = await activeDevices(account, 5);
+    const eventKey = keyOfTest();
+    let after = NIL_ID;
+    for (let last: string | null = after; last; ) {
+      after = last;
+      ({ lastDeviceId: last } = await broadcast(eventKey, after, 2));
+    }
+    expect((await broadcast(eventKey, NIL_ID, 1_000)).added).toBe(0);
+    const told = (await rowsOf(eventKey)).map(({ deviceId }) => deviceId);
+    const active = await ctx().db.pushDevice.findMany({ where: { status: "active" }, select: { id: true } });
+    expect(new Set(told)).toEqual(new Set(active.map(({ id }) => id)));
+    expect(told).toEqual(expect.arrayContaining(mine.map(({ id }) => id)));
+    expect(told).toHaveLength(new Set(told).size);
   });
 
-  test("a device that changed since is not sent to", async () => {
-    const { device } = await registeredDevice(await newAccount());
-    const ids = await queue(device.id);
-    await activate(device.id);
-    const { push, sent } = recordingPush();
-    await deliverSoon({ ...ctx(), push }, ids);
-    expect(sent).toEqual([]);
-    expect(await ctx().db.pushDelivery.findMany({ where: { id: { in: ids } } })).toMatchObject([
-      { state: "cancelled", reason: "device_state", attempts: 0, payload: {} },
-    ]);
-  });
-
-  test("rows of a device that is gone are passed over", async () => {
-    const { push, sent } = recordingPush();
-    await deliverSoon({ ...ctx(), push }, [randomUUID()]);
-    expect(sent).toEqual([]);
+  test("comes due at so many a second", async () => {
+    await activeDevices(await newAccount(), 4);
+    const eventKey = keyOfTest();
+    const from = new Date("2030-01-01T00:00:00Z");
+    const { added } = await broadcast(eventKey, NIL_ID, 1_000, 2, from);
+    const dueMs = (await rowsOf(eventKey)).map(({ nextAttemptAt }) => nextAttemptAt.getTime() - from.getTime());
+    expect(dueMs.toSorted((a, b) => a - b)).toEqual(Array.from({ length: added }, (_, i) => i * 500));
   });
 });

@@ -2,22 +2,27 @@ import { parse, SemVer } from "semver";
 import { describe, expect, test } from "vitest";
 import { isAppError } from "@/lib/errors";
 import type { Snapshot } from "@/lib/releases/catalog/snapshot";
+import { bucketOf } from "@/lib/releases/rollout";
 import { versionText } from "@/lib/releases/schema";
 import {
   findVersion,
+  forOlderSystems,
   judgeUpdate,
-  platformOf,
-  readSelection,
+  KINDS,
+  mainArtifact,
   selectRelease,
-  type Wanted,
 } from "@/lib/releases/selection";
+import { platformOf, readSelection, selects, type Wanted } from "@/lib/releases/wanted";
 import { elsewhere, snapshotOf } from "../support/releases";
 
 const WINDOWS: Wanted = { platform: "windows", product: "core", architecture: "x64", channel: "stable" };
 const MACOS: Wanted = { platform: "macos", product: "core", architecture: "arm64", channel: "stable" };
 
-const selected = (snapshot: Snapshot, wanted: Wanted) => {
-  const release = selectRelease(snapshot, wanted);
+const select = (...[snapshot, wanted, take = mainArtifact, caller]: Partial<Parameters<typeof selectRelease>>) =>
+  selectRelease(snapshot ?? snapshotOf({}), wanted ?? WINDOWS, take, caller).release;
+
+const selected = (snapshot: Snapshot, wanted: Wanted, caller?: Parameters<typeof selectRelease>[3]) => {
+  const release = select(snapshot, wanted, mainArtifact, caller);
   return release && `${release.architecture} ${versionText(release.version)}`;
 };
 
@@ -37,6 +42,7 @@ describe("reading a selection", () => {
     ["Darwin", "aarch64", "macos", "arm64"],
     ["mac", "Universal", "macos", "universal"],
     ["osx", "arm64", "macos", "arm64"],
+    ["windows", "X86_64", "windows", "x64"],
   ])("%s and %s are %s and %s", (platform, architecture, ...meant) => {
     const wanted = readSelection({ platform, architecture, product: "Core" }, snapshotOf({}));
     expect([wanted.platform, wanted.architecture]).toEqual(meant);
@@ -62,6 +68,20 @@ describe("reading a selection", () => {
   test.each(["__proto__", "constructor", "", "win", "windows "])("the platform %j is unknown", (platform) => {
     expect(platformOf(platform)).toBeUndefined();
     expect(refusal({ platform, product: "core", architecture: "x64" })).toMatchObject({ code: "invalid_query" });
+  });
+
+  test("an architecture of the catalog's own is found by every alias of it", () => {
+    const snapshot = snapshotOf({ architecture: "x86" });
+    for (const architecture of ["x86", "ia32", "i686", "I386"]) {
+      const wanted = readSelection({ platform: "windows", product: "core", architecture }, snapshot);
+      expect(selected(snapshot, wanted)).toBe("ia32 1.0.0");
+    }
+    const unknown = { platform: "windows", product: "core", architecture: "i686" };
+    expect(refusal(unknown)).toMatchObject({ allowed: { architecture: ["x64", "arm64", "universal"] } });
+  });
+
+  test("a feed alone is a selection too, though a partial one", () => {
+    expect([selects({ format: "electron" }), selects({ channel: "beta" }), selects({})]).toEqual([true, false, false]);
   });
 
   test("a whole selection without a catalog is catalog_unavailable", () => {
@@ -109,8 +129,8 @@ describe("the newest release", () => {
 
   test("of a kind passes over releases without that kind", () => {
     const snapshot = snapshotOf({ version: "1.0.0" }, { version: "1.1.0", artifacts: { update: elsewhere() } });
-    expect(selectRelease(snapshot, WINDOWS, "installer")?.version.version).toBe("1.0.0");
-    expect(selectRelease(snapshot, WINDOWS, "update")?.version.version).toBe("1.1.0");
+    expect(select(snapshot, WINDOWS, KINDS.installer)?.version.version).toBe("1.0.0");
+    expect(select(snapshot, WINDOWS, KINDS.update)?.version.version).toBe("1.1.0");
   });
 
   test("does not exist for a combination that has none", () => {
@@ -154,8 +174,14 @@ describe("a named version", () => {
 
   test("is the named channel's own before the stable one", () => {
     const snapshot = snapshotOf({ version: "1.0.0" }, { version: "1.0.0", channel: "beta" });
-    const found = (channel: string) => findVersion(snapshot, { ...WINDOWS, channel }, new SemVer("1.0.0"))?.channel;
-    expect([found("stable"), found("beta")]).toEqual(["stable", "beta"]);
+    const found = (channel?: string) => findVersion(snapshot, WINDOWS, new SemVer("1.0.0"), channel)?.channel;
+    expect([found("stable"), found("beta"), found("nightly"), found()]).toEqual(["stable", "beta", "stable", "stable"]);
+  });
+
+  test("is found in any channel where none is named, and in no other where one is", () => {
+    const snapshot = snapshotOf({ version: "1.0.0-beta.1", channel: "beta" });
+    const found = (channel?: string) => findVersion(snapshot, WINDOWS, new SemVer("1.0.0-beta.1"), channel)?.channel;
+    expect([found(), found("beta"), found("stable"), found("nightly")]).toEqual(["beta", "beta", undefined, undefined]);
   });
 
   test("is told from another build of it", () => {
@@ -165,9 +191,104 @@ describe("a named version", () => {
   });
 });
 
+describe("a release that is being rolled out", () => {
+  const ID = "the release";
+  const client = (isIn: boolean) => {
+    for (let i = 0; ; i += 1) if (bucketOf(ID, `client ${i}`) < 50 === isIn) return `client ${i}`;
+  };
+  const snapshot = snapshotOf({ version: "1.0.0" }, { id: ID, version: "1.1.0", rollout: 50 });
+
+  test("is for the clients in its share, and for nobody without an id", () => {
+    expect(selected(snapshot, WINDOWS, { clientId: client(true) })).toBe("x64 1.1.0");
+    expect(selected(snapshot, WINDOWS, { clientId: client(false) })).toBe("x64 1.0.0");
+    expect(selected(snapshot, WINDOWS)).toBe("x64 1.0.0");
+  });
+
+  test("stays with whoever has it, in the share or not, paused or not", () => {
+    const current = new SemVer("1.1.0");
+    for (const rollout of [50, 0]) {
+      const there = snapshotOf({ version: "1.0.0" }, { id: ID, version: "1.1.0", rollout });
+      expect(selected(there, WINDOWS, { clientId: client(false), current })).toBe("x64 1.1.0");
+      expect(selected(there, WINDOWS, { current })).toBe("x64 1.1.0");
+      expect(selected(there, WINDOWS, { current: new SemVer("1.0.5") })).toBe("x64 1.0.0");
+    }
+  });
+
+  test("gives way to a newer one for whoever has it", () => {
+    const newer = snapshotOf({ version: "1.1.0", rollout: 10 }, { id: ID, version: "1.2.0", rollout: 50 });
+    const current = new SemVer("1.1.0");
+    expect(selected(newer, WINDOWS, { clientId: client(true), current })).toBe("x64 1.2.0");
+    expect(selected(newer, WINDOWS, { clientId: client(false), current })).toBe("x64 1.1.0");
+  });
+
+  test("reaches nobody at 0", () => {
+    const paused = snapshotOf({ version: "1.0.0" }, { id: ID, version: "1.1.0", rollout: 0 });
+    for (let i = 0; i < 1000; i += 1) expect(selected(paused, WINDOWS, { clientId: `client ${i}` })).toBe("x64 1.0.0");
+  });
+
+  test("makes the answer depend on who asks, and only while it is under way and newest", () => {
+    const isPersonal = (...releases: Record<string, unknown>[]) =>
+      selectRelease(snapshotOf(...releases), WINDOWS, mainArtifact).isPersonal;
+    expect(isPersonal({ version: "1.0.0" }, { version: "1.1.0", rollout: 1 })).toBe(true);
+    expect(isPersonal({ version: "1.1.0", rollout: 1 })).toBe(true);
+    expect(isPersonal({ version: "1.0.0" }, { version: "1.1.0", rollout: 0 })).toBe(false);
+    expect(isPersonal({ version: "1.2.0" }, { version: "1.1.0", rollout: 1 })).toBe(false);
+  });
+
+  test("counts in the place that is fallen back to", () => {
+    const mac = (version: string, rollout: number) => ({
+      platform: "macos",
+      architecture: "universal",
+      version,
+      rollout,
+    });
+    const choice = selectRelease(snapshotOf(mac("1.0.0", 100), mac("1.1.0", 50)), MACOS, mainArtifact);
+    expect([choice.release?.version.version, choice.isPersonal]).toEqual(["1.0.0", true]);
+  });
+
+  test("is looked for among the four newest alone, however many there are", () => {
+    const many = Array.from({ length: 5000 }, (_, i) => ({ id: `release ${i}`, version: `2.0.${i}`, rollout: 1 }));
+    const crowded = snapshotOf({ version: "1.0.0" }, ...many);
+    const versions = new Set(
+      Array.from({ length: 1000 }, (_, i) => selected(crowded, WINDOWS, { clientId: `client ${i}` })),
+    );
+    expect(versions.size).toBeGreaterThan(1);
+    for (const version of versions) expect(version).toMatch(/^x64 (1\.0\.0|2\.0\.499[6-9])$/);
+  });
+});
+
+describe("releases for older systems", () => {
+  const needing = (version: string, minimumSystemVersion: string | null, change = {}) => ({
+    version,
+    minimumSystemVersion,
+    ...change,
+  });
+  const found = (...changes: Record<string, unknown>[]) => {
+    const snapshot = snapshotOf(...changes);
+    const release = select(snapshot);
+    return release && forOlderSystems(snapshot, WINDOWS, mainArtifact, release).map(({ version }) => version.version);
+  };
+
+  test("are the newest for each lower system, down to one that runs everywhere", () => {
+    const old = [needing("2.1.0", "12.0"), needing("2.0.0", "10.15"), needing("1.0.0", null), needing("0.9.0", null)];
+    expect(found(needing("3.0.0", "14.0"), needing("2.9.0", "14"), needing("2.8.0", "12"), ...old)).toEqual([
+      "2.8.0",
+      "2.0.0",
+      "1.0.0",
+    ]);
+  });
+
+  test("are none where the newest runs everywhere, nor such as are being rolled out", () => {
+    expect(found(needing("3.0.0", null), needing("2.0.0", null))).toEqual([]);
+    expect(found(needing("3.0.0", "14"), needing("2.0.0", "12", { rollout: 50 }), needing("1.0.0", "12"))).toEqual([
+      "1.0.0",
+    ]);
+  });
+});
+
 describe("an update", () => {
   const judged = (change: Record<string, unknown>, current: string) => {
-    const release = selectRelease(snapshotOf({ version: "2.0.0", ...change }), WINDOWS);
+    const release = select(snapshotOf({ version: "2.0.0", ...change }));
     const version = parse(current);
     return release && version && judgeUpdate(release, version);
   };
@@ -177,6 +298,8 @@ describe("an update", () => {
     expect(judged({}, "2.0.0-rc.1")).toMatchObject({ updateAvailable: true });
     expect(judged({}, "2.0.0")).toEqual({ updateAvailable: false, mandatory: false });
     expect(judged({}, "2.0.0+other")).toMatchObject({ updateAvailable: false });
+    expect(judged({ version: "2.0.0-beta.10" }, "2.0.0-beta.9")).toMatchObject({ updateAvailable: true });
+    expect(judged({ version: "2.0.0-beta.9" }, "2.0.0-beta.10")).toMatchObject({ updateAvailable: false });
     expect(judged({}, "2.0.1")).toMatchObject({ updateAvailable: false });
   });
 

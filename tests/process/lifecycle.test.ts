@@ -126,7 +126,7 @@ test("SIGTERM under load breaks no request that was accepted", async () => {
     }
   };
   const clients = Array.from({ length: 16 }, client);
-  await expect.poll(() => answered).toBeGreaterThan(1_000);
+  await expect.poll(() => answered).toBeGreaterThan(100);
   expect(await service.end("SIGTERM")).toBe(0);
   await Promise.all(clients);
   expect(failures).toEqual([]);

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { post } from "./api";
+import { ctx } from "./context";
 
 export type TestAccount = { id: string; email: string; password: string; token: string; sessionId: string };
 
@@ -15,4 +16,14 @@ export async function newAccount(): Promise<TestAccount> {
     token: string;
   };
   return { id: user.id, email, password, token, sessionId: session.id };
+}
+
+/** An account whose id was known before it was made, signed in with a bearer token. */
+export async function accountWithId(id: string): Promise<{ id: string; token: string }> {
+  const { id: made, email, password } = await newAccount();
+  await ctx().db.session.deleteMany({ where: { accountId: made } });
+  await ctx().db.securityEvent.deleteMany({ where: { accountId: made } });
+  await ctx().db.account.update({ where: { id: made }, data: { id } });
+  const { token } = (await (await post("/api/auth/login", { email, password })).json()) as { token: string };
+  return { id, token };
 }

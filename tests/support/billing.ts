@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from "node:crypto";
-import { call } from "./api";
-import { clock, WEBHOOK_AUTHORIZATION, WEBHOOK_SECRET } from "./context";
+import { call, get } from "./api";
+import { clock, ctx, WEBHOOK_AUTHORIZATION, WEBHOOK_SECRET } from "./context";
 
 const WEBHOOK = "/api/subscription/billing-provider-webhook";
 export const DAY_MS = 24 * 60 * 60 * 1000;
@@ -17,8 +17,8 @@ export function billingEvent(type: string, fields: Record<string, unknown> = {})
     app_id: "1234567890",
     event_timestamp_ms: now,
     app_user_id: randomUUID(),
-    original_app_user_id: "$RCAnonymousID:87c6049c58069238dce29853916d624c",
-    aliases: ["$RCAnonymousID:8069238d6049ce87cc529853916d624c"],
+    original_app_user_id: anonymous(),
+    aliases: [anonymous()],
     product_id: "com.example.pro.monthly",
     entitlement_id: null,
     entitlement_ids: ["pro"],
@@ -36,6 +36,9 @@ export function billingEvent(type: string, fields: Record<string, unknown> = {})
     ...fields,
   };
 }
+
+/** A name as RevenueCat gives it to somebody who has not signed in. */
+export const anonymous = () => `$RCAnonymousID:${randomUUID().replaceAll("-", "")}`;
 
 /** RevenueCat's signature header over a body. */
 export function signature(body: string | Uint8Array, { at = clock.now(), secret = WEBHOOK_SECRET } = {}): string {
@@ -71,3 +74,16 @@ export async function deliverOk(event: Sent): Promise<string> {
   if (response.status !== 200) throw new Error(`the webhook answered ${response.status}: ${await response.text()}`);
   return ((await response.json()) as { status: string }).status;
 }
+
+export type Answer = Record<string, unknown> & { subscriptions: Record<string, unknown>[] };
+
+/** An account's subscription status, as its app asks for it. */
+export async function statusOf({ token }: { token: string }): Promise<Answer> {
+  const response = await get("/api/subscription/status", { token });
+  if (response.status !== 200) throw new Error(`status answered ${response.status}: ${await response.text()}`);
+  return (await response.json()) as Answer;
+}
+
+/** An event as the inbox keeps it, with its line. */
+export const storedEvent = (eventId: string) =>
+  ctx().db.billingEvent.findFirst({ where: { eventId }, include: { line: true } });

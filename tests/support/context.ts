@@ -5,6 +5,7 @@ import { pino } from "pino";
 import { composeContext } from "@/lib/compose";
 import { loadConfig } from "@/lib/config";
 import { type Context, currentContext, hasContext, setContext } from "@/lib/context";
+import { authority, TEAM_ID } from "./app-attest";
 import { openTestDatabase } from "./database";
 import { door } from "./door";
 import { mailbox } from "./mailbox";
@@ -35,9 +36,12 @@ export async function openTestContext(): Promise<void> {
     TRUSTED_PROXY_HOPS: door === "handler" ? "0" : "1",
     NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
     BCRYPT_COST: "10",
+    PUSH_WORKER: "off", // tests say when it works: deliverDue
     SMTP_URL: await mailbox.start(),
     BILLING_WEBHOOK_SIGNING_SECRET: WEBHOOK_SECRET,
     BILLING_WEBHOOK_AUTHORIZATION: WEBHOOK_AUTHORIZATION,
+    APNS_TEAM_ID: TEAM_ID,
+    APP_ATTEST_ROOT_CA: authority.rootPem,
   });
   const database = await openTestDatabase(folder);
   setContext(await composeContext(config, { database, now: clock.now, log: pino({ level: "silent" }) }));
@@ -63,5 +67,5 @@ export async function withContext<T>(
 /** Empties every table. */
 export async function truncate(): Promise<void> {
   await ctx().db.$executeRaw`
-    TRUNCATE "Account", "BillingEvent", "SubscriptionLine", "RateLimit" CASCADE`;
+    TRUNCATE "Account", "BillingEvent", "SubscriptionLine", "RateLimit", "SignInThrottle", "QueuedMail", "PushPause" CASCADE`;
 }

@@ -19,7 +19,7 @@ export type Service = {
   end: (signal: NodeJS.Signals) => Promise<number | null>;
 };
 
-const BOOT_MS = 60_000;
+const BOOT_MS = 120_000;
 const POLL_MS = 25;
 
 /** An empty data folder. */
@@ -31,18 +31,34 @@ export async function startService(env: Record<string, string> = {}): Promise<Se
   const dataDir = env.DATA_DIR ?? (await newDataDir());
   const { child, output } = spawnService({ PORT: String(port), HOST: "127.0.0.1", DATA_DIR: dataDir, ...env });
   const url = `http://127.0.0.1:${port}`;
-  const end = async (signal: NodeJS.Signals) => {
-    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-    child.kill(signal);
-    const [code] = (await once(child, "exit")) as [number | null];
-    return code;
-  };
   const give = Date.now() + BOOT_MS;
   while (!(await answers(url))) {
     if (child.exitCode !== null || Date.now() > give) throw new Error(`The service did not start:\n${output()}`);
     await delay(POLL_MS);
   }
-  return { url, dataDir, pid: child.pid, output, end, fetch: (to, init) => fetch(`${url}${to}`, init) };
+  return { url, dataDir, pid: child.pid, output, end: enderOf(child), fetch: (to, init) => fetch(`${url}${to}`, init) };
+}
+
+/** Starts `npm run worker` for one test, after which it is killed, and waits until it is ready. */
+export async function startWorkerForTest(env: Record<string, string>): Promise<Pick<Service, "output" | "end">> {
+  const { child, output } = spawnService(env, "worker");
+  const end = enderOf(child);
+  onTestFinished(async () => void (await end("SIGKILL")));
+  const give = Date.now() + BOOT_MS;
+  while (!output().includes("ready")) {
+    if (child.exitCode !== null || Date.now() > give) throw new Error(`The worker did not start:\n${output()}`);
+    await delay(POLL_MS);
+  }
+  return { output, end };
+}
+
+function enderOf(child: ChildProcess): Service["end"] {
+  return async (signal) => {
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    child.kill(signal);
+    const [code] = (await once(child, "exit")) as [number | null];
+    return code;
+  };
 }
 
 /** The same for one test, after which it is killed. */
@@ -53,14 +69,19 @@ export async function startForTest(env?: Record<string, string>): Promise<Servic
 }
 
 /** Starts the service where it is expected to refuse. Resolves to how it ended and what it said. */
-export async function startAndFail(env: Record<string, string>): Promise<{ code: number | null; output: string }> {
-  const { child, output } = spawnService({ HOST: "127.0.0.1", ...env });
+export async function startAndFail(
+  env: Record<string, string>,
+  script?: Script,
+): Promise<{ code: number | null; output: string }> {
+  const { child, output } = spawnService({ HOST: "127.0.0.1", ...env }, script);
   const [code] = (await once(child, "exit")) as [number | null];
   return { code, output: output() };
 }
 
-function spawnService(env: Record<string, string>): { child: ChildProcess; output: () => string } {
-  const [command, args] = env.BY_NPM ? ["npm", ["start"]] : [process.execPath, ["scripts/start.mjs"]];
+type Script = "start" | "worker";
+
+function spawnService(env: Record<string, string>, script: Script = "start") {
+  const [command, args] = env.BY_NPM ? ["npm", ["run", script]] : [process.execPath, [`scripts/${script}.mjs`]];
   const child = spawn(command, args, {
     env: {
       NODE_ENV: "production",

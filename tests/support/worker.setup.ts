@@ -2,6 +2,9 @@ import { beforeAll, beforeEach } from "vitest";
 import { clock, openTestContext, truncate } from "./context";
 import { openDoor } from "./door";
 
+// Before the file's own lines and hooks, for which a test of the file before may have left the clock ahead.
+clock.reset();
+
 beforeAll(async () => {
   await openTestContext();
   await truncate();

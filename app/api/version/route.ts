@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ready } from "@/lib/http/reply";
 import { defineRoute, endpoint } from "@/lib/http/route";
-import { conditionsOf } from "@/lib/releases/exchange";
+import { clientIdOf, conditionsOf } from "@/lib/releases/exchange";
 import { ReleaseVersion, ServiceVersion, VersionQuery } from "@/lib/releases/schema";
 import { lookUpVersion } from "@/lib/releases/version";
 
@@ -10,7 +10,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     summary: "The service's version, or the newest release for a platform, product and architecture",
     database: false,
     query: VersionQuery,
-    responses: { 200: z.union([ServiceVersion, ReleaseVersion]), 304: null },
-    handle: ({ ctx, request, query }) => ready(lookUpVersion(ctx, query, conditionsOf(request))),
+    responses: { 200: z.union([ServiceVersion, ReleaseVersion]), 204: null, 304: null },
+    handle: ({ ctx, request, query }) =>
+      ready(lookUpVersion(ctx, query, conditionsOf(request), clientIdOf(request, query))),
   }),
 });

@@ -1,12 +1,16 @@
-import { stat } from "node:fs/promises";
 import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../config";
-import { loadManifest } from "./manifest";
+import { fileSource } from "./file-source";
+import { loadSnapshot, type Means } from "./manifest";
 import { laySampleDown } from "./sample";
 import type { Snapshot } from "./snapshot";
+import type { Source } from "./source";
+import { urlSource } from "./url-source";
 
-const POLL_MS = 1_000;
+/** How long a start waits for a catalog that is not on this machine. */
+const BOOT_WAIT_MS = 5_000;
 
 export type Catalog = {
   /** The last good one; null before there was any. */
@@ -16,24 +20,36 @@ export type Catalog = {
    * nobody said where it should be. "error": the one that was named was never read.
    */
   state: () => "ok" | "warn" | "error";
-  /** Looks for a changed manifest now rather than within the second. Never fails: a broken one is logged. */
+  /** Looks for a changed manifest now rather than at the next poll. Never fails: a broken one is logged. */
   refresh: () => Promise<void>;
   close: () => void;
 };
 
 /**
- * Opens the release catalog: the manifest at `RELEASE_CATALOG`, else `DATA_DIR/releases/catalog.json`, where
- * embedded mode lays a sample down. Follows the manifest's changes. A missing or broken one does not stop the
- * boot: version and downloads answer catalog_unavailable until it is there.
+ * Opens the release catalog: the manifest at `RELEASE_CATALOG`, a path or an address, else
+ * `DATA_DIR/releases/catalog.json`, where embedded mode lays a sample down. Follows the manifest's changes. A
+ * missing or broken one does not stop the boot: version and downloads answer catalog_unavailable until it is there.
  */
 export async function openCatalog(config: Config, log: Logger): Promise<Catalog> {
-  const named = config.RELEASE_CATALOG ?? path.join(config.DATA_DIR, "releases", "catalog.json");
-  const file = path.resolve(/* turbopackIgnore: true */ named);
-  const isNamed = config.RELEASE_CATALOG !== undefined;
-  if (config.mode === "embedded" && !isNamed) await trySample(file, log);
-  const catalog = followManifest(file, isNamed || config.mode === "embedded", log);
+  const { RELEASE_CATALOG: named, DATA_DIR, mode } = config;
+  const isExpected = named !== undefined || mode === "embedded";
+  const means = { canPresign: config.RELEASE_S3_ENDPOINT !== undefined };
+  if (isAddress(named)) {
+    const source = urlSource(named, path.resolve(/* turbopackIgnore: true */ DATA_DIR, "releases"));
+    const catalog = followSource({ source, isExpected, means, log }, await recall(source, means, log));
+    await Promise.race([catalog.refresh(), delay(BOOT_WAIT_MS, undefined, { ref: false })]);
+    return catalog;
+  }
+  const file = path.resolve(/* turbopackIgnore: true */ named ?? path.join(DATA_DIR, "releases", "catalog.json"));
+  if (mode === "embedded" && named === undefined) await trySample(file, log);
+  const catalog = followSource({ source: fileSource(file), isExpected, means, log }, null);
   await catalog.refresh();
   return catalog;
+}
+
+/** Whether `RELEASE_CATALOG` names an address rather than a path. */
+export function isAddress(named: string | undefined): named is string {
+  return named !== undefined && /^https?:\/\//i.test(named);
 }
 
 async function trySample(file: string, log: Logger): Promise<void> {
@@ -44,30 +60,48 @@ async function trySample(file: string, log: Logger): Promise<void> {
   }
 }
 
-function followManifest(file: string, isExpected: boolean, log: Logger): Catalog {
-  let snapshot: Snapshot | null = null;
+async function recall(source: Source, means: Means, log: Logger): Promise<Snapshot | null> {
+  try {
+    const kept = await source.recall?.();
+    return kept ? await loadSnapshot(kept, means, log) : null;
+  } catch (error) {
+    log.error({ err: error, catalog: source.name }, "the kept release catalog cannot be used");
+    return null;
+  }
+}
+
+type Following = { source: Source; isExpected: boolean; means: Means; log: Logger };
+
+function followSource({ source, isExpected, means, log }: Following, recalled: Snapshot | null): Catalog {
+  let snapshot = recalled;
+  let isLastReadGood = false;
   let isGood = false;
-  let lastSeen = "";
   let lastFault = "";
 
+  const refuse = (error: unknown) => {
+    isGood = false;
+    if (lastFault === String(error)) return;
+    lastFault = String(error);
+    const message = `release catalog refused: ${snapshot ? "the last good one stays" : "there is none"}`;
+    log.error({ err: error, catalog: source.name }, message);
+  };
+  const keep = (found: Parameters<NonNullable<Source["keep"]>>[0]) =>
+    source.keep?.(found).catch((error) => log.warn({ err: error }, "the release catalog could not be kept"));
   const look = async () => {
-    const seen = await fingerprint(file);
-    if (seen === lastSeen) return;
-    lastSeen = seen; // taken before reading: what is written meanwhile shows as another change
     try {
-      snapshot = await loadManifest(file, log);
-      isGood = true;
-      lastFault = "";
-      log.info({ file }, "release catalog loaded");
+      const found = await source.read();
+      lastFault = found ? "" : lastFault;
+      if (found) {
+        isLastReadGood = false;
+        snapshot = await loadSnapshot(found, means, log);
+        isLastReadGood = true;
+        log.info({ catalog: source.name }, "release catalog loaded");
+        await keep(found);
+      }
+      isGood = isLastReadGood;
+      if (isGood) lastFault = "";
     } catch (error) {
-      isGood = false;
-      if (error instanceof Error && "errno" in error) lastSeen = ""; // the disk's fault: tried again
-      if (lastFault === `${seen} ${error}`) return;
-      lastFault = `${seen} ${error}`;
-      log.error(
-        { err: error, file },
-        `release catalog refused: ${snapshot ? "the last good one stays" : "there is none"}`,
-      );
+      refuse(error);
     }
   };
 
@@ -80,21 +114,14 @@ function followManifest(file: string, isExpected: boolean, log: Logger): Catalog
     });
     return looking;
   };
-  const timer = setInterval(() => waiting === 0 && void refresh(), POLL_MS).unref();
+  const timer = setInterval(() => waiting === 0 && void refresh(), source.pollMs).unref();
   return {
     current: () => snapshot,
     state: () => (isGood ? "ok" : snapshot || !isExpected ? "warn" : "error"),
     refresh,
-    close: () => clearInterval(timer),
+    close: () => {
+      clearInterval(timer);
+      source.close?.();
+    },
   };
-}
-
-/** What changes whenever the file does; for a file that cannot be looked at, why. */
-async function fingerprint(file: string): Promise<string> {
-  try {
-    const { ino, size, mtimeNs } = await stat(file, { bigint: true });
-    return `${ino} ${size} ${mtimeNs}`;
-  } catch (error) {
-    return `unreadable: ${(error as NodeJS.ErrnoException).code}`;
-  }
 }

@@ -1,41 +1,44 @@
-import { constants, open, realpath } from "node:fs/promises";
-import path from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Logger } from "pino";
 import { ClimbingPathError, locate } from "../files";
-import { Kind, Manifest, Release } from "../schema";
+import { type Artifact, Kind, Manifest, Release } from "../schema";
 import { indexReleases, type Snapshot } from "./snapshot";
+import type { Found } from "./source";
 
-const MAX_BYTES = 16 * 1024 * 1024;
 /** Releases checked in one go; requests are answered in between. */
 const BATCH = 100;
 
+/** What this process can serve beside files and addresses: `s3Key` artifacts, where storage is configured. */
+export type Means = { canPresign: boolean };
+
 /**
- * Reads and checks a manifest of at most 16 MiB. An artifact whose path leads out of the manifest's folder is
- * left out, with one logged error; anything else wrong refuses the whole.
+ * Checks a manifest and indexes it. Artifacts that cannot be served from here are left out, with one logged
+ * error for each path that leads out of the folder and one for all others of a sort; anything else wrong
+ * refuses the whole.
  * @throws Error that says what is wrong.
  */
-export async function loadManifest(file: string, log: Logger): Promise<Snapshot> {
-  const releases = await parseReleases(await readCapped(file));
-  const root = await realpath(path.dirname(file));
-  for (const release of releases) await dropClimbing(root, release, log);
+export async function loadSnapshot({ bytes, root }: Found, means: Means, log: Logger): Promise<Snapshot> {
+  const releases = await parseReleases(bytes);
+  const isFile = ({ file }: Artifact) => file !== undefined;
+  const isStored = ({ s3Key }: Artifact) => s3Key !== undefined;
+  if (root === null) leaveOut(releases, isFile, "a catalog at an address has no folder for files", log);
+  if (!means.canPresign) leaveOut(releases, isStored, "RELEASE_S3_ENDPOINT and its like are not set", log);
+  if (root !== null) for (const release of releases) await dropClimbing(root, release, log);
   return indexReleases(root, releases);
 }
 
-async function readCapped(file: string): Promise<string> {
-  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK); // a pipe must not hold us up
-  try {
-    const stats = await handle.stat();
-    if (!stats.isFile()) throw new Error("The catalog is not a file");
-    if (stats.size > MAX_BYTES) throw new Error(`The catalog has ${stats.size} bytes; at most ${MAX_BYTES} are read`);
-    return new TextDecoder("utf-8", { fatal: true }).decode(await handle.readFile());
-  } finally {
-    await handle.close();
-  }
+/**
+ * Whether the service would take a manifest: what `loadSnapshot` asks of it, without a look at the files.
+ * @throws Error that says what is wrong.
+ */
+export async function checkManifest(bytes: Uint8Array): Promise<Release[]> {
+  const releases = await parseReleases(bytes);
+  indexReleases(null, releases);
+  return releases;
 }
 
-async function parseReleases(text: string): Promise<Release[]> {
-  const manifest = Manifest.safeParse(JSON.parse(text));
+async function parseReleases(bytes: Uint8Array): Promise<Release[]> {
+  const manifest = Manifest.safeParse(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
   if (!manifest.success) throw invalid([], manifest.error.issues);
   const releases: Release[] = [];
   for (const [i, given] of manifest.data.releases.entries()) {
@@ -50,6 +53,17 @@ async function parseReleases(text: string): Promise<Release[]> {
 function invalid(at: PropertyKey[], issues: { path: PropertyKey[]; message: string }[]): Error {
   const faults = issues.slice(0, 5).map((issue) => `${[...at, ...issue.path].join(".")}: ${issue.message}`);
   return new Error(`The catalog is not valid: ${faults.join("; ")}`);
+}
+
+function leaveOut(releases: Release[], isUseless: (artifact: Artifact) => boolean, reason: string, log: Logger): void {
+  const without = releases.filter(({ artifacts }) => {
+    const useless = Kind.options.filter((kind) => artifacts[kind] && isUseless(artifacts[kind]));
+    for (const kind of useless) delete artifacts[kind];
+    return useless.length > 0;
+  });
+  if (without.length === 0) return;
+  const examples = without.slice(0, 5).map(({ id }) => id);
+  log.error({ releases: without.length, examples }, `artifacts left out of the catalog: ${reason}`);
 }
 
 async function dropClimbing(root: string, release: Release, log: Logger): Promise<void> {

@@ -1,4 +1,4 @@
-import { compareBuild } from "semver";
+import { compareBuild, type SemVer } from "semver";
 import { Platform, type Release, versionText } from "../schema";
 
 /** The query parameters that name what is wanted. */
@@ -6,12 +6,14 @@ export type Selector = "platform" | "product" | "architecture" | "channel";
 
 /** One good catalog, indexed. Never changes; a changed manifest makes a new one. */
 export type Snapshot = {
-  /** The catalog's folder, symbolic links resolved. */
-  root: string;
+  /** The catalog's folder, symbolic links resolved; null where it has none. */
+  root: string | null;
   /** The values that each parameter may take. */
   known: Readonly<Record<Selector, ReadonlySet<string>>>;
   /** What a channel of one platform, product and architecture sees, newest first; see `releasesOf`. */
   index: ReadonlyMap<string, readonly Release[]>;
+  /** Every channel's releases of one platform, product, architecture and version; see `versionsOf`. */
+  versions: ReadonlyMap<string, readonly Release[]>;
 };
 
 /** What is known whatever the catalog holds. */
@@ -26,7 +28,7 @@ export const ALWAYS_KNOWN: Snapshot["known"] = {
  * Indexes a catalog's releases. What is yanked or has no artifact left is not indexed.
  * @throws Error where two releases have one id, or one version in the same place.
  */
-export function indexReleases(root: string, releases: readonly Release[]): Snapshot {
+export function indexReleases(root: string | null, releases: readonly Release[]): Snapshot {
   refuseTwins(releases, ({ id }) => `the id ${id}`);
   refuseTwins(releases, (release) => `${place(release)}/${release.channel} ${versionText(release.version)}`);
   const known = {
@@ -37,35 +39,43 @@ export function indexReleases(root: string, releases: readonly Release[]): Snaps
   };
   const servable = releases.filter(({ yanked, artifacts }) => !yanked && (artifacts.installer ?? artifacts.update));
   const index = new Map<string, Release[]>();
-  for (const [where, all] of groupByPlace(servable.sort(newestFirst))) {
+  for (const [where, all] of groupBy(servable.sort(newestFirst), place)) {
     for (const channel of new Set(["stable", ...all.map((release) => release.channel)])) {
       const seen = all.filter((release) => release.channel === "stable" || release.channel === channel);
       index.set(`${where}/${channel}`, seen);
     }
   }
-  return { root, known, index };
+  const versions = groupBy(servable, (release) => `${place(release)} ${versionText(release.version)}`);
+  return { root, known, index, versions };
 }
 
 /** What a channel sees in one place, newest first: its own releases and the stable ones. */
 export function releasesOf({ index }: Snapshot, wanted: Record<Selector, string>): readonly Release[] {
   const where = place(wanted);
-  return index.get(`${where}/${wanted.channel}`) ?? index.get(`${where}/stable`) ?? [];
+  return index.get(`${where}/${wanted.channel}`) ?? index.get(`${where}/stable`) ?? NONE;
 }
 
-function place({
-  platform,
-  product,
-  architecture,
-}: Pick<Record<Selector, string>, "platform" | "product" | "architecture">) {
+/** One version's releases in one place, build metadata included: one a channel at most. */
+export function versionsOf({ versions }: Snapshot, wanted: Place, version: SemVer): readonly Release[] {
+  return versions.get(`${place(wanted)} ${versionText(version)}`) ?? NONE;
+}
+
+type Place = Pick<Record<Selector, string>, "platform" | "product" | "architecture">;
+
+/** One list for every place without releases. */
+const NONE: readonly Release[] = [];
+
+function place({ platform, product, architecture }: Place): string {
   return `${platform}/${product}/${architecture}`;
 }
 
-function groupByPlace(releases: readonly Release[]): Map<string, Release[]> {
+function groupBy(releases: readonly Release[], nameOf: (release: Release) => string): Map<string, Release[]> {
   const groups = new Map<string, Release[]>();
   for (const release of releases) {
-    const group = groups.get(place(release));
+    const name = nameOf(release);
+    const group = groups.get(name);
     if (group) group.push(release);
-    else groups.set(place(release), [release]);
+    else groups.set(name, [release]);
   }
   return groups;
 }

@@ -9,15 +9,16 @@ export type Delivery = {
   json: () => unknown;
 };
 
-/** What is different from one billing provider to the next. */
+/** What is different from one billing provider to the next: docs/guides/billing.md, "Another provider". */
 export type Provider = {
   /** Told apart by this in the database. */
   name: string;
   /** @throws AppError webhook_not_configured, webhook_unauthorized */
   authenticate: (config: Config, delivery: Delivery, now: Date) => void;
-  /**
-   * Reads a body, already JSON and fit to be stored.
-   * @throws AppError validation_failed where it names no event; whatever else is missing or wrong is left out.
-   */
+  /** The event's id, the same on every delivery of it: 1 to 255 characters. @throws AppError validation_failed */
+  eventId: (body: unknown, delivery: Delivery) => string;
+  /** What of a body may be kept: all that `read` reads, nothing that describes the person. */
+  withoutAttributes: (body: unknown) => unknown;
+  /** Reads a body that is fit to be stored, now or years later. Whatever is missing or wrong is left out. */
   read: (body: unknown, receivedAt: Date) => ProviderEvent;
 };

@@ -1,36 +1,38 @@
+import { createHmac } from "node:crypto";
 import { z } from "zod";
-import { AppError } from "../../errors";
+import type { Config } from "../../config";
 import type { EventFacts, ProviderEvent } from "../events";
-import { normalizeIdentities } from "../linking";
-import type { Provider } from "./provider";
-import { authenticateRevenueCat } from "./revenuecat-authenticity";
+import { normalizeIdentities } from "../identities";
+import { isOneOf, isRecent, requireAuthentic } from "./authenticity";
+import {
+  EventId,
+  entitlements,
+  Flag,
+  Numeric,
+  pastTime,
+  requireFields,
+  Text,
+  Texts,
+  time,
+  withoutRenewalNumber,
+} from "./fields";
+import type { Delivery, Provider } from "./provider";
 
-const TEXT_LENGTH = 255;
-const DAY_MS = 24 * 60 * 60 * 1000;
-const LAST_STORABLE_MS = Date.UTC(9999, 11, 31);
-const MOST_ENTITLEMENTS = 100;
-
-/** Each reads what it can: anything missing or of another kind counts as absent. */
-const Text = z.string().min(1).max(TEXT_LENGTH).nullable().catch(null);
-const Texts = z
-  .array(Text)
-  .transform((texts) => texts.filter((text) => text !== null))
-  .nullable()
-  .catch(null);
-const Numeric = z.number().nullable().catch(null);
-const Flag = z.boolean().nullable().catch(null);
-
-const Envelope = z.object({ event: z.object({ id: z.string().min(1).max(TEXT_LENGTH) }).loose() });
+const Envelope = z.object({ event: z.object({ id: EventId }).loose() });
 
 /** RevenueCat, "Webhooks", Event Types and Fields. */
 const RevenueCatEvent = z.object({
-  id: z.string(),
   type: Text,
   environment: Text,
   store: Text,
   app_user_id: Text,
   original_app_user_id: Text,
   aliases: Texts,
+  transferred_from: Texts,
+  transferred_to: Texts,
+  redeemed_from: Texts,
+  redeemed_by: Texts,
+  redemption_outcome: Text,
   event_timestamp_ms: Numeric,
   purchased_at_ms: Numeric,
   expiration_at_ms: Numeric,
@@ -51,35 +53,70 @@ const RevenueCatEvent = z.object({
 type RevenueCatEvent = z.infer<typeof RevenueCatEvent>;
 
 /** RevenueCat's webhooks. */
-export const revenueCat: Provider = { name: "revenuecat", authenticate: authenticateRevenueCat, read };
+export const revenueCat: Provider = {
+  name: "revenuecat",
+  authenticate: (config: Config, delivery: Delivery, now: Date) =>
+    requireAuthentic(config, delivery, (secret) => isSigned(secret, delivery, now)),
+  eventId: (body) => requireFields(Envelope, body).event.id,
+  withoutAttributes: (body) => {
+    const { event, ...envelope } = requireFields(Envelope.loose(), body);
+    const { subscriber_attributes: _, ...kept } = event;
+    return { ...envelope, event: kept };
+  },
+  read,
+};
+
+/** `X-RevenueCat-Webhook-Signature: t=<unix seconds>,v1=<hex>[,v1=…]`, HMAC-SHA256 over `<t>.<body>`. */
+function isSigned(secret: string, { raw, headers }: Delivery, now: Date): boolean {
+  const fields = (headers.get("x-revenuecat-webhook-signature") ?? "").split(",").map((field) => field.trim());
+  const at = fields.find((field) => field.startsWith("t="))?.slice(2);
+  if (!isRecent(at, now)) return false;
+  const expected = createHmac("sha256", secret).update(`${at}.`).update(raw).digest("hex");
+  const given = fields.filter((field) => field.startsWith("v1=")).map((field) => field.slice(3).toLowerCase());
+  return isOneOf(given, expected);
+}
 
 function read(body: unknown, receivedAt: Date): ProviderEvent {
-  const envelope = Envelope.safeParse(body);
-  if (!envelope.success) {
-    throw new AppError("validation_failed", {
-      errors: envelope.error.issues.map(({ path, code, message }) => ({
-        pointer: path.map((step) => `/${String(step)}`).join(""),
-        code,
-        detail: message,
-      })),
-    });
-  }
-  const event = RevenueCatEvent.parse(envelope.data.event);
-  const { app_user_id: appUserId, original_app_user_id: originalAppUserId, aliases } = event;
-  const names = [appUserId, originalAppUserId, ...(aliases ?? [])].filter((name) => name !== null);
+  const event = RevenueCatEvent.parse(requireFields(Envelope, body).event);
+  const { environment, store, transaction_id: transactionId } = event;
+  const people = customers(event);
   return {
-    id: event.id,
     type: event.type ?? "UNKNOWN",
-    environment: event.environment,
-    store: event.store,
-    originalTransactionId: originalTransactionId(event),
-    appUserId,
-    identities: normalizeIdentities(names.filter((name) => !name.startsWith("$RCAnonymousID:"))),
-    facts: facts(event, receivedAt),
+    environment,
+    store,
+    // A first purchase is its own original.
+    originalTransactionId: withoutRenewalNumber(store, event.original_transaction_id ?? transactionId),
+    transactionId,
+    appUserId: people.names[0] ?? null,
+    identities: normalizeIdentities([...people.names, ...people.from]),
+    transferredFrom: normalizeIdentities(people.from.filter((name) => !people.names.includes(name))),
+    facts: { ...facts(event, receivedAt), identityChange: people.change },
   };
 }
 
-function facts(event: RevenueCatEvent, receivedAt: Date): EventFacts {
+type Customers = { names: string[]; from: string[]; change: EventFacts["identityChange"] };
+
+/** Whom an event names. A redemption whose outcome is neither changes nothing: the redeemer owned it already. */
+function customers(event: RevenueCatEvent): Customers {
+  const { app_user_id, original_app_user_id, aliases } = event;
+  const names = [app_user_id, original_app_user_id, ...(aliases ?? [])].filter((name) => name !== null);
+  const by = event.redeemed_by ?? [];
+  const from = event.redeemed_from ?? [];
+  switch (event.type === "PURCHASE_REDEEMED" ? `redemption:${event.redemption_outcome}` : event.type) {
+    case "TRANSFER":
+      return { names: event.transferred_to ?? [], from: event.transferred_from ?? [], change: "transfer" };
+    case "SUBSCRIBER_ALIAS":
+      return { names, from: [], change: "alias" };
+    case "redemption:transfer":
+      return { names: [...by, ...names], from, change: "transfer" };
+    case "redemption:alias":
+      return { names: [...by, ...from, ...names], from: [], change: "alias" };
+    default:
+      return { names: [...names, ...by], from: [], change: null };
+  }
+}
+
+function facts(event: RevenueCatEvent, receivedAt: Date): Omit<EventFacts, "identityChange"> {
   return {
     occurredAt: pastTime(event.event_timestamp_ms, receivedAt) ?? receivedAt,
     purchasedAt: pastTime(event.purchased_at_ms, receivedAt),
@@ -88,32 +125,12 @@ function facts(event: RevenueCatEvent, receivedAt: Date): EventFacts {
     resumesAt: time(event.auto_resume_at_ms),
     productId: event.product_id,
     newProductId: event.new_product_id,
-    entitlementIds: entitlementIds(event),
+    entitlementIds: entitlements(event.entitlement_ids ?? (event.entitlement_id ? [event.entitlement_id] : null)),
     periodType: event.period_type,
     isFamilyShare: event.is_family_share,
     cancelReason: event.cancel_reason,
     expirationReason: event.expiration_reason,
     isRefund: event.price !== null && event.price < 0,
+    snapshot: null,
   };
-}
-
-/** A first purchase is its own original. Google Play numbers renewals: `GPA.1234..0` belongs to `GPA.1234`. */
-function originalTransactionId(event: RevenueCatEvent): string | null {
-  const id = event.original_transaction_id ?? event.transaction_id;
-  return event.store === "PLAY_STORE" ? (id?.replace(/\.\.\d+$/, "") ?? null) : id;
-}
-
-function entitlementIds({ entitlement_ids: ids, entitlement_id: id }: RevenueCatEvent): string[] | null {
-  const all = ids ?? (id === null ? null : [id]);
-  return all && [...new Set(all)].slice(0, MOST_ENTITLEMENTS);
-}
-
-/** A time from milliseconds since 1970, held within what databases and RFC 3339 can write. */
-function time(ms: number | null): Date | null {
-  return ms === null ? null : new Date(Math.min(Math.max(ms, 0), LAST_STORABLE_MS));
-}
-
-/** A time that has been: one that lies more than a day ahead is absurd and counts as the receipt's. */
-function pastTime(ms: number | null, receivedAt: Date): Date | null {
-  return ms !== null && ms > receivedAt.getTime() + DAY_MS ? receivedAt : time(ms);
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { callerOf } from "@/lib/auth/credentials";
-import { answerNextAuth } from "@/lib/auth/next-auth";
+import { answerNextAuth } from "@/lib/auth/next-auth/answer";
 import { nextAuthCall, nextAuthReply } from "@/lib/http/next-auth";
 import { defineRoute, endpoint, type PublicInput } from "@/lib/http/route";
 

@@ -1,6 +1,7 @@
-import { Auth, Register } from "@/lib/accounts/schema";
+import { Auth, Register, VerificationRequired } from "@/lib/accounts/schema";
 import { register } from "@/lib/accounts/sign-in";
 import { callerOf } from "@/lib/auth/credentials";
+import { reply } from "@/lib/http/reply";
 import { defineRoute, endpoint } from "@/lib/http/route";
 import { chooseTransport, sessionReply } from "@/lib/http/session-reply";
 
@@ -8,10 +9,11 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
   POST: endpoint({
     summary: "Register an account",
     body: Register,
-    responses: { 201: Auth },
+    responses: { 201: Auth, 202: VerificationRequired },
     handle: async ({ ctx, request, body, address }) => {
       const transport = chooseTransport(request, body.transport, ctx);
-      return sessionReply(201, await register(ctx, body, transport, callerOf(request, address)), ctx);
+      const registered = await register(ctx, body, transport, callerOf(request, address));
+      return registered ? sessionReply(201, registered, ctx) : reply(202, { status: "verification_required" });
     },
   }),
 });

@@ -1,7 +1,7 @@
 import { ready } from "@/lib/http/reply";
 import { defineRoute, endpoint } from "@/lib/http/route";
 import { openDownload } from "@/lib/releases/download";
-import { conditionsOf } from "@/lib/releases/exchange";
+import { clientIdOf, conditionsOf } from "@/lib/releases/exchange";
 import { DownloadParams, DownloadQuery } from "@/lib/releases/schema";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/download/[platform]", {
@@ -11,7 +11,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     params: DownloadParams,
     query: DownloadQuery,
     responses: { 200: null, 206: null, 302: null, 304: null },
-    handle: async ({ ctx, request, params, query, log }) =>
-      ready(await openDownload({ catalog: ctx.catalog, log }, { ...query, ...params }, conditionsOf(request))),
+    handle: async ({ ctx: { catalog, storage }, request, params, query, log }) => {
+      const wish = { ...query, ...params, clientId: clientIdOf(request, query) };
+      return ready(await openDownload({ catalog, storage, log }, wish, conditionsOf(request)));
+    },
   }),
 });

@@ -1,3 +1,4 @@
+import { callerOf } from "@/lib/auth/credentials";
 import { reply } from "@/lib/http/reply";
 import { defineRoute, endpoint } from "@/lib/http/route";
 import { registerDevice } from "@/lib/push/registration";
@@ -11,8 +12,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     bodyLimitBytes: 32 * 1024,
     limit: "pushRegisterByAccount",
     responses: { 200: RegisteredDevice, 202: PendingDevice },
-    handle: async ({ ctx, account, body }) => {
-      const registered = await registerDevice(ctx, account, body);
+    handle: async ({ ctx, account, body, request, address }) => {
+      const registered = await registerDevice(ctx, account, body, callerOf(request, address));
       return reply(registered.challenge ? 202 : 200, registered);
     },
   }),

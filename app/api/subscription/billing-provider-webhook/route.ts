@@ -1,7 +1,6 @@
 import { parseJson } from "@/lib/http/input";
 import { defineRoute, endpoint } from "@/lib/http/route";
-import { receiveDelivery } from "@/lib/subscriptions/inbox";
-import { revenueCat } from "@/lib/subscriptions/providers/revenuecat";
+import { receiveDelivery } from "@/lib/subscriptions/inbox/receive";
 import { DeliveryReceipt } from "@/lib/subscriptions/schema";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
@@ -13,7 +12,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
       bodyLimitBytes: 256 * 1024,
       responses: { 200: DeliveryReceipt },
       handle: ({ ctx, raw, request }) =>
-        receiveDelivery(ctx, revenueCat, { raw, headers: request.headers, json: () => parseJson(raw) }),
+        receiveDelivery(ctx, { raw, headers: request.headers, json: () => parseJson(raw) }),
     }),
   },
 );

@@ -1,4 +1,4 @@
-import { exportAccount } from "@/lib/accounts/export";
+import { exportAccount, exportHeaders } from "@/lib/accounts/export";
 import { AccountExport } from "@/lib/accounts/schema";
 import { callerOf } from "@/lib/auth/credentials";
 import { reply } from "@/lib/http/reply";
@@ -11,8 +11,13 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     responses: { 200: AccountExport },
     handle: async ({ ctx, request, account, address }) => {
       const data = await exportAccount(ctx, account.account.id, callerOf(request, address));
-      const fileName = `account-export-${data.exportedAt.toISOString().slice(0, 10)}.json`;
-      return reply(200, data, { "Content-Disposition": `attachment; filename="${fileName}"` });
+      return reply(200, data, exportHeaders(data.exportedAt));
     },
+  }),
+  HEAD: endpoint({
+    summary: "What the export is, without making or counting one",
+    auth: "account",
+    responses: { 200: null },
+    handle: ({ ctx }) => reply(200, null, { "Content-Type": "application/json", ...exportHeaders(ctx.now()) }),
   }),
 });

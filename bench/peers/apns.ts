@@ -1,0 +1,24 @@
+// The product's stand-in for APNs, in a process of its own: GET / tells its port and what it has seen.
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { startStandIn } from "../../scripts/apns/stand-in";
+
+const { APNS_KEY_ID = "", APNS_TEAM_ID = "", BUNDLE_ID = "", PORT, PUBLIC_KEY = "", TLS = "" } = process.env;
+let taken = 0;
+let refused = 0;
+
+const { port } = await startStandIn({
+  publicKey: readFileSync(PUBLIC_KEY, "utf8"),
+  keyId: APNS_KEY_ID,
+  teamId: APNS_TEAM_ID,
+  bundleIds: [BUNDLE_ID],
+  tls: JSON.parse(readFileSync(TLS, "utf8")),
+  reply: () => {
+    taken += 1;
+    return { status: 200 };
+  },
+  onRefused: () => {
+    refused += 1;
+  },
+});
+createServer((_, response) => response.end(JSON.stringify({ port, taken, refused }))).listen(Number(PORT), "127.0.0.1");

@@ -1,0 +1,38 @@
+import { randomBytes, X509Certificate } from "node:crypto";
+import { verifyAssertion, verifyAttestation } from "../../lib/push/evidence/app-attest";
+import { authority, mintAssertion, mintAttestation, newAttestKey } from "../../tests/support/app-attest";
+import { atMost, median, type Row, type Section } from "../lib/table";
+
+const ROUNDS = 5;
+const PER_ROUND = 200;
+const MOST_MS = 5;
+
+/** What it costs to hold a device's evidence against Apple's rules: processor time alone, in this process. */
+export async function attestation(): Promise<Section> {
+  const key = newAttestKey();
+  const environment = "production" as const;
+  const parts = { key, clientDataHash: randomBytes(32), appId: "TEAM123456.com.example.homeport", environment };
+  const root = new X509Certificate(authority.rootPem);
+  const given = { ...parts, keyId: key.keyId, root, now: new Date() };
+  const attested = mintAttestation(parts);
+  const asserted = mintAssertion(parts, 1);
+  const held = { ...parts, publicKey: key.point, counter: 0n };
+  const rows = [
+    toRow("an attestation", () => verifyAttestation(attested, given)),
+    toRow("an assertion", () => verifyAssertion(asserted, held)),
+  ];
+  return { title: "App Attest, CPU", rows };
+}
+
+function toRow(contender: string, verify: () => unknown): Row {
+  const cpuMs = median(Array.from({ length: ROUNDS }, () => cpuMsOf(verify)));
+  const none = { throughput: null, p50Ms: null, p99Ms: null, memoryMiB: null, ratio: null };
+  return { ...none, contender, cpuMsPerRequest: cpuMs, verdict: atMost(cpuMs, MOST_MS, " ms") };
+}
+
+function cpuMsOf(verify: () => unknown): number {
+  const before = process.cpuUsage();
+  for (let i = 0; i < PER_ROUND; i++) verify();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000 / PER_ROUND;
+}

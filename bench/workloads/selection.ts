@@ -1,0 +1,53 @@
+import { parse } from "semver";
+import { indexReleases } from "../../lib/releases/catalog/snapshot";
+import { Release } from "../../lib/releases/schema";
+import { mainArtifact, selectRelease } from "../../lib/releases/selection";
+import { readSelection } from "../../lib/releases/wanted";
+import { describeReleases, RELEASES } from "../fixtures/catalog";
+import { atMost, median, type Row, type Section } from "../lib/table";
+
+const ROUNDS = 5;
+const CALLS = 200_000;
+const MOST_MICROSECONDS = 5;
+const current = parse("1.0.0") ?? undefined;
+
+/** What a query's words cost until a release is chosen, in this process, without HTTP: nothing here is kept. */
+export async function selection(): Promise<Section> {
+  const settled = snapshotOf(() => 100);
+  const underWay = snapshotOf((i) => (i < RELEASES / 2 ? 100 : 1));
+  const windows = { platform: "win32", product: "core", architecture: "x86_64", current: "1.0.0" };
+  const macos = { ...windows, platform: "darwin", architecture: "aarch64" };
+  return {
+    title: `selection among ${RELEASES} releases`,
+    rows: [
+      row("rolled out to everybody", () => select(settled, windows)),
+      row("with a fall-back", () => select(settled, macos)),
+      row(`${RELEASES / 2} at 1 per cent, with a client id`, (i) => select(underWay, windows, `client ${i}`)),
+    ],
+  };
+}
+
+function select(snapshot: ReturnType<typeof snapshotOf>, query: Record<string, string>, clientId?: string) {
+  return selectRelease(snapshot, readSelection(query, snapshot), mainArtifact, { clientId, current }).release;
+}
+
+function snapshotOf(rolloutOf: (i: number) => number) {
+  const artifact = { url: "https://cdn.example.com/setup.exe", fileName: "setup.exe", sizeBytes: 1 };
+  const installer = { ...artifact, sha256: "ab".repeat(32), sha512: Buffer.alloc(64).toString("base64") };
+  const releases = describeReleases({ installer }).map((release, i) =>
+    Release.parse({ ...release, releasedAt: release.releasedAt.toISOString(), rollout: rolloutOf(i) }),
+  );
+  return indexReleases(null, releases);
+}
+
+function row(contender: string, run: (i: number) => unknown): Row {
+  const rounds = Array.from({ length: ROUNDS + 1 }, () => {
+    const startedAt = performance.now();
+    for (let i = 0; i < CALLS; i++) if (!run(i)) throw new Error("nothing was selected");
+    return ((performance.now() - startedAt) * 1000) / CALLS;
+  });
+  const microseconds = median(rounds.slice(1)); // the first warms up
+  const none = { p50Ms: null, p99Ms: null, cpuMsPerRequest: null, memoryMiB: null, ratio: null };
+  const verdict = atMost(microseconds, MOST_MICROSECONDS, " µs");
+  return { ...none, contender, throughput: `${microseconds.toPrecision(3)} µs`, verdict };
+}

@@ -1,0 +1,130 @@
+import { createHash, randomBytes } from "node:crypto";
+import { openClaims, VERIFICATION_TTL_HOURS } from "../auth/verification";
+import type { Context } from "../context";
+
+type Deps = Pick<Context, "config" | "db" | "now">;
+
+const MINUTE_SECONDS = 60;
+const RESET_TTL_MINUTES = 30;
+const DAY_SECONDS = 24 * 60 * MINUTE_SECONDS;
+
+export type LetterKind =
+  | "password_reset"
+  | "password_changed"
+  | "email_verification"
+  | "registered_already"
+  | "identity_linked";
+
+/** Every mail to account holders: how long it is worth sending, and how its text is made when it is. */
+export function accountLetters(deps: Deps) {
+  return {
+    password_reset: { ttlSeconds: RESET_TTL_MINUTES * MINUTE_SECONDS, compose: (to: string) => resetLetter(deps, to) },
+    password_changed: { ttlSeconds: 3 * DAY_SECONDS, compose: async (to: string) => changedLetter(deps, to) },
+    email_verification: { ttlSeconds: DAY_SECONDS, compose: (to: string) => verificationLetter(deps, to) },
+    registered_already: { ttlSeconds: DAY_SECONDS, compose: async (to: string) => registeredLetter(deps, to) },
+    identity_linked: { ttlSeconds: 3 * DAY_SECONDS, compose: (to: string) => linkedLetter(deps, to) },
+  };
+}
+
+/**
+ * Makes the reset token, which replaces the one before, and the mail with its link; null where nobody has the
+ * address. The token stands in the fragment, which no server and no Referer header gets to see.
+ */
+async function resetLetter({ config, db, now }: Deps, to: string) {
+  const token = randomBytes(32).toString("base64url");
+  const at = now();
+  const expiresAt = new Date(at.getTime() + RESET_TTL_MINUTES * MINUTE_SECONDS * 1000);
+  const written = await db.$executeRaw`
+    INSERT INTO "PasswordResetToken" ("accountId", "tokenHash", "createdAt", "expiresAt")
+    SELECT "id", ${hashResetToken(token)}, ${at}::timestamptz, ${expiresAt}::timestamptz
+    FROM "Account" WHERE "email" = ${to}
+    ON CONFLICT ("accountId") DO UPDATE
+    SET "tokenHash" = EXCLUDED."tokenHash", "createdAt" = EXCLUDED."createdAt", "expiresAt" = EXCLUDED."expiresAt"`;
+  if (written === 0) return null;
+  const text = [
+    "Hello,",
+    "",
+    `somebody, most likely you, asked for a new password for the account of ${to}.`,
+    `This link sets one. It works once, within ${RESET_TTL_MINUTES} minutes:`,
+    "",
+    `${config.baseUrl}/reset#token=${token}`,
+    "",
+    "If it was not you, there is nothing to do: the password stays as it is.",
+  ].join("\n");
+  return { to, subject: "Reset your password", text };
+}
+
+function changedLetter({ config }: Pick<Deps, "config">, to: string) {
+  const text = [
+    "Hello,",
+    "",
+    `the password of the account of ${to} was changed, and every device was signed out.`,
+    "",
+    "If it was you, all is well: sign in with the new password.",
+    "If it was not, somebody else can read your mail. Change the password of your mailbox first, then this one:",
+    "",
+    `${config.baseUrl}/reset`,
+  ].join("\n");
+  return { to, subject: "Your password was changed", text };
+}
+
+/**
+ * Links that prove the address; null where there is nothing to prove any more. Where it was registered more than once
+ * there is one for each time, and whose it was its owner knows.
+ */
+async function verificationLetter(deps: Deps, to: string) {
+  const claims = await openClaims(deps, to);
+  if (claims.length === 0) return null;
+  const link = (token: string) => `${deps.config.baseUrl}/api/auth/callback/email#token=${token}`;
+  const isOne = claims.length === 1;
+  const text = [
+    "Hello,",
+    "",
+    `somebody, most likely you, made an account with the address ${to}.`,
+    `Confirm within ${VERIFICATION_TTL_HOURS} hours that it is yours:`,
+    ...(isOne ? [] : ["", "It was registered more than once. Follow the link of the time when it was you."]),
+    ...claims.flatMap(({ token, createdAt }) => [
+      "",
+      ...(isOne ? [] : [`${createdAt.toISOString().slice(0, 16).replace("T", " ")} UTC`]),
+      link(token),
+    ]),
+    "",
+    "If it was not you, do not confirm: without it nobody can sign in.",
+  ].join("\n");
+  return { to, subject: "Confirm your e-mail address", text };
+}
+
+function registeredLetter({ config }: Pick<Deps, "config">, to: string) {
+  const text = [
+    "Hello,",
+    "",
+    `somebody, most likely you, tried to register with the address ${to}. It has an account already: sign in with it.`,
+    "If you do not know its password any more, set a new one:",
+    "",
+    `${config.baseUrl}/reset`,
+    "",
+    "If it was not you, there is nothing to do: nothing has changed.",
+  ].join("\n");
+  return { to, subject: "You have an account already", text };
+}
+
+/** Names the newest way to sign in; null where it is gone again. */
+async function linkedLetter({ config, db }: Pick<Deps, "config" | "db">, to: string) {
+  const newest = await db.identity.findFirst({ where: { account: { email: to } }, orderBy: { createdAt: "desc" } });
+  if (!newest) return null;
+  const text = [
+    "Hello,",
+    "",
+    `the account of ${to} can now be signed in to with ${newest.provider} as well.`,
+    "",
+    "If it was not you, somebody else has signed in to it. Set a new password, and write to us:",
+    "",
+    `${config.baseUrl}/reset`,
+  ].join("\n");
+  return { to, subject: "A new way to sign in", text };
+}
+
+/** What is kept of a reset token. It has 256 random bits, so that a plain hash does. */
+export function hashResetToken(token: string): string {
+  return createHash("sha256").update(token).digest("hex");
+}

@@ -1,0 +1,51 @@
+import { revokeAllSessions } from "../auth/sessions";
+import type { Context } from "../context";
+
+type Deps = Pick<Context, "db" | "now">;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const MOST_EVENTS = 50;
+
+/** The newest accounts whose address contains a text. */
+export function listAccounts({ db }: Pick<Deps, "db">, { search, limit }: { search: string; limit: number }) {
+  return db.account.findMany({
+    where: { email: { contains: search.trim().toLowerCase() } },
+    orderBy: [{ createdAt: "desc" }, { id: "desc" }],
+    take: limit,
+    select: { id: true, email: true, emailVerifiedAt: true, createdAt: true },
+  });
+}
+
+/** The account that an operator means by its id or its address; null where there is none. */
+export function findAccount({ db }: Pick<Deps, "db">, idOrEmail: string) {
+  const name = idOrEmail.trim().toLowerCase();
+  return db.account.findUnique({
+    where: UUID.test(name) ? { id: name } : { email: name },
+    select: { id: true, email: true },
+  });
+}
+
+/** What helps somebody who asks for help: nothing that signs in, no hash, no device token. Newest first. */
+export async function describeAccount({ db, now }: Deps, id: string) {
+  const at = now();
+  const { passwordHash, ...account } = await db.account.findUniqueOrThrow({
+    where: { id },
+    include: {
+      identities: { select: { provider: true, createdAt: true } },
+      sessions: {
+        where: { revokedAt: null, expiresAt: { gt: at }, idleExpiresAt: { gt: at } },
+        omit: { accountId: true },
+        orderBy: { createdAt: "desc" },
+      },
+      devices: { select: { id: true, name: true, model: true, status: true, createdAt: true } },
+      lines: { select: { store: true, productId: true, currentPeriodEndsAt: true, endedAt: true } },
+      securityEvents: { omit: { id: true, accountId: true }, orderBy: { at: "desc" }, take: MOST_EVENTS },
+    },
+  });
+  return { ...account, hasPassword: passwordHash !== null };
+}
+
+/** Ends every session of an account, and with it the devices they registered. Returns how many had not ended before. */
+export function endSessions({ db, now }: Deps, id: string): Promise<number> {
+  return db.$transaction((tx) => revokeAllSessions(tx, now(), id));
+}

@@ -1,0 +1,167 @@
+import type { ClientHttp2Session } from "node:http2";
+import { Notification as Note, Provider, type ResponseFailure } from "@parse/node-apn";
+import type { Logger } from "pino";
+import type { Notification, PushAnswer, PushTransport } from "./push-transport";
+
+/** Token-based trust, and where APNs is: Apple's hosts unless `host` says otherwise. `key` and `ca` are PEM. */
+type Options = {
+  key: string;
+  keyId: string;
+  teamId: string;
+  host?: string;
+  port?: number;
+  ca?: string;
+  timeoutMs?: number;
+  /** Milliseconds on a clock that is never set. */
+  elapsedMs?: () => number;
+};
+
+const TIMEOUT_MS = 10_000;
+/** node-apn never settles a request whose connection went down without a word. */
+const GRACE_MS = 1_000;
+const SILENT_MOST = 3;
+const RENEW_INTERVAL_MS = 60_000;
+
+/** Sends through Apple's push service, over one connection an environment. */
+export function createApnsTransport(options: Options, log: Logger): PushTransport {
+  const open = (environment: Notification["environment"]) => openConnection(environment, options, log);
+  const connections = { production: open("production"), sandbox: open("sandbox") };
+  return {
+    mode: "apns",
+    send: (notification) => connections[notification.environment].send(notification),
+    close: () => {
+      for (const { close } of Object.values(connections)) close();
+    },
+  };
+}
+
+type Connection = { send: (notification: Notification) => Promise<PushAnswer>; close: () => void };
+
+/**
+ * One provider, made when it is first needed. Its own retries are off: they do not wait for as long as APNs asks.
+ * A connection can die without a word, and node-apn would go on using it: after three time-outs in a row it is
+ * dropped, at most once a minute.
+ */
+function openConnection(environment: Notification["environment"], options: Options, log: Logger): Connection {
+  const { timeoutMs = TIMEOUT_MS, elapsedMs = () => performance.now() } = options;
+  let provider: Provider | undefined;
+  let silent = 0;
+  let renewedAtMs = Number.NEGATIVE_INFINITY;
+  let isReached = true;
+
+  const ask = async (notification: Notification): Promise<PushAnswer> => {
+    provider ??= createProvider(environment, options, timeoutMs);
+    const sending = provider.send(toNote(notification), notification.token);
+    const { failed } = await withDeadline(sending, timeoutMs + GRACE_MS);
+    return failed[0] ? toAnswer(failed[0]) : { status: 200, reason: null };
+  };
+  const hear = () => {
+    silent = 0;
+    if (!isReached) log.info({ environment }, "APNs answers again");
+    isReached = true;
+  };
+  const miss = (error: Error) => {
+    if (isReached) log.warn({ err: error, environment }, "APNs gives no answer");
+    isReached = false;
+    if (error.name !== "TimeoutError") return;
+    silent += 1;
+    if (silent < SILENT_MOST || elapsedMs() - renewedAtMs < RENEW_INTERVAL_MS) return;
+    renewedAtMs = elapsedMs();
+    silent = 0;
+    log.warn({ environment }, "the connection to APNs is dead: another one is opened");
+    if (provider) dropSession(provider);
+  };
+  return {
+    send: async (notification) => {
+      try {
+        const answer = await ask(notification);
+        hear();
+        // node-apn has made a new provider token by then.
+        return isTokenExpired(answer) ? await ask(notification) : answer;
+      } catch (error) {
+        miss(error as Error);
+        throw error;
+      }
+    },
+    close: () => provider?.shutdown(),
+  };
+}
+
+function createProvider(environment: Notification["environment"], options: Options, timeoutMs: number): Provider {
+  const { key, keyId, teamId, host, port, ca } = options;
+  const provider = new Provider({
+    token: { key, keyId, teamId },
+    production: environment === "production",
+    connectionRetryLimit: 0,
+    requestTimeout: timeoutMs,
+    ...(host === undefined ? {} : { address: host }),
+    ...(port === undefined ? {} : { port }),
+    ...(ca === undefined ? {} : { ca: [ca] }),
+  });
+  // After GOAWAY, its own would cut off at once what APNs still answers; a closed session ends with its last stream.
+  clientOf(provider).closeAndDestroySession = async (session) => session?.close();
+  return provider;
+}
+
+/** The parts of node-apn's client that its types keep to themselves. */
+type Client = {
+  session?: ClientHttp2Session;
+  closeAndDestroySession: (session?: ClientHttp2Session) => Promise<void>;
+};
+
+function clientOf(provider: Provider): Client {
+  return (provider as unknown as { client: Client }).client;
+}
+
+/** The headers of Apple's "Sending notification requests to APNs". */
+function toNote({ id, bundleId, pushType, priority, collapseId, expiresAt, payload }: Notification): Note {
+  const note = new Note();
+  note.id = id;
+  note.topic = bundleId;
+  note.pushType = pushType;
+  note.priority = priority;
+  note.expiry = Math.floor(expiresAt.getTime() / 1000);
+  if (collapseId !== null) note.collapseId = collapseId;
+  note.rawPayload = payload;
+  return note;
+}
+
+/** APNs's answer in what node-apn makes of it. @throws Error where it says that there was none */
+function toAnswer({ status, response, error }: ResponseFailure): PushAnswer {
+  if (status !== undefined && response) {
+    const { reason, timestamp } = response;
+    const isWord = typeof reason === "string" && /^\w{1,64}$/.test(reason);
+    const diedAtMs = Number(timestamp); // milliseconds since 1970
+    return {
+      status,
+      reason: isWord ? reason : null,
+      ...(Number.isSafeInteger(diedAtMs) ? { timestamp: new Date(diedAtMs) } : {}),
+    };
+  }
+  if (status === 500) return { status, reason: "InternalServerError" }; // it keeps the reason to itself
+  if (status !== undefined && error) return { status, reason: error.message };
+  throw error?.message === "apn write timeout" ? timeout() : (error ?? new Error("no answer"));
+}
+
+function isTokenExpired({ status, reason }: PushAnswer): boolean {
+  return status === 403 && reason === "ExpiredProviderToken";
+}
+
+function withDeadline<T>(promise: Promise<T>, mostMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(timeout()), mostMs);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+function timeout(): Error {
+  return Object.assign(new Error("APNs did not answer in time"), { name: "TimeoutError" });
+}
+
+/**
+ * Not by a provider of its own: that would make a new provider token, of which APNs takes one in 20 minutes. What is
+ * under way on the connection fails with the error.
+ */
+function dropSession(provider: Provider): void {
+  clientOf(provider).session?.destroy(new Error("the connection was dropped"));
+}

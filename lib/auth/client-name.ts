@@ -1,0 +1,22 @@
+const BROWSERS = [
+  ["Edge", /\bEdg(A|iOS)?\//],
+  ["Opera", /\bOPR\//],
+  ["Firefox", /\b(Firefox|FxiOS)\//],
+  ["Chrome", /\b(Chrome|CriOS)\//],
+  ["Safari", /\bSafari\//],
+] as const;
+const SYSTEMS = [
+  ["iPhone", /\biPhone\b/],
+  ["iPad", /\biPad\b/],
+  ["Android", /\bAndroid\b/],
+  ["Windows", /\bWindows\b/],
+  ["macOS", /\bMac OS X\b/],
+  ["Linux", /\bLinux\b/],
+] as const;
+
+/** What signed in, in words for its owner: the name that it gave itself, or what its User-Agent header suggests. */
+export function clientName(deviceName: string | null, userAgent: string | null): string {
+  if (deviceName !== null) return deviceName;
+  const parts = [BROWSERS, SYSTEMS].map((known) => known.find(([, sign]) => sign.test(userAgent ?? ""))?.[0]);
+  return parts.filter((part) => part !== undefined).join(", ") || "another device";
+}

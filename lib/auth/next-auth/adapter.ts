@@ -1,0 +1,43 @@
+import type { Adapter, AdapterUser } from "next-auth/adapters";
+import type { Context } from "../../context";
+import type { Account } from "../../db/generated/client";
+import type { Caller } from "../credentials";
+import { confirmVerification } from "../verification";
+import { type OnFailure, orNull } from "./guard";
+
+/** An account as next-auth's "user": what it reads, and what opening a session needs. */
+export type AdapterAccount = AdapterUser & Pick<Account, "sessionEpoch">;
+
+/**
+ * What next-auth asks the database, and no more: sessions are ours, and whether an identity is linked or makes an
+ * account is decided before it asks (`admitIdentity`). Its "users" are accounts, its "accounts" identities.
+ */
+export function createAdapter(ctx: Pick<Context, "db" | "now">, caller: Caller, onFailure: OnFailure): Adapter {
+  const { db } = ctx;
+  const byEmail = async (email: string) => toUser(await db.account.findUnique({ where: { email } }));
+  return {
+    getUserByAccount: ({ provider, providerAccountId: subject }) =>
+      orNull(onFailure, async () => {
+        const where = { provider_subject: { provider, subject } };
+        const identity = await db.identity.findUnique({ where, include: { account: true } });
+        return toUser(identity?.account);
+      }),
+    getUserByEmail: (email) => orNull(onFailure, () => byEmail(email)),
+    // The address was verified with the token; there is nothing left to update.
+    updateUser: async ({ id }) => toUser(await db.account.findUniqueOrThrow({ where: { id } })) as AdapterAccount,
+    // next-auth wants to see it, but tokens are made where they are mailed.
+    createVerificationToken: () => null,
+    useVerificationToken: ({ token }) =>
+      orNull(onFailure, async () => {
+        const identifier = await confirmVerification(ctx, token, caller);
+        // Whether it had expired is decided, by our clock.
+        return identifier === null ? null : { identifier, token, expires: new Date(8.64e15) };
+      }),
+  };
+}
+
+function toUser(account: Account | null | undefined): AdapterAccount | null {
+  if (!account) return null;
+  const { id, email, emailVerifiedAt: emailVerified, name, image, sessionEpoch } = account;
+  return { id, email, emailVerified, name, image, sessionEpoch };
+}

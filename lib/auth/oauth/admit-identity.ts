@@ -1,0 +1,70 @@
+import type { Context, Tx } from "../../context";
+import type { Account } from "../../db/generated/client";
+import { AppError, isUniqueViolation } from "../../errors";
+import type { Caller } from "../credentials";
+import { recordSecurityEvent } from "../security-events";
+import { clearUnproven } from "../verification";
+import { type LinkFacts, planLink } from "./link-plan";
+import type { ProvenIdentity } from "./profile";
+
+type Deps = Pick<Context, "db" | "mails" | "now">;
+
+/**
+ * The account that an identity signs in to: the one it belongs to, one it is linked to now, or a new one.
+ * `startedBy` is the session that began the way to the provider: null where it has ended since, undefined where
+ * there was none.
+ * @throws AppError identity_unverified, identity_in_use, identity_without_email, reauthentication_required,
+ * unauthenticated
+ */
+export async function admitIdentity(
+  ctx: Deps,
+  identity: ProvenIdentity,
+  startedBy: LinkFacts["startedBy"],
+  caller: Caller,
+): Promise<Account> {
+  const attempt = () => ctx.db.$transaction((tx) => admit(ctx, tx, identity, startedBy, caller));
+  // Of two at the same moment the second finds what the first has made.
+  const account = await attempt().catch((error: unknown) => {
+    if (isUniqueViolation(error)) return attempt();
+    throw error;
+  });
+  ctx.mails.wake();
+  return account;
+}
+
+async function admit(
+  { mails, now: clock }: Deps,
+  tx: Tx,
+  identity: ProvenIdentity,
+  startedBy: LinkFacts["startedBy"],
+  caller: Caller,
+): Promise<Account> {
+  const now = clock();
+  const { provider, subject, email, emailVerified } = identity;
+  const owner = await tx.identity.findUnique({ where: { provider_subject: { provider, subject } } });
+  const local = email === null ? null : await tx.account.findUnique({ where: { email } });
+  const plan = planLink({ identity, ownerId: owner?.accountId ?? null, startedBy, local, now });
+  if (plan.do === "refuse") throw new AppError(plan.code);
+  const accountId = plan.do === "create" ? await createAccount(tx, now, plan.email, identity) : plan.accountId;
+  if (plan.do === "create") await recordSecurityEvent(tx, now, accountId, "registered", caller);
+  if (plan.do === "take_over") await clearUnproven(tx, now, accountId);
+  if (emailVerified && email !== null) {
+    await tx.account.updateMany({
+      where: { id: accountId, email, emailVerifiedAt: null },
+      data: { emailVerifiedAt: now },
+    });
+  }
+  if (plan.do !== "sign_in") {
+    await tx.identity.create({ data: { accountId, provider, subject, createdAt: now } });
+    await recordSecurityEvent(tx, now, accountId, "identity_linked", caller);
+  }
+  const account = await tx.account.findUniqueOrThrow({ where: { id: accountId } });
+  if (plan.do === "link" || plan.do === "take_over") await mails.post(tx, "identity_linked", account.email);
+  return account;
+}
+
+/** An account without a password. */
+async function createAccount(tx: Tx, now: Date, email: string, { name, image }: ProvenIdentity): Promise<string> {
+  const { id } = await tx.account.create({ data: { email, name, image, createdAt: now } });
+  return id;
+}

@@ -1,0 +1,25 @@
+import { sign } from "node:crypto";
+import type { Context } from "../../context";
+
+type AppleConfig = Pick<Context["config"], "AUTH_APPLE_TEAM_ID" | "AUTH_APPLE_KEY_ID" | "AUTH_APPLE_ISSUER"> & {
+  AUTH_APPLE_ID: string;
+  AUTH_APPLE_SECRET: string;
+};
+
+/** Used within the sign-in that it was made for. */
+const TTL_SECONDS = 10 * 60;
+
+/**
+ * Apple's client secret: a JWT signed by the team's key with ES256 (Apple, "Creating a client secret"). Made anew
+ * for each use, so that it never runs out; a finished one in the configuration is taken as it is.
+ */
+export function appleClientSecret(config: AppleConfig, now: Date): string {
+  const { AUTH_APPLE_SECRET: key, AUTH_APPLE_TEAM_ID, AUTH_APPLE_KEY_ID, AUTH_APPLE_ID, AUTH_APPLE_ISSUER } = config;
+  if (!key.startsWith("-----BEGIN")) return key;
+  const iat = Math.floor(now.getTime() / 1000);
+  const header = { alg: "ES256", kid: AUTH_APPLE_KEY_ID };
+  const claims = { iss: AUTH_APPLE_TEAM_ID, iat, exp: iat + TTL_SECONDS, aud: AUTH_APPLE_ISSUER, sub: AUTH_APPLE_ID };
+  const signed = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
+  const signature = sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" });
+  return `${signed}.${signature.toString("base64url")}`;
+}

@@ -1,0 +1,74 @@
+import type { OAuthConfig } from "next-auth/providers/oauth";
+import type { Context } from "../../context";
+import { appleClientSecret } from "./apple-secret";
+import { fetchGitHubUser } from "./github";
+import { readProfile } from "./profile";
+
+type Config = Context["config"];
+type Provider = OAuthConfig<Record<string, unknown>>;
+
+/** next-auth would show logos from another site. */
+const style = (bg: string, text: string) => ({ logo: "", bg, text });
+/** openid-client's own is 3.5 seconds. */
+const httpOptions = { timeout: 10_000 };
+
+/** The sign-in providers whose id and secret are configured, as next-auth takes them. */
+export function oauthProviders(config: Config, now: Date): Provider[] {
+  return [google(config), apple(config, now), github(config)].filter((provider) => provider !== null);
+}
+
+/** OpenID Connect Core 1.0, section 3.1, with PKCE (RFC 7636). */
+function google({ AUTH_GOOGLE_ID, AUTH_GOOGLE_SECRET, AUTH_GOOGLE_ISSUER }: Config): Provider | null {
+  if (!AUTH_GOOGLE_ID || !AUTH_GOOGLE_SECRET) return null;
+  return {
+    ...provider("google", "Google", style("#fff", "#000")),
+    clientId: AUTH_GOOGLE_ID,
+    clientSecret: AUTH_GOOGLE_SECRET,
+    wellKnown: `${AUTH_GOOGLE_ISSUER}/.well-known/openid-configuration`,
+    authorization: { params: { scope: "openid email profile" } },
+    idToken: true,
+    checks: ["pkce", "state", "nonce"],
+  };
+}
+
+/**
+ * Sign in with Apple. It answers by a form that it posts; `answerFormPost` turns that into a GET. No name is asked
+ * for: Apple tells it once, outside the signed token.
+ */
+function apple(config: Config, now: Date): Provider | null {
+  const { AUTH_APPLE_ID, AUTH_APPLE_SECRET, AUTH_APPLE_ISSUER } = config;
+  if (!AUTH_APPLE_ID || !AUTH_APPLE_SECRET) return null;
+  return {
+    ...provider("apple", "Apple", style("#000", "#fff")),
+    clientId: AUTH_APPLE_ID,
+    clientSecret: appleClientSecret({ ...config, AUTH_APPLE_ID, AUTH_APPLE_SECRET }, now),
+    wellKnown: `${AUTH_APPLE_ISSUER}/.well-known/openid-configuration`,
+    authorization: { params: { scope: "openid email", response_mode: "form_post" } },
+    idToken: true,
+    checks: ["pkce", "state", "nonce"],
+  };
+}
+
+/** OAuth 2.0 without OpenID Connect, so without a nonce. Also GitHub Enterprise Server. */
+function github({ AUTH_GITHUB_ID, AUTH_GITHUB_SECRET, AUTH_GITHUB_ISSUER }: Config): Provider | null {
+  if (!AUTH_GITHUB_ID || !AUTH_GITHUB_SECRET) return null;
+  const api = AUTH_GITHUB_ISSUER === "https://github.com" ? "https://api.github.com" : `${AUTH_GITHUB_ISSUER}/api/v3`;
+  return {
+    ...provider("github", "GitHub", style("#24292f", "#fff")),
+    clientId: AUTH_GITHUB_ID,
+    clientSecret: AUTH_GITHUB_SECRET,
+    issuer: `${AUTH_GITHUB_ISSUER}/login/oauth`, // as it says in `iss` (RFC 9207)
+    authorization: {
+      url: `${AUTH_GITHUB_ISSUER}/login/oauth/authorize`,
+      params: { scope: "read:user user:email" },
+    },
+    token: { url: `${AUTH_GITHUB_ISSUER}/login/oauth/access_token` },
+    userinfo: { request: ({ tokens }) => fetchGitHubUser(api, tokens.access_token ?? "") },
+    checks: ["pkce", "state"],
+  };
+}
+
+function provider(id: "google" | "apple" | "github", name: string, look: ReturnType<typeof style>) {
+  const profile = (claims: unknown) => ({ id: readProfile(id, claims).subject });
+  return { id, name, type: "oauth" as const, style: look, httpOptions, profile };
+}

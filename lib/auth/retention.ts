@@ -1,0 +1,34 @@
+import type { Context } from "../context";
+
+type Deps = Pick<Context, "db" | "now">;
+
+const EVENTS_MS = 90 * 24 * 60 * 60 * 1000;
+/** Rows a statement removes: each is over soon, however much there is. */
+const BATCH = 1_000;
+
+/**
+ * Removes security events after 90 days, sessions and mailed tokens once they have expired, and the failures of
+ * sign-ins that are forgotten. Returns how many rows went.
+ */
+export async function removeOutdated({ db, now }: Deps): Promise<number> {
+  const at = now();
+  const since = new Date(at.getTime() - EVENTS_MS);
+  const statements = [
+    () => db.$executeRaw`
+      DELETE FROM "SecurityEvent" WHERE "id" IN (SELECT "id" FROM "SecurityEvent"
+        WHERE "at" < ${since}::timestamptz ORDER BY "at" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
+    () => db.$executeRaw`
+      DELETE FROM "Session" WHERE "id" IN (SELECT "id" FROM "Session"
+        WHERE "expiresAt" < ${at}::timestamptz ORDER BY "expiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
+    () => db.$executeRaw`
+      DELETE FROM "SignInThrottle" WHERE "key" IN (SELECT "key" FROM "SignInThrottle"
+        WHERE "expiresAt" < ${at}::timestamptz ORDER BY "expiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
+    () => db.$executeRaw`DELETE FROM "PasswordResetToken" WHERE "expiresAt" < ${at}::timestamptz`,
+    () => db.$executeRaw`DELETE FROM "VerificationToken" WHERE "expiresAt" < ${at}::timestamptz`,
+  ];
+  let removed = 0;
+  for (const remove of statements) {
+    for (let count = BATCH; count >= BATCH; removed += count) count = await remove();
+  }
+  return removed;
+}

@@ -1,0 +1,110 @@
+import type { Context, Tx } from "../context";
+
+type Letter = { to: string; subject: string; text: string };
+
+/** One kind of mail: until when it is worth sending, and what it says, made at that moment; null: nobody to send it to. */
+type Kind = { ttlSeconds: number; compose: (email: string) => Promise<Letter | null> };
+
+/** Mail on its way out: rows of one table, so that neither a mail server that is down nor a kill loses one. */
+export type MailQueue<Name extends string = string> = {
+  /** Promises a mail, in the transaction of what causes it. Of one kind an address has one waiting at most. */
+  post: (tx: Tx, kind: Name, email: string) => Promise<void>;
+  /** Begins to send what is due, and returns at once. Call it after the commit of a `post`, and now and then. */
+  wake: () => void;
+  /** Waits for what is being sent. The rest stays for the next start. */
+  close: () => Promise<void>;
+};
+
+type Deps = Pick<Context, "db" | "log" | "mailer" | "now">;
+type Row = { id: string; kind: string; email: string; attempts: number; leaseUntil: Date; expiresAt: Date };
+
+/** So many mails are on their way at once: a mail server that hangs takes no more sockets than these. */
+const LANES = 4;
+/** Longer than any attempt takes; whoever was killed at it has lost it then. */
+const LEASE_MS = 2 * 60 * 1000;
+/** After the first failure, the second and so on; then always the last. */
+const RETRY_SECONDS = [5, 15, 60, 5 * 60, 10 * 60];
+
+/** Makes the queue. Nothing is sent before the first `wake`. */
+export function createMailQueue<Name extends string>(deps: Deps, kinds: Record<Name, Kind>): MailQueue<Name> {
+  const lanes = new Set<Promise<void>>();
+  let isWanted = false;
+  let isClosed = false;
+
+  const next = async () => (isClosed ? null : claim(deps, Object.keys(kinds)));
+  const drain = async () => {
+    while (isWanted) {
+      isWanted = false; // a wake from now on may be for a row that the last claim did not see yet
+      for (let row = await next(); row; row = await next()) await attempt(deps, kinds[row.kind as Name], row);
+    }
+  };
+  return {
+    post: async (tx, kind, email) => {
+      const at = deps.now();
+      const expiresAt = new Date(at.getTime() + kinds[kind].ttlSeconds * 1000);
+      await tx.$executeRaw`
+        INSERT INTO "QueuedMail" ("id", "kind", "email", "createdAt", "nextAttemptAt", "expiresAt")
+        VALUES (gen_random_uuid(), ${kind}, ${email}, ${at}::timestamptz, ${at}::timestamptz, ${expiresAt}::timestamptz)
+        ON CONFLICT ("kind", "email") DO UPDATE SET "attempts" = 0, "createdAt" = EXCLUDED."createdAt",
+          "nextAttemptAt" = EXCLUDED."nextAttemptAt", "expiresAt" = EXCLUDED."expiresAt"`;
+    },
+    wake: () => {
+      isWanted = true;
+      if (isClosed || lanes.size >= LANES) return;
+      const lane = drain()
+        .catch((error: unknown) => deps.log.warn({ err: error }, "mail waits: the database is out of reach"))
+        .finally(() => lanes.delete(lane));
+      lanes.add(lane);
+    },
+    close: async () => {
+      isClosed = true;
+      await Promise.all(lanes);
+    },
+  };
+}
+
+/** Takes the row that has waited longest, in one statement; null where none is due. */
+async function claim({ db, now }: Deps, kinds: string[]): Promise<Row | null> {
+  const at = now();
+  const leaseUntil = new Date(at.getTime() + LEASE_MS);
+  const [row] = await db.$queryRaw<Row[]>`
+    UPDATE "QueuedMail" SET "attempts" = "attempts" + 1, "nextAttemptAt" = ${leaseUntil}::timestamptz
+    WHERE "id" = (
+      SELECT "id" FROM "QueuedMail" WHERE "nextAttemptAt" <= ${at}::timestamptz AND "kind" = ANY(${kinds}::text[])
+      ORDER BY "nextAttemptAt" LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING "id", "kind", "email", "attempts", "nextAttemptAt" AS "leaseUntil", "expiresAt"`;
+  return row ?? null;
+}
+
+async function attempt(deps: Deps, { compose }: Kind, row: Row): Promise<void> {
+  const { db, log, mailer, now } = deps;
+  // Where the same mail was asked for again meanwhile, the row is no longer ours to settle.
+  const where = { id: row.id, nextAttemptAt: row.leaseUntil };
+  const about = { kind: row.kind, attempts: row.attempts };
+  try {
+    if (row.expiresAt <= now()) log.error(about, "mail given up: it was not sent in time");
+    else await send(mailer, await compose(row.email));
+    await db.queuedMail.deleteMany({ where });
+  } catch (error) {
+    const { code, command, responseCode } = error as Record<string, unknown>;
+    // Not the error itself: its message names the recipient.
+    const fault = { ...about, code, command, responseCode };
+    if (isFinal(code, responseCode)) {
+      log.error(fault, "mail given up: the mail server refuses it");
+      await db.queuedMail.deleteMany({ where });
+      return;
+    }
+    log.warn(fault, "mail not sent: trying again later");
+    const seconds = RETRY_SECONDS[Math.min(row.attempts, RETRY_SECONDS.length) - 1] ?? 0;
+    await db.queuedMail.updateMany({ where, data: { nextAttemptAt: new Date(now().getTime() + seconds * 1000) } });
+  }
+}
+
+async function send(mailer: Deps["mailer"], letter: Letter | null): Promise<void> {
+  if (letter) await mailer.send(letter);
+}
+
+/** Whether the server refused this recipient or this text for good (RFC 5321, 4.2.1); anything else may pass. */
+function isFinal(code: unknown, responseCode: unknown): boolean {
+  return (code === "EENVELOPE" || code === "EMESSAGE") && typeof responseCode === "number" && responseCode >= 500;
+}

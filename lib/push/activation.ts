@@ -1,0 +1,99 @@
+import { recordSecurityEvent } from "../auth/security-events";
+import type { Context, Tx } from "../context";
+import type { PushDevice, PushDeviceStatus } from "../db/generated/client";
+import { AppError } from "../errors";
+import { APPLE_APP_ATTESTATION_ROOT } from "./evidence/apple-root";
+import { checkEvidence, type ProvedKey } from "./evidence/check";
+import { evidenceFault } from "./evidence/fault";
+import type { Evidence } from "./evidence/schema";
+import { holdOwner, type Origin, type Owner } from "./owner";
+import type { Wanted } from "./registration-plan";
+import { type Device, toDevice } from "./schema";
+
+type Deps = Pick<Context, "config" | "db" | "now">;
+
+/** A device that APNs found dead has to register again first. */
+const PROVABLE: PushDeviceStatus[] = ["pending", "active"];
+
+/**
+ * Makes a device active: the evidence answers the challenge that it was given at this very address. With it the
+ * token becomes its owner's alone: whoever had registered it before loses it, in the same transaction.
+ * @throws AppError challenge_used, challenge_expired, evidence_invalid with `reason`, push_not_configured,
+ * unauthenticated
+ */
+export async function activateDevice(
+  { config, db, now }: Deps,
+  owner: Owner,
+  wanted: Wanted,
+  evidence: Evidence,
+  origin: Origin,
+): Promise<Device> {
+  const challenge = await findChallenge(db, owner, wanted, evidence.challengeId);
+  if (!challenge) throw evidenceFault("challenge_unknown");
+  if (challenge.usedAt) throw new AppError("challenge_used");
+  if (challenge.expiresAt <= now()) throw new AppError("challenge_expired");
+  const { device } = challenge;
+  const key = checkEvidence(evidence, {
+    ...{ challenge, device, now: now(), teamId: config.APNS_TEAM_ID },
+    root: config.APP_ATTEST_ROOT_CA ?? APPLE_APP_ATTESTATION_ROOT,
+  });
+  return db.$transaction(async (tx) => {
+    await holdOwner(tx, owner);
+    await takeToken(tx, device);
+    await useChallenge(tx, challenge.id, now());
+    const row = await activate(tx, now(), owner, device, wanted, key);
+    await recordSecurityEvent(tx, now(), owner.account.id, "device_verified", origin);
+    return toDevice(row, owner.session.id);
+  });
+}
+
+/** A challenge of the device that registers, at the address that it was given for. */
+function findChallenge(db: Tx, { account }: Owner, wanted: Wanted, id: string) {
+  const { environment, bundleId, token, installationId } = wanted;
+  const at = { accountId: account.id, environment, bundleId, token, installationId, status: { in: PROVABLE } };
+  return db.pushChallenge.findFirst({
+    where: { id, device: at },
+    include: { device: true },
+    relationLoadStrategy: "join",
+  });
+}
+
+/**
+ * Takes the token from all other accounts. Locks the rows in one order, so that two who prove the same token at
+ * once wait for each other and do not lock each other out.
+ */
+async function takeToken(tx: Tx, { id, environment, bundleId, token }: PushDevice): Promise<void> {
+  const rows = await tx.$queryRaw<{ id: string }[]>`
+    SELECT "id"::text FROM "PushDevice"
+    WHERE "environment" = ${environment}::"PushEnvironment" AND "bundleId" = ${bundleId} AND "token" = ${token}
+    ORDER BY "id" FOR UPDATE`;
+  if (!rows.some((row) => row.id === id)) throw evidenceFault("challenge_unknown"); // it moved, or is gone
+  const others = rows.map((row) => row.id).filter((other) => other !== id);
+  if (others.length > 0) await tx.pushDevice.deleteMany({ where: { id: { in: others } } });
+}
+
+/** Of two uses at the same moment one wins. */
+async function useChallenge(tx: Tx, id: string, now: Date): Promise<void> {
+  const { count } = await tx.pushChallenge.updateMany({ where: { id, usedAt: null }, data: { usedAt: now } });
+  if (count === 0) throw new AppError("challenge_used");
+}
+
+/** The key is written only where the row still has the one that the evidence was held against, counter and all. */
+async function activate(
+  tx: Tx,
+  now: Date,
+  { session }: Owner,
+  { id, keyId, keyCounter }: PushDevice,
+  { installationId, device }: Wanted,
+  key: ProvedKey,
+): Promise<PushDevice> {
+  const [row] = await tx.pushDevice.updateManyAndReturn({
+    where: { id, keyId, keyCounter, status: { in: PROVABLE } },
+    data: {
+      ...{ ...device, installationId, sessionId: session.id, registeredAt: now, lastSeenAt: now },
+      ...{ ...key, status: "active", verifiedAt: now, invalidReason: null },
+    },
+  });
+  if (!row) throw evidenceFault("counter_replayed");
+  return row;
+}

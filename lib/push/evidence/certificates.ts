@@ -1,0 +1,71 @@
+import { X509Certificate } from "node:crypto";
+import { DER, derContent, derElements } from "./der";
+import { evidenceFault } from "./fault";
+
+/** 1.2.840.113635.100.8.2, the content of its OBJECT IDENTIFIER. */
+const NONCE_EXTENSION = Buffer.from("2a864886f763640802", "hex");
+const EXTENSIONS = DER.context(3);
+const NONCE = DER.context(1);
+
+/**
+ * The certificate of an attested key, once its chain holds: issued by the intermediate, that by the root, all of
+ * them valid at `now` (RFC 5280, section 6.1, as far as a chain of this fixed shape needs it).
+ * @throws AppError evidence_invalid: malformed, certificate_untrusted, certificate_expired
+ */
+export function verifyChain(
+  [leafDer, intermediateDer]: readonly [Uint8Array, Uint8Array],
+  root: X509Certificate,
+  now: Date,
+): X509Certificate {
+  const [leaf, intermediate] = [parseCertificate(leafDer), parseCertificate(intermediateDer)];
+  const isTrusted = isIssuedBy(leaf, intermediate) && isIssuedBy(intermediate, root);
+  if (!isTrusted) throw evidenceFault("certificate_untrusted");
+  for (const certificate of [leaf, intermediate, root]) {
+    if (!isValidAt(certificate, now)) throw evidenceFault("certificate_expired");
+  }
+  return leaf;
+}
+
+/**
+ * The nonce that Apple wrote into a key's certificate: SEQUENCE { [1] { OCTET STRING } }.
+ * @throws AppError evidence_invalid: malformed, where it is missing, there twice, or anything else
+ */
+export function nonceOf(certificate: X509Certificate): Uint8Array {
+  try {
+    const [tbsCertificate] = derElements(derContent(certificate.raw, DER.sequence));
+    const fields = derElements(tbsCertificate?.content ?? new Uint8Array());
+    const extensions = fields.find(({ tag }) => tag === EXTENSIONS)?.content ?? new Uint8Array();
+    const values = derElements(derContent(extensions, DER.sequence))
+      .map(({ content }) => derElements(content)) // an identifier, whether it is critical, a value
+      .filter(([id]) => id?.tag === DER.objectIdentifier && NONCE_EXTENSION.equals(id.content))
+      .map((parts) => parts.at(-1));
+    const [value] = values;
+    if (values.length !== 1 || value?.tag !== DER.octetString) throw new RangeError("not one nonce");
+    return derContent(derContent(derContent(value.content, DER.sequence), NONCE), DER.octetString);
+  } catch {
+    throw evidenceFault("malformed");
+  }
+}
+
+/** One certificate in DER and nothing after it; Node would take PEM too, and leave out what follows. */
+function parseCertificate(der: Uint8Array): X509Certificate {
+  try {
+    const certificate = new X509Certificate(der);
+    if (certificate.raw.equals(der)) return certificate;
+  } catch {
+    // no certificate at all
+  }
+  throw evidenceFault("malformed");
+}
+
+function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
+  try {
+    return issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+  } catch {
+    return false; // a key of a kind that Node does not know
+  }
+}
+
+function isValidAt({ validFrom, validTo }: X509Certificate, now: Date): boolean {
+  return Date.parse(validFrom) <= now.getTime() && now.getTime() <= Date.parse(validTo);
+}

@@ -1,0 +1,21 @@
+import type { Tx } from "../context";
+import { AppError } from "../errors";
+
+/** Who calls, as far as devices go. */
+export type Owner = { account: { id: string }; session: { id: string } };
+
+/** Where a call comes from, as security events tell of it. */
+export type Origin = { address: string; client: string | null };
+
+/**
+ * Lets one registration of an account in at a time, so that it can count the devices; and keeps the session
+ * from ending before the device that has to end with it is there.
+ * @throws AppError unauthenticated, for a session that has ended
+ */
+export async function holdOwner(tx: Tx, { account, session }: Owner): Promise<void> {
+  const held = await tx.$queryRaw<unknown[]>`
+    SELECT 1 FROM "Account" AS account JOIN "Session" AS session ON session."accountId" = account."id"
+    WHERE account."id" = ${account.id}::uuid AND session."id" = ${session.id}::uuid AND session."revokedAt" IS NULL
+    FOR NO KEY UPDATE OF account FOR SHARE OF session`;
+  if (held.length === 0) throw new AppError("unauthenticated");
+}

@@ -1,0 +1,125 @@
+import type { Context } from "../../context";
+import { SECRET_KINDS } from "../notifications";
+import type { Claimed } from "./claim";
+
+/** What became of a row. */
+export type Outcome = { row: Claimed; apnsStatus: number | null; reason: string | null } & (
+  | { state: "sent" | "cancelled" }
+  /** `diedAt`: the device's token is dead, which holds unless the app has registered since. */
+  | { state: "failed"; diedAt?: Date }
+  /** It goes out again at `nextAttemptAt`. */
+  | { state: "queued"; nextAttemptAt: Date; isTried: boolean }
+);
+
+type Deps = Pick<Context, "count" | "db" | "log" | "now">;
+
+/**
+ * Writes down what became of rows, and which devices are gone. A row that is being deleted at this moment is passed
+ * over like everything that is locked: the worker waits for nobody, so it is part of no deadlock.
+ */
+export async function settle(deps: Deps, outcomes: readonly Outcome[]): Promise<void> {
+  const sent = outcomes.filter(({ state }) => state === "sent");
+  const others = outcomes.filter(({ state }) => state !== "sent");
+  const deaths = outcomes.flatMap((outcome) =>
+    outcome.state === "failed" && outcome.diedAt ? [{ ...outcome, diedAt: outcome.diedAt }] : [],
+  );
+  if (deaths.length > 0) await buryDevices(deps, deaths);
+  if (sent.length > 0) await settleSent(deps, sent);
+  if (others.length > 0) await settleOthers(deps, others);
+  for (const outcome of outcomes) count(deps, outcome);
+  tell(deps, others);
+}
+
+/** What reached the device counts whoever holds the row by now: it must not go out once more. */
+async function settleSent({ db, now }: Deps, sent: readonly Outcome[]): Promise<void> {
+  const at = now();
+  const ids = sent.map(({ row }) => row.id);
+  await db.$executeRaw`
+    WITH held AS MATERIALIZED (
+      SELECT "id" FROM "PushDelivery" WHERE "id" = ANY(${ids}::uuid[]) AND "state" IN ('queued', 'sending')
+      FOR UPDATE SKIP LOCKED
+    ), sent AS (
+      UPDATE "PushDelivery" AS delivery
+      SET "state" = 'sent', "apnsStatus" = 200, "reason" = NULL, "sentAt" = ${at}, "leaseUntil" = NULL,
+        "attempts" = "attempts" + 1,
+        "payload" = CASE WHEN "kind" = ANY(${SECRET_KINDS}) THEN '{}'::jsonb ELSE "payload" END
+      FROM held WHERE delivery."id" = held."id"
+      RETURNING delivery."deviceId"
+    ), devices AS MATERIALIZED (
+      SELECT "id" FROM "PushDevice" WHERE "id" IN (SELECT "deviceId" FROM sent) FOR NO KEY UPDATE SKIP LOCKED
+    )
+    UPDATE "PushDevice" AS device SET "lastDeliveredAt" = ${at} FROM devices WHERE device."id" = devices."id"`;
+}
+
+/** By the claim it belongs to: a row whose lease ran out may be another worker's already. */
+async function settleOthers({ db }: Deps, outcomes: readonly Outcome[]): Promise<void> {
+  const records = outcomes.map((outcome) => ({
+    id: outcome.row.id,
+    lease: outcome.row.leaseUntil,
+    state: outcome.state,
+    tried: isTried(outcome) ? 1 : 0,
+    next: outcome.state === "queued" ? outcome.nextAttemptAt : null,
+    status: outcome.apnsStatus,
+    reason: outcome.reason,
+  }));
+  await db.$executeRaw`
+    WITH outcome AS (
+      SELECT * FROM jsonb_to_recordset(${JSON.stringify(records)}::jsonb) AS outcome(
+        "id" uuid, "lease" timestamptz, "state" "PushDeliveryState", "tried" int, "next" timestamptz, "status" int,
+        "reason" text)
+    ), held AS MATERIALIZED (
+      SELECT outcome.* FROM "PushDelivery" AS delivery JOIN outcome ON outcome."id" = delivery."id"
+      WHERE delivery."state" = 'sending' AND delivery."leaseUntil" = outcome."lease"
+      FOR UPDATE OF delivery SKIP LOCKED
+    )
+    UPDATE "PushDelivery" AS delivery
+    SET "state" = held."state", "leaseUntil" = NULL, "attempts" = "attempts" + held."tried",
+      "nextAttemptAt" = coalesce(held."next", "nextAttemptAt"),
+      "apnsStatus" = coalesce(held."status", "apnsStatus"), "reason" = coalesce(held."reason", delivery."reason"),
+      "payload" = CASE WHEN "kind" = ANY(${SECRET_KINDS}) AND held."state" <> 'queued' THEN '{}'::jsonb
+        ELSE "payload" END
+    FROM held WHERE delivery."id" = held."id"`;
+}
+
+async function buryDevices({ db }: Deps, deaths: (Outcome & { diedAt: Date })[]): Promise<void> {
+  const records = deaths.map(({ row, reason, diedAt }) => ({
+    id: row.deviceId,
+    token: row.token,
+    environment: row.environment,
+    bundle: row.bundleId,
+    reason,
+    at: diedAt,
+  }));
+  await db.$executeRaw`
+    WITH death AS (
+      SELECT * FROM jsonb_to_recordset(${JSON.stringify(records)}::jsonb) AS death(
+        "id" uuid, "token" text, "environment" "PushEnvironment", "bundle" text, "reason" text, "at" timestamptz)
+    ), held AS MATERIALIZED (
+      SELECT death."id", death."reason" FROM "PushDevice" AS device JOIN death ON death."id" = device."id"
+      WHERE device."status" <> 'invalid' AND device."registeredAt" <= death."at" AND device."token" = death."token"
+        AND device."environment" = death."environment" AND device."bundleId" = death."bundle"
+      FOR NO KEY UPDATE OF device SKIP LOCKED
+    )
+    UPDATE "PushDevice" AS device SET "status" = 'invalid', "invalidReason" = held."reason"
+    FROM held WHERE device."id" = held."id"`;
+}
+
+function isTried(outcome: Outcome): boolean {
+  return outcome.state === "queued" ? outcome.isTried : outcome.state !== "cancelled";
+}
+
+function count({ count }: Deps, outcome: Outcome): void {
+  if (outcome.state !== "queued") count("push_delivery", { result: outcome.state });
+  else if (outcome.isTried) count("push_delivery", { result: "retried" });
+}
+
+/** One line for all that went the same way: when APNs is down, rows fail by the thousand. */
+function tell({ log }: Deps, outcomes: readonly Outcome[]): void {
+  const groups = new Map<string, { state: string; apnsStatus: number | null; reason: string | null; rows: number }>();
+  for (const { state, apnsStatus, reason } of outcomes) {
+    const key = `${state} ${apnsStatus} ${reason}`;
+    const group = groups.get(key) ?? { state, apnsStatus, reason, rows: 0 };
+    groups.set(key, { ...group, rows: group.rows + 1 });
+  }
+  for (const group of groups.values()) log.warn(group, "notifications not delivered");
+}

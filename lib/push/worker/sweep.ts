@@ -1,0 +1,58 @@
+import type { Context } from "../../context";
+import { SECRET_KINDS } from "../notifications";
+import { ATTEMPTS_MOST } from "./verdict";
+
+type Deps = Pick<Context, "db" | "log" | "now">;
+
+const MINUTE_MS = 60 * 1000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** How far the clocks of two machines may be apart. A lease that ends later than this after its time is none. */
+const SKEW_MS = 10 * MINUTE_MS;
+/** How long what was sent, failed or cancelled can still be looked up. */
+const KEPT_MS = 30 * DAY_MS;
+const STATEMENT_MOST = 1_000;
+const STATEMENTS_MOST = 10;
+
+/** What has to be done from time to time: frees the rows of senders that are gone, and removes what is old. */
+export async function sweepOutbox(deps: Deps): Promise<void> {
+  const freed = await freeAbandoned(deps);
+  if (freed > 0) deps.log.warn({ rows: freed }, "notifications come free: whoever sent them is gone");
+  for (let i = 0; i < STATEMENTS_MOST; i++) if ((await removeOld(deps)) < STATEMENT_MOST) return;
+}
+
+/**
+ * Queues rows whose lease ran out. Nobody knows whether they were sent, so it counts as an attempt: a row that
+ * brings its sender down does not do so for ever.
+ */
+async function freeAbandoned({ db, now }: Deps): Promise<number> {
+  const at = now();
+  const bogus = new Date(at.getTime() + SKEW_MS);
+  return db.$executeRaw`
+    WITH abandoned AS MATERIALIZED (
+      SELECT "id" FROM "PushDelivery"
+      WHERE "state" = 'sending' AND ("leaseUntil" < ${at} OR "leaseUntil" > ${bogus}) FOR UPDATE SKIP LOCKED
+    )
+    UPDATE "PushDelivery" AS delivery
+    SET "leaseUntil" = NULL, "nextAttemptAt" = ${at}, "attempts" = "attempts" + 1,
+      "state" = (CASE WHEN "attempts" + 1 < ${ATTEMPTS_MOST} THEN 'queued' ELSE 'failed' END)::"PushDeliveryState",
+      "payload" = CASE WHEN "attempts" + 1 >= ${ATTEMPTS_MOST} AND "kind" = ANY(${SECRET_KINDS}) THEN '{}'::jsonb
+        ELSE "payload" END,
+      "reason" = 'abandoned'
+    FROM abandoned WHERE delivery."id" = abandoned."id"`;
+}
+
+/** By their ids, which rise with time: so it needs no index of its own, and finds what is old without looking at the rest. */
+async function removeOld({ db, now }: Deps): Promise<number> {
+  const before = firstIdOf(new Date(now().getTime() - KEPT_MS));
+  return db.$executeRaw`
+    DELETE FROM "PushDelivery" WHERE "id" IN (
+      SELECT "id" FROM "PushDelivery" WHERE "id" < ${before}::uuid AND "state" IN ('sent', 'failed', 'cancelled')
+      ORDER BY "id" LIMIT ${STATEMENT_MOST} FOR UPDATE SKIP LOCKED
+    )`;
+}
+
+/** The least UUID of version 7 of a millisecond (RFC 9562, section 5.7). */
+function firstIdOf(at: Date): string {
+  const time = at.getTime().toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
+}

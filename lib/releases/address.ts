@@ -1,0 +1,16 @@
+import { type Kind, type Release, versionText } from "./schema";
+
+/**
+ * Where one artifact of one release is downloaded, whatever is released later: absolute, pinned to the version,
+ * so that a download that is resumed never splices two releases.
+ */
+export function downloadUrl(baseUrl: string, release: Release, kind: Kind): string {
+  const query = new URLSearchParams({
+    product: release.product,
+    architecture: release.architecture,
+    version: versionText(release.version),
+    ...(release.channel === "stable" ? {} : { channel: release.channel }),
+    ...(kind === "installer" ? {} : { kind }),
+  });
+  return `${baseUrl}/api/download/${release.platform}?${query}`;
+}

@@ -1,0 +1,50 @@
+import { downloadUrl } from "../address";
+import { type Platform, versionText } from "../schema";
+import { byFileName, type Feed, type News } from "./feed";
+
+/**
+ * electron-updater: the fields of latest.yml (electron-builder, UpdateInfo). The client compares versions itself,
+ * so the answer is always 200. `stagingPercentage` is left out: the rollout is decided here.
+ */
+export const electron: Feed = {
+  name: "electron",
+  take: byFileName({ windows: /\.exe$/i, macos: /\.zip$/i }),
+  needs: "electron-updater takes an .exe on Windows and a .zip on macOS.",
+  goesBack: true,
+  contentType: "application/yaml; charset=utf-8", // RFC 9512
+  write,
+};
+
+function write({ release, offer, baseUrl, ahead }: News): string {
+  // A client that allows downgrades would take any other version, so this one hears its own.
+  if (ahead) return `version: ${scalar(versionText(ahead))}\nfiles: []\n`;
+  const { artifact, kind } = offer;
+  const minimum = release.minimumSystemVersion && kernelVersion(release.platform, release.minimumSystemVersion);
+  return [
+    `version: ${scalar(versionText(release.version))}`,
+    "files:",
+    `  - url: ${scalar(downloadUrl(baseUrl, release, kind))}`,
+    `    sha512: ${scalar(artifact.sha512)}`,
+    `    size: ${artifact.sizeBytes}`,
+    `path: ${scalar(artifact.fileName)}`,
+    `sha512: ${scalar(artifact.sha512)}`,
+    `releaseDate: ${scalar(release.releasedAt.toISOString())}`,
+    ...(release.notes === "" ? [] : [`releaseNotes: ${scalar(release.notes)}`]),
+    ...(minimum ? [`minimumSystemVersion: ${scalar(minimum)}`] : []),
+    "",
+  ].join("\n");
+}
+
+/** A JSON string is a double-quoted scalar of YAML (1.2.2, 7.3.1), whatever is in it. */
+const scalar = (text: string): string => JSON.stringify(text);
+
+/**
+ * electron-updater compares with `os.release()`: the version itself on Windows, but Darwin's on macOS, of which
+ * only the major one follows from macOS's: 10.15 is Darwin 19, 11 to 15 are Darwin 20 to 24, and 26 is Darwin 25.
+ */
+function kernelVersion(platform: Platform, systemVersion: string): string | null {
+  const [major = 0, minor = 0, patch = 0] = systemVersion.split(".").map(Number);
+  if (platform === "windows") return `${major}.${minor}.${patch}`;
+  if (major < 11) return major < 10 ? null : `${minor + 4}.0.0`;
+  return `${major < 26 ? major + 9 : major - 1}.0.0`;
+}

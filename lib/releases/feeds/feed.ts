@@ -1,0 +1,48 @@
+import type { SemVer } from "semver";
+import { Kind, type Platform, type Release } from "../schema";
+import type { Offer, Taker } from "../selection";
+
+/** What a feed is written from. */
+export type News = {
+  release: Release;
+  offer: Offer;
+  baseUrl: string;
+  /** null: nobody said which version is installed. */
+  updateAvailable: boolean | null;
+  mandatory: boolean | null;
+  /** For updaters that go back: the installed version where it is newer and the catalog marks no rollback. */
+  ahead: SemVer | null;
+  requestedArchitecture: string;
+  /** See `forOlderSystems`. */
+  forOlderSystems: () => Release[];
+};
+
+/** What one kind of updater reads. */
+export type Feed = {
+  name: string;
+  take: Taker;
+  /** For somebody for whom no release will do: what this updater needs. */
+  needs?: string;
+  /** Without these the updater exists on every platform. */
+  platforms?: readonly Platform[];
+  /** The updater installs whatever it is told of, so the installed version has to be known. */
+  needsCurrent?: true;
+  /** The updater goes back to whatever older version it is told of, so one that is ahead hears its own. */
+  goesBack?: true;
+  contentType: string;
+  /** The body; null is 204 No Content: the updater is not told of any release. */
+  write: (news: News) => string | null;
+};
+
+/** Takes the artifact that an updater can read by its file's name: the update, else the installer. */
+export function byFileName(accepted: Partial<Record<Platform, RegExp>>, isSigned: SignatureTest = () => true): Taker {
+  return ({ platform, artifacts }) => {
+    for (const kind of Kind.options.toReversed()) {
+      const artifact = artifacts[kind];
+      if (artifact && accepted[platform]?.test(artifact.fileName) && isSigned(artifact)) return { kind, artifact };
+    }
+    return undefined;
+  };
+}
+
+type SignatureTest = (artifact: Offer["artifact"]) => boolean;

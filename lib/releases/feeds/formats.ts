@@ -1,0 +1,24 @@
+import { AppError } from "../../errors";
+import { electron } from "./electron";
+import type { Feed } from "./feed";
+import { release } from "./release";
+import { sparkle } from "./sparkle";
+import { squirrel } from "./squirrel";
+import { tauri } from "./tauri";
+
+const FORMATS: ReadonlyMap<string, Feed> = new Map(
+  [electron, tauri, squirrel, sparkle].map((feed) => [feed.name, feed]),
+);
+
+/** The feed that `format=` names, in any case; this service's own without it. @throws AppError invalid_query */
+export function feedOf(format: string | undefined): Feed {
+  if (format === undefined) return release;
+  const feed = FORMATS.get(format.toLowerCase());
+  if (feed) return feed;
+  const names = [...FORMATS.keys()];
+  const detail = `Must be one of ${names.join(", ")}`;
+  throw new AppError("invalid_query", {
+    errors: [{ pointer: "?format", code: "invalid_value", detail }],
+    members: { allowed: { format: names } },
+  });
+}

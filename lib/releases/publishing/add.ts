@@ -1,0 +1,108 @@
+import { stat } from "node:fs/promises";
+import path from "node:path";
+import type { Context } from "../../context";
+import { platformOf } from "../wanted";
+import { type Added, type Addition, type ArtifactEntry, planAddition } from "./addition";
+import { copyBuild, type Digest, digestBuild, type OnProgress, readBuild } from "./build-file";
+import { changeManifest, PublishingError, readManifest, render } from "./manifest-file";
+
+/** Where a file is served from: the catalog's folder, the object storage, or an address that has it already. */
+export type Place =
+  | { to: "folder" }
+  | { to: "storage"; storage: NonNullable<Context["storage"]> }
+  | { to: "url"; url: string };
+
+/** A file to be published, and what is said of it. `fileName` is its own unless another is given. */
+export type Publication = Omit<Addition, "artifact"> & {
+  file: string;
+  artifact: Partial<Pick<ArtifactEntry, "fileName" | "contentType" | "minisign" | "edSignature">>;
+  place: Place;
+};
+
+/** A file on its way: `settle` gives it its name, `discard` takes back what can be taken back. */
+type Brought = { settle: () => Promise<void>; discard: () => Promise<void> };
+
+const NOTHING: Brought = { settle: async () => {}, discard: async () => {} };
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  ".dmg": "application/x-apple-diskimage",
+  ".exe": "application/x-msdownload",
+  ".gz": "application/gzip",
+  ".msi": "application/x-msi",
+  ".zip": "application/zip",
+};
+
+/**
+ * Publishes a file, as of `now` unless something else is said: digests it, brings it to its place and adds it to
+ * the manifest, in this order, so that the manifest never names what is not there. What the service would refuse is
+ * refused before anything is written.
+ * @throws PublishingError; Error of the storage or the file system.
+ */
+export async function addRelease(
+  manifestFile: string,
+  given: Publication,
+  now: Date,
+  onProgress?: OnProgress,
+): Promise<Added> {
+  const addition = additionOf(given, await digestBuild(given.file, onProgress));
+  const manifest = await readManifest(manifestFile);
+  await render({ ...manifest, entries: planAddition(manifest, addition, now).entries });
+  const brought = await bring(given, addition.artifact, path.dirname(manifestFile), onProgress);
+  try {
+    return await changeManifest(manifestFile, (current) => {
+      const { entries, added } = planAddition(current, addition, now);
+      return { entries, result: added, beforeWrite: brought.settle };
+    });
+  } finally {
+    await brought.discard();
+  }
+}
+
+function additionOf({ file, release, kinds, artifact, place }: Publication, digest: Digest): Addition {
+  const fileName = artifact.fileName ?? path.basename(file);
+  const contentType = artifact.contentType ?? CONTENT_TYPES[path.extname(fileName).toLowerCase()];
+  const name = `${digest.sha256.slice(0, 16)}/${fileName}`; // the same bytes alone have the same name
+  const where = { folder: { file: name }, storage: { s3Key: name }, url: place.to === "url" ? { url: place.url } : {} };
+  const platform = platformOf(String(release.platform)) ?? release.platform;
+  return {
+    release: { ...release, platform },
+    kinds,
+    artifact: { ...where[place.to], ...artifact, ...digest, fileName, contentType },
+  };
+}
+
+async function bring(
+  { file, place }: Publication,
+  artifact: ArtifactEntry,
+  folder: string,
+  onProgress?: OnProgress,
+): Promise<Brought> {
+  if (place.to === "url") return NOTHING;
+  if (place.to === "folder") return copyIn(file, artifact, folder, onProgress);
+  const { s3Key: key = "", sizeBytes, sha256, contentType = "application/octet-stream" } = artifact;
+  const bytes = readBuild(file, (done) => onProgress?.("Uploading", done, sizeBytes));
+  await place.storage.put({ key, sizeBytes, sha256, contentType, bytes });
+  return NOTHING;
+}
+
+async function copyIn(
+  file: string,
+  artifact: ArtifactEntry,
+  folder: string,
+  onProgress?: OnProgress,
+): Promise<Brought> {
+  const target = path.join(folder, artifact.file ?? "");
+  if (await isThere(target, artifact, onProgress)) return NOTHING; // an earlier try got so far
+  const copy = await copyBuild(file, folder, onProgress);
+  if (copy.sha256 !== artifact.sha256) {
+    await copy.discard();
+    throw new PublishingError(`${file} changed while it was copied. Nothing was published.`);
+  }
+  return { settle: () => copy.moveTo(target), discard: copy.discard };
+}
+
+/** By its bytes: publishing again is how a damaged file is mended. */
+async function isThere(file: string, { sizeBytes, sha256 }: ArtifactEntry, onProgress?: OnProgress): Promise<boolean> {
+  const stats = await stat(file).catch(() => null);
+  if (!stats?.isFile() || stats.size !== sizeBytes) return false;
+  return (await digestBuild(file, onProgress)).sha256 === sha256;
+}

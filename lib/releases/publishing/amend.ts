@@ -1,0 +1,69 @@
+import { parse as parseVersion } from "semver";
+import { architectureOf, type Release, versionText } from "../schema";
+import { platformOf } from "../wanted";
+import { changeManifest, type Entry, PublishingError } from "./manifest-file";
+
+/** Releases by their ids, or all that a product, a version and perhaps more describe; where both are said both hold. */
+export type Which = {
+  ids?: readonly string[] | undefined;
+  product?: string | undefined;
+  version?: string | undefined;
+  platform?: string | undefined;
+  architecture?: string | undefined;
+  channel?: string | undefined;
+};
+
+/** Members that may change after a release was published. */
+export type Amendment = Partial<Pick<Release, "yanked" | "rollback" | "rollout">>;
+
+/**
+ * Changes releases that are published already, all in one write. Returns their ids.
+ * @throws PublishingError where one is not there.
+ */
+export async function amendReleases(manifestFile: string, which: Which, change: Amendment): Promise<string[]> {
+  return changeManifest(manifestFile, ({ entries, releases }) => {
+    const chosen = chooseReleases(releases, which);
+    const isDone = (release: Release) =>
+      Object.entries(change).every(([name, value]) => release[name as never] === value);
+    const amend = (entry: Entry, release: Release | undefined) =>
+      release && chosen.includes(release) && !isDone(release) ? { ...entry, ...change } : entry;
+    const next = entries.map((entry, i) => amend(entry, releases[i]));
+    const isSame = next.every((entry, i) => entry === entries[i]);
+    return { entries: isSame ? entries : next, result: chosen.map(({ id }) => id) };
+  });
+}
+
+/** The releases that are meant. @throws PublishingError where one is not there, or too little is said. */
+function chooseReleases(releases: readonly Release[], which: Which): Release[] {
+  const { ids = [], product, version } = which;
+  const fitting = filterReleases(releases, which);
+  if (ids.length > 0) return ids.map((id) => fitting.find((one) => one.id === id) ?? missing(`with the id ${id}`));
+  if (product === undefined || version === undefined) {
+    throw new PublishingError("Which release? Name its id, or --product and --version.");
+  }
+  return fitting.length > 0 ? fitting : missing("like that");
+}
+
+/** The releases that fit what is said of them; all where nothing is. */
+export function filterReleases(releases: readonly Release[], { product, version, ...rest }: Which): Release[] {
+  const wanted = {
+    product,
+    platform: rest.platform && (platformOf(rest.platform) ?? rest.platform),
+    architecture: rest.architecture && architectureOf(rest.architecture),
+    channel: rest.channel,
+    version: version && textOf(version),
+  };
+  return releases.filter((release) => {
+    const own = { ...release, version: versionText(release.version) };
+    return (Object.keys(wanted) as (keyof typeof wanted)[]).every((name) => (wanted[name] ?? own[name]) === own[name]);
+  });
+}
+
+function textOf(version: string): string {
+  const parsed = parseVersion(version);
+  return parsed ? versionText(parsed) : version;
+}
+
+function missing(what: string): never {
+  throw new PublishingError(`There is no release ${what}: \`npm run release -- list\` shows them all.`);
+}

@@ -1,0 +1,52 @@
+import { compareBuild } from "semver";
+import { Kind, type Release, versionText } from "../schema";
+
+/** Releases by product, platform and architecture, newest first. */
+function sortReleases(releases: readonly Release[]): Release[] {
+  const place = ({ product, platform, architecture }: Release) => `${product} ${platform} ${architecture}`;
+  return releases.toSorted(
+    (a, b) => place(a).localeCompare(place(b)) || compareBuild(b.version, a.version) || a.id.localeCompare(b.id),
+  );
+}
+
+/** A table of releases for people: a heading, and one line each. */
+export function renderTable(releases: readonly Release[]): string {
+  const heading = ["PRODUCT", "PLATFORM", "ARCH", "VERSION", "CHANNEL", "STATE", "KINDS", "RELEASED", "ID"];
+  const rows = sortReleases(releases).map((release) => [
+    release.product,
+    release.platform,
+    release.architecture,
+    versionText(release.version),
+    release.channel,
+    stateOf(release),
+    Kind.options.filter((kind) => release.artifacts[kind]).join("+"),
+    release.releasedAt.toISOString().slice(0, 10),
+    release.id,
+  ]);
+  const all = [heading, ...rows];
+  const widths = heading.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  return all
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+/** The same for programs. */
+export function renderJson(releases: readonly Release[]): string {
+  const plain = sortReleases(releases).map((release) => ({
+    ...release,
+    version: versionText(release.version),
+    minimumSupportedVersion: release.minimumSupportedVersion && versionText(release.minimumSupportedVersion),
+  }));
+  return JSON.stringify(plain, null, 2);
+}
+
+function stateOf({ yanked, rollout, rollback, critical }: Release): string {
+  if (yanked) return "yanked";
+  const reach = rollout === 100 ? "everybody" : rollout === 0 ? "paused" : `${rollout} %`;
+  return [reach, rollback && "rollback", critical && "critical"].filter(Boolean).join(", ");
+}

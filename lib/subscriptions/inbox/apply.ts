@@ -1,0 +1,142 @@
+import type { Context, Tx } from "../../context";
+import { isAppError, isDatabaseUnavailable } from "../../errors";
+import { EventFacts, IdentityEventType, LineEventType } from "../events";
+import { notifyOwner } from "../notices";
+import type { BillingRules } from "../rules";
+import type { DeliveryReceipt } from "../schema";
+import { again } from "./attempts";
+import { connectedPeople } from "./identity-changes";
+import { absorbLine, joinLine, leaveLine, lockLines, type Refolded, refoldLine } from "./lines";
+import { storableText } from "./storable";
+
+export type EventKey = { provider: string; eventId: string };
+/** What became of an event, and every line that was folded anew for it. */
+export type Applied = { status: DeliveryReceipt["status"]; lines: Refolded[] };
+type Deps = Pick<Context, "db" | "log" | "now"> & { config: BillingRules };
+
+type StoredEvent = EventKey & {
+  id: string;
+  state: "received" | "processed" | "ignored" | "failed";
+  type: string;
+  environment: string | null;
+  store: string | null;
+  originalTransactionId: string | null;
+  identities: string[];
+  transferredFrom: string[];
+  normalized: unknown;
+  lineId: string | null;
+  /** A line that was opened by this very renewal, before its first purchase was known. */
+  openedLineId: string | null;
+};
+
+const REASON_LENGTH = 500;
+
+/**
+ * Applies a stored event unless it is processed already; with `anew` even then. What fails twice would fail for
+ * ever: it is kept as failed, with its reason, for an operator to replay. `accountIds` are those it may be linked to.
+ */
+export async function applyEvent(deps: Deps, key: EventKey, accountIds: string[], anew = false): Promise<Applied> {
+  const { db, log } = deps;
+  try {
+    return await again(() => db.$transaction((tx) => applyInside(deps, tx, key, accountIds, anew)));
+  } catch (error) {
+    if (isAppError(error) || isDatabaseUnavailable(error)) throw error;
+    log.error({ err: error, eventId: key.eventId }, "a billing event cannot be applied");
+    const said =
+      String(error)
+        .split(/\n{2,}/)
+        .at(-1) ?? ""; // Prisma shows the code first, and then what is wrong
+    const reason = storableText(said.trim().slice(0, REASON_LENGTH));
+    const where = { ...key, state: { not: "processed" as const } };
+    const { count } = await db.billingEvent.updateMany({ where, data: { state: "failed", reason } });
+    return { status: count > 0 ? "failed" : "duplicate", lines: [] };
+  }
+}
+
+async function applyInside(deps: Deps, tx: Tx, key: EventKey, accountIds: string[], anew: boolean): Promise<Applied> {
+  const event = await lockEvent(tx, key, accountIds);
+  if (event.state === "processed" && !anew) return { status: "duplicate", lines: [] };
+  const facts = EventFacts.parse(event.normalized);
+  const objection = objectionTo(event, facts);
+  if (objection) {
+    await tx.billingEvent.updateMany({ where: { id: event.id }, data: { ...objection, lineId: null } });
+    if (event.lineId) await leaveLine(tx, event.lineId, deps.now()); // it was read otherwise when it was applied
+    return { status: objection.state, lines: [] };
+  }
+  const at = deps.now();
+  const lines = facts.identityChange ? await changeIdentity(tx, event, at) : [await applyToLine(tx, event, at)];
+  if (event.state !== "processed") {
+    for (const line of lines) await notifyOwner(tx, deps, { ...key, ...facts, type: event.type }, line);
+  }
+  return { status: "processed", lines };
+}
+
+/**
+ * Whoever else delivers this event at the same time waits here, and finds it processed. Accounts are locked before
+ * events (the count is what makes it so), and events before lines, as in deleting an account: no circle of waiting.
+ */
+async function lockEvent(tx: Tx, { provider, eventId }: EventKey, accountIds: string[]): Promise<StoredEvent> {
+  const [row] = await tx.$queryRaw<StoredEvent[]>`
+    WITH account AS MATERIALIZED (SELECT id FROM "Account" WHERE id = ANY(${accountIds}::uuid[]) FOR KEY SHARE)
+    SELECT id, provider, "eventId", state::text, type, environment, store, "originalTransactionId", identities,
+      "transferredFrom", normalized, "lineId",
+      (SELECT line.id FROM "SubscriptionLine" AS line
+        WHERE line.provider = event.provider AND line.environment = event.environment AND line.store = event.store
+          AND line."originalTransactionId" = event."transactionId"
+          AND event."transactionId" <> event."originalTransactionId") AS "openedLineId"
+    FROM "BillingEvent" AS event
+    WHERE provider = ${provider} AND "eventId" = ${eventId} AND (SELECT count(*) FROM account) >= 0
+    FOR UPDATE OF event`;
+  if (!row) throw new Error("The event that was just stored is gone");
+  return row;
+}
+
+type Objection = { state: "ignored" | "failed"; reason: string };
+
+/** Why an event changes nothing; null where it does. */
+function objectionTo(event: StoredEvent, { expiresAt, identityChange }: EventFacts): Objection | null {
+  if (identityChange === "transfer") {
+    const isNamed = event.transferredFrom.length > 0 && event.identities.length > event.transferredFrom.length;
+    return isNamed ? null : { state: "failed", reason: "transfer_names_nobody" };
+  }
+  if (identityChange === "alias") return null;
+  if (IdentityEventType.safeParse(event.type).success) return { state: "ignored", reason: "nothing_to_change" };
+  if (!LineEventType.safeParse(event.type).success) return { state: "ignored", reason: "type_not_applied" };
+  if (isGrant(event)) return expiresAt ? null : { state: "ignored", reason: "grant_without_end" };
+  return event.originalTransactionId ? null : { state: "failed", reason: "transaction_not_named" };
+}
+
+async function applyToLine(tx: Tx, event: StoredEvent, at: Date): Promise<Refolded> {
+  const { provider, environment, store, lineId, openedLineId } = event;
+  const originalTransactionId = isGrant(event) ? `grant:${event.eventId}` : (event.originalTransactionId ?? "");
+  // Store and environment are missing in some deliveries; such lines stand apart, and never count as production.
+  const key = { provider, environment: environment ?? "UNKNOWN", store: store ?? "UNKNOWN", originalTransactionId };
+  const line = await joinLine(tx, event.id, key, at);
+  if (openedLineId) await absorbLine(tx, line, openedLineId);
+  if (lineId && lineId !== line.id) await leaveLine(tx, lineId, at);
+  return refoldLine(tx, line, at);
+}
+
+/**
+ * Settles anew whose the lines are of everybody that a transfer or an alias concerns. Their events are locked first:
+ * one that is being applied at this moment has its line, and is seen, once its lock is free.
+ */
+async function changeIdentity(tx: Tx, event: StoredEvent, at: Date): Promise<Refolded[]> {
+  await tx.$executeRaw`
+    UPDATE "BillingEvent" SET state = 'processed', "processedAt" = ${at}::timestamptz,
+      reason = CASE WHEN state IN ('failed', 'ignored') THEN NULL ELSE reason END
+    WHERE id = ${event.id}::uuid`;
+  const { names } = await connectedPeople(tx, event.provider, event.identities);
+  const rows = await tx.$queryRaw<{ lineId: string | null }[]>`
+    SELECT "lineId" FROM "BillingEvent"
+    WHERE provider = ${event.provider} AND identities && ${names}::text[]
+      AND type NOT IN ('TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED')
+    ORDER BY id FOR UPDATE`;
+  const lineIds = new Set(rows.flatMap(({ lineId }) => lineId ?? []));
+  const refolded: Refolded[] = [];
+  for (const line of await lockLines(tx, [...lineIds])) refolded.push(await refoldLine(tx, line, at));
+  return refolded;
+}
+
+/** It names no transaction that later events would share: each grant is a line of its own. */
+const isGrant = ({ type }: { type: string }) => type === "TEMPORARY_ENTITLEMENT_GRANT";

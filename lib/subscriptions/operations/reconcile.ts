@@ -1,0 +1,58 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Context } from "../../context";
+import { customersOf } from "../reconcile/customer-names";
+import { type Reconciled, reconcileCustomer } from "../reconcile/customers";
+import type { BillingRules } from "../rules";
+
+type Deps = Pick<Context, "db" | "log" | "now"> & { config: BillingRules; billing: NonNullable<Context["billing"]> };
+export type ReconciledCustomer = { name: string } & ({ result: Reconciled } | { failure: string });
+
+const PAGE = 500;
+const MOST_ATTEMPTS = 5;
+
+/** Asks the provider about an account: by every name it has there, or by its id where none is known. */
+export async function* reconcileAccount(deps: Deps, accountId: string): AsyncGenerator<ReconciledCustomer> {
+  const lines = await deps.db.subscriptionLine.findMany({ where: { accountId }, select: { id: true } });
+  const names = await customersOf(
+    deps,
+    lines.map(({ id }) => id),
+  );
+  for (const name of names.length > 0 ? names : [accountId]) yield await reconcileOne(deps, name);
+}
+
+/** Asks the provider about everybody who ever bought anything. */
+export async function* reconcileAll(deps: Deps): AsyncGenerator<ReconciledCustomer> {
+  const asked = new Set<string>();
+  let after: string | undefined;
+  for (;;) {
+    const lines = await deps.db.subscriptionLine.findMany({
+      where: after ? { id: { gt: after } } : {},
+      select: { id: true },
+      orderBy: { id: "asc" },
+      take: PAGE,
+    });
+    if (lines.length === 0) return;
+    for (const name of await customersOf(
+      deps,
+      lines.map(({ id }) => id),
+    )) {
+      if (asked.has(name)) continue;
+      asked.add(name);
+      yield await reconcileOne(deps, name);
+    }
+    after = lines.at(-1)?.id;
+  }
+}
+
+/** Waits where the provider asks for it. Whoever cannot be reconciled does not keep the others from it. */
+async function reconcileOne(deps: Deps, name: string): Promise<ReconciledCustomer> {
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      return { name, result: await reconcileCustomer(deps, name) };
+    } catch (error) {
+      const { retryAfterSeconds } = error as { retryAfterSeconds?: number };
+      if (retryAfterSeconds === undefined || attempts === MOST_ATTEMPTS) return { name, failure: String(error) };
+      await delay(retryAfterSeconds * 1000);
+    }
+  }
+}

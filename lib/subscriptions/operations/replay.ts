@@ -1,0 +1,60 @@
+import type { Context } from "../../context";
+import { possibleAccountIds } from "../identities";
+import { applyEvent, type EventKey } from "../inbox/apply";
+import { again } from "../inbox/attempts";
+import { ownerIds } from "../inbox/store";
+import { providerNamed } from "../providers/configured";
+import type { BillingRules } from "../rules";
+
+type Deps = Pick<Context, "db" | "log" | "now"> & { config: BillingRules };
+
+/** Which events to apply anew: one, those that failed, or those in every state. */
+export type Replay = { eventId: string } | { state: "failed" | "ignored" | "received" } | "all";
+export type Replayed = EventKey & { type: string; status: "processed" | "duplicate" | "ignored" | "failed" };
+
+/**
+ * Applies events anew, oldest first, each read again from its delivery where that is kept: an event that was
+ * stored before the service understood it is understood now. Nobody is told twice of what has been told.
+ */
+export async function* replayEvents(deps: Deps, replay: Replay): AsyncGenerator<Replayed> {
+  let last: { receivedAt: Date; id: string } | undefined;
+  const before = deps.now(); // those that come meanwhile are new enough
+  for (;;) {
+    const row = await deps.db.billingEvent.findFirst({
+      where: {
+        ...(replay === "all" ? {} : replay),
+        receivedAt: { lte: before },
+        ...(last
+          ? { OR: [{ receivedAt: { gt: last.receivedAt } }, { receivedAt: last.receivedAt, id: { gt: last.id } }] }
+          : {}),
+      },
+      orderBy: [{ receivedAt: "asc" }, { id: "asc" }],
+    });
+    if (!row) return;
+    const key = { provider: row.provider, eventId: row.eventId };
+    const { type, accountIds } = await readAgain(deps, row);
+    const { status } = await applyEvent(deps, key, accountIds, true);
+    yield { ...key, type, status };
+    last = row;
+  }
+}
+
+type Row = NonNullable<Awaited<ReturnType<Deps["db"]["billingEvent"]["findFirst"]>>>;
+
+/** Writes down what the reader makes of a delivery today. Without one, what it made of it then stands. */
+async function readAgain({ db }: Deps, row: Row): Promise<{ type: string; accountIds: string[] }> {
+  const provider = providerNamed(row.provider);
+  if (row.payload === null || !provider) return { type: row.type, accountIds: possibleAccountIds(row.identities) };
+  const event = provider.read(row.payload, row.receivedAt);
+  const { facts, ...columns } = event;
+  const accountIds = ownerIds(event);
+  await again(async () => {
+    const accounts = await db.account.findMany({ where: { id: { in: accountIds } }, select: { id: true } });
+    const accountId = accountIds.find((id) => accounts.some((account) => account.id === id)) ?? null;
+    await db.billingEvent.updateMany({
+      where: { id: row.id },
+      data: { ...columns, accountId, occurredAt: facts.occurredAt, purchasedAt: facts.purchasedAt, normalized: facts },
+    });
+  });
+  return { type: event.type, accountIds };
+}

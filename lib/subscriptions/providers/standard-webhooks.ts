@@ -1,0 +1,124 @@
+import { createHmac } from "node:crypto";
+import { z } from "zod";
+import type { EventFacts, ProviderEvent } from "../events";
+import { normalizeIdentities } from "../identities";
+import { isOneOf, isRecent, requireAuthentic } from "./authenticity";
+import {
+  EventId,
+  entitlements,
+  Flag,
+  pastTime,
+  requireFields,
+  Text,
+  Texts,
+  time,
+  withoutRenewalNumber,
+} from "./fields";
+import type { Delivery, Provider } from "./provider";
+
+const SECRET_PREFIX = "whsec_";
+
+/** An RFC 3339 time as milliseconds since 1970; anything else counts as absent. */
+const Moment = z
+  .string()
+  .transform((text) => Date.parse(text))
+  .nullable()
+  .catch(null);
+
+/** "Payload structure" of the specification; `data` in our own words, in camel case. */
+const Payload = z.object({
+  type: Text,
+  timestamp: Moment,
+  data: z.object({
+    customerId: Text,
+    aliases: Texts,
+    transferredFrom: Texts,
+    environment: Text,
+    store: Text,
+    originalTransactionId: Text,
+    transactionId: Text,
+    purchasedAt: Moment,
+    expiresAt: Moment,
+    gracePeriodEndsAt: Moment,
+    resumesAt: Moment,
+    productId: Text,
+    newProductId: Text,
+    entitlementIds: Texts,
+    periodType: Text,
+    isFamilyShare: Flag,
+    cancelReason: Text,
+    expirationReason: Text,
+    isRefund: Flag,
+  }),
+});
+type Payload = z.infer<typeof Payload>;
+
+const Envelope = z.object({ data: z.object({}).loose() }).loose();
+const MessageId = z.object({ "webhook-id": EventId });
+
+/** Any sender that follows the Standard Webhooks specification (standardwebhooks.com), version 1.0.0. */
+export const standardWebhooks: Provider = {
+  name: "standard-webhooks",
+  authenticate: (config, delivery, now) =>
+    requireAuthentic(config, delivery, (secret) => isSigned(secret, delivery, now)),
+  eventId: (body, { headers }) => {
+    requireFields(Envelope, body);
+    return requireFields(MessageId, { "webhook-id": headers.get("webhook-id") })["webhook-id"];
+  },
+  withoutAttributes: (body) => body,
+  read,
+};
+
+/** `webhook-signature: v1,<base64>[ v1,…]`, HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`. */
+function isSigned(secret: string, { raw, headers }: Delivery, now: Date): boolean {
+  const [id, at] = [headers.get("webhook-id"), headers.get("webhook-timestamp") ?? undefined];
+  if (id === null || !isRecent(at, now)) return false;
+  const key = Buffer.from(secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret, "base64");
+  const expected = createHmac("sha256", key).update(`${id}.${at}.`).update(raw).digest("base64");
+  return isOneOf((headers.get("webhook-signature") ?? "").split(" "), `v1,${expected}`);
+}
+
+/** `subscription.billing_issue` is our BILLING_ISSUE, `customer.transfer` our TRANSFER: what counts stands last. */
+function read(body: unknown, receivedAt: Date): ProviderEvent {
+  const payload = Payload.parse(requireFields(Envelope, body));
+  const { data } = payload;
+  const { environment, store, transactionId, customerId } = data;
+  const type = payload.type?.slice(payload.type.lastIndexOf(".") + 1).toUpperCase() || "UNKNOWN";
+  const names = [customerId, ...(data.aliases ?? [])].filter((name) => name !== null);
+  const from = type === "TRANSFER" ? (data.transferredFrom ?? []) : [];
+  return {
+    type,
+    environment,
+    store,
+    originalTransactionId: withoutRenewalNumber(store, data.originalTransactionId ?? transactionId),
+    transactionId,
+    appUserId: customerId,
+    identities: normalizeIdentities([...names, ...from]),
+    transferredFrom: normalizeIdentities(from.filter((name) => !names.includes(name))),
+    facts: { ...facts(payload, receivedAt), identityChange: identityChange(type) },
+  };
+}
+
+function identityChange(type: string): EventFacts["identityChange"] {
+  if (type === "TRANSFER") return "transfer";
+  return type === "SUBSCRIBER_ALIAS" ? "alias" : null;
+}
+
+function facts({ timestamp, data }: Payload, receivedAt: Date): Omit<EventFacts, "identityChange"> {
+  return {
+    occurredAt: pastTime(timestamp, receivedAt) ?? receivedAt,
+    purchasedAt: pastTime(data.purchasedAt, receivedAt),
+    expiresAt: time(data.expiresAt),
+    gracePeriodEndsAt: time(data.gracePeriodEndsAt),
+    resumesAt: time(data.resumesAt),
+    productId: data.productId,
+    newProductId: data.newProductId,
+    entitlementIds: entitlements(data.entitlementIds),
+    periodType: data.periodType,
+    isFamilyShare: data.isFamilyShare,
+    cancelReason: data.cancelReason,
+    expirationReason: data.expirationReason,
+    isRefund: data.isRefund ?? false,
+    snapshot: null,
+  };
+}

@@ -1,0 +1,96 @@
+import type { Context } from "../../context";
+import type { SubscriptionLine } from "../../db/generated/client";
+import type { LineEvent } from "../events";
+import { takeSnapshot } from "../fold";
+import { possibleAccountIds } from "../identities";
+import { applyEvent } from "../inbox/apply";
+import { storeEvent } from "../inbox/store";
+import { revenueCat } from "../providers/revenuecat";
+import { readCustomer, type Snapshot } from "../providers/revenuecat-customer";
+import { type BillingRules, statusRules } from "../rules";
+import { type Line, lineStatus } from "../status";
+
+type Deps = Pick<Context, "db" | "log" | "now"> & { config: BillingRules; billing: NonNullable<Context["billing"]> };
+
+/** How many purchases the provider knows of a customer, and on how many of them it knew better. */
+export type Reconciled = { known: number; corrected: number };
+
+/**
+ * Asks the provider about one of its customers and puts right what it sees otherwise: each correction is an event
+ * of the inbox, folded like any other.
+ * @throws Error where it does not answer as it should
+ */
+export async function reconcileCustomer(deps: Deps, name: string): Promise<Reconciled> {
+  const answer = await deps.billing.customer(name);
+  const askedAt = deps.now();
+  const snapshots = readCustomer(answer, name, askedAt);
+  let corrected = 0;
+  for (const seen of snapshots) {
+    for (const line of await linesOf(deps, seen)) {
+      const snapshot = line ? onLine(line, seen) : seen;
+      if (!snapshot || (line && agrees(deps.config, line, snapshot, askedAt))) continue;
+      await correct(deps, snapshot, askedAt);
+      corrected += 1;
+    }
+  }
+  return { known: snapshots.length, corrected };
+}
+
+/**
+ * The lines that a purchase is on: by its transaction, else the customer's newest of the same product. Google's
+ * transactions say themselves which line they are of. [null]: a purchase that no event ever told of.
+ */
+async function linesOf({ db }: Deps, snapshot: Snapshot): Promise<(SubscriptionLine | null)[]> {
+  const { store, transactionId, originalTransactionId, identities, facts } = snapshot;
+  const place = { provider: revenueCat.name, store, environment: snapshot.environment ?? "UNKNOWN" };
+  const byTransaction = await db.subscriptionLine.findMany({
+    where: {
+      ...place,
+      OR: [{ originalTransactionId: originalTransactionId ?? transactionId }, { events: { some: { transactionId } } }],
+    },
+  });
+  if (byTransaction.length > 0 || store === "PLAY_STORE") return byTransaction.length > 0 ? byTransaction : [null];
+  const newest = await db.subscriptionLine.findFirst({
+    where: { ...place, productId: facts.productId, identities: { hasSome: identities } },
+    orderBy: { currentPeriodEndsAt: { sort: "desc", nulls: "last" } },
+  });
+  return [newest];
+}
+
+/**
+ * A snapshot in its place among a line's events; null where the provider has not heard yet of the period that the
+ * line is in. The API's times have no fractions of a second, and must not sort before the purchase itself for that.
+ */
+function onLine({ originalTransactionId, currentPeriodStartsAt: start }: SubscriptionLine, seen: Snapshot) {
+  const { purchasedAt } = seen.facts;
+  if (!start || !purchasedAt || purchasedAt >= start) return { ...seen, originalTransactionId };
+  if (inSeconds(purchasedAt) < inSeconds(start)) return null;
+  return { ...seen, originalTransactionId, facts: { ...seen.facts, purchasedAt: start } };
+}
+
+/** Whether the owner would see no difference, now or later, if the line were as the provider sees it. */
+function agrees(config: BillingRules, line: SubscriptionLine, snapshot: Snapshot, at: Date): boolean {
+  if (!snapshot.identities.every((name) => line.identities.includes(name))) return false;
+  const event: LineEvent = { id: "", type: "SNAPSHOT", ...snapshot.facts };
+  return visible(config, line, at) === visible(config, { ...line, ...takeSnapshot(line, event) }, at);
+}
+
+function visible(config: BillingRules, line: Line & { accountId: string | null }, at: Date): string {
+  const seen = lineStatus(line, at, statusRules(config, line.accountId ?? ""));
+  const { status, willRenew, isLifetime, productId, periodType, entitlements } = seen;
+  const { currentPeriodEndsAt, accessEndsAt, gracePeriodEndsAt, resumesAt } = seen;
+  const times = [currentPeriodEndsAt, accessEndsAt, gracePeriodEndsAt, resumesAt].map(
+    (time) => time && inSeconds(time),
+  );
+  const ids = entitlements.map(({ id }) => id).toSorted();
+  return JSON.stringify([status, willRenew, isLifetime, productId, periodType, ids, times]);
+}
+
+async function correct(deps: Deps, snapshot: Snapshot, receivedAt: Date): Promise<void> {
+  const eventId = `snapshot:${snapshot.store}:${snapshot.originalTransactionId}:${receivedAt.getTime()}`;
+  const key = { provider: revenueCat.name, eventId };
+  await storeEvent(deps, { ...key, event: snapshot, payload: null, receivedAt });
+  await applyEvent(deps, key, possibleAccountIds(snapshot.identities));
+}
+
+const inSeconds = (time: Date) => Math.floor(time.getTime() / 1000);

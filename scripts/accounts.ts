@@ -1,0 +1,62 @@
+import { existsSync } from "node:fs";
+import { removeAccount } from "../lib/accounts/delete";
+import { describeAccount, endSessions, findAccount, listAccounts } from "../lib/accounts/operate";
+import { loadConfig } from "../lib/config";
+import { type Database, openDatabase } from "../lib/db/open";
+
+const USAGE = `Usage: npm run accounts -- COMMAND   (an account is named by its id or its e-mail address)
+
+  list [TEXT]               the newest 50 accounts, or those whose address contains the text
+  show ACCOUNT              what is known of one: sessions, devices, subscriptions, security events
+  revoke-sessions ACCOUNT   signs it out everywhere
+  delete ACCOUNT --yes      deletes it, with everything that hangs on it
+
+On PostgreSQL (DATABASE_URL) at any time; on the embedded database while the service is stopped.`;
+
+const MOST_LISTED = 50;
+const deps = (database: Database) => ({ db: database.client, now: () => new Date() });
+type Deps = ReturnType<typeof deps>;
+type Found = NonNullable<Awaited<ReturnType<typeof findAccount>>>;
+
+const ON_ACCOUNT: Record<string, (deps: Deps, account: Found) => Promise<unknown>> = {
+  show: async (deps, { id }) => JSON.stringify(await describeAccount(deps, id), null, 2),
+  "revoke-sessions": async (deps, { id, email }) => `${email}: ${await endSessions(deps, id)} sessions ended.`,
+  delete: async (deps, { id, email }) => {
+    await removeAccount(deps, id);
+    return `${email} is deleted. Subscriptions with a store go on until they are cancelled there.`;
+  },
+};
+
+async function main([command = "", name = "", ...flags]: string[]): Promise<void> {
+  const run = ON_ACCOUNT[command];
+  const isConfirmed = command !== "delete" || flags.includes("--yes");
+  if (command !== "list" && (!run || !name || !isConfirmed)) throw new Error(USAGE);
+  if (existsSync(".env")) process.loadEnvFile(".env");
+  const config = loadConfig();
+  const fail = (error: Error) => {
+    throw error;
+  };
+  const database = await openDatabase(config, { onConnectionError: fail, onLockLost: fail });
+  try {
+    if (!(await database.migrated())) throw new Error("Migrations are missing: run `npm run db:migrate` first.");
+    if (!run) return await list(deps(database), name);
+    const account = await findAccount(deps(database), name);
+    if (!account) throw new Error(`There is no account ${name}.`);
+    console.log(await run(deps(database), account));
+  } finally {
+    await database.close();
+  }
+}
+
+async function list(deps: Deps, search: string): Promise<void> {
+  for (const { id, email, emailVerifiedAt, createdAt } of await listAccounts(deps, { search, limit: MOST_LISTED })) {
+    console.log([id, createdAt.toISOString(), emailVerifiedAt ? "verified" : "unverified", email].join("  "));
+  }
+}
+
+main(process.argv.slice(2))
+  .then(() => process.exit())
+  .catch((error: Error) => {
+    console.error(error.message || error);
+    process.exit(1);
+  });

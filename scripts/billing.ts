@@ -1,0 +1,143 @@
+import { existsSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { pino } from "pino";
+import { createBillingApi } from "../lib/adapters/billing-api";
+import { loadConfig } from "../lib/config";
+import { openDatabase } from "../lib/db/open";
+import { findEvents, listEvents } from "../lib/subscriptions/operations/list";
+import { prunePayloads } from "../lib/subscriptions/operations/prune";
+import { type ReconciledCustomer, reconcileAccount, reconcileAll } from "../lib/subscriptions/operations/reconcile";
+import { type Replay, type Replayed, replayEvents } from "../lib/subscriptions/operations/replay";
+
+const USAGE = `npm run billing -- COMMAND
+
+  list [--failed | --ignored | --unlinked] [--account ID] [--limit 50]   the newest events of the inbox
+  show EVENT                                      one event with all that is kept of it, as JSON
+  replay --event EVENT | --failed | --ignored | --all   applies events anew, each read again from its delivery
+  reconcile --account ID | --all                  asks the provider what it knows (needs BILLING_API_KEY)
+  prune                                           drops deliveries older than BILLING_PAYLOAD_RETENTION_DAYS
+
+EVENT is the provider's id of it. The embedded database takes one process at a time: stop the service first.`;
+
+/** What the operator asked for cannot be done; said without a stack. */
+class OperatorError extends Error {}
+
+/** Works on the billing inbox: `npm run billing -- COMMAND`. Ends with 1 where an event or a customer failed. */
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      account: { type: "string" },
+      all: { type: "boolean" },
+      event: { type: "string" },
+      failed: { type: "boolean" },
+      ignored: { type: "boolean" },
+      unlinked: { type: "boolean" },
+      limit: { type: "string", default: "50" },
+    },
+  });
+  const [command = "", eventId = ""] = positionals;
+  const run = COMMANDS[command];
+  if (!run) throw new OperatorError(USAGE);
+  const deps = await open();
+  try {
+    await run(deps, values, eventId);
+  } finally {
+    await deps.close();
+  }
+}
+
+type Deps = Awaited<ReturnType<typeof open>>;
+type Values = {
+  account?: string;
+  all?: boolean;
+  event?: string;
+  failed?: boolean;
+  ignored?: boolean;
+  unlinked?: boolean;
+  limit: string;
+};
+
+const COMMANDS: Record<string, (deps: Deps, values: Values, eventId: string) => Promise<void>> = {
+  list: async (deps, { account, failed, ignored, unlinked, limit }) => {
+    if (!/^\d{1,6}$/.test(limit)) throw new OperatorError("--limit takes a number.");
+    requireId(account);
+    const state = failed ? "failed" : ignored ? "ignored" : undefined;
+    const events = await listEvents(deps, { state, unlinked, accountId: account, limit: Number(limit) });
+    for (const { receivedAt, state, type, eventId, accountId, reason } of events) {
+      console.log(
+        [receivedAt.toISOString(), state, type, eventId, accountId ?? "-", reason ?? ""].join("\t").trimEnd(),
+      );
+    }
+  },
+  show: async (deps, _, eventId) => {
+    const events = await findEvents(deps, eventId);
+    if (events.length === 0) throw new OperatorError(`There is no event ${eventId}.`);
+    for (const event of events) console.log(JSON.stringify(event, null, 2));
+  },
+  replay: async (deps, values) => {
+    const counted = new Map<string, number>();
+    for await (const replayed of replayEvents(deps, whatToReplay(values))) tell(counted, replayed);
+    console.log([...counted].map(([status, count]) => `${count} ${status}`).join(", ") || "Nothing to replay.");
+  },
+  reconcile: async ({ billing, ...deps }, { account, all }) => {
+    if (!billing) throw new OperatorError("BILLING_API_KEY is not set: the provider cannot be asked.");
+    if (!account && !all) throw new OperatorError(USAGE);
+    requireId(account);
+    const asked = account ? reconcileAccount({ ...deps, billing }, account) : reconcileAll({ ...deps, billing });
+    for await (const customer of asked) tellCustomer(customer);
+  },
+  prune: async (deps) => {
+    const days = deps.config.BILLING_PAYLOAD_RETENTION_DAYS;
+    if (days === undefined)
+      throw new OperatorError("BILLING_PAYLOAD_RETENTION_DAYS is not set: every delivery is kept.");
+    console.log(`${await prunePayloads(deps, days)} deliveries dropped.`);
+  },
+};
+
+async function open() {
+  if (existsSync(".env")) process.loadEnvFile(".env");
+  const config = loadConfig();
+  const give = (error: Error) => {
+    throw error;
+  };
+  const { client: db, close } = await openDatabase(config, { onConnectionError: give, onLockLost: give });
+  const log = pino({ level: "error" }, process.stderr);
+  return { config, db, close, log, now: () => new Date(), billing: createBillingApi(config) };
+}
+
+function requireId(account: string | undefined): void {
+  const isId = account === undefined || /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(account);
+  if (!isId) throw new OperatorError("--account takes an account's id.");
+}
+
+function whatToReplay({ event, failed, ignored, all }: Values): Replay {
+  if (event) return { eventId: event };
+  if (failed) return { state: "failed" };
+  if (ignored) return { state: "ignored" };
+  if (all) return "all";
+  throw new OperatorError(USAGE);
+}
+
+function tell(counted: Map<string, number>, { eventId, type, status }: Replayed): void {
+  counted.set(status, (counted.get(status) ?? 0) + 1);
+  if (status === "failed") process.exitCode = 1;
+  if (status === "failed") console.error(`${type} ${eventId}: failed; \`show\` says why`);
+}
+
+function tellCustomer(customer: ReconciledCustomer): void {
+  if ("failure" in customer) {
+    process.exitCode = 1;
+    console.error(`${customer.name}: ${customer.failure}`);
+  } else {
+    const { known, corrected } = customer.result;
+    console.log(`${customer.name}: ${known} purchases, ${corrected} corrected`);
+  }
+}
+
+main()
+  .catch((error: Error) => {
+    console.error(error.message || error);
+    process.exitCode = 1;
+  })
+  .finally(() => process.exit());

@@ -1,0 +1,113 @@
+import { existsSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { z } from "zod";
+import { Email } from "../lib/auth/email";
+import { loadConfig } from "../lib/config";
+import { type PrismaClient, PushDeliveryState } from "../lib/db/generated/client";
+import { openDatabase } from "../lib/db/open";
+import { announceVersion, listDeliveries, retryDeliveries, sendWords } from "../lib/push/operations";
+
+const USAGE = `Usage: npm run push -- COMMAND
+  send --account ID|E-MAIL --title TEXT --body TEXT [--link URL]   to the account's devices
+  announce --version VERSION [--per-second 1000]                   to every device
+  list [--account ID|E-MAIL] [--state STATE] [--limit 20]          the newest notifications
+  retry [--id ID]...                                               ends pauses, queues again what failed
+STATE is ${Object.values(PushDeliveryState).join(", ")}.`;
+
+class UsageError extends Error {}
+
+type Deps = { db: PrismaClient; now: () => Date };
+type Flags = ReturnType<typeof readFlags>["values"];
+
+type Run = (deps: Deps) => Promise<void>;
+
+/** Each reads its flags, and returns what to do once the database is open. */
+const COMMANDS: Record<string, (flags: Flags) => Run> = {
+  send: ({ account, title, body, link = null }) => {
+    if (!account || !title || !body) throw new UsageError("send needs --account, --title and --body");
+    return async (deps) => {
+      const devices = await sendWords(deps, { accountId: await accountId(deps, account), title, body, link });
+      console.log(devices > 0 ? `Queued for ${count(devices, "device")}.` : "The account has no active device.");
+    };
+  },
+  announce: ({ version, "per-second": rate = "1000" }) => {
+    if (!version) throw new UsageError("announce needs --version");
+    const perSecond = positive(rate, "--per-second");
+    return async (deps) => {
+      const devices = await announceVersion(deps, { version, perSecond });
+      console.log(`Queued for ${count(devices, "device")}, the last of them in ${Math.ceil(devices / perSecond)} s.`);
+    };
+  },
+  list: ({ account, state: given, limit = "20" }) => {
+    const state = Object.values(PushDeliveryState).find((known) => known === given);
+    if (given !== undefined && !state) throw new UsageError(`There is no state ${given}`);
+    const most = positive(limit, "--limit");
+    return async (deps) => {
+      const of = account === undefined ? undefined : await accountId(deps, account);
+      const rows = await listDeliveries(deps, { accountId: of, state, most });
+      for (const row of rows) console.log(JSON.stringify(row));
+      if (rows.length === 0) console.error("There are none.");
+    };
+  },
+  retry: ({ id = [] }) => {
+    const stray = id.find((each) => !z.uuid().safeParse(each).success);
+    if (stray !== undefined) throw new UsageError(`${stray} is no id`);
+    return async (deps) => {
+      const { resumed, retried } = await retryDeliveries(deps, id);
+      console.log(`Queued again: ${count(retried, "failed notification")}, ${count(resumed, "paused one")}.`);
+    };
+  },
+};
+
+function readFlags(args: string[]) {
+  const text = { type: "string" } as const;
+  return parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      ...{ account: text, title: text, body: text, link: text, version: text, "per-second": text },
+      ...{ state: text, limit: text, id: { type: "string", multiple: true } },
+    },
+  });
+}
+
+async function accountId({ db }: Deps, given: string): Promise<string> {
+  const [id, email] = [z.uuid().safeParse(given), Email.safeParse(given)];
+  const where = id.success ? { id: id.data } : email.success ? { email: email.data } : null;
+  const account = where && (await db.account.findUnique({ where, select: { id: true } }));
+  if (!account) throw new Error(`There is no account ${given}`);
+  return account.id;
+}
+
+function positive(text: string, name: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1) throw new UsageError(`${name} is a whole number from 1 on`);
+  return number;
+}
+
+const count = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
+
+async function main(): Promise<void> {
+  if (existsSync(".env")) process.loadEnvFile(".env");
+  const { positionals, values } = readFlags(process.argv.slice(2));
+  const [command = "", ...rest] = positionals;
+  if (!Object.hasOwn(COMMANDS, command) || rest.length > 0) throw new UsageError("There is no such command");
+  const run = COMMANDS[command]?.(values);
+  const give = (error: Error) => {
+    throw error;
+  };
+  const database = await openDatabase(loadConfig(), { onConnectionError: give, onLockLost: give });
+  try {
+    await run?.({ db: database.client, now: () => new Date() });
+  } finally {
+    await database.close();
+  }
+}
+
+main()
+  .then(() => process.exit())
+  .catch((error: Error & { code?: string }) => {
+    const isUsage = error instanceof UsageError || error.code?.startsWith("ERR_PARSE_ARGS");
+    console.error(isUsage ? `${error.message}\n${USAGE}` : error.message);
+    process.exit(isUsage ? 2 : 1);
+  });

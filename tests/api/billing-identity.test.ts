@@ -1,0 +1,215 @@
+import { randomUUID } from "node:crypto";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { accountWithId, newAccount } from "../support/accounts";
+import { post } from "../support/api";
+import {
+  anonymous,
+  billingEvent,
+  DAY_MS,
+  deliverOk,
+  initialPurchase,
+  type Sent,
+  statusOf,
+  storedEvent,
+} from "../support/billing";
+import { clock, ctx } from "../support/context";
+
+const minutesAgo = (minutes: number) => clock.now().getTime() - minutes * 60_000;
+const ownerOf = async (event: Sent) => (await storedEvent(event.id))?.line?.accountId;
+
+/** A purchase by a customer, so many minutes ago. */
+function purchase(by: string, minutes: number, fields: Record<string, unknown> = {}): Sent {
+  const at = minutesAgo(minutes);
+  const names = { app_user_id: by, original_app_user_id: by, aliases: [by] };
+  return billingEvent("INITIAL_PURCHASE", { ...names, event_timestamp_ms: at, purchased_at_ms: at, ...fields });
+}
+
+function transfer(from: string[], to: string[], minutes: number, fields: Record<string, unknown> = {}): Sent {
+  const event = { id: randomUUID(), type: "TRANSFER", store: "APP_STORE", event_timestamp_ms: minutesAgo(minutes) };
+  return { ...event, environment: "PRODUCTION", transferred_from: from, transferred_to: to, ...fields };
+}
+
+function redemption(outcome: string, from: string[], by: string[], minutes: number): Sent {
+  const at = { event_timestamp_ms: minutesAgo(minutes), store: "APP_STORE", environment: "PRODUCTION" };
+  const people = { redeemed_from: from, redeemed_by: by, redemption_outcome: outcome };
+  return { id: randomUUID(), type: "PURCHASE_REDEEMED", ...at, ...people };
+}
+
+test("a transfer takes a line from one account and gives it to another", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const bought = purchase(ann.id, 10);
+  await deliverOk(bought);
+  expect(await deliverOk(transfer([ann.id], [anonymous(), bob.id.toUpperCase()], 5))).toBe("processed");
+  expect(await statusOf(ann)).toMatchObject({ status: "none", isActive: false, subscriptions: [] });
+  expect(await statusOf(bob)).toMatchObject({ status: "active", isActive: true });
+});
+
+test("what somebody bought before signing in is theirs once it is transferred to them", async () => {
+  const [ann, device] = [await newAccount(), anonymous()];
+  const bought = purchase(device, 10);
+  await deliverOk(bought);
+  expect(await ownerOf(bought)).toBeNull();
+  await deliverOk(transfer([device], [ann.id], 5));
+  expect(await statusOf(ann)).toMatchObject({ isActive: true });
+});
+
+test("a transfer moves only what its giver has at that moment, in the store and the environment that it names", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const [here, elsewhere, sandbox] = [
+    purchase(ann.id, 10),
+    purchase(ann.id, 10, { store: "PLAY_STORE" }),
+    purchase(ann.id, 10, { environment: "SANDBOX" }),
+  ];
+  const [later, bobs] = [purchase(ann.id, 1), purchase(bob.id, 10)];
+  for (const event of [here, elsewhere, sandbox, bobs]) await deliverOk(event);
+  await deliverOk(transfer([ann.id], [bob.id], 5));
+  await deliverOk(later);
+  expect(await Promise.all([here, elsewhere, sandbox, later, bobs].map(ownerOf))).toEqual([
+    bob.id,
+    ann.id,
+    ann.id,
+    ann.id,
+    bob.id,
+  ]);
+});
+
+test("a transfer that names neither store nor environment is narrowed by neither", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const bought = purchase(ann.id, 10, { store: "PLAY_STORE" });
+  await deliverOk(bought);
+  await deliverOk(transfer([ann.id], [bob.id], 5, { store: undefined, environment: undefined }));
+  expect(await ownerOf(bought)).toBe(bob.id);
+});
+
+test("a line that goes to somebody unknown is nobody's, until they sign up and ask", async () => {
+  const [ann, id] = [await newAccount(), randomUUID()];
+  await deliverOk(purchase(ann.id, 10));
+  await deliverOk(transfer([ann.id], [id.toUpperCase()], 5));
+  expect(await statusOf(ann)).toMatchObject({ status: "none" });
+  expect(await statusOf(await accountWithId(id))).toMatchObject({ status: "active", isActive: true });
+});
+
+test("a transfer without anybody to take from, or to give to, is kept as failed", async () => {
+  for (const event of [transfer([], [randomUUID()], 1), transfer([randomUUID()], [], 1)]) {
+    expect(await deliverOk(event)).toBe("failed");
+    expect(await storedEvent(event.id)).toMatchObject({ reason: "transfer_names_nobody" });
+  }
+});
+
+test("an alias gives its account what was bought under the other name, before or after", async () => {
+  const [ann, device] = [await newAccount(), anonymous()];
+  const [before, after] = [purchase(device, 10), purchase(device, 1)];
+  await deliverOk(before);
+  const alias = { app_user_id: device, original_app_user_id: device, aliases: [ann.id] };
+  expect(await deliverOk({ id: randomUUID(), type: "SUBSCRIBER_ALIAS", ...alias })).toBe("processed");
+  await deliverOk(after);
+  expect(await Promise.all([before, after].map(ownerOf))).toEqual([ann.id, ann.id]);
+});
+
+test("a redeemed web purchase is a transfer, an alias, or nothing, as its outcome says", async () => {
+  const [ann, bob, device, web] = [await newAccount(), await newAccount(), anonymous(), "web-customer-17"];
+  const [moved, joined, owned] = [purchase(device, 10), purchase(web, 10), purchase(ann.id, 10)];
+  for (const event of [moved, joined, owned]) await deliverOk(event);
+  expect(await deliverOk(redemption("transfer", [device], [ann.id], 5))).toBe("processed");
+  expect(await deliverOk(redemption("alias", [web], [bob.id], 5))).toBe("processed");
+  expect(await deliverOk(redemption("redeemer_owns", [ann.id], [bob.id], 5))).toBe("ignored");
+  expect(await Promise.all([moved, joined, owned].map(ownerOf))).toEqual([ann.id, bob.id, ann.id]);
+});
+
+test("a temporary grant gives access for a day at most, on a line of its own, and is a mere record without an end", async () => {
+  const ann = await newAccount();
+  const grant = (fields: Record<string, unknown>) =>
+    billingEvent("TEMPORARY_ENTITLEMENT_GRANT", { app_user_id: ann.id, original_transaction_id: undefined, ...fields });
+  const endless = grant({ expiration_at_ms: null });
+  expect(await deliverOk(endless)).toBe("ignored");
+  expect(await storedEvent(endless.id)).toMatchObject({ reason: "grant_without_end", lineId: null });
+  await deliverOk({ ...grant({ transaction_id: null, expiration_at_ms: minutesAgo(0) + 30 * DAY_MS }) });
+  expect(await statusOf(ann)).toMatchObject({ status: "active", isActive: true, willRenew: false, stale: false });
+  clock.advance(DAY_MS);
+  expect(await statusOf(ann)).toMatchObject({ status: "expired", isActive: false });
+});
+
+test("an account has as many lines as it bought, and its answer is the best of them", async () => {
+  const ann = await newAccount();
+  await deliverOk(purchase(ann.id, 10, { entitlement_ids: ["pro"] }));
+  await deliverOk(purchase(ann.id, 10, { store: "STRIPE", entitlement_ids: ["cloud"], product_id: "cloud" }));
+  await deliverOk(
+    billingEvent("NON_RENEWING_PURCHASE", { app_user_id: ann.id, expiration_at_ms: null, product_id: "forever" }),
+  );
+  const answer = await statusOf(ann);
+  expect(answer).toMatchObject({ productId: "forever", isLifetime: true, currentPeriodEndsAt: null });
+  expect(answer.subscriptions).toHaveLength(3);
+  expect((answer.entitlements as { id: string }[]).map(({ id }) => id)).toEqual(["cloud", "pro"]);
+});
+
+test("a purchase and its transfer at the same moment: the line goes where the transfer says", async () => {
+  const bob = await newAccount();
+  const stories = Array.from({ length: 6 }, () => {
+    const device = anonymous();
+    return [purchase(device, 10), transfer([device], [bob.id], 5)] as const;
+  });
+  await Promise.all(stories.flat().map(deliverOk));
+  for (const [bought] of stories) expect(await ownerOf(bought)).toBe(bob.id);
+});
+
+test("whose lines are and what they are worth is the same in every order of arrival", async () => {
+  const [ann, bob, carl] = [await newAccount(), await newAccount(), await newAccount()];
+  const story = () => {
+    const [device, web, one, two] = [anonymous(), `web-${randomUUID()}`, randomUUID(), randomUUID()];
+    const of = (id: string) => ({ original_transaction_id: id });
+    const events = [
+      purchase(device, 60, of(one)),
+      purchase(web, 55, of(two)),
+      { id: randomUUID(), type: "SUBSCRIBER_ALIAS", app_user_id: web, aliases: [device], event_timestamp_ms: 1 },
+      transfer([device], [ann.id], 50),
+      purchase(ann.id, 45, { ...of(one), type: "RENEWAL" }),
+      transfer([ann.id], [bob.id], 40),
+      purchase(bob.id, 35, { ...of(two), type: "CANCELLATION", cancel_reason: "UNSUBSCRIBE" }),
+      transfer([bob.id, device], [carl.id], 30, { store: "PLAY_STORE" }),
+    ];
+    return { events, lines: [one, two] };
+  };
+  const end = async (lines: string[]) => {
+    const rows = await ctx().db.subscriptionLine.findMany({ where: { originalTransactionId: { in: lines } } });
+    const byKey = new Map(rows.map((row) => [row.originalTransactionId, row]));
+    return lines.map((key) => [byKey.get(key)?.accountId, byKey.get(key)?.unsubscribedAt !== null]);
+  };
+  const order = fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6, 7], { minLength: 8, maxLength: 8 });
+  await fc.assert(
+    fc.asyncProperty(order, async (indexes) => {
+      const { events, lines } = story();
+      for (const index of indexes) await deliverOk(events[index] as Sent);
+      expect(await end(lines)).toEqual([
+        [bob.id, false],
+        [bob.id, true],
+      ]);
+    }),
+    { numRuns: 8, seed: 20_261_120 },
+  );
+});
+
+test("an alias that joins two accounts takes nothing from the one that an event names", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const bought = initialPurchase(ann.id);
+  await deliverOk(bought);
+  await deliverOk({ id: randomUUID(), type: "SUBSCRIBER_ALIAS", app_user_id: bob.id, aliases: [ann.id] });
+  expect(await ownerOf(bought)).toBe(ann.id);
+});
+
+test("after a deletion what was handed on stays with whoever has it", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const bought = purchase(ann.id, 10);
+  await deliverOk(bought);
+  await deliverOk(transfer([ann.id], [bob.id], 5));
+  const deleted = await post(
+    "/api/auth/account/delete",
+    { confirm: "DELETE", password: ann.password },
+    { token: ann.token },
+  );
+  expect(deleted.status).toBe(200);
+  await deliverOk(purchase(bob.id, 1, { original_transaction_id: bought.original_transaction_id, type: "RENEWAL" }));
+  await deliverOk(billingEvent("PRODUCT_CHANGE", { original_transaction_id: bought.original_transaction_id }));
+  expect(await statusOf(bob)).toMatchObject({ isActive: true });
+  expect(JSON.stringify(await ctx().db.billingEvent.findMany())).not.toContain(ann.id);
+});

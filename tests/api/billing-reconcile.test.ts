@@ -1,0 +1,242 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { createBillingApi } from "@/lib/adapters/billing-api";
+import { reconcileAccount, reconcileAll } from "@/lib/subscriptions/operations/reconcile";
+import { newAccount, type TestAccount } from "../support/accounts";
+import { billingEvent, DAY_MS, deliver, deliverOk, type Sent, statusOf } from "../support/billing";
+import { clock, ctx, truncate, withContext } from "../support/context";
+import { send, startRevenueCat, subscriber, subscription } from "../support/revenuecat";
+
+let revenueCat: Awaited<ReturnType<typeof startRevenueCat>>;
+beforeAll(async () => {
+  revenueCat = await startRevenueCat();
+});
+afterAll(() => revenueCat.close());
+beforeEach(() => {
+  revenueCat.answerWith();
+  revenueCat.asked.length = 0;
+});
+
+const billing = () => {
+  const api = createBillingApi({ ...ctx().config, ...revenueCat.config });
+  if (!api) throw new Error("there is a key");
+  return api;
+};
+/** Runs with an API key, as the service does that has one. */
+const withKey = <T>(run: () => Promise<T>) => withContext({ billing: billing() }, run);
+const iso = (ms: number) => new Date(ms).toISOString();
+
+/** Has the operator ask about an account; tells what came of it. */
+async function reconcile({ id }: { id: string }) {
+  const results = [];
+  for await (const one of reconcileAccount({ ...ctx(), billing: billing() }, id)) results.push(one);
+  return results;
+}
+
+/** A month bought by an account, and the same as the provider's API shows it. */
+function bought(
+  account: TestAccount,
+  fields: Record<string, unknown> = {},
+): { event: Sent; known: Record<string, unknown> } {
+  const event = billingEvent("INITIAL_PURCHASE", { app_user_id: account.id, product_id: "monthly", ...fields });
+  const known = subscription({
+    purchase_date: iso(event.purchased_at_ms as number),
+    expires_date: iso(event.expiration_at_ms as number),
+    store: String(event.store).toLowerCase(),
+    store_transaction_id: event.transaction_id,
+  });
+  return { event, known };
+}
+
+test("where the provider sees the same, nothing is written", async () => {
+  const ann = await newAccount();
+  const { event, known } = bought(ann);
+  await deliverOk(event);
+  revenueCat.customers.set(ann.id, subscriber({ monthly: known }));
+  expect(await reconcile(ann)).toEqual([{ name: ann.id, result: { known: 1, corrected: 0 } }]);
+  expect(await ctx().db.billingEvent.count({ where: { type: "SNAPSHOT", identities: { has: ann.id } } })).toBe(0);
+});
+
+test.each<[string, (now: number) => Record<string, unknown>, Record<string, unknown>]>([
+  [
+    "a renewal",
+    (now) => ({ purchase_date: iso(now), expires_date: iso(now + 60 * DAY_MS), store_transaction_id: "next" }),
+    { status: "active", isActive: true },
+  ],
+  ["a refund", (now) => ({ refunded_at: iso(now) }), { status: "revoked", isActive: false }],
+  ["a cancellation", (now) => ({ unsubscribe_detected_at: iso(now) }), { status: "canceled", isActive: true }],
+  ["a failed payment", (now) => ({ billing_issues_detected_at: iso(now) }), { status: "grace_period", isActive: true }],
+  [
+    "an end",
+    (now) => ({ expires_date: iso(now - 1000), unsubscribe_detected_at: iso(now - 2000) }),
+    { status: "expired", isActive: false },
+  ],
+  [
+    "a pause",
+    (now) => ({ expires_date: iso(now - 1000), auto_resume_date: iso(now + DAY_MS) }),
+    { status: "paused", isActive: false },
+  ],
+])("%s whose event never came is made up for, and asking again writes nothing more", async (_, change, expected) => {
+  const ann = await newAccount();
+  const { event, known } = bought(ann);
+  await deliverOk(event);
+  clock.advance(2000);
+  const seen = { ...known, ...change(clock.now().getTime()) };
+  if (seen.store_transaction_id === "next") seen.store_transaction_id = randomUUID();
+  revenueCat.customers.set(ann.id, subscriber({ monthly: seen }));
+  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 1 } }]);
+  const answer = await statusOf(ann);
+  expect(answer).toMatchObject(expected);
+  expect(answer.subscriptions).toHaveLength(1);
+  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 0 } }]);
+});
+
+test("the API's times, without fractions of a second, count as the events' own", async () => {
+  const ann = await newAccount();
+  const now = Math.floor(clock.now().getTime() / 1000) * 1000;
+  const { event, known } = bought(ann, { purchased_at_ms: now - 500, expiration_at_ms: now + 30 * DAY_MS + 700 });
+  await deliverOk(event);
+  const cut = { ...known, purchase_date: iso(now - 1000), expires_date: iso(now + 30 * DAY_MS) };
+  revenueCat.customers.set(ann.id, subscriber({ monthly: cut }));
+  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 0 } }]);
+  revenueCat.customers.set(ann.id, subscriber({ monthly: { ...cut, refunded_at: iso(now) } }));
+  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 1 } }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
+});
+
+test("an answer from before the last renewal changes nothing", async () => {
+  const ann = await newAccount();
+  const { event, known } = bought(ann);
+  await deliverOk(event);
+  const before = {
+    purchase_date: iso(clock.now().getTime() - 31 * DAY_MS),
+    expires_date: iso(clock.now().getTime() - 1),
+  };
+  revenueCat.customers.set(ann.id, subscriber({ monthly: { ...known, ...before } }));
+  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 0 } }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "active", isActive: true });
+});
+
+test("a purchase that no event ever told of is found, and its line is the same once events come", async () => {
+  const ann = await newAccount();
+  const [first, renewal] = [randomUUID(), randomUUID()];
+  const { known } = bought(ann);
+  revenueCat.customers.set(ann.id, subscriber({ monthly: { ...known, store_transaction_id: renewal } }));
+  expect(await reconcile(ann)).toMatchObject([{ name: ann.id, result: { known: 1, corrected: 1 } }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "active", isActive: true, productId: "monthly" });
+  clock.advance(1000);
+  const refund = {
+    app_user_id: ann.id,
+    product_id: "monthly",
+    original_transaction_id: first,
+    transaction_id: renewal,
+  };
+  await deliverOk(billingEvent("CANCELLATION", { ...refund, cancel_reason: "CUSTOMER_SUPPORT" }));
+  const answer = await statusOf(ann);
+  expect(answer).toMatchObject({ status: "revoked", isActive: false });
+  expect(answer.subscriptions).toHaveLength(1);
+});
+
+test("a purchase for life is found too, and one without an entitlement is none", async () => {
+  const ann = await newAccount();
+  const purchase = { id: "x", is_sandbox: false, purchase_date: "2026-01-01T09:00:00Z", store: "mac_app_store" };
+  const seen = subscriber({}, { lifetime: [{ ...purchase, store_transaction_id: randomUUID() }] });
+  const coins = { coins: [{ ...purchase, store_transaction_id: randomUUID() }] };
+  revenueCat.customers.set(ann.id, { ...seen, non_subscriptions: { ...seen.non_subscriptions, ...coins } });
+  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 1 } }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "active", isLifetime: true, store: "MAC_APP_STORE" });
+});
+
+test("the provider is asked by the name that it knows, in its own letters", async () => {
+  const ann = await newAccount();
+  const { event } = bought(ann, { app_user_id: ann.id.toUpperCase() });
+  await deliverOk(event);
+  await reconcile(ann);
+  expect(revenueCat.asked).toEqual([ann.id.toUpperCase()]);
+});
+
+test("Google's base plans and renewal numbers are the ones of the webhook", async () => {
+  const ann = await newAccount();
+  const id = `GPA.${randomUUID()}`;
+  const { event, known } = bought(ann, { store: "PLAY_STORE", product_id: "pro:month", original_transaction_id: id });
+  await deliverOk(event);
+  const seen = { ...known, product_plan_identifier: "month", store_transaction_id: `${id}..7` };
+  revenueCat.customers.set(ann.id, subscriber({ pro: seen }));
+  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 0 } }]);
+});
+
+test("a transfer, a refund and an overdue renewal are reasons to ask, after the answer and not again at once", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const { event, known } = bought(ann);
+  await withKey(async () => {
+    await deliverOk(event);
+    await statusOf(ann);
+    expect(revenueCat.asked).toEqual([]);
+    const people = { app_user_id: null, transferred_from: [ann.id], transferred_to: [bob.id.toUpperCase()] };
+    await deliverOk(billingEvent("TRANSFER", people));
+    await expect.poll(() => revenueCat.asked).toEqual([bob.id.toUpperCase()]);
+
+    clock.advance(30 * DAY_MS + 1000);
+    const renewed = {
+      purchase_date: iso(clock.now().getTime()),
+      expires_date: iso(clock.now().getTime() + 30 * DAY_MS),
+    };
+    revenueCat.customers.set(bob.id.toUpperCase(), subscriber({ monthly: { ...known, ...renewed } }));
+    await ctx().db.session.updateMany({ data: { idleExpiresAt: new Date(clock.now().getTime() + DAY_MS) } });
+    expect(await statusOf(bob)).toMatchObject({ status: "active", stale: true });
+    await expect.poll(async () => (await statusOf(bob)).stale).toBe(false);
+    expect(revenueCat.asked).toHaveLength(2);
+  });
+});
+
+test.each<[string, Parameters<typeof revenueCat.answerWith>[0]]>([
+  ["is down", (response) => send(response, 503, { code: 1 })],
+  ["has had enough", (response) => send(response, 429, {}, { "retry-after": "0" })],
+  ["refuses the key", (response) => send(response, 401, {})],
+  ["answers what is no JSON", (response) => void response.end("<html>")],
+  ["answers other JSON", (response) => send(response, 200, [{ subscriber: 1 }])],
+  ["answers half", (response) => void response.writeHead(200, { "content-length": 100 }).destroy()],
+  ["sends elsewhere", (response) => void response.writeHead(302, { location: "http://127.0.0.1:9/" }).end()],
+])("a provider that %s holds up no delivery, changes nothing and is told of", async (_, answering) => {
+  const ann = await newAccount();
+  const { event } = bought(ann);
+  await deliverOk(event);
+  revenueCat.answerWith(answering);
+  const refund = { ...event, id: randomUUID(), type: "CANCELLATION", cancel_reason: "CUSTOMER_SUPPORT" };
+  await withKey(async () => {
+    expect(await (await deliver(refund)).json()).toMatchObject({ status: "processed" });
+    await expect.poll(() => revenueCat.asked).toEqual([ann.id]);
+    expect(await statusOf(ann)).toMatchObject({ status: "revoked" });
+  });
+  expect(await reconcile(ann)).toEqual([{ name: ann.id, failure: expect.stringMatching(/Error: /) }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "revoked" });
+});
+
+test("a provider that does not answer holds up no delivery", async () => {
+  const ann = await newAccount();
+  const { event } = bought(ann);
+  await deliverOk(event);
+  revenueCat.answerWith(() => {});
+  await withKey(async () => {
+    const refund = { ...event, id: randomUUID(), type: "CANCELLATION", cancel_reason: "CUSTOMER_SUPPORT" };
+    expect((await deliver(refund)).status).toBe(200);
+    await expect.poll(() => revenueCat.asked).toEqual([ann.id]);
+  });
+  expect(await reconcile(ann)).toEqual([{ name: ann.id, failure: expect.stringContaining("cannot be reached") }]);
+});
+
+test("everybody is asked about once, and whoever cannot be does not keep the others from it", async () => {
+  await truncate();
+  const people = [await newAccount(), await newAccount(), await newAccount()];
+  for (const person of people) {
+    await deliverOk(bought(person).event);
+    await deliverOk(bought(person, { store: "STRIPE" }).event);
+  }
+  revenueCat.answerWith((response, customer) =>
+    customer === people[1]?.id ? send(response, 500, {}) : send(response, 200, { subscriber: subscriber({}) }),
+  );
+  const results = [];
+  for await (const one of reconcileAll({ ...ctx(), billing: billing() })) results.push(one);
+  expect(revenueCat.asked.toSorted()).toEqual(people.map(({ id }) => id).toSorted());
+  expect(results.filter((one) => "failure" in one)).toMatchObject([{ name: people[1]?.id }]);
+});

@@ -1,0 +1,105 @@
+import { randomUUID } from "node:crypto";
+import { beforeEach, describe, expect, test } from "vitest";
+import { announceVersion, listDeliveries, retryDeliveries, sendWords } from "@/lib/push/operations";
+import { newAccount } from "../support/accounts";
+import { clock, ctx } from "../support/context";
+import { activeDevices, deliverDue, queueFor, recordingPush, registeredDevice, setQueueAside } from "../support/push";
+
+const MINUTE_MS = 60 * 1000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const failing = (reason: string, status = 400) => recordingPush(async () => ({ status, reason })).push;
+
+beforeEach(setQueueAside);
+
+describe("words of one's own", () => {
+  test("reach each of the account's devices", async () => {
+    const account = await newAccount();
+    const devices = await activeDevices(account, 2);
+    expect(await sendWords(ctx(), { accountId: account.id, title: "A", body: "B", link: null })).toBe(2);
+    const { push, sent } = recordingPush();
+    await deliverDue({ push });
+    expect(sent.map(({ token }) => token).sort()).toEqual(devices.map(({ token }) => token).sort());
+    expect(sent[0]?.payload).toMatchObject({ aps: { alert: { title: "A", body: "B" } } });
+  });
+
+  test("that APNs would not take are refused before anything is queued", async () => {
+    const account = await newAccount();
+    await activeDevices(account, 1);
+    const words = { accountId: account.id, title: "A", body: "b".repeat(4096), link: null };
+    await expect(sendWords(ctx(), words)).rejects.toThrow("where APNs takes 4096");
+    expect(await listDeliveries(ctx(), { accountId: account.id, most: 10 })).toEqual([]);
+  });
+});
+
+test("a version is announced to everybody once, however often it is announced", async () => {
+  const account = await newAccount();
+  const [device] = await activeDevices(account, 1);
+  const version = `2.${Date.now()}.0`;
+  const everybody = await ctx().db.pushDevice.count({ where: { status: "active" } });
+  expect(await announceVersion(ctx(), { version, perSecond: 1_000 })).toBe(everybody);
+  expect(await announceVersion(ctx(), { version, perSecond: 1_000 })).toBe(0);
+  const row = await ctx().db.pushDelivery.findFirst({ where: { deviceId: device?.id } });
+  expect(row).toMatchObject({ kind: "app.new_version", eventKey: `version:${version}`, collapseId: "version" });
+});
+
+test("the list is newest first, by account and state, and never holds what was said", async () => {
+  const account = await newAccount();
+  await activeDevices(account, 1);
+  const words = { accountId: account.id, body: "Between us", link: null };
+  for (const title of ["One", "Two", "Three"]) {
+    await sendWords(ctx(), { ...words, title });
+    clock.advance(1_000);
+  }
+  const all = await listDeliveries(ctx(), { accountId: account.id, most: 10 });
+  expect(all.map(({ createdAt }) => createdAt)).toEqual(
+    all.map(({ createdAt }) => createdAt).toSorted((a, b) => +b - +a),
+  );
+  expect(all).toHaveLength(3);
+  expect(JSON.stringify(all)).not.toContain("Between us");
+  expect(await listDeliveries(ctx(), { accountId: account.id, most: 2 })).toEqual(all.slice(0, 2));
+  expect(await listDeliveries(ctx(), { accountId: account.id, state: "failed", most: 10 })).toEqual([]);
+});
+
+describe("trying again", () => {
+  test("queues what has failed, with all its attempts before it", async () => {
+    const { rows } = await queueFor(2);
+    await deliverDue({ push: failing("BadTopic") });
+    expect(await retryDeliveries(ctx())).toMatchObject({ retried: 2 });
+    await deliverDue({ push: recordingPush().push });
+    expect(await rows()).toMatchObject(Array(2).fill({ state: "sent", attempts: 1 }));
+  });
+
+  test("takes just the given ones", async () => {
+    const { rows } = await queueFor(2);
+    await deliverDue({ push: failing("BadTopic") });
+    const [first] = await rows();
+    expect(await retryDeliveries(ctx(), [first?.id ?? "", randomUUID()])).toMatchObject({ retried: 1 });
+    expect(await rows()).toMatchObject([{ state: "queued" }, { state: "failed" }]);
+  });
+
+  test("leaves what has expired, and secrets that are forgotten", async () => {
+    const { rows } = await queueFor(1);
+    await deliverDue({ push: failing("BadTopic") });
+    clock.advance(2 * DAY_MS);
+    const { device } = await registeredDevice(await newAccount());
+    await ctx().db.pushDelivery.updateMany({ where: { deviceId: device.id }, data: { state: "failed" } });
+    await retryDeliveries(ctx());
+    expect(await rows()).toMatchObject([{ state: "failed" }]);
+    expect(await ctx().db.pushDelivery.findFirst({ where: { deviceId: device.id } })).toMatchObject({
+      state: "failed",
+    });
+  });
+
+  test("ends a pause: what waited for it is due at once, what waits for something else is not", async () => {
+    const waiting = await queueFor(2);
+    await deliverDue({ push: failing("InvalidProviderToken", 403) });
+    const other = await queueFor(1);
+    const tomorrow = new Date(clock.now().getTime() + DAY_MS / 2);
+    const [{ id } = { id: "" }] = await other.rows();
+    await ctx().db.pushDelivery.update({ where: { id }, data: { nextAttemptAt: tomorrow } });
+    expect(await retryDeliveries(ctx())).toMatchObject({ resumed: 2 });
+    await deliverDue({ push: recordingPush().push });
+    expect(await waiting.rows()).toMatchObject(Array(2).fill({ state: "sent" }));
+    expect(await other.rows()).toMatchObject([{ state: "queued" }]);
+  });
+});

@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { removeUnverified } from "@/lib/push/devices";
+import { newAccount } from "../support/accounts";
+import { clock, ctx } from "../support/context";
+import { newPhone, verifiedDevice } from "../support/phone";
+import { newToken, registeredDevice } from "../support/push";
+
+const HOUR_MS = 60 * 60 * 1000;
+const isThere = async (id: string) => (await ctx().db.pushDevice.count({ where: { id } })) === 1;
+
+test("a device that has not proved itself is gone after 24 hours, with its challenges", async () => {
+  const { device } = await registeredDevice(await newAccount());
+  clock.advance(24 * HOUR_MS - 60_000);
+  await removeUnverified(ctx());
+  expect(await isThere(device.id)).toBe(true);
+  clock.advance(120_000);
+  expect(await removeUnverified(ctx())).toBeGreaterThanOrEqual(1);
+  expect(await isThere(device.id)).toBe(false);
+  expect(await ctx().db.pushChallenge.count({ where: { deviceId: device.id } })).toBe(0);
+});
+
+test("the 24 hours begin anew with each registration, and with the fall from active", async () => {
+  const account = await newAccount();
+  const phone = newPhone();
+  const { id } = await verifiedDevice(account, phone);
+  clock.advance(24 * 30 * HOUR_MS);
+  await removeUnverified(ctx());
+  expect(await isThere(id)).toBe(true);
+  const { token, sessionId } = account;
+  await ctx().db.session.update({
+    where: { id: sessionId },
+    data: { idleExpiresAt: new Date(clock.now().getTime() + HOUR_MS) },
+  });
+  await registeredDevice({ ...account, token }, { token: newToken(), installationId: phone.installationId });
+  await removeUnverified(ctx());
+  expect(await isThere(id)).toBe(true);
+  clock.advance(25 * HOUR_MS);
+  await removeUnverified(ctx());
+  expect(await isThere(id)).toBe(false);
+});
+
+test("challenges of devices that stay are forgotten a day after they ended", async () => {
+  const { id: deviceId } = await verifiedDevice(await newAccount(), newPhone());
+  await removeUnverified(ctx());
+  expect(await ctx().db.pushChallenge.count({ where: { deviceId } })).toBe(1);
+  clock.advance(25 * HOUR_MS);
+  await removeUnverified(ctx());
+  expect(await ctx().db.pushChallenge.count({ where: { deviceId } })).toBe(0);
+  expect(await isThere(deviceId)).toBe(true);
+});

@@ -1,0 +1,91 @@
+import { describe, expect, test } from "vitest";
+import { createBreaker } from "@/lib/push/worker/breaker";
+import { judge, nextAttempt } from "@/lib/push/worker/verdict";
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const NETWORK = [5, 15, MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR];
+const now = new Date("2026-11-20T10:00:00Z");
+const later = (seconds: number) => new Date(now.getTime() + seconds * 1000);
+
+test.each([
+  [200, null, { step: "sent" }],
+  [410, "Unregistered", { step: "fail", device: "gone" }],
+  [410, "ExpiredToken", { step: "fail", device: "gone" }],
+  [400, "BadDeviceToken", { step: "fail", device: "doubtful" }],
+  [400, "DeviceTokenNotForTopic", { step: "fail", device: "doubtful" }],
+  [400, "BadTopic", { step: "fail", device: "kept" }],
+  [403, "ExpiredProviderToken", { step: "pause", seconds: 5 * MINUTE }],
+  [403, "InvalidProviderToken", { step: "pause", seconds: 5 * MINUTE }],
+  [404, "BadPath", { step: "fail", device: "kept" }],
+  [405, "MethodNotAllowed", { step: "fail", device: "kept" }],
+  [413, "PayloadTooLarge", { step: "fail", device: "kept" }],
+  [429, "TooManyRequests", { step: "retry", delaysSeconds: [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR] }],
+  [429, "TooManyProviderTokenUpdates", { step: "pause", seconds: 20 * MINUTE }],
+  [500, "InternalServerError", { step: "retry", delaysSeconds: [15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR] }],
+  [503, "ServiceUnavailable", { step: "retry", delaysSeconds: [15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR] }],
+  [302, null, { step: "retry", delaysSeconds: [15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR] }],
+])("%d %s means %o", (status, reason, verdict) => {
+  expect(judge({ status, reason })).toEqual(verdict);
+});
+
+test.each(["timeout", "unreachable"] as const)("no answer (%s) is tried again soon", (reason) => {
+  expect(judge({ status: null, reason })).toEqual({ step: "retry", delaysSeconds: NETWORK });
+});
+
+describe("the next attempt", () => {
+  const row = (attempts: number, livesSeconds = 24 * HOUR) => ({ attempts, expiresAt: later(livesSeconds) });
+
+  test("comes from half the delay of this attempt on; the last delay stands for all that follow", () => {
+    for (const [attempts, delay] of [5, 15, 60, 300, 900, 3600, 3600].entries()) {
+      expect(nextAttempt(NETWORK, row(attempts), now, 0)).toEqual(later(delay / 2));
+      expect(nextAttempt(NETWORK, row(attempts), now, 0.5)).toEqual(later(delay * 0.75));
+      expect(nextAttempt(NETWORK, row(attempts), now, 1)).toEqual(later(delay));
+    }
+  });
+
+  test("is none after eight", () => {
+    expect(nextAttempt(NETWORK, row(6), now, 0)).not.toBeNull();
+    expect(nextAttempt(NETWORK, row(7), now, 0)).toBeNull();
+  });
+
+  test("is none where it would come after the expiry", () => {
+    expect(nextAttempt(NETWORK, row(3, 225), now, 0.5)).toBeNull();
+    expect(nextAttempt(NETWORK, row(3, 226), now, 0.5)).toEqual(later(225));
+  });
+
+  test("is still to come after an hour without APNs, however chance has it", () => {
+    let at = now;
+    for (let attempts = 0; attempts < 7; attempts++) at = nextAttempt(NETWORK, row(attempts), at, 0) ?? now;
+    expect(at.getTime()).toBeGreaterThan(later(HOUR).getTime());
+  });
+});
+
+describe("the breaker", () => {
+  const feed = (sends: boolean[]) => {
+    const breaker = createBreaker();
+    return sends.map(breaker.isTooMuch).indexOf(true);
+  };
+  const good = (count: number): boolean[] => Array(count).fill(false);
+  const bad = (count: number): boolean[] => Array(count).fill(true);
+
+  test("takes ten doubtful sends of fifty, and no eleventh", () => {
+    expect(feed([...good(30), ...bad(10), ...good(10)])).toBe(-1);
+    expect(feed([...good(20), ...bad(11)])).toBe(30);
+  });
+
+  test("knows of no more sends than were made: the first ten may all be doubtful", () => {
+    expect(feed(bad(10))).toBe(-1);
+    expect(feed(bad(11))).toBe(10);
+  });
+
+  test("forgets what is more than fifty sends ago", () => {
+    expect(feed([...bad(10), ...good(40), ...bad(10)])).toBe(-1);
+    expect(feed([...bad(10), ...good(39), ...bad(1)])).toBe(49);
+  });
+
+  test("counts from nothing again once it was too much", () => {
+    const breaker = createBreaker();
+    expect(bad(22).filter(breaker.isTooMuch)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { removeOutdated } from "@/lib/auth/retention";
+import { newAccount } from "../support/accounts";
+import { get, post } from "../support/api";
+import { clock, ctx } from "../support/context";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+test("security events go after 90 days, however many, and no sooner", async () => {
+  const { id, email, password } = await newAccount();
+  const at = ctx().now();
+  await ctx().db.securityEvent.createMany({
+    data: Array.from({ length: 2_500 }, () => ({ accountId: id, type: "sign_in_failed" as const, at })),
+  });
+  const count = () => ctx().db.securityEvent.count({ where: { accountId: id } });
+  clock.advance(90 * DAY_MS - 60_000);
+  await post("/api/auth/login", { email, password });
+  await removeOutdated(ctx());
+  expect(await count()).toBe(2_502);
+  clock.advance(2 * 60_000);
+  await removeOutdated(ctx());
+  expect(await count()).toBe(1);
+});
+
+test("sessions, reset tokens and the failures of sign-ins go once they are over, live ones stay", async () => {
+  const [old, live] = [await newAccount(), await newAccount()];
+  const { db } = ctx();
+  await post("/api/auth/login", { email: old.email, password: "a wrong one" });
+  await post("/api/auth/reset/request", { email: old.email });
+  await expect.poll(() => db.passwordResetToken.count({ where: { accountId: old.id } })).toBe(1);
+  await db.session.update({ where: { id: old.sessionId }, data: { expiresAt: ctx().now() } });
+  clock.advance(31 * 60_000);
+  await removeOutdated(ctx());
+  expect(await db.session.count({ where: { accountId: old.id } })).toBe(0);
+  expect(await db.passwordResetToken.count({ where: { accountId: old.id } })).toBe(0);
+  expect(await db.signInThrottle.count({ where: { key: ctx().limits.privateKey(old.email) } })).toBe(0);
+  expect((await get("/api/push/devices", { token: live.token })).status).toBe(200);
+});

@@ -1,0 +1,33 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { bucketOf, isInRollout } from "@/lib/releases/rollout";
+
+test("a bucket is the first four bytes of the SHA-256 of both ids, in hundredths of a per cent", () => {
+  // printf %s "core-1.2.0client-7" | sha256sum
+  expect(bucketOf("core-1.2.0", "client-7")).toBe((0xf5992f4d % 10_000) / 100);
+  expect(bucketOf("core-1.2.0", "client-8")).not.toBe(bucketOf("core-1.2.0", "client-7"));
+  expect(bucketOf("core-1.3.0", "client-7")).not.toBe(bucketOf("core-1.2.0", "client-7"));
+});
+
+test("100,000 clients spread within half a per cent of a rollout", () => {
+  const clients = Array.from({ length: 100_000 }, (_, i) => `client-${i}`);
+  for (const rollout of [1, 10, 25, 50, 90, 99]) {
+    const reached = clients.filter((client) => isInRollout({ id: "core-1.2.0", rollout }, client)).length;
+    expect(Math.abs(reached / 1000 - rollout)).toBeLessThan(0.5);
+  }
+});
+
+test("raising a rollout takes it from nobody", () => {
+  const clients = Array.from({ length: 1000 }, () => randomUUID());
+  const at = (rollout: number) => clients.filter((client) => isInRollout({ id: "core-1.2.0", rollout }, client));
+  expect(at(0)).toEqual([]);
+  expect(at(50)).toEqual(expect.arrayContaining(at(10)));
+  expect(at(100)).toEqual(clients);
+});
+
+test("whoever is early for one release is not early for the next", () => {
+  const clients = Array.from({ length: 10_000 }, (_, i) => `client-${i}`);
+  const early = clients.filter((client) => isInRollout({ id: "one", rollout: 10 }, client));
+  const again = early.filter((client) => isInRollout({ id: "next", rollout: 10 }, client));
+  expect(again.length).toBeLessThan(early.length / 5);
+});

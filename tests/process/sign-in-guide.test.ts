@@ -1,0 +1,136 @@
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { build } from "esbuild";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chromiumPath, launchChromium, newPage } from "../support/chromium";
+import { examplesOf } from "../support/guide";
+import { startService } from "../support/service";
+import { startWebService, type WebService } from "../support/web-service";
+
+const PASSWORD = "a good long password";
+const examples = examplesOf("sign-in");
+const example = (name: string): string => examples.get(name) ?? "";
+const newEmail = () => `person-${randomUUID()}@example.com`;
+
+test("the guide's runnable examples are these, and each is run here", () => {
+  expect([...examples.keys()]).toEqual(["app.tsx", "desktop.ts", "ios.sh"]);
+});
+
+describe("without a browser", () => {
+  let service: Awaited<ReturnType<typeof startService>>;
+  const email = newEmail();
+  beforeAll(async () => {
+    service = await startService();
+    await service.fetch("/api/auth/register", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ email, password: PASSWORD }),
+    });
+  }, 120_000);
+  afterAll(() => service?.end("SIGKILL"));
+
+  test("the desktop's example signs in, asks who it is and signs out", async () => {
+    type Desktop = {
+      signIn: (base: string, email: string, password: string, deviceName: string) => Promise<string>;
+      whoAmI: (base: string, token: string) => Promise<{ id: string; email: string } | null>;
+      signOut: (base: string, token: string) => Promise<void>;
+    };
+    const { signIn, whoAmI, signOut } = (await import(await compiled("desktop.ts"))) as Desktop;
+    await expect(signIn(service.url, email, "a wrong password", "Ann's PC")).rejects.toMatchObject({
+      code: "invalid_credentials",
+    });
+    const token = await signIn(service.url, email, PASSWORD, "Ann's PC");
+    expect(await whoAmI(service.url, token)).toMatchObject({ email });
+    await signOut(service.url, token);
+    await signOut(service.url, token);
+    expect(await whoAmI(service.url, token)).toBeNull();
+  });
+
+  test("iOS's requests, as curl, answer what the guide says", async () => {
+    const shell = spawn("sh", ["-eu"], { env: { ...process.env, BASE: service.url, EMAIL: email, PASSWORD } });
+    shell.stdin.end(example("ios.sh"));
+    const output = await text(shell.stdout);
+    expect(output).toMatch(
+      new RegExp(`^\\{"user":\\{[^}]*"email":"${email}"[^}]*\\}[^}]*\\}\\{"url":"[^"]+"\\}\\{\\}$`),
+    );
+  });
+});
+
+describe.runIf(chromiumPath)("in Chromium", () => {
+  let browser: Browser;
+  let web: WebService;
+
+  beforeAll(async () => {
+    const page =
+      '<!doctype html><html lang="en"><head><title>App</title></head><body><script src="/app.js"></script></body></html>';
+    const pages = {
+      "/app": { type: "text/html", body: page },
+      "/app.js": { type: "text/javascript", body: await bundled("app.tsx") },
+    };
+    [browser, web] = await Promise.all([launchChromium(), startWebService({}, pages)]);
+  }, 180_000);
+  afterAll(async () => {
+    await browser?.close();
+    await web?.close();
+  });
+
+  test("the web's example registers, signs out, says what is wrong, signs in, and goes to Google and back", async () => {
+    const page = await newPage(browser);
+    const email = newEmail();
+    const enter = async (password: string, button: string) => {
+      await page.fill("[name=email]", email);
+      await page.fill("[name=password]", password);
+      await page.click(button);
+    };
+    const isSignedIn = () => page.waitForSelector(`text=Signed in as ${email}`);
+    await page.goto(`${web.origin}/app`);
+    await enter(PASSWORD, "text=Register");
+    await isSignedIn();
+    await page.click("text=Sign out");
+    await enter("a wrong password", "button >> nth=0");
+    await page.waitForSelector("text=The e-mail address or the password is wrong.");
+    await enter(PASSWORD, "button >> nth=0");
+    await isSignedIn();
+    await page.reload();
+    await isSignedIn();
+    await page.click("text=Sign out");
+    await page.waitForSelector("[name=email]");
+
+    const other = newEmail();
+    web.google.person = { sub: randomUUID(), claims: { email: other, email_verified: true, hd: "example.com" } };
+    await page.click("text=Sign in with Google");
+    await page.click("text=Continue with google");
+    await page.waitForSelector(`text=Signed in as ${other}`);
+    expect(page.url()).toBe(`${web.origin}/app`);
+  });
+});
+
+/** An example as one script for a browser, built as the guide says. */
+async function bundled(name: string): Promise<string> {
+  const { outputFiles } = await build({
+    stdin: { contents: example(name), loader: "tsx", resolveDir: path.resolve("."), sourcefile: name },
+    bundle: true,
+    define: { "process.env": "{}" },
+    jsx: "automatic",
+    minify: true,
+    write: false,
+  });
+  return outputFiles[0]?.text ?? "";
+}
+
+/** An example as a module that can be imported. Returns its address. */
+async function compiled(name: string): Promise<string> {
+  const { outputFiles } = await build({
+    stdin: { contents: example(name), loader: "ts" },
+    format: "esm",
+    write: false,
+  });
+  const file = path.join(await mkdtemp(path.join(tmpdir(), "example-")), `${name}.mjs`);
+  await writeFile(file, outputFiles[0]?.contents ?? "");
+  return file;
+}

@@ -1,0 +1,140 @@
+import { randomUUID } from "node:crypto";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chromiumPath, launchChromium, newPage } from "../support/chromium";
+import type { IdentityProvider } from "../support/identity-provider";
+import { mailbox } from "../support/mailbox";
+import { startWebService, type WebService } from "../support/web-service";
+
+const PASSWORD = "a good long password";
+const newEmail = () => `person-${randomUUID()}@example.com`;
+const newSub = () => String(Math.floor(Math.random() * 2 ** 48));
+
+describe.runIf(chromiumPath)("in Chromium", () => {
+  let browser: Browser;
+  let web: WebService;
+  let strict: WebService;
+
+  beforeAll(async () => {
+    browser = await launchChromium();
+    web = await startWebService();
+    strict = await startWebService({ AUTH_REQUIRE_VERIFIED_EMAIL: "true" });
+  }, 240_000);
+  afterAll(async () => {
+    await browser?.close();
+    await web?.close();
+    await strict?.close();
+  });
+
+  const register = (to: WebService, email: string) =>
+    to.service.fetch("/api/auth/register", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ email, password: PASSWORD }),
+    });
+
+  /** Who is signed in. */
+  const session = async (page: Page): Promise<{ user?: { id: string; email: string } }> =>
+    (await page.request.get(new URL("/api/auth/session", page.url()).href)).json();
+
+  /** Signs in through next-auth's own page. */
+  async function signIn(page: Page, origin: string, email: string): Promise<void> {
+    await page.goto(`${origin}/api/auth/signin`);
+    await page.fill("input[name=email]", email);
+    await page.fill("input[name=password]", PASSWORD);
+    await page.click("text=Sign in with E-mail and password");
+    await page.waitForURL(`${origin}/`);
+  }
+
+  /** Goes to a provider from next-auth's own page, and back by the provider's button. */
+  async function signInWith(page: Page, origin: string, provider: IdentityProvider, name: string): Promise<void> {
+    await page.goto(`${origin}/api/auth/signin?callbackUrl=${origin}/?welcome`);
+    await page.click(`text=Sign in with ${name}`);
+    await page.click(`text=Continue with ${provider.id}`);
+    await page.waitForURL((url) => url.origin === origin);
+  }
+
+  const people = {
+    Google: (email: string) => ({ sub: newSub(), claims: { email, email_verified: true, hd: "example.com" } }),
+    Apple: (email: string) => ({ sub: newSub(), claims: { email, email_verified: "true" } }),
+    GitHub: (email: string) => ({
+      sub: newSub(),
+      claims: { login: "ann", name: null, email: null },
+      emails: [{ email, primary: true, verified: true }],
+    }),
+  };
+  const providers = [
+    ["Google", () => web.google],
+    ["Apple", () => web.apple],
+    ["GitHub", () => web.github],
+  ] as const;
+
+  test("next-auth's own pages sign in with a password, and out", async () => {
+    const email = newEmail();
+    await register(web, email);
+    const page = await newPage(browser);
+    await signIn(page, web.origin, email);
+    expect(await session(page)).toMatchObject({ user: { email } });
+    const cookies = await page.context().cookies();
+    expect(cookies.find(({ name }) => name === "__Host-next-auth.session-token")).toMatchObject({
+      httpOnly: true,
+      secure: true,
+      sameSite: "Lax",
+    });
+    await page.goto(`${web.origin}/api/auth/signout`);
+    await page.click("button");
+    await page.waitForURL(`${web.origin}/`);
+    expect(await session(page)).toEqual({});
+  });
+
+  test.each(providers)("the whole way to %s and back signs in, and ends where it was to", async (name, provider) => {
+    const email = newEmail();
+    provider().person = people[name](email);
+    const page = await newPage(browser);
+    await signInWith(page, web.origin, provider(), name);
+    expect(page.url()).toBe(`${web.origin}/?welcome`);
+    expect(await session(page)).toMatchObject({ user: { email } });
+    expect(provider().exchanges.at(-1)).toBe("ok");
+  });
+
+  test.each(providers)("%s is added to the account that is signed in", async (name, provider) => {
+    const email = newEmail();
+    await register(web, email);
+    const page = await newPage(browser);
+    await signIn(page, web.origin, email);
+    provider().person = people[name](newEmail());
+    await signInWith(page, web.origin, provider(), name);
+    expect(await session(page)).toMatchObject({ user: { email } });
+    const elsewhere = await newPage(browser);
+    await signInWith(elsewhere, web.origin, provider(), name);
+    expect(await session(elsewhere)).toMatchObject({ user: { email } });
+  });
+
+  test("who is refused reads why", async () => {
+    const email = newEmail();
+    await register(web, email);
+    web.google.person = { sub: newSub(), claims: { email, email_verified: false } };
+    const page = await newPage(browser);
+    await signInWith(page, web.origin, web.google, "Google");
+    expect(await page.textContent("h1")).toBe(
+      "An account with this e-mail address exists, and the provider does not vouch for it",
+    );
+    expect(await session(page)).toEqual({});
+  });
+
+  test("the mailed link and its button confirm the address and sign in", async () => {
+    const email = newEmail();
+    expect((await register(strict, email)).status).toBe(202);
+    const [link = ""] = /https:\/\/localhost\S+email#token=\S+/.exec(await mailbox.waitFor(email)) ?? [];
+    const page = await newPage(browser);
+    await page.goto(link);
+    expect(await page.textContent("h1")).toBe("Is this e-mail address yours?");
+    expect(await session(page)).toEqual({});
+    await page.click("button");
+    await page.waitForURL(`${strict.origin}/`);
+    expect(await session(page)).toMatchObject({ user: { email } });
+    await page.goto(link);
+    await page.click("button");
+    expect(await page.textContent("h1")).toBe("This link is no longer valid");
+  });
+});

@@ -1,0 +1,95 @@
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+const KEY = "sk_test_of_the_stand_in";
+type Answering = (response: ServerResponse, customer: string) => void;
+
+/** A stand-in of RevenueCat's REST API v1: Get Customer Info, for whoever has the key. */
+export async function startRevenueCat() {
+  const customers = new Map<string, unknown>();
+  const asked: string[] = [];
+  let answering: Answering | undefined;
+  const server = createServer((request, response) => {
+    const customer = decodeURIComponent(/^\/v1\/subscribers\/([^/]+)$/.exec(request.url ?? "")?.[1] ?? "");
+    asked.push(customer);
+    if (answering) return answering(response, customer);
+    if (request.headers.authorization !== `Bearer ${KEY}`) return send(response, 401, { code: 7225 });
+    send(response, 200, {
+      request_date: new Date().toISOString(),
+      subscriber: customers.get(customer) ?? subscriber({}),
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    config: { BILLING_API_KEY: KEY, BILLING_API_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` },
+    /** What it knows, by the customers' names. */
+    customers,
+    /** The names that were asked for, in order. */
+    asked,
+    /** Lets every request be answered in another way, until called with nothing. */
+    answerWith: (other?: Answering) => {
+      answering = other;
+    },
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/** Answers with JSON. */
+export function send(
+  response: ServerResponse,
+  status: number,
+  json: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(json));
+}
+
+type Subscription = Record<string, unknown>;
+
+/** A customer as the API shows one, with these subscriptions by product. */
+export function subscriber(
+  subscriptions: Record<string, Subscription>,
+  nonSubscriptions: Record<string, Subscription[]> = {},
+) {
+  const products = [...Object.keys(subscriptions), ...Object.keys(nonSubscriptions)];
+  const entitlement = (product: string) => ({
+    expires_date: subscriptions[product]?.expires_date ?? null,
+    grace_period_expires_date: null,
+    product_identifier: product,
+    purchase_date: "2026-11-01T09:00:00Z",
+  });
+  return {
+    original_app_user_id: "$RCAnonymousID:9c8b7a6f5e4d3c2b1a09f8e7d6c5b4a3",
+    management_url: null,
+    first_seen: "2026-01-01T09:00:00Z",
+    entitlements: Object.fromEntries(
+      products.map((product, i) => [i === 0 ? "pro" : `pro-${i}`, entitlement(product)]),
+    ),
+    subscriptions,
+    non_subscriptions: nonSubscriptions,
+  };
+}
+
+/** A subscription as the API shows one. */
+export function subscription(fields: Subscription = {}): Subscription {
+  return {
+    auto_resume_date: null,
+    billing_issues_detected_at: null,
+    expires_date: "2026-12-01T09:00:00Z",
+    grace_period_expires_date: null,
+    is_sandbox: false,
+    original_purchase_date: "2026-11-01T09:00:00Z",
+    ownership_type: "PURCHASED",
+    period_type: "normal",
+    purchase_date: "2026-11-01T09:00:00Z",
+    refunded_at: null,
+    store: "app_store",
+    store_transaction_id: "810000000000001",
+    unsubscribe_detected_at: null,
+    ...fields,
+  };
+}

@@ -1,0 +1,30 @@
+import { existsSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { composeWorker } from "./lib/compose";
+import { loadConfig } from "./lib/config";
+
+/** How long notifications on their way and the database may take once the process was asked to stop. */
+const CLOSE_MS = 15_000;
+
+/** Sends notifications until it is asked to stop: for web instances with PUSH_WORKER=off. */
+async function main(): Promise<void> {
+  if (existsSync(".env")) process.loadEnvFile(".env");
+  const { log, close } = await composeWorker(loadConfig());
+  let isStopping = false;
+  const stop = async () => {
+    if (isStopping) process.exit(1); // asked twice
+    isStopping = true;
+    log.info("stopping: what is on its way may arrive, the rest is given back");
+    await Promise.race([close(), delay(CLOSE_MS)]);
+    process.exit(0);
+  };
+  process.on("SIGTERM", stop);
+  process.on("SIGINT", stop);
+  log.info("the push worker is ready");
+}
+
+main().catch((error: unknown) => {
+  const { message = error } = (error ?? {}) as { message?: unknown };
+  console.error(`The push worker cannot start: ${message}`);
+  process.exit(1);
+});
