@@ -28,7 +28,6 @@ export type RouteHandler = ((request: Request, segment: Segment) => Promise<Resp
   other: DirectHandler;
   /** What it was made from, for the API's description; undefined where the method is not declared. */
   declaration: AnyEndpoint | undefined;
-  path: string;
 };
 type DirectHandler = (request: IncomingRequest, segment: Segment) => Answer | Promise<Answer>;
 
@@ -52,9 +51,7 @@ export type PublicInput<Params = unknown> = Input<Params, unknown, unknown, null
 
 export type Endpoint<Params = unknown, Query = unknown, Body = unknown, Auth extends "account" | "none" = "none"> = {
   summary: string;
-  /** More of it, for the API's description; Markdown. */
-  description?: string;
-  /** What it may answer beside what every route of its kind may. */
+  /** What it may answer beside what its other members lead to, for the API's description. */
   errors?: readonly ErrorCode[];
   /** "account": needs a session, by bearer token or cookie. */
   auth?: Auth;
@@ -106,7 +103,7 @@ export function defineRoute(path: string, endpoints: Partial<Record<Verb, AnyEnd
   const handlers = VERBS.map((verb) => {
     const answer = direct({ path, verb, declaration: declared[verb], allow });
     const handle = async (request: Request, segment: Segment) => toResponse(await answer(request, segment));
-    return [verb, Object.assign(handle, { answer, other, path, declaration: declared[verb] })];
+    return [verb, Object.assign(handle, { answer, other, declaration: declared[verb] })];
   });
   return Object.fromEntries(handlers) as Record<Verb, RouteHandler>;
 }
