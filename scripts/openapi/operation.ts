@@ -27,7 +27,7 @@ export type Details = {
 };
 
 /** One success: its headers beside those of every answer, and bodies of the declared schema by what they show. */
-export type Told = {
+type Told = {
   description: string;
   headers?: readonly HeaderName[];
   examples?: Record<string, unknown>;

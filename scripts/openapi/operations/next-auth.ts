@@ -1,51 +1,10 @@
 import { z } from "zod";
 import type { ErrorCode } from "../../../lib/errors";
 import { type Declared, type Details, examplesOf } from "../operation";
+import { Csrf, Form, NextUrl, ProviderParams, Providers, Session, SignInForm } from "./next-auth-schemas";
 
 /** One action of next-auth's catch-all, declared here: the route has them all in one. */
 export type Action = { declaration: Declared; details: Details };
-
-const ProviderParams = z.object({
-  provider: z.string().meta({ description: "Its id, as `/api/auth/providers` tells.", examples: ["google"] }),
-});
-const CallbackUrl = z
-  .string()
-  .optional()
-  .meta({
-    description: "Where to go on afterwards: a path, or an address of this service or of a trusted origin.",
-    examples: ["/account"],
-  });
-
-const Csrf = z.object({ csrfToken: z.string() }).meta({ id: "Csrf" });
-const NextUrl = z
-  .object({ url: z.url() })
-  .meta({ id: "NextUrl", description: "Where to go on. `error` in its query says what went wrong." });
-const Session = z
-  .object({
-    user: z.object({
-      id: z.uuid(),
-      email: z.string(),
-      name: z.string().nullable(),
-      image: z.string().nullable(),
-    }),
-    expires: z.date(),
-  })
-  .partial()
-  .meta({ id: "NextAuthSession", description: "Empty where nobody is signed in." });
-const Providers = z
-  .record(
-    z.string(),
-    z.object({ id: z.string(), name: z.string(), type: z.string(), signinUrl: z.url(), callbackUrl: z.url() }),
-  )
-  .meta({ id: "Providers", description: "The ways to sign in that are configured, by their ids." });
-
-/** `json` is next-auth's: without it the answer is a redirect. */
-const Form = z.object({
-  csrfToken: z.string().meta({ description: "What `/api/auth/csrf` answered, whose cookie has to come along." }),
-  callbackUrl: CallbackUrl,
-  json: z.literal("true").optional().meta({ description: "Asks for `url` in JSON instead of a redirect." }),
-});
-const SignInForm = Form.extend({ email: z.string(), password: z.string() });
 
 const CSRF_TOKEN = "b1946ac92492d2347c6235b4d2611184a0b1c2d3e4f5061728394a5b6c7d8e9f";
 const GOING_ON = { "Go on here": { url: "https://api.example.com/account" } };
@@ -70,7 +29,7 @@ function get(operationId: string, summary: string, schema: z.ZodType, told: Omit
 
 /** A page for people, or the way to it. */
 function page(operationId: string, summary: string, status: number, errors: ErrorCode[] = []): Action {
-  const told = { description: "The page.", headers: ["Content-Security-Policy"] as const, content: html };
+  const told = { description: "The page.", headers: ["Content-Security-Policy", "Set-Cookie"] as const, content: html };
   return {
     declaration: { summary, errors, responses: { [status]: null, 302: null } },
     details: {
@@ -91,7 +50,7 @@ function withProvider({ declaration, details }: Action): Action {
 
 const signIn = post(
   "Sign in with a password, by cookie",
-  ["invalid_credentials", "overloaded"],
+  ["invalid_credentials", "unauthenticated", "overloaded"],
   { 200: NextUrl, 302: null, 401: NextUrl },
   {
     operationId: "signInWithPassword",
@@ -125,7 +84,7 @@ const signIn = post(
 
 const signOut = post(
   "Sign out",
-  [],
+  ["unauthenticated"],
   { 200: NextUrl, 302: null },
   {
     operationId: "signOut",
@@ -162,9 +121,25 @@ const startProvider = post(
   },
 );
 
+/** Where providers send people back to. */
+function comeBack(operationId: string, summary: string): Action {
+  return {
+    declaration: {
+      summary,
+      errors: ["invalid_credentials", "unauthenticated", "not_found", "rate_limited"],
+      responses: { 302: null },
+    },
+    details: {
+      operationId,
+      description: "With `code` and `state`, or with `error`.",
+      responses: { 302: redirect("Signed in, or to a page that says why not.") },
+    },
+  };
+}
+
 const confirmAddress = post(
   "Confirm an e-mail address",
-  [],
+  ["invalid_credentials", "unauthenticated"],
   { 302: null },
   {
     operationId: "confirmAddress",
@@ -177,7 +152,7 @@ const confirmAddress = post(
 );
 
 const takeApplesForm = post(
-  "Come back from Apple",
+  "Take what Apple posts",
   ["not_found"],
   { 303: null },
   {
@@ -276,18 +251,8 @@ export const NEXT_AUTH: Record<string, Action> = {
   "POST /api/auth/callback/credentials": signIn,
   "POST /api/auth/signout": signOut,
   "POST /api/auth/signin/{provider}": withProvider(startProvider),
-  "GET /api/auth/callback/{provider}": withProvider({
-    declaration: {
-      summary: "Come back from a provider",
-      errors: ["invalid_credentials", "not_found", "rate_limited"],
-      responses: { 302: null },
-    },
-    details: {
-      operationId: "finishProvider",
-      description: "Where providers send people back to, with `code` and `state`, or with `error`.",
-      responses: { 302: redirect("Signed in, or to a page that says why not.") },
-    },
-  }),
+  "GET /api/auth/callback/{provider}": withProvider(comeBack("finishProvider", "Come back from a provider")),
+  "GET /api/auth/callback/apple": comeBack("finishApple", "Come back from Apple"),
   "GET /api/auth/callback/email": page("confirmAddressPage", "Where the mailed link leads", 200),
   "POST /api/auth/callback/email": confirmAddress,
   "POST /api/auth/callback/apple": takeApplesForm,

@@ -8,7 +8,14 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
   POST: endpoint({
     summary: "Log in",
     body: Login,
-    errors: ["invalid_credentials", "email_not_verified", "origin_not_allowed", "rate_limited", "overloaded"],
+    errors: [
+      "invalid_credentials",
+      "unauthenticated",
+      "email_not_verified",
+      "origin_not_allowed",
+      "rate_limited",
+      "overloaded",
+    ],
     responses: { 200: Auth },
     handle: async ({ ctx, request, body, address }) => {
       const transport = chooseTransport(request, body.transport, ctx);
