@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { build } from "esbuild";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chromiumPath, launchChromium, newPage } from "../support/chromium";
+import { chromiumPath, inChromium, launchChromium, newPage } from "../support/chromium";
 import { examplesOf } from "../support/guide";
 import { startService } from "../support/service";
 import { startWebService, type WebService } from "../support/web-service";
@@ -61,7 +61,7 @@ describe("without a browser", () => {
   });
 });
 
-describe.runIf(chromiumPath)("in Chromium", () => {
+describe.runIf(chromiumPath)(inChromium, () => {
   let browser: Browser;
   let web: WebService;
 
