@@ -108,14 +108,23 @@ function registeredLetter({ config }: Pick<Deps, "config">, to: string) {
   return { to, subject: "You have an account already", text };
 }
 
-/** Names the newest way to sign in; null where it is gone again. */
+/** Names the newest way to sign in, and says where there is no password; null where that way is gone again. */
 async function linkedLetter({ config, db }: Pick<Deps, "config" | "db">, to: string) {
-  const newest = await db.identity.findFirst({ where: { account: { email: to } }, orderBy: { createdAt: "desc" } });
+  const newest = await db.identity.findFirst({
+    where: { account: { email: to } },
+    orderBy: { createdAt: "desc" },
+    select: { provider: true, account: { select: { passwordHash: true } } },
+  });
   if (!newest) return null;
   const text = [
     "Hello,",
     "",
-    `the account of ${to} can now be signed in to with ${newest.provider} as well.`,
+    `the account of ${to} can now be signed in to with ${newest.provider}.`,
+    ...(newest.account.passwordHash === null
+      ? [
+          "It has no password: one that was set before the address was confirmed holds no longer. You can set a new one.",
+        ]
+      : []),
     "",
     "If it was not you, somebody else has signed in to it. Set a new password, and write to us:",
     "",

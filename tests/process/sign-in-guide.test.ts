@@ -94,6 +94,10 @@ describe.runIf(chromiumPath)(inChromium, () => {
     await page.click("text=Sign out");
     await enter("a wrong password", "button >> nth=0");
     await page.waitForSelector("text=The e-mail address or the password is wrong.");
+    const busy = { status: 503, contentType: "application/problem+json", body: '{"status":503,"code":"overloaded"}' };
+    await page.route("**/callback/credentials", (route) => route.fulfill(busy), { times: 1 });
+    await enter(PASSWORD, "button >> nth=0");
+    await page.waitForSelector("text=The service is busy.");
     await enter(PASSWORD, "button >> nth=0");
     await isSignedIn();
     await page.reload();

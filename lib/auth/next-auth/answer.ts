@@ -52,6 +52,8 @@ export async function answerNextAuth(ctx: Deps, call: NextAuthCall): Promise<Nex
   const failures: unknown[] = [];
   const options = nextAuthOptions(ctx, { ...call, current, startedBy }, (error) => failures.push(error));
   const type = requireAction(call, options);
+  // What next-auth/react reports from a browser is its caller's words: our log takes none.
+  if (action === "_log") return { status: 200, headers: {}, cookies: [], body: null };
   if (action === "signout" && call.method === "POST" && call.credentials?.via === "bearer") {
     return signOutBearer(ctx, call.credentials.token, call.caller);
   }
@@ -133,7 +135,9 @@ const CALLBACK_URLS = ["callbackUrl", "next-auth.callback-url", "__Secure-next-a
 /** next-auth parses these as addresses, whatever they are, and fails on what is none. */
 function withSafeCallback<T extends Record<string, unknown>>(given: T): T {
   const isSafe = (value: unknown) =>
-    typeof value === "string" && (value.startsWith("/") || (/^https?:/.test(value) && URL.canParse(value)));
+    typeof value === "string" &&
+    /^(\/|https?:)/.test(value) &&
+    URL.canParse(value, value.startsWith("/") ? "http://localhost" : undefined);
   const kept = Object.entries(given).filter(([name, value]) => !CALLBACK_URLS.includes(name) || isSafe(value));
   return Object.fromEntries(kept) as T;
 }
