@@ -46,7 +46,6 @@ export const HEADERS = {
     "The cookie that carries the session, or the one that takes it away.",
     "__Host-next-auth.session-token=eyJhbGciOiJkaXIi…; Path=/; Expires=Fri, 27 Nov 2026 09:00:00 GMT; HttpOnly; SameSite=Lax; Secure",
   ),
-  "Content-Security-Policy": header("What the page may load.", "default-src 'none'; frame-ancestors 'none'"),
   "Retry-After": seconds("Seconds after which asking again makes sense. Left out where waiting does not help.", 30),
   "RateLimit-Policy": header(
     "The limit: so many uses (`q`) in so many seconds (`w`).",

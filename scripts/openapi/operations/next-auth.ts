@@ -15,7 +15,6 @@ const USER = { id: "0198d2f4-3c1e-7c1a-9b7e-5d2f8a6b4c10", email: "ann@example.c
 const POSTED = ["origin_not_allowed", "malformed_json", "unsupported_media_type", "validation_failed"] as const;
 
 const redirect = (description: string) => ({ description, headers: ["Location", "Set-Cookie"] as const });
-const html = { "text/html": { schema: { type: "string" as const } } };
 
 /** A form, as browsers post it; next-auth/react posts the same members as JSON too. */
 function form(schema: z.ZodType, examples: Record<string, unknown>) {
@@ -27,16 +26,11 @@ function get(operationId: string, summary: string, schema: z.ZodType, told: Omit
   return { declaration: { summary, responses: { 200: schema } }, details: { operationId, ...told } };
 }
 
-/** A page for people, or the way to it. */
-function page(operationId: string, summary: string, status: number, errors: ErrorCode[] = []): Action {
-  const told = { description: "The page.", headers: ["Content-Security-Policy", "Set-Cookie"] as const, content: html };
+/** For people: the way to a page of ours. */
+function page(operationId: string, summary: string, to: string, errors: ErrorCode[] = []): Action {
   return {
-    declaration: { summary, errors, responses: { [status]: null, 302: null } },
-    details: {
-      operationId,
-      description: "HTML, for people.",
-      responses: { [status]: told, 302: redirect("To the page for it.") },
-    },
+    declaration: { summary, errors, responses: { 302: null } },
+    details: { operationId, description: `To \`${to}\`.`, responses: { 302: redirect("To the page.") } },
   };
 }
 
@@ -253,13 +247,15 @@ export const NEXT_AUTH: Record<string, Action> = {
   "POST /api/auth/signin/{provider}": withProvider(startProvider),
   "GET /api/auth/callback/{provider}": withProvider(comeBack("finishProvider", "Come back from a provider")),
   "GET /api/auth/callback/apple": comeBack("finishApple", "Come back from Apple"),
-  "GET /api/auth/callback/email": page("confirmAddressPage", "Where the mailed link leads", 200),
+  "GET /api/auth/callback/email": page("confirmAddressPage", "The way of older mails' links", "/verify"),
   "POST /api/auth/callback/email": confirmAddress,
   "POST /api/auth/callback/apple": takeApplesForm,
-  "GET /api/auth/signin": page("signInPage", "The page to sign in", 200),
-  "GET /api/auth/signin/{provider}": withProvider(page("signInPageOf", "The same, for a provider", 200, ["not_found"])),
-  "GET /api/auth/signout": page("signOutPage", "The page to sign out", 200),
-  "GET /api/auth/verify-request": page("verifyRequestPage", "The page that says that there is mail", 200),
-  "GET /api/auth/error": page("signInErrorPage", "The page that says in words why signing in did not work", 400),
+  "GET /api/auth/signin": page("signInPage", "The page to sign in", "/sign-in"),
+  "GET /api/auth/signin/{provider}": withProvider(
+    page("signInPageOf", "The same, for a provider", "/sign-in", ["not_found"]),
+  ),
+  "GET /api/auth/signout": page("signOutPage", "The page to sign out", "/account"),
+  "GET /api/auth/verify-request": page("verifyRequestPage", "The page that says that there is mail", "/verify"),
+  "GET /api/auth/error": page("signInErrorPage", "The page that says in words why signing in did not work", "/sign-in"),
   "POST /api/auth/_log": logFromBrowser,
 };
