@@ -93,7 +93,7 @@ function union(own: Responses, problems: Responses): Responses {
   const both = Object.entries(own).flatMap(([status, { description, headers, content }]) => {
     const problem = problems[status];
     if (!problem) return [];
-    const described = `${description} Or ${problem.description}`;
+    const described = `${description} Or a problem.`;
     const told = { ...headers, ...problem.headers } as typeof headers;
     return [[status, { description: described, headers: told, content: { ...content, ...problem.content } }]];
   });
