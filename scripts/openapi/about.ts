@@ -16,7 +16,7 @@ const DESCRIPTION = `Updates and downloads, accounts, billing and push for a sof
 
 **Who calls** is told by \`Authorization: Bearer\` with the token of a sign-in, or by the session cookie of a browser. Beside an Authorization header the cookie does not count. What changes something by cookie, or sets one, has to come from the service's own origin or a trusted one.
 
-**Errors** are problem documents (RFC 9457). Switch on their \`code\`, which is stable; each is explained under [/docs/errors](/docs/errors). A method that a path does not have answers 405 \`method_not_allowed\` with \`Allow\`, and a path that there is not 404 \`not_found\`.
+**Errors** are problem documents (RFC 9457). Switch on their \`code\`, which is stable; each is explained under [/docs/errors](/docs/errors). An unknown path answers 404 \`not_found\`; a method that a path does not have, 405 \`method_not_allowed\` with \`Allow\`.
 
 **Limits** answer 429 \`rate_limited\` with \`Retry-After\`, \`RateLimit-Policy\` and \`RateLimit\`.
 

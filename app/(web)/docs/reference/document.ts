@@ -73,7 +73,7 @@ export function operationsOf(tag: string): Operation[] {
 
 /** What a reference into the document leads to; anything else is what it is. */
 export function resolve<T extends object>(found: T | Reference): T {
-  if (!("$ref" in found)) return found;
+  if (!("$ref" in found) || found.$ref === undefined) return found as T;
   const parts = found.$ref.slice("#/".length).split("/");
   return parts.reduce<unknown>((node, part) => (node as Record<string, unknown>)[part], api) as T;
 }

@@ -1,4 +1,13 @@
-import { type Answer, api, type Content, codesOf, type Operation, type Parameter, resolve } from "./document";
+import {
+  type Answer,
+  api,
+  type Content,
+  codesOf,
+  type Operation,
+  type Parameter,
+  resolve,
+  type Schema,
+} from "./document";
 import { MemberList, Members, Type } from "./schema";
 import { Text } from "./text";
 
@@ -25,7 +34,7 @@ export function OperationCard({ operation }: { operation: Operation }) {
       {requestBody && (
         <>
           <h4>Body</h4>
-          <Body content={requestBody.content} />
+          <Body content={requestBody.content} unfold />
         </>
       )}
       <h4>Answers</h4>
@@ -76,27 +85,36 @@ function Told({ status, description, headers = {}, content }: Answer & { status:
 /** What every answer carries. */
 const EVERYWHERE = ["X-Request-Id", "X-Content-Type-Options", "Cache-Control"];
 
-function Body({ content }: { content: Content }) {
-  const shown = Object.entries(content).filter(([mediaType]) => mediaType !== "application/problem+json");
-  return shown.map(([mediaType, { schema, examples = {} }]) => (
-    <div key={mediaType}>
+function Body({ content, unfold = false }: { content: Content; unfold?: boolean }) {
+  return bodiesOf(content).map(({ mediaTypes, schema, examples = {} }) => (
+    <div key={mediaTypes.join()}>
       <p className="aside">
-        <code>{mediaType}</code>
+        <Text>{mediaTypes.map((mediaType) => `\`${mediaType}\``).join(" or ")}</Text>
         {schema && (
           <>
             : <Type schema={schema} />
           </>
         )}
       </p>
-      {schema && <Members schema={schema} />}
+      {schema && <Members schema={unfold ? resolve<Schema>(schema) : schema} />}
       {Object.entries(examples).map(([name, { summary, value }]) => (
-        <figure key={name}>
-          <figcaption>{summary}</figcaption>
+        <details key={name} open={!unfold}>
+          <summary>{summary}</summary>
           <pre>{typeof value === "string" ? value : JSON.stringify(value, null, 2)}</pre>
-        </figure>
+        </details>
       ))}
     </div>
   ));
+}
+
+/** A route's own bodies; media types that carry the same stand together. */
+function bodiesOf(content: Content) {
+  const own = Object.entries(content).filter(([mediaType]) => mediaType !== "application/problem+json");
+  const distinct = new Map(own.map(([, body]) => [JSON.stringify(body), body]));
+  return [...distinct].map(([text, body]) => ({
+    ...body,
+    mediaTypes: own.filter(([, other]) => JSON.stringify(other) === text).map(([mediaType]) => mediaType),
+  }));
 }
 
 function Errors({ answers }: { answers: (Answer & { status: string })[] }) {
