@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { applyMigrations } from "@/lib/db/migrations";
-import { postgresAdapter } from "@/lib/db/open";
+import { migrationAdapter } from "@/lib/db/open";
 import { type Apns, startApns } from "../support/apns";
 import { type Cluster, startCluster } from "../support/postgres";
 import { BUNDLE_ID, newToken } from "../support/push";
@@ -131,7 +131,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
 async function setUp() {
   const cluster = await startCluster();
   onTestFinished(cluster.remove);
-  await applyMigrations(postgresAdapter(cluster.url, 1, () => {}));
+  await applyMigrations(migrationAdapter(cluster.url));
   const apns = await startApns();
   return {
     cluster,
