@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { billingEvent, type Sent, signature } from "../support/billing";
@@ -20,7 +20,7 @@ const canRun =
   !lacks("bash", "curl", "openssl", "nginx", "createdb", "pg_dump");
 
 describe.runIf(canRun)("two instances on PostgreSQL, set up by the guide", () => {
-  test("are upgraded without a failed request, and come back from a dump that was made meanwhile", async () => {
+  test("are upgraded without a failed request, at the second try, and come back from a dump that was made meanwhile", async () => {
     const machine = await newMachine();
     const client = newClient(machine.ports.https);
     onTestFinished(client.close);
@@ -30,6 +30,13 @@ describe.runIf(canRun)("two instances on PostgreSQL, set up by the guide", () =>
 
     const load = startLoad(machine.ports.https, token);
     await expect.poll(() => load.versions).toEqual(new Set(["1.0.0"]));
+    const allow = await refuseNextMigration(machine);
+    const refused = await machine.run("Two instances, no failed request").catch((error: Error) => error);
+    expect(String(refused)).toContain(
+      '_next_release is refused, and nothing of it is left: column "later" of relation',
+    );
+    expect(load.versions).toEqual(new Set(["1.0.0"]));
+    await allow();
     await machine.run("Two instances, no failed request");
     await expect.poll(() => load.sinceNew()).toBeGreaterThan(100);
     const kept = [...load.acknowledged];
@@ -42,25 +49,6 @@ describe.runIf(canRun)("two instances on PostgreSQL, set up by the guide", () =>
     expect(await machine.run("PostgreSQL's", 1)).toContain('"status":"ok"');
     expect((await client.ask("/api/auth/login", post(ann))).status).toBe(200);
     for (const event of kept) expect((await client.ask(WEBHOOK, delivery(event))).json().status).toBe("duplicate");
-  });
-
-  test("a migration that is refused leaves the running build alone, and is tried again by the same command", async () => {
-    const machine = await newMachine();
-    const other = new Client({ connectionString: await databaseUrl(machine) });
-    await other.connect();
-    await other.query('ALTER TABLE "Account" ADD COLUMN "later" INT'); // what the next release's migration makes
-    const refused = await machine.run("Two instances, no failed request").catch((error: Error) => error);
-    expect(String(refused)).toContain(
-      '_next_release is refused, and nothing of it is left: column "later" of relation',
-    );
-    const client = newClient(machine.ports.https);
-    onTestFinished(client.close);
-    expect((await client.ask("/api/version")).json().version).toBe("1.0.0");
-    await other.query('ALTER TABLE "Account" DROP COLUMN "later"');
-    await other.end();
-    await machine.removeRelease("1.1.0");
-    await machine.run("Two instances, no failed request");
-    expect((await client.ask("/api/version")).json().version).toBe("1.1.0");
   });
 });
 
@@ -89,9 +77,17 @@ async function newMachine(): Promise<Machine> {
   return machine;
 }
 
-async function databaseUrl(machine: Machine): Promise<string> {
+/** Puts the column in the way that the next release's migration makes. Resolves to what takes it and the release away. */
+async function refuseNextMigration(machine: Machine): Promise<() => Promise<void>> {
   const settings = await readFile(machine.path("etc/homeport/env"), "utf8");
-  return /^DATABASE_URL=(.*)$/m.exec(settings)?.[1] ?? "";
+  const client = new Client({ connectionString: /^DATABASE_URL=(.*)$/m.exec(settings)?.[1] ?? "" });
+  await client.connect();
+  await client.query('ALTER TABLE "Account" ADD COLUMN "later" INT');
+  return async () => {
+    await client.query('ALTER TABLE "Account" DROP COLUMN "later"');
+    await client.end();
+    await rm(machine.path("srv/homeport/1.1.0"), { recursive: true });
+  };
 }
 
 /** Clients that ask one thing after the other until they are stopped, each over a connection that it keeps. */

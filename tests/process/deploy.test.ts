@@ -1,10 +1,14 @@
+import { execFile } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
-import { rm } from "node:fs/promises";
+import { copyFile, rm } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { billingEvent, type Sent, signature } from "../support/billing";
 import { WEBHOOK_SECRET } from "../support/context";
 import { newClient } from "../support/https-client";
 import { Machine } from "../support/machine";
+import { newDataDir } from "../support/service";
 import { lacks } from "../support/tools";
 
 const JSON_TYPE = { "content-type": "application/json" };
@@ -133,3 +137,17 @@ function delivery(event: Sent) {
   const body = JSON.stringify({ api_version: "1.0", event });
   return { method: "POST", headers: { ...JSON_TYPE, "x-revenuecat-webhook-signature": signature(body) }, body };
 }
+
+describe.runIf(!lacks("systemd-analyze"))("the units", () => {
+  test.each(["homeport@.service", "homeport-worker.service"])(
+    "%s is understood by systemd, and well shut in",
+    async (name) => {
+      const folder = await newDataDir();
+      const file = path.join(folder, name.replace("@.", "@3001."));
+      await copyFile(`deploy/${name}`, file);
+      const run = (...args: string[]) => promisify(execFile)("systemd-analyze", [...args, file]);
+      expect((await run("verify", "--man=no")).stderr).not.toContain(path.basename(file));
+      await run("security", "--offline=true", "--threshold=20");
+    },
+  );
+});

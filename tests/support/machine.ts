@@ -94,9 +94,6 @@ export class Machine {
     return startProxyServer(kind, this.#root, this.ports, (text) => this.#here(text));
   }
 
-  /** Removes a release's folder, for another try. */
-  removeRelease = (version: string) => rm(this.path(`srv/homeport/${version}`), { recursive: true });
-
   /** What the processes that ran as a unit have printed. */
   output = (unit: string) => this.#processes.get(this.#here(unit))?.output() ?? "";
 
