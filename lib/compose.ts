@@ -36,8 +36,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const isInline = push && config.PUSH_WORKER === "inline";
   const worker = isInline ? startWorker({ config, count: telemetry.count, db, log, now, push }) : null;
   if (config.mode === "server") void warnOfMissingMigrations(database, log);
-  if (mailer.mode === "off") log.warn("SMTP_URL is not set: no mail will be sent");
-  if (config.RATE_LIMITS === "off") log.warn("RATE_LIMITS=off: nothing is limited; for load tests only");
+  warnOfSettings({ config, log, mailer, push });
   return {
     config,
     database,
@@ -93,6 +92,14 @@ export async function composeWorker(given: Config): Promise<Pick<Context, "log" 
       log.flush();
     },
   };
+}
+
+/** What is allowed, and seldom meant. */
+function warnOfSettings({ config, log, mailer, push }: Pick<Context, "config" | "log" | "mailer" | "push">): void {
+  if (mailer.mode === "off") log.warn("SMTP_URL is not set: no mail will be sent");
+  if (config.RATE_LIMITS === "off") log.warn("RATE_LIMITS=off: nothing is limited; for load tests only");
+  const isUnsent = push && config.mode === "embedded" && config.PUSH_WORKER === "off";
+  if (isUnsent) log.warn("PUSH_WORKER=off on an embedded database: no push will be sent");
 }
 
 /** Said once: until they are applied every route that needs the database answers 503. */

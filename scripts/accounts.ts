@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { removeAccount } from "../lib/accounts/delete";
-import { describeAccount, endSessions, findAccount, listAccounts } from "../lib/accounts/operate";
+import { describeAccount, endSessions, findAccount, listAccounts, unlinkIdentities } from "../lib/accounts/operate";
 import { loadConfig } from "../lib/config";
 import { type Database, openDatabase } from "../lib/db/open";
 
@@ -9,6 +9,7 @@ const USAGE = `Usage: npm run accounts -- COMMAND   (an account is named by its 
   list [TEXT]               the newest 50 accounts, or those whose address contains the text
   show ACCOUNT              what is known of one: sessions, devices, subscriptions, security events
   revoke-sessions ACCOUNT   signs it out everywhere
+  unlink ACCOUNT PROVIDER   takes its sign-in with google, apple or github away, and signs it out everywhere
   delete ACCOUNT --yes      deletes it, with everything that hangs on it
 
 On PostgreSQL (DATABASE_URL) at any time; on the embedded database while the service is stopped.`;
@@ -18,19 +19,21 @@ const deps = (database: Database) => ({ db: database.client, now: () => new Date
 type Deps = ReturnType<typeof deps>;
 type Found = NonNullable<Awaited<ReturnType<typeof findAccount>>>;
 
-const ON_ACCOUNT: Record<string, (deps: Deps, account: Found) => Promise<unknown>> = {
+const ON_ACCOUNT: Record<string, (deps: Deps, account: Found, provider: string) => Promise<unknown>> = {
   show: async (deps, { id }) => JSON.stringify(await describeAccount(deps, id), null, 2),
   "revoke-sessions": async (deps, { id, email }) => `${email}: ${await endSessions(deps, id)} sessions ended.`,
+  unlink: async (deps, { id, email }, provider) =>
+    `${email}: ${await unlinkIdentities(deps, id, provider)} sign-ins with ${provider} taken away.`,
   delete: async (deps, { id, email }) => {
     await removeAccount(deps, id);
     return `${email} is deleted. Subscriptions with a store go on until they are cancelled there.`;
   },
 };
 
-async function main([command = "", name = "", ...flags]: string[]): Promise<void> {
-  const run = ON_ACCOUNT[command];
-  const isConfirmed = command !== "delete" || flags.includes("--yes");
-  if (command !== "list" && (!run || !name || !isConfirmed)) throw new Error(USAGE);
+async function main([command = "", name = "", option = ""]: string[]): Promise<void> {
+  const run = Object.hasOwn(ON_ACCOUNT, command) ? ON_ACCOUNT[command] : undefined;
+  const isWhole = command === "delete" ? option === "--yes" : command !== "unlink" || option !== "";
+  if (command !== "list" && (!run || !name || !isWhole)) throw new Error(USAGE);
   if (existsSync(".env")) process.loadEnvFile(".env");
   const config = loadConfig();
   const fail = (error: Error) => {
@@ -42,7 +45,7 @@ async function main([command = "", name = "", ...flags]: string[]): Promise<void
     if (!run) return await list(deps(database), name);
     const account = await findAccount(deps(database), name);
     if (!account) throw new Error(`There is no account ${name}.`);
-    console.log(await run(deps(database), account));
+    console.log(await run(deps(database), account, option));
   } finally {
     await database.close();
   }

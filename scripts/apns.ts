@@ -8,12 +8,15 @@ import { type Push, startStandIn } from "./apns/stand-in";
 const KEY_ID = "STANDIN001";
 const TEAM_ID = "HOMEPORT00";
 const PORT = 8443;
+const PORT_MOST = 65_535;
 
 /**
  * Stands in for Apple's push service on this machine: `npm run apns [-- PORT]`. Prints what to set for the service,
  * then each push; keeps each in DATA_DIR/outbox as well, as the service does where it has no APNs.
  */
 if (existsSync(".env")) process.loadEnvFile(".env");
+const wanted = Number(process.argv[2] ?? PORT);
+if (!Number.isInteger(wanted) || wanted < 0 || wanted > PORT_MOST) give(`${process.argv[2]} is no port`);
 const { DATA_DIR, APNS_BUNDLE_IDS: bundleIds } = loadConfig({
   DATA_DIR: process.env.DATA_DIR,
   APNS_BUNDLE_IDS: process.env.APNS_BUNDLE_IDS,
@@ -21,6 +24,11 @@ const { DATA_DIR, APNS_BUNDLE_IDS: bundleIds } = loadConfig({
 const folder = path.join(DATA_DIR, "apns");
 const outbox = path.join(DATA_DIR, "outbox");
 for (const each of [folder, outbox]) mkdirSync(each, { recursive: true, mode: 0o700 });
+
+function give(reason: string): never {
+  console.error(reason);
+  process.exit(1);
+}
 
 /** A file's text; where it is not there yet, one that is made and kept for the next time. */
 function kept(name: string, make: () => string): string {
@@ -51,13 +59,15 @@ const { port } = await startStandIn({
   teamId: TEAM_ID,
   bundleIds,
   tls,
-  port: Number(process.argv[2] ?? PORT),
+  port: wanted,
   reply: (push) => {
     show(push);
     return { status: 200 };
   },
   onRefused: (reason) => console.log(`\nrefused: ${reason}`),
-});
+}).catch((error: NodeJS.ErrnoException) =>
+  give(error.code === "EADDRINUSE" ? `Port ${wanted} is taken: npm run apns -- PORT` : error.message),
+);
 console.log(`A stand-in for Apple's push service listens on https://127.0.0.1:${port}. Start the service with
 
   export APNS_HOST=127.0.0.1 APNS_PORT=${port} APNS_CA=${path.resolve(folder, "ca.pem")}

@@ -11,9 +11,10 @@ import { type Replay, type Replayed, replayEvents } from "../lib/subscriptions/o
 
 const USAGE = `npm run billing -- COMMAND
 
-  list [--failed | --ignored | --unlinked] [--account ID] [--limit 50]   the newest events of the inbox
+  list [--failed | --received | --ignored | --unlinked] [--account ID] [--limit 50]   the newest events of the inbox
   show EVENT                                      one event with all that is kept of it, as JSON
-  replay --event EVENT | --failed | --ignored | --all   applies events anew, each read again from its delivery
+  replay --event EVENT | --failed | --received | --ignored | --all
+                                                  applies events anew, each read again from its delivery
   reconcile --account ID | --all                  asks the provider what it knows (needs BILLING_API_KEY)
   prune                                           drops deliveries older than BILLING_PAYLOAD_RETENTION_DAYS
 
@@ -32,6 +33,7 @@ async function main(): Promise<void> {
       event: { type: "string" },
       failed: { type: "boolean" },
       ignored: { type: "boolean" },
+      received: { type: "boolean" },
       unlinked: { type: "boolean" },
       limit: { type: "string", default: "50" },
     },
@@ -54,16 +56,17 @@ type Values = {
   event?: string;
   failed?: boolean;
   ignored?: boolean;
+  received?: boolean;
   unlinked?: boolean;
   limit: string;
 };
 
 const COMMANDS: Record<string, (deps: Deps, values: Values, eventId: string) => Promise<void>> = {
-  list: async (deps, { account, failed, ignored, unlinked, limit }) => {
+  list: async (deps, { account, unlinked, limit, ...states }) => {
     if (!/^\d{1,6}$/.test(limit)) throw new OperatorError("--limit takes a number.");
     requireId(account);
-    const state = failed ? "failed" : ignored ? "ignored" : undefined;
-    const events = await listEvents(deps, { state, unlinked, accountId: account, limit: Number(limit) });
+    const selection = { state: chosenState(states), unlinked, accountId: account, limit: Number(limit) };
+    const events = await listEvents(deps, selection);
     for (const { receivedAt, state, type, eventId, accountId, reason } of events) {
       console.log(
         [receivedAt.toISOString(), state, type, eventId, accountId ?? "-", reason ?? ""].join("\t").trimEnd(),
@@ -71,6 +74,7 @@ const COMMANDS: Record<string, (deps: Deps, values: Values, eventId: string) => 
     }
   },
   show: async (deps, _, eventId) => {
+    if (!eventId) throw new OperatorError(USAGE);
     const events = await findEvents(deps, eventId);
     if (events.length === 0) throw new OperatorError(`There is no event ${eventId}.`);
     for (const event of events) console.log(JSON.stringify(event, null, 2));
@@ -78,6 +82,7 @@ const COMMANDS: Record<string, (deps: Deps, values: Values, eventId: string) => 
   replay: async (deps, values) => {
     const counted = new Map<string, number>();
     for await (const replayed of replayEvents(deps, whatToReplay(values))) tell(counted, replayed);
+    if (values.event && counted.size === 0) throw new OperatorError(`There is no event ${values.event}.`);
     console.log([...counted].map(([status, count]) => `${count} ${status}`).join(", ") || "Nothing to replay.");
   },
   reconcile: async ({ billing, ...deps }, { account, all }) => {
@@ -111,10 +116,14 @@ function requireId(account: string | undefined): void {
   if (!isId) throw new OperatorError("--account takes an account's id.");
 }
 
-function whatToReplay({ event, failed, ignored, all }: Values): Replay {
+function chosenState(values: Omit<Values, "limit">) {
+  return (["failed", "received", "ignored"] as const).find((state) => values[state]);
+}
+
+function whatToReplay({ event, all, ...states }: Values): Replay {
   if (event) return { eventId: event };
-  if (failed) return { state: "failed" };
-  if (ignored) return { state: "ignored" };
+  const state = chosenState(states);
+  if (state) return { state };
   if (all) return "all";
   throw new OperatorError(USAGE);
 }
@@ -122,7 +131,7 @@ function whatToReplay({ event, failed, ignored, all }: Values): Replay {
 function tell(counted: Map<string, number>, { eventId, type, status }: Replayed): void {
   counted.set(status, (counted.get(status) ?? 0) + 1);
   if (status === "failed") process.exitCode = 1;
-  if (status === "failed") console.error(`${type} ${eventId}: failed; \`show\` says why`);
+  if (status === "failed") console.error(`${type} ${eventId}: failed; \`show\`, or what stands above, says why`);
 }
 
 function tellCustomer(customer: ReconciledCustomer): void {

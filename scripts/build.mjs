@@ -4,7 +4,7 @@ import path from "node:path";
 import "./generate.mjs";
 
 const SOURCES = [
-  ...["app", "lib", "public", "server.ts", "worker.ts", "instrumentation.ts", "next.config.ts"],
+  ...["app", "lib", "public", "server.ts", "proxy.ts", "worker.ts", "instrumentation.ts", "next.config.ts"],
   ...["prisma/schema.prisma", "package.json", "package-lock.json"],
 ];
 /** Written last: a build that was broken off has none. */

@@ -5,12 +5,12 @@ import { Email } from "../lib/auth/email";
 import { loadConfig } from "../lib/config";
 import { type PrismaClient, PushDeliveryState } from "../lib/db/generated/client";
 import { openDatabase } from "../lib/db/open";
-import { announceVersion, listDeliveries, retryDeliveries, sendWords } from "../lib/push/operations";
+import { announceVersion, listDeliveries, listPauses, retryDeliveries, sendWords } from "../lib/push/operations";
 
 const USAGE = `Usage: npm run push -- COMMAND
   send --account ID|E-MAIL --title TEXT --body TEXT [--link URL]   to the account's devices
   announce --version VERSION [--per-second 1000]                   to every device
-  list [--account ID|E-MAIL] [--state STATE] [--limit 20]          the newest notifications
+  list [--account ID|E-MAIL] [--state STATE] [--limit 20]          the newest notifications, and pauses
   retry [--id ID]...                                               ends pauses, queues again what failed
 STATE is ${Object.values(PushDeliveryState).join(", ")}.`;
 
@@ -47,6 +47,11 @@ const COMMANDS: Record<string, (flags: Flags) => Run> = {
       const rows = await listDeliveries(deps, { accountId: of, state, most });
       for (const row of rows) console.log(JSON.stringify(row));
       if (rows.length === 0) console.error("There are none.");
+      for (const { environment, until, reason } of await listPauses(deps)) {
+        console.error(
+          `Nothing is sent to ${environment} until ${until.toISOString()}: ${reason}. \`retry\` ends that.`,
+        );
+      }
     };
   },
   retry: ({ id = [] }) => {

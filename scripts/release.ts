@@ -6,7 +6,7 @@ import { createObjectStorage, type ObjectStorage } from "../lib/adapters/object-
 import { type Config, loadConfig } from "../lib/config";
 import { isAddress } from "../lib/releases/catalog/catalog";
 import { addRelease, type Place } from "../lib/releases/publishing/add";
-import { type Amendment, amendReleases, filterReleases, type Which } from "../lib/releases/publishing/amend";
+import { amendReleases, filterReleases, stillAhead } from "../lib/releases/publishing/amend";
 import { renderJson, renderTable } from "../lib/releases/publishing/list";
 import { readManifest } from "../lib/releases/publishing/manifest-file";
 import { verifyReleases } from "../lib/releases/publishing/verify";
@@ -34,6 +34,8 @@ const HELP = `Publishes releases: changes the catalog that the service serves. I
   npm run release -- yank WHICH [--undo]  never served again
   npm run release -- rollback WHICH [--undo]
                                           offered to clients with a newer version too
+  npm run release -- critical WHICH [--undo]
+                                          everybody must update to it
   npm run release -- verify [--remote]    hashes every file again; with --remote also what lies elsewhere
 
 WHICH is an ID, several, or --product P --version V [--platform P] [--arch A] [--channel C].
@@ -145,31 +147,36 @@ async function add(args: string[], desk: Desk): Promise<void> {
   console.log({ added: "Published", extended: "Changed", unchanged: "Was there already:" }[done.outcome], done.id);
 }
 
-/** Changes what is published: `change` and how it is told. */
-async function amend(file: string, which: Which, change: Amendment, told: string): Promise<void> {
-  for (const id of await amendReleases(file, which, change)) console.log(`${id}: ${told}`);
-}
-
 async function rollout(args: string[], desk: Desk): Promise<void> {
   const { values, positionals } = understand(WHICH, args, true);
   const share = percent(positionals.at(-1));
   const which = whichOf(values, positionals.slice(0, -1));
   const told = share === 0 ? "paused" : `rolled out to ${share} %`;
-  await amend(manifestFile(desk, values), which, { rollout: share }, told);
+  for (const id of await amendReleases(manifestFile(desk, values), which, { rollout: share })) {
+    console.log(`${id}: ${told}`);
+  }
 }
 
-async function yank(args: string[], desk: Desk): Promise<void> {
-  const { values, positionals } = understand({ ...WHICH, undo: flag }, args, true);
-  const { undo = false, ...selecting } = values;
-  const told = undo ? "served again" : "yanked";
-  await amend(manifestFile(desk, values), whichOf(selecting, positionals), { yanked: !undo }, told);
-}
+/** What a command turns on, and turns off again with --undo. */
+const SWITCHES = {
+  yank: { member: "yanked", on: "yanked", off: "served again" },
+  rollback: { member: "rollback", on: "offered to newer versions too", off: "no rollback any more" },
+  critical: { member: "critical", on: "everybody must update to it", off: "critical no more" },
+} as const;
 
-async function rollback(args: string[], desk: Desk): Promise<void> {
-  const { values, positionals } = understand({ ...WHICH, undo: flag }, args, true);
-  const { undo = false, ...selecting } = values;
-  const told = undo ? "no rollback any more" : "offered to newer versions too";
-  await amend(manifestFile(desk, values), whichOf(selecting, positionals), { rollback: !undo }, told);
+function turn(name: keyof typeof SWITCHES): Command {
+  const { member, on, off } = SWITCHES[name];
+  return async (args, desk) => {
+    const { values, positionals } = understand({ ...WHICH, undo: flag }, args, true);
+    const { undo = false, ...selecting } = values;
+    const file = manifestFile(desk, values);
+    const ids = await amendReleases(file, whichOf(selecting, positionals), { [member]: !undo });
+    for (const id of ids) console.log(`${id}: ${undo ? off : on}`);
+    if (member !== "rollback" || undo) return;
+    for (const id of stillAhead((await readManifest(file)).releases, ids)) {
+      console.log(`${id} is newer and still served, so nobody goes back from it: yank it, or roll it out to 0.`);
+    }
+  };
 }
 
 async function list(args: string[], desk: Desk): Promise<void> {
@@ -194,7 +201,8 @@ async function verify(args: string[], desk: Desk): Promise<void> {
 }
 
 type Command = (args: string[], desk: Desk) => Promise<void>;
-const COMMANDS: Record<string, Command> = { add, list, rollout, yank, rollback, verify };
+const SWITCHED = { yank: turn("yank"), rollback: turn("rollback"), critical: turn("critical") };
+const COMMANDS: Record<string, Command> = { add, list, rollout, ...SWITCHED, verify };
 
 async function main([name = "--help", ...args]: string[]): Promise<void> {
   if (["--help", "-h", "help"].includes(name) || args.includes("--help")) return console.log(HELP);

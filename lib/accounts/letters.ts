@@ -63,7 +63,7 @@ function changedLetter({ config }: Pick<Deps, "config">, to: string) {
     "If it was you, all is well: sign in with the new password.",
     "If it was not, somebody else can read your mail. Change the password of your mailbox first, then this one:",
     "",
-    `${config.baseUrl}/reset`,
+    `${config.baseUrl}/forgot`,
   ].join("\n");
   return { to, subject: "Your password was changed", text };
 }
@@ -75,7 +75,7 @@ function changedLetter({ config }: Pick<Deps, "config">, to: string) {
 async function verificationLetter(deps: Deps, to: string) {
   const claims = await openClaims(deps, to);
   if (claims.length === 0) return null;
-  const link = (token: string) => `${deps.config.baseUrl}/api/auth/callback/email#token=${token}`;
+  const link = (token: string) => `${deps.config.baseUrl}/verify#token=${token}`;
   const isOne = claims.length === 1;
   const text = [
     "Hello,",
@@ -101,25 +101,34 @@ function registeredLetter({ config }: Pick<Deps, "config">, to: string) {
     `somebody, most likely you, tried to register with the address ${to}. It has an account already: sign in with it.`,
     "If you do not know its password any more, set a new one:",
     "",
-    `${config.baseUrl}/reset`,
+    `${config.baseUrl}/forgot`,
     "",
     "If it was not you, there is nothing to do: nothing has changed.",
   ].join("\n");
   return { to, subject: "You have an account already", text };
 }
 
-/** Names the newest way to sign in; null where it is gone again. */
+/** Names the newest way to sign in, and says where there is no password; null where that way is gone again. */
 async function linkedLetter({ config, db }: Pick<Deps, "config" | "db">, to: string) {
-  const newest = await db.identity.findFirst({ where: { account: { email: to } }, orderBy: { createdAt: "desc" } });
+  const newest = await db.identity.findFirst({
+    where: { account: { email: to } },
+    orderBy: { createdAt: "desc" },
+    select: { provider: true, account: { select: { passwordHash: true } } },
+  });
   if (!newest) return null;
   const text = [
     "Hello,",
     "",
-    `the account of ${to} can now be signed in to with ${newest.provider} as well.`,
+    `the account of ${to} can now be signed in to with ${newest.provider}.`,
+    ...(newest.account.passwordHash === null
+      ? [
+          "It has no password: one that was set before the address was confirmed holds no longer. You can set a new one.",
+        ]
+      : []),
     "",
     "If it was not you, somebody else has signed in to it. Set a new password, and write to us:",
     "",
-    `${config.baseUrl}/reset`,
+    `${config.baseUrl}/forgot`,
   ].join("\n");
   return { to, subject: "A new way to sign in", text };
 }

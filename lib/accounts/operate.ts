@@ -8,8 +8,13 @@ const MOST_EVENTS = 50;
 
 /** The newest accounts whose address contains a text. */
 export function listAccounts({ db }: Pick<Deps, "db">, { search, limit }: { search: string; limit: number }) {
+  // Prisma leaves LIKE's wildcards as they are, and an address may well have a "_".
+  const contains = search
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\\%_]/g, "\\$&");
   return db.account.findMany({
-    where: { email: { contains: search.trim().toLowerCase() } },
+    where: { email: { contains } },
     orderBy: [{ createdAt: "desc" }, { id: "desc" }],
     take: limit,
     select: { id: true, email: true, emailVerifiedAt: true, createdAt: true },
@@ -48,4 +53,16 @@ export async function describeAccount({ db, now }: Deps, id: string) {
 /** Ends every session of an account, and with it the devices they registered. Returns how many had not ended before. */
 export function endSessions({ db, now }: Deps, id: string): Promise<number> {
   return db.$transaction((tx) => revokeAllSessions(tx, now(), id));
+}
+
+/**
+ * Takes a provider's sign-ins from an account whose owner says that they are not theirs, which a reset leaves, and ends
+ * its sessions, some of which may have come by them. Returns how many sign-ins went.
+ */
+export function unlinkIdentities({ db, now }: Deps, id: string, provider: string): Promise<number> {
+  return db.$transaction(async (tx) => {
+    await revokeAllSessions(tx, now(), id);
+    const { count } = await tx.identity.deleteMany({ where: { accountId: id, provider } });
+    return count;
+  });
 }

@@ -3,6 +3,7 @@ import { hashPassword } from "../auth/passwords/comparison";
 import { checkNewPassword, refuseBreached, refuseOwnAddress } from "../auth/passwords/policy";
 import { recordSecurityEvent } from "../auth/security-events";
 import { revokeAllSessions } from "../auth/sessions";
+import { forgetAttempts } from "../auth/sign-in-throttle";
 import { clearUnproven } from "../auth/verification";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
@@ -28,8 +29,8 @@ export async function requestReset(
 }
 
 /**
- * Sets a new password by the mailed token, once: ends every session and with it its devices, and counts as
- * proof of the mailbox. Does not sign in.
+ * Sets a new password by the mailed token, once: ends every session and with it its devices, and counts as proof of
+ * the mailbox. Does not sign in, but whoever was held back by another's guesses now can.
  * @throws AppError validation_failed for the password, which leaves the token as it is; invalid_or_expired_token
  *   for every fault of the token; rate_limited, overloaded
  */
@@ -47,6 +48,7 @@ export async function confirmReset(ctx: Deps, { token, password }: ConfirmReset,
   const passwordHash = await hashPassword(ctx, normalized);
   await ctx.db.$transaction(async (tx) => {
     await setPassword(tx, ctx.now(), { accountId: row.account.id, tokenHash, passwordHash });
+    await forgetAttempts(tx, ctx, row.account.email);
     await recordSecurityEvent(tx, ctx.now(), row.account.id, "password_reset", caller);
     await ctx.mails.post(tx, "password_changed", row.account.email);
   });

@@ -42,9 +42,18 @@ export const ResetAccepted = z.object({ status: z.literal("accepted") });
 
 export const ConfirmReset = z.object({ token: z.string().min(1).max(256), password: z.string().min(1).max(1024) });
 export type ConfirmReset = z.infer<typeof ConfirmReset>;
+/** A mailed token as a page's form takes it: alone, or in the whole link, as people paste it. */
+export const MailedToken = z
+  .string()
+  .trim()
+  .transform((pasted) => pasted.split("#token=").at(-1) ?? "")
+  .pipe(ConfirmReset.shape.token);
 export const PasswordReset = z.object({ status: z.literal("password_reset") });
 
-export const DeleteAccount = z.object({ confirm: z.literal("DELETE"), password: z.string().max(1024).optional() });
+export const DeleteAccount = z.object({
+  confirm: z.literal("DELETE", "Must be DELETE"),
+  password: z.string().max(1024).optional(),
+});
 export type DeleteAccount = z.infer<typeof DeleteAccount>;
 
 /** A store's subscription cannot be cancelled from a server: each is named with where its owner can. */

@@ -129,13 +129,13 @@ function toNote({ id, bundleId, pushType, priority, collapseId, expiresAt, paylo
 /** APNs's answer in what node-apn makes of it. @throws Error where it says that there was none */
 function toAnswer({ status, response, error }: ResponseFailure): PushAnswer {
   if (status !== undefined && response) {
-    const { reason, timestamp } = response;
+    const { reason, timestamp } = response as { reason?: unknown; timestamp?: unknown };
     const isWord = typeof reason === "string" && /^\w{1,64}$/.test(reason);
-    const diedAtMs = Number(timestamp); // milliseconds since 1970
+    const isTime = typeof timestamp === "number" && Number.isSafeInteger(timestamp); // milliseconds since 1970
     return {
       status,
       reason: isWord ? reason : null,
-      ...(Number.isSafeInteger(diedAtMs) ? { timestamp: new Date(diedAtMs) } : {}),
+      ...(isTime ? { timestamp: new Date(timestamp) } : {}),
     };
   }
   if (status === 500) return { status, reason: "InternalServerError" }; // it keeps the reason to itself

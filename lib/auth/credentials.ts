@@ -44,7 +44,7 @@ export async function verifyPassword(ctx: Deps, given: Credentials, caller: Call
     });
     throw new AppError("invalid_credentials");
   }
-  await forgetAttempts(ctx, attempt);
+  await forgetAttempts(ctx.db, ctx, given.email);
   await requireVerifiedEmail(ctx, account);
   return account;
 }

@@ -7,8 +7,8 @@ const EVENTS_MS = 90 * 24 * 60 * 60 * 1000;
 const BATCH = 1_000;
 
 /**
- * Removes security events after 90 days, sessions and mailed tokens once they have expired, and the failures of
- * sign-ins that are forgotten. Returns how many rows went.
+ * Removes security events after 90 days, sessions once they have expired with the devices that they registered,
+ * mailed tokens, and the failures of sign-ins that are forgotten. Returns how many rows went.
  */
 export async function removeOutdated({ db, now }: Deps): Promise<number> {
   const at = now();
@@ -18,8 +18,12 @@ export async function removeOutdated({ db, now }: Deps): Promise<number> {
       DELETE FROM "SecurityEvent" WHERE "id" IN (SELECT "id" FROM "SecurityEvent"
         WHERE "at" < ${since}::timestamptz ORDER BY "at" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
     () => db.$executeRaw`
-      DELETE FROM "Session" WHERE "id" IN (SELECT "id" FROM "Session"
-        WHERE "expiresAt" < ${at}::timestamptz ORDER BY "expiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
+      WITH expired AS MATERIALIZED (SELECT "id" FROM "Session"
+        WHERE "expiresAt" < ${at}::timestamptz ORDER BY "expiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED
+      ), devices AS (
+        DELETE FROM "PushDevice" WHERE "sessionId" IN (SELECT "id" FROM expired)
+      )
+      DELETE FROM "Session" WHERE "id" IN (SELECT "id" FROM expired)`,
     () => db.$executeRaw`
       DELETE FROM "SignInThrottle" WHERE "key" IN (SELECT "key" FROM "SignInThrottle"
         WHERE "expiresAt" < ${at}::timestamptz ORDER BY "expiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,

@@ -62,9 +62,9 @@ export async function failAttempt(tx: Tx, at: Date, { key, failures }: Attempt):
     WHERE "key" = ${key}`;
 }
 
-/** The attempt was right: all failures before it are forgotten. */
-export async function forgetAttempts({ db }: Deps, { key }: Attempt): Promise<void> {
-  await db.signInThrottle.deleteMany({ where: { key } });
+/** Its owner has proved who they are, by a right password or the mailbox: all failures before are forgotten. */
+export async function forgetAttempts(tx: Tx, { limits }: Pick<Deps, "limits">, email: string): Promise<void> {
+  await tx.signInThrottle.deleteMany({ where: { key: limits.privateKey(email) } });
 }
 
 /** Nobody looked at the password: the attempt does not count. */

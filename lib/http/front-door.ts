@@ -70,7 +70,7 @@ export async function loadDirectRoutes(serverDir: string): Promise<DirectRoutes>
   const require = createRequire(manifestFile);
   const routes = new Map<string, Handlers>();
   for (const [name, file] of Object.entries(manifest)) {
-    if (!name.startsWith("/api/") || !name.endsWith("/route")) continue;
+    if (!name.endsWith("/route")) continue;
     const handlers = await loadHandlers(require, `./${file}`);
     if (handlers) routes.set(name.slice(0, -"/route".length), handlers);
   }

@@ -50,8 +50,6 @@ export function nextAuthReply(
   const all: Answer["headers"] = { ...headers };
   // next-auth repeats what the caller wrote; a header takes ASCII alone.
   if (headers.Location) all.Location = new URL(headers.Location, config.baseUrl).href;
-  // Nobody shows these pages in a frame of theirs, to have a button clicked.
-  if (headers["Content-Type"]?.startsWith("text/html")) all["Content-Security-Policy"] ??= "frame-ancestors 'none'";
   if (body !== null) all["Content-Length"] = String(Buffer.byteLength(body));
   if (cookies.length > 0 && !isForeign && !request.headers.has("authorization")) all["Set-Cookie"] = cookies;
   return ready({ status, headers: all, body });

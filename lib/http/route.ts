@@ -222,7 +222,8 @@ function finish(
   return { status: answer.status, headers, body: verb === "HEAD" ? null : answer.body };
 }
 
-function requestId({ headers }: RequestHead): string {
+/** The request's id: the caller's where it is usable, else a new one. */
+export function requestId({ headers }: Pick<RequestHead, "headers">): string {
   const given = headers.get("x-request-id");
   return given !== null && /^[A-Za-z0-9._-]{1,128}$/.test(given) ? given : randomUUID();
 }

@@ -1,6 +1,6 @@
-import type { Principal } from "../auth/authenticate";
+import { type Principal, readCredentials } from "../auth/authenticate";
 import { setSessionCookie } from "../auth/cookie";
-import type { Transport } from "../auth/sessions";
+import { findSession, revokeSession, type Transport } from "../auth/sessions";
 import type { Context } from "../context";
 import type { RequestHead } from "./answer";
 import { requireOwnOrigin } from "./origin";
@@ -19,9 +19,16 @@ export function chooseTransport(request: RequestHead, asked: Transport | undefin
   return transport;
 }
 
-/** A signed-in answer. A token set as a cookie does not stand in the body as well (OWASP ASVS 5.0, 3.3.4). */
-export function sessionReply(status: number, { user, session, token }: Issued, ctx: Context): Reply {
+/**
+ * A signed-in answer. A token set as a cookie does not stand in the body as well, and the session whose cookie it
+ * replaces ends (OWASP ASVS 5.0, 3.3.4 and 7.2.4).
+ */
+export async function sessionReply(status: number, issued: Issued, request: RequestHead, ctx: Context): Promise<Reply> {
+  const { user, session, token } = issued;
   if (session.transport === "token") return reply(status, { user, session, token, tokenType: "Bearer" });
+  const given = readCredentials(request.headers, ctx.config);
+  const replaced = given?.via === "cookie" ? await findSession(ctx, given.token) : null;
+  if (replaced) await revokeSession(ctx, replaced.session.id);
   return reply(status, { user, session }, { "Set-Cookie": setSessionCookie(ctx.config, token, session.expiresAt) });
 }
 

@@ -56,6 +56,11 @@ export function listDeliveries(
   });
 }
 
+/** The environments of APNs that nothing is sent to at the moment. */
+export function listPauses({ db, now }: Deps) {
+  return db.pushPause.findMany({ where: { until: { gt: now() } }, orderBy: { environment: "asc" } });
+}
+
 /**
  * Ends all pauses, and queues again what waited for them and what has failed: all that has not expired, or just the
  * given rows. Returns how many rows of each. What APNs said of a device stays as it is.

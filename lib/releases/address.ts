@@ -8,8 +8,8 @@ export function downloadUrl(baseUrl: string, release: Release, kind: Kind): stri
   const query = new URLSearchParams({
     product: release.product,
     architecture: release.architecture,
+    channel: release.channel, // stable too: unnamed, another channel's build of the same version would do
     version: versionText(release.version),
-    ...(release.channel === "stable" ? {} : { channel: release.channel }),
     ...(kind === "installer" ? {} : { kind }),
   });
   return `${baseUrl}/api/download/${release.platform}?${query}`;

@@ -13,7 +13,9 @@ const EVENTS: Record<LineEventType, { rank: number; effect: Effect }> = {
   },
   PRODUCT_CHANGE: {
     rank: 20,
-    effect: (state, { newProductId }) => ({ pendingProductId: newProductId ?? state.pendingProductId }),
+    effect: (state, { newProductId }) => ({
+      pendingProductId: newProductId === state.productId ? null : (newProductId ?? state.pendingProductId),
+    }),
   },
   RENEWAL: { rank: 30, effect: startPeriod },
   SUBSCRIPTION_EXTENDED: { rank: 35, effect: moveEnd },
@@ -156,26 +158,28 @@ function moveEnd(state: LineState, { expiresAt }: LineEvent): Partial<LineState>
 
 /**
  * The provider's own word on the line at a moment. What it does not speak of stays known: the reasons, a product to
- * come, and the entitlements where it names none.
+ * come, the entitlements where it names none, and the refund of a one-time purchase.
  */
 export function takeSnapshot(state: LineState, event: LineEvent): Partial<LineState> {
   const { occurredAt, expiresAt, gracePeriodEndsAt, resumesAt, snapshot } = event;
   const unpaid = snapshot?.billingIssueDetectedAt ?? null;
   const waits = unpaid !== null || resumesAt !== null; // for money or for its pause's end, and is not over
   const ended = expiresAt !== null && expiresAt <= occurredAt && !waits;
-  const period = event.periodType === null ? buyOnce(state, event) : startPeriod(state, event);
+  const isOnce = event.periodType === null;
+  const period = isOnce ? buyOnce(state, event) : startPeriod(state, event);
+  const refundedAt = snapshot?.refundedAt ?? (isOnce ? state.refundedAt : null);
   return {
     ...period,
     pendingProductId: state.pendingProductId,
     unsubscribedAt: snapshot?.unsubscribedAt ?? null,
-    cancelReason: snapshot?.unsubscribedAt || snapshot?.refundedAt ? state.cancelReason : null,
+    cancelReason: snapshot?.unsubscribedAt || refundedAt ? state.cancelReason : null,
     billingIssueDetectedAt: unpaid,
     gracePeriodEndsAt,
     pausedAt: resumesAt && (state.pausedAt ?? occurredAt),
     resumesAt,
     endedAt: ended ? expiresAt : null,
     expirationReason: ended ? state.expirationReason : null,
-    refundedAt: snapshot?.refundedAt ?? null,
+    refundedAt,
   };
 }
 

@@ -18,6 +18,7 @@ export function possibleAccountIds(identities: string[]): string[] {
   return identities.filter((name) => UUID.test(name));
 }
 
-function isAnonymous(name: string): boolean {
+/** Whether a name is one that RevenueCat made up for somebody who had not signed in. */
+export function isAnonymous(name: string): boolean {
   return name.startsWith(ANONYMOUS);
 }

@@ -8,7 +8,10 @@ import { type BillingRules, counts, statusRules } from "./rules";
 type Notice = "billing.payment_failed" | "billing.expired" | "billing.renewed";
 type Cause = EventFacts & { provider: string; eventId: string; type: string };
 
-/** News this old are no news: an event that is replayed, or delivered again after days, tells nobody. */
+/**
+ * News this old are no news: an event that is replayed, or delivered again after days, tells nobody, and neither does
+ * what the provider says of long ago when it is asked.
+ */
 const NEWS_MS = 24 * 60 * 60 * 1000;
 
 /**
@@ -23,7 +26,8 @@ export async function notifyOwner(
 ): Promise<void> {
   const at = now();
   const kind = noticeOf(type, before, after);
-  if (kind === null || accountId === null || at.getTime() - occurredAt.getTime() > NEWS_MS) return;
+  const happenedAt = type === "SNAPSHOT" ? (after.endedAt ?? after.billingIssueDetectedAt ?? occurredAt) : occurredAt;
+  if (kind === null || accountId === null || at.getTime() - happenedAt.getTime() > NEWS_MS) return;
   if (!counts(before, statusRules(config, accountId))) return;
   const message = { kind, lineId: before.id };
   await enqueue(tx, at, { eventKey: `billing:${provider}:${eventId}`, to: { accountId }, message });

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createBillingApi } from "@/lib/adapters/billing-api";
+import { prunePayloads } from "@/lib/subscriptions/operations/prune";
 import { reconcileAccount, reconcileAll } from "@/lib/subscriptions/operations/reconcile";
 import { newAccount, type TestAccount } from "../support/accounts";
-import { billingEvent, DAY_MS, deliver, deliverOk, type Sent, statusOf } from "../support/billing";
+import { anonymous, billingEvent, DAY_MS, deliver, deliverOk, type Sent, statusOf } from "../support/billing";
 import { clock, ctx, truncate, withContext } from "../support/context";
+import { activate, registeredDevice } from "../support/push";
 import { send, startRevenueCat, subscriber, subscription } from "../support/revenuecat";
 
 let revenueCat: Awaited<ReturnType<typeof startRevenueCat>>;
@@ -91,6 +93,27 @@ test.each<[string, (now: number) => Record<string, unknown>, Record<string, unkn
   expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 0 } }]);
 });
 
+test("of an end the owner is told while it is news, and not when the provider is asked long after", async () => {
+  const toldOf = async (agoMs: number) => {
+    const ann = await newAccount();
+    const { device } = await registeredDevice(ann);
+    await activate(device.id);
+    const { event, known } = bought(ann);
+    await deliverOk(event);
+    const now = clock.now().getTime();
+    const expired = { expires_date: iso(now - agoMs), unsubscribe_detected_at: iso(now - agoMs) };
+    revenueCat.customers.set(ann.id, subscriber({ monthly: { ...known, purchase_date: iso(now), ...expired } }));
+    expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 1 } }]);
+    expect(await statusOf(ann)).toMatchObject({ status: "expired" });
+    const told = await ctx().db.pushDelivery.findMany({
+      where: { deviceId: device.id, kind: { startsWith: "billing." } },
+    });
+    return told.map(({ kind }) => kind);
+  };
+  expect(await toldOf(60_000)).toEqual(["billing.expired"]);
+  expect(await toldOf(2 * DAY_MS)).toEqual([]);
+});
+
 test("the API's times, without fractions of a second, count as the events' own", async () => {
   const ann = await newAccount();
   const now = Math.floor(clock.now().getTime() / 1000) * 1000;
@@ -117,6 +140,24 @@ test("an answer from before the last renewal changes nothing", async () => {
   expect(await statusOf(ann)).toMatchObject({ status: "active", isActive: true });
 });
 
+test("an answer that was on its way when a refund came does not take it back", async () => {
+  const ann = await newAccount();
+  const { event, known } = bought(ann);
+  await deliverOk(event);
+  const unsubscribed = { ...known, unsubscribe_detected_at: iso(clock.now().getTime()) };
+  revenueCat.answerWith((response) => {
+    clock.advance(1000);
+    const now = clock.now().getTime();
+    const refund = { ...event, id: randomUUID(), type: "CANCELLATION", cancel_reason: "CUSTOMER_SUPPORT" };
+    const answer = () => send(response, 200, { subscriber: subscriber({ monthly: unsubscribed }) });
+    void deliverOk({ ...refund, event_timestamp_ms: now })
+      .then(() => clock.advance(1000))
+      .finally(answer);
+  });
+  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 1 } }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
+});
+
 test("a purchase that no event ever told of is found, and its line is the same once events come", async () => {
   const ann = await newAccount();
   const [first, renewal] = [randomUUID(), randomUUID()];
@@ -138,6 +179,7 @@ test("a purchase that no event ever told of is found, and its line is the same o
 });
 
 test("a purchase for life is found too, and one without an entitlement is none", async () => {
+  await truncate();
   const ann = await newAccount();
   const purchase = { id: "x", is_sandbox: false, purchase_date: "2026-01-01T09:00:00Z", store: "mac_app_store" };
   const seen = subscriber({}, { lifetime: [{ ...purchase, store_transaction_id: randomUUID() }] });
@@ -145,6 +187,35 @@ test("a purchase for life is found too, and one without an entitlement is none",
   revenueCat.customers.set(ann.id, { ...seen, non_subscriptions: { ...seen.non_subscriptions, ...coins } });
   expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 1 } }]);
   expect(await statusOf(ann)).toMatchObject({ status: "active", isLifetime: true, store: "MAC_APP_STORE" });
+  clock.advance(1000);
+  expect(await prunePayloads(ctx(), 0)).toBe(0); // it was never delivered: there is nothing to drop
+});
+
+test("a purchase for life that was refunded stays so: of those the API lists, it does not say it", async () => {
+  const ann = await newAccount();
+  const fields = { app_user_id: ann.id, product_id: "lifetime", expiration_at_ms: null };
+  const event = billingEvent("NON_RENEWING_PURCHASE", fields);
+  await deliverOk(event);
+  clock.advance(1000);
+  const refund = { ...event, id: randomUUID(), type: "CANCELLATION", cancel_reason: "CUSTOMER_SUPPORT" };
+  await deliverOk({ ...refund, event_timestamp_ms: clock.now().getTime() });
+  const purchase = { id: "x", is_sandbox: false, store: "app_store", store_transaction_id: event.transaction_id };
+  const seen = { ...purchase, purchase_date: iso(event.purchased_at_ms as number) };
+  revenueCat.customers.set(ann.id, subscriber({}, { lifetime: [seen] }));
+  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 0 } }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false, cancelReason: "CUSTOMER_SUPPORT" });
+});
+
+test("a transfer of what no event told of is a reason to ask about whoever it goes to", async () => {
+  const bob = await newAccount();
+  const { known } = bought(bob);
+  revenueCat.customers.set(bob.id, subscriber({ monthly: known }));
+  await withKey(async () => {
+    const people = { app_user_id: null, transferred_from: [randomUUID()], transferred_to: [anonymous(), bob.id] };
+    await deliverOk(billingEvent("TRANSFER", people));
+    await expect.poll(async () => (await statusOf(bob)).status).toBe("active");
+    expect(revenueCat.asked).toEqual([bob.id]);
+  });
 });
 
 test("the provider is asked by the name that it knows, in its own letters", async () => {

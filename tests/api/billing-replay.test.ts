@@ -55,6 +55,15 @@ test("what failed is replayed on its own, and stays failed with its reason while
   expect(await storedEvent(event.id)).toMatchObject({ state: "processed", reason: null, normalized });
 });
 
+test("what was applied and cannot be applied anew is told, and stays as it was", async () => {
+  const event = initialPurchase(randomUUID());
+  await deliverOk(event);
+  await ctx().db.$executeRaw`
+    UPDATE "BillingEvent" SET payload = NULL, normalized = '{"occurredAt": "never"}' WHERE "eventId" = ${event.id}`;
+  expect(await replay({ eventId: event.id })).toEqual({ failed: 1 });
+  expect(await storedEvent(event.id)).toMatchObject({ state: "processed", line: { productId: event.product_id } });
+});
+
 test("replaying everything changes nothing: neither lines nor owners nor what is kept", async () => {
   await truncate();
   const [ann, bob] = [await newAccount(), await newAccount()];
@@ -101,6 +110,18 @@ test("a renewal that named no first purchase joins its line once one of its even
   const lines = await ctx().db.subscriptionLine.findMany({ where: { originalTransactionId: { in: [first, second] } } });
   expect(lines).toEqual([expect.objectContaining({ originalTransactionId: first, refundedAt: expect.any(Date) })]);
   expect((await storedEvent(orphan.id))?.lineId).toBe(lines[0]?.id);
+});
+
+test("an event that names no first purchase joins the line that another one of its transaction names, in any order", async () => {
+  const [first, second] = [randomUUID(), randomUUID()];
+  await deliverOk(billingEvent("RENEWAL", { original_transaction_id: first, transaction_id: second }));
+  clock.advance(1000);
+  const names = { original_transaction_id: null, transaction_id: second };
+  const refund = billingEvent("CANCELLATION", { ...names, cancel_reason: "CUSTOMER_SUPPORT" });
+  await deliverOk(refund);
+  expect(await replay({ eventId: refund.id })).toEqual({ processed: 1 });
+  const lines = await ctx().db.subscriptionLine.findMany({ where: { originalTransactionId: { in: [first, second] } } });
+  expect(lines).toEqual([expect.objectContaining({ originalTransactionId: first, refundedAt: expect.any(Date) })]);
 });
 
 test("pruning drops old deliveries and nothing else, and what failed keeps its own", async () => {

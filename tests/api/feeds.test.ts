@@ -135,7 +135,7 @@ describe("electron", () => {
         version: "2.0.0",
         files: [
           {
-            url: `${BASE_URL}/api/download/windows?product=core&architecture=x64&version=2.0.0&kind=update`,
+            url: `${BASE_URL}/api/download/windows?product=core&architecture=x64&channel=stable&version=2.0.0&kind=update`,
             sha512: elsewhere().sha512,
             size: 10,
           },
@@ -192,7 +192,7 @@ describe("tauri", () => {
         version: "2.0.0",
         notes: HOSTILE.toWellFormed(),
         pub_date: "2026-11-01T09:00:00.000Z",
-        url: `${BASE_URL}/api/download/macos?product=core&architecture=universal&version=2.0.0&kind=update`,
+        url: `${BASE_URL}/api/download/macos?product=core&architecture=universal&channel=stable&version=2.0.0&kind=update`,
         signature: MINISIGN,
       });
     }));
@@ -239,7 +239,7 @@ describe("squirrel", () => {
     withShelf(async (shelf) => {
       await shelf.publish(updatable("App.zip", { version: "2.0.0", notes: "New" }));
       expect(await (await feed("squirrel", `${MACOS}&current=1.0.0`)).json()).toEqual({
-        url: `${BASE_URL}/api/download/macos?product=core&architecture=universal&version=2.0.0&kind=update`,
+        url: `${BASE_URL}/api/download/macos?product=core&architecture=universal&channel=stable&version=2.0.0&kind=update`,
         name: "2.0.0",
         notes: "New",
         pub_date: "2026-11-01T09:00:00Z",
@@ -282,7 +282,7 @@ describe("sparkle", () => {
           "sparkle:phasedRolloutInterval": "86400",
           description: { "sparkle:format": "markdown", "#text": inXml(HOSTILE) },
           enclosure: {
-            url: `${BASE_URL}/api/download/macos?product=core&architecture=universal&version=2.0.0-beta.1&channel=beta&kind=update`,
+            url: `${BASE_URL}/api/download/macos?product=core&architecture=universal&channel=beta&version=2.0.0-beta.1&kind=update`,
             length: "10",
             type: "application/zip",
             "sparkle:edSignature": ED_SIGNATURE,

@@ -35,6 +35,24 @@ test("a browser gets a cookie and no token in the body", async () => {
   expect(status.status).toBe(200);
 });
 
+test("a cookie that takes another's place ends its session, whoever's it was; a bearer token takes nobody's", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const cookieFor = async (path: string, json: object, cookie?: string) => {
+    const response = await post(path, json, { headers: BROWSER, cookie });
+    return (response.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
+  };
+  const isIn = async (cookie: string) => (await get("/api/push/devices", { cookie })).status === 200;
+  const first = await cookieFor("/api/auth/login", ann);
+  expect((await post("/api/auth/login", ann, { cookie: first })).status).toBe(200);
+  expect(await cookieFor("/api/auth/login", { ...ann, password: "a wrong one" }, first)).toBe("");
+  expect(await isIn(first)).toBe(true);
+  const second = await cookieFor("/api/auth/login", bob, first);
+  expect([await isIn(first), await isIn(second)]).toEqual([false, true]);
+  const newcomer = { email: `new-${crypto.randomUUID()}@example.com`, password: "a good long password" };
+  const third = await cookieFor("/api/auth/register", newcomer, second);
+  expect([await isIn(second), await isIn(third)]).toEqual([false, true]);
+});
+
 test("another site cannot have a cookie set", async () => {
   const { email, password } = await newAccount();
   const origins: Record<string, string>[] = [
@@ -133,22 +151,25 @@ test("of a storm of sign-ins each is answered, the ones past the queue with the 
   const storm = new Promise<void>((resolve) => {
     breakLoose = resolve;
   });
-  let arrived = 0;
-  // All eighty reach the pool at one moment, however long the database takes over each.
+  let arrive = () => {};
+  // All eighty reach the pool at one moment, whatever the database makes of eighty at once.
   const compare = async (password: string, hash: string, cost: number) => {
-    arrived += 1;
-    if (arrived === logins.length) breakLoose();
+    arrive();
     await storm;
     return pool.compare(password, hash, cost);
   };
   await withContext({ hasher: { ...pool, compare } }, async () => {
     let answered = 0;
-    const answers = logins.map(async ({ email, password }) => {
-      const response = await post("/api/auth/login", { email, password });
-      answered += 1;
-      return response;
-    });
-    await storm;
+    const answers: Promise<Response>[] = [];
+    for (const { email, password } of logins) {
+      const arrival = new Promise<void>((resolve) => {
+        arrive = resolve;
+      });
+      const answer = post("/api/auth/login", { email, password });
+      answers.push(answer.finally(() => (answered += 1)));
+      await Promise.race([arrival, answer]);
+    }
+    breakLoose();
     expect((await get("/api/health?probe=live")).status).toBe(200);
     expect(answered).toBeLessThan(logins.length);
     const responses = await Promise.all(answers);

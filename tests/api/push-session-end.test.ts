@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
+import { removeOutdated } from "@/lib/auth/retention";
 import { revokeSession } from "@/lib/auth/sessions";
 import { newAccount, type TestAccount } from "../support/accounts";
 import { call, get, post } from "../support/api";
@@ -90,6 +91,16 @@ test("the session that gives way to a 21st takes its devices along", async () =>
   }
   expect((await get("/api/push/devices", { token: account.token })).status).toBe(401);
   expect(await isLeft(deviceId)).toEqual(GONE);
+});
+
+test("a session that has expired takes its devices along, and no other session's", async () => {
+  const account = await newAccount();
+  const other = await signedInAgain(account);
+  const [expired, kept] = [await deviceWithPush(account), await deviceWithPush(other)];
+  await ctx().db.session.update({ where: { id: account.sessionId }, data: { expiresAt: new Date(+ctx().now() - 1) } });
+  await removeOutdated(ctx());
+  expect(await isLeft(expired)).toEqual(GONE);
+  expect(await isLeft(kept)).toEqual(THERE);
 });
 
 test("a password reset removes every device", async () => {

@@ -36,6 +36,10 @@ describe("a token that is none of ours", () => {
   const text = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
   const forged: [name: string, forge: (account: TestAccount) => Promise<string> | string][] = [
     ["encrypted with another secret", (a) => encode({ token: claimsOf(a), secret: "another secret of enough length" })],
+    [
+      "made for another purpose, as the cookies on the way to a provider are",
+      (a) => encode({ token: claimsOf(a), secret: secret(), salt: "next-auth.state" }),
+    ],
     ["that has expired", (a) => encode({ token: claimsOf(a), secret: secret(), maxAge: -60 })],
     ["unsigned, with alg none", (a) => `${text({ alg: "none" })}.${text(claimsOf(a))}.`],
     ["in five parts, with alg none", (a) => `${text({ alg: "none", enc: "none" })}..${text({})}.${text(claimsOf(a))}.`],

@@ -57,7 +57,7 @@ describe("a release", () => {
       mandatory: null,
       artifact: {
         fileName: "homeport-core-1.1.0-universal.tar.gz",
-        url: `${BASE_URL}/api/download/macos?product=core&architecture=universal&version=1.1.0`,
+        url: `${BASE_URL}/api/download/macos?product=core&architecture=universal&channel=stable&version=1.1.0`,
         sizeBytes: expect.any(Number),
         sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
         sha512: expect.stringMatching(/^[\w+/]{86}==$/),

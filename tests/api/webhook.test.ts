@@ -29,6 +29,7 @@ test.each([
   "PAYWALL_IMPRESSION",
   "PRICE_INCREASE_CONSENT_REQUIRED",
   "SOMETHING_NEW",
+  "SNAPSHOT",
   "__proto__",
 ])("%s is stored and ignored", async (type) => {
   const event = billingEvent(type, { something_new: { nested: [1, "two"] } });

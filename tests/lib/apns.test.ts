@@ -87,10 +87,13 @@ describe("what APNs answers", () => {
     expect(answer).toEqual({ status: 410, reason: "Unregistered", timestamp: new Date(timestamp) });
   });
 
-  test("a reason that is none, and a time that is none, are left out", async () => {
-    const odd = { status: 410, reason: "Un\0registered".repeat(100), timestamp: 1.5 };
-    expect(await answersWith(await startApns(), odd)).toEqual({ status: 410, reason: null });
-  });
+  test.each([1.5, null, true, "", "1795191490593"])(
+    "a reason that is none, and %o for a time, are left out",
+    async (time) => {
+      const odd = { status: 410, reason: "Un\0registered".repeat(100), timestamp: time as number };
+      expect(await answersWith(await startApns(), odd)).toEqual({ status: 410, reason: null });
+    },
+  );
 
   test("a provider token of another key is refused", async () => {
     const [apns, other] = [await startApns(), await startApns()];

@@ -135,6 +135,13 @@ test("a product change only names what comes next", () => {
   });
 });
 
+test("a product change back to the product that the line has leaves nothing to come", () => {
+  const change = event("PRODUCT_CHANGE", 8, { newProductId: "yearly" });
+  expect(
+    foldLine([bought, change, event("PRODUCT_CHANGE", 9, { newProductId: "monthly" })]).pendingProductId,
+  ).toBeNull();
+});
+
 test("an extension moves the end", () => {
   expect(foldLine([bought, event("SUBSCRIPTION_EXTENDED", 9, { expiresAt: day(37) })]).currentPeriodEndsAt).toEqual(
     day(37),

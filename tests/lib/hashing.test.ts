@@ -54,6 +54,15 @@ test("past its queue the pool is overloaded, and what waits in it is finished", 
   expect(await hasher.compare("a", await hasher.hash("a", CHEAP), CHEAP)).toBe(true);
 });
 
+test("who has waited too long when a thread gets free is refused, and the thread goes on", async () => {
+  const hasher = pool({ threads: 1, mostWaiting: 3, longestWaitMs: 0 });
+  const [first, ...late] = await Promise.allSettled(Array.from("abc", (password) => hasher.hash(password, CHEAP)));
+  expect(first?.status).toBe("fulfilled");
+  const overloaded = { status: "rejected", reason: { name: "AppError", code: "overloaded" } };
+  expect(late).toMatchObject([overloaded, overloaded]);
+  expect(await hasher.hash("d", CHEAP)).toMatch(/^\$2b\$04\$/);
+});
+
 test("the queue holds 30 a thread at cost 12, and half as many for each step of cost", () => {
   const { threads } = poolSize(12);
   expect(threads).toBeGreaterThanOrEqual(1);

@@ -216,6 +216,8 @@ describe("the breaker", () => {
       reason: "400 BadDeviceToken",
     });
     expect(lines.filter((line) => JSON.parse(line).level >= 50)).toHaveLength(1);
+    const told = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "notifications not delivered");
+    expect(told.reduce((sum, { rows }) => sum + rows, 0)).toBe(10); // not those that only wait for the pause
   });
 
   test("lets no more devices go when many answers come at once", async () => {

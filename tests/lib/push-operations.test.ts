@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
-import { announceVersion, listDeliveries, retryDeliveries, sendWords } from "@/lib/push/operations";
+import { announceVersion, listDeliveries, listPauses, retryDeliveries, sendWords } from "@/lib/push/operations";
 import { newAccount } from "../support/accounts";
 import { clock, ctx } from "../support/context";
 import { activeDevices, deliverDue, queueFor, recordingPush, registeredDevice, setQueueAside } from "../support/push";
@@ -58,6 +58,14 @@ test("the list is newest first, by account and state, and never holds what was s
   expect(JSON.stringify(all)).not.toContain("Between us");
   expect(await listDeliveries(ctx(), { accountId: account.id, most: 2 })).toEqual(all.slice(0, 2));
   expect(await listDeliveries(ctx(), { accountId: account.id, state: "failed", most: 10 })).toEqual([]);
+});
+
+test("a pause is listed with its reason until it is over", async () => {
+  await queueFor(1);
+  await deliverDue({ push: failing("InvalidProviderToken", 403) });
+  expect(await listPauses(ctx())).toMatchObject([{ environment: "production", reason: "403 InvalidProviderToken" }]);
+  clock.advance(6 * MINUTE_MS);
+  expect(await listPauses(ctx())).toEqual([]);
 });
 
 describe("trying again", () => {

@@ -122,8 +122,10 @@ test.each([
   ["", /npm run billing -- COMMAND/],
   ["nonsense", /npm run billing -- COMMAND/],
   ["replay", /npm run billing -- COMMAND/],
+  ["show", /npm run billing -- COMMAND/],
   ["list --nonsense", /nonsense/],
   ["show no-such-event", /There is no event no-such-event\./],
+  ["replay --event no-such-event", /There is no event no-such-event\./],
   ["list --limit many", /--limit takes a number/],
   ["list --account nobody", /--account takes an account's id/],
 ])("`billing -- %s` is refused in plain words", async (args, words) => {

@@ -5,6 +5,7 @@ import path from "node:path";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { createApnsTransport } from "@/lib/adapters/apns";
+import { startApns } from "../support/apns";
 import { freePort } from "../support/port";
 import { BUNDLE_ID, newToken } from "../support/push";
 import { newDataDir, startForTest } from "../support/service";
@@ -93,4 +94,13 @@ test("npm run apns tells what to set, prints each push, and keeps its key for th
   const again = run("apns", dataDir, String(await freePort()));
   await expect.poll(again.output, POLL).toContain("npm start");
   expect(await read("APNS_KEY")).toBe(key);
+});
+
+test.each([
+  ["a port that is none", async () => "abc", "abc is no port\n"],
+  ["a port that is taken", async () => String((await startApns()).port), expect.stringMatching(/^Port \d+ is taken/)],
+])("npm run apns refuses %s in plain words", async (_, port, output) => {
+  const ended = run("apns", await newDataDir(), await port());
+  const [code] = await once(ended.child, "close");
+  expect({ code, output: ended.output() }).toEqual({ code: 1, output });
 });

@@ -4,9 +4,10 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { applyMigrations } from "@/lib/db/migrations";
 import { migrationAdapter } from "@/lib/db/open";
 import { type Apns, startApns } from "../support/apns";
+import { newPhone, signedByDeviceKey } from "../support/phone";
 import { type Cluster, startCluster } from "../support/postgres";
 import { BUNDLE_ID, newToken } from "../support/push";
-import { newDataDir, startAndFail, startForTest, startWorkerForTest } from "../support/service";
+import { newDataDir, type Service, startAndFail, startForTest, startWorkerForTest } from "../support/service";
 
 const POLL = { timeout: 50_000, interval: 50 };
 const SERVER = { NEXTAUTH_URL: "http://localhost:3000", NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough" };
@@ -15,11 +16,7 @@ describe("in the service's own process", () => {
   test("a registration's challenge goes out through APNs at once, and the service ends in order", async () => {
     const apns = await startApns();
     const service = await startForTest(apns.env);
-    const post = async (path: string, json: unknown, token?: string) => {
-      const headers = { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) };
-      const answer = await service.fetch(path, { method: "POST", headers, body: JSON.stringify(json) });
-      return (await answer.json()) as { token: string; challenge: { id: string } };
-    };
+    const post = posterTo(service);
     const account = await post("/api/auth/register", { email: "ann@example.com", password: "a good long password" });
     const token = newToken();
     const { challenge } = await post("/api/push/register", { token }, account.token);
@@ -31,6 +28,29 @@ describe("in the service's own process", () => {
     expect(service.output()).not.toMatch(/"level":[456]0/);
     expect(service.output()).not.toContain(token);
   });
+});
+
+test("a simulator proves itself by the nonce that came through APNs, and hears of the next sign-in", async () => {
+  const apns = await startApns();
+  const post = posterTo(await startForTest(apns.env));
+  const credentials = { email: "bob@example.com", password: "a good long password" };
+  const { user, token: session } = await post("/api/auth/register", credentials);
+  const phone = newPhone({ environment: "sandbox" });
+  const { token, installationId, environment } = phone;
+  const wanted = { token, installationId, environment };
+  const { device, challenge } = await post("/api/push/register", wanted, session);
+  await expect.poll(() => apns.received.length, POLL).toBe(1);
+  const { nonce: pushNonce = "" } = (apns.received[0]?.payload.data ?? {}) as { nonce?: string };
+  const asked = { deviceId: device.id, challengeId: challenge.id, challengeValue: challenge.value, pushNonce };
+  const evidence = signedByDeviceKey(user, phone, asked);
+  expect(await post("/api/push/register", { ...wanted, evidence }, session)).toMatchObject({
+    device: { id: device.id, status: "active" },
+  });
+  await post("/api/auth/login", { ...credentials, deviceName: "Bob's Mac" });
+  await expect
+    .poll(() => apns.received[1], POLL)
+    .toMatchObject({ token, payload: { data: { kind: "security.new_sign_in" } } });
+  expect(apns.refused).toEqual([]);
 });
 
 describe("npm run worker refuses", () => {
@@ -126,6 +146,22 @@ describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
     expect(await worker.end("SIGTERM")).toBe(0);
   });
 });
+
+type Answer = {
+  user: { id: string };
+  token: string;
+  device: { id: string; status: string };
+  challenge: { id: string; value: string };
+};
+
+/** Posts JSON to a service, and resolves to what it answers. */
+function posterTo(service: Service) {
+  return async (path: string, json: unknown, token?: string): Promise<Answer> => {
+    const headers = { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) };
+    const answer = await service.fetch(path, { method: "POST", headers, body: JSON.stringify(json) });
+    return (await answer.json()) as Answer;
+  };
+}
 
 /** A PostgreSQL and an APNs of the test's own, and the variables that take a process to them. */
 async function setUp() {

@@ -72,6 +72,23 @@ describe("npm run release", () => {
     expect((await service.fetch("/api/download/windows?version=2.1.0")).status).toBe(404);
   });
 
+  test("says which newer release keeps a rollback from anybody, and takes back what it turned on", SLOW, async () => {
+    const { DATA_DIR, file } = await newDesk();
+    const run = async (...args: string[]) => (await runRelease(args, { DATA_DIR })).out;
+    await run("add", file, ...CORE, "--version", "1.0.0");
+    await run("add", file, ...CORE, "--version", "1.1.0", "--critical");
+    await run("add", file, ...CORE, "--version", "1.2.0", "--rollout", "0");
+    const told = await run("rollback", "core-windows-x64-1.0.0");
+    expect(told).toMatch(/core-windows-x64-1\.1\.0 is newer and still served/);
+    expect(told).not.toContain("1.2.0");
+    expect(await run("critical", "core-windows-x64-1.1.0", "--undo")).toBe(
+      "core-windows-x64-1.1.0: critical no more\n",
+    );
+    expect(await run("list")).not.toContain("critical");
+    await run("yank", "core-windows-x64-1.1.0");
+    expect(await run("rollback", "core-windows-x64-1.0.0")).not.toContain("newer and still");
+  });
+
   test("killed in the middle leaves the catalog whole, and works the next time", SLOW, async () => {
     const { DATA_DIR, file, manifest } = await newDesk();
     await runRelease(["add", file, ...CORE, "--version", "1.0.0"], { DATA_DIR });

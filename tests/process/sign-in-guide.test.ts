@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { build } from "esbuild";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chromiumPath, launchChromium, newPage } from "../support/chromium";
+import { chromiumPath, inChromium, launchChromium, newPage } from "../support/chromium";
 import { examplesOf } from "../support/guide";
 import { startService } from "../support/service";
 import { startWebService, type WebService } from "../support/web-service";
@@ -61,7 +61,7 @@ describe("without a browser", () => {
   });
 });
 
-describe.runIf(chromiumPath)("in Chromium", () => {
+describe.runIf(chromiumPath)(inChromium, () => {
   let browser: Browser;
   let web: WebService;
 
@@ -94,6 +94,10 @@ describe.runIf(chromiumPath)("in Chromium", () => {
     await page.click("text=Sign out");
     await enter("a wrong password", "button >> nth=0");
     await page.waitForSelector("text=The e-mail address or the password is wrong.");
+    const busy = { status: 503, contentType: "application/problem+json", body: '{"status":503,"code":"overloaded"}' };
+    await page.route("**/callback/credentials", (route) => route.fulfill(busy), { times: 1 });
+    await enter(PASSWORD, "button >> nth=0");
+    await page.waitForSelector("text=The service is busy.");
     await enter(PASSWORD, "button >> nth=0");
     await isSignedIn();
     await page.reload();

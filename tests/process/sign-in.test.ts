@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chromiumPath, launchChromium, newPage } from "../support/chromium";
+import { chromiumPath, inChromium, launchChromium, newPage } from "../support/chromium";
 import type { IdentityProvider } from "../support/identity-provider";
 import { mailbox } from "../support/mailbox";
 import { startWebService, type WebService } from "../support/web-service";
@@ -10,7 +10,7 @@ const PASSWORD = "a good long password";
 const newEmail = () => `person-${randomUUID()}@example.com`;
 const newSub = () => String(Math.floor(Math.random() * 2 ** 48));
 
-describe.runIf(chromiumPath)("in Chromium", () => {
+describe.runIf(chromiumPath)(inChromium, () => {
   let browser: Browser;
   let web: WebService;
   let strict: WebService;
@@ -37,16 +37,16 @@ describe.runIf(chromiumPath)("in Chromium", () => {
   const session = async (page: Page): Promise<{ user?: { id: string; email: string } }> =>
     (await page.request.get(new URL("/api/auth/session", page.url()).href)).json();
 
-  /** Signs in through next-auth's own page. */
+  /** Signs in through the page to which next-auth sends people. */
   async function signIn(page: Page, origin: string, email: string): Promise<void> {
     await page.goto(`${origin}/api/auth/signin`);
-    await page.fill("input[name=email]", email);
-    await page.fill("input[name=password]", PASSWORD);
-    await page.click("text=Sign in with E-mail and password");
+    await page.getByLabel("E-mail").fill(email);
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.waitForURL(`${origin}/`);
   }
 
-  /** Goes to a provider from next-auth's own page, and back by the provider's button. */
+  /** Goes to a provider from that page, and back by the provider's button. */
   async function signInWith(page: Page, origin: string, provider: IdentityProvider, name: string): Promise<void> {
     await page.goto(`${origin}/api/auth/signin?callbackUrl=${origin}/?welcome`);
     await page.click(`text=Sign in with ${name}`);
@@ -69,7 +69,7 @@ describe.runIf(chromiumPath)("in Chromium", () => {
     ["GitHub", () => web.github],
   ] as const;
 
-  test("next-auth's own pages sign in with a password, and out", async () => {
+  test("the page that next-auth names signs in with a password, and out", async () => {
     const email = newEmail();
     await register(web, email);
     const page = await newPage(browser);
@@ -82,8 +82,8 @@ describe.runIf(chromiumPath)("in Chromium", () => {
       sameSite: "Lax",
     });
     await page.goto(`${web.origin}/api/auth/signout`);
-    await page.click("button");
-    await page.waitForURL(`${web.origin}/`);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.waitForURL(`${web.origin}/sign-in?done=signed_out`);
     expect(await session(page)).toEqual({});
   });
 
@@ -116,8 +116,8 @@ describe.runIf(chromiumPath)("in Chromium", () => {
     web.google.person = { sub: newSub(), claims: { email, email_verified: false } };
     const page = await newPage(browser);
     await signInWith(page, web.origin, web.google, "Google");
-    expect(await page.textContent("h1")).toBe(
-      "An account with this e-mail address exists, and the provider does not vouch for it",
+    expect(await page.getByRole("alert").first().textContent()).toMatch(
+      /^An account with this e-mail address exists, and the provider does not vouch for it\. Sign in to that account/,
     );
     expect(await session(page)).toEqual({});
   });
@@ -125,16 +125,17 @@ describe.runIf(chromiumPath)("in Chromium", () => {
   test("the mailed link and its button confirm the address and sign in", async () => {
     const email = newEmail();
     expect((await register(strict, email)).status).toBe(202);
-    const [link = ""] = /https:\/\/localhost\S+email#token=\S+/.exec(await mailbox.waitFor(email)) ?? [];
+    const [link = ""] = /https:\/\/localhost\S+\/verify#token=\S+/.exec(await mailbox.waitFor(email)) ?? [];
     const page = await newPage(browser);
     await page.goto(link);
-    expect(await page.textContent("h1")).toBe("Is this e-mail address yours?");
+    const confirm = page.getByRole("button", { name: "This address is mine" });
+    await confirm.waitFor();
     expect(await session(page)).toEqual({});
-    await page.click("button");
-    await page.waitForURL(`${strict.origin}/`);
+    await confirm.click();
+    await page.waitForURL(`${strict.origin}/account?done=email_verified`);
     expect(await session(page)).toMatchObject({ user: { email } });
     await page.goto(link);
-    await page.click("button");
-    expect(await page.textContent("h1")).toBe("This link is no longer valid");
+    await confirm.click();
+    await page.getByText("This link is no longer valid").waitFor();
   });
 });

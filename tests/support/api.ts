@@ -14,7 +14,7 @@ type Options = {
   address?: string;
 };
 
-const modules = import.meta.glob<Handlers>("/app/api/**/route.ts", { eager: true });
+const modules = import.meta.glob<Handlers>("/app/**/route.ts", { eager: true });
 const routes = routeTable(new Map(Object.entries(modules).map(([file, handlers]) => [routeOf(file), handlers])));
 
 /** Calls a route, through the door that the tests run with. Each call comes from an address of its own unless one is given. */

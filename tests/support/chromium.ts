@@ -10,6 +10,9 @@ const USUAL = [
 /** The browser that CHROMIUM names, else one where it usually is; without one its tests do not run. */
 export const chromiumPath = process.env.CHROMIUM || USUAL.find((file) => existsSync(file));
 
+/** What its tests are called; where they are left out, with the reason. */
+export const inChromium = chromiumPath ? "in Chromium" : "in Chromium, left out: none is here, CHROMIUM names one";
+
 /** Starts it. */
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({

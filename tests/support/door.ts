@@ -44,7 +44,7 @@ export async function openDoor(): Promise<void> {
 /** Every test of a route fails where the front door leaves it to Next. */
 function onlyPages(next: NextHandler): NextHandler {
   return async (incoming, outgoing) => {
-    if (!incoming.url?.startsWith("/api")) return next(incoming, outgoing);
+    if (!/^\/(api|forms)/.test(incoming.url ?? "")) return next(incoming, outgoing);
     outgoing.writeHead(599, "Not answered directly").end();
   };
 }

@@ -6,8 +6,7 @@ import { parseCookies, sessionCookieName } from "../cookie";
 import type { Caller } from "../credentials";
 import { findSession } from "../sessions";
 import { signOut } from "../sign-out";
-import { nextAuthOptions } from "./options";
-import { confirmPage, errorPage } from "./pages";
+import { nextAuthOptions, VERIFY_PAGE } from "./options";
 import { recallStart, rememberStart } from "./started-by";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "log" | "mails" | "now">;
@@ -53,12 +52,15 @@ export async function answerNextAuth(ctx: Deps, call: NextAuthCall): Promise<Nex
   const failures: unknown[] = [];
   const options = nextAuthOptions(ctx, { ...call, current, startedBy }, (error) => failures.push(error));
   const type = requireAction(call, options);
-  if (action === "error") return errorPage(call.query.error);
+  // What next-auth/react reports from a browser is its caller's words: our log takes none.
+  if (action === "_log") return { status: 200, headers: {}, cookies: [], body: null };
   if (action === "signout" && call.method === "POST" && call.credentials?.via === "bearer") {
     return signOutBearer(ctx, call.credentials.token, call.caller);
   }
   if (action === "callback" && type === "email") {
-    if (call.method === "GET") return confirmPage();
+    // Mail scanners open links too, and must not use the token up: the page's button does. It is in the fragment,
+    // which browsers carry along (RFC 9110, 10.2.2).
+    if (call.method === "GET") return { status: 302, headers: { Location: VERIFY_PAGE }, cookies: [], body: null };
     return run(ctx, options, { ...call, method: "GET", query: { token: String(call.body.token) }, body: {} }, failures);
   }
   if (type !== "oauth" || (action === "signin" && call.method === "GET")) return run(ctx, options, call, failures);
@@ -133,7 +135,9 @@ const CALLBACK_URLS = ["callbackUrl", "next-auth.callback-url", "__Secure-next-a
 /** next-auth parses these as addresses, whatever they are, and fails on what is none. */
 function withSafeCallback<T extends Record<string, unknown>>(given: T): T {
   const isSafe = (value: unknown) =>
-    typeof value === "string" && (value.startsWith("/") || (/^https?:/.test(value) && URL.canParse(value)));
+    typeof value === "string" &&
+    /^(\/|https?:)/.test(value) &&
+    URL.canParse(value, value.startsWith("/") ? "http://localhost" : undefined);
   const kept = Object.entries(given).filter(([name, value]) => !CALLBACK_URLS.includes(name) || isSafe(value));
   return Object.fromEntries(kept) as T;
 }

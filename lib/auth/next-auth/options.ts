@@ -24,6 +24,9 @@ type Found = Awaited<ReturnType<typeof findSession>>;
  */
 type Call = { segments: string[]; caller: Caller; current: Found; startedBy: string | undefined };
 
+/** Where somebody reads that there is mail, and to where the link in it leads. */
+export const VERIFY_PAGE = "/verify";
+const PAGES = { signIn: "/sign-in", error: "/sign-in", signOut: "/account", verifyRequest: VERIFY_PAGE };
 const COOKIE_SECONDS = 30 * 24 * 60 * 60;
 const REASON_LENGTH = 200;
 
@@ -37,6 +40,7 @@ export function nextAuthOptions(ctx: Deps, call: Call, onFailure: OnFailure): Ne
     useSecureCookies: config.baseUrl.startsWith("https:"),
     cookies: { sessionToken: { name: sessionCookieName(config), options: sessionCookieOptions(config) } },
     session: { strategy: "jwt", maxAge: COOKIE_SECONDS },
+    pages: PAGES,
     adapter: createAdapter(ctx, call.caller, onFailure),
     providers: providersFor(ctx, call, onFailure),
     jwt: {

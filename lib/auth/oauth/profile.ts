@@ -13,7 +13,7 @@ export type ProvenIdentity = {
 
 /** PostgreSQL stores neither NUL nor lone surrogates. */
 const storable = (text: string) => text.replaceAll("\0", "").toWellFormed().trim();
-const Subject = z.coerce
+const Subject = z
   .string()
   .min(1)
   .max(255)

@@ -16,24 +16,29 @@ export type Hasher = {
   close: () => Promise<void>;
 };
 
-export type PoolSize = { threads: number; mostWaiting: number };
+/** `longestWaitMs`: whoever has waited so long when a thread gets free is refused. Without it nobody is. */
+export type PoolSize = { threads: number; mostWaiting: number; longestWaitMs?: number };
 
 type Task = { password: string; cost: number; hash?: string };
-type Job = { task: Task; resolve: (answer: unknown) => void; reject: (reason: unknown) => void };
+type Job = { task: Task; sinceMs: number; resolve: (answer: unknown) => void; reject: (reason: unknown) => void };
 type Thread = { worker: Worker; job: Job | null };
 
 /** JavaScript that Node runs as it is, whatever compiled this file. npm runs every script from the root. */
 const WORKER_FILE = path.resolve("lib/auth/passwords/bcrypt-worker.mjs");
 const MOST_THREADS = 4;
 const WAITING_AT_COST_12 = 30;
+/** Clients and proxies wait for 30 seconds, most of them for 60. */
+const LONGEST_WAIT_MS = 20_000;
 
 /**
  * A pool for this machine, its queue as long as keeps the last in it from timing out: 30 a thread at cost 12,
- * which is some 10 seconds, and half as many for each step of cost above.
+ * which is some 10 seconds, and half as many for each step of cost above. Where the machine is slower or busy with
+ * other things, the wait ends after 20.
  */
-export function poolSize(cost: number): PoolSize {
+export function poolSize(cost: number) {
   const threads = Math.max(1, Math.min(MOST_THREADS, availableParallelism()));
-  return { threads, mostWaiting: Math.ceil(threads * WAITING_AT_COST_12 * 2 ** (12 - cost)) };
+  const mostWaiting = Math.ceil(threads * WAITING_AT_COST_12 * 2 ** (12 - cost));
+  return { threads, mostWaiting, longestWaitMs: LONGEST_WAIT_MS };
 }
 
 /** Makes a pool. Its threads start when there is work for them; idle ones do not keep the process. */
@@ -45,9 +50,9 @@ export function createHasher(size: PoolSize): Hasher {
   const freeThread = (): Thread | undefined => {
     const free = [...threads].find(({ job }) => job === null);
     if (free || threads.size >= size.threads) return free;
-    const thread = startThread(assign, (gone) => {
+    const thread = startThread(goOn, (gone) => {
       threads.delete(gone);
-      assign();
+      goOn();
     });
     threads.add(thread);
     return thread;
@@ -60,10 +65,18 @@ export function createHasher(size: PoolSize): Hasher {
     waiting.shift();
     give(thread, job);
   };
+  const goOn = () => {
+    const lateMs = performance.now() - (size.longestWaitMs ?? Number.POSITIVE_INFINITY);
+    for (let [job] = waiting; job && job.sinceMs <= lateMs; [job] = waiting) {
+      waiting.shift();
+      job.reject(new AppError("overloaded"));
+    }
+    assign();
+  };
   const run = (task: Task): Promise<unknown> =>
     new Promise((resolve, reject) => {
       if (isClosed) throw new AppError("unavailable");
-      waiting.push({ task, resolve, reject });
+      waiting.push({ task, sinceMs: performance.now(), resolve, reject });
       assign();
       if (waiting.length <= size.mostWaiting) return;
       waiting.pop();

@@ -27,7 +27,10 @@ export async function settle(deps: Deps, outcomes: readonly Outcome[]): Promise<
   if (sent.length > 0) await settleSent(deps, sent);
   if (others.length > 0) await settleOthers(deps, others);
   for (const outcome of outcomes) count(deps, outcome);
-  tell(deps, others);
+  tell(
+    deps,
+    others.filter((outcome) => !wasGivenBack(outcome)),
+  );
 }
 
 /** What reached the device counts whoever holds the row by now: it must not go out once more. */
@@ -102,6 +105,11 @@ async function buryDevices({ db }: Deps, deaths: (Outcome & { diedAt: Date })[])
     )
     UPDATE "PushDevice" AS device SET "status" = 'invalid', "invalidReason" = held."reason"
     FROM held WHERE device."id" = held."id"`;
+}
+
+/** As during a pause: it has met with nothing that is worth a line. */
+function wasGivenBack(outcome: Outcome): boolean {
+  return outcome.state === "queued" && !outcome.isTried;
 }
 
 function isTried(outcome: Outcome): boolean {

@@ -1,4 +1,4 @@
-import { parse as parseVersion } from "semver";
+import { compareBuild, parse as parseVersion } from "semver";
 import { architectureOf, type Release, versionText } from "../schema";
 import { platformOf } from "../wanted";
 import { changeManifest, type Entry, PublishingError } from "./manifest-file";
@@ -14,7 +14,7 @@ export type Which = {
 };
 
 /** Members that may change after a release was published. */
-export type Amendment = Partial<Pick<Release, "yanked" | "rollback" | "rollout">>;
+export type Amendment = Partial<Pick<Release, "yanked" | "rollback" | "critical" | "rollout">>;
 
 /**
  * Changes releases that are published already, all in one write. Returns their ids.
@@ -57,6 +57,16 @@ export function filterReleases(releases: readonly Release[], { product, version,
     const own = { ...release, version: versionText(release.version) };
     return (Object.keys(wanted) as (keyof typeof wanted)[]).every((name) => (wanted[name] ?? own[name]) === own[name]);
   });
+}
+
+/** The ids of what is newer than one of these in its own place and channel, and still served to somebody. */
+export function stillAhead(releases: readonly Release[], ids: readonly string[]): string[] {
+  const placeOf = ({ product, platform, architecture, channel }: Release) =>
+    [product, platform, architecture, channel].join("/");
+  const older = releases.filter(({ id }) => ids.includes(id));
+  const isAhead = (one: Release) =>
+    older.some((other) => placeOf(one) === placeOf(other) && compareBuild(one.version, other.version) > 0);
+  return releases.filter((one) => !one.yanked && one.rollout > 0 && isAhead(one)).map(({ id }) => id);
 }
 
 function textOf(version: string): string {

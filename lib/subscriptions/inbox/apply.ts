@@ -27,6 +27,8 @@ type StoredEvent = EventKey & {
   lineId: string | null;
   /** A line that was opened by this very renewal, before its first purchase was known. */
   openedLineId: string | null;
+  /** The first purchase as another event of this transaction names it, where this one does not. */
+  namedElsewhere: string | null;
 };
 
 const REASON_LENGTH = 500;
@@ -49,7 +51,7 @@ export async function applyEvent(deps: Deps, key: EventKey, accountIds: string[]
     const reason = storableText(said.trim().slice(0, REASON_LENGTH));
     const where = { ...key, state: { not: "processed" as const } };
     const { count } = await db.billingEvent.updateMany({ where, data: { state: "failed", reason } });
-    return { status: count > 0 ? "failed" : "duplicate", lines: [] };
+    return { status: count > 0 || anew ? "failed" : "duplicate", lines: [] };
   }
 }
 
@@ -81,9 +83,16 @@ async function lockEvent(tx: Tx, { provider, eventId }: EventKey, accountIds: st
     SELECT id, provider, "eventId", state::text, type, environment, store, "originalTransactionId", identities,
       "transferredFrom", normalized, "lineId",
       (SELECT line.id FROM "SubscriptionLine" AS line
-        WHERE line.provider = event.provider AND line.environment = event.environment AND line.store = event.store
+        WHERE line.provider = event.provider AND line.environment = COALESCE(event.environment, 'UNKNOWN')
+          AND line.store = COALESCE(event.store, 'UNKNOWN')
           AND line."originalTransactionId" = event."transactionId"
-          AND event."transactionId" <> event."originalTransactionId") AS "openedLineId"
+          AND event."transactionId" <> event."originalTransactionId") AS "openedLineId",
+      (SELECT other."originalTransactionId" FROM "BillingEvent" AS other
+        WHERE event."originalTransactionId" = event."transactionId" AND other."transactionId" = event."transactionId"
+          AND other.provider = event.provider AND other.environment IS NOT DISTINCT FROM event.environment
+          AND other.store IS NOT DISTINCT FROM event.store
+          AND other."originalTransactionId" <> event."transactionId" AND other.state IN ('received', 'processed')
+        ORDER BY other."receivedAt", other.id LIMIT 1) AS "namedElsewhere"
     FROM "BillingEvent" AS event
     WHERE provider = ${provider} AND "eventId" = ${eventId} AND (SELECT count(*) FROM account) >= 0
     FOR UPDATE OF event`;
@@ -94,21 +103,24 @@ async function lockEvent(tx: Tx, { provider, eventId }: EventKey, accountIds: st
 type Objection = { state: "ignored" | "failed"; reason: string };
 
 /** Why an event changes nothing; null where it does. */
-function objectionTo(event: StoredEvent, { expiresAt, identityChange }: EventFacts): Objection | null {
+function objectionTo(event: StoredEvent, { expiresAt, identityChange, snapshot }: EventFacts): Objection | null {
   if (identityChange === "transfer") {
     const isNamed = event.transferredFrom.length > 0 && event.identities.length > event.transferredFrom.length;
     return isNamed ? null : { state: "failed", reason: "transfer_names_nobody" };
   }
   if (identityChange === "alias") return null;
   if (IdentityEventType.safeParse(event.type).success) return { state: "ignored", reason: "nothing_to_change" };
-  if (!LineEventType.safeParse(event.type).success) return { state: "ignored", reason: "type_not_applied" };
+  const type = LineEventType.safeParse(event.type).data;
+  const isDelivered = type !== "SNAPSHOT" || snapshot !== null; // ours alone: a sender's would clear what is known
+  if (!type || !isDelivered) return { state: "ignored", reason: "type_not_applied" };
   if (isGrant(event)) return expiresAt ? null : { state: "ignored", reason: "grant_without_end" };
   return event.originalTransactionId ? null : { state: "failed", reason: "transaction_not_named" };
 }
 
 async function applyToLine(tx: Tx, event: StoredEvent, at: Date): Promise<Refolded> {
-  const { provider, environment, store, lineId, openedLineId } = event;
-  const originalTransactionId = isGrant(event) ? `grant:${event.eventId}` : (event.originalTransactionId ?? "");
+  const { provider, environment, store, lineId, openedLineId, namedElsewhere } = event;
+  const named = namedElsewhere ?? event.originalTransactionId ?? "";
+  const originalTransactionId = isGrant(event) ? `grant:${event.eventId}` : named;
   // Store and environment are missing in some deliveries; such lines stand apart, and never count as production.
   const key = { provider, environment: environment ?? "UNKNOWN", store: store ?? "UNKNOWN", originalTransactionId };
   const line = await joinLine(tx, event.id, key, at);

@@ -87,8 +87,12 @@ async function firstAccount(tx: Tx, ids: string[], known: (string | null)[]): Pr
   return ids.find((id) => accounts.some((account) => account.id === id)) ?? null;
 }
 
-/** Takes over what stands on a line that turned out to be this one, under another transaction. */
+/**
+ * Takes over what stands on a line that turned out to be this one, under another transaction. It is locked first: an
+ * event that is joining it at this moment comes along.
+ */
 export async function absorbLine(tx: Tx, line: StoredLine, otherId: string): Promise<void> {
+  await lockLines(tx, [otherId]);
   const data = { lineId: line.id, originalTransactionId: line.originalTransactionId };
   await tx.billingEvent.updateMany({ where: { lineId: otherId }, data });
   await tx.subscriptionLine.deleteMany({ where: { id: otherId } });
@@ -96,7 +100,8 @@ export async function absorbLine(tx: Tx, line: StoredLine, otherId: string): Pro
 
 /** Settles a line that an event has left, since it is read differently now. One without events goes. */
 export async function leaveLine(tx: Tx, lineId: string, at: Date): Promise<void> {
-  const { count } = await tx.subscriptionLine.deleteMany({ where: { id: lineId, events: { none: {} } } });
-  if (count > 0) return;
-  for (const line of await lockLines(tx, [lineId])) await refoldLine(tx, line, at);
+  for (const line of await lockLines(tx, [lineId])) {
+    const { count } = await tx.subscriptionLine.deleteMany({ where: { id: lineId, events: { none: {} } } });
+    if (count === 0) await refoldLine(tx, line, at);
+  }
 }

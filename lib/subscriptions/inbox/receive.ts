@@ -1,5 +1,5 @@
 import type { Context } from "../../context";
-import { IdentityEventType, LineEventType } from "../events";
+import { IdentityEventType, LineEventType, type ProviderEvent } from "../events";
 import { configuredProvider } from "../providers/configured";
 import type { Delivery } from "../providers/provider";
 import { askSoon } from "../reconcile/ask-soon";
@@ -7,7 +7,7 @@ import type { DeliveryReceipt } from "../schema";
 import { applyEvent } from "./apply";
 import { again } from "./attempts";
 import type { Refolded } from "./lines";
-import { storableJson } from "./storable";
+import { isHashed, storableJson } from "./storable";
 import { ownerIds, storeEvent } from "./store";
 
 type Deps = Pick<Context, "billing" | "config" | "count" | "db" | "log" | "now">;
@@ -27,10 +27,8 @@ export async function receiveDelivery(deps: Deps, delivery: Delivery): Promise<D
   const event = provider.read(payload, receivedAt);
   await again(() => storeEvent(deps, { provider: provider.name, eventId, event, payload, receivedAt }));
   const { status, lines } = await applyEvent(deps, { provider: provider.name, eventId }, ownerIds(event));
-  void askSoon(
-    deps,
-    lines.filter((line) => isDoubtful(event.type, line)).map(({ before }) => before.id),
-  );
+  const doubtful = lines.filter((line) => isDoubtful(event.type, line)).map(({ before }) => before.id);
+  void askSoon(deps, doubtful, status === "processed" && lines.length === 0 ? receiversOf(event) : []);
   deps.count("billing_event", { type: countedType(event.type), state: status });
   return { status, eventId };
 }
@@ -38,6 +36,11 @@ export async function receiveDelivery(deps: Deps, delivery: Delivery): Promise<D
 /** What the provider is asked about, where it can be: who owns a line now, and whether it was all refunded. */
 function isDoubtful(type: string, { before, after }: Refolded): boolean {
   return IdentityEventType.safeParse(type).success || (after.refundedAt !== null && before.refundedAt === null);
+}
+
+/** Whom a transfer gives what no event told of, or what was an account's that is deleted: it does not say what. */
+function receiversOf({ facts, appUserId }: ProviderEvent): string[] {
+  return facts.identityChange === "transfer" && appUserId && !isHashed(appUserId) ? [appUserId] : [];
 }
 
 /** Senders may make up as many types as they like. */

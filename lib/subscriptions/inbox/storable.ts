@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 const MOST_LEVELS = 64;
 const REPLACEMENT = "\uFFFD";
 const EMAIL_ADDRESS = /^[^\s@]+@[^\s@]+$/;
+const HASHED = "sha256:";
 
 /** Text as PostgreSQL can keep it: NUL and lone surrogates become U+FFFD. */
 export function storableText(text: string): string {
@@ -24,7 +25,12 @@ export function storableJson(value: unknown, levels = MOST_LEVELS): unknown {
   );
 }
 
+/** Whether a customer's name was an e-mail address: the provider knows nobody by its hash. */
+export function isHashed(name: string): boolean {
+  return name.startsWith(HASHED);
+}
+
 function withoutAddress(text: string): string {
   if (!EMAIL_ADDRESS.test(text)) return text;
-  return `sha256:${createHash("sha256").update(text.toLowerCase()).digest("hex")}`;
+  return `${HASHED}${createHash("sha256").update(text.toLowerCase()).digest("hex")}`;
 }

@@ -18,7 +18,7 @@ export async function storeEvent({ db }: Pick<Context, "db">, incoming: Incoming
     VALUES (gen_random_uuid(), ${provider}, ${eventId}, ${event.type}, ${event.environment}, ${event.store},
       ${event.originalTransactionId}, ${event.transactionId}, ${event.appUserId}, ${event.identities}::text[],
       ${event.transferredFrom}::text[], ${facts.occurredAt}::timestamptz, ${facts.purchasedAt}::timestamptz,
-      ${receivedAt}::timestamptz, ${JSON.stringify(facts)}::jsonb, ${JSON.stringify(payload)}::jsonb,
+      ${receivedAt}::timestamptz, ${JSON.stringify(facts)}::jsonb, NULLIF(${JSON.stringify(payload)}::jsonb, 'null'),
       (SELECT id FROM named ORDER BY array_position(${accountIds}::uuid[], id) LIMIT 1),
       CASE WHEN (SELECT count(*) FROM named) > 1 THEN 'names_several_accounts' END)
     ON CONFLICT (provider, "eventId") DO NOTHING`;

@@ -52,7 +52,7 @@ async function readAgain({ db }: Deps, row: Row): Promise<{ type: string; accoun
     const accounts = await db.account.findMany({ where: { id: { in: accountIds } }, select: { id: true } });
     const accountId = accountIds.find((id) => accounts.some((account) => account.id === id)) ?? null;
     await db.billingEvent.updateMany({
-      where: { id: row.id },
+      where: { id: row.id, identities: { equals: row.identities } }, // not what a deletion has made nameless meanwhile
       data: { ...columns, accountId, occurredAt: facts.occurredAt, purchasedAt: facts.purchasedAt, normalized: facts },
     });
   });

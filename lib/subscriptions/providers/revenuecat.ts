@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { z } from "zod";
 import type { Config } from "../../config";
 import type { EventFacts, ProviderEvent } from "../events";
-import { normalizeIdentities } from "../identities";
+import { isAnonymous, normalizeIdentities } from "../identities";
 import { isOneOf, isRecent, requireAuthentic } from "./authenticity";
 import {
   EventId,
@@ -104,16 +104,25 @@ function customers(event: RevenueCatEvent): Customers {
   const from = event.redeemed_from ?? [];
   switch (event.type === "PURCHASE_REDEEMED" ? `redemption:${event.redemption_outcome}` : event.type) {
     case "TRANSFER":
-      return { names: event.transferred_to ?? [], from: event.transferred_from ?? [], change: "transfer" };
+      return {
+        names: signedInFirst(event.transferred_to ?? []),
+        from: event.transferred_from ?? [],
+        change: "transfer",
+      };
     case "SUBSCRIBER_ALIAS":
       return { names, from: [], change: "alias" };
     case "redemption:transfer":
-      return { names: [...by, ...names], from, change: "transfer" };
+      return { names: signedInFirst([...by, ...names]), from, change: "transfer" };
     case "redemption:alias":
       return { names: [...by, ...from, ...names], from: [], change: "alias" };
     default:
       return { names: [...names, ...by], from: [], change: null };
   }
+}
+
+/** Of a transfer no name binds more than another, but that who has signed in can be told from the rest. */
+function signedInFirst(names: string[]): string[] {
+  return names.toSorted((a, b) => Number(isAnonymous(a)) - Number(isAnonymous(b)));
 }
 
 function facts(event: RevenueCatEvent, receivedAt: Date): Omit<EventFacts, "identityChange"> {

@@ -8,11 +8,11 @@ type Deps = Pick<Context, "billing" | "config" | "db" | "log" | "now">;
 const AGAIN_MS = 15 * 60 * 1000;
 
 /**
- * Asks the provider about lines that there is reason to doubt, after whatever the caller has to answer. Does nothing
- * without an API key. Never throws: what cannot be asked now is asked at the next occasion, and by the operator.
+ * Asks the provider about lines that there is reason to doubt, and about customers who should have one, after whatever
+ * the caller has to answer. Does nothing without an API key. Never throws: what cannot be asked now is asked at the next occasion, and by the operator.
  */
-export async function askSoon({ billing, ...deps }: Deps, lineIds: string[]): Promise<void> {
-  if (!billing || lineIds.length === 0) return;
+export async function askSoon({ billing, ...deps }: Deps, lineIds: string[], customers: string[] = []): Promise<void> {
+  if (!billing || lineIds.length + customers.length === 0) return;
   try {
     const { db, now } = deps;
     const at = now();
@@ -21,12 +21,11 @@ export async function askSoon({ billing, ...deps }: Deps, lineIds: string[]): Pr
       data: { askedAt: at },
       select: { id: true },
     });
-    for (const name of await customersOf(
+    const owners = await customersOf(
       deps,
       claimed.map(({ id }) => id),
-    )) {
-      await reconcileCustomer({ ...deps, billing }, name);
-    }
+    );
+    for (const name of [...customers, ...owners]) await reconcileCustomer({ ...deps, billing }, name);
   } catch (error) {
     deps.log.warn({ err: error }, "the billing provider could not be asked");
   }

@@ -1,4 +1,5 @@
 import type { Context } from "../../context";
+import { revenueCat } from "../providers/revenuecat";
 
 /** The names under which the provider knows the owners of lines, as it writes them: it tells upper from lower case. */
 export async function customersOf({ db }: Pick<Context, "db">, lineIds: string[]): Promise<string[]> {
@@ -12,7 +13,7 @@ export async function customersOf({ db }: Pick<Context, "db">, lineIds: string[]
         AND event."appUserId" NOT LIKE 'sha256:%'
       ORDER BY event."occurredAt" DESC, event.id LIMIT 1
     ) AS newest
-    WHERE line.id = ANY(${lineIds}::uuid[])
+    WHERE line.id = ANY(${lineIds}::uuid[]) AND line.provider = ${revenueCat.name}
     ORDER BY newest.name`;
   return rows.map(({ name }) => name);
 }

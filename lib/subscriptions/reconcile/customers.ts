@@ -21,8 +21,8 @@ export type Reconciled = { known: number; corrected: number };
  * @throws Error where it does not answer as it should
  */
 export async function reconcileCustomer(deps: Deps, name: string): Promise<Reconciled> {
+  const askedAt = deps.now(); // what happens while the answer is on its way comes after it
   const answer = await deps.billing.customer(name);
-  const askedAt = deps.now();
   const snapshots = readCustomer(answer, name, askedAt);
   let corrected = 0;
   for (const seen of snapshots) {

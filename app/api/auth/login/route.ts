@@ -11,7 +11,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     responses: { 200: Auth },
     handle: async ({ ctx, request, body, address }) => {
       const transport = chooseTransport(request, body.transport, ctx);
-      return sessionReply(200, await logIn(ctx, body, transport, callerOf(request, address)), ctx);
+      const issued = await logIn(ctx, body, transport, callerOf(request, address));
+      return sessionReply(200, issued, request, ctx);
     },
   }),
 });

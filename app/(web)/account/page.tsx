@@ -1,0 +1,59 @@
+import { pageContext } from "@/lib/http/pages/visitor";
+import { Form } from "../parts/form";
+import { Notice } from "../parts/notice";
+import { flashOf, type PageProps, queryOf } from "../parts/search-params";
+import { Devices } from "./devices";
+import { ProfileCard } from "./profile-card";
+import { SecurityEvents } from "./security-events";
+import { Sessions } from "./sessions";
+import { requireVisitor } from "./signed-in";
+import { Subscription } from "./subscription";
+
+export const metadata = { title: "Your account", robots: { index: false } };
+
+const DONE_IN_WORDS: Record<string, string> = {
+  email_verified: "Your e-mail address is confirmed.",
+  device_removed: "The device is removed.",
+  session_ended: "The session is ended.",
+  sessions_ended: "You are signed out everywhere else.",
+};
+
+export default async function Page(props: PageProps) {
+  const visitor = await requireVisitor("/account");
+  const ctx = pageContext();
+  const { done, again } = await queryOf(props);
+  const flash = await flashOf(again);
+  const doneWords = done && Object.hasOwn(DONE_IN_WORDS, done) ? DONE_IN_WORDS[done] : null;
+  const { account } = visitor;
+  return (
+    <>
+      <div className="heading">
+        <h1>Your account</h1>
+        <Form action="/forms/sign-out">
+          <button type="submit" className="quiet">
+            Sign out
+          </button>
+        </Form>
+      </div>
+      {doneWords && <Notice>{doneWords}</Notice>}
+      {flash && <Notice kind="wrong">{flash.message}</Notice>}
+      <ProfileCard ctx={ctx} profile={visitor} />
+      <Subscription ctx={ctx} accountId={account.id} />
+      <Devices ctx={ctx} visitor={visitor} />
+      <Sessions ctx={ctx} visitor={visitor} />
+      <SecurityEvents ctx={ctx} accountId={account.id} />
+      <section className="card" aria-labelledby="data">
+        <h2 id="data">Your data</h2>
+        <p>Everything that we keep about you, in one JSON file.</p>
+        <p>
+          <a className="button quiet" href="/api/auth/account/export">
+            Export my data
+          </a>
+        </p>
+        <p>
+          <a href="/account/delete">Delete my account</a>
+        </p>
+      </section>
+    </>
+  );
+}

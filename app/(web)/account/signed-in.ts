@@ -1,0 +1,13 @@
+import { headers } from "next/headers";
+import { redirect } from "next/navigation";
+import { type Profile, readProfile } from "@/lib/accounts/profile";
+import type { Principal } from "@/lib/auth/authenticate";
+import { signInPath } from "@/lib/http/pages/own-path";
+import { findVisitor, pageContext } from "@/lib/http/pages/visitor";
+
+/** Whoever looks at a page that is theirs alone; others are sent to sign in and come back to `page`. */
+export async function requireVisitor(page: string): Promise<Principal & Profile> {
+  const principal = await findVisitor(await headers());
+  const profile = principal && (await readProfile(pageContext(), principal.account.id));
+  return profile ? { ...principal, ...profile } : redirect(signInPath(page));
+}

@@ -1,0 +1,93 @@
+import type { Installer, Shelf } from "@/lib/releases/installers";
+import { Day } from "../parts/time";
+import { Notes } from "./notes";
+
+/** One product on one platform and architecture: its newest installer whole, the others by their names. */
+export function Product({ shelf, platform }: { shelf: Shelf; platform: string }) {
+  const { product, architecture, newest, others } = shelf;
+  return (
+    <section className="card" aria-label={`${product} for ${platform}, ${architecture}`}>
+      <div className="heading">
+        <h3>
+          <span className="product">{product}</span> {newest?.version}
+        </h3>
+        <span>
+          <span className="tag">{platform}</span> <span className="tag">{architecture}</span>
+        </span>
+      </div>
+      {newest ? (
+        <Newest installer={newest} name={`${product} ${newest.version}`} platform={platform} />
+      ) : (
+        <p>There is no stable release yet.</p>
+      )}
+      {others.length > 0 && (
+        <details>
+          <summary>Other versions</summary>
+          <ul className="rows">
+            {others.map((installer) => (
+              <li key={installer.id} className="row">
+                <div className="what">
+                  <a href={installer.href}>{installer.version}</a>{" "}
+                  {installer.channel !== "stable" && <span className="tag">{installer.channel}</span>}
+                  <p>
+                    <Day at={installer.releasedAt} />, {sizeInWords(installer.sizeBytes)}
+                  </p>
+                  <Checksum of={installer} />
+                </div>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </section>
+  );
+}
+
+function Newest({ installer, name, platform }: { installer: Installer; name: string; platform: string }) {
+  const { fileName, href, notes, notesUrl, sizeBytes, minimumSystemVersion, releasedAt } = installer;
+  return (
+    <>
+      <div className="get">
+        <a className="button" href={href} aria-label={`Download ${name} for ${platform}`}>
+          Download
+        </a>
+        <p>
+          {fileName}
+          <br />
+          <span className="aside">
+            {sizeInWords(sizeBytes)}, <Day at={releasedAt} />
+            {minimumSystemVersion && `, for ${platform} ${minimumSystemVersion} or newer`}
+          </span>
+        </p>
+      </div>
+      <Checksum of={installer} />
+      {(notes || notesUrl) && (
+        <div className="notes">
+          <h4>What is new</h4>
+          <Notes markdown={notes} />
+          {notesUrl && (
+            <p>
+              <a href={notesUrl}>All the notes</a>
+            </p>
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+function Checksum({ of: { sha256 } }: { of: Installer }) {
+  return (
+    <p className="checksum">
+      SHA-256 <code>{sha256}</code>
+    </p>
+  );
+}
+
+const SIZE = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 3 });
+
+/** 268435456 is "268 MB". */
+function sizeInWords(bytes: number): string {
+  const [unit, name] = bytes < 1e6 ? [1e3, "kB"] : bytes < 1e9 ? [1e6, "MB"] : [1e9, "GB"];
+  return `${SIZE.format(bytes / (unit as number))} ${name}`;
+}

@@ -1,0 +1,29 @@
+"use client";
+
+import { useEffect, useState } from "react";
+import { Field } from "./field";
+
+/**
+ * The token of a mailed link. It stands in the address after the #, which no server sees: taken from there and out
+ * of the browser's history. Without JavaScript the link is pasted.
+ */
+export function MailedToken() {
+  const [token, setToken] = useState<string>();
+  useEffect(() => {
+    const given = new URLSearchParams(window.location.hash.slice(1)).get("token");
+    if (!given) return;
+    setToken(given);
+    window.history.replaceState(null, "", window.location.pathname + window.location.search);
+  }, []);
+  if (token) return <input type="hidden" name="token" value={token} />;
+  return (
+    <Field
+      name="token"
+      label="The link from the mail"
+      hint="Paste the whole link that we sent you."
+      required
+      autoComplete="off"
+      spellCheck={false}
+    />
+  );
+}

@@ -1,0 +1,16 @@
+import { deleteAccount } from "@/lib/accounts/delete";
+import { DeleteAccount } from "@/lib/accounts/schema";
+import { setSessionCookie } from "@/lib/auth/cookie";
+import { defineForm } from "@/lib/http/pages/form";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/delete", {
+  summary: "Delete the account",
+  page: "/account/delete",
+  auth: "account",
+  fields: DeleteAccount,
+  places: { reauthentication_required: { field: "password", words: "This is not your password" } },
+  handle: async ({ ctx, fields, visitor }) => {
+    await deleteAccount(ctx, visitor, fields.password);
+    return { to: "/deleted", cookies: [setSessionCookie(ctx.config, null, visitor.session.expiresAt)] };
+  },
+});

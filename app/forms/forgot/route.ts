@@ -1,0 +1,14 @@
+import { requestReset } from "@/lib/accounts/reset";
+import { RequestReset } from "@/lib/accounts/schema";
+import { defineForm } from "@/lib/http/pages/form";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/forgot", {
+  summary: "Ask for a link to reset a password",
+  page: "/forgot",
+  fields: RequestReset,
+  keep: ["email"],
+  handle: async ({ ctx, fields, caller }) => {
+    await requestReset(ctx, fields.email, caller);
+    return { to: "/forgot?sent" };
+  },
+});

@@ -1,0 +1,15 @@
+import { z } from "zod";
+import { endSession } from "@/lib/accounts/sessions";
+import { setSessionCookie } from "@/lib/auth/cookie";
+import { defineForm } from "@/lib/http/pages/form";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/sign-out", {
+  summary: "Sign out",
+  page: "/account",
+  auth: "account",
+  fields: z.object({}),
+  handle: async ({ ctx, visitor: { account, session }, caller }) => {
+    await endSession(ctx, account.id, session.id, caller);
+    return { to: "/sign-in?done=signed_out", cookies: [setSessionCookie(ctx.config, null, session.expiresAt)] };
+  },
+});

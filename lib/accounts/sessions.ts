@@ -1,0 +1,33 @@
+import type { Caller } from "../auth/credentials";
+import { signOut } from "../auth/sign-out";
+import type { Context } from "../context";
+import { AppError } from "../errors";
+
+type Deps = Pick<Context, "db" | "now">;
+
+/** An account's open sessions, last used first. */
+export async function listSessions({ db, now }: Deps, accountId: string) {
+  const at = now();
+  return db.session.findMany({
+    where: { accountId, revokedAt: null, expiresAt: { gt: at }, idleExpiresAt: { gt: at } },
+    orderBy: [{ lastSeenAt: "desc" }, { id: "desc" }],
+    select: { id: true, transport: true, client: true, deviceName: true, createdAt: true, lastSeenAt: true },
+  });
+}
+
+/**
+ * Ends one open session of an account and what it registered.
+ * @throws AppError not_found, for somebody else's session and for one that has ended as well.
+ */
+export async function endSession(deps: Deps, accountId: string, sessionId: string, caller: Caller): Promise<void> {
+  const open = await listSessions(deps, accountId);
+  if (!open.some(({ id }) => id === sessionId)) throw new AppError("not_found");
+  await signOut(deps, { sub: accountId, sid: sessionId }, caller);
+}
+
+/** Signing out elsewhere: ends every session of the account but `keep`. Returns how many ended. */
+export async function endOtherSessions(deps: Deps, accountId: string, keep: string, caller: Caller): Promise<number> {
+  const others = (await listSessions(deps, accountId)).filter(({ id }) => id !== keep);
+  for (const { id } of others) await signOut(deps, { sub: accountId, sid: id }, caller); // twenty at most
+  return others.length;
+}

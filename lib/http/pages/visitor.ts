@@ -1,0 +1,18 @@
+import { authenticate, type Principal, type ReadableHeaders } from "../../auth/authenticate";
+import { type Context, currentContext } from "../../context";
+import { toAppError } from "../problem";
+
+/** The process's context, for pages. */
+export function pageContext(): Context {
+  return currentContext();
+}
+
+/** Whoever looks at a page; null for somebody who is not signed in. @throws what the database throws */
+export async function findVisitor(headers: ReadableHeaders): Promise<Principal | null> {
+  try {
+    return await authenticate(currentContext(), headers);
+  } catch (error) {
+    if (toAppError(error).code === "unauthenticated") return null;
+    throw error;
+  }
+}

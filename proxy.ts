@@ -1,0 +1,36 @@
+import { randomBytes } from "node:crypto";
+import { type NextRequest, NextResponse } from "next/server";
+import { checkHealth } from "@/lib/http/health";
+import { pageHeaders } from "@/lib/http/pages/page-headers";
+import { unavailablePage } from "@/lib/http/pages/unavailable-page";
+import { pageContext } from "@/lib/http/pages/visitor";
+import { requestId } from "@/lib/http/route";
+
+export const config = { matcher: "/((?!api(?:/|$)|forms/|_next/|icon).*)" };
+
+/**
+ * What comes before every page: its headers, with a nonce that Next reads from the policy and puts on its scripts.
+ * The front door answers /api and the forms without it.
+ */
+export async function proxy(request: NextRequest): Promise<NextResponse> {
+  const nonce = randomBytes(16).toString("base64");
+  const isDevelopment = process.env.NODE_ENV === "development";
+  const own = { ...pageHeaders(pageContext().config, nonce, isDevelopment), "X-Request-Id": requestId(request) };
+  if (request.method !== "GET" && request.method !== "HEAD") {
+    return new NextResponse(null, { status: 405, headers: { ...own, Allow: "GET, HEAD" } });
+  }
+  if (await lacksDatabase(request.nextUrl.pathname)) {
+    const headers = { ...own, "Content-Type": "text/html; charset=utf-8", "Retry-After": "5" };
+    return new NextResponse(unavailablePage(nonce), { status: 503, headers });
+  }
+  const headers = new Headers(request.headers);
+  headers.set("Content-Security-Policy", own["Content-Security-Policy"]);
+  return NextResponse.next({ request: { headers }, headers: own });
+}
+
+/** Looked for beforehand: a page that has begun cannot say 503 any more. */
+async function lacksDatabase(pathname: string): Promise<boolean> {
+  if (!/^\/account(\/|$)/.test(pathname)) return false;
+  const { checks } = await checkHealth(pageContext(), { probe: "ready" });
+  return checks?.database === "error";
+}
