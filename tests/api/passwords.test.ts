@@ -9,7 +9,7 @@ import { createHasher } from "@/lib/auth/passwords/hashing";
 import { AppError } from "@/lib/errors";
 import { newAccount } from "../support/accounts";
 import { post } from "../support/api";
-import { ctx, withContext } from "../support/context";
+import { clock, ctx, withContext } from "../support/context";
 import { mailbox } from "../support/mailbox";
 
 const newEmail = () => `new-${crypto.randomUUID()}@example.com`;
@@ -88,6 +88,12 @@ describe("a new password", () => {
       expect((await register("fifteen chars!!")).status).toBe(201);
     });
   });
+});
+
+test("a password is right for as long as nobody changes it", async () => {
+  const { email, password } = await newAccount();
+  clock.advance(3 * 365 * 24 * 60 * 60 * 1000);
+  expect((await post("/api/auth/login", { email, password })).status).toBe(200);
 });
 
 describe("the breach look-up", () => {
