@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { pino } from "pino";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { unlinkIdentities } from "@/lib/accounts/operate";
 import { appleClientSecret } from "@/lib/auth/oauth/apple-secret";
@@ -442,6 +443,23 @@ describe("a way back that does not hold", () => {
       const back = `${BASE_URL}/api/auth/callback/google?${new URLSearchParams({ error, state: state ?? "" })}`;
       expect(await refused(jar, back)).toBe("Callback");
     });
+  });
+
+  test("with words of the caller's own, of which the log gets none that is no error code", async () => {
+    const lines: string[] = [];
+    const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
+    await withContext({ log }, () =>
+      connected(async () => {
+        for (const query of ["error=access_denied", "error=forged+words", "state=forged", "code=x&state=forged"]) {
+          const jar = new Jar();
+          await goTo(google, jar);
+          await refused(jar, `${BASE_URL}/api/auth/callback/google?${query}&error_description=forged&iss=forged`);
+        }
+      }),
+    );
+    const reasons = lines.map((line) => (JSON.parse(line) as { reason?: string }).reason);
+    expect(reasons).toEqual(expect.arrayContaining(["access_denied", "other", "state mismatch"]));
+    expect(lines.join()).not.toContain("forged");
   });
 
   test("to a service whose secret the provider does not know", async () => {
