@@ -3,7 +3,7 @@ import { once } from "node:events";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { applyMigrations } from "@/lib/db/migrations";
-import { postgresAdapter } from "@/lib/db/open";
+import { migrationAdapter } from "@/lib/db/open";
 import { laySampleDown } from "@/lib/releases/catalog/sample";
 import { WEBHOOK_SECRET } from "../support/context";
 import { createDatabase } from "../support/database";
@@ -38,7 +38,7 @@ test("the tour is green on the embedded database", async () => {
 
 test.runIf(process.env.TEST_DATABASE_URL)("the tour is green on PostgreSQL", async () => {
   const url = await createDatabase(process.env.TEST_DATABASE_URL ?? "");
-  await applyMigrations(postgresAdapter(url, 1, () => {}));
+  await applyMigrations(migrationAdapter(url));
   const catalog = path.join(await newDataDir(), "catalog.json");
   await laySampleDown(catalog);
   const env = {
