@@ -156,18 +156,17 @@ const Selection = {
   product: selector("One of the catalog's products.", "core", "ops"),
   architecture: selector("In any case, by any name that compilers, Node.js and Tauri have for it.", "x64", "universal"),
   channel: selector(
-    "`stable` where none is named. Another channel gets stable releases that are newer.",
+    "`stable` where none is named. Another channel's clients also get what is stable and newer.",
     "stable",
     "beta",
   ),
 };
 
 /** Who asks, for rollouts: any text that stays the same for an installation. At most 128 characters. */
-export const ClientId = z
-  .string()
-  .min(1, "Must not be empty")
-  .max(128, "Must have at most 128 characters")
-  .describe("Who asks, for rollouts: any text that stays the same for an installation.");
+export const ClientId = z.string().min(1, "Must not be empty").max(128, "Must have at most 128 characters");
+const clientId = ClientId.optional().describe(
+  "Who asks, for rollouts: any text that stays the same for an installation.",
+);
 
 /** `version` is another name for `current`, the caller's own version. */
 export const VersionQuery = z.object({
@@ -176,7 +175,7 @@ export const VersionQuery = z.object({
   current: QueriedVersion.optional().describe("The caller's own version (SemVer 2.0.0)."),
   version: QueriedVersion.optional().describe("Another name of `current`."),
   format: selector("An updater's feed.", "electron", "tauri", "squirrel", "sparkle"),
-  clientId: ClientId.optional(),
+  clientId,
 });
 export type VersionQuery = z.infer<typeof VersionQuery>;
 
@@ -190,7 +189,7 @@ export const DownloadParams = z.object({
 export const DownloadQuery = z.object({
   ...Selection,
   version: QueriedVersion.optional().describe("Pins the download to one release."),
-  clientId: ClientId.optional(),
+  clientId,
   kind: Kind.default("installer").describe("`installer` is for people, `update` for updaters."),
 });
 export type DownloadQuery = z.infer<typeof DownloadQuery>;

@@ -32,11 +32,22 @@ export function MemberList({ members }: { members: Member[] }) {
                 Without it, <code>{String(schema.default)}</code>.
               </>
             )}
+            <Examples of={schema.examples} />
             <Members schema={schema} />
           </dd>
         </div>
       ))}
     </dl>
+  );
+}
+
+function Examples({ of = [] }: { of?: unknown[] | undefined }) {
+  if (of.length === 0) return null;
+  return (
+    <>
+      {" "}
+      Such as <Choices of={of.map((value) => <code key={String(value)}>{JSON.stringify(value)}</code>)} />.
+    </>
   );
 }
 
