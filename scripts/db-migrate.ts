@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { Client } from "pg";
 import { type Config, loadConfig } from "../lib/config";
 import { applyMigrations } from "../lib/db/migrations";
-import { openDatabase, postgresAdapter } from "../lib/db/open";
+import { migrationAdapter, openDatabase } from "../lib/db/open";
 
 /** Any number that nothing else on the server locks; Prisma's own is 72707369. */
 const LOCK = 4_076_778;
@@ -19,7 +19,7 @@ async function migrateServer(url: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
   await client.query("SELECT pg_advisory_lock($1)", [LOCK]);
-  const names = await applyMigrations(postgresAdapter(url, 1, () => {}));
+  const names = await applyMigrations(migrationAdapter(url));
   await client.end();
   console.log(names.length > 0 ? `Applied: ${names.join(", ")}` : "Nothing to apply.");
 }

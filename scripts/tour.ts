@@ -23,10 +23,11 @@ async function ask(expected: number | number[], method: string, path: string, in
     throw new Error(`${base} does not answer (${error.cause ?? error}). Is it running? npm start`);
   });
   const length = response.headers.get("content-length");
-  const told = [response.headers.get("content-range"), response.headers.get("etag")];
+  const etag = response.headers.get("etag");
+  const told = [response.headers.get("content-range"), etag && `${etag.slice(0, 14)}…"`];
   const headers = [length && `${length} bytes`, ...told].filter(Boolean);
   console.log(
-    `  ${method} ${path.length > 90 ? `${path.slice(0, 87)}...` : path} -> ${response.status} ${headers.join(", ")}`,
+    `  ${method} ${path.length > 70 ? `${path.slice(0, 69)}…` : path} -> ${[response.status, headers.join(", ")].filter(Boolean).join(" ")}`,
   );
   if (![expected].flat().includes(response.status)) {
     throw new Error(`expected ${expected}, got ${response.status}: ${await response.text()}`);

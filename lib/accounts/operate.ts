@@ -1,10 +1,13 @@
+import { recordSecurityEvent } from "../auth/security-events";
 import { revokeAllSessions } from "../auth/sessions";
-import type { Context } from "../context";
+import type { Context, Tx } from "../context";
 
 type Deps = Pick<Context, "db" | "now">;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const MOST_EVENTS = 50;
+/** What a security event says of where it came from. */
+const OPERATOR = { address: "unknown", client: "operator" };
 
 /** The newest accounts whose address contains a text. */
 export function listAccounts({ db }: Pick<Deps, "db">, { search, limit }: { search: string; limit: number }) {
@@ -52,7 +55,7 @@ export async function describeAccount({ db, now }: Deps, id: string) {
 
 /** Ends every session of an account, and with it the devices they registered. Returns how many had not ended before. */
 export function endSessions({ db, now }: Deps, id: string): Promise<number> {
-  return db.$transaction((tx) => revokeAllSessions(tx, now(), id));
+  return db.$transaction((tx) => signOutEverywhere(tx, now(), id));
 }
 
 /**
@@ -61,8 +64,14 @@ export function endSessions({ db, now }: Deps, id: string): Promise<number> {
  */
 export function unlinkIdentities({ db, now }: Deps, id: string, provider: string): Promise<number> {
   return db.$transaction(async (tx) => {
-    await revokeAllSessions(tx, now(), id);
+    await signOutEverywhere(tx, now(), id);
     const { count } = await tx.identity.deleteMany({ where: { accountId: id, provider } });
     return count;
   });
+}
+
+async function signOutEverywhere(tx: Tx, now: Date, id: string): Promise<number> {
+  const ended = await revokeAllSessions(tx, now, id);
+  if (ended > 0) await recordSecurityEvent(tx, now, id, "signed_out", OPERATOR);
+  return ended;
 }

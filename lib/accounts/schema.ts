@@ -2,7 +2,16 @@ import { z } from "zod";
 import { Email } from "../auth/email";
 
 const Transport = z.enum(["cookie", "token"]);
-const Sender = { transport: Transport.optional(), deviceName: z.string().trim().min(1).max(64).optional() };
+const Sender = {
+  transport: Transport.optional().describe("How the session is to come. Without it, as suits the caller."),
+  deviceName: z
+    .string()
+    .trim()
+    .min(1)
+    .max(64)
+    .optional()
+    .describe("What its owner calls the device, for the list of sessions."),
+};
 
 export const User = z.object({
   id: z.uuid(),
@@ -14,11 +23,10 @@ export const User = z.object({
 });
 export type User = z.infer<typeof User>;
 
-/** `token` and `tokenType` stand here only where no cookie carries the token. */
 export const Auth = z.object({
   user: User,
   session: z.object({ id: z.uuid(), transport: Transport, expiresAt: z.date() }),
-  token: z.string().optional(),
+  token: z.string().optional().describe("Left out where a cookie carries it."),
   tokenType: z.literal("Bearer").optional(),
 });
 export type Auth = z.infer<typeof Auth>;
@@ -40,7 +48,10 @@ export const VerificationRequired = z.object({ status: z.literal("verification_r
 export const RequestReset = z.object({ email: Email });
 export const ResetAccepted = z.object({ status: z.literal("accepted") });
 
-export const ConfirmReset = z.object({ token: z.string().min(1).max(256), password: z.string().min(1).max(1024) });
+export const ConfirmReset = z.object({
+  token: z.string().min(1).max(256).describe("As the mailed link has it."),
+  password: z.string().min(1).max(1024),
+});
 export type ConfirmReset = z.infer<typeof ConfirmReset>;
 /** A mailed token as a page's form takes it: alone, or in the whole link, as people paste it. */
 export const MailedToken = z

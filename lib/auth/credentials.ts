@@ -58,8 +58,12 @@ async function comparePassword(ctx: Deps, { email, password }: Credentials) {
   return { account, isRight };
 }
 
-/** Hashes a password anew at today's cost, unless it was changed meanwhile. Next time will do, where there is no room. */
+/**
+ * Hashes a password anew at today's cost, unless it was changed meanwhile. Next time will do where others wait: nobody
+ * stands in that queue twice for one sign-in.
+ */
 async function renewHash(ctx: Deps, id: string, outdated: string, password: string): Promise<void> {
+  if (ctx.hasher.isBusy()) return;
   try {
     const passwordHash = await hashPassword(ctx, normalizePassword(password));
     await ctx.db.account.updateMany({ where: { id, passwordHash: outdated }, data: { passwordHash } });

@@ -10,4 +10,5 @@ export const Email = z
   .max(254)
   .pipe(z.email("Must be an e-mail address"))
   .refine((email) => email.lastIndexOf("@") <= 64, "Must have at most 64 characters before the @")
-  .transform((email) => email.toLowerCase());
+  .transform((email) => email.toLowerCase())
+  .meta({ description: "An e-mail address, in any case.", examples: ["ann@example.com"] });

@@ -95,10 +95,17 @@ async function noteSeen(db: Tx, at: Date, id: string, transport: Transport): Pro
 
 /** Ends a session: its row, and the devices that it registered. Ending one that has ended does nothing. */
 export async function revokeSession({ db, now }: Pick<Context, "db" | "now">, sessionId: string): Promise<void> {
-  await db.$transaction(async (tx) => {
-    await tx.session.updateMany({ where: { id: sessionId, revokedAt: null }, data: { revokedAt: now() } });
-    await removeDevices(tx, { sessionIds: [sessionId] });
+  await db.$transaction((tx) => closeSession(tx, now(), sessionId));
+}
+
+/** The same within a transaction. Returns whether it was this that ended it: of several at once one is. */
+export async function closeSession(tx: Tx, now: Date, sessionId: string): Promise<boolean> {
+  const { count } = await tx.session.updateMany({
+    where: { id: sessionId, revokedAt: null },
+    data: { revokedAt: now },
   });
+  await removeDevices(tx, { sessionIds: [sessionId] });
+  return count > 0;
 }
 
 /**

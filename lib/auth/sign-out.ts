@@ -1,15 +1,22 @@
 import type { Context } from "../context";
 import type { Caller } from "./credentials";
 import { recordSecurityEvent } from "./security-events";
-import { revokeSession } from "./sessions";
+import { closeSession } from "./sessions";
 import type { Claims } from "./tokens";
 
-/** Signs out: ends the session, with the devices that it registered, and writes it down. */
+/**
+ * Signs out: ends the session, with the devices that it registered, and writes it down, in one transaction; nothing
+ * where it has ended already.
+ */
 export async function signOut(
-  ctx: Pick<Context, "db" | "now">,
+  { db, now }: Pick<Context, "db" | "now">,
   { sub, sid }: Pick<Claims, "sub" | "sid">,
   caller: Caller,
 ): Promise<void> {
-  await revokeSession(ctx, sid);
-  await recordSecurityEvent(ctx.db, ctx.now(), sub, "signed_out", caller);
+  await db.$transaction(async (tx) => {
+    // What deletes an account or ends all its sessions holds it first, too: neither waits for what the other has.
+    await tx.$queryRaw`SELECT 1 FROM "Account" WHERE "id" = ${sub}::uuid FOR KEY SHARE`;
+    const at = now();
+    if (await closeSession(tx, at, sid)) await recordSecurityEvent(tx, at, sub, "signed_out", caller);
+  });
 }

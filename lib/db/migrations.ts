@@ -22,24 +22,44 @@ export async function migrationNames(): Promise<string[]> {
     .sort();
 }
 
-/** Applies what is missing. Returns the names of the migrations applied. */
+/**
+ * Applies what is missing, each migration in a transaction of its own. Returns the names of the migrations applied.
+ * @throws Error with the migration's name where the database refuses one; nothing of it is left, and the next call
+ * tries it again.
+ */
 export async function applyMigrations(adapter: SqlMigrationAwareDriverAdapterFactory): Promise<string[]> {
-  const engine = await openEngine(adapter);
+  const { engine, errorOf } = await openEngine(adapter);
   try {
     const { appliedMigrationNames } = await engine.applyMigrations({
       migrationsList: await listMigrations(),
       filters: NO_FILTERS,
     });
     return appliedMigrationNames;
+  } catch (error) {
+    const refused = refusal(error, errorOf);
+    if (!refused) throw error;
+    await engine.markMigrationRolledBack({ migrationName: refused.migration });
+    throw new Error(`${refused.migration} is refused, and nothing of it is left: ${refused.reason}`);
   } finally {
     engine.free();
   }
 }
 
+/** What the database itself said of a migration; null for all else, as a broken connection, after which nobody knows. */
+function refusal(error: unknown, errorOf: ErrorOf): { migration: string; reason: string } | null {
+  const text = String((error as Error).message);
+  const migration = /migration_name="([^"]+)"/.exec(text)?.[1];
+  const cause = errorOf(Number(/External error id#(\d+)/.exec(text)?.[1]));
+  return migration && isFromServer(cause) ? { migration, reason: cause.message } : null;
+}
+
+/** PostgreSQL 17, 55.8: what the server reports has a severity. */
+const isFromServer = (error: unknown): error is Error => error instanceof Error && "severity" in error;
+
 /** The SQL that takes the database as it is to `schema.prisma`; empty where they agree. */
 export async function diffToSchema(adapter: SqlMigrationAwareDriverAdapterFactory): Promise<string> {
   const files = [{ path: SCHEMA, content: await readFile(SCHEMA, "utf8") }];
-  const engine = await openEngine(adapter);
+  const { engine } = await openEngine(adapter);
   try {
     const { stdout } = await engine.diff({
       from: { tag: "schemaDatasource", files, configDir: path.dirname(SCHEMA) },
@@ -56,12 +76,18 @@ export async function diffToSchema(adapter: SqlMigrationAwareDriverAdapterFactor
 }
 
 /** Prisma's own schema engine as WebAssembly: the CLI would download a native one. */
-async function openEngine(adapter: SqlMigrationAwareDriverAdapterFactory): Promise<SchemaEngine> {
+async function openEngine(adapter: SqlMigrationAwareDriverAdapterFactory): Promise<Opened> {
   loading ??= loadEngine();
   const { SchemaEngine } = await loading;
   const datamodels: [string, string][] = [[SCHEMA, await readFile(SCHEMA, "utf8")]];
-  return SchemaEngine.new({ datamodels }, () => {}, bindMigrationAwareSqlAdapterFactory(adapter));
+  const bound = bindMigrationAwareSqlAdapterFactory(adapter);
+  const engine = await SchemaEngine.new({ datamodels }, () => {}, bound);
+  return { engine, errorOf: (id) => bound.errorRegistry.consumeError(id)?.error };
 }
+
+/** The engine knows the adapter's errors by number. */
+type ErrorOf = (id: number) => unknown;
+type Opened = { engine: SchemaEngine; errorOf: ErrorOf };
 
 let loading: Promise<Glue> | undefined;
 

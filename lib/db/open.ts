@@ -11,6 +11,7 @@ const CONNECT_TIMEOUT_MS = 3_000;
 const QUERY_TIMEOUT_MS = 10_000;
 /** A transaction whose client has fallen silent lets go of its locks: longer than Prisma lets any transaction run. */
 const SESSION = "-c TimeZone=UTC -c idle_in_transaction_session_timeout=15s";
+const LOCK_TIMEOUT_MS = 5_000;
 /** Time-outs of interactive transactions: waiting for a connection, and running. */
 const TRANSACTION = { maxWait: 5_000, timeout: 10_000 };
 
@@ -55,7 +56,7 @@ export async function openDatabase(config: Config, hooks: Hooks): Promise<Databa
 export function postgresAdapter(url: string, poolSize: number, onError: (error: Error) => void): PrismaPg {
   return new PrismaPg(
     {
-      connectionString: withSession(url),
+      connectionString: withSession(url, SESSION),
       max: poolSize,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: QUERY_TIMEOUT_MS,
@@ -66,10 +67,35 @@ export function postgresAdapter(url: string, poolSize: number, onError: (error: 
   );
 }
 
+/**
+ * The adapter for migrations. A migration is one transaction and may take as long as it needs, but it does not wait
+ * long for a table that is in use: every other query on the table would wait behind it.
+ */
+export function migrationAdapter(url: string): SqlMigrationAwareDriverAdapterFactory {
+  const factory = new PrismaPg({
+    connectionString: withSession(url, `${SESSION} -c lock_timeout=${LOCK_TIMEOUT_MS}`),
+    max: 1,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    application_name: "homeport-migrate",
+  });
+  return {
+    provider: factory.provider,
+    adapterName: factory.adapterName,
+    connectToShadowDb: () => factory.connectToShadowDb(),
+    connect: async () => {
+      const adapter = await factory.connect();
+      // Its own cuts the script at each semicolon, in texts and functions too, and runs the pieces one by one.
+      adapter.executeScript = async (script) => void (await adapter.underlyingDriver().query(script));
+      return adapter;
+    },
+  };
+}
+
 /** In the URL, since there the driver would let somebody's own options win. */
-function withSession(url: string): string {
+function withSession(url: string, session: string): string {
   const parsed = new URL(url);
-  parsed.searchParams.set("options", `${parsed.searchParams.get("options") ?? ""} ${SESSION}`.trim());
+  parsed.searchParams.set("options", `${parsed.searchParams.get("options") ?? ""} ${session}`.trim());
   return parsed.href;
 }
 

@@ -6,8 +6,12 @@ type Deps = Pick<Context, "catalog" | "database" | "db" | "draining" | "now">;
 const KEPT_MS = 1_000;
 const TIMEOUT_MS = 1_000;
 
-/** `live` asks whether the process runs, `ready` (the default) whether it can do its work. */
-export const HealthQuery = z.object({ probe: z.enum(["live", "ready"]).default("ready") });
+export const HealthQuery = z.object({
+  probe: z
+    .enum(["live", "ready"])
+    .default("ready")
+    .describe("`live` asks whether the process runs, `ready` whether it can do its work."),
+});
 export type HealthQuery = z.infer<typeof HealthQuery>;
 
 /** `checks` stands where something was looked at. */

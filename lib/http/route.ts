@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { z } from "zod";
 import { authenticate, type Principal } from "../auth/authenticate";
 import { type Context, currentContext } from "../context";
-import { AppError } from "../errors";
+import { AppError, type ErrorCode } from "../errors";
 import { type Answer, type IncomingRequest, type RequestHead, toResponse } from "./answer";
 import { clientAddress } from "./client-address";
 import { parseBody, parseJson, parseQuery, readBody, requireJson } from "./input";
@@ -26,6 +26,8 @@ export type Segment = { params?: PathParams | Promise<PathParams>; remoteAddress
 export type RouteHandler = ((request: Request, segment: Segment) => Promise<Response>) & {
   answer: DirectHandler;
   other: DirectHandler;
+  /** What it was made from, for the API's description; undefined where the method is not declared. */
+  declaration: AnyEndpoint | undefined;
 };
 type DirectHandler = (request: IncomingRequest, segment: Segment) => Answer | Promise<Answer>;
 
@@ -49,6 +51,8 @@ export type PublicInput<Params = unknown> = Input<Params, unknown, unknown, null
 
 export type Endpoint<Params = unknown, Query = unknown, Body = unknown, Auth extends "account" | "none" = "none"> = {
   summary: string;
+  /** What it may answer beside what its other members lead to, for the API's description. */
+  errors?: readonly ErrorCode[];
   /** "account": needs a session, by bearer token or cookie. */
   auth?: Auth;
   /** false: answers while the database is down. */
@@ -66,7 +70,7 @@ export type Endpoint<Params = unknown, Query = unknown, Body = unknown, Auth ext
 };
 
 /** An endpoint of any types: `endpoint` has held its parts against each other. */
-type AnyEndpoint = Omit<Endpoint, "params" | "query" | "body" | "auth" | "handle"> & {
+export type AnyEndpoint = Omit<Endpoint, "params" | "query" | "body" | "auth" | "handle"> & {
   auth?: "account" | "none";
   params?: z.ZodType;
   query?: z.ZodObject;
@@ -99,7 +103,7 @@ export function defineRoute(path: string, endpoints: Partial<Record<Verb, AnyEnd
   const handlers = VERBS.map((verb) => {
     const answer = direct({ path, verb, declaration: declared[verb], allow });
     const handle = async (request: Request, segment: Segment) => toResponse(await answer(request, segment));
-    return [verb, Object.assign(handle, { answer, other })];
+    return [verb, Object.assign(handle, { answer, other, declaration: declared[verb] })];
   });
   return Object.fromEntries(handlers) as Record<Verb, RouteHandler>;
 }

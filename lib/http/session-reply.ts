@@ -19,17 +19,23 @@ export function chooseTransport(request: RequestHead, asked: Transport | undefin
   return transport;
 }
 
-/**
- * A signed-in answer. A token set as a cookie does not stand in the body as well, and the session whose cookie it
- * replaces ends (OWASP ASVS 5.0, 3.3.4 and 7.2.4).
- */
+/** A signed-in answer. A token set as a cookie does not stand in the body as well (OWASP ASVS 5.0, 3.3.4). */
 export async function sessionReply(status: number, issued: Issued, request: RequestHead, ctx: Context): Promise<Reply> {
   const { user, session, token } = issued;
   if (session.transport === "token") return reply(status, { user, session, token, tokenType: "Bearer" });
-  const given = readCredentials(request.headers, ctx.config);
+  return reply(status, { user, session }, { "Set-Cookie": await replaceSession(ctx, request.headers, issued) });
+}
+
+/** The Set-Cookie header of a new session. The session whose cookie it replaces ends (OWASP ASVS 5.0, 7.2.4). */
+export async function replaceSession(
+  ctx: Context,
+  headers: RequestHead["headers"],
+  { token, session }: Pick<Issued, "token" | "session">,
+): Promise<string> {
+  const given = readCredentials(headers, ctx.config);
   const replaced = given?.via === "cookie" ? await findSession(ctx, given.token) : null;
   if (replaced) await revokeSession(ctx, replaced.session.id);
-  return reply(status, { user, session }, { "Set-Cookie": setSessionCookie(ctx.config, token, session.expiresAt) });
+  return setSessionCookie(ctx.config, token, session.expiresAt);
 }
 
 /** An answer after which the caller has no session: where a cookie carried it, the cookie goes. */

@@ -4,7 +4,10 @@ import { composeNotification, type Message } from "./notifications";
 /** Who is told: one device, or all that an account has by then. */
 type Addressee = { deviceId: string } | { accountId: string };
 
-/** So many devices at most, by their ids from after one on; so many a second come due from `from` on. */
+/**
+ * So many devices at most, by their ids from after one on. So many a second come due from `from` on; a row that comes
+ * due later expires as much later.
+ */
 type Everybody = { afterDeviceId: string; most: number; from: Date; perSecond: number };
 
 /** One thing to tell. `eventKey` names what happened: a device hears of it once, however often it is enqueued. */
@@ -48,6 +51,7 @@ const NOBODY = {
  */
 async function insert(tx: Tx, now: Date, { eventKey, to, message }: Enqueued<typeof NOBODY>) {
   const { payload, ...row } = composeNotification(message, now);
+  const fromSeconds = to.from ? (to.from.getTime() - now.getTime()) / 1000 : 0;
   const [inserted] = await tx.$queryRaw<{ added: number; lastDeviceId: string | null }[]>`
     WITH held AS MATERIALIZED (
       SELECT "id" FROM "PushDevice"
@@ -55,18 +59,20 @@ async function insert(tx: Tx, now: Date, { eventKey, to, message }: Enqueued<typ
         "id" = ${to.deviceId}::uuid OR "accountId" = ${to.accountId}::uuid OR "id" > ${to.afterDeviceId}::uuid
       )
       ORDER BY "id" LIMIT ${to.most} FOR KEY SHARE SKIP LOCKED
+    ), due AS (
+      SELECT "id", interval '1 second' * (${fromSeconds}::float8
+        + coalesce((row_number() OVER (ORDER BY "id") - 1) / ${to.perSecond}::float8, 0)) AS "wait"
+      FROM held
     ), added AS (
       INSERT INTO "PushDelivery" ("id", "eventKey", "deviceId", "kind", "payload", "priority", "collapseId",
         "expiresAt", "nextAttemptAt", "createdAt")
       SELECT
         encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
           PLACING substring(int8send(${now.getTime()}::bigint) FROM 3) FROM 1 FOR 6), 52, 1), 53, 1), 'hex')::uuid,
-        ${eventKey}, held."id", ${row.kind}, ${JSON.stringify(payload)}::jsonb, ${row.priority}::int,
-        ${row.collapseId}, ${row.expiresAt}::timestamptz,
-        coalesce(${to.from}::timestamptz, ${now}::timestamptz)
-          + coalesce((row_number() OVER (ORDER BY held."id") - 1) / ${to.perSecond}::float8, 0) * interval '1 second',
+        ${eventKey}, due."id", ${row.kind}, ${JSON.stringify(payload)}::jsonb, ${row.priority}::int,
+        ${row.collapseId}, ${row.expiresAt}::timestamptz + due."wait", ${now}::timestamptz + due."wait",
         ${now}::timestamptz
-      FROM held
+      FROM due
       ON CONFLICT ("deviceId", "eventKey") DO NOTHING
       RETURNING 1
     )

@@ -12,10 +12,11 @@ export const RegisterDevice = z.object({
   token: z
     .string()
     .toLowerCase()
-    .regex(/^(?:[0-9a-f]{2}){32,256}$/, "Must be 64 to 512 hexadecimal digits, two a byte"),
-  installationId: z.uuid().toLowerCase().optional(),
-  environment: z.enum(["production", "sandbox"]).default("production"),
-  bundleId: z.string().max(255).optional(),
+    .regex(/^(?:[0-9a-f]{2}){32,256}$/, "Must be 64 to 512 hexadecimal digits, two a byte")
+    .describe("What APNs gave the app, in hexadecimal."),
+  installationId: z.uuid().toLowerCase().optional().describe("Keeps a device one device when its token changes."),
+  environment: z.enum(["production", "sandbox"]).default("production").describe("APNs' environment."),
+  bundleId: z.string().max(255).optional().describe("One of the service's apps; its first where none is named."),
   device: z
     .object({
       name: words(64),
@@ -26,8 +27,7 @@ export const RegisterDevice = z.object({
       timeZone: words(64),
     })
     .default({}),
-  /** The answer to a challenge. */
-  evidence: Evidence.optional(),
+  evidence: Evidence.optional().describe("The answer to a challenge."),
 });
 export type RegisterDevice = z.infer<typeof RegisterDevice>;
 
@@ -47,7 +47,7 @@ export const Device = z.object({
   lastSeenAt: z.date(),
   lastDeliveredAt: time,
   invalidReason: z.string().nullable(),
-  current: z.boolean(),
+  current: z.boolean().describe("Whether the session that asks registered it."),
 });
 export type Device = z.infer<typeof Device>;
 
@@ -57,7 +57,7 @@ export type Challenge = z.infer<typeof Challenge>;
 export const RegisteredDevice = z.object({ device: Device });
 export const PendingDevice = z.object({ device: Device, challenge: Challenge });
 export const Devices = z.object({ devices: z.array(Device) });
-export const DeviceParams = z.object({ deviceId: z.string() });
+export const DeviceParams = z.object({ deviceId: z.string().describe("The `id` of a device.") });
 
 /** The part of a token that may be shown: enough to tell one's devices apart. */
 export function tokenSuffix(token: string): string {

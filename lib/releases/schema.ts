@@ -151,34 +151,46 @@ export type Release = z.infer<typeof Release>;
 /** The manifest around its releases, which are checked one by one. */
 export const Manifest = z.object({ schemaVersion: z.literal(1), releases: z.array(z.unknown()) });
 
-const selector = z.string().optional();
+const selector = (description: string, ...examples: string[]) => z.string().optional().meta({ description, examples });
+const Selection = {
+  product: selector("One of the catalog's products.", "core", "ops"),
+  architecture: selector("In any case, by any name that compilers, Node.js and Tauri have for it.", "x64", "universal"),
+  channel: selector(
+    "`stable` where none is named. Another channel's clients also get what is stable and newer.",
+    "stable",
+    "beta",
+  ),
+};
 
 /** Who asks, for rollouts: any text that stays the same for an installation. At most 128 characters. */
 export const ClientId = z.string().min(1, "Must not be empty").max(128, "Must have at most 128 characters");
+const clientId = ClientId.optional().describe(
+  "Who asks, for rollouts: any text that stays the same for an installation.",
+);
 
 /** `version` is another name for `current`, the caller's own version. */
 export const VersionQuery = z.object({
-  platform: selector,
-  product: selector,
-  architecture: selector,
-  channel: selector,
-  current: QueriedVersion.optional(),
-  version: QueriedVersion.optional(),
-  format: selector,
-  clientId: ClientId.optional(),
+  platform: selector("In any case; `win32`, `darwin` and their like are known.", "windows", "macos"),
+  ...Selection,
+  current: QueriedVersion.optional().describe("The caller's own version (SemVer 2.0.0)."),
+  version: QueriedVersion.optional().describe("Another name of `current`."),
+  format: selector("An updater's feed.", "electron", "tauri", "squirrel", "sparkle"),
+  clientId,
 });
 export type VersionQuery = z.infer<typeof VersionQuery>;
 
-export const DownloadParams = z.object({ platform: z.string() });
+export const DownloadParams = z.object({
+  platform: z
+    .string()
+    .meta({ description: "In any case; `win32`, `darwin` and their like are known.", examples: ["windows", "macos"] }),
+});
 
 /** `version` pins the download to one release. */
 export const DownloadQuery = z.object({
-  product: selector,
-  architecture: selector,
-  channel: selector,
-  version: QueriedVersion.optional(),
-  clientId: ClientId.optional(),
-  kind: Kind.default("installer"),
+  ...Selection,
+  version: QueriedVersion.optional().describe("Pins the download to one release."),
+  clientId,
+  kind: Kind.default("installer").describe("`installer` is for people, `update` for updaters."),
 });
 export type DownloadQuery = z.infer<typeof DownloadQuery>;
 
@@ -191,28 +203,27 @@ export const ServiceVersion = z.object({
   builtAt: z.string().nullable(),
 });
 
-/** `architecture` and `channel` are those of what is served. Without `current` the last two answers are null. */
 export const ReleaseVersion = z.object({
   kind: z.literal("release"),
   platform: Platform,
   product: z.string(),
-  architecture: z.string(),
+  architecture: z.string().describe("Of what is served."),
   requestedArchitecture: z.string(),
-  channel: z.string(),
+  channel: z.string().describe("Of what is served."),
   version: z.string(),
   releasedAt: z.date(),
-  notes: z.string(),
+  notes: z.string().describe("Markdown."),
   notesUrl: z.string().nullable(),
   minimumSupportedVersion: z.string().nullable(),
   minimumSystemVersion: z.string().nullable(),
-  updateAvailable: z.boolean().nullable(),
-  mandatory: z.boolean().nullable(),
+  updateAvailable: z.boolean().nullable().describe("null without `current`."),
+  mandatory: z.boolean().nullable().describe("Whether the update may not be put off. null without `current`."),
   artifact: z.object({
     fileName: z.string(),
     url: z.string(),
     sizeBytes: z.int(),
-    sha256: z.string(),
-    sha512: z.string(),
+    sha256: z.string().describe("Hexadecimal."),
+    sha512: z.string().describe("Base64."),
     contentType: z.string(),
   }),
 });

@@ -5,8 +5,7 @@ const Time = z.date().nullable();
 const Entitlement = z.object({
   id: z.string(),
   isActive: z.boolean(),
-  /** null: never, or not known. */
-  expiresAt: Time,
+  expiresAt: Time.describe("null: never, or not known."),
   productId: z.string().nullable(),
   store: z.string(),
 });
@@ -25,25 +24,22 @@ export const LineStatus = z.object({
     "expired",
     "revoked",
   ]),
-  /** Access, as clients should gate on it: the status grants it and the environment counts. */
-  isActive: z.boolean(),
-  /** Whether the store is expected to charge again at the end of the period. */
-  willRenew: z.boolean(),
+  isActive: z
+    .boolean()
+    .describe("Access, as clients should gate on it: the status grants it and the environment counts."),
+  willRenew: z.boolean().describe("Whether the store is expected to charge again at the end of the period."),
   isLifetime: z.boolean(),
   isFamilyShare: z.boolean(),
-  /** Active past its end, since the news of the renewal may be on its way. */
-  stale: z.boolean(),
+  stale: z.boolean().describe("Active past its end, since the news of the renewal may be on its way."),
   entitlements: z.array(Entitlement),
   productId: z.string().nullable(),
   pendingProductId: z.string().nullable(),
   store: z.string().nullable(),
-  /** null: a one-time purchase, or no purchase. */
-  periodType: z.string().nullable(),
+  periodType: z.string().nullable().describe("null: a one-time purchase, or no purchase."),
   environment: z.string().nullable(),
   startedAt: Time,
   currentPeriodStartsAt: Time,
-  /** null: lifetime. */
-  currentPeriodEndsAt: Time,
+  currentPeriodEndsAt: Time.describe("null: lifetime."),
   accessEndsAt: Time,
   gracePeriodEndsAt: Time,
   canceledAt: Time,
@@ -52,8 +48,7 @@ export const LineStatus = z.object({
   billingIssueDetectedAt: Time,
   refundedAt: Time,
   resumesAt: Time,
-  /** Where the store lets its owner manage it. */
-  managementUrl: z.string().nullable(),
+  managementUrl: z.string().nullable().describe("Where the store lets its owner manage it."),
 });
 export type LineStatus = z.infer<typeof LineStatus>;
 
@@ -65,9 +60,10 @@ export const SubscriptionStatus = LineStatus.extend({
 });
 export type SubscriptionStatus = z.infer<typeof SubscriptionStatus>;
 
-/** What became of a delivery. "duplicate": it had been processed before. */
 export const DeliveryReceipt = z.object({
-  status: z.enum(["processed", "duplicate", "ignored", "failed"]),
+  status: z
+    .enum(["processed", "duplicate", "ignored", "failed"])
+    .describe("What became of the delivery. `duplicate`: it had been processed before."),
   eventId: z.string(),
 });
 export type DeliveryReceipt = z.infer<typeof DeliveryReceipt>;

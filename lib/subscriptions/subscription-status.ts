@@ -1,3 +1,4 @@
+import DataLoader from "dataloader";
 import type { Context, Tx } from "../context";
 import { StoredLine } from "./line-state";
 import { askSoon } from "./reconcile/ask-soon";
@@ -29,13 +30,25 @@ export async function currentStatus({ config, db, now }: Deps, accountId: string
   return { status: accountStatus(lines, at, statusRules(config, accountId)), overdue };
 }
 
-/** An account's lines, and those that name it and belong to nobody: as JSON, since decoding 30 columns costs more. */
-async function readLines(db: Tx, accountId: string) {
-  const rows = await db.$queryRaw<{ line: unknown }[]>`
-    SELECT to_jsonb(line) AS line FROM "SubscriptionLine" AS line
-    WHERE "accountId" = ${accountId}::uuid OR ("accountId" IS NULL AND identities @> ARRAY[${accountId}])
-    ORDER BY id`;
-  return rows.map(({ line }) => StoredLine.parse(line));
+/** Many clients ask at the same moment, after their server's restart for one: their reads share a statement. */
+const loaders = new WeakMap<Tx, DataLoader<string, StoredLine[]>>();
+
+function readLines(db: Tx, accountId: string): Promise<StoredLine[]> {
+  const loader = loaders.get(db) ?? new DataLoader((ids) => readAll(db, ids), { cache: false, maxBatchSize: 100 });
+  loaders.set(db, loader);
+  return loader.load(accountId);
+}
+
+/** Accounts' lines, and those that name them and belong to nobody: as JSON, since decoding 30 columns costs more. */
+async function readAll(db: Tx, accountIds: readonly string[]): Promise<StoredLine[][]> {
+  const rows = await db.$queryRaw<{ id: string; lines: unknown[] }[]>`
+    SELECT account.id::text AS id, jsonb_agg(to_jsonb(line) ORDER BY line.id) AS lines
+    FROM unnest(${[...new Set(accountIds)]}::uuid[]) AS account (id)
+    JOIN "SubscriptionLine" AS line
+      ON line."accountId" = account.id OR (line."accountId" IS NULL AND line.identities @> ARRAY[account.id::text])
+    GROUP BY account.id`;
+  const found = new Map(rows.map(({ id, lines }) => [id, lines]));
+  return accountIds.map((id) => StoredLine.array().parse(found.get(id) ?? []));
 }
 
 /** Gives an account the lines that name it and belong to nobody yet. The account is locked before its lines. */

@@ -12,14 +12,17 @@ const PASSWORD = "a password for forms";
 const newEmail = () => `form-${randomUUID()}@example.com`;
 const statusOf = async (cookie: string) => (await get("/api/subscription/status", { cookie })).status;
 
-test("signing in again by the form ends the session whose cookie is replaced", async () => {
+test("signing in again, or making another account, by the form ends the session whose cookie is replaced", async () => {
   const account = await newAccount();
   const first = cookiesOf(await submit("sign-in", account));
   const second = cookiesOf(await submit("sign-in", account, { cookie: first }));
   expect([await statusOf(first), await statusOf(second)]).toEqual([401, 200]);
+  const third = cookiesOf(await submit("register", { email: newEmail(), password: PASSWORD }, { cookie: second }));
+  expect([await statusOf(second), await statusOf(third)]).toEqual([401, 200]);
 });
 
 test("where addresses have to be verified, the forms register, confirm by the pasted link and sign in", async () => {
+  const before = cookiesOf(await submit("sign-in", await newAccount()));
   await withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } }, async () => {
     const email = newEmail();
     const registered = await submit("register", { email, password: PASSWORD });
@@ -28,9 +31,9 @@ test("where addresses have to be verified, the forms register, confirm by the pa
     const early = wordsOf(await submit("sign-in", { email, password: PASSWORD }));
     expect(early?.message).toBe("Confirm your address first: a mail is on its way.");
     const [link = ""] = /http\S+\/verify#token=\S+/.exec(await mailbox.waitFor(email)) ?? [];
-    const confirmed = await submit("verify", { token: link });
+    const confirmed = await submit("verify", { token: link }, { cookie: before });
     expect(confirmed.headers.get("location")).toBe("/account?done=email_verified");
-    expect(await statusOf(cookiesOf(confirmed))).toBe(200);
+    expect([await statusOf(before), await statusOf(cookiesOf(confirmed))]).toEqual([401, 200]);
     const again = wordsOf(await submit("verify", { token: link }));
     expect(again?.message).toBe("This link is no longer valid. Sign in to get a new one.");
   });

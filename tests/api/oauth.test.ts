@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { pino } from "pino";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { unlinkIdentities } from "@/lib/accounts/operate";
 import { appleClientSecret } from "@/lib/auth/oauth/apple-secret";
@@ -216,7 +217,6 @@ describe("linking", () => {
       const jar = new Jar();
       const location = await signInWith(google, jar);
       expect(errorOf(location)).toBe("identity_unverified");
-      expect(await (await get(location)).text()).toContain("the provider does not vouch for it");
       expect(jar.has(SESSION_COOKIE)).toBe(false);
       expect(await identitiesOf(account.id)).toEqual([]);
     });
@@ -346,10 +346,10 @@ describe("a way back that does not hold", () => {
   async function refused(jar: Jar, back: string): Promise<string | null> {
     const location = (await comeBack(jar, back)).headers.get("location") ?? "";
     expect(jar.has(SESSION_COOKIE)).toBe(false);
-    const page = await get(location);
-    expect(page.status).toBe(400);
-    expect(page.headers.get("content-type")).toContain("text/html");
-    return errorOf(location);
+    let page = location;
+    while (new URL(page).pathname.startsWith("/api/")) page = (await get(page)).headers.get("location") ?? "";
+    expect(page.split("?")[0]).toBe(`${BASE_URL}/sign-in`);
+    return errorOf(page);
   }
 
   const begin = async (jar: Jar) => {
@@ -443,6 +443,23 @@ describe("a way back that does not hold", () => {
       const back = `${BASE_URL}/api/auth/callback/google?${new URLSearchParams({ error, state: state ?? "" })}`;
       expect(await refused(jar, back)).toBe("Callback");
     });
+  });
+
+  test("with words of the caller's own, of which the log gets none that is no error code", async () => {
+    const lines: string[] = [];
+    const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
+    await withContext({ log }, () =>
+      connected(async () => {
+        for (const query of ["error=access_denied", "error=forged+words", "state=forged", "code=x&state=forged"]) {
+          const jar = new Jar();
+          await goTo(google, jar);
+          await refused(jar, `${BASE_URL}/api/auth/callback/google?${query}&error_description=forged&iss=forged`);
+        }
+      }),
+    );
+    const reasons = lines.map((line) => (JSON.parse(line) as { reason?: string }).reason);
+    expect(reasons).toEqual(expect.arrayContaining(["access_denied", "other", "state mismatch"]));
+    expect(lines.join()).not.toContain("forged");
   });
 
   test("to a service whose secret the provider does not know", async () => {
@@ -559,14 +576,6 @@ describe("the doors", () => {
       const address = "203.0.113.99";
       for (let i = 0; i < 120; i++) await ctx().limits.consume("oauthByAddress", address);
       expect((await call("GET", "/api/auth/callback/google?code=x&state=x", { address })).status).toBe(429);
-    });
-  });
-
-  test("next-auth's own sign-in page offers every provider, and loads nothing from elsewhere", async () => {
-    await connected(async () => {
-      const page = await (await get("/api/auth/signin")).text();
-      for (const name of ["Google", "Apple", "GitHub"]) expect(page).toContain(`Sign in with ${name}`);
-      expect(page).not.toMatch(/(src|href)="https?:\/\/(?!localhost:3000)/);
     });
   });
 });

@@ -5,10 +5,11 @@ import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createBreachLookup } from "@/lib/adapters/breach-lookup";
+import { createHasher } from "@/lib/auth/passwords/hashing";
 import { AppError } from "@/lib/errors";
 import { newAccount } from "../support/accounts";
 import { post } from "../support/api";
-import { ctx, withContext } from "../support/context";
+import { clock, ctx, withContext } from "../support/context";
 import { mailbox } from "../support/mailbox";
 
 const newEmail = () => `new-${crypto.randomUUID()}@example.com`;
@@ -87,6 +88,12 @@ describe("a new password", () => {
       expect((await register("fifteen chars!!")).status).toBe(201);
     });
   });
+});
+
+test("a password is right for as long as nobody changes it", async () => {
+  const { email, password } = await newAccount();
+  clock.advance(3 * 365 * 24 * 60 * 60 * 1000);
+  expect((await post("/api/auth/login", { email, password })).status).toBe(200);
 });
 
 describe("the breach look-up", () => {
@@ -169,6 +176,26 @@ describe("when the cost of a hash is raised", () => {
     const { passwordHash } = await ctx().db.account.findUniqueOrThrow({ where: { id } });
     expect((await post("/api/auth/login", { email, password })).status).toBe(200);
     expect(await hashOf(id)).toBe(passwordHash); // never down again
+  });
+
+  test("nobody is hashed anew while others wait: a sign-in stands in the queue once", async () => {
+    const { id, email, password } = await newAccount();
+    const pool = createHasher({ threads: 1, mostWaiting: 10 });
+    onTestFinished(pool.close);
+    const others: Promise<string>[] = [];
+    const compare: typeof pool.compare = (...args) => {
+      const answer = pool.compare(...args);
+      others.push(pool.hash("one", 10), pool.hash("two", 10));
+      return answer;
+    };
+    const login = () => post("/api/auth/login", { email, password });
+    await withContext({ ...raised, hasher: { ...pool, compare } }, async () =>
+      expect((await login()).status).toBe(200),
+    );
+    expect(await hashOf(id)).toMatch(/^\$2b\$10\$/);
+    await Promise.all(others);
+    await withContext({ ...raised, hasher: pool }, async () => expect((await login()).status).toBe(200));
+    expect(await hashOf(id)).toMatch(/^\$2b\$11\$/);
   });
 
   test("a service too busy to hash anew signs in all the same", async () => {

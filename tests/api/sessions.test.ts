@@ -2,7 +2,9 @@ import { EncryptJWT, SignJWT } from "jose";
 import { encode } from "next-auth/jwt";
 import { describe, expect, test } from "vitest";
 import { removeAccount } from "@/lib/accounts/delete";
+import { endSessions } from "@/lib/accounts/operate";
 import { revokeSession } from "@/lib/auth/sessions";
+import { signOut } from "@/lib/auth/sign-out";
 import { newAccount, type TestAccount } from "../support/accounts";
 import { call, get, post } from "../support/api";
 import { BASE_URL, clock, ctx, withContext } from "../support/context";
@@ -90,6 +92,31 @@ describe("a session that ended", () => {
       expect((await call(method, path, { json, token: account.token })).status).toBe(401);
     }
     expect(await (await get("/api/auth/session", { cookie: `${COOKIE}=${account.token}` })).json()).toEqual({});
+  });
+});
+
+describe("a sign-out", () => {
+  test("of several at the same moment is written down once", async () => {
+    const { id, token } = await newAccount();
+    const answers = await Promise.all([1, 2, 3].map(() => call("POST", "/api/auth/signout", { token })));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(await ctx().db.securityEvent.count({ where: { accountId: id, type: "signed_out" } })).toBe(1);
+  });
+
+  test("everywhere, by an operator, is written down once, and as an operator's", async () => {
+    const account = await newAccount();
+    await cookieOf(account);
+    expect([await endSessions(ctx(), account.id), await endSessions(ctx(), account.id)]).toEqual([2, 0]);
+    const events = await ctx().db.securityEvent.findMany({ where: { accountId: account.id, type: "signed_out" } });
+    expect(events).toMatchObject([{ client: "operator", address: null }]);
+    expect(await isIn(account.token)).toBe(false);
+  });
+
+  test("that cannot be written down has not happened", async () => {
+    const { id, sessionId, token } = await newAccount();
+    const caller = { address: "192.0.2.1", client: "what no column takes: \0" };
+    await expect(signOut(ctx(), { sub: id, sid: sessionId }, caller)).rejects.toThrow();
+    expect(await isIn(token)).toBe(true);
   });
 });
 

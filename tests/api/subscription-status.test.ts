@@ -7,6 +7,7 @@ import { billingEvent, DAY_MS, deliverOk, initialPurchase, statusOf } from "../s
 import { clock, ctx, withContext } from "../support/context";
 
 const PATH = "/api/subscription/status";
+
 test("somebody who never bought anything has no subscription", async () => {
   const answer = await statusOf(await newAccount());
   expect(answer).toEqual({
@@ -38,6 +39,17 @@ test("somebody who never bought anything has no subscription", async () => {
     lastEventAt: null,
     checkedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
   });
+});
+
+test("whoever asks at the same moment as others is told of their own subscriptions", async () => {
+  const [first, second, none] = [await newAccount(), await newAccount(), await newAccount()];
+  for (const { id } of [first, second, second]) await deliverOk(initialPurchase(id));
+  const id = randomUUID();
+  await deliverOk(initialPurchase(id));
+  const late = await accountWithId(id); // its purchase came before it
+  const all = [first, second, none, late];
+  const answers = await Promise.all([...all, ...all].map(statusOf));
+  expect(answers.map(({ subscriptions }) => subscriptions.length)).toEqual([1, 2, 0, 1, 1, 2, 0, 1]);
 });
 
 test("a subscription is told with all that is known of it", async () => {

@@ -247,6 +247,29 @@ test("outcomes that the database did not take are written once it is back", asyn
   expect({ failures, sent: sent.length }).toEqual({ failures: 0, sent: 2 });
 });
 
+test("what was sent while the database was away stays sent, however long that took", async () => {
+  const { rows } = await queueFor(3);
+  let isAway = true;
+  let failures = 0;
+  const away = new Proxy(ctx().db, {
+    get: (db, name, receiver) => {
+      if (name !== "$executeRaw" || !isAway) return Reflect.get(db, name, receiver);
+      failures += 1;
+      return () => Promise.reject(new Error("connection terminated"));
+    },
+  }) as Context["db"];
+  const { push, sent } = recordingPush();
+  const sender = openSender(deps({ push, db: away }));
+  await sender.take();
+  await expect.poll(() => failures).toBeGreaterThan(0);
+  clock.advance(61 * SECOND_MS);
+  isAway = false;
+  await sender.sweep();
+  await sender.finish();
+  expect(sent).toHaveLength(3);
+  expect(await rows()).toMatchObject(Array(3).fill({ state: "sent", attempts: 1, reason: null }));
+});
+
 describe("cleaning up", () => {
   test("removes what was settled more than 30 days ago, and keeps what still waits", async () => {
     const settled = await queueFor(3);

@@ -97,12 +97,15 @@ describe("a broadcast", () => {
     expect(told).toHaveLength(new Set(told).size);
   });
 
-  test("comes due at so many a second", async () => {
+  test("comes due at so many a second, and expires seven days after that", async () => {
     await activeDevices(await newAccount(), 4);
     const eventKey = keyOfTest();
     const from = new Date("2030-01-01T00:00:00Z");
     const { added } = await broadcast(eventKey, NIL_ID, 1_000, 2, from);
-    const dueMs = (await rowsOf(eventKey)).map(({ nextAttemptAt }) => nextAttemptAt.getTime() - from.getTime());
+    const rows = await rowsOf(eventKey);
+    const dueMs = rows.map(({ nextAttemptAt }) => nextAttemptAt.getTime() - from.getTime());
     expect(dueMs.toSorted((a, b) => a - b)).toEqual(Array.from({ length: added }, (_, i) => i * 500));
+    const livesMs = rows.map(({ nextAttemptAt, expiresAt }) => expiresAt.getTime() - nextAttemptAt.getTime());
+    expect(livesMs).toEqual(Array(added).fill(7 * DAY_MS));
   });
 });

@@ -7,7 +7,7 @@ import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { loadConfig } from "@/lib/config";
 import { applyMigrations } from "@/lib/db/migrations";
-import { openDatabase, postgresAdapter } from "@/lib/db/open";
+import { migrationAdapter, openDatabase } from "@/lib/db/open";
 import { createDatabase } from "../support/database";
 import { type Service, startForTest } from "../support/service";
 
@@ -132,7 +132,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
         NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
       };
       expect((await accounts(env, "list")).output).toContain("run `npm run db:migrate` first");
-      await applyMigrations(postgresAdapter(url, 1, () => {}));
+      await applyMigrations(migrationAdapter(url));
       const service = await startForTest(env);
       await expect.poll(async () => (await service.fetch("/api/auth/csrf")).status, POLL).toBe(200);
       const [ann, bob] = [await register(service), await register(service)];

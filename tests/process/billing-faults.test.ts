@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Client } from "pg";
 import { describe, expect, test } from "vitest";
 import { applyMigrations } from "@/lib/db/migrations";
-import { postgresAdapter } from "@/lib/db/open";
+import { migrationAdapter } from "@/lib/db/open";
 import { billingEvent, type Sent, signature } from "../support/billing";
 import { createDatabase } from "../support/database";
 import { type Cluster, startCluster } from "../support/postgres";
@@ -28,7 +28,7 @@ const serve = (url: string) =>
   });
 
 async function migrated(url: string): Promise<string> {
-  await applyMigrations(postgresAdapter(url, 1, () => {}));
+  await applyMigrations(migrationAdapter(url));
   return url;
 }
 

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { applyMigrations } from "@/lib/db/migrations";
-import { postgresAdapter } from "@/lib/db/open";
+import { migrationAdapter } from "@/lib/db/open";
 import { laySampleDown } from "@/lib/releases/catalog/sample";
 import { billingEvent, type Sent, signature } from "../support/billing";
 import { createDatabase } from "../support/database";
@@ -18,7 +18,7 @@ function deliver(service: Service, event: Sent): Promise<Response> {
 }
 
 async function migrate(url: string): Promise<void> {
-  await applyMigrations(postgresAdapter(url, 1, () => {}));
+  await applyMigrations(migrationAdapter(url));
 }
 
 async function sampleCatalog(): Promise<string> {

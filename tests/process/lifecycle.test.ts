@@ -149,3 +149,12 @@ test("a promise that fails unseen is logged and ends the process", async () => {
   expect(await service.end("SIGUSR2")).toBe(1);
   expect(service.output()).toMatch(/"level":60.*nobody looks/);
 });
+
+test("a sandbox that refuses to change a thread's priority keeps nobody from signing in", async () => {
+  const refuse = `import os from "node:os"; import { syncBuiltinESMExports } from "node:module";
+    os.setPriority = () => { throw new Error("EPERM"); }; syncBuiltinESMExports();`;
+  const service = await startForTest({ NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(refuse)}` });
+  const body = JSON.stringify({ email: "ann@example.com", password: "a good long password" });
+  const registered = await service.fetch("/api/auth/register", { method: "POST", headers: JSON_TYPE, body });
+  expect(registered.status).toBe(201);
+});

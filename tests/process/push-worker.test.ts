@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { applyMigrations } from "@/lib/db/migrations";
-import { postgresAdapter } from "@/lib/db/open";
+import { migrationAdapter } from "@/lib/db/open";
 import { type Apns, startApns } from "../support/apns";
 import { newPhone, signedByDeviceKey } from "../support/phone";
 import { type Cluster, startCluster } from "../support/postgres";
@@ -167,7 +167,7 @@ function posterTo(service: Service) {
 async function setUp() {
   const cluster = await startCluster();
   onTestFinished(cluster.remove);
-  await applyMigrations(postgresAdapter(cluster.url, 1, () => {}));
+  await applyMigrations(migrationAdapter(cluster.url));
   const apns = await startApns();
   return {
     cluster,

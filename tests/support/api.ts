@@ -1,5 +1,6 @@
 import { findRoute, type Handlers, routeTable } from "@/lib/http/front-door";
 import { BASE_URL } from "./context";
+import { holdAgainstDescription } from "./contract";
 import { door, knock } from "./door";
 
 type Options = {
@@ -17,9 +18,18 @@ type Options = {
 const modules = import.meta.glob<Handlers>("/app/**/route.ts", { eager: true });
 const routes = routeTable(new Map(Object.entries(modules).map(([file, handlers]) => [routeOf(file), handlers])));
 
-/** Calls a route, through the door that the tests run with. Each call comes from an address of its own unless one is given. */
+/**
+ * Calls a route, through the door that the tests run with, and holds the answer against the API's description.
+ * Each call comes from an address of its own unless one is given.
+ */
 export async function call(method: string, path: string, options: Options = {}): Promise<Response> {
   const url = new URL(path, BASE_URL);
+  const response = await send(method, url, options);
+  await holdAgainstDescription(method, url.pathname, response);
+  return response;
+}
+
+async function send(method: string, url: URL, options: Options): Promise<Response> {
   const headers = new Headers(options.headers);
   if (options.json !== undefined && !headers.has("content-type")) headers.set("content-type", "application/json");
   if (options.token) headers.set("authorization", `Bearer ${options.token}`);

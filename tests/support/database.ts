@@ -6,7 +6,7 @@ import { Client } from "pg";
 import { inject } from "vitest";
 import { embeddedAdapter } from "@/lib/db/embedded";
 import { applyMigrations } from "@/lib/db/migrations";
-import { type Database, postgresAdapter, wrap } from "@/lib/db/open";
+import { type Database, migrationAdapter, postgresAdapter, wrap } from "@/lib/db/open";
 
 /** A worker's own database: a copy of the migrated PGlite, or a new one on TEST_DATABASE_URL's server. */
 export async function openTestDatabase(folder: string): Promise<Database> {
@@ -20,9 +20,12 @@ export async function openTestDatabase(folder: string): Promise<Database> {
 
 async function openOnServer(server: string): Promise<Database> {
   const url = await createDatabase(server);
-  const adapter = postgresAdapter(url, 5, () => {});
-  await applyMigrations(adapter);
-  return wrap(adapter, async () => {}, true);
+  await applyMigrations(migrationAdapter(url));
+  return wrap(
+    postgresAdapter(url, 5, () => {}),
+    async () => {},
+    true,
+  );
 }
 
 /** Creates an empty database on a PostgreSQL server. Returns its URL. */

@@ -8,7 +8,18 @@ import { newDataDir, type Service } from "./service";
 
 /** Every page; some ask for a session. */
 export const PAGES = [
-  ...["/", "/sign-in", "/register", "/forgot", "/forgot?sent", "/reset", "/verify", "/download", "/docs/errors"],
+  ...[
+    "/",
+    "/sign-in",
+    "/register",
+    "/forgot",
+    "/forgot?sent",
+    "/reset",
+    "/verify",
+    "/download",
+    "/docs",
+    "/docs/errors",
+  ],
   ...["/account", "/account/delete", "/deleted", "/nothing", "/sign-in?error=SessionRequired"],
 ];
 

@@ -47,7 +47,7 @@ export async function startTlsFront(
 }
 
 /** A key and a certificate for localhost, made for one run. */
-function selfSigned(): { key: Buffer; cert: Buffer } {
+export function selfSigned(): { key: Buffer; cert: Buffer } {
   const folder = mkdtempSync(path.join(tmpdir(), "tls-"));
   const [key, cert] = [path.join(folder, "key.pem"), path.join(folder, "cert.pem")];
   const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "1"];

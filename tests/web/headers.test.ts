@@ -26,6 +26,7 @@ describe("every page", () => {
       /^default-src 'none'; script-src 'nonce-\S+' 'strict-dynamic'; style-src 'self' 'nonce-\S+'; /,
     );
     expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).toContain("base-uri 'none'");
     expect(policy).not.toContain("unsafe");
     expect(first.headers.get("referrer-policy")).toBe("strict-origin-when-cross-origin");
     expect(first.headers.get("x-content-type-options")).toBe("nosniff");

@@ -184,6 +184,39 @@ describe.runIf(chromiumPath)(inChromium, () => {
     expect(faults).toEqual([]);
   });
 
+  test("a password is hidden, may be pasted, and is told to password managers for what it is", async () => {
+    const { page } = await visit(browser, service);
+    await registerOn(page);
+    const asked: [path: string, autocomplete: string][] = [
+      ["/sign-in", "current-password"],
+      ["/register", "new-password"],
+      ["/reset", "new-password"],
+      ["/account/delete", "current-password"],
+    ];
+    const seen = new Map<string, string | null>();
+    for (const path of PAGES) {
+      await page.goto(path);
+      for (const field of await page.locator("input[type=password], input[name*=assword]").all()) {
+        const isPasted = await field.evaluate((input) =>
+          input.dispatchEvent(new ClipboardEvent("paste", { bubbles: true, cancelable: true })),
+        );
+        expect([path, await field.getAttribute("type"), isPasted]).toEqual([path, "password", true]);
+        seen.set(new URL(page.url()).pathname, await field.getAttribute("autocomplete"));
+      }
+    }
+    expect(seen).toEqual(new Map(asked));
+  });
+
+  test("every page that asks for a session has a button to sign out", async () => {
+    const { page } = await visit(browser, service);
+    for (const path of ["/account", "/account/delete"]) {
+      await registerOn(page);
+      await page.goto(path);
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.waitForURL("/sign-in?done=signed_out");
+    }
+  });
+
   test("next-auth sends people to our pages, errors in words", async () => {
     const { page } = await visit(browser, service);
     await page.goto("/api/auth/signin?callbackUrl=/account");

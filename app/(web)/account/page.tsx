@@ -1,8 +1,8 @@
 import { pageContext } from "@/lib/http/pages/visitor";
-import { Form } from "../parts/form";
 import { Notice } from "../parts/notice";
 import { flashOf, type PageProps, queryOf } from "../parts/search-params";
 import { Devices } from "./devices";
+import { Heading } from "./heading";
 import { ProfileCard } from "./profile-card";
 import { SecurityEvents } from "./security-events";
 import { Sessions } from "./sessions";
@@ -27,14 +27,7 @@ export default async function Page(props: PageProps) {
   const { account } = visitor;
   return (
     <>
-      <div className="heading">
-        <h1>Your account</h1>
-        <Form action="/forms/sign-out">
-          <button type="submit" className="quiet">
-            Sign out
-          </button>
-        </Form>
-      </div>
+      <Heading title="Your account" />
       {doneWords && <Notice>{doneWords}</Notice>}
       {flash && <Notice kind="wrong">{flash.message}</Notice>}
       <ProfileCard ctx={ctx} profile={visitor} />

@@ -10,6 +10,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     summary: "The service's version, or the newest release for a platform, product and architecture",
     database: false,
     query: VersionQuery,
+    errors: ["release_not_found", "catalog_unavailable"],
     responses: { 200: z.union([ServiceVersion, ReleaseVersion]), 204: null, 304: null },
     handle: ({ ctx, request, query }) =>
       ready(lookUpVersion(ctx, query, conditionsOf(request), clientIdOf(request, query))),

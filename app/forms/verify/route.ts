@@ -8,8 +8,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   page: "/verify",
   fields: z.object({ token: MailedToken }),
   places: { invalid_or_expired_token: { words: "This link is no longer valid. Sign in to get a new one" } },
-  handle: async ({ ctx, fields, caller }) => {
-    const { cookies } = await confirmAddress(ctx, fields.token, caller);
+  handle: async ({ ctx, fields, headers, caller }) => {
+    const { cookies } = await confirmAddress(ctx, fields.token, { headers, caller });
     return { to: "/account?done=email_verified", cookies };
   },
 });

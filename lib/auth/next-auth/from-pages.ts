@@ -8,8 +8,8 @@ import { answerNextAuth, type NextAuthAnswer, type NextAuthCall } from "./answer
 // of ours, for which next-auth asks a token of its own.
 
 type Deps = Parameters<typeof answerNextAuth>[0];
-/** Who sent the form, and the page that comes after. */
-type From = { headers: ReadableHeaders; caller: Caller; callbackUrl: string };
+/** Who sent the form. */
+type From = { headers: ReadableHeaders; caller: Caller };
 
 const Providers = z.record(z.string(), z.object({ id: z.string(), name: z.string(), type: z.string() }));
 const Csrf = z.object({ csrfToken: z.string() });
@@ -24,10 +24,14 @@ export async function listSignInProviders(ctx: Deps): Promise<{ id: string; name
 
 /**
  * Begins a sign-in with a provider, or for whoever is signed in the adding of it to the account. The answer's Location
- * is the provider's page; its cookies have to go along.
+ * is the provider's page; its cookies have to go along. `callbackUrl` is the page that comes after.
  * @throws AppError not_found for a provider that is not configured, rate_limited.
  */
-export async function startProvider(ctx: Deps, provider: string, from: From): Promise<NextAuthAnswer> {
+export async function startProvider(
+  ctx: Deps,
+  provider: string,
+  from: From & { callbackUrl: string },
+): Promise<NextAuthAnswer> {
   const known = await listSignInProviders(ctx);
   if (!known.some(({ id }) => id === provider)) throw new AppError("not_found");
   const csrf = await ask(ctx, { method: "GET", segments: ["csrf"], caller: from.caller });
@@ -44,11 +48,18 @@ export async function startProvider(ctx: Deps, provider: string, from: From): Pr
 }
 
 /**
- * Confirms an address by its mailed token, once, and signs in: the answer's cookies are the session.
+ * Confirms an address by its mailed token, once, and signs in: the answer's cookies are the session, and the one that
+ * they replace ends.
  * @throws AppError invalid_or_expired_token
  */
-export async function confirmAddress(ctx: Deps, token: string, caller: Caller): Promise<NextAuthAnswer> {
-  const answer = await ask(ctx, { method: "POST", segments: ["callback", "email"], body: { token }, caller });
+export async function confirmAddress(ctx: Deps, token: string, from: From): Promise<NextAuthAnswer> {
+  const answer = await ask(ctx, {
+    method: "POST",
+    segments: ["callback", "email"],
+    credentials: readCredentials(from.headers, ctx.config),
+    body: { token },
+    caller: from.caller,
+  });
   const { searchParams } = new URL(answer.headers.Location ?? "", ctx.config.baseUrl);
   if (searchParams.has("error")) throw new AppError("invalid_or_expired_token");
   return answer;

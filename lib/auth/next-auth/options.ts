@@ -167,8 +167,18 @@ function logFault({ log }: Deps, code: string, metadata: unknown): void {
   if (!/OAUTH/.test(code)) return void log.debug({ code }, "next-auth refused");
   const { error, providerId } = metadata as { error?: unknown; providerId?: string };
   const { message } = (error ?? metadata) as { message?: unknown };
-  log.warn(
-    { code, provider: providerId, reason: String(message).slice(0, REASON_LENGTH) },
-    "sign-in by a provider failed",
-  );
+  // An error of next-auth's own making says what stood in ?error=…
+  const isCallers = code === "OAUTH_CALLBACK_HANDLER_ERROR" || metadata instanceof Error;
+  const reason = isCallers ? errorCodeIn(String(message)) : withoutValues(String(message));
+  log.warn({ code, provider: providerId, reason }, "sign-in by a provider failed");
+}
+
+/** What looks like an error code (RFC 6749, 4.1.2.1): whoever calls could have anything else written into the log. */
+function errorCodeIn(words: string): string {
+  return /^[a-z_]{1,64}$/.test(words) ? words : "other";
+}
+
+/** openid-client quotes what it found, the caller's state and issuer too, and what should have been there. */
+function withoutValues(words: string): string {
+  return words.replace(/, (?:expected|got:?) .*/s, "").slice(0, REASON_LENGTH);
 }

@@ -12,6 +12,8 @@ export type Hasher = {
    * @throws AppError overloaded; unavailable once closed; Error for a hash that bcrypt cannot read
    */
   compare: (password: string, hash: string, cost: number) => Promise<boolean>;
+  /** Whether something waits for a thread. */
+  isBusy: () => boolean;
   /** Ends the threads. What is running or waiting is rejected. */
   close: () => Promise<void>;
 };
@@ -85,6 +87,7 @@ export function createHasher(size: PoolSize): Hasher {
   return {
     hash: async (password, cost) => (await run({ password, cost })) as string,
     compare: async (password, hash, cost) => (await run({ password, hash, cost })) as boolean,
+    isBusy: () => waiting.length > 0,
     close: async () => {
       isClosed = true;
       for (const { reject } of waiting.splice(0)) reject(new AppError("unavailable"));

@@ -5,6 +5,7 @@ import { type Outcome, settle } from "./settle";
 type Deps = Pick<Context, "count" | "db" | "log" | "now">;
 export type Ledger = {
   add: (outcome: Outcome) => void;
+  unwritten: () => readonly Outcome[];
   /** Resolves once so little is unwritten that more may be sent. */
   room: () => Promise<void>;
   /** Resolves once all is written; while the database is out of reach it gives up after a few tries. */
@@ -50,6 +51,7 @@ export function openLedger(deps: Deps): Ledger {
       outcomes.push(outcome);
       writing ??= write();
     },
+    unwritten: () => outcomes,
     room: async () => {
       while (outcomes.length > UNWRITTEN_MOST && !isFinishing) await delay(GATHER_MS);
     },

@@ -4,6 +4,7 @@ import { openChannels } from "./channels";
 import { type Claimed, claimDue } from "./claim";
 import { openLedger } from "./ledger";
 import { createSlots } from "./slots";
+import { isAbandoned, sweepOutbox } from "./sweep";
 
 export type SenderDeps = Pick<Context, "config" | "count" | "db" | "log" | "now"> & {
   push: NonNullable<Context["push"]>;
@@ -11,6 +12,8 @@ export type SenderDeps = Pick<Context, "config" | "count" | "db" | "log" | "now"
 export type Sender = {
   /** Takes rows that are due and puts them on their way. Resolves to how many, once the last has been begun. */
   take: () => Promise<number>;
+  /** Does what has to be done from time to time, unless that freed rows which were sent and are not written down yet. */
+  sweep: () => Promise<void>;
   /** Resolves once everything that was begun has ended and is written down. */
   finish: () => Promise<void>;
 };
@@ -49,6 +52,10 @@ export function openSender(deps: SenderDeps, isStopping = () => false): Sender {
       }
       await begin(rows);
       return rows.length;
+    },
+    sweep: async () => {
+      const at = deps.now();
+      if (!ledger.unwritten().some(({ row }) => isAbandoned(row, at))) await sweepOutbox(deps);
     },
     finish: async () => {
       await begin((await ahead?.catch(() => [])) ?? []);

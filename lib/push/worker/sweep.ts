@@ -1,5 +1,6 @@
 import type { Context } from "../../context";
 import { SECRET_KINDS } from "../notifications";
+import type { Claimed } from "./claim";
 import { ATTEMPTS_MOST } from "./verdict";
 
 type Deps = Pick<Context, "db" | "log" | "now">;
@@ -18,6 +19,11 @@ export async function sweepOutbox(deps: Deps): Promise<void> {
   const freed = await freeAbandoned(deps);
   if (freed > 0) deps.log.warn({ rows: freed }, "notifications come free: whoever sent them is gone");
   for (let i = 0; i < STATEMENTS_MOST; i++) if ((await removeOld(deps)) < STATEMENT_MOST) return;
+}
+
+/** Whether a row's lease is none any more, as it is asked of the database below. */
+export function isAbandoned({ leaseUntil }: Pick<Claimed, "leaseUntil">, at: Date): boolean {
+  return leaseUntil < at || leaseUntil.getTime() > at.getTime() + SKEW_MS;
 }
 
 /**

@@ -2,6 +2,7 @@ import { Field } from "../../parts/field";
 import { Form } from "../../parts/form";
 import { flashOf, type PageProps, queryOf } from "../../parts/search-params";
 import { StoreNote } from "../../parts/store-note";
+import { Heading } from "../heading";
 import { requireVisitor } from "../signed-in";
 
 export const metadata = { title: "Delete your account", robots: { index: false } };
@@ -11,7 +12,7 @@ export default async function Page(props: PageProps) {
   const { again } = await queryOf(props);
   return (
     <div className="narrow">
-      <h1>Delete your account</h1>
+      <Heading title="Delete your account" />
       <p>
         This deletes {user.email} with its sessions, devices and history, at once and for good. You may want to{" "}
         <a href="/api/auth/account/export">export your data</a> first.

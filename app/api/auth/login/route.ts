@@ -8,11 +8,18 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
   POST: endpoint({
     summary: "Log in",
     body: Login,
+    errors: [
+      "invalid_credentials",
+      "unauthenticated",
+      "email_not_verified",
+      "origin_not_allowed",
+      "rate_limited",
+      "overloaded",
+    ],
     responses: { 200: Auth },
     handle: async ({ ctx, request, body, address }) => {
       const transport = chooseTransport(request, body.transport, ctx);
-      const issued = await logIn(ctx, body, transport, callerOf(request, address));
-      return sessionReply(200, issued, request, ctx);
+      return sessionReply(200, await logIn(ctx, body, transport, callerOf(request, address)), request, ctx);
     },
   }),
 });

@@ -9,6 +9,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
   POST: endpoint({
     summary: "Register an account",
     body: Register,
+    errors: ["email_taken", "origin_not_allowed", "rate_limited", "overloaded"],
     responses: { 201: Auth, 202: VerificationRequired },
     handle: async ({ ctx, request, body, address }) => {
       const transport = chooseTransport(request, body.transport, ctx);

@@ -10,6 +10,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     database: false,
     params: DownloadParams,
     query: DownloadQuery,
+    errors: ["not_found", "release_not_found", "precondition_failed", "range_not_satisfiable", "catalog_unavailable"],
     responses: { 200: null, 206: null, 302: null, 304: null },
     handle: async ({ ctx: { catalog, storage }, request, params, query, log }) => {
       const wish = { ...query, ...params, clientId: clientIdOf(request, query) };

@@ -10,6 +10,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
       summary: "Receive a delivery of the billing provider",
       body: "raw",
       bodyLimitBytes: 256 * 1024,
+      errors: ["malformed_json", "validation_failed", "webhook_unauthorized", "webhook_not_configured"],
       responses: { 200: DeliveryReceipt },
       handle: ({ ctx, raw, request }) =>
         receiveDelivery(ctx, { raw, headers: request.headers, json: () => parseJson(raw) }),

@@ -4,6 +4,7 @@ import { refuseRetired } from "@/lib/subscriptions/retired";
 const retired = endpoint({
   summary: "Retired: use /api/subscription/billing-provider-webhook",
   database: false,
+  errors: ["endpoint_retired"],
   responses: {},
   handle: ({ ctx }) => refuseRetired(ctx, "/api/subscription/billing-provider-webhook"),
 });

@@ -8,6 +8,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     summary: "Delete the caller's account",
     auth: "account",
     body: DeleteAccount,
+    errors: ["reauthentication_required", "rate_limited", "overloaded"],
     responses: { 200: AccountDeleted },
     handle: async ({ ctx, account, body }) =>
       signedOutReply(200, await deleteAccount(ctx, account, body.password), account, ctx),

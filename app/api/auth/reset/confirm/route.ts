@@ -7,6 +7,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
   POST: endpoint({
     summary: "Confirm a password reset",
     body: ConfirmReset,
+    errors: ["invalid_or_expired_token", "unauthenticated", "rate_limited", "overloaded"],
     responses: { 200: PasswordReset },
     handle: async ({ ctx, request, body, address }) => {
       await confirmReset(ctx, body, callerOf(request, address));

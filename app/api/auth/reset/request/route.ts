@@ -7,6 +7,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
   POST: endpoint({
     summary: "Request a password reset",
     body: RequestReset,
+    errors: ["rate_limited"],
     responses: { 202: ResetAccepted },
     handle: async ({ ctx, request, body, address }) => {
       await requestReset(ctx, body.email, callerOf(request, address));

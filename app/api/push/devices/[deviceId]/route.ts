@@ -8,6 +8,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     summary: "Remove a device",
     auth: "account",
     params: DeviceParams,
+    errors: ["device_not_found"],
     responses: { 204: null },
     handle: async ({ ctx, account, params }) => {
       await removeDevice(ctx, account.account.id, params.deviceId);

@@ -1,0 +1,174 @@
+import { type Details, examplesOf } from "../operation";
+
+const NOTHING = {
+  willRenew: false,
+  isLifetime: false,
+  isFamilyShare: false,
+  stale: false,
+  productId: null,
+  pendingProductId: null,
+  store: null,
+  periodType: null,
+  environment: null,
+  startedAt: null,
+  currentPeriodStartsAt: null,
+  currentPeriodEndsAt: null,
+  accessEndsAt: null,
+  gracePeriodEndsAt: null,
+  canceledAt: null,
+  cancelReason: null,
+  expirationReason: null,
+  billingIssueDetectedAt: null,
+  refundedAt: null,
+  resumesAt: null,
+  managementUrl: null,
+};
+
+const MONTHLY = {
+  ...NOTHING,
+  status: "active",
+  isActive: true,
+  willRenew: true,
+  entitlements: [
+    {
+      id: "pro",
+      isActive: true,
+      expiresAt: "2026-12-20T10:00:00.000Z",
+      productId: "com.example.core.monthly",
+      store: "APP_STORE",
+    },
+  ],
+  productId: "com.example.core.monthly",
+  store: "APP_STORE",
+  periodType: "NORMAL",
+  environment: "PRODUCTION",
+  startedAt: "2026-11-20T09:00:00.000Z",
+  currentPeriodStartsAt: "2026-11-20T09:00:00.000Z",
+  currentPeriodEndsAt: "2026-12-20T09:00:00.000Z",
+  accessEndsAt: "2026-12-20T10:00:00.000Z",
+  managementUrl: "https://apps.apple.com/account/subscriptions",
+};
+
+/** RevenueCat, "Webhooks", Event Types and Fields. */
+const REVENUECAT = {
+  api_version: "1.0",
+  event: {
+    id: "12345678-1234-1234-1234-123456789012",
+    type: "INITIAL_PURCHASE",
+    app_user_id: "0198d2f4-3c1e-7c1a-9b7e-5d2f8a6b4c10",
+    original_app_user_id: "0198d2f4-3c1e-7c1a-9b7e-5d2f8a6b4c10",
+    aliases: ["0198d2f4-3c1e-7c1a-9b7e-5d2f8a6b4c10"],
+    event_timestamp_ms: 1795165200000,
+    purchased_at_ms: 1795165200000,
+    expiration_at_ms: 1797757200000,
+    environment: "PRODUCTION",
+    store: "APP_STORE",
+    product_id: "com.example.core.monthly",
+    entitlement_ids: ["pro"],
+    period_type: "NORMAL",
+    transaction_id: "2000000123456789",
+    original_transaction_id: "2000000123456789",
+  },
+};
+
+/** standardwebhooks.com, "Payload structure". */
+const STANDARD = {
+  type: "subscription.initial_purchase",
+  timestamp: "2026-11-20T09:00:00Z",
+  data: {
+    customerId: "0198d2f4-3c1e-7c1a-9b7e-5d2f8a6b4c10",
+    environment: "PRODUCTION",
+    store: "STRIPE",
+    transactionId: "sub_1Q2W3E4R5T",
+    purchasedAt: "2026-11-20T09:00:00Z",
+    expiresAt: "2026-12-20T09:00:00Z",
+    productId: "com.example.core.monthly",
+    entitlementIds: ["pro"],
+    periodType: "NORMAL",
+  },
+};
+
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+/** Whatever the method: the route is gone. */
+function retired(path: string, name: string, successor: string): Record<string, Details> {
+  const described = METHODS.map((method): [string, Details] => [
+    `${method} ${path}`,
+    {
+      operationId: `${method.toLowerCase()}${name}`,
+      description: `Use \`${successor}\`.`,
+      deprecated: true,
+      responses: {},
+    },
+  ]);
+  return Object.fromEntries(described);
+}
+
+export const BILLING: Record<string, Details> = {
+  "GET /api/subscription/status": {
+    operationId: "getSubscriptionStatus",
+    description:
+      "Gate access on `isActive` and `entitlements`; the rest is for telling people how things stand. What the members of the best subscription are is repeated at the top.",
+    responses: {
+      200: {
+        description: "As of `checkedAt`.",
+        examples: {
+          "A monthly subscription": {
+            ...MONTHLY,
+            subscriptions: [MONTHLY],
+            lastEventAt: "2026-11-20T09:00:03.000Z",
+            checkedAt: "2026-11-21T08:00:00.000Z",
+          },
+          "No subscription": {
+            ...NOTHING,
+            status: "none",
+            isActive: false,
+            entitlements: [],
+            subscriptions: [],
+            lastEventAt: null,
+            checkedAt: "2026-11-21T08:00:00.000Z",
+          },
+        },
+      },
+    },
+  },
+  "POST /api/subscription/billing-provider-webhook": {
+    operationId: "receiveBillingEvent",
+    description:
+      "For the billing provider: RevenueCat, or any sender that follows Standard Webhooks. A delivery proves itself by a signature, by the value of its Authorization header, or by both, as the service is configured. Deliveries may come twice, late and out of order. Anything but 200 is to be delivered again.",
+    security: [
+      { revenueCatSignature: [] },
+      { webhookAuthorization: [] },
+      { revenueCatSignature: [], webhookAuthorization: [] },
+      { standardWebhooksSignature: [] },
+      { standardWebhooksSignature: [], webhookAuthorization: [] },
+    ],
+    reads: ["WebhookId", "WebhookTimestamp"],
+    requestBody: {
+      required: true,
+      content: {
+        "application/json": {
+          schema: {
+            anyOf: [
+              { $ref: "#/components/schemas/RevenueCatDelivery" },
+              { $ref: "#/components/schemas/StandardWebhook" },
+            ],
+          },
+          examples: examplesOf({ RevenueCat: REVENUECAT, "Standard Webhooks": STANDARD }),
+        },
+      },
+    },
+    responses: {
+      200: {
+        description: "Durable, or known to be of no use.",
+        examples: {
+          Applied: { status: "processed", eventId: REVENUECAT.event.id },
+          "Known already": { status: "duplicate", eventId: REVENUECAT.event.id },
+          "Of no use here": { status: "ignored", eventId: REVENUECAT.event.id },
+        },
+      },
+    },
+  },
+  ...retired("/api/subscription/checkout", "Checkout", "/api/subscription/status"),
+  ...retired("/api/subscription/webhook", "SubscriptionWebhook", "/api/subscription/billing-provider-webhook"),
+};

@@ -1,0 +1,20 @@
+import type { ErrorCode } from "../../lib/errors";
+
+export const EXAMPLE_REQUEST_ID = "3f0c8f5e-6f0a-4a55-9d5a-0b1d3f2e7c11";
+
+const field = (pointer: string, code: string, detail: string) => ({ errors: [{ pointer, code, detail }] });
+
+/** What the examples of problem documents say beyond their code: `detail`, and further members. */
+export const PROBLEM_DETAILS: Partial<Record<ErrorCode, { detail?: string; [member: string]: unknown }>> = {
+  invalid_query: {
+    detail: "Platform, product and architecture go together.",
+    ...field("?architecture", "required", "Is needed here"),
+    missing: ["architecture"],
+    allowed: { architecture: ["x64", "arm64", "universal"] },
+  },
+  validation_failed: field("/email", "invalid_format", "Must be an e-mail address"),
+  evidence_invalid: { detail: "The assertion's counter does not rise.", reason: "counter_replayed" },
+  device_limit_reached: { detail: "At most 20 devices an account." },
+  payload_too_large: { detail: "At most 16384 bytes.", limitBytes: 16384 },
+  endpoint_retired: { detail: "Use /api/subscription/status instead." },
+};

@@ -1,0 +1,114 @@
+import { z } from "zod";
+import type { ZodOpenApiResponseObject } from "zod-openapi";
+import type { AnyEndpoint } from "@/lib/http/route";
+import { ERRORS, type ErrorCode } from "../../lib/errors";
+import { type HeaderName, headersOf } from "./headers";
+import { EXAMPLE_REQUEST_ID, PROBLEM_DETAILS } from "./problem-details";
+
+const FieldError = z
+  .object({
+    pointer: z.string().meta({ description: "A JSON Pointer (RFC 6901) into the body, or `?name` for a parameter." }),
+    code: z.string(),
+    detail: z.string(),
+  })
+  .meta({
+    id: "FieldError",
+    description: "One field that is not valid.",
+    examples: [{ pointer: "/email", code: "invalid_format", detail: "Must be an e-mail address" }],
+  });
+
+/** RFC 9457, section 3: what every error looks like. */
+const Problem = z
+  .looseObject({
+    type: z.string().meta({ format: "uri", description: "The page that explains the code." }),
+    title: z.string(),
+    status: z.int(),
+    code: z.string().meta({ description: "What programs switch on.", examples: Object.keys(ERRORS) }),
+    detail: z.string().optional().meta({ description: "What is wrong this time, for people." }),
+    requestId: z.string().meta({ description: "Names the request in the service's log." }),
+    errors: z.array(FieldError).optional(),
+  })
+  .meta({ id: "Problem", description: "An error (RFC 9457).", examples: [problemExample("validation_failed")] });
+
+/** What comes with a problem of a status, beside what comes with every answer. */
+const HEADERS_OF: Record<number, readonly HeaderName[]> = {
+  401: ["WWW-Authenticate"],
+  410: ["Link"],
+  415: ["Accept"],
+  416: ["Content-Range"],
+  429: ["Retry-After", "RateLimit-Policy", "RateLimit"],
+  503: ["Retry-After"],
+};
+
+/** What the problem document of a code looks like. */
+function problemExample(code: ErrorCode) {
+  const [status, title] = ERRORS[code];
+  const { detail, ...members } = PROBLEM_DETAILS[code] ?? {};
+  return {
+    type: `https://api.example.com/docs/errors#${code}`,
+    title,
+    status,
+    code,
+    ...(detail === undefined ? {} : { detail }),
+    requestId: EXAMPLE_REQUEST_ID,
+    ...members,
+  };
+}
+
+type Declared = Pick<AnyEndpoint, "auth" | "body" | "database" | "errors" | "limit" | "query">;
+
+/** Every error that an endpoint may answer: its own ones, and those that the wrapper adds by what it declares. */
+export function errorsOf({ auth, body, database, errors = [], limit, query }: Declared, verb: string): ErrorCode[] {
+  const changes = verb !== "GET" && verb !== "HEAD";
+  const found: (ErrorCode | false | undefined)[] = [
+    ...errors,
+    auth === "account" && "unauthenticated",
+    auth === "account" && changes && "origin_not_allowed",
+    query && "invalid_query",
+    body && "payload_too_large",
+    ...(typeof body === "object" ? (["malformed_json", "unsupported_media_type", "validation_failed"] as const) : []),
+    limit && "rate_limited",
+    database !== false && "unavailable",
+    "internal_error",
+  ];
+  const unique = new Set(found.filter((code) => typeof code === "string"));
+  return [...unique].sort((a, b) => ERRORS[a][0] - ERRORS[b][0] || a.localeCompare(b));
+}
+
+/** One answer a status, with the codes that it may carry. */
+export function describeProblems(codes: readonly ErrorCode[]): Record<string, ZodOpenApiResponseObject> {
+  const statuses = new Set(codes.map((code) => ERRORS[code][0]));
+  const described = [...statuses].map((status) => {
+    const same = codes.filter((code) => ERRORS[code][0] === status);
+    const id = same.map(pascalCase).join("Or");
+    const response = shared.get(id) ?? { id, ...describeProblem(status, same) };
+    shared.set(id, response);
+    return [String(status), response] as const;
+  });
+  return Object.fromEntries(described);
+}
+
+/** Operations with the same codes point to one description: a component is told by its object. */
+const shared = new Map<string, ZodOpenApiResponseObject>();
+
+function describeProblem(status: number, codes: readonly ErrorCode[]): ZodOpenApiResponseObject {
+  const examples = Object.fromEntries(
+    codes.map((code) => [code, { summary: ERRORS[code][1], value: problemExample(code) }]),
+  );
+  const schema = z.intersection(Problem, z.looseObject({ status: z.literal(status), code: z.enum(codes) }));
+  return {
+    description: codes.map((code) => `\`${code}\`: ${ERRORS[code][1]}.`).join("\n"),
+    headers: headersOf(HEADERS_OF[status]),
+    content: { "application/problem+json": { schema, examples } },
+  };
+}
+
+/** What OPTIONS answers; to a preflight of a listed origin with what it may do. */
+export function allowed(): ZodOpenApiResponseObject {
+  return { description: "`Allow` names them.", headers: headersOf(["Allow"]) };
+}
+
+function pascalCase(text: string): string {
+  const words = text.split("_");
+  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+}

@@ -1,0 +1,72 @@
+import { z } from "zod";
+import type { ZodOpenApiSchemaObject } from "zod-openapi";
+import {
+  AccountDeleted,
+  AccountExport,
+  Auth,
+  ConfirmReset,
+  DeleteAccount,
+  Login,
+  Register,
+  RequestReset,
+  User,
+} from "@/lib/accounts/schema";
+import { Health } from "@/lib/http/health";
+import { Evidence } from "@/lib/push/evidence/schema";
+import { Challenge, Device, RegisterDevice } from "@/lib/push/schema";
+import { ReleaseVersion, ServiceVersion } from "@/lib/releases/schema";
+import { DeliveryReceipt, LineStatus, SubscriptionStatus } from "@/lib/subscriptions/schema";
+
+const text = { type: "string" as const, maxLength: 255 };
+
+/** The schemas that go by their names wherever they stand. */
+const NAMED: Record<string, z.ZodType> = {
+  AccountDeleted,
+  AccountExport,
+  Auth,
+  Challenge,
+  ConfirmReset,
+  DeleteAccount,
+  DeliveryReceipt,
+  Device,
+  Evidence,
+  Health,
+  LineStatus,
+  Login,
+  Register,
+  RegisterDevice,
+  ReleaseVersion,
+  RequestReset,
+  ServiceVersion,
+  SubscriptionStatus,
+  User,
+};
+for (const [id, schema] of Object.entries(NAMED)) schema.register(z.globalRegistry, { id });
+
+/** What the webhook takes. It reads what it can, so no schema of its readers says what senders send. */
+export const DELIVERIES: Record<string, ZodOpenApiSchemaObject> = {
+  RevenueCatDelivery: {
+    type: "object",
+    description: "A webhook of RevenueCat's. Only the id has to be there: what is missing counts as absent.",
+    required: ["event"],
+    properties: {
+      api_version: text,
+      event: {
+        type: "object",
+        required: ["id"],
+        properties: { id: { ...text, minLength: 1 }, type: text, app_user_id: text },
+        additionalProperties: true,
+      },
+    },
+  },
+  StandardWebhook: {
+    type: "object",
+    description: "A webhook by the Standard Webhooks specification; its id stands in the header `webhook-id`.",
+    required: ["data"],
+    properties: {
+      type: text,
+      timestamp: { type: "string", format: "date-time" },
+      data: { type: "object", properties: { customerId: text }, additionalProperties: true },
+    },
+  },
+};

@@ -1,0 +1,81 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type RequestListener, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+
+/**
+ * Plays the tour through `prism proxy --errors`, which holds requests and answers against public/openapi.json:
+ * `npm run openapi:tour [-- BASE_URL]`. Prism stands between two servers here, and judges: the tour gets the answer
+ * as the service gave it, since Prism fails on HEAD, and loses bytes of downloads and all but one Set-Cookie.
+ */
+const service = new URL(process.argv[2] ?? "http://localhost:3000");
+const PRISM = "@stoplight/prism-cli@5.14.2";
+
+type Sent = { method: string; path: string; headers: IncomingHttpHeaders; body: Buffer };
+type Answer = { status: number; raw: string[]; headers: IncomingHttpHeaders; body: Buffer };
+
+/** What the tour asked and what the service answered, by X-Request-Id. */
+const asked = new Map<string, Sent>();
+const answered = new Map<string, Answer>();
+const violations: string[] = [];
+
+async function ask({ hostname, port }: URL, { method, path, headers, body }: Sent): Promise<Answer> {
+  const sent = request({ hostname, port, method, path, headers });
+  sent.end(body);
+  const [incoming] = await once(sent, "response");
+  const { statusCode: status, rawHeaders: raw, headers: told } = incoming;
+  return { status, raw, headers: told, body: await buffer(incoming) };
+}
+
+async function listen(listener: (sent: Sent) => Promise<Answer>): Promise<URL> {
+  const answer: RequestListener = async (incoming, outgoing) => {
+    const { method = "", url: path = "", headers } = incoming;
+    const { status, raw, body } = await listener({ method, path, headers, body: await buffer(incoming) });
+    outgoing.writeHead(status, raw).end(body);
+  };
+  const server = createServer(answer).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  server.unref();
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+}
+
+/** Behind Prism: sends on what the tour sent, byte for byte. Prism is told that a HEAD has no JSON. */
+async function toService({ headers }: Sent): Promise<Answer> {
+  const id = String(headers["x-request-id"]);
+  const sent = asked.get(id);
+  if (!sent) throw new Error(`Prism made ${id} up`);
+  const answer = await ask(service, { ...sent, headers: { ...sent.headers, host: service.host, "x-request-id": id } });
+  answered.set(id, answer);
+  return sent.method === "HEAD" ? { ...answer, raw: [] } : answer;
+}
+
+/** Before Prism: has it judge, and answers with what the service said. */
+async function judged(prism: URL, sent: Sent): Promise<Answer> {
+  const id = `tour-${asked.size + 1}`;
+  asked.set(id, sent);
+  const judgement = await ask(prism, { ...sent, headers: { ...sent.headers, "x-request-id": id } });
+  const answer = answered.get(id);
+  if (answer?.status === judgement.status && !judgement.headers["sl-violations"]) return answer;
+  violations.push(`${sent.method} ${sent.path}: ${judgement.headers["sl-violations"] ?? judgement.body}`);
+  return answer ?? judgement;
+}
+
+const behind = await listen(toService);
+const free = createServer().listen(0, "127.0.0.1");
+await once(free, "listening");
+const prism = new URL(`http://127.0.0.1:${(free.address() as AddressInfo).port}`);
+await once(free.close(), "close");
+const args = ["--yes", PRISM, "proxy", "--errors", "-p", prism.port, "public/openapi.json", behind.origin];
+const proxy = spawn("npx", args, { detached: true, stdio: ["ignore", "pipe", "inherit"] });
+const stopped = once(proxy, "exit").then(() => false);
+const listening = new Promise<boolean>((resolve) => {
+  proxy.stdout.on("data", (chunk: Buffer) => chunk.includes("Prism is listening") && resolve(true));
+});
+if (!(await Promise.race([listening, stopped]))) throw new Error("Prism did not start");
+const front = await listen((sent) => judged(prism, sent));
+const tour = spawn(process.execPath, ["--import", "tsx", "scripts/tour.ts", front.origin], { stdio: "inherit" });
+const [code] = await once(tour, "exit");
+if (proxy.pid !== undefined) process.kill(-proxy.pid);
+console.log(violations.length > 0 ? violations.join("\n") : `Prism saw ${asked.size} requests, and no violation.`);
+process.exitCode = violations.length > 0 || asked.size === 0 ? 1 : (code ?? 1);

@@ -1,0 +1,67 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+
+type JsonSchema = Parameters<typeof z.fromJSONSchema>[0];
+type Described = { $ref?: string; headers?: Record<string, unknown>; content?: Record<string, { schema?: object }> };
+type Operation = { responses: Record<string, Described> };
+type Api = {
+  paths: Record<string, Record<string, Operation>>;
+  components: { headers: object; responses: Record<string, Described>; schemas: object };
+};
+
+const api = JSON.parse(readFileSync("public/openapi.json", "utf8")) as Api;
+/** Fixed paths come before those with parameters (OpenAPI 3.1, 4.8.8.2). */
+const paths = Object.entries(api.paths)
+  .sort(([a], [b]) => Number(a.includes("{")) - Number(b.includes("{")))
+  .map(([path, operations]) => ({ pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`), operations }));
+
+/**
+ * Holds an answer against public/openapi.json: its status, media type, body and those headers that are described
+ * anywhere are among what the operation names; what is not described is refused.
+ * @throws Error that says what does not fit.
+ */
+export async function holdAgainstDescription(method: string, pathname: string, response: Response): Promise<void> {
+  if (!pathname.startsWith("/api")) return; // pages and their forms are no part of it
+  const told = `${method} ${pathname} -> ${response.status}`;
+  const operation = paths.find(({ pattern }) => pattern.test(pathname))?.operations[method.toLowerCase()];
+  if (!operation) {
+    if (response.status >= 400 && response.status < 500) return;
+    throw new Error(`public/openapi.json lacks ${told}`);
+  }
+  const described = resolve(operation.responses[response.status]);
+  if (!described) throw new Error(`public/openapi.json lacks ${told}`);
+  const headers = Object.keys(api.components.headers).filter((name) => response.headers.has(name));
+  const strays = headers.filter((name) => !described.headers?.[name]);
+  if (strays.length > 0) throw new Error(`public/openapi.json lacks ${strays} of ${told}`);
+  if (method !== "HEAD" && response.body) await holdBody(told, described, response);
+}
+
+async function holdBody(told: string, { content = {} }: Described, response: Response): Promise<void> {
+  const mediaType = response.headers.get("content-type")?.split(";")[0] ?? "";
+  // Over HTTP an empty body may be one that is there.
+  if (mediaType === "" && (await response.clone().text()) === "") return;
+  const found = content[mediaType] ?? content["*/*"];
+  if (!found) throw new Error(`public/openapi.json lacks ${mediaType || "a body"} of ${told}`);
+  if (!found.schema || !mediaType.endsWith("json")) return;
+  const parsed = schemaOf(found.schema).safeParse(await response.clone().json());
+  if (!parsed.success) throw new Error(`public/openapi.json has another body for ${told}: ${parsed.error}`);
+}
+
+function resolve(described: Described | undefined): Described | undefined {
+  const name = described?.$ref?.split("/").pop();
+  return name === undefined ? described : api.components.responses[name];
+}
+
+const schemas = new WeakMap<object, z.ZodType>();
+const $defs = withLocalRefs(api.components.schemas);
+
+/** The zod schema of a JSON Schema in the document, made once. */
+function schemaOf(described: object): z.ZodType {
+  const made = schemas.get(described) ?? z.fromJSONSchema({ ...withLocalRefs(described), $defs } as JsonSchema);
+  schemas.set(described, made);
+  return made;
+}
+
+function withLocalRefs(schema: object): object {
+  return JSON.parse(JSON.stringify(schema).replaceAll("#/components/schemas/", "#/$defs/"));
+}
