@@ -6,7 +6,7 @@ import { unavailablePage } from "@/lib/http/pages/unavailable-page";
 import { pageContext } from "@/lib/http/pages/visitor";
 import { requestId } from "@/lib/http/route";
 
-export const config = { matcher: "/((?!api(?:/|$)|forms/|_next/|icon).*)" };
+export const config = { matcher: "/((?!api(?:/|$)|forms/|_next/static/|icon\\.svg$).*)" };
 
 /**
  * What comes before every page: its headers, with a nonce that Next reads from the policy and puts on its scripts.
@@ -25,7 +25,10 @@ export async function proxy(request: NextRequest): Promise<NextResponse> {
   }
   const headers = new Headers(request.headers);
   headers.set("Content-Security-Policy", own["Content-Security-Policy"]);
-  return NextResponse.next({ request: { headers }, headers: own });
+  const kept = { request: { headers }, headers: own };
+  // Next has a page of this name, which answers 500.
+  const isNothing = request.nextUrl.pathname.startsWith("/_global-error");
+  return isNothing ? NextResponse.rewrite(new URL("/nothing", request.url), kept) : NextResponse.next(kept);
 }
 
 /** Looked for beforehand: a page that has begun cannot say 503 any more. */

@@ -47,10 +47,19 @@ describe("every page", () => {
 });
 
 test("what does not exist is a page of ours, 404", async () => {
-  for (const path of ["/nothing", "/account/nothing", "/%F0%9F%9A%A2", "/download/nothing"]) {
+  const odd = ["/%F0%9F%9A%A2", "/icons", "/_next/nothing", "/_global-error", "/%5Fglobal-error"];
+  for (const path of ["/nothing", "/account/nothing", "/download/nothing", ...odd]) {
     const response = await service.fetch(path);
     expect([path, response.status]).toEqual([path, 404]);
+    expect(response.headers.get("content-security-policy")).toContain("'nonce-");
     expect(await response.text()).toContain("There is nothing here");
+  }
+});
+
+test("a form that does not exist is a problem, 404", async () => {
+  for (const method of ["GET", "POST"]) {
+    const response = await service.fetch("/forms/nothing", { method });
+    expect([response.status, await response.json()]).toMatchObject([404, { code: "not_found" }]);
   }
 });
 
