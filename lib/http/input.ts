@@ -48,7 +48,7 @@ export function parseJson(body: Uint8Array): unknown {
 export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
   const unstorable = findUnstorable(value);
   if (unstorable) throw new AppError("validation_failed", { errors: unstorable });
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, { error: lengthInWords });
   if (parsed.success) return parsed.data;
   throw new AppError("validation_failed", {
     errors: parsed.error.issues.slice(0, MOST_ERRORS).map((issue) => toFieldError(issue, pointer(issue.path), value)),
@@ -99,6 +99,13 @@ function toFieldError(issue: z.core.$ZodIssue, at: string, input: unknown): Fiel
   );
   if (value === undefined) return { pointer: at, code: "required", detail: "Is required" };
   return { pointer: at, code: issue.code, detail: issue.message };
+}
+
+/** A string's length in the words of a form; undefined where zod's or the schema's own do. */
+function lengthInWords(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === "too_big" && issue.origin === "string") return `Must be at most ${issue.maximum} characters long`;
+  if (issue.code !== "too_small" || issue.origin !== "string") return undefined;
+  return issue.minimum === 1 ? "Must not be empty" : `Must be at least ${issue.minimum} characters long`;
 }
 
 /** RFC 6901. */
