@@ -26,9 +26,11 @@ const config: NextConfig = {
     "semver",
   ],
   // What pages carry comes from proxy.ts; files that never change need no more than this.
-  headers: async () => [
-    { source: "/_next/static/:file*", headers: [{ key: "X-Content-Type-Options", value: "nosniff" }] },
-  ],
+  headers: async () =>
+    ["/_next/static/:file*", "/icon.svg"].map((source) => ({
+      source,
+      headers: [{ key: "X-Content-Type-Options", value: "nosniff" }],
+    })),
   // Types are checked by `npm run check`, over the tests and scripts as well.
   typescript: { ignoreBuildErrors: true },
 };

@@ -56,6 +56,16 @@ test("what does not exist is a page of ours, 404", async () => {
   }
 });
 
+test("what pages load is taken for nothing but what it is", async () => {
+  const html = await (await service.fetch("/")).text();
+  const files = [...html.matchAll(/(?:href|src)="(\/(?:_next|icon)[^"]+)"/g)].map(([, file = ""]) => file);
+  expect(files.some((file) => file.startsWith("/icon")) && files.some((file) => file.endsWith(".css"))).toBe(true);
+  for (const file of files) {
+    const { status, headers } = await service.fetch(file);
+    expect([file, status, headers.get("x-content-type-options")]).toEqual([file, 200, "nosniff"]);
+  }
+});
+
 test("a form that does not exist is a problem, 404", async () => {
   for (const method of ["GET", "POST"]) {
     const response = await service.fetch("/forms/nothing", { method });
