@@ -46,3 +46,14 @@ test("every link of README and the guides leads to a file, and to a heading in i
   expect(links.length).toBeGreaterThan(40);
   expect(links.filter(({ page, target }) => isDead(page, target))).toEqual([]);
 });
+
+test("every file of ours that README and the guides name is there", () => {
+  const named = PAGES.flatMap((page) =>
+    [...proseOf(page).matchAll(/`((?:app|deploy|docs|lib|prisma|scripts|tests)\/[\w./()[\]-]+)`/g)].map(
+      ([, file = ""]) => ({ page, file }),
+    ),
+  );
+  expect(named.length).toBeGreaterThan(60);
+  const isExample = (file: string) => file.includes("NAME");
+  expect(named.filter(({ file }) => !isExample(file) && !existsSync(file))).toEqual([]);
+});
