@@ -1,4 +1,5 @@
 import type { Context, Tx } from "../context";
+import { together } from "../db/together";
 import { removeDevices } from "../push/devices";
 import { type Claims, decodeToken, encodeToken } from "./tokens";
 
@@ -58,22 +59,14 @@ export function sessionToken({ config }: Pick<Context, "config">, claims: Claims
 
 /**
  * The session a token stands for, with its account: not revoked, not expired, of the account's current epoch.
- * null for everything else. One statement, which Prisma shares among the checks of the same moment; a second one
- * notes, at most once a minute, that the session was seen.
+ * null for everything else. One statement, which all checks of the same moment share; a second one notes, at most
+ * once a minute, that the session was seen.
  */
 export async function findSession({ config, db, now }: Pick<Context, "config" | "db" | "now">, token: string) {
   const at = now();
   const claims = await decodeToken(token, config.secret);
   if (!claims) return null;
-  const row = await db.session.findUnique({
-    where: { id: claims.sid },
-    relationLoadStrategy: "join",
-    select: {
-      ...{ id: true, transport: true, authenticatedAt: true, lastSeenAt: true },
-      ...{ expiresAt: true, idleExpiresAt: true, revokedAt: true },
-      account: { select: { id: true, email: true, name: true, image: true, sessionEpoch: true } },
-    },
-  });
+  const row = await readSession(db, claims.sid);
   const isLive =
     row?.revokedAt === null &&
     row.expiresAt > at &&
@@ -85,6 +78,19 @@ export async function findSession({ config, db, now }: Pick<Context, "config" | 
   if (at.getTime() - row.lastSeenAt.getTime() > LAST_SEEN_MS) await noteSeen(db, at, id, transport);
   return { session: { id, transport, authenticatedAt, expiresAt }, account, claims };
 }
+
+const readSession = together(async (db, ids) => {
+  const rows = await db.session.findMany({
+    where: { id: { in: ids } },
+    relationLoadStrategy: "join",
+    select: {
+      ...{ id: true, transport: true, authenticatedAt: true, lastSeenAt: true },
+      ...{ expiresAt: true, idleExpiresAt: true, revokedAt: true },
+      account: { select: { id: true, email: true, name: true, image: true, sessionEpoch: true } },
+    },
+  });
+  return new Map(rows.map((row) => [row.id, row]));
+});
 
 async function noteSeen(db: Tx, at: Date, id: string, transport: Transport): Promise<void> {
   await db.session.updateMany({

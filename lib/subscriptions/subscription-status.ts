@@ -1,5 +1,5 @@
-import DataLoader from "dataloader";
 import type { Context, Tx } from "../context";
+import { together } from "../db/together";
 import { StoredLine } from "./line-state";
 import { askSoon } from "./reconcile/ask-soon";
 import { type BillingRules, statusRules } from "./rules";
@@ -23,33 +23,23 @@ export async function readSubscriptionStatus(
  * ids of the lines that should have renewed by now.
  */
 export async function currentStatus({ config, db, now }: Deps, accountId: string) {
-  const lines = await readLines(db, accountId);
+  const lines = (await readLines(db, accountId)) ?? [];
   if (lines.some((line) => line.accountId === null)) await linkLines(db, accountId);
   const at = now();
   const overdue = lines.filter((line) => isOverdue(line, at)).map(({ id }) => id);
   return { status: accountStatus(lines, at, statusRules(config, accountId)), overdue };
 }
 
-/** Many clients ask at the same moment, after their server's restart for one: their reads share a statement. */
-const loaders = new WeakMap<Tx, DataLoader<string, StoredLine[]>>();
-
-function readLines(db: Tx, accountId: string): Promise<StoredLine[]> {
-  const loader = loaders.get(db) ?? new DataLoader((ids) => readAll(db, ids), { cache: false, maxBatchSize: 100 });
-  loaders.set(db, loader);
-  return loader.load(accountId);
-}
-
-/** Accounts' lines, and those that name them and belong to nobody: as JSON, since decoding 30 columns costs more. */
-async function readAll(db: Tx, accountIds: readonly string[]): Promise<StoredLine[][]> {
+/** An account's lines, and those that name it and belong to nobody: as JSON, since decoding 30 columns costs more. */
+const readLines = together(async (db, accountIds) => {
   const rows = await db.$queryRaw<{ id: string; lines: unknown[] }[]>`
     SELECT account.id::text AS id, jsonb_agg(to_jsonb(line) ORDER BY line.id) AS lines
-    FROM unnest(${[...new Set(accountIds)]}::uuid[]) AS account (id)
+    FROM unnest(${accountIds}::uuid[]) AS account (id)
     JOIN "SubscriptionLine" AS line
       ON line."accountId" = account.id OR (line."accountId" IS NULL AND line.identities @> ARRAY[account.id::text])
     GROUP BY account.id`;
-  const found = new Map(rows.map(({ id, lines }) => [id, lines]));
-  return accountIds.map((id) => StoredLine.array().parse(found.get(id) ?? []));
-}
+  return new Map(rows.map(({ id, lines }) => [id, StoredLine.array().parse(lines)]));
+});
 
 /** Gives an account the lines that name it and belong to nobody yet. The account is locked before its lines. */
 async function linkLines(db: Tx, accountId: string): Promise<void> {
