@@ -4,6 +4,7 @@ import { PGlite } from "@electric-sql/pglite";
 import type { SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
 import { PrismaPGlite } from "pglite-prisma-adapter";
 import { lock } from "proper-lockfile";
+import { withScripts } from "./migrations";
 
 /** A lock that was not renewed for this long belonged to a process that is gone. */
 const STALE_MS = 5_000;
@@ -56,15 +57,5 @@ export async function openEmbedded(dataDir: string, onLost: (error: Error) => vo
  */
 export async function embeddedAdapter(pglite: PGlite): Promise<SqlMigrationAwareDriverAdapterFactory> {
   await pglite.exec("SET TIME ZONE 'UTC'");
-  const factory = new PrismaPGlite(pglite);
-  return {
-    provider: factory.provider,
-    adapterName: factory.adapterName,
-    connectToShadowDb: () => factory.connectToShadowDb(),
-    connect: async () => {
-      const adapter = await factory.connect();
-      adapter.executeScript = async (script) => void (await pglite.exec(script));
-      return adapter;
-    },
-  };
+  return withScripts(new PrismaPGlite(pglite), (_, script) => pglite.exec(script));
 }

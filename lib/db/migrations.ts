@@ -45,6 +45,25 @@ export async function applyMigrations(adapter: SqlMigrationAwareDriverAdapterFac
   }
 }
 
+type Factory = SqlMigrationAwareDriverAdapterFactory;
+
+/** An adapter whose own way of running a migration's script will not do: `run` does it instead. */
+export function withScripts<Adapter extends Awaited<ReturnType<Factory["connect"]>>>(
+  factory: Omit<Factory, "connect"> & { connect: () => Promise<Adapter> },
+  run: (adapter: Adapter, script: string) => Promise<unknown>,
+): Factory {
+  return {
+    provider: factory.provider,
+    adapterName: factory.adapterName,
+    connectToShadowDb: () => factory.connectToShadowDb(),
+    connect: async () => {
+      const adapter = await factory.connect();
+      adapter.executeScript = async (script) => void (await run(adapter, script));
+      return adapter;
+    },
+  };
+}
+
 /** What the database itself said of a migration; null for all else, as a broken connection, after which nobody knows. */
 function refusal(error: unknown, errorOf: ErrorOf): { migration: string; reason: string } | null {
   const text = String((error as Error).message);

@@ -4,7 +4,7 @@ import type { Config } from "../config";
 import { isDatabaseUnavailable } from "../errors";
 import { openEmbedded } from "./embedded";
 import { PrismaClient } from "./generated/client";
-import { applyMigrations, migrationNames } from "./migrations";
+import { applyMigrations, migrationNames, withScripts } from "./migrations";
 
 const CONNECT_TIMEOUT_MS = 3_000;
 /** A connection that has gone silent, as after a failover, is dropped with the query that noticed. */
@@ -79,17 +79,8 @@ export function migrationAdapter(url: string): SqlMigrationAwareDriverAdapterFac
     keepAlive: true,
     application_name: "homeport-migrate",
   });
-  return {
-    provider: factory.provider,
-    adapterName: factory.adapterName,
-    connectToShadowDb: () => factory.connectToShadowDb(),
-    connect: async () => {
-      const adapter = await factory.connect();
-      // Its own cuts the script at each semicolon, in texts and functions too, and runs the pieces one by one.
-      adapter.executeScript = async (script) => void (await adapter.underlyingDriver().query(script));
-      return adapter;
-    },
-  };
+  // Its own cuts the script at each semicolon, in texts and functions too, and runs the pieces one by one.
+  return withScripts(factory, (adapter, script) => adapter.underlyingDriver().query(script));
 }
 
 /** In the URL, since there the driver would let somebody's own options win. */
