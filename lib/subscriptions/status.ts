@@ -18,7 +18,8 @@ const MANAGEMENT_URLS = new Map([
   ["PLAY_STORE", "https://play.google.com/store/account/subscriptions"],
 ]);
 
-const NO_LINE: LineStatus = {
+/** What is told of somebody who has no line. */
+export const NO_LINE: LineStatus = {
   status: "none",
   isActive: false,
   willRenew: false,

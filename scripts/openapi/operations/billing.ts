@@ -1,31 +1,8 @@
+import { NO_LINE } from "../../../lib/subscriptions/status";
 import { type Details, examplesOf } from "../operation";
 
-const NOTHING = {
-  willRenew: false,
-  isLifetime: false,
-  isFamilyShare: false,
-  stale: false,
-  productId: null,
-  pendingProductId: null,
-  store: null,
-  periodType: null,
-  environment: null,
-  startedAt: null,
-  currentPeriodStartsAt: null,
-  currentPeriodEndsAt: null,
-  accessEndsAt: null,
-  gracePeriodEndsAt: null,
-  canceledAt: null,
-  cancelReason: null,
-  expirationReason: null,
-  billingIssueDetectedAt: null,
-  refundedAt: null,
-  resumesAt: null,
-  managementUrl: null,
-};
-
 const MONTHLY = {
-  ...NOTHING,
+  ...NO_LINE,
   status: "active",
   isActive: true,
   willRenew: true,
@@ -120,7 +97,7 @@ export const BILLING: Record<string, Details> = {
             checkedAt: "2026-11-21T08:00:00.000Z",
           },
           "No subscription": {
-            ...NOTHING,
+            ...NO_LINE,
             status: "none",
             isActive: false,
             entitlements: [],
