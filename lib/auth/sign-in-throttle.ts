@@ -26,12 +26,14 @@ export function waitMs(failures: number): number {
 
 /**
  * Lets an attempt in, and counts it as failed until it is known to be right: many at once are no way around. Known
- * and unknown addresses are counted alike. @throws AppError rate_limited
+ * and unknown addresses are counted alike. Times beyond what a wait or the memory can last were written by a clock that
+ * was ahead, and count as over. @throws AppError rate_limited
  */
 export async function beginAttempt({ config, db, limits, now }: Deps, email: string): Promise<Attempt> {
   const key = limits.privateKey(email);
   if (config.RATE_LIMITS === "off") return { key, failures: 0 };
   const at = now();
+  const [lastWait, lastExpiry] = [later(at, LONGEST_WAIT_MINUTES * MINUTE_MS), later(at, MEMORY_MS)];
   const [counted] = await db.$queryRaw<{ failures: number }[]>`
     INSERT INTO "SignInThrottle" AS throttle ("key", "failures", "heldUntil", "expiresAt")
     VALUES (${key}, 1, ${at}::timestamptz, ${later(at, WINDOW_MS)}::timestamptz)
@@ -41,8 +43,9 @@ export async function beginAttempt({ config, db, limits, now }: Deps, email: str
         CASE WHEN isOver OR throttle."failures" + 1 < ${FREE_FAILURES}::integer THEN EXCLUDED."heldUntil"
           ELSE ${later(at, LEASE_MS)}::timestamptz END,
         CASE WHEN isOver THEN EXCLUDED."expiresAt" ELSE throttle."expiresAt" END
-        FROM (SELECT throttle."expiresAt" <= EXCLUDED."heldUntil" AS isOver) AS memory)
-    WHERE throttle."heldUntil" <= EXCLUDED."heldUntil"
+        FROM (SELECT throttle."expiresAt" <= EXCLUDED."heldUntil" OR throttle."expiresAt" > ${lastExpiry}::timestamptz
+          OR throttle."heldUntil" > ${lastWait}::timestamptz AS isOver) AS memory)
+    WHERE throttle."heldUntil" <= EXCLUDED."heldUntil" OR throttle."heldUntil" > ${lastWait}::timestamptz
     RETURNING "failures"`;
   if (counted) return { key, failures: counted.failures };
   const held = await db.signInThrottle.findUnique({ where: { key } });

@@ -67,16 +67,29 @@ export function createRateLimits(db: PrismaClient, config: Config & { secret: st
   }
   return {
     consume: async (limit, key) => {
-      await limiters
-        .get(limit)
-        ?.consume(privateKey(key))
-        .catch((refused: unknown) => {
-          throw refused instanceof RateLimiterRes
-            ? rateLimited({ name: limit, ...LIMITS[limit] }, refused.msBeforeNext)
-            : refused;
-        });
+      const limiter = limiters.get(limit);
+      if (!limiter) return;
+      await consumeBounded(limiter, privateKey(key)).catch((refused: unknown) => {
+        throw refused instanceof RateLimiterRes
+          ? rateLimited({ name: limit, ...LIMITS[limit] }, refused.msBeforeNext)
+          : refused;
+      });
     },
     giveBack: async (limit, key) => void (await limiters.get(limit)?.reward(privateKey(key))),
     privateKey,
   };
+}
+
+/**
+ * Counts one use in a window that ends within its own length. One that would end later was opened by a clock that was
+ * ahead: it is discarded, and a new one begins.
+ */
+async function consumeBounded(limiter: RateLimiterPostgres, key: string): Promise<void> {
+  try {
+    await limiter.consume(key);
+  } catch (refused) {
+    if (!(refused instanceof RateLimiterRes) || refused.msBeforeNext <= limiter.msDuration) throw refused;
+    await limiter.delete(key);
+    await limiter.consume(key);
+  }
 }

@@ -152,3 +152,34 @@ test("a failure is an event of an account that there is, and of no other", async
   expect(events.map(({ type }) => type)).toEqual(["registered", "sign_in_failed", "sign_in_failed"]);
   expect((await get("/api/push/devices", { token })).status).toBe(200);
 });
+
+describe("a clock that was 400 days ahead", () => {
+  const AHEAD_MS = 400 * 24 * 60 * MINUTE_MS;
+
+  test("holds nobody's sign-in once it is right again", async () => {
+    const { email, password } = await newAccount();
+    clock.advance(AHEAD_MS);
+    await fail(email, 10);
+    clock.reset();
+    await fail(email, 9);
+    expect((await logIn(email, password)).status).toBe(200);
+    clock.advance(AHEAD_MS);
+    await fail(email, 1);
+    clock.reset();
+    await fail(email, 10);
+    expect(await waitSeconds(email)).toBeLessThanOrEqual(60);
+  });
+
+  test("leaves no limit that lasts longer than its window", async () => {
+    const address = "203.0.113.96";
+    const confirm = () =>
+      post("/api/auth/reset/confirm", { token: "x", password: "an entirely new password" }, { address });
+    for (let i = 0; i < 10; i++) expect((await confirm()).status).toBe(400);
+    expect((await confirm()).status).toBe(429);
+    await ctx().db.$executeRaw`UPDATE "RateLimit" SET "expire" = "expire" + ${AHEAD_MS}::bigint`;
+    for (let i = 0; i < 10; i++) expect((await confirm()).status).toBe(400);
+    const refused = await confirm();
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(15 * 60);
+  });
+});
