@@ -145,6 +145,8 @@ async function add(args: string[], desk: Desk): Promise<void> {
   };
   const done = await addRelease(manifestFile(desk, values), publication, new Date(), drawProgress);
   console.log({ added: "Published", extended: "Changed", unchanged: "Was there already:" }[done.outcome], done.id);
+  const samples = done.removedSamples.length;
+  if (samples > 0) console.log(`Removed the ${samples} sample releases: the catalog now holds your own releases only.`);
 }
 
 async function rollout(args: string[], desk: Desk): Promise<void> {

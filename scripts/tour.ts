@@ -50,11 +50,11 @@ async function uptimeProbe(): Promise<void> {
 
 async function desktopClient(platform: string, architecture: string): Promise<void> {
   const selection = `platform=${platform}&product=core&architecture=${architecture}`;
-  const check = await ask(200, "GET", `/api/version?${selection}&current=0.9.0`);
+  const check = await ask(200, "GET", `/api/version?${selection}&current=1.0.0`);
   const release = await check.json();
   assert.equal(release.updateAvailable, true);
   const unchanged = { headers: { "if-none-match": check.headers.get("etag") ?? "" } };
-  await ask(304, "GET", `/api/version?${selection}&current=0.9.0`, unchanged);
+  await ask(304, "GET", `/api/version?${selection}&current=1.0.0`, unchanged);
   const current = await (await ask(200, "GET", `/api/version?${selection}&current=v${release.version}`)).json();
   assert.equal(current.updateAvailable, false);
 

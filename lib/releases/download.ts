@@ -20,6 +20,7 @@ const PINNED = "public, max-age=31536000, immutable";
 const MOVING = "public, max-age=60";
 /** While a release is being rolled out, another client may get another one. */
 const PERSONAL = "private, no-cache";
+/** For addresses that expire, and for samples: a real release may have the same version, and so the same address. */
 const ONCE = "no-store";
 
 /** Artifacts whose files were reported as unusable: once each, however many ask for them. */
@@ -58,7 +59,7 @@ function selectDownload({ catalog }: Pick<Deps, "catalog">, query: Wish): Chosen
   if (!release) throw new AppError("release_not_found");
   // A build that stands in for another channel's or architecture's may get one of its own later.
   const isExact = release.channel === wanted.channel && release.architecture === wanted.architecture;
-  const cacheControl = version && isExact ? PINNED : isPersonal ? PERSONAL : MOVING;
+  const cacheControl = release.sample ? ONCE : version && isExact ? PINNED : isPersonal ? PERSONAL : MOVING;
   return { snapshot, release, cacheControl };
 }
 

@@ -144,6 +144,8 @@ export const Release = z.object({
   rollback: z.boolean().default(false),
   /** Withdrawn: never served again. */
   yanked: z.boolean().default(false),
+  /** Part of the sample catalog: never served beside a release that is not, and no update for one. */
+  sample: z.boolean().default(false),
   artifacts: z.object({ installer: Artifact.optional(), update: Artifact.optional() }),
 });
 export type Release = z.infer<typeof Release>;

@@ -5,10 +5,10 @@ import { AppError } from "../errors";
 import type { Snapshot } from "./catalog/snapshot";
 import { type Conditions, matchesEtag } from "./conditions";
 import type { Answer } from "./exchange";
-import type { Feed, News } from "./feeds/feed";
+import type { Feed } from "./feeds/feed";
 import { feedOf } from "./feeds/formats";
 import { type Release, ServiceVersion, type VersionQuery, versionText } from "./schema";
-import { forOlderSystems, judgeUpdate, selectRelease } from "./selection";
+import { findVersion, forOlderSystems, judgeUpdate, selectRelease } from "./selection";
 import { readSelection, selects, type Wanted } from "./wanted";
 
 type Build = Context["config"]["build"];
@@ -81,20 +81,24 @@ type Telling = {
   baseUrl: string;
 };
 
+const UNKNOWN = { updateAvailable: null, mandatory: null };
+const NO_UPDATE = { updateAvailable: false, mandatory: false };
+
 /** Few differ: the callers' versions come in by the judgement of them, and as they are only where they are echoed. */
 function releaseBody({ feed, snapshot, wanted, release, current, baseUrl }: Telling): Body {
-  const judged = current ? judgeUpdate(release, current) : { updateAvailable: null, mandatory: null };
+  const isWithheld = release.sample && current !== undefined && !findVersion(snapshot, wanted, current);
+  const judged = isWithheld ? NO_UPDATE : current ? judgeUpdate(release, current) : UNKNOWN;
   const isAhead = current && !judged.updateAvailable && release.version.compare(current) < 0;
-  const ahead = feed.goesBack && isAhead ? current : null;
+  const ahead = feed.goesBack && current && (isAhead || isWithheld) ? current : null;
   const { architecture: requestedArchitecture, channel } = wanted;
   const asked = `${feed.name} ${requestedArchitecture} ${channel} ${judged.updateAvailable} ${judged.mandatory}`;
-  const key = `${asked} ${ahead ? versionText(ahead) : ""} ${baseUrl}`;
+  const key = `${asked} ${isWithheld} ${ahead ? versionText(ahead) : ""} ${baseUrl}`;
   return remember(release, key, () => {
     const offer = feed.take(release);
     if (!offer) throw new AppError("release_not_found");
     const older = () => forOlderSystems(snapshot, wanted, feed.take, release);
-    const news: News = { ...judged, release, offer, baseUrl, ahead, requestedArchitecture, forOlderSystems: older };
-    return feed.write(news);
+    const about = { release, offer, baseUrl, ahead, isWithheld, requestedArchitecture, forOlderSystems: older };
+    return feed.write({ ...judged, ...about });
   });
 }
 

@@ -112,9 +112,12 @@ describe("an update", () => {
     ["current=1.1.0", false],
     ["current=1.2.0-beta.1", false],
     ["current=99.0.0", false],
-  ])("with %s is available: %s", async (current, updateAvailable) => {
-    expect(await version(`${WINDOWS}&${current}`)).toMatchObject({ version: "1.1.0", updateAvailable });
-  });
+  ])("with %s is available: %s", (current, updateAvailable) =>
+    withShelf(async (shelf) => {
+      await shelf.publish(manifested({ version: "1.0.0" }), manifested({ version: "1.1.0" }));
+      expect(await version(`${WINDOWS}&${current}`)).toMatchObject({ version: "1.1.0", updateAvailable });
+    }),
+  );
 
   test("is mandatory below the oldest supported version and where it is critical", () =>
     withShelf(async (shelf) => {
@@ -134,6 +137,42 @@ describe("an update", () => {
       await shelf.publish(yanked, manifested({ version: "1.0.0", rollback: true }));
       expect(await version(`${WINDOWS}&current=1.1.0`)).toMatchObject({ version: "1.0.0", updateAvailable: true });
     }));
+});
+
+describe("a sample", () => {
+  test("is an update for another sample", async () => {
+    expect(await version(`${WINDOWS}&current=1.0.0`)).toMatchObject({ version: "1.1.0", updateAvailable: true });
+  });
+
+  test.each(["0.9.0", "1.0.5", "1.1.0-rc.1", "9.0.0"])("is no update for %s, which is none", async (current) => {
+    expect(await version(`${WINDOWS}&current=${current}`)).toMatchObject({ updateAvailable: false, mandatory: false });
+    const feed = async (format: string, query = WINDOWS) => {
+      const response = await get(`/api/version?${query}&current=${current}&format=${format}`);
+      return [response.status, await response.text()];
+    };
+    expect(await feed("tauri")).toEqual([204, ""]);
+    expect(await feed("squirrel", MACOS)).toEqual([204, ""]);
+    expect(await feed("electron")).toEqual([200, `version: "${current}"\nfiles: []\n`]);
+    const [status, appcast] = await feed("sparkle");
+    expect([status, String(appcast).includes("<item>")]).toEqual([200, false]);
+  });
+
+  test("is not served beside a release that is none, not even by its version", () =>
+    withShelf(async (shelf) => {
+      const sample = manifested({ version: "1.1.0", sample: true });
+      await shelf.publish(sample, manifested({ version: "0.9.0" }));
+      expect(await version(WINDOWS)).toMatchObject({ version: "0.9.0" });
+      expect((await get("/api/download/windows?version=1.1.0")).status).toBe(404);
+      await shelf.publish(sample, manifested({ version: "0.9.0", product: "ops", yanked: true }));
+      expect(await version(WINDOWS)).toMatchObject({ status: 404 });
+    }));
+
+  test("is kept by no cache: a real release may have its version, and so its address", async () => {
+    for (const query of ["", "?version=1.0.0"]) {
+      const response = await get(`/api/download/windows${query}`);
+      expect([response.status, response.headers.get("cache-control")]).toEqual([200, "no-store"]);
+    }
+  });
 });
 
 describe("what is refused", () => {

@@ -75,7 +75,7 @@ describe("publishing a file", () => {
     const added = await publish(desk, await build(desk, "Setup 1.4.0.exe", bytes), "v1.4.0", {
       release: { platform: "win32", architecture: "x86_64", notes: "Faster" },
     });
-    expect(added).toEqual({ id: "core-windows-x64-1.4.0", outcome: "added" });
+    expect(added).toEqual({ id: "core-windows-x64-1.4.0", outcome: "added", removedSamples: [] });
     const [release] = await releasesOf(desk);
     expect(release).toMatchObject({ ...{ channel: "stable", notes: "Faster", rollout: 100 }, releasedAt: NOW });
     expect(release?.artifacts.installer).toMatchObject({
@@ -89,12 +89,15 @@ describe("publishing a file", () => {
     expect((await readFile(copy)).equals(bytes)).toBe(true);
   });
 
-  test("into the sample catalog keeps what is there", async () => {
+  test("into the sample catalog removes every sample with its files, and may have a sample's version", async () => {
     const desk = await newDesk();
     await laySampleDown(desk.manifest);
-    const before = await releasesOf(desk);
-    await publish(desk, await build(desk, "setup.exe"), "9.0.0");
-    expect((await releasesOf(desk)).slice(0, -1)).toEqual(before);
+    await amendReleases(desk.manifest, { product: "core", version: "1.0.0" }, { yanked: true });
+    const added = await publish(desk, await build(desk, "setup.exe"), "1.0.0");
+    expect(added).toMatchObject({ id: "core-windows-x64-1.0.0", outcome: "added", removedSamples: { length: 10 } });
+    expect(await releasesOf(desk)).toMatchObject([{ version: { version: "1.0.0" }, sample: false, yanked: false }]);
+    expect((await filesIn(path.dirname(desk.manifest))).sort()).toEqual(["catalog.json", "setup.exe"]);
+    expect((await publish(desk, await build(desk, "next.exe"), "1.1.0")).removedSamples).toEqual([]);
   });
 
   test("into a catalog that an editor began with a byte order mark works, as the service takes it", async () => {

@@ -48,15 +48,17 @@ describe("npm run release", () => {
     const { DATA_DIR, file } = await newDesk();
     const service = await startForTest({ DATA_DIR });
     const run = async (...args: string[]) => {
-      const { code, err } = await runRelease(args, { DATA_DIR });
+      const { code, err, out } = await runRelease(args, { DATA_DIR });
       expect([code, err]).toEqual([0, ""]);
+      return out;
     };
     const offered = async (current: string, clientId = "") => {
       const response = await service.fetch(`${QUERY}&current=${current}${clientId && `&clientId=${clientId}`}`);
       const { version, updateAvailable } = (await response.json()) as { version: string; updateAvailable: boolean };
       return updateAvailable ? version : "none";
     };
-    await run("add", file, ...CORE, "--version", "2.0.0", "--kind", "installer", "--kind", "update");
+    const args = ["add", file, ...CORE, "--version", "2.0.0", "--kind", "installer", "--kind", "update"];
+    expect(await run(...args)).toContain("Removed the 10 sample releases");
     await expect.poll(() => offered("1.0.0"), POLL).toBe("2.0.0");
     const download = await service.fetch("/api/download/windows?version=2.0.0");
     expect(Buffer.from(await download.arrayBuffer()).equals(await readFile(file))).toBe(true);

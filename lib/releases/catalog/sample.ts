@@ -14,6 +14,9 @@ const VERSIONS = [
   { version: "1.2.0-beta.1", channel: "beta", releasedAt: "2026-11-17T09:00:00Z", notes: "A look ahead." },
 ] as const;
 
+/** The public half of the key that signed the samples, beside them. */
+export const SAMPLE_KEY_FILE = "sample.pub";
+
 type Product = keyof typeof PRODUCTS;
 
 /**
@@ -32,7 +35,7 @@ export async function laySampleDown(manifest: string): Promise<boolean> {
       releases.push(await addRelease(folder, "macos", product, release));
     }
   }
-  await writeDurably(path.join(folder, "sample.pub"), Buffer.from(PUBLIC_KEY));
+  await writeDurably(path.join(folder, SAMPLE_KEY_FILE), Buffer.from(PUBLIC_KEY));
   await writeDurably(manifest, Buffer.from(`${JSON.stringify({ schemaVersion: 1, releases }, null, 2)}\n`));
   return true;
 }
@@ -71,11 +74,12 @@ async function addRelease(
     };
   };
   const id = `${product}-${platform}-${architecture}-${version}`;
+  const members = { id, platform, product, architecture, ...release, sample: true };
   if (platform === "windows") {
     const program = await add("exe", dosProgram(sample), "application/x-msdownload");
-    return { id, platform, product, architecture, ...release, artifacts: { installer: program, update: program } };
+    return { ...members, artifacts: { installer: program, update: program } };
   }
   const installer = await add("tar.gz", appTarball(sample), "application/gzip");
   const update = await add("zip", appZip(sample), "application/zip");
-  return { id, platform, product, architecture, ...release, artifacts: { installer, update } };
+  return { ...members, artifacts: { installer, update } };
 }

@@ -25,19 +25,23 @@ export const ALWAYS_KNOWN: Snapshot["known"] = {
 };
 
 /**
- * Indexes a catalog's releases. What is yanked or has no artifact left is not indexed.
+ * Indexes a catalog's releases. What is yanked or has no artifact left is not indexed, nor are samples beside a
+ * release that is none.
  * @throws Error where two releases have one id, or one version in the same place.
  */
 export function indexReleases(root: string | null, releases: readonly Release[]): Snapshot {
   refuseTwins(releases, ({ id }) => `the id ${id}`);
   refuseTwins(releases, (release) => `${place(release)}/${release.channel} ${versionText(release.version)}`);
+  const isReal = releases.some(({ sample }) => !sample);
   const known = {
     platform: ALWAYS_KNOWN.platform,
     product: new Set([...ALWAYS_KNOWN.product, ...releases.map(({ product }) => product)]),
     architecture: new Set([...ALWAYS_KNOWN.architecture, ...releases.map(({ architecture }) => architecture)]),
     channel: new Set([...ALWAYS_KNOWN.channel, ...releases.map(({ channel }) => channel)]),
   };
-  const servable = releases.filter(({ yanked, artifacts }) => !yanked && (artifacts.installer ?? artifacts.update));
+  const servable = releases.filter(
+    ({ yanked, sample, artifacts }) => !yanked && !(sample && isReal) && (artifacts.installer ?? artifacts.update),
+  );
   const index = new Map<string, Release[]>();
   for (const [where, all] of groupBy(servable.sort(newestFirst), place)) {
     for (const channel of new Set(["stable", ...all.map((release) => release.channel)])) {

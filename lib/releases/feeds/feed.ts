@@ -10,8 +10,10 @@ export type News = {
   /** null: nobody said which version is installed. */
   updateAvailable: boolean | null;
   mandatory: boolean | null;
-  /** For updaters that go back: the installed version where it is newer and the catalog marks no rollback. */
+  /** For updaters that go back: the installed version where nothing else may be named, older or withheld. */
   ahead: SemVer | null;
+  /** The release is a sample and the installed version is none: an updater must not hear of it. */
+  isWithheld: boolean;
   requestedArchitecture: string;
   /** See `forOlderSystems`. */
   forOlderSystems: () => Release[];

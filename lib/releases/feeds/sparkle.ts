@@ -22,14 +22,15 @@ export const sparkle: Feed = {
 function write(news: News): string {
   const { release, baseUrl, mandatory } = news;
   const title = escaped(release.product);
-  const older = news.forOlderSystems().map((other) => item(other, baseUrl, other.critical));
+  const older = () => news.forOlderSystems().map((other) => item(other, baseUrl, other.critical));
+  const items = news.isWithheld ? [] : [item(release, baseUrl, release.critical || mandatory === true), ...older()];
   return `<?xml version="1.0" encoding="utf-8"?>
 <rss version="2.0" xmlns:sparkle="${NAMESPACE}">
 <channel>
 <title>${title}</title>
 <link>${escaped(baseUrl)}</link>
 <description>Updates of ${title}</description>
-${[item(release, baseUrl, release.critical || mandatory === true), ...older].join("\n")}
+${items.join("\n")}
 </channel>
 </rss>
 `;

@@ -1,6 +1,9 @@
-import { stat } from "node:fs/promises";
+import { realpath, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Context } from "../../context";
+import { SAMPLE_KEY_FILE } from "../catalog/sample";
+import { locate } from "../files";
+import { Kind, type Release } from "../schema";
 import { platformOf } from "../wanted";
 import { type Added, type Addition, type ArtifactEntry, planAddition } from "./addition";
 import { copyBuild, type Digest, digestBuild, type OnProgress, readBuild } from "./build-file";
@@ -48,12 +51,28 @@ export async function addRelease(
   await render({ ...manifest, entries: planAddition(manifest, addition, now).entries });
   const brought = await bring(given, addition.artifact, path.dirname(manifestFile), onProgress);
   try {
-    return await changeManifest(manifestFile, (current) => {
+    const added = await changeManifest(manifestFile, (current) => {
       const { entries, added } = planAddition(current, addition, now);
       return { entries, result: added, beforeWrite: brought.settle };
     });
+    if (added.removedSamples.length > 0) await removeSampleFiles(manifestFile, added.removedSamples);
+    return added;
   } finally {
     await brought.discard();
+  }
+}
+
+/** Deletes the files of samples that the manifest no longer names. One that cannot be deleted does no harm. */
+async function removeSampleFiles(manifestFile: string, removed: readonly Release[]): Promise<void> {
+  const filesOf = (releases: readonly Release[]) =>
+    releases.flatMap(({ artifacts }) => Kind.options.flatMap((kind) => artifacts[kind]?.file ?? []));
+  const folder = path.dirname(await realpath(manifestFile));
+  const kept = new Set(filesOf((await readManifest(manifestFile)).releases));
+  for (const file of new Set([...filesOf(removed), SAMPLE_KEY_FILE])) {
+    if (!kept.has(file))
+      await locate(folder, file)
+        .then((found) => rm(found))
+        .catch(() => {});
   }
 }
 

@@ -12,21 +12,22 @@ export type Addition = {
   artifact: ArtifactEntry;
 };
 
-/** What became of it. An `extended` release was there before, an `unchanged` one just like that. */
-export type Added = { id: string; outcome: "added" | "extended" | "unchanged" };
+/** The outcome. An `extended` release was there before, an `unchanged` one just like that. */
+export type Added = { id: string; outcome: "added" | "extended" | "unchanged"; removedSamples: readonly Release[] };
 
 /**
  * Adds an artifact to a manifest's entries: in a new release, or in the one of the same product, platform,
  * architecture, channel and version. The same bytes may be published again, with other notes or from another
- * place. Pure.
+ * place. The sample releases are removed: no real client may ever be offered one. Pure.
  * @throws PublishingError where other bytes are there already, where the release is yanked, or for members that
  * the service would refuse.
  */
 export function planAddition(
-  { entries, releases }: Pick<Manifest, "entries" | "releases">,
+  manifest: Pick<Manifest, "entries" | "releases">,
   { release: given, kinds, artifact }: Addition,
   now: Date,
 ): { entries: readonly Entry[]; added: Added } {
+  const { entries, releases, removedSamples } = withoutSamples(manifest);
   const artifacts = Object.fromEntries(kinds.map((kind) => [kind, defined(artifact)]));
   const releasedAt = now.toISOString();
   const release = parse({ id: "new", releasedAt, ...defined(given), artifacts });
@@ -35,7 +36,10 @@ export function planAddition(
   const [before, entry] = [releases[at], entries[at]];
   if (!before || !entry) {
     const id = given.id ?? newId(releases, release);
-    return { entries: [...entries, { id, releasedAt, ...members, artifacts }], added: { id, outcome: "added" } };
+    return {
+      entries: [...entries, { id, releasedAt, ...members, artifacts }],
+      added: { id, outcome: "added", removedSamples },
+    };
   }
   const { id } = before;
   if (given.id !== undefined && given.id !== id) throw new PublishingError(`This release has the id ${id} already.`);
@@ -43,8 +47,19 @@ export function planAddition(
   const own = entry.artifacts as Record<string, ArtifactEntry | undefined>;
   const merged = Object.fromEntries(kinds.map((kind) => [kind, { ...withoutPlace(own[kind]), ...defined(artifact) }]));
   const next = { ...entry, ...members, artifacts: { ...own, ...merged } };
-  if (isDeepStrictEqual(next, entry)) return { entries, added: { id, outcome: "unchanged" } };
-  return { entries: entries.with(at, next), added: { id, outcome: "extended" } };
+  if (isDeepStrictEqual(next, entry)) return { entries, added: { id, outcome: "unchanged", removedSamples } };
+  return { entries: entries.with(at, next), added: { id, outcome: "extended", removedSamples } };
+}
+
+/** The same entries where there is no sample among them. */
+function withoutSamples({ entries, releases }: Pick<Manifest, "entries" | "releases">) {
+  const removedSamples = releases.filter(({ sample }) => sample);
+  if (removedSamples.length === 0) return { entries, releases, removedSamples };
+  return {
+    entries: entries.filter((_, i) => !releases[i]?.sample),
+    releases: releases.filter(({ sample }) => !sample),
+    removedSamples,
+  };
 }
 
 function parse(draft: Entry): Release {

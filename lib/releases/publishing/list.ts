@@ -45,8 +45,9 @@ export function renderJson(releases: readonly Release[]): string {
   return JSON.stringify(plain, null, 2);
 }
 
-function stateOf({ yanked, rollout, rollback, critical }: Release): string {
+function stateOf({ yanked, rollout, rollback, critical, sample }: Release): string {
   if (yanked) return "yanked";
+  if (sample) return "sample";
   const reach = rollout === 100 ? "everybody" : rollout === 0 ? "paused" : `${rollout} %`;
   return [reach, rollback && "rollback", critical && "critical"].filter(Boolean).join(", ");
 }
