@@ -44,7 +44,16 @@ export const EventFacts = z.object({
   /** "transfer" moves lines from `transferredFrom`'s to the others'; "alias" says that all names are one customer's. */
   identityChange: z.enum(["transfer", "alias"]).nullable().default(null),
   /** Of a SNAPSHOT alone: what its other fields cannot say. */
-  snapshot: z.object({ unsubscribedAt: Time, billingIssueDetectedAt: Time, refundedAt: Time }).nullable().default(null),
+  snapshot: z
+    .object({
+      unsubscribedAt: Time,
+      billingIssueDetectedAt: Time,
+      refundedAt: Time,
+      /** Set only where no renewal can follow any more: an expiry in the past does not say that. */
+      endedAt: Time.default(null),
+    })
+    .nullable()
+    .default(null),
 });
 export type EventFacts = z.infer<typeof EventFacts>;
 

@@ -158,29 +158,35 @@ function moveEnd(state: LineState, { expiresAt }: LineEvent): Partial<LineState>
 
 /**
  * The provider's own word on the line at a moment. What it does not speak of stays known: the reasons, a product to
- * come, the entitlements where it names none, and the refund of a one-time purchase.
+ * come, the entitlements where it names none, and the refund of a one-time purchase. An expiry in the past ends
+ * nothing by itself: the provider may not have heard of the renewal yet.
  */
 export function takeSnapshot(state: LineState, event: LineEvent): Partial<LineState> {
-  const { occurredAt, expiresAt, gracePeriodEndsAt, resumesAt, snapshot } = event;
-  const unpaid = snapshot?.billingIssueDetectedAt ?? null;
-  const waits = unpaid !== null || resumesAt !== null; // for money or for its pause's end, and is not over
-  const ended = expiresAt !== null && expiresAt <= occurredAt && !waits;
+  const { occurredAt, gracePeriodEndsAt, resumesAt, snapshot } = event;
   const isOnce = event.periodType === null;
   const period = isOnce ? buyOnce(state, event) : startPeriod(state, event);
   const refundedAt = snapshot?.refundedAt ?? (isOnce ? state.refundedAt : null);
+  const endedAt = snapshot?.endedAt ?? knownEnd(state, event);
   return {
     ...period,
     pendingProductId: state.pendingProductId,
     unsubscribedAt: snapshot?.unsubscribedAt ?? null,
     cancelReason: snapshot?.unsubscribedAt || refundedAt ? state.cancelReason : null,
-    billingIssueDetectedAt: unpaid,
+    billingIssueDetectedAt: snapshot?.billingIssueDetectedAt ?? null,
     gracePeriodEndsAt,
     pausedAt: resumesAt && (state.pausedAt ?? occurredAt),
     resumesAt,
-    endedAt: ended ? expiresAt : null,
-    expirationReason: ended ? state.expirationReason : null,
+    endedAt,
+    expirationReason: endedAt && state.expirationReason,
     refundedAt,
   };
+}
+
+/** When the line ended, where a snapshot shows no period after that end. */
+function knownEnd({ endedAt, currentPeriodEndsAt }: LineState, { occurredAt, expiresAt }: LineEvent): Date | null {
+  if (endedAt === null || expiresAt === null || expiresAt > occurredAt) return null;
+  const isSamePeriod = expiresAt <= endedAt || (currentPeriodEndsAt !== null && expiresAt <= currentPeriodEndsAt);
+  return isSamePeriod ? endedAt : null;
 }
 
 /** RevenueCat promises that a grant ends within a day; a day is what it gets. */

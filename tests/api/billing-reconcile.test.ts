@@ -93,6 +93,48 @@ test.each<[string, (now: number) => Record<string, unknown>, Record<string, unkn
   expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 0 } }]);
 });
 
+test("a subscription whose renewal the provider has not heard of goes on until the leeway is over, and then it ends", async () => {
+  const ann = await newAccount();
+  const { device } = await registeredDevice(ann);
+  await activate(device.id);
+  const toldOf = async () => {
+    const where = { deviceId: device.id, kind: { startsWith: "billing." } };
+    return (await ctx().db.pushDelivery.findMany({ where })).map(({ kind }) => kind);
+  };
+  const { event, known } = bought(ann);
+  await deliverOk({ ...event, expiration_at_ms: clock.now().getTime() + 1000 });
+  const expiresDate = iso(clock.now().getTime() + 1000);
+  revenueCat.customers.set(ann.id, subscriber({ monthly: { ...known, expires_date: expiresDate } }));
+  clock.advance(2000);
+  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 0 } }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "active", isActive: true, stale: true });
+  expect(await toldOf()).toEqual([]);
+  clock.advance(ctx().config.BILLING_STALE_LEEWAY_SECONDS * 1000);
+  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 1 } }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "expired", isActive: false });
+  expect(await toldOf()).toEqual(["billing.expired"]);
+  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 0 } }]);
+});
+
+test("an end that was told of is not taken back by an answer that shows the same period", async () => {
+  const ann = await newAccount();
+  const { event, known } = bought(ann);
+  await deliverOk(event);
+  clock.advance(1000);
+  const end = clock.now().getTime();
+  const ended = { event_timestamp_ms: end, expiration_at_ms: end - 500, expiration_reason: "BILLING_ERROR" };
+  await deliverOk({ ...event, id: randomUUID(), type: "EXPIRATION", ...ended });
+  clock.advance(1000);
+  // Its product has another name there, so that there is something to put right.
+  revenueCat.customers.set(ann.id, subscriber({ yearly: { ...known, expires_date: iso(end - 500) } }));
+  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 1 } }]);
+  expect(await statusOf(ann)).toMatchObject({
+    status: "expired",
+    productId: "yearly",
+    expirationReason: "BILLING_ERROR",
+  });
+});
+
 test("of an end the owner is told while it is news, and not when the provider is asked long after", async () => {
   const toldOf = async (agoMs: number) => {
     const ann = await newAccount();

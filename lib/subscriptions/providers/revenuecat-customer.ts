@@ -120,6 +120,7 @@ function snapshot(
         unsubscribedAt: bought.unsubscribe_detected_at,
         billingIssueDetectedAt: bought.billing_issues_detected_at,
         refundedAt: bought.refunded_at,
+        endedAt: null, // the API has no such field: see "withEnd" in reconcile/customers.ts
       },
     },
   };

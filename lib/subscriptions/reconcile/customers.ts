@@ -1,14 +1,14 @@
 import type { Context } from "../../context";
 import type { SubscriptionLine } from "../../db/generated/client";
 import type { LineEvent } from "../events";
-import { takeSnapshot } from "../fold";
+import { foldLine, takeSnapshot } from "../fold";
 import { possibleAccountIds } from "../identities";
 import { applyEvent } from "../inbox/apply";
 import { storeEvent } from "../inbox/store";
 import { revenueCat } from "../providers/revenuecat";
 import { readCustomer, type Snapshot } from "../providers/revenuecat-customer";
 import { type BillingRules, statusRules } from "../rules";
-import { type Line, lineStatus } from "../status";
+import { isOverdue, type Line, lineStatus } from "../status";
 
 type Deps = Pick<Context, "db" | "log" | "now"> & { config: BillingRules; billing: NonNullable<Context["billing"]> };
 
@@ -27,7 +27,8 @@ export async function reconcileCustomer(deps: Deps, name: string): Promise<Recon
   let corrected = 0;
   for (const seen of snapshots) {
     for (const line of await linesOf(deps, seen)) {
-      const snapshot = line ? onLine(line, seen) : seen;
+      const placed = line ? onLine(line, seen) : seen;
+      const snapshot = placed && withEnd(deps.config, line, placed, askedAt);
       if (!snapshot || (line && agrees(deps.config, line, snapshot, askedAt))) continue;
       await correct(deps, snapshot, askedAt);
       corrected += 1;
@@ -68,15 +69,37 @@ function onLine({ originalTransactionId, currentPeriodStartsAt: start }: Subscri
   return { ...seen, originalTransactionId, facts: { ...seen.facts, purchasedAt: start } };
 }
 
+/**
+ * A snapshot with its end, where the purchase is over: at its expiry where no renewal is due, else not before the leeway
+ * has passed. The store may renew, and the provider hear of it, some time after the expiry.
+ */
+function withEnd(config: BillingRules, line: SubscriptionLine | null, seen: Snapshot, at: Date): Snapshot {
+  const { facts } = seen;
+  const { expiresAt, resumesAt, snapshot } = facts;
+  const isPast = expiresAt !== null && expiresAt <= at;
+  if (!isPast || !snapshot || snapshot.billingIssueDetectedAt || resumesAt) return seen; // it may yet go on
+  const leewayMs = isOverdue(after(line, seen), at) ? config.BILLING_STALE_LEEWAY_SECONDS * 1000 : 0;
+  if (at.getTime() < expiresAt.getTime() + leewayMs) return seen;
+  return { ...seen, facts: { ...facts, snapshot: { ...snapshot, endedAt: expiresAt } } };
+}
+
+/** A line as a snapshot would leave it. */
+function after(line: SubscriptionLine | null, { store, environment, facts }: Snapshot): Line {
+  const event: LineEvent = { id: "", type: "SNAPSHOT", ...facts };
+  if (line) return { ...line, ...takeSnapshot(line, event) };
+  return { store, environment: environment ?? "UNKNOWN", ...foldLine([event]) };
+}
+
 /** Whether the owner would see no difference, now or later, if the line were as the provider sees it. */
 function agrees(config: BillingRules, line: SubscriptionLine, snapshot: Snapshot, at: Date): boolean {
   if (!snapshot.identities.every((name) => line.identities.includes(name))) return false;
-  const event: LineEvent = { id: "", type: "SNAPSHOT", ...snapshot.facts };
-  return visible(config, line, at) === visible(config, { ...line, ...takeSnapshot(line, event) }, at);
+  const corrected = after(line, snapshot);
+  if (isOverdue(line, at) !== isOverdue(corrected, at)) return false; // it has ended, and its owner is told
+  return visible(config, line, line.accountId, at) === visible(config, corrected, line.accountId, at);
 }
 
-function visible(config: BillingRules, line: Line & { accountId: string | null }, at: Date): string {
-  const seen = lineStatus(line, at, statusRules(config, line.accountId ?? ""));
+function visible(config: BillingRules, line: Line, accountId: string | null, at: Date): string {
+  const seen = lineStatus(line, at, statusRules(config, accountId ?? ""));
   const { status, willRenew, isLifetime, productId, periodType, entitlements } = seen;
   const { currentPeriodEndsAt, accessEndsAt, gracePeriodEndsAt, resumesAt } = seen;
   const times = [currentPeriodEndsAt, accessEndsAt, gracePeriodEndsAt, resumesAt].map(
