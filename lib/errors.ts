@@ -94,11 +94,11 @@ const UNAVAILABLE = new Set([
 ]);
 /**
  * The same as SQLSTATE (PostgreSQL, Appendix A): connection exceptions, resources, operator intervention, system
- * errors; a lost race, a lock not had, a read-only standby.
+ * errors; a lost race, a lock not had, a transaction that was idle for too long, a read-only standby.
  */
-const UNAVAILABLE_STATE = /^(08|53|57P|58)...?$|^(57014|40001|40P01|55P03|25006)$/;
+const UNAVAILABLE_STATE = /^(08|53|57P|58)...?$|^(57014|40001|40P01|55P03|25P03|25006)$/;
 const UNAVAILABLE_TEXT =
-  /connection terminated|timeout exceeded when trying to connect|query read timeout|connection ended|PGlite is closed/i;
+  /connection terminated|timeout exceeded when trying to connect|query read timeout|connection ended|not queryable|PGlite is closed/i;
 
 /** Whether an error of Prisma, its adapters or the driver means that the database is out of reach. */
 export function isDatabaseUnavailable(error: unknown): boolean {

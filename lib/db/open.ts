@@ -1,5 +1,6 @@
 import { PrismaPg } from "@prisma/adapter-pg";
 import type { SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
+import { Pool } from "pg";
 import type { Config } from "../config";
 import { isDatabaseUnavailable } from "../errors";
 import { openEmbedded } from "./embedded";
@@ -7,11 +8,24 @@ import { PrismaClient } from "./generated/client";
 import { applyMigrations, migrationNames, withScripts } from "./migrations";
 
 const CONNECT_TIMEOUT_MS = 3_000;
-/** A connection that has gone silent, as after a failover, is dropped with the query that noticed. */
-const QUERY_TIMEOUT_MS = 10_000;
-/** A transaction whose client has fallen silent lets go of its locks: longer than Prisma lets any transaction run. */
-const SESSION = "-c TimeZone=UTC -c idle_in_transaction_session_timeout=15s";
-const LOCK_TIMEOUT_MS = 5_000;
+
+/** Bounds on a connection's time, in milliseconds; 0 disables one. */
+export type Timeouts = {
+  /** The server ends a statement that waits this long for a lock. Longer than a migration waits for one. */
+  lockMs: number;
+  /**
+   * The server ends a statement. Sooner than the client gives it up: pg cancels nothing on the server, and drops the
+   * ROLLBACK that waits behind the statement as long again.
+   */
+  statementMs: number;
+  /** The client gives up a query, and with it a connection that has gone silent, as after a failover. */
+  queryMs: number;
+  /** The server ends a transaction whose client has fallen silent. Longer than Prisma lets any transaction run. */
+  idleInTransactionMs: number;
+};
+const TIMEOUTS: Timeouts = { lockMs: 5_000, statementMs: 8_000, queryMs: 10_000, idleInTransactionMs: 15_000 };
+/** How long a migration waits for a table that is in use. */
+const MIGRATION_LOCK_MS = 3_000;
 /** Time-outs of interactive transactions: waiting for a connection, and running. */
 const TRANSACTION = { maxWait: 5_000, timeout: 10_000 };
 
@@ -52,19 +66,32 @@ export async function openDatabase(config: Config, hooks: Hooks): Promise<Databa
   );
 }
 
-/** Prisma's adapter over a pool of PostgreSQL connections, with `SESSION` whatever the server's settings. */
-export function postgresAdapter(url: string, poolSize: number, onError: (error: Error) => void): PrismaPg {
-  return new PrismaPg(
-    {
-      connectionString: withSession(url, SESSION),
-      max: poolSize,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      query_timeout: QUERY_TIMEOUT_MS,
-      keepAlive: true,
-      application_name: "homeport",
-    },
-    { onPoolError: onError, onConnectionError: onError },
-  );
+/**
+ * Prisma's adapter over a pool of PostgreSQL connections, with `timeouts` and UTC whatever the server's settings.
+ * The pool ends a client that comes back inside a transaction, as after a ROLLBACK that was never sent: the next
+ * borrower's writes would be part of that transaction, acknowledged and then lost.
+ */
+export function postgresAdapter(
+  url: string,
+  poolSize: number,
+  onError: (error: Error) => void,
+  timeouts: Timeouts = TIMEOUTS,
+): PrismaPg {
+  const pool = new Pool({
+    connectionString: withSession(url, {
+      lock_timeout: timeouts.lockMs,
+      statement_timeout: timeouts.statementMs,
+      idle_in_transaction_session_timeout: timeouts.idleInTransactionMs,
+    }),
+    max: poolSize,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: timeouts.queryMs,
+    keepAlive: true,
+    application_name: "homeport",
+  });
+  // The status is the last that the server reported: it stays "in a transaction" while a query there is under way.
+  pool.on("release", (_, client) => void (client.getTransactionStatus() === "I" || client.end()));
+  return new PrismaPg(pool, { onPoolError: onError, onConnectionError: onError, disposeExternalPool: true });
 }
 
 /**
@@ -73,7 +100,11 @@ export function postgresAdapter(url: string, poolSize: number, onError: (error: 
  */
 export function migrationAdapter(url: string): SqlMigrationAwareDriverAdapterFactory {
   const factory = new PrismaPg({
-    connectionString: withSession(url, `${SESSION} -c lock_timeout=${LOCK_TIMEOUT_MS}`),
+    connectionString: withSession(url, {
+      lock_timeout: MIGRATION_LOCK_MS,
+      statement_timeout: 0,
+      idle_in_transaction_session_timeout: TIMEOUTS.idleInTransactionMs,
+    }),
     max: 1,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
@@ -83,10 +114,12 @@ export function migrationAdapter(url: string): SqlMigrationAwareDriverAdapterFac
   return withScripts(factory, (adapter, script) => adapter.underlyingDriver().query(script));
 }
 
-/** In the URL, since there the driver would let somebody's own options win. */
-function withSession(url: string, session: string): string {
+/** Settings of each session, times in milliseconds. In the URL, since there the driver would let somebody's own options win. */
+function withSession(url: string, settings: Record<string, number>): string {
   const parsed = new URL(url);
-  parsed.searchParams.set("options", `${parsed.searchParams.get("options") ?? ""} ${session}`.trim());
+  const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
+  const given = parsed.searchParams.get("options") ?? "";
+  parsed.searchParams.set("options", [given, "-c TimeZone=UTC", ...options].join(" ").trim());
   return parsed.href;
 }
 
