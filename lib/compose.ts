@@ -7,6 +7,7 @@ import { createPushTransport } from "./adapters/push-transport";
 import { createHasher, poolSize } from "./auth/passwords/hashing";
 import { type Config, publishBaseUrl } from "./config";
 import type { Context } from "./context";
+import { databaseNow } from "./db/clock";
 import { type Database, openDatabase } from "./db/open";
 import { createRateLimits } from "./http/rate-limits";
 import { createMailQueue } from "./mail/queue";
@@ -17,7 +18,7 @@ import { createLog } from "./telemetry/log";
 import { openTelemetry } from "./telemetry/open";
 
 /** What a caller may bring instead of what the configuration says: tests and scripts. */
-export type Overrides = Partial<Pick<Context, "database" | "now" | "log" | "mailer" | "push">>;
+export type Overrides = Partial<Pick<Context, "database" | "now" | "dbNow" | "log" | "mailer" | "push">>;
 
 /** The composition root: opens everything the service is made of. @throws DataDirInUseError */
 export async function composeContext(given: Config, overrides: Overrides = {}): Promise<Context> {
@@ -25,16 +26,17 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const config = await withSecrets(given);
   publishBaseUrl(config.baseUrl);
   const now = overrides.now ?? (() => new Date());
+  const dbNow = overrides.dbNow ?? databaseNow;
   const database = overrides.database ?? (await open(config, log));
-  const telemetry = await openTelemetry({ config, db: database.client, log, now });
+  const telemetry = await openTelemetry({ config, db: database.client, log, dbNow });
   const mailer = overrides.mailer ?? createMailer(config, log);
   const db = database.client;
-  const mails = createMailQueue({ db, log, mailer, now }, accountLetters({ config, db, now }));
+  const mails = createMailQueue({ db, dbNow, log, mailer }, accountLetters({ config, db, now }));
   const catalog = await openCatalog(config, log);
   const hasher = createHasher(poolSize(config.BCRYPT_COST));
   const push = overrides.push === undefined ? await createPushTransport(config, log) : overrides.push;
   const isInline = push && config.PUSH_WORKER === "inline";
-  const worker = isInline ? startWorker({ config, count: telemetry.count, db, log, now, push }) : null;
+  const worker = isInline ? startWorker({ config, count: telemetry.count, db, dbNow, log, now, push }) : null;
   if (config.mode === "server") void warnOfMissingMigrations(database, log);
   warnOfSettings({ config, log, mailer, push });
   return {
@@ -42,6 +44,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     database,
     db,
     now,
+    dbNow,
     log,
     limits: createRateLimits(db, config),
     hasher,
@@ -77,11 +80,11 @@ export async function composeWorker(given: Config): Promise<Pick<Context, "log" 
   const config = await withSecrets(given);
   const push = await createPushTransport(config, log);
   if (!push) throw new Error("APNS_KEY, APNS_KEY_ID and APNS_TEAM_ID are not set: there is nobody to send to.");
-  const now = () => new Date();
   const database = await open(config, log);
-  const telemetry = await openTelemetry({ config, db: database.client, log, now });
+  const deps = { config, db: database.client, dbNow: databaseNow, log };
+  const telemetry = await openTelemetry(deps);
   void warnOfMissingMigrations(database, log);
-  const worker = startWorker({ config, count: telemetry.count, db: database.client, log, now, push });
+  const worker = startWorker({ ...deps, count: telemetry.count, now: () => new Date(), push });
   return {
     log,
     close: async () => {

@@ -20,7 +20,10 @@ export type Context = {
   /** The database as a whole: its readiness and its end. */
   database: Database;
   db: PrismaClient;
+  /** This process's clock. */
   now: () => Date;
+  /** The database's clock, as SQL: what processes have to agree on is timed by it. */
+  dbNow: () => Prisma.Sql;
   log: Logger;
   limits: RateLimits;
   hasher: Hasher;

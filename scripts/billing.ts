@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { pino } from "pino";
 import { createBillingApi } from "../lib/adapters/billing-api";
 import { loadConfig } from "../lib/config";
+import { databaseNow } from "../lib/db/clock";
 import { openDatabase } from "../lib/db/open";
 import { findEvents, listEvents } from "../lib/subscriptions/operations/list";
 import { prunePayloads } from "../lib/subscriptions/operations/prune";
@@ -108,7 +109,7 @@ async function open() {
   };
   const { client: db, close } = await openDatabase(config, { onConnectionError: give, onLockLost: give });
   const log = pino({ level: "error" }, process.stderr);
-  return { config, db, close, log, now: () => new Date(), billing: createBillingApi(config) };
+  return { config, db, close, log, now: () => new Date(), dbNow: databaseNow, billing: createBillingApi(config) };
 }
 
 function requireId(account: string | undefined): void {

@@ -3,7 +3,8 @@ import { parseArgs } from "node:util";
 import { z } from "zod";
 import { Email } from "../lib/auth/email";
 import { loadConfig } from "../lib/config";
-import { type PrismaClient, PushDeliveryState } from "../lib/db/generated/client";
+import { databaseNow } from "../lib/db/clock";
+import { PushDeliveryState } from "../lib/db/generated/client";
 import { openDatabase } from "../lib/db/open";
 import { announceVersion, listDeliveries, listPauses, retryDeliveries, sendWords } from "../lib/push/operations";
 
@@ -16,7 +17,7 @@ STATE is ${Object.values(PushDeliveryState).join(", ")}.`;
 
 class UsageError extends Error {}
 
-type Deps = { db: PrismaClient; now: () => Date };
+type Deps = Parameters<typeof retryDeliveries>[0];
 type Flags = ReturnType<typeof readFlags>["values"];
 
 type Run = (deps: Deps) => Promise<void>;
@@ -103,7 +104,7 @@ async function main(): Promise<void> {
   };
   const database = await openDatabase(loadConfig(), { onConnectionError: give, onLockLost: give });
   try {
-    await run?.({ db: database.client, now: () => new Date() });
+    await run?.({ db: database.client, dbNow: databaseNow });
   } finally {
     await database.close();
   }

@@ -77,7 +77,7 @@ async function renewHash(ctx: Deps, id: string, outdated: string, password: stri
  * session's row, the claims of its token, and the token. @throws AppError invalid_credentials where its password was reset, or it was deleted, since.
  */
 export async function issueSession(
-  ctx: Pick<Context, "config" | "db" | "now">,
+  ctx: Pick<Context, "config" | "db" | "dbNow" | "now">,
   account: { id: string; sessionEpoch: number },
   how: { transport: Transport; deviceName: string | null },
   caller: Caller,
@@ -92,7 +92,11 @@ export async function issueSession(
     await recordSecurityEvent(tx, now, account.id, "signed_in", caller);
     const client = clientName(how.deviceName, caller.client);
     const message = { kind: "security.new_sign_in", eventId: opened.session.id, client } as const;
-    await enqueue(tx, now, { eventKey: `sign-in:${opened.session.id}`, to: { accountId: account.id }, message });
+    await enqueue(tx, ctx.dbNow(), {
+      eventKey: `sign-in:${opened.session.id}`,
+      to: { accountId: account.id },
+      message,
+    });
     return opened;
   });
   return { session, claims, token: await sessionToken(ctx, claims) };

@@ -15,13 +15,13 @@ export type MailQueue<Name extends string = string> = {
   close: () => Promise<void>;
 };
 
-type Deps = Pick<Context, "db" | "log" | "mailer" | "now">;
-type Row = { id: string; kind: string; email: string; attempts: number; leaseUntil: Date; expiresAt: Date };
+type Deps = Pick<Context, "db" | "dbNow" | "log" | "mailer">;
+type Row = { id: string; kind: string; email: string; attempts: number; leaseUntil: Date; isExpired: boolean };
 
 /** So many mails are on their way at once: a mail server that hangs takes no more sockets than these. */
 const LANES = 4;
 /** Longer than any attempt takes; whoever was killed at it has lost it then. */
-const LEASE_MS = 2 * 60 * 1000;
+const LEASE_SECONDS = 2 * 60;
 /** After the first failure, the second and so on; then always the last. */
 const RETRY_SECONDS = [5, 15, 60, 5 * 60, 10 * 60];
 
@@ -40,11 +40,10 @@ export function createMailQueue<Name extends string>(deps: Deps, kinds: Record<N
   };
   return {
     post: async (tx, kind, email) => {
-      const at = deps.now();
-      const expiresAt = new Date(at.getTime() + kinds[kind].ttlSeconds * 1000);
       await tx.$executeRaw`
         INSERT INTO "QueuedMail" ("id", "kind", "email", "createdAt", "nextAttemptAt", "expiresAt")
-        VALUES (gen_random_uuid(), ${kind}, ${email}, ${at}::timestamptz, ${at}::timestamptz, ${expiresAt}::timestamptz)
+        SELECT gen_random_uuid(), ${kind}, ${email}, at, at, at + interval '1 second' * ${kinds[kind].ttlSeconds}::int
+        FROM (SELECT ${deps.dbNow()} AS at) AS clock
         ON CONFLICT ("kind", "email") DO UPDATE SET "attempts" = 0, "createdAt" = EXCLUDED."createdAt",
           "nextAttemptAt" = EXCLUDED."nextAttemptAt", "expiresAt" = EXCLUDED."expiresAt"`;
     },
@@ -64,25 +63,25 @@ export function createMailQueue<Name extends string>(deps: Deps, kinds: Record<N
 }
 
 /** Takes the row that has waited longest, in one statement; null where none is due. */
-async function claim({ db, now }: Deps, kinds: string[]): Promise<Row | null> {
-  const at = now();
-  const leaseUntil = new Date(at.getTime() + LEASE_MS);
+async function claim({ db, dbNow }: Deps, kinds: string[]): Promise<Row | null> {
   const [row] = await db.$queryRaw<Row[]>`
-    UPDATE "QueuedMail" SET "attempts" = "attempts" + 1, "nextAttemptAt" = ${leaseUntil}::timestamptz
+    UPDATE "QueuedMail"
+    SET "attempts" = "attempts" + 1, "nextAttemptAt" = ${dbNow()} + interval '1 second' * ${LEASE_SECONDS}::int
     WHERE "id" = (
-      SELECT "id" FROM "QueuedMail" WHERE "nextAttemptAt" <= ${at}::timestamptz AND "kind" = ANY(${kinds}::text[])
+      SELECT "id" FROM "QueuedMail" WHERE "nextAttemptAt" <= ${dbNow()} AND "kind" = ANY(${kinds}::text[])
       ORDER BY "nextAttemptAt" LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING "id", "kind", "email", "attempts", "nextAttemptAt" AS "leaseUntil", "expiresAt"`;
+    RETURNING "id", "kind", "email", "attempts", "nextAttemptAt" AS "leaseUntil",
+      "expiresAt" <= ${dbNow()} AS "isExpired"`;
   return row ?? null;
 }
 
 async function attempt(deps: Deps, { compose }: Kind, row: Row): Promise<void> {
-  const { db, log, mailer, now } = deps;
+  const { db, dbNow, log, mailer } = deps;
   // Where the same mail was asked for again meanwhile, the row is no longer ours to settle.
   const where = { id: row.id, nextAttemptAt: row.leaseUntil };
   const about = { kind: row.kind, attempts: row.attempts };
   try {
-    if (row.expiresAt <= now()) log.error(about, "mail given up: it was not sent in time");
+    if (row.isExpired) log.error(about, "mail given up: it was not sent in time");
     else await send(mailer, await compose(row.email));
     await db.queuedMail.deleteMany({ where });
   } catch (error) {
@@ -96,7 +95,9 @@ async function attempt(deps: Deps, { compose }: Kind, row: Row): Promise<void> {
     }
     log.warn(fault, "mail not sent: trying again later");
     const seconds = RETRY_SECONDS[Math.min(row.attempts, RETRY_SECONDS.length) - 1] ?? 0;
-    await db.queuedMail.updateMany({ where, data: { nextAttemptAt: new Date(now().getTime() + seconds * 1000) } });
+    await db.$executeRaw`
+      UPDATE "QueuedMail" SET "nextAttemptAt" = ${dbNow()} + interval '1 second' * ${seconds}::int
+      WHERE "id" = ${row.id}::uuid AND "nextAttemptAt" = ${row.leaseUntil}::timestamptz`;
   }
 }
 

@@ -10,7 +10,7 @@ import { holdOwner, type Origin, type Owner } from "./owner";
 import type { Wanted } from "./registration-plan";
 import { type Device, toDevice } from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "now">;
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "now">;
 
 /** A device that APNs found dead has to register again first. */
 const PROVABLE: PushDeviceStatus[] = ["pending", "active"];
@@ -22,7 +22,7 @@ const PROVABLE: PushDeviceStatus[] = ["pending", "active"];
  * unauthenticated
  */
 export async function activateDevice(
-  { config, db, now }: Deps,
+  { config, db, dbNow, now }: Deps,
   owner: Owner,
   wanted: Wanted,
   evidence: Evidence,
@@ -31,17 +31,17 @@ export async function activateDevice(
   const challenge = await findChallenge(db, owner, wanted, evidence.challengeId);
   if (!challenge) throw evidenceFault("challenge_unknown");
   if (challenge.usedAt) throw new AppError("challenge_used");
-  if (challenge.expiresAt <= now()) throw new AppError("challenge_expired");
   const { device } = challenge;
   const key = checkEvidence(evidence, {
     ...{ challenge, device, now: now(), teamId: config.APNS_TEAM_ID },
     root: config.APP_ATTEST_ROOT_CA ?? APPLE_APP_ATTESTATION_ROOT,
   });
   return db.$transaction(async (tx) => {
-    await holdOwner(tx, owner);
+    const at = await holdOwner(tx, { dbNow }, owner);
+    if (challenge.expiresAt <= at) throw new AppError("challenge_expired");
     await takeToken(tx, device);
-    await useChallenge(tx, challenge.id, now());
-    const row = await activate(tx, now(), owner, device, wanted, key);
+    await useChallenge(tx, challenge.id, at);
+    const row = await activate(tx, at, owner, device, wanted, key);
     await recordSecurityEvent(tx, now(), owner.account.id, "device_verified", origin);
     return toDevice(row, owner.session.id);
   });
@@ -81,7 +81,7 @@ async function useChallenge(tx: Tx, id: string, now: Date): Promise<void> {
 /** The key is written only where the row still has the one that the evidence was held against, counter and all. */
 async function activate(
   tx: Tx,
-  now: Date,
+  at: Date,
   { session }: Owner,
   { id, keyId, keyCounter }: PushDevice,
   { installationId, device }: Wanted,
@@ -90,8 +90,8 @@ async function activate(
   const [row] = await tx.pushDevice.updateManyAndReturn({
     where: { id, keyId, keyCounter, status: { in: PROVABLE } },
     data: {
-      ...{ ...device, installationId, sessionId: session.id, registeredAt: now, lastSeenAt: now },
-      ...{ ...key, status: "active", verifiedAt: now, invalidReason: null },
+      ...{ ...device, installationId, sessionId: session.id, registeredAt: at, lastSeenAt: at },
+      ...{ ...key, status: "active", verifiedAt: at, invalidReason: null },
     },
   });
   if (!row) throw evidenceFault("counter_replayed");

@@ -6,8 +6,8 @@ import type { Challenge } from "./schema";
 const TTL_MS = 15 * 60 * 1000;
 
 /**
- * Opens a challenge for a device: its value goes to the caller, its nonce only through APNs; kept is the
- * nonce's hash.
+ * Opens a challenge for a device: its value goes to the caller, its nonce only through APNs; kept is the nonce's hash.
+ * `now` is by the database's clock.
  */
 export async function openChallenge(tx: Tx, now: Date, deviceId: string): Promise<Challenge> {
   const nonce = randomBytes(32).toString("base64url");

@@ -135,7 +135,7 @@ export type Outgoing = Pick<PushDelivery, "id" | "kind" | "priority" | "collapse
  * @throws RangeError over 4,096 bytes of payload; only `custom` and a challenge can come to that, so that an event
  * is never lost over what is told of it.
  */
-export function composeNotification(message: Message, now: Date) {
+export function composeNotification(message: Message) {
   const rule = ruleOf(message);
   const payload: Payload = {
     aps: apsOf(message, rule),
@@ -150,7 +150,7 @@ export function composeNotification(message: Message, now: Date) {
     payload,
     priority: rule.priority,
     collapseId: rule.collapseId(message),
-    expiresAt: new Date(now.getTime() + rule.ttlSeconds * 1000),
+    ttlSeconds: rule.ttlSeconds,
   };
 }
 

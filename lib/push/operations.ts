@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { Context } from "../context";
-import type { PushDeliveryState } from "../db/generated/client";
+import type { PushDeliveryState, PushPause } from "../db/generated/client";
 import { SECRET_KINDS } from "./notifications";
 import { enqueue, enqueueForEverybody } from "./outbox";
+import { PAUSED } from "./worker/settle";
 
-type Deps = Pick<Context, "db" | "now">;
+type Deps = Pick<Context, "db" | "dbNow">;
 
 /** So many rows a statement: a million at once would hold their devices for half a minute. */
 const STATEMENT_MOST = 10_000;
@@ -16,9 +17,9 @@ type Words = { accountId: string; title: string; body: string; link: string | nu
  * Tells an account's devices something in one's own words. Returns how many devices.
  * @throws RangeError over 4,096 bytes of payload
  */
-export function sendWords({ db, now }: Deps, { accountId, ...words }: Words): Promise<number> {
+export function sendWords({ db, dbNow }: Deps, { accountId, ...words }: Words): Promise<number> {
   const eventKey = `custom:${randomUUID()}`;
-  return enqueue(db, now(), { eventKey, to: { accountId }, message: { kind: "custom", ...words } });
+  return enqueue(db, dbNow(), { eventKey, to: { accountId }, message: { kind: "custom", ...words } });
 }
 
 /**
@@ -27,16 +28,17 @@ export function sendWords({ db, now }: Deps, { accountId, ...words }: Words): Pr
  * off and repeated. Returns how many devices.
  */
 export async function announceVersion(
-  { db, now }: Deps,
+  { db, dbNow }: Deps,
   { version, perSecond }: { version: string; perSecond: number },
 ): Promise<number> {
-  const startedAt = now();
+  const [{ startedAt } = { startedAt: new Date() }] = await db.$queryRaw<{ startedAt: Date }[]>`
+    SELECT ${dbNow()} AS "startedAt"`;
   let told = 0;
   for (let afterDeviceId: string | null = NIL_ID; afterDeviceId !== null; ) {
     const from = new Date(startedAt.getTime() + (told / perSecond) * 1000);
     const to = { afterDeviceId, most: STATEMENT_MOST, from, perSecond };
     const message = { kind: "app.new_version", version } as const;
-    const chunk = await enqueueForEverybody(db, startedAt, { eventKey: `version:${version}`, to, message });
+    const chunk = await enqueueForEverybody(db, dbNow(), { eventKey: `version:${version}`, to, message });
     told += chunk.added;
     afterDeviceId = chunk.lastDeviceId;
   }
@@ -57,8 +59,9 @@ export function listDeliveries(
 }
 
 /** The environments of APNs that nothing is sent to at the moment. */
-export function listPauses({ db, now }: Deps) {
-  return db.pushPause.findMany({ where: { until: { gt: now() } }, orderBy: { environment: "asc" } });
+export function listPauses({ db, dbNow }: Deps) {
+  return db.$queryRaw<PushPause[]>`
+    SELECT "environment"::text, "until", "reason" FROM "PushPause" WHERE "until" > ${dbNow()} ORDER BY "environment"`;
 }
 
 /**
@@ -73,24 +76,24 @@ export async function retryDeliveries(deps: Deps, ids: readonly string[] = []): 
 }
 type Retried = { resumed: number; retried: number };
 
-/** Rows that met a pause came to wait until a moment after it. */
-async function endPauses({ db, now }: Deps): Promise<number> {
+/**
+ * The rows by a statement of their own: a worker that is writing that some wait holds the pause until it has done so,
+ * and one that comes later finds no pause any more. So none is left behind.
+ */
+async function endPauses({ db, dbNow }: Deps): Promise<number> {
+  await db.pushPause.deleteMany();
   return db.$executeRaw`
-    WITH ended AS (DELETE FROM "PushPause" RETURNING "environment", "until")
-    UPDATE "PushDelivery" AS delivery SET "nextAttemptAt" = ${now()}
-    FROM ended JOIN "PushDevice" AS device ON device."environment" = ended."environment"
-    WHERE delivery."deviceId" = device."id" AND delivery."state" = 'queued'
-      AND delivery."nextAttemptAt" BETWEEN ended."until" AND ended."until" + interval '1 minute'`;
+    UPDATE "PushDelivery" SET "nextAttemptAt" = ${dbNow()}
+    WHERE "state" = 'queued' AND "reason" = ${PAUSED} AND "nextAttemptAt" > ${dbNow()}`;
 }
 
 /** A secret that was forgotten cannot be told again. */
-async function retrySome({ db, now }: Deps, ids: readonly string[]): Promise<number> {
-  const at = now();
+async function retrySome({ db, dbNow }: Deps, ids: readonly string[]): Promise<number> {
   return db.$executeRaw`
-    UPDATE "PushDelivery" SET "state" = 'queued', "attempts" = 0, "nextAttemptAt" = ${at}
+    UPDATE "PushDelivery" SET "state" = 'queued', "attempts" = 0, "nextAttemptAt" = ${dbNow()}
     WHERE "id" IN (
       SELECT "id" FROM "PushDelivery"
-      WHERE "state" = 'failed' AND "expiresAt" > ${at} AND "kind" <> ALL(${SECRET_KINDS})
+      WHERE "state" = 'failed' AND "expiresAt" > ${dbNow()} AND "kind" <> ALL(${SECRET_KINDS})
         AND (${ids.length === 0} OR "id" = ANY(${ids}::uuid[]))
       LIMIT ${STATEMENT_MOST} FOR UPDATE SKIP LOCKED
     )`;

@@ -1,14 +1,17 @@
-import type { Tx } from "../context";
+import type { Context, Tx } from "../context";
 import { composeNotification, type Message } from "./notifications";
 
 /** Who is told: one device, or all that an account has by then. */
 type Addressee = { deviceId: string } | { accountId: string };
 
 /**
- * So many devices at most, by their ids from after one on. So many a second come due from `from` on; a row that comes
- * due later expires as much later.
+ * So many devices at most, by their ids from after one on. So many a second come due from `from` on, by the database's
+ * clock; a row that comes due later expires as much later.
  */
 type Everybody = { afterDeviceId: string; most: number; from: Date; perSecond: number };
+
+/** By the database's clock: that clock itself, or what it said in this transaction. */
+type Now = ReturnType<Context["dbNow"]> | Date;
 
 /** One thing to tell. `eventKey` names what happened: a device hears of it once, however often it is enqueued. */
 export type Enqueued<To = Addressee> = { eventKey: string; to: To; message: Message };
@@ -18,7 +21,7 @@ export type Enqueued<To = Addressee> = { eventKey: string; to: To; message: Mess
  * the other. Returns how many devices will get it. Call `wakePush` after the commit where somebody waits for it;
  * otherwise a worker finds it within a second.
  */
-export async function enqueue(tx: Tx, now: Date, { eventKey, to, message }: Enqueued): Promise<number> {
+export async function enqueue(tx: Tx, now: Now, { eventKey, to, message }: Enqueued): Promise<number> {
   const { deviceId = null, accountId = null } = to as { deviceId?: string; accountId?: string };
   const { added } = await insert(tx, now, { eventKey, message, to: { ...NOBODY, deviceId, accountId } });
   return added;
@@ -30,7 +33,7 @@ export async function enqueue(tx: Tx, now: Date, { eventKey, to, message }: Enqu
  */
 export async function enqueueForEverybody(
   tx: Tx,
-  now: Date,
+  now: Now,
   { eventKey, to, message }: Enqueued<Everybody>,
 ): Promise<{ added: number; lastDeviceId: string | null }> {
   return insert(tx, now, { eventKey, message, to: { ...NOBODY, ...to } });
@@ -49,9 +52,8 @@ const NOBODY = {
  * Each row's id is a UUID of version 7 (RFC 9562, section 5.7): ids rise with time, which cleaning up relies on. A
  * device that is being removed at this moment is passed over, rather than waited for or stumbled on.
  */
-async function insert(tx: Tx, now: Date, { eventKey, to, message }: Enqueued<typeof NOBODY>) {
-  const { payload, ...row } = composeNotification(message, now);
-  const fromSeconds = to.from ? (to.from.getTime() - now.getTime()) / 1000 : 0;
+async function insert(tx: Tx, now: Now, { eventKey, to, message }: Enqueued<typeof NOBODY>) {
+  const { payload, ...row } = composeNotification(message);
   const [inserted] = await tx.$queryRaw<{ added: number; lastDeviceId: string | null }[]>`
     WITH held AS MATERIALIZED (
       SELECT "id" FROM "PushDevice"
@@ -60,18 +62,17 @@ async function insert(tx: Tx, now: Date, { eventKey, to, message }: Enqueued<typ
       )
       ORDER BY "id" LIMIT ${to.most} FOR KEY SHARE SKIP LOCKED
     ), due AS (
-      SELECT "id", interval '1 second' * (${fromSeconds}::float8
-        + coalesce((row_number() OVER (ORDER BY "id") - 1) / ${to.perSecond}::float8, 0)) AS "wait"
+      SELECT "id", coalesce(${to.from}::timestamptz, ${now}::timestamptz)
+        + interval '1 second' * coalesce((row_number() OVER (ORDER BY "id") - 1) / ${to.perSecond}::float8, 0) AS "at"
       FROM held
     ), added AS (
       INSERT INTO "PushDelivery" ("id", "eventKey", "deviceId", "kind", "payload", "priority", "collapseId",
         "expiresAt", "nextAttemptAt", "createdAt")
       SELECT
         encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
-          PLACING substring(int8send(${now.getTime()}::bigint) FROM 3) FROM 1 FOR 6), 52, 1), 53, 1), 'hex')::uuid,
+          PLACING substring(int8send((extract(epoch FROM ${now}::timestamptz) * 1000)::bigint) FROM 3) FROM 1 FOR 6), 52, 1), 53, 1), 'hex')::uuid,
         ${eventKey}, due."id", ${row.kind}, ${JSON.stringify(payload)}::jsonb, ${row.priority}::int,
-        ${row.collapseId}, ${row.expiresAt}::timestamptz + due."wait", ${now}::timestamptz + due."wait",
-        ${now}::timestamptz
+        ${row.collapseId}, due."at" + interval '1 second' * ${row.ttlSeconds}::int, due."at", ${now}::timestamptz
       FROM due
       ON CONFLICT ("deviceId", "eventKey") DO NOTHING
       RETURNING 1

@@ -7,7 +7,7 @@ import { holdOwner, type Origin, type Owner } from "./owner";
 import { completeRegistration, type Plan, planRegistration, type Wanted } from "./registration-plan";
 import { type Challenge, type Device, type RegisterDevice, toDevice } from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "limits" | "now" | "push" | "wakePush">;
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "now" | "push" | "wakePush">;
 
 type Written = { device: Device; challenge?: Challenge };
 
@@ -34,7 +34,7 @@ export async function registerDevice(
   await ctx.limits.consume("pushChallengeByDevice", address);
   let written: Written | null = null;
   // Again where the device changed under the registration: APNs found its token dead, somebody removed it.
-  while (!written) written = await ctx.db.$transaction((tx) => write(tx, ctx.now(), owner, wanted));
+  while (!written) written = await ctx.db.$transaction((tx) => write(tx, ctx, owner, wanted));
   if (written.challenge) ctx.wakePush();
   return written;
 }
@@ -44,18 +44,17 @@ export async function registerDevice(
  * and none of it where the session has ended meanwhile. null: something else is to be done.
  */
 async function refreshDevice(
-  { db, now }: Deps,
+  { db, dbNow }: Deps,
   { account, session }: Owner,
   { token, environment, bundleId, device, ...rest }: Wanted,
 ): Promise<Device | null> {
-  const at = now();
   const installationId = rest.installationId ?? null;
   const [row] = await db.$queryRaw<PushDevice[]>`
     WITH session AS (
       SELECT "id" FROM "Session" WHERE "id" = ${session.id}::uuid AND "revokedAt" IS NULL FOR SHARE
     )
     UPDATE "PushDevice" AS device
-    SET "sessionId" = session."id", "registeredAt" = ${at}, "lastSeenAt" = ${at},
+    SET "sessionId" = session."id", "registeredAt" = ${dbNow()}, "lastSeenAt" = ${dbNow()},
       "name" = coalesce(${device.name ?? null}, device."name"),
       "model" = coalesce(${device.model ?? null}, device."model"),
       "osVersion" = coalesce(${device.osVersion ?? null}, device."osVersion"),
@@ -71,25 +70,25 @@ async function refreshDevice(
 }
 
 /** null: the device is no longer what it was a moment ago. */
-async function write(tx: Tx, now: Date, owner: Owner, wanted: Wanted): Promise<Written | null> {
-  await holdOwner(tx, owner);
+async function write(tx: Tx, ctx: Deps, owner: Owner, wanted: Wanted): Promise<Written | null> {
+  const at = await holdOwner(tx, ctx, owner);
   const plan = planRegistration(await devicesOf(tx, owner.account.id), wanted);
-  const row = await save(tx, now, owner, wanted, plan);
+  const row = await save(tx, at, owner, wanted, plan);
   if (!row) return null;
   const device = toDevice(row, owner.session.id);
   if (plan.step === "refresh") return { device };
-  return { device, challenge: await openChallenge(tx, now, row.id) };
+  return { device, challenge: await openChallenge(tx, at, row.id) };
 }
 
 async function save(
   tx: Tx,
-  now: Date,
+  at: Date,
   { account, session }: Owner,
   wanted: Wanted,
   plan: Plan<Awaited<ReturnType<typeof devicesOf>>[number]>,
 ): Promise<PushDevice | null> {
-  const data = { ...columnsOf(wanted), sessionId: session.id, registeredAt: now, lastSeenAt: now };
-  if (plan.step === "create") return tx.pushDevice.create({ data: { ...data, accountId: account.id, createdAt: now } });
+  const data = { ...columnsOf(wanted), sessionId: session.id, registeredAt: at, lastSeenAt: at };
+  if (plan.step === "create") return tx.pushDevice.create({ data: { ...data, accountId: account.id, createdAt: at } });
   const { id } = plan.device;
   if (plan.step === "refresh") {
     const [row] = await tx.pushDevice.updateManyAndReturn({ where: { id, status: "active" }, data });

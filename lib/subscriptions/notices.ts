@@ -20,17 +20,16 @@ const NEWS_MS = 24 * 60 * 60 * 1000;
  */
 export async function notifyOwner(
   tx: Tx,
-  { config, now }: Pick<Context, "now"> & { config: BillingRules },
+  { config, dbNow, now }: Pick<Context, "dbNow" | "now"> & { config: BillingRules },
   { provider, eventId, type, occurredAt }: Cause,
   { before, after, accountId }: Refolded,
 ): Promise<void> {
-  const at = now();
   const kind = noticeOf(type, before, after);
   const happenedAt = type === "SNAPSHOT" ? (after.endedAt ?? after.billingIssueDetectedAt ?? occurredAt) : occurredAt;
-  if (kind === null || accountId === null || at.getTime() - happenedAt.getTime() > NEWS_MS) return;
+  if (kind === null || accountId === null || now().getTime() - happenedAt.getTime() > NEWS_MS) return;
   if (!counts(before, statusRules(config, accountId))) return;
   const message = { kind, lineId: before.id };
-  await enqueue(tx, at, { eventKey: `billing:${provider}:${eventId}`, to: { accountId }, message });
+  await enqueue(tx, dbNow(), { eventKey: `billing:${provider}:${eventId}`, to: { accountId }, message });
 }
 
 /** What is new on a line; null where an event changed nothing that its owner would want to hear of. */

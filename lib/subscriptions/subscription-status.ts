@@ -10,7 +10,7 @@ type Deps = Pick<Context, "now"> & { config: BillingRules; db: Tx };
 
 /** What `currentStatus` says, for its owner. An overdue renewal is a reason to ask the provider, after the answer. */
 export async function readSubscriptionStatus(
-  ctx: Pick<Context, "billing" | "config" | "db" | "log" | "now">,
+  ctx: Pick<Context, "billing" | "config" | "db" | "dbNow" | "log" | "now">,
   accountId: string,
 ): Promise<SubscriptionStatus> {
   const { status, overdue } = await currentStatus(ctx, accountId);

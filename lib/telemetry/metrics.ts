@@ -3,7 +3,7 @@ import type { Registry } from "prom-client";
 import type { Context, Counts, RequestRecord } from "../context";
 import { watchOutbox } from "./outbox";
 
-type Deps = Pick<Context, "db" | "log" | "now">;
+type Deps = Pick<Context, "db" | "dbNow" | "log">;
 type Place = { port: number; host: string };
 type Metrics = {
   observe: (record: RequestRecord) => void;

@@ -8,7 +8,7 @@ type Telemetry = Pick<Context, "observe" | "count" | "close">;
  * Opens what tells of the service: a log line for each request, and the metrics and traces that are configured.
  * @throws Error when the port for metrics cannot be had
  */
-export async function openTelemetry(deps: Pick<Context, "config" | "db" | "log" | "now">): Promise<Telemetry> {
+export async function openTelemetry(deps: Pick<Context, "config" | "db" | "dbNow" | "log">): Promise<Telemetry> {
   const { config, log } = deps;
   const { METRICS_PORT: port, METRICS_HOST: host, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = config;
   const metrics = port === undefined ? null : await openMetrics(deps, { port, host });

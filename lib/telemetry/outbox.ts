@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Registry } from "prom-client";
 import type { Context } from "../context";
 
-type Deps = Pick<Context, "db" | "now">;
+type Deps = Pick<Context, "db" | "dbNow">;
 type Outbox = { depth: number; ageSeconds: number };
 
 const TIMEOUT_MS = 1_000;
@@ -36,14 +36,14 @@ export function watchOutbox(prom: typeof import("prom-client"), registry: Regist
 }
 
 /** null where the database cannot say. */
-async function readOutbox({ db, now }: Deps): Promise<Outbox | null> {
+async function readOutbox({ db, dbNow }: Deps): Promise<Outbox | null> {
   try {
     const [row] = await db.$queryRaw<Outbox[]>`
       SELECT
         (SELECT count(*)::int FROM (
           SELECT 1 FROM "PushDelivery" WHERE "state" = 'queued' LIMIT ${DEPTH_MOST}
         ) AS counted) AS "depth",
-        greatest(coalesce(extract(epoch FROM ${now()}::timestamptz - min("nextAttemptAt")), 0), 0)::float8
+        greatest(coalesce(extract(epoch FROM ${dbNow()} - min("nextAttemptAt")), 0), 0)::float8
           AS "ageSeconds"
       FROM "PushDelivery" WHERE "state" = 'queued'`;
     return row ?? null;

@@ -4,6 +4,7 @@ import { pino } from "pino";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { accountLetters } from "@/lib/accounts/letters";
 import { createMailer, type Mailer } from "@/lib/adapters/mailer";
+import { Prisma } from "@/lib/db/generated/client";
 import { createMailQueue } from "@/lib/mail/queue";
 import { newAccount } from "../support/accounts";
 import { post } from "../support/api";
@@ -96,7 +97,8 @@ describe("mail that waits", () => {
   test("is tried again after 5 and 15 seconds, 1, 5 and 10 minutes, and given up when its time is over", async () => {
     const { email } = await newAccount();
     let at = new Date();
-    const mails = createMailQueue({ ...ctx(), mailer: failing, now: () => at }, accountLetters(ctx()));
+    const dbNow = () => Prisma.sql`${at}::timestamptz`;
+    const mails = createMailQueue({ ...ctx(), mailer: failing, dbNow }, accountLetters(ctx()));
     onTestFinished(mails.close);
     await mails.post(ctx().db, "password_reset", email);
     const leased = 120;
@@ -139,6 +141,25 @@ describe("mail that waits", () => {
     expect(await mailbox.waitFor(email)).toContain("was changed");
     expect(mailbox.to(email)).toHaveLength(1);
   });
+
+  test.each([60 * MINUTE_MS, -60 * MINUTE_MS])(
+    "is not taken from another process by one whose own clock is %d ms wrong",
+    async (ms) => {
+      const { email } = await newAccount();
+      const { mailer, open } = hangingMailer();
+      const first = queueOver(mailer);
+      await first.post(ctx().db, "password_changed", email);
+      first.wake();
+      await expect.poll(() => open.length).toBe(1);
+      const sent: string[] = [];
+      const counting: Mailer = { ...failing, send: async ({ to }) => void sent.push(to) };
+      const now = () => new Date(clock.now().getTime() + ms);
+      const wrong = createMailQueue({ ...ctx(), mailer: counting, ...{ now } }, accountLetters(ctx()));
+      wrong.wake();
+      await wrong.close();
+      expect(sent).toEqual([]);
+    },
+  );
 
   test("is not sent twice by two processes", async () => {
     const { email } = await newAccount();

@@ -11,8 +11,13 @@ const lineId = randomUUID();
 const challenge: Message = { kind: "push.challenge", challengeId: randomUUID(), nonce: "n".repeat(43) };
 const words = { kind: "custom", title: "A title", body: "A body", link: null } as const;
 
+/** What a row of the outbox holds, as the outbox writes it down. */
+const composed = (message: Message) => {
+  const { ttlSeconds, ...row } = composeNotification(message);
+  return { ...row, expiresAt: new Date(now.getTime() + ttlSeconds * 1000) };
+};
 const outgoing = (message: Message, change: object = {}) => ({
-  ...composeNotification(message, now),
+  ...composed(message),
   ...{ id: randomUUID(), deviceId: randomUUID(), token: "ab", bundleId: BUNDLE_ID },
   ...{ environment: "sandbox" as const, status: "active" as const },
   ...change,
@@ -109,20 +114,20 @@ describe("the size", () => {
   test("4,096 bytes are taken, 4,097 refused in plain words", () => {
     const most = "x".repeat(4096 - sizeOf(""));
     expect(sizeOf(most)).toBe(4096);
-    expect(() => composeNotification({ ...words, body: `${most}x` }, now)).toThrow(
+    expect(() => composeNotification({ ...words, body: `${most}x` })).toThrow(
       new RangeError("custom: 4097 bytes of payload, where APNs takes 4096"),
     );
   });
 
   test("what is told of an event always fits, whatever others have written into it", () => {
     for (const hostile of ["x".repeat(1_000_000), "\u0001".repeat(10_000), "👩‍👩‍👧‍👦".repeat(10_000)]) {
-      composeNotification({ kind: "security.new_sign_in", eventId, client: hostile }, now);
-      composeNotification({ kind: "app.new_version", version: hostile }, now);
+      composeNotification({ kind: "security.new_sign_in", eventId, client: hostile });
+      composeNotification({ kind: "app.new_version", version: hostile });
     }
   });
 
   test("what PostgreSQL could not keep is left out", () => {
-    const { payload } = composeNotification({ kind: "security.new_sign_in", eventId, client: "a\0b\ud800c" }, now);
+    const { payload } = composeNotification({ kind: "security.new_sign_in", eventId, client: "a\0b\ud800c" });
     expect(payload.aps).toMatchObject({ alert: { "loc-args": ["ab\ufffdc"] } });
   });
 });

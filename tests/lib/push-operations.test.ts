@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
+import type { Context } from "@/lib/context";
 import { announceVersion, listDeliveries, listPauses, retryDeliveries, sendWords } from "@/lib/push/operations";
+import { openSender, type SenderDeps } from "@/lib/push/worker/sender";
 import { newAccount } from "../support/accounts";
 import { clock, ctx } from "../support/context";
 import { activeDevices, deliverDue, queueFor, recordingPush, registeredDevice, setQueueAside } from "../support/push";
@@ -9,7 +11,18 @@ const MINUTE_MS = 60 * 1000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const failing = (reason: string, status = 400) => recordingPush(async () => ({ status, reason })).push;
 
+type Answer = { status: number; reason: string };
+
 beforeEach(setQueueAside);
+
+/** A promise, and what fulfils it. */
+function gate<T>() {
+  let open: (value: T) => void = () => {};
+  const opened = new Promise<T>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
 
 describe("words of one's own", () => {
   test("reach each of the account's devices", async () => {
@@ -109,5 +122,50 @@ describe("trying again", () => {
     await deliverDue({ push: recordingPush().push });
     expect(await waiting.rows()).toMatchObject(Array(2).fill({ state: "sent" }));
     expect(await other.rows()).toMatchObject([{ state: "queued" }]);
+  });
+
+  test("ends the pauses of two workers that met the same fault one after the other", async () => {
+    const config = { ...ctx().config, PUSH_CONCURRENCY: 1 };
+    const refusals = [gate<Answer>(), gate<Answer>()];
+    const waiting = [];
+    const senders = [];
+    for (const { opened } of refusals) {
+      const sender = openSender({ ...(ctx() as SenderDeps), config, push: recordingPush(() => opened).push });
+      waiting.push(await queueFor(5));
+      senders.push({ sender, taking: sender.take() });
+      await expect.poll(() => ctx().db.pushDelivery.count({ where: { state: "queued" } })).toBe(0);
+    }
+    for (const [i, { open }] of refusals.entries()) {
+      open({ status: 403, reason: "InvalidProviderToken" });
+      await senders[i]?.taking;
+      await senders[i]?.sender.finish();
+      clock.advance(MINUTE_MS);
+    }
+    expect(await retryDeliveries(ctx())).toMatchObject({ resumed: 10 });
+    await deliverDue({ push: recordingPush().push });
+    for (const { rows } of waiting) expect(await rows()).toMatchObject(Array(5).fill({ state: "sent" }));
+  });
+
+  test("reaches rows that met the pause before, and are written down only after it was ended", async () => {
+    const { rows } = await queueFor(3);
+    const writing = gate<void>();
+    const slow = new Proxy(ctx().db, {
+      get: (db, name, receiver) =>
+        name !== "$executeRaw"
+          ? Reflect.get(db, name, receiver)
+          : async (parts: TemplateStringsArray, ...values: unknown[]) => {
+              if (parts.join().includes("AS outcome(")) await writing.opened;
+              return db.$executeRaw(parts, ...values);
+            },
+    }) as Context["db"];
+    const push = failing("InvalidProviderToken", 403);
+    const sender = openSender({ ...(ctx() as SenderDeps), push, db: slow });
+    await sender.take();
+    await expect.poll(() => listPauses(ctx())).toHaveLength(1);
+    await retryDeliveries(ctx());
+    writing.open();
+    await sender.finish();
+    await deliverDue({ push: recordingPush().push });
+    expect(await rows()).toMatchObject(Array(3).fill({ state: "sent" }));
   });
 });

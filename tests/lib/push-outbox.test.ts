@@ -11,7 +11,7 @@ const words = { kind: "custom", title: "A title", body: "A body", link: null } a
 const keyOfTest = () => `test:${randomUUID()}`;
 const rowsOf = (eventKey: string) => ctx().db.pushDelivery.findMany({ where: { eventKey }, orderBy: { id: "asc" } });
 const tell = (accountId: string, eventKey = keyOfTest()) =>
-  ctx().db.$transaction((tx) => enqueue(tx, ctx().now(), { eventKey, to: { accountId }, message: words }));
+  ctx().db.$transaction((tx) => enqueue(tx, ctx().dbNow(), { eventKey, to: { accountId }, message: words }));
 
 describe("one event", () => {
   test("reaches the account's active devices, and no other", async () => {
@@ -45,7 +45,7 @@ describe("one event", () => {
     await activeDevices(account, 1);
     const eventKey = keyOfTest();
     const failed = ctx().db.$transaction(async (tx) => {
-      expect(await enqueue(tx, ctx().now(), { eventKey, to: { accountId: account.id }, message: words })).toBe(1);
+      expect(await enqueue(tx, ctx().dbNow(), { eventKey, to: { accountId: account.id }, message: words })).toBe(1);
       throw new Error("rolled back");
     });
     await expect(failed).rejects.toThrow("rolled back");
@@ -76,7 +76,7 @@ describe("a broadcast", () => {
   const broadcast = (eventKey: string, afterDeviceId: string, most: number, perSecond = 1_000, from = ctx().now()) => {
     const to = { afterDeviceId, most, from, perSecond };
     const message = { kind: "app.new_version", version: "2.1.0" } as const;
-    return ctx().db.$transaction((tx) => enqueueForEverybody(tx, ctx().now(), { eventKey, to, message }));
+    return ctx().db.$transaction((tx) => enqueueForEverybody(tx, ctx().dbNow(), { eventKey, to, message }));
   };
 
   test("reaches every active device, some at a time, each once", async () => {

@@ -5,6 +5,8 @@ import { pino } from "pino";
 import { composeContext } from "@/lib/compose";
 import { loadConfig } from "@/lib/config";
 import { type Context, currentContext, hasContext, setContext } from "@/lib/context";
+import { databaseNow } from "@/lib/db/clock";
+import { Prisma } from "@/lib/db/generated/client";
 import { authority, TEAM_ID } from "./app-attest";
 import { openTestDatabase } from "./database";
 import { door } from "./door";
@@ -24,6 +26,8 @@ export const clock = {
   reset: () => {
     clock.offsetMs = 0;
   },
+  /** The database's clock, moved with the service's. */
+  dbNow: () => Prisma.sql`(${databaseNow()} + interval '1 millisecond' * ${clock.offsetMs}::float8)`,
 };
 
 /** Composes the worker's context once: real database, real SMTP, files for push. */
@@ -44,7 +48,9 @@ export async function openTestContext(): Promise<void> {
     APP_ATTEST_ROOT_CA: authority.rootPem,
   });
   const database = await openTestDatabase(folder);
-  setContext(await composeContext(config, { database, now: clock.now, log: pino({ level: "silent" }) }));
+  setContext(
+    await composeContext(config, { database, now: clock.now, dbNow: clock.dbNow, log: pino({ level: "silent" }) }),
+  );
 }
 
 /** The worker's context. */

@@ -42,7 +42,7 @@ export async function queueFor(devices: number, changed: Partial<DeviceRow> = {}
   const owned = await activeDevices(account, devices, changed);
   const eventKey = `test:${randomUUID()}`;
   const message = { kind: "custom", title: "A title", body: "A body", link: null } as const;
-  await ctx().db.$transaction((tx) => enqueue(tx, ctx().now(), { eventKey, to: { accountId: account.id }, message }));
+  await ctx().db.$transaction((tx) => enqueue(tx, ctx().dbNow(), { eventKey, to: { accountId: account.id }, message }));
   const rows = () => ctx().db.pushDelivery.findMany({ where: { eventKey }, orderBy: { deviceId: "asc" } });
   return { account, devices: owned.toSorted((a, b) => (a.id < b.id ? -1 : 1)), rows };
 }

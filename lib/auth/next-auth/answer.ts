@@ -9,7 +9,7 @@ import { signOut } from "../sign-out";
 import { nextAuthOptions, VERIFY_PAGE } from "./options";
 import { recallStart, rememberStart } from "./started-by";
 
-type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "log" | "mails" | "now">;
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "mails" | "now">;
 
 /** One call of the catch-all: the path after /api/auth, and the body as it was parsed. */
 export type NextAuthCall = {

@@ -15,7 +15,7 @@ import { requireVerifiedEmail } from "../verification";
 import { type AdapterAccount, createAdapter } from "./adapter";
 import { attempt, type OnFailure, orNull } from "./guard";
 
-type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "log" | "mails" | "now">;
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "mails" | "now">;
 type Found = Awaited<ReturnType<typeof findSession>>;
 
 /**

@@ -1,8 +1,8 @@
 import type { Context } from "../../context";
 import { objectionTo, toNotification } from "../notifications";
 import type { Channels } from "./channels";
-import { type Claimed, claimedAt } from "./claim";
-import type { Outcome } from "./settle";
+import { type Claimed, claimedAt, databaseTime, heldMs } from "./claim";
+import { type Outcome, PAUSED } from "./settle";
 import { judge, nextAttempt, PAUSE_BREAKER_SECONDS, type Told } from "./verdict";
 
 type Deps = Pick<Context, "log" | "now"> & {
@@ -13,19 +13,14 @@ type Deps = Pick<Context, "log" | "now"> & {
 
 /** A row that waited longer for its turn goes back: its device may have changed, and its lease has to last. */
 const FRESH_MS = 5_000;
-/** How long what had to wait for a pause may take to come back, so that it does not come all at once. */
-const AFTER_PAUSE_MS = 30_000;
 
 /** Sends a row, unless something speaks against it by now. Never throws. */
 export async function attempt(deps: Deps, row: Claimed): Promise<Outcome> {
   const { channels, now } = deps;
-  const at = now();
-  const objection = objectionTo(row, at);
+  const objection = objectionTo(row, databaseTime(row, now()));
   if (objection) return { row, state: "cancelled", apnsStatus: null, reason: objection };
-  const pausedUntil = channels.pausedUntil(row);
-  if (pausedUntil) return waitForPause(row, pausedUntil);
-  const isStale = at.getTime() - claimedAt(row).getTime() > FRESH_MS;
-  if (isStale || deps.isStopping()) return giveBack(row, at);
+  if (await channels.isPaused(row)) return waitForPause(row);
+  if (heldMs(row, now()) > FRESH_MS || deps.isStopping()) return giveBack(row);
   return conclude(deps, row, await ask(deps, row));
 }
 
@@ -43,12 +38,14 @@ async function conclude(deps: Deps, row: Claimed, told: Told): Promise<Outcome> 
   const { channels, now } = deps;
   const { status: apnsStatus, reason } = told;
   const verdict = judge(told);
-  const pause = async (seconds: number) =>
-    waitForPause(row, await channels.pause(row, seconds, `${apnsStatus} ${reason}`));
+  const pause = async (seconds: number) => {
+    await channels.pause(row, seconds, `${apnsStatus} ${reason}`);
+    return waitForPause(row);
+  };
 
   const isDoubtful = verdict.step === "fail" && verdict.device === "doubtful";
   const isTooMuch = apnsStatus !== null && channels.noteAnswer(row, isDoubtful);
-  if (isTooMuch || (isDoubtful && channels.pausedUntil(row))) return pause(PAUSE_BREAKER_SECONDS);
+  if (isTooMuch || (isDoubtful && (await channels.isPaused(row)))) return pause(PAUSE_BREAKER_SECONDS);
   switch (verdict.step) {
     case "pause":
       return pause(verdict.seconds);
@@ -59,7 +56,7 @@ async function conclude(deps: Deps, row: Claimed, told: Told): Promise<Outcome> 
       return { row, state: "failed", apnsStatus, reason, ...(verdict.device === "kept" ? {} : { diedAt }) };
     }
     case "retry": {
-      const nextAttemptAt = nextAttempt(verdict.delaysSeconds, row, now(), Math.random());
+      const nextAttemptAt = nextAttempt(verdict.delaysSeconds, row, databaseTime(row, now()), Math.random());
       if (!nextAttemptAt) return { row, state: "failed", apnsStatus, reason };
       return { row, state: "queued", nextAttemptAt, isTried: true, apnsStatus, reason };
     }
@@ -67,10 +64,10 @@ async function conclude(deps: Deps, row: Claimed, told: Told): Promise<Outcome> 
 }
 
 /** A row that was not tried has used none of its attempts. */
-function giveBack(row: Claimed, nextAttemptAt: Date): Outcome {
-  return { row, state: "queued", nextAttemptAt, isTried: false, apnsStatus: null, reason: null };
+function giveBack(row: Claimed): Outcome {
+  return { row, state: "queued", nextAttemptAt: claimedAt(row), isTried: false, apnsStatus: null, reason: null };
 }
 
-function waitForPause(row: Claimed, until: Date): Outcome {
-  return giveBack(row, new Date(until.getTime() + AFTER_PAUSE_MS * Math.random()));
+function waitForPause(row: Claimed): Outcome {
+  return { row, state: "queued", nextAttemptAt: null, isTried: false, apnsStatus: null, reason: PAUSED };
 }

@@ -1,44 +1,54 @@
 import type { Context } from "../../context";
 import type { PushEnvironment } from "../../db/generated/client";
 import { createBreaker } from "./breaker";
-import { type Claimed, claimedAt } from "./claim";
+import { type Claimed, claimedAt, databaseTime } from "./claim";
 
-type Deps = Pick<Context, "db" | "log" | "now">;
+type Deps = Pick<Context, "db" | "dbNow" | "log" | "now">;
 export type Channels = {
-  /** Until when a row's environment is paused; null where it is open. */
-  pausedUntil: (row: Claimed) => Date | null;
-  /** Closes a row's environment, to every worker. Resolves to when it opens. */
-  pause: (row: Claimed, seconds: number, reason: string) => Promise<Date>;
+  /** Whether a row's environment is paused, as far as is known here. */
+  isPaused: (row: Claimed) => Promise<boolean>;
+  /** Closes a row's environment, to every worker. Resolves once that is written down. */
+  pause: (row: Claimed, seconds: number, reason: string) => Promise<void>;
   /** Whether too many verified devices are said to be unknown, this one included. */
   noteAnswer: (row: Claimed, isDoubtful: boolean) => boolean;
 };
 
+/** A pause that began here. `writtenAt`: when others began to hear of it, by the database's clock; null: not yet. */
+type Pause = { writing: Promise<void>; writtenAt: Date | null };
+
 /** APNs's two environments, as far as they take anything at the moment. */
 export function openChannels(deps: Deps): Channels {
-  /** Pauses that began here. Once one is written down, rows that are taken later bring the database's word along. */
-  const pauses = new Map<PushEnvironment, { until: Date; writtenAt: Date | null }>();
+  const pauses = new Map<PushEnvironment, Pause>();
   const breakers = { production: createBreaker(), sandbox: createBreaker() };
-  const pausedUntil = (row: Claimed) => {
+  /** Rows that were taken after it was written bring the database's word along. */
+  const pauseOf = (row: Claimed): Pause | null => {
     const pause = pauses.get(row.environment);
-    const isMeant = pause && (!pause.writtenAt || claimedAt(row) <= pause.writtenAt) && pause.until > deps.now();
-    return isMeant ? pause.until : row.pausedUntil;
+    return pause && (!pause.writtenAt || claimedAt(row) <= pause.writtenAt) ? pause : null;
+  };
+  const begin = async (pause: Pause, row: Claimed, seconds: number, reason: string) => {
+    const { environment } = row;
+    deps.log.error({ environment, seconds, reason }, "nothing is sent to this environment of APNs for now");
+    try {
+      await writePause(deps, environment, seconds, reason);
+      pause.writtenAt = databaseTime(row, deps.now());
+    } catch (error) {
+      pauses.delete(environment);
+      deps.log.error({ err: error, environment }, "the pause cannot be written down");
+    }
   };
   return {
-    pausedUntil,
+    isPaused: async (row) => {
+      const pause = pauseOf(row);
+      await pause?.writing;
+      return pause !== null || row.isPaused;
+    },
     pause: async (row, seconds, reason) => {
-      const known = pausedUntil(row);
-      if (known) return known;
-      const { environment } = row;
-      const until = new Date(deps.now().getTime() + seconds * 1000);
-      pauses.set(environment, { until, writtenAt: null });
-      deps.log.error({ environment, until, reason }, "nothing is sent to this environment of APNs for now");
-      try {
-        await writePause(deps, environment, until, reason);
-        pauses.set(environment, { until, writtenAt: deps.now() });
-      } catch (error) {
-        deps.log.error({ err: error, environment }, "other workers do not hear of the pause");
-      }
-      return until;
+      const known = pauseOf(row);
+      if (known) return known.writing;
+      const pause: Pause = { writing: Promise.resolve(), writtenAt: null };
+      pauses.set(row.environment, pause);
+      pause.writing = begin(pause, row, seconds, reason);
+      await pause.writing;
     },
     // Anybody can register a token that never was: such answers say nothing of our key and host.
     noteAnswer: ({ environment, status }, isDoubtful) =>
@@ -47,10 +57,15 @@ export function openChannels(deps: Deps): Channels {
 }
 
 /** A longer pause that is there already stays. */
-async function writePause({ db }: Deps, environment: PushEnvironment, until: Date, reason: string): Promise<void> {
+async function writePause(
+  { db, dbNow }: Deps,
+  environment: PushEnvironment,
+  seconds: number,
+  reason: string,
+): Promise<void> {
   await db.$executeRaw`
     INSERT INTO "PushPause" AS pause ("environment", "until", "reason")
-    VALUES (${environment}::"PushEnvironment", ${until}, ${reason})
+    VALUES (${environment}::"PushEnvironment", ${dbNow()} + interval '1 second' * ${seconds}::int, ${reason})
     ON CONFLICT ("environment") DO UPDATE SET "until" = EXCLUDED."until", "reason" = EXCLUDED."reason"
     WHERE pause."until" < EXCLUDED."until"`;
 }

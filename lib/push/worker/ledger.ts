@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Context } from "../../context";
 import { type Outcome, settle } from "./settle";
 
-type Deps = Pick<Context, "count" | "db" | "log" | "now">;
+type Deps = Pick<Context, "count" | "db" | "dbNow" | "log">;
 export type Ledger = {
   add: (outcome: Outcome) => void;
   unwritten: () => readonly Outcome[];

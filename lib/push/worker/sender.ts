@@ -1,12 +1,12 @@
 import type { Context } from "../../context";
 import { attempt } from "./attempt";
 import { openChannels } from "./channels";
-import { type Claimed, claimDue } from "./claim";
+import { type Claimed, claimDue, databaseTime } from "./claim";
 import { openLedger } from "./ledger";
 import { createSlots } from "./slots";
 import { isAbandoned, sweepOutbox } from "./sweep";
 
-export type SenderDeps = Pick<Context, "config" | "count" | "db" | "log" | "now"> & {
+export type SenderDeps = Pick<Context, "config" | "count" | "db" | "dbNow" | "log" | "now"> & {
   push: NonNullable<Context["push"]>;
 };
 export type Sender = {
@@ -25,14 +25,14 @@ export function openSender(deps: SenderDeps, isStopping = () => false): Sender {
   const slots = createSlots(deps.config.PUSH_CONCURRENCY);
   const ledger = openLedger(deps);
   const tools = { ...deps, isStopping, channels: openChannels(deps) };
-  let dueAt = new Date(0);
+  let notBefore = new Date(0);
   /** The next batch, taken while the one before is being begun, so that nothing waits for the database. */
   let ahead: Promise<Claimed[]> | null = null;
 
-  const claim = () => {
-    const now = deps.now();
-    if (now > dueAt) dueAt = now; // when the clock is set back, what was due stays due
-    return claimDue(deps, { now, dueAt, most: BATCH });
+  const claim = async () => {
+    const { rows, now } = await claimDue(deps, { notBefore, most: BATCH });
+    if (now > notBefore) notBefore = now;
+    return rows;
   };
   const begin = async (rows: readonly Claimed[]) => {
     for (const row of rows) {
@@ -54,8 +54,8 @@ export function openSender(deps: SenderDeps, isStopping = () => false): Sender {
       return rows.length;
     },
     sweep: async () => {
-      const at = deps.now();
-      if (!ledger.unwritten().some(({ row }) => isAbandoned(row, at))) await sweepOutbox(deps);
+      const now = deps.now();
+      if (!ledger.unwritten().some(({ row }) => isAbandoned(row, databaseTime(row, now)))) await sweepOutbox(deps);
     },
     finish: async () => {
       await begin((await ahead?.catch(() => [])) ?? []);

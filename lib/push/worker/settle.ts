@@ -7,11 +7,16 @@ export type Outcome = { row: Claimed; apnsStatus: number | null; reason: string 
   | { state: "sent" | "cancelled" }
   /** `diedAt`: the device's token is dead, which holds unless the app has registered since. */
   | { state: "failed"; diedAt?: Date }
-  /** It goes out again at `nextAttemptAt`. */
-  | { state: "queued"; nextAttemptAt: Date; isTried: boolean }
+  /** It goes out again at `nextAttemptAt`, by the database's clock; null: after the pause that it has met. */
+  | { state: "queued"; nextAttemptAt: Date | null; isTried: boolean }
 );
 
-type Deps = Pick<Context, "count" | "db" | "log" | "now">;
+type Deps = Pick<Context, "count" | "db" | "dbNow" | "log">;
+
+/** The reason of rows that wait for a pause to end: `retry` finds them by it. */
+export const PAUSED = "paused";
+/** How long they may take to come back, so that they do not come all at once. */
+const AFTER_PAUSE_SECONDS = 30;
 
 /**
  * Writes down what became of rows, and which devices are gone. A row that is being deleted at this moment is passed
@@ -34,8 +39,7 @@ export async function settle(deps: Deps, outcomes: readonly Outcome[]): Promise<
 }
 
 /** What reached the device counts whoever holds the row by now: it must not go out once more. */
-async function settleSent({ db, now }: Deps, sent: readonly Outcome[]): Promise<void> {
-  const at = now();
+async function settleSent({ db, dbNow }: Deps, sent: readonly Outcome[]): Promise<void> {
   const ids = sent.map(({ row }) => row.id);
   await db.$executeRaw`
     WITH held AS MATERIALIZED (
@@ -43,7 +47,7 @@ async function settleSent({ db, now }: Deps, sent: readonly Outcome[]): Promise<
       FOR UPDATE SKIP LOCKED
     ), sent AS (
       UPDATE "PushDelivery" AS delivery
-      SET "state" = 'sent', "apnsStatus" = 200, "reason" = NULL, "sentAt" = ${at}, "leaseUntil" = NULL,
+      SET "state" = 'sent', "apnsStatus" = 200, "reason" = NULL, "sentAt" = ${dbNow()}, "leaseUntil" = NULL,
         "attempts" = "attempts" + 1,
         "payload" = CASE WHEN "kind" = ANY(${SECRET_KINDS}) THEN '{}'::jsonb ELSE "payload" END
       FROM held WHERE delivery."id" = held."id"
@@ -51,13 +55,17 @@ async function settleSent({ db, now }: Deps, sent: readonly Outcome[]): Promise<
     ), devices AS MATERIALIZED (
       SELECT "id" FROM "PushDevice" WHERE "id" IN (SELECT "deviceId" FROM sent) FOR NO KEY UPDATE SKIP LOCKED
     )
-    UPDATE "PushDevice" AS device SET "lastDeliveredAt" = ${at} FROM devices WHERE device."id" = devices."id"`;
+    UPDATE "PushDevice" AS device SET "lastDeliveredAt" = ${dbNow()} FROM devices WHERE device."id" = devices."id"`;
 }
 
-/** By the claim it belongs to: a row whose lease ran out may be another worker's already. */
-async function settleOthers({ db }: Deps, outcomes: readonly Outcome[]): Promise<void> {
+/**
+ * By the claim it belongs to: a row whose lease ran out may be another worker's already. A pause holds for as long as
+ * the database says at this moment: somebody may have ended it, and whoever does so has to find every row that waits.
+ */
+async function settleOthers({ db, dbNow }: Deps, outcomes: readonly Outcome[]): Promise<void> {
   const records = outcomes.map((outcome) => ({
     id: outcome.row.id,
+    environment: outcome.row.environment,
     lease: outcome.row.leaseUntil,
     state: outcome.state,
     tried: isTried(outcome) ? 1 : 0,
@@ -68,8 +76,10 @@ async function settleOthers({ db }: Deps, outcomes: readonly Outcome[]): Promise
   await db.$executeRaw`
     WITH outcome AS (
       SELECT * FROM jsonb_to_recordset(${JSON.stringify(records)}::jsonb) AS outcome(
-        "id" uuid, "lease" timestamptz, "state" "PushDeliveryState", "tried" int, "next" timestamptz, "status" int,
+        "id" uuid, "environment" "PushEnvironment", "lease" timestamptz, "state" "PushDeliveryState", "tried" int, "next" timestamptz, "status" int,
         "reason" text)
+    ), pause AS MATERIALIZED (
+      SELECT "environment", "until" FROM "PushPause" WHERE "until" > ${dbNow()} FOR KEY SHARE SKIP LOCKED
     ), held AS MATERIALIZED (
       SELECT outcome.* FROM "PushDelivery" AS delivery JOIN outcome ON outcome."id" = delivery."id"
       WHERE delivery."state" = 'sending' AND delivery."leaseUntil" = outcome."lease"
@@ -77,11 +87,13 @@ async function settleOthers({ db }: Deps, outcomes: readonly Outcome[]): Promise
     )
     UPDATE "PushDelivery" AS delivery
     SET "state" = held."state", "leaseUntil" = NULL, "attempts" = "attempts" + held."tried",
-      "nextAttemptAt" = coalesce(held."next", "nextAttemptAt"),
-      "apnsStatus" = coalesce(held."status", "apnsStatus"), "reason" = coalesce(held."reason", delivery."reason"),
+      "nextAttemptAt" = CASE WHEN held."state" <> 'queued' THEN "nextAttemptAt"
+        ELSE coalesce(held."next", pause."until" + random() * interval '1 second' * ${AFTER_PAUSE_SECONDS}::int, ${dbNow()}) END,
+      "apnsStatus" = coalesce(held."status", "apnsStatus"),
+      "reason" = CASE WHEN held."tried" = 1 THEN held."reason" ELSE coalesce(held."reason", delivery."reason") END,
       "payload" = CASE WHEN "kind" = ANY(${SECRET_KINDS}) AND held."state" <> 'queued' THEN '{}'::jsonb
         ELSE "payload" END
-    FROM held WHERE delivery."id" = held."id"`;
+    FROM held LEFT JOIN pause ON pause."environment" = held."environment" WHERE delivery."id" = held."id"`;
 }
 
 async function buryDevices({ db }: Deps, deaths: (Outcome & { diedAt: Date })[]): Promise<void> {

@@ -3,11 +3,11 @@ import { SECRET_KINDS } from "../notifications";
 import type { Claimed } from "./claim";
 import { ATTEMPTS_MOST } from "./verdict";
 
-type Deps = Pick<Context, "db" | "log" | "now">;
+type Deps = Pick<Context, "db" | "dbNow" | "log" | "now">;
 
 const MINUTE_MS = 60 * 1000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** How far the clocks of two machines may be apart. A lease that ends later than this after its time is none. */
+/** A lease that ends later than this is from before the database's clock was set back, and is none. */
 const SKEW_MS = 10 * MINUTE_MS;
 /** How long what was sent, failed or cancelled can still be looked up. */
 const KEPT_MS = 30 * DAY_MS;
@@ -21,7 +21,7 @@ export async function sweepOutbox(deps: Deps): Promise<void> {
   for (let i = 0; i < STATEMENTS_MOST; i++) if ((await removeOld(deps)) < STATEMENT_MOST) return;
 }
 
-/** Whether a row's lease is none any more, as it is asked of the database below. */
+/** Whether a row's lease is none any more, as the database judges below; `at` is by its clock. */
 export function isAbandoned({ leaseUntil }: Pick<Claimed, "leaseUntil">, at: Date): boolean {
   return leaseUntil < at || leaseUntil.getTime() > at.getTime() + SKEW_MS;
 }
@@ -30,16 +30,15 @@ export function isAbandoned({ leaseUntil }: Pick<Claimed, "leaseUntil">, at: Dat
  * Queues rows whose lease ran out. Nobody knows whether they were sent, so it counts as an attempt: a row that
  * brings its sender down does not do so for ever.
  */
-async function freeAbandoned({ db, now }: Deps): Promise<number> {
-  const at = now();
-  const bogus = new Date(at.getTime() + SKEW_MS);
+async function freeAbandoned({ db, dbNow }: Deps): Promise<number> {
   return db.$executeRaw`
     WITH abandoned AS MATERIALIZED (
       SELECT "id" FROM "PushDelivery"
-      WHERE "state" = 'sending' AND ("leaseUntil" < ${at} OR "leaseUntil" > ${bogus}) FOR UPDATE SKIP LOCKED
+      WHERE "state" = 'sending' AND ("leaseUntil" < ${dbNow()}
+        OR "leaseUntil" > ${dbNow()} + interval '1 millisecond' * ${SKEW_MS}::int) FOR UPDATE SKIP LOCKED
     )
     UPDATE "PushDelivery" AS delivery
-    SET "leaseUntil" = NULL, "nextAttemptAt" = ${at}, "attempts" = "attempts" + 1,
+    SET "leaseUntil" = NULL, "nextAttemptAt" = ${dbNow()}, "attempts" = "attempts" + 1,
       "state" = (CASE WHEN "attempts" + 1 < ${ATTEMPTS_MOST} THEN 'queued' ELSE 'failed' END)::"PushDeliveryState",
       "payload" = CASE WHEN "attempts" + 1 >= ${ATTEMPTS_MOST} AND "kind" = ANY(${SECRET_KINDS}) THEN '{}'::jsonb
         ELSE "payload" END,

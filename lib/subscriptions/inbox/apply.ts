@@ -12,7 +12,7 @@ import { storableText } from "./storable";
 export type EventKey = { provider: string; eventId: string };
 /** What became of an event, and every line that was folded anew for it. */
 export type Applied = { status: DeliveryReceipt["status"]; lines: Refolded[] };
-type Deps = Pick<Context, "db" | "log" | "now"> & { config: BillingRules };
+type Deps = Pick<Context, "db" | "dbNow" | "log" | "now"> & { config: BillingRules };
 
 type StoredEvent = EventKey & {
   id: string;

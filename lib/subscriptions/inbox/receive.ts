@@ -10,7 +10,7 @@ import type { Refolded } from "./lines";
 import { isHashed, storableJson } from "./storable";
 import { ownerIds, storeEvent } from "./store";
 
-type Deps = Pick<Context, "billing" | "config" | "count" | "db" | "log" | "now">;
+type Deps = Pick<Context, "billing" | "config" | "count" | "db" | "dbNow" | "log" | "now">;
 
 /**
  * Takes a delivery in: authenticates it, stores it, applies it. Returns once what it says is durable, or known

@@ -4,7 +4,10 @@ import { customersOf } from "../reconcile/customer-names";
 import { type Reconciled, reconcileCustomer } from "../reconcile/customers";
 import type { BillingRules } from "../rules";
 
-type Deps = Pick<Context, "db" | "log" | "now"> & { config: BillingRules; billing: NonNullable<Context["billing"]> };
+type Deps = Pick<Context, "db" | "dbNow" | "log" | "now"> & {
+  config: BillingRules;
+  billing: NonNullable<Context["billing"]>;
+};
 /** What came of asking about a customer; before it, that the provider wants to be left alone for a while. */
 export type ReconciledCustomer = { name: string } & (
   | { result: Reconciled }

@@ -2,7 +2,7 @@ import type { Context } from "../../context";
 import { customersOf } from "./customer-names";
 import { reconcileCustomer } from "./customers";
 
-type Deps = Pick<Context, "billing" | "config" | "db" | "log" | "now">;
+type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "log" | "now">;
 
 /** How long an answer, or none, is left alone. */
 const AGAIN_MS = 15 * 60 * 1000;

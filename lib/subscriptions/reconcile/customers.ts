@@ -10,7 +10,10 @@ import { readCustomer, type Snapshot } from "../providers/revenuecat-customer";
 import { type BillingRules, statusRules } from "../rules";
 import { isOverdue, type Line, lineStatus } from "../status";
 
-type Deps = Pick<Context, "db" | "log" | "now"> & { config: BillingRules; billing: NonNullable<Context["billing"]> };
+type Deps = Pick<Context, "db" | "dbNow" | "log" | "now"> & {
+  config: BillingRules;
+  billing: NonNullable<Context["billing"]>;
+};
 
 /** How many purchases the provider knows of a customer, and on how many of them it knew better. */
 export type Reconciled = { known: number; corrected: number };
