@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import path from "node:path";
+import { runCommandLine, UsageError } from "../scripts/command-line";
 import { type Bench, openBench } from "./lib/bench";
 import { markdown, type Section } from "./lib/table";
 import { hasWrk } from "./lib/wrk";
@@ -42,12 +43,15 @@ const WORKLOADS: Record<string, (bench: Bench) => Promise<Section>> = {
   start,
 };
 
-/** Measures the product against its peers: `npm run bench [name…]`, all workloads unless some are named. */
-async function main(): Promise<void> {
-  const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(WORKLOADS);
-  const unknown = names.filter((name) => !WORKLOADS[name]);
-  if (unknown.length > 0)
-    throw new Error(`No such workload: ${unknown}. There are: ${Object.keys(WORKLOADS).join(", ")}`);
+const HELP = `Usage: npm run bench [-- WORKLOAD...]
+
+Measures the service against its peers on this machine, and prints a table of ratios. Runs all workloads unless some are
+named: ${Object.keys(WORKLOADS).join(", ")}.`;
+
+async function main(args: string[]): Promise<void> {
+  const names = args.length > 0 ? args : Object.keys(WORKLOADS);
+  const unknown = names.filter((name) => !Object.hasOwn(WORKLOADS, name));
+  if (unknown.length > 0) throw new UsageError(`Unknown workload: ${unknown.join(", ")}`);
   if (!hasWrk()) throw new Error("wrk is missing: apt-get install wrk");
   const bench = await openBench();
   const close = onceOnly(bench.close);
@@ -116,7 +120,4 @@ function onceOnly(run: () => Promise<void>): () => Promise<void> {
   };
 }
 
-main().catch((error: Error) => {
-  console.error(error.message);
-  process.exit(1);
-});
+runCommandLine(HELP, main);

@@ -1,10 +1,10 @@
-import { existsSync } from "node:fs";
 import { removeAccount } from "../lib/accounts/delete";
 import { describeAccount, endSessions, findAccount, listAccounts, unlinkIdentities } from "../lib/accounts/operate";
 import { loadConfig } from "../lib/config";
 import { type Database, openDatabase } from "../lib/db/open";
+import { runCommandLine, UsageError } from "./command-line";
 
-const USAGE = `Usage: npm run accounts -- COMMAND   (an account is named by its id or its e-mail address)
+const HELP = `Usage: npm run accounts -- COMMAND   (an account is named by its id or its e-mail address)
 
   list [TEXT]               the newest 50 accounts, or those whose address contains the text
   show ACCOUNT              what is known of one: sessions, devices, subscriptions, security events
@@ -33,8 +33,9 @@ const ON_ACCOUNT: Record<string, (deps: Deps, account: Found, provider: string) 
 async function main([command = "", name = "", option = ""]: string[]): Promise<void> {
   const run = Object.hasOwn(ON_ACCOUNT, command) ? ON_ACCOUNT[command] : undefined;
   const isWhole = command === "delete" ? option === "--yes" : command !== "unlink" || option !== "";
-  if (command !== "list" && (!run || !name || !isWhole)) throw new Error(USAGE);
-  if (existsSync(".env")) process.loadEnvFile(".env");
+  if (command !== "list" && !run)
+    throw new UsageError(command ? `Unknown command: ${command}` : "No command is given.");
+  if (command !== "list" && (!name || !isWhole)) throw new UsageError(`${command}: an argument is missing.`);
   const config = loadConfig();
   const fail = (error: Error) => {
     throw error;
@@ -52,14 +53,11 @@ async function main([command = "", name = "", option = ""]: string[]): Promise<v
 }
 
 async function list(deps: Deps, search: string): Promise<void> {
-  for (const { id, email, emailVerifiedAt, createdAt } of await listAccounts(deps, { search, limit: MOST_LISTED })) {
+  const accounts = await listAccounts(deps, { search, limit: MOST_LISTED });
+  if (accounts.length === 0) console.error("No accounts found.");
+  for (const { id, email, emailVerifiedAt, createdAt } of accounts) {
     console.log([id, createdAt.toISOString(), emailVerifiedAt ? "verified" : "unverified", email].join("  "));
   }
 }
 
-main(process.argv.slice(2))
-  .then(() => process.exit())
-  .catch((error: Error) => {
-    console.error(error.message || error);
-    process.exit(1);
-  });
+runCommandLine(HELP, main).finally(() => process.exit());

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { pino } from "pino";
 import { createBillingApi } from "../lib/adapters/billing-api";
@@ -9,8 +8,9 @@ import { findEvents, listEvents } from "../lib/subscriptions/operations/list";
 import { prunePayloads } from "../lib/subscriptions/operations/prune";
 import { type ReconciledCustomer, reconcileAccount, reconcileAll } from "../lib/subscriptions/operations/reconcile";
 import { type Replay, type Replayed, replayEvents } from "../lib/subscriptions/operations/replay";
+import { runCommandLine, UsageError } from "./command-line";
 
-const USAGE = `npm run billing -- COMMAND
+const HELP = `Usage: npm run billing -- COMMAND
 
   list [--failed | --received | --ignored | --unlinked] [--account ID] [--limit 50]   the newest events of the inbox
   show EVENT                                      one event with all that is kept of it, as JSON
@@ -21,12 +21,10 @@ const USAGE = `npm run billing -- COMMAND
 
 EVENT is the provider's id of it. The embedded database takes one process at a time: stop the service first.`;
 
-/** What the operator asked for cannot be done; said without a stack. */
-class OperatorError extends Error {}
-
 /** Works on the billing inbox: `npm run billing -- COMMAND`. Ends with 1 where an event or a customer failed. */
-async function main(): Promise<void> {
+async function main(args: string[]): Promise<void> {
   const { values, positionals } = parseArgs({
+    args,
     allowPositionals: true,
     options: {
       account: { type: "string" },
@@ -40,8 +38,8 @@ async function main(): Promise<void> {
     },
   });
   const [command = "", eventId = ""] = positionals;
-  const run = COMMANDS[command];
-  if (!run) throw new OperatorError(USAGE);
+  const run = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
+  if (!run) throw new UsageError(command ? `Unknown command: ${command}` : "No command is given.");
   const deps = await open();
   try {
     await run(deps, values, eventId);
@@ -64,10 +62,11 @@ type Values = {
 
 const COMMANDS: Record<string, (deps: Deps, values: Values, eventId: string) => Promise<void>> = {
   list: async (deps, { account, unlinked, limit, ...states }) => {
-    if (!/^\d{1,6}$/.test(limit)) throw new OperatorError("--limit takes a number.");
+    if (!/^\d{1,6}$/.test(limit)) throw new UsageError("--limit takes a number.");
     requireId(account);
     const selection = { state: chosenState(states), unlinked, accountId: account, limit: Number(limit) };
     const events = await listEvents(deps, selection);
+    if (events.length === 0) console.error("No events found.");
     for (const { receivedAt, state, type, eventId, accountId, reason } of events) {
       console.log(
         [receivedAt.toISOString(), state, type, eventId, accountId ?? "-", reason ?? ""].join("\t").trimEnd(),
@@ -75,34 +74,32 @@ const COMMANDS: Record<string, (deps: Deps, values: Values, eventId: string) => 
     }
   },
   show: async (deps, _, eventId) => {
-    if (!eventId) throw new OperatorError(USAGE);
+    if (!eventId) throw new UsageError("show needs an event's id.");
     const events = await findEvents(deps, eventId);
-    if (events.length === 0) throw new OperatorError(`There is no event ${eventId}.`);
+    if (events.length === 0) throw new Error(`There is no event ${eventId}.`);
     for (const event of events) console.log(JSON.stringify(event, null, 2));
   },
   replay: async (deps, values) => {
     const counted = new Map<string, number>();
     for await (const replayed of replayEvents(deps, whatToReplay(values))) tell(counted, replayed);
-    if (values.event && counted.size === 0) throw new OperatorError(`There is no event ${values.event}.`);
+    if (values.event && counted.size === 0) throw new Error(`There is no event ${values.event}.`);
     console.log([...counted].map(([status, count]) => `${count} ${status}`).join(", ") || "Nothing to replay.");
   },
   reconcile: async ({ billing, ...deps }, { account, all }) => {
-    if (!billing) throw new OperatorError("BILLING_API_KEY is not set: the provider cannot be asked.");
-    if (!account && !all) throw new OperatorError(USAGE);
+    if (!billing) throw new Error("BILLING_API_KEY is not set: the provider cannot be asked.");
+    if (!account && !all) throw new UsageError("reconcile needs --account ID or --all.");
     requireId(account);
     const asked = account ? reconcileAccount({ ...deps, billing }, account) : reconcileAll({ ...deps, billing });
     for await (const customer of asked) tellCustomer(customer);
   },
   prune: async (deps) => {
     const days = deps.config.BILLING_PAYLOAD_RETENTION_DAYS;
-    if (days === undefined)
-      throw new OperatorError("BILLING_PAYLOAD_RETENTION_DAYS is not set: every delivery is kept.");
+    if (days === undefined) throw new Error("BILLING_PAYLOAD_RETENTION_DAYS is not set: every delivery is kept.");
     console.log(`${await prunePayloads(deps, days)} deliveries dropped.`);
   },
 };
 
 async function open() {
-  if (existsSync(".env")) process.loadEnvFile(".env");
   const config = loadConfig();
   const give = (error: Error) => {
     throw error;
@@ -114,7 +111,7 @@ async function open() {
 
 function requireId(account: string | undefined): void {
   const isId = account === undefined || /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(account);
-  if (!isId) throw new OperatorError("--account takes an account's id.");
+  if (!isId) throw new UsageError("--account takes an account's id.");
 }
 
 function chosenState(values: Omit<Values, "limit">) {
@@ -126,7 +123,7 @@ function whatToReplay({ event, all, ...states }: Values): Replay {
   const state = chosenState(states);
   if (state) return { state };
   if (all) return "all";
-  throw new OperatorError(USAGE);
+  throw new UsageError("replay needs --event EVENT, --failed, --received, --ignored or --all.");
 }
 
 function tell(counted: Map<string, number>, { eventId, type, status }: Replayed): void {
@@ -147,9 +144,4 @@ function tellCustomer(customer: ReconciledCustomer): void {
   }
 }
 
-main()
-  .catch((error: Error) => {
-    console.error(error.message || error);
-    process.exitCode = 1;
-  })
-  .finally(() => process.exit());
+runCommandLine(HELP, main).finally(() => process.exit());

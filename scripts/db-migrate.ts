@@ -1,15 +1,20 @@
-import { existsSync } from "node:fs";
 import { Client } from "pg";
 import { type Config, loadConfig } from "../lib/config";
 import { applyMigrations } from "../lib/db/migrations";
 import { migrationAdapter, openDatabase } from "../lib/db/open";
+import { refuseArguments, runCommandLine } from "./command-line";
+
+const HELP = `Usage: npm run db:migrate
+
+Applies the migrations that are missing: to DATABASE_URL's database, at any time and from several machines at once; else to
+the embedded database in DATA_DIR, while the service is stopped (it applies them at each start by itself).`;
 
 /** Any number that nothing else on the server locks; Prisma's own is 72707369. */
 const LOCK = 4_076_778;
 
 /** Applies the migrations that are missing; on PostgreSQL one process at a time. */
-async function main(): Promise<void> {
-  if (existsSync(".env")) process.loadEnvFile(".env");
+async function main(args: string[]): Promise<void> {
+  refuseArguments(args);
   const config = loadConfig();
   if (config.DATABASE_URL) await migrateServer(config.DATABASE_URL);
   else await migrateEmbedded(config);
@@ -33,9 +38,4 @@ async function migrateEmbedded(config: Config): Promise<void> {
   console.log(`The embedded database in ${config.DATA_DIR} is up to date.`);
 }
 
-main()
-  .then(() => process.exit())
-  .catch((error: Error) => {
-    console.error(`Cannot migrate: ${error.message || error}`);
-    process.exit(1);
-  });
+runCommandLine(HELP, main).finally(() => process.exit());

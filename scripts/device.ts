@@ -1,5 +1,4 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign } from "node:crypto";
-import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline";
@@ -7,16 +6,18 @@ import { setTimeout as delay } from "node:timers/promises";
 import { loadConfig } from "../lib/config";
 import { clientDataOf } from "../lib/push/evidence/client-data";
 import { pointOf } from "../lib/push/evidence/p256";
+import { baseUrlFrom, runCommandLine } from "./command-line";
 
-/**
- * Acts as an iPhone simulator against a running service: `npm run device [-- BASE_URL]`. Registers for push, takes
- * the nonce from DATA_DIR/outbox or from what is typed in, and proves itself with a key of its own.
- */
-if (existsSync(".env")) process.loadEnvFile(".env");
-const config = loadConfig();
-const base = (process.argv[2] ?? config.baseUrl).replace(/\/+$/, "");
+const HELP = `Usage: npm run device [-- BASE_URL]
+
+Acts as an iPhone simulator against a running service (NEXTAUTH_URL unless BASE_URL is given): creates an account, registers
+for push, takes the nonce from DATA_DIR/outbox or from a line that you paste, and proves itself with a key of its own.`;
+
 const WAIT_MS = 5 * 60 * 1000;
 const POLL_MS = 200;
+
+let base = "";
+let outbox = "";
 
 // biome-ignore lint/suspicious/noExplicitAny: it is printed, and the few members read are the documented ones.
 type Json = any;
@@ -38,11 +39,10 @@ async function ask(expected: number[], method: string, to: string, token?: strin
 
 /** The nonce of a challenge, as soon as it is in a notification's file, or in a line that is typed in. */
 async function nonceOf(challengeId: string): Promise<string> {
-  const folder = path.join(config.DATA_DIR, "outbox");
-  console.log(`  waiting for the nonce: in ${folder}, or paste it here from what \`npm run apns\` printed`);
+  console.log(`  waiting for the nonce: in ${outbox}, or paste it here from what \`npm run apns\` printed`);
   const stop = new AbortController();
   try {
-    return await Promise.race([nonceTyped(stop.signal), nonceInFile(folder, challengeId, stop.signal)]);
+    return await Promise.race([nonceTyped(stop.signal), nonceInFile(outbox, challengeId, stop.signal)]);
   } finally {
     stop.abort();
   }
@@ -97,7 +97,10 @@ function evidenceFor(registration: Json, pushNonce: string, accountId: string, k
 
 type KeyPair = { publicKey: KeyObject; privateKey: KeyObject };
 
-async function main(): Promise<void> {
+async function main(args: string[]): Promise<void> {
+  const config = loadConfig();
+  base = baseUrlFrom(args, config.baseUrl);
+  outbox = path.join(config.DATA_DIR, "outbox");
   const key = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const email = `device-${randomUUID()}@example.com`;
   const password = randomBytes(12).toString("base64url");
@@ -126,10 +129,4 @@ async function main(): Promise<void> {
   console.log(`\nIt stays registered, for account ${user.id}. Its token is ${token}`);
 }
 
-main().then(
-  () => process.exit(0), // standard input may still be open
-  (error: Error) => {
-    console.error(`\n${error.message}`);
-    process.exit(1);
-  },
-);
+runCommandLine(HELP, main).finally(() => process.exit()); // standard input may still be open

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { Email } from "../lib/auth/email";
@@ -7,15 +6,14 @@ import { databaseNow } from "../lib/db/clock";
 import { PushDeliveryState } from "../lib/db/generated/client";
 import { openDatabase } from "../lib/db/open";
 import { announceVersion, listDeliveries, listPauses, retryDeliveries, sendWords } from "../lib/push/operations";
+import { runCommandLine, UsageError } from "./command-line";
 
-const USAGE = `Usage: npm run push -- COMMAND
+const HELP = `Usage: npm run push -- COMMAND
   send --account ID|E-MAIL --title TEXT --body TEXT [--link URL]   to the account's devices
   announce --version VERSION [--per-second 1000]                   to every device
   list [--account ID|E-MAIL] [--state STATE] [--limit 20]          the newest notifications, and pauses
   retry [--id ID]...                                               ends pauses, queues again what failed
 STATE is ${Object.values(PushDeliveryState).join(", ")}.`;
-
-class UsageError extends Error {}
 
 type Deps = Parameters<typeof retryDeliveries>[0];
 type Flags = ReturnType<typeof readFlags>["values"];
@@ -47,7 +45,7 @@ const COMMANDS: Record<string, (flags: Flags) => Run> = {
       const of = account === undefined ? undefined : await accountId(deps, account);
       const rows = await listDeliveries(deps, { accountId: of, state, most });
       for (const row of rows) console.log(JSON.stringify(row));
-      if (rows.length === 0) console.error("There are none.");
+      if (rows.length === 0) console.error("No notifications found.");
       for (const { environment, until, reason } of await listPauses(deps)) {
         console.error(
           `Nothing is sent to ${environment} until ${until.toISOString()}: ${reason}. \`retry\` ends that.`,
@@ -93,11 +91,12 @@ function positive(text: string, name: string): number {
 
 const count = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
 
-async function main(): Promise<void> {
-  if (existsSync(".env")) process.loadEnvFile(".env");
-  const { positionals, values } = readFlags(process.argv.slice(2));
+async function main(args: string[]): Promise<void> {
+  const { positionals, values } = readFlags(args);
   const [command = "", ...rest] = positionals;
-  if (!Object.hasOwn(COMMANDS, command) || rest.length > 0) throw new UsageError("There is no such command");
+  if (!Object.hasOwn(COMMANDS, command) || rest.length > 0) {
+    throw new UsageError(command ? `Unknown command: ${positionals.join(" ")}` : "No command is given.");
+  }
   const run = COMMANDS[command]?.(values);
   const give = (error: Error) => {
     throw error;
@@ -110,10 +109,4 @@ async function main(): Promise<void> {
   }
 }
 
-main()
-  .then(() => process.exit())
-  .catch((error: Error & { code?: string }) => {
-    const isUsage = error instanceof UsageError || error.code?.startsWith("ERR_PARSE_ARGS");
-    console.error(isUsage ? `${error.message}\n${USAGE}` : error.message);
-    process.exit(isUsage ? 2 : 1);
-  });
+runCommandLine(HELP, main).finally(() => process.exit());

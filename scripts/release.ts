@@ -11,6 +11,7 @@ import { renderJson, renderTable } from "../lib/releases/publishing/list";
 import { readManifest } from "../lib/releases/publishing/manifest-file";
 import { verifyReleases } from "../lib/releases/publishing/verify";
 import { Kind } from "../lib/releases/schema";
+import { runCommandLine, UsageError } from "./command-line";
 import { drawProgress } from "./progress";
 
 const HELP = `Publishes releases: changes the catalog that the service serves. It takes a change up within a second.
@@ -51,9 +52,6 @@ const RELEASE = {
 };
 const ARTIFACT = { "file-name": text, "content-type": text, minisign: text, "ed-signature": text, s3: flag, url: text };
 
-/** It does not understand what was said. */
-class UsageError extends Error {}
-
 /** What every command works with. */
 type Desk = { config: Config; storage: ObjectStorage | null };
 type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>["options"]>;
@@ -63,11 +61,7 @@ type Selecting = { [name in keyof typeof WHICH]?: string | undefined };
 const here = (file: string) => path.resolve(process.env.INIT_CWD ?? ".", file);
 
 function understand<T extends Options>(options: T, args: string[], allowPositionals: boolean) {
-  try {
-    return parseArgs({ args, options, allowPositionals, strict: true });
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
+  return parseArgs({ args, options, allowPositionals, strict: true });
 }
 
 function manifestFile({ config }: Desk, { catalog }: Selecting): string {
@@ -185,7 +179,8 @@ async function list(args: string[], desk: Desk): Promise<void> {
   const { values } = understand({ ...WHICH, json: flag }, args, false);
   const { releases } = await readManifest(manifestFile(desk, values));
   const shown = filterReleases(releases, whichOf(values));
-  console.log(values.json ? renderJson(shown) : renderTable(shown));
+  if (shown.length === 0) console.error("No releases found.");
+  if (shown.length > 0 || values.json) console.log(values.json ? renderJson(shown) : renderTable(shown));
 }
 
 async function verify(args: string[], desk: Desk): Promise<void> {
@@ -206,17 +201,12 @@ type Command = (args: string[], desk: Desk) => Promise<void>;
 const SWITCHED = { yank: turn("yank"), rollback: turn("rollback"), critical: turn("critical") };
 const COMMANDS: Record<string, Command> = { add, list, rollout, ...SWITCHED, verify };
 
-async function main([name = "--help", ...args]: string[]): Promise<void> {
-  if (["--help", "-h", "help"].includes(name) || args.includes("--help")) return console.log(HELP);
+async function main([name, ...args]: string[]): Promise<void> {
+  if (name === undefined) return console.log(HELP);
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!command) throw new UsageError(`There is no command ${name}.`);
-  if (existsSync(".env")) process.loadEnvFile(".env");
   const config = loadConfig();
   await command(args, { config, storage: createObjectStorage(config, () => new Date()) });
 }
 
-main(process.argv.slice(2)).catch((error: Error) => {
-  const isUsage = error instanceof UsageError;
-  console.error(isUsage ? `${error.message}\nSee npm run release -- --help` : error.message);
-  process.exitCode = isUsage ? 2 : 1;
-});
+runCommandLine(HELP, main);

@@ -1,23 +1,45 @@
 import { strict as assert } from "node:assert";
 import { createHash, createHmac, randomBytes, randomUUID } from "node:crypto";
-import { existsSync } from "node:fs";
-import { loadConfig } from "../lib/config";
+import { type Config, loadConfig } from "../lib/config";
 import { keptSecrets } from "../lib/secrets";
+import { baseUrlFrom, runCommandLine } from "./command-line";
 
-/**
- * Plays the five consumers against a running service: `npm run tour [-- BASE_URL]`. Prints each request with
- * its answer, and ends with an error at the first surprise.
- */
-if (existsSync(".env")) process.loadEnvFile(".env");
-const config = loadConfig();
-const base = (process.argv[2] ?? config.baseUrl).replace(/\/+$/, "");
-const origin = new URL(config.baseUrl).origin;
+const HELP = `Usage: npm run tour [-- BASE_URL]
+
+Plays an uptime probe, desktop clients, a web app, an iOS app and the billing provider against a running service
+(NEXTAUTH_URL unless BASE_URL is given). Prints each request with its response, and ends with 1 at the first one that is
+not as expected. Signs its webhooks with the service's own secret: set BILLING_WEBHOOK_SIGNING_SECRET,
+BILLING_WEBHOOK_AUTHORIZATION or DATA_DIR as the service has them.`;
+
+let config: Config;
+let base = "";
 
 type Answer = { status: number; headers: Headers; json: () => Promise<Json>; response: Response };
 // biome-ignore lint/suspicious/noExplicitAny: the tour asserts what it reads.
 type Json = any;
 
-/** Sends a request, prints it with its answer, and holds the status against what is expected. */
+/** The service's response has another status than expected. */
+class UnexpectedStatusError extends Error {
+  constructor(
+    expected: number[],
+    readonly status: number,
+    body: string,
+  ) {
+    super(`expected ${expected.join(" or ")}, got ${status}: ${describeProblem(body)}`);
+  }
+}
+
+/** A problem document's code and text (RFC 9457); any other body as it is. */
+function describeProblem(body: string): string {
+  try {
+    const { code, title, detail } = JSON.parse(body);
+    return code ? [code, title, detail].filter(Boolean).join(". ") : body;
+  } catch {
+    return body;
+  }
+}
+
+/** Sends a request, prints it with its response, and checks the status. @throws UnexpectedStatusError */
 async function ask(expected: number | number[], method: string, path: string, init: RequestInit = {}): Promise<Answer> {
   const response = await fetch(`${base}${path}`, { method, redirect: "manual", ...init }).catch((error: Error) => {
     throw new Error(`${base} does not answer (${error.cause ?? error}). Is it running? npm start`);
@@ -29,8 +51,9 @@ async function ask(expected: number | number[], method: string, path: string, in
   console.log(
     `  ${method} ${path.length > 70 ? `${path.slice(0, 69)}…` : path} -> ${[response.status, headers.join(", ")].filter(Boolean).join(" ")}`,
   );
-  if (![expected].flat().includes(response.status)) {
-    throw new Error(`expected ${expected}, got ${response.status}: ${await response.text()}`);
+  const statuses = [expected].flat();
+  if (!statuses.includes(response.status)) {
+    throw new UnexpectedStatusError(statuses, response.status, await response.text());
   }
   return { status: response.status, headers: response.headers, json: () => response.json(), response };
 }
@@ -85,12 +108,17 @@ async function readSome(response: Response, atLeast: number): Promise<Uint8Array
 
 type Person = { id: string; email: string; password: string };
 
+/** The account that the tour has registered and not deleted yet. */
+let registeredPerson: Person | undefined;
+
 async function webApp(): Promise<Person> {
   const email = `tour-${randomUUID()}@example.com`;
   const password = randomBytes(12).toString("base64url");
-  const own = { origin, "sec-fetch-site": "same-origin" };
+  const own = { origin: new URL(config.baseUrl).origin, "sec-fetch-site": "same-origin" };
   const registered = await ask(201, "POST", "/api/auth/register", sending({ email, password, name: "Tour" }, own));
   const { user, token } = await registered.json();
+  const person = { id: user.id, email, password };
+  registeredPerson = person;
   assert.equal(token, undefined, "a browser's token belongs in the cookie alone");
 
   const cookies = new Map<string, string>();
@@ -114,7 +142,7 @@ async function webApp(): Promise<Person> {
   keep(await ask(200, "POST", "/api/auth/signout", form({})));
   const after = await (await ask(200, "GET", "/api/auth/session", { headers: { cookie: cookie() } })).json();
   assert.deepEqual(after, {});
-  return { id: user.id, email, password };
+  return person;
 }
 
 async function iosApp({ email, password }: Person): Promise<string> {
@@ -141,6 +169,9 @@ async function iosApp({ email, password }: Person): Promise<string> {
   return login.token;
 }
 
+const SET_SECRET =
+  "set BILLING_WEBHOOK_SIGNING_SECRET, BILLING_WEBHOOK_AUTHORIZATION or DATA_DIR here as they are set for the service";
+
 async function billingProvider({ id }: Person, token: string): Promise<void> {
   const headers = { authorization: `Bearer ${token}` };
   const status = async () => {
@@ -149,11 +180,16 @@ async function billingProvider({ id }: Person, token: string): Promise<void> {
   };
   assert.equal((await status()).status, "none");
   if (!(await signingSecret()) && config.BILLING_WEBHOOK_AUTHORIZATION.length === 0) {
-    throw new Error("the webhook's secret is not known here: set BILLING_WEBHOOK_SIGNING_SECRET as the service has it");
+    throw new Error(`the webhook's secret is not known here: ${SET_SECRET}`);
   }
   const event = initialPurchase(id);
   await ask(401, "POST", "/api/subscription/billing-provider-webhook", await delivery(event, "a wrong secret"));
-  await ask(200, "POST", "/api/subscription/billing-provider-webhook", await delivery(event));
+  await ask(200, "POST", "/api/subscription/billing-provider-webhook", await delivery(event)).catch(
+    (error: unknown) => {
+      const isRefused = error instanceof UnexpectedStatusError && error.status === 401;
+      throw isRefused ? new Error(`the service has another webhook secret than this command: ${SET_SECRET}`) : error;
+    },
+  );
   const active = await status();
   assert.equal(active.status, "active");
   assert.equal(active.isActive, true);
@@ -212,25 +248,49 @@ async function signingSecret(): Promise<string | undefined> {
   return (await keptSecrets(config.DATA_DIR))?.billingWebhookSigningSecret;
 }
 
-async function stop<T>(title: string, run: () => Promise<T>): Promise<T> {
+async function step<T>(title: string, run: () => Promise<T>): Promise<T> {
   console.log(`\n${title}`);
   return run();
 }
 
-try {
-  console.log(`A tour of ${base}`);
-  await stop("1. An uptime probe", uptimeProbe);
-  await stop("2. A desktop client on macOS, arm64", () => desktopClient("macos", "arm64"));
-  await stop("   and one on Windows, x64", () => desktopClient("windows", "x64"));
-  const person = await stop("3. The web app: sign up, sign in, sign out", webApp);
-  const token = await stop("4. The iOS app", () => iosApp(person));
-  await stop("5. The billing provider", () => billingProvider(person, token));
-  await stop("And back to where we began", async () => {
-    const body = { confirm: "DELETE", password: person.password };
-    await ask(200, "POST", "/api/auth/account/delete", sending(body, { authorization: `Bearer ${token}` }));
-  });
-  console.log("\nEverything answered as it should.");
-} catch (error) {
-  console.error(`\nA surprise: ${error instanceof Error ? error.message : error}`);
-  process.exitCode = 1;
+/** Deletes the tour's account. `token` is a session of its owner. */
+async function deleteAccount({ password }: Person, token: string): Promise<void> {
+  const body = { confirm: "DELETE", password };
+  await ask(200, "POST", "/api/auth/account/delete", sending(body, { authorization: `Bearer ${token}` }));
+  registeredPerson = undefined;
 }
+
+/** Deletes the account that a failed tour would leave behind; says which one where that fails too. */
+async function cleanUp(): Promise<void> {
+  if (!registeredPerson) return;
+  const { email, password } = registeredPerson;
+  try {
+    console.log("\nDeleting the tour's account");
+    const { token } = await (await ask(200, "POST", "/api/auth/login", sending({ email, password }))).json();
+    await deleteAccount(registeredPerson, token);
+  } catch (error) {
+    console.error(`The account ${email} is left behind: ${(error as Error).message}`);
+  }
+}
+
+async function main(args: string[]): Promise<void> {
+  config = loadConfig();
+  base = baseUrlFrom(args, config.baseUrl);
+  console.log(`A tour of ${base}`);
+  try {
+    await step("1. An uptime probe", uptimeProbe);
+    await step("2. A desktop client on macOS, arm64", () => desktopClient("macos", "arm64"));
+    await step("   and one on Windows, x64", () => desktopClient("windows", "x64"));
+    const person = await step("3. The web app: sign up, sign in, sign out", webApp);
+    const token = await step("4. The iOS app", () => iosApp(person));
+    await step("5. The billing provider", () => billingProvider(person, token));
+    await step("6. The account's deletion", () => deleteAccount(person, token));
+    console.log("\nEverything is as expected.");
+  } catch (error) {
+    throw new Error(`\nThe tour failed: ${error instanceof Error ? error.message : error}`);
+  } finally {
+    await cleanUp();
+  }
+}
+
+await runCommandLine(HELP, main);

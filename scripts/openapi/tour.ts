@@ -3,14 +3,16 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type RequestListener, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
+import { baseUrlFrom, runCommandLine } from "../command-line";
 
-/**
- * Plays the tour through `prism proxy --errors`, which holds requests and answers against public/openapi.json:
- * `npm run openapi:tour [-- BASE_URL]`. Prism stands between two servers here, and judges: the tour gets the answer
- * as the service gave it, since Prism fails on HEAD, and loses bytes of downloads and all but one Set-Cookie.
- */
-const service = new URL(process.argv[2] ?? "http://localhost:3000");
+const HELP = `Usage: npm run openapi:tour [-- BASE_URL]
+
+Plays the tour against a running service (http://localhost:3000 unless BASE_URL is given) and has Prism check every request
+and response against public/openapi.json.`;
+
 const PRISM = "@stoplight/prism-cli@5.14.2";
+
+let service: URL;
 
 type Sent = { method: string; path: string; headers: IncomingHttpHeaders; body: Buffer };
 type Answer = { status: number; raw: string[]; headers: IncomingHttpHeaders; body: Buffer };
@@ -61,21 +63,30 @@ async function judged(prism: URL, sent: Sent): Promise<Answer> {
   return answer ?? judgement;
 }
 
-const behind = await listen(toService);
-const free = createServer().listen(0, "127.0.0.1");
-await once(free, "listening");
-const prism = new URL(`http://127.0.0.1:${(free.address() as AddressInfo).port}`);
-await once(free.close(), "close");
-const args = ["--yes", PRISM, "proxy", "--errors", "-p", prism.port, "public/openapi.json", behind.origin];
-const proxy = spawn("npx", args, { detached: true, stdio: ["ignore", "pipe", "inherit"] });
-const stopped = once(proxy, "exit").then(() => false);
-const listening = new Promise<boolean>((resolve) => {
-  proxy.stdout.on("data", (chunk: Buffer) => chunk.includes("Prism is listening") && resolve(true));
-});
-if (!(await Promise.race([listening, stopped]))) throw new Error("Prism did not start");
-const front = await listen((sent) => judged(prism, sent));
-const tour = spawn(process.execPath, ["--import", "tsx", "scripts/tour.ts", front.origin], { stdio: "inherit" });
-const [code] = await once(tour, "exit");
-if (proxy.pid !== undefined) process.kill(-proxy.pid);
-console.log(violations.length > 0 ? violations.join("\n") : `Prism saw ${asked.size} requests, and no violation.`);
-process.exitCode = violations.length > 0 || asked.size === 0 ? 1 : (code ?? 1);
+/**
+ * Prism stands between two servers: one sends on what the tour sent, the other gives the tour the service's own response,
+ * since Prism fails on HEAD and loses bytes of downloads and all but one Set-Cookie.
+ */
+async function main(args: string[]): Promise<void> {
+  service = new URL(baseUrlFrom(args, "http://localhost:3000"));
+  const behind = await listen(toService);
+  const free = createServer().listen(0, "127.0.0.1");
+  await once(free, "listening");
+  const prism = new URL(`http://127.0.0.1:${(free.address() as AddressInfo).port}`);
+  await once(free.close(), "close");
+  const prismArgs = ["--yes", PRISM, "proxy", "--errors", "-p", prism.port, "public/openapi.json", behind.origin];
+  const proxy = spawn("npx", prismArgs, { detached: true, stdio: ["ignore", "pipe", "inherit"] });
+  const stopped = once(proxy, "exit").then(() => false);
+  const listening = new Promise<boolean>((resolve) => {
+    proxy.stdout.on("data", (chunk: Buffer) => chunk.includes("Prism is listening") && resolve(true));
+  });
+  if (!(await Promise.race([listening, stopped]))) throw new Error("Prism did not start");
+  const front = await listen((sent) => judged(prism, sent));
+  const tour = spawn(process.execPath, ["--import", "tsx", "scripts/tour.ts", front.origin], { stdio: "inherit" });
+  const [code] = await once(tour, "exit");
+  if (proxy.pid !== undefined) process.kill(-proxy.pid);
+  console.log(violations.length > 0 ? violations.join("\n") : `Prism saw ${asked.size} requests, and no violation.`);
+  process.exitCode = violations.length > 0 || asked.size === 0 ? 1 : (code ?? 1);
+}
+
+await runCommandLine(HELP, main);

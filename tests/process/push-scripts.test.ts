@@ -97,10 +97,15 @@ test("npm run apns tells what to set, prints each push, and keeps its key for th
 });
 
 test.each([
-  ["a port that is none", async () => "abc", "abc is no port\n"],
-  ["a port that is taken", async () => String((await startApns()).port), expect.stringMatching(/^Port \d+ is taken/)],
-])("npm run apns refuses %s in plain words", async (_, port, output) => {
+  ["what is not a port", async () => "abc", 2, expect.stringMatching(/^Not a port: abc\n/)],
+  [
+    "a port that is taken",
+    async () => String((await startApns()).port),
+    1,
+    expect.stringMatching(/^Port \d+ is taken/),
+  ],
+])("npm run apns refuses %s", async (_, port, exitCode, output) => {
   const ended = run("apns", await newDataDir(), await port());
   const [code] = await once(ended.child, "close");
-  expect({ code, output: ended.output() }).toEqual({ code: 1, output });
+  expect({ code, output: ended.output() }).toEqual({ code: exitCode, output });
 });

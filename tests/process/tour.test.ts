@@ -10,17 +10,16 @@ import { WEBHOOK_SECRET } from "../support/context";
 import { createDatabase } from "../support/database";
 import { newDataDir, startForTest } from "../support/service";
 
-/** Runs `npm run tour` against a service that was started with `env`. Resolves to its exit code and its words. */
+/** Starts a service with `env` and runs the tour against it with the same variables. */
 async function tour(env: Record<string, string>): Promise<[code: number, text: string]> {
-  const service = await startForTest(env);
-  const child = spawn(process.execPath, ["--import", "tsx", "scripts/tour.ts", service.url], {
-    env: {
-      PATH: "",
-      NODE_ENV: "test",
-      BILLING_WEBHOOK_SIGNING_SECRET: WEBHOOK_SECRET,
-      DATA_DIR: service.dataDir,
-      ...env,
-    },
+  const { url, dataDir } = await startForTest(env);
+  return runTour(url, { BILLING_WEBHOOK_SIGNING_SECRET: WEBHOOK_SECRET, DATA_DIR: dataDir, ...env });
+}
+
+/** Runs `npm run tour -- URL`. Resolves to its exit code and its output. */
+async function runTour(url: string, env: Record<string, string>): Promise<[code: number, text: string]> {
+  const child = spawn(process.execPath, ["--import", "tsx", "scripts/tour.ts", url], {
+    env: { PATH: "", NODE_ENV: "test", ...env },
   });
   let text = "";
   child.stdout.on("data", (chunk) => {
@@ -43,9 +42,20 @@ const linesOf = (text: string) =>
 
 test("the tour is green on the embedded database, and prints what README shows", async () => {
   const [code, text] = await tour({});
-  expect([code, text]).toEqual([0, expect.stringContaining("Everything answered as it should.")]);
+  expect([code, text]).toEqual([0, expect.stringContaining("Everything is as expected.")]);
   const [, shown = ""] = /```text\n([\s\S]*?)```/.exec(await readFile("README.md", "utf8")) ?? [];
   expect(linesOf(text)).toEqual(linesOf(shown));
+});
+
+test.each([
+  ["another DATA_DIR", {}],
+  ["another secret", { BILLING_WEBHOOK_SIGNING_SECRET: "another-secret" }],
+])("a tour with %s than the service's says what to set, and leaves no account behind", async (_, env) => {
+  const service = await startForTest();
+  const [code, text] = await runTour(service.url, { DATA_DIR: await newDataDir(), ...env });
+  expect([code, text]).toEqual([1, expect.stringContaining("DATA_DIR here as they are set for the service")]);
+  expect(text).not.toContain("{");
+  expect(text).toContain("POST /api/auth/account/delete -> 200");
 });
 
 test.runIf(process.env.TEST_DATABASE_URL)("the tour is green on PostgreSQL", async () => {
@@ -60,6 +70,6 @@ test.runIf(process.env.TEST_DATABASE_URL)("the tour is green on PostgreSQL", asy
     RELEASE_CATALOG: catalog,
   };
   const [code, text] = await tour(env);
-  expect([code, text]).toEqual([0, expect.stringContaining("Everything answered as it should.")]);
+  expect([code, text]).toEqual([0, expect.stringContaining("Everything is as expected.")]);
   expect(text).toContain("no APNs configuration, and said so");
 });
