@@ -1,21 +1,41 @@
 import { removeOutdated } from "./auth/retention";
 import type { Context } from "./context";
 import { removeUnverified } from "./push/devices";
+import { retryReceived } from "./subscriptions/inbox/retry";
 
 const MAIL_MS = 10 * 1000;
+const BILLING_MS = 30 * 1000;
 const RETENTION_MS = 60 * 60 * 1000;
 
 /**
- * What a process does beside answering: sends the mail that an earlier failure or a kill left behind, and removes
- * what is kept no longer. Any number of processes may. Ends with the process, or once it is draining.
+ * What a process does beside answering: sends the mail and applies the billing events that an earlier failure or a
+ * kill left behind, and removes what is kept no longer. Any number of processes may. Ends with the process, or once it
+ * is draining.
  */
 export function startBackground(ctx: Context): void {
   const every = (ms: number, run: () => void) => setInterval(() => !ctx.draining && run(), ms).unref();
   every(MAIL_MS, ctx.mails.wake);
-  every(RETENTION_MS, () => {
-    Promise.all([removeOutdated(ctx), removeUnverified(ctx)]).catch((error: unknown) =>
-      ctx.log.warn({ err: error }, "retention put off"),
-    );
-  });
+  every(
+    BILLING_MS,
+    oneAtATime(ctx, "billing events wait", () => retryReceived(ctx)),
+  );
+  every(
+    RETENTION_MS,
+    oneAtATime(ctx, "retention put off", () => Promise.all([removeOutdated(ctx), removeUnverified(ctx)])),
+  );
   ctx.mails.wake();
+}
+
+/** Starts `run` unless it is still running. Its failure is logged: the next one may succeed. */
+function oneAtATime({ log }: Pick<Context, "log">, failure: string, run: () => Promise<unknown>): () => void {
+  let isRunning = false;
+  return () => {
+    if (isRunning) return;
+    isRunning = true;
+    run()
+      .catch((error: unknown) => log.warn({ err: error }, failure))
+      .finally(() => {
+        isRunning = false;
+      });
+  };
 }

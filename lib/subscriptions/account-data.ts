@@ -28,7 +28,7 @@ export async function exportBilling(tx: Tx, accountId: string) {
   });
   const events = await tx.billingEvent.findMany({
     where: { OR: [...named, { accountId: null, line: { accountId } }] },
-    omit: { id: true, accountId: true, lineId: true },
+    omit: { id: true, accountId: true, lineId: true, attempts: true, nextAttemptAt: true },
     orderBy: { receivedAt: "asc" },
   });
   return {

@@ -1,5 +1,5 @@
 import type { Context, Tx } from "../../context";
-import { isAppError, isDatabaseUnavailable } from "../../errors";
+import { AppError, isAppError, isDatabaseUnavailable } from "../../errors";
 import { EventFacts, IdentityEventType, LineEventType } from "../events";
 import { notifyOwner } from "../notices";
 import type { BillingRules } from "../rules";
@@ -33,14 +33,23 @@ type StoredEvent = EventKey & {
 
 const REASON_LENGTH = 500;
 
+/** `anew`: even where it is processed already. `timeoutMs`: how long the transaction may take, if not as long as any. */
+type Options = { anew?: boolean; timeoutMs?: number };
+
 /**
- * Applies a stored event unless it is processed already; with `anew` even then. What fails twice would fail for
- * ever: it is kept as failed, with its reason, for an operator to replay. `accountIds` are those it may be linked to.
+ * Applies a stored event unless it is processed already. What fails twice would fail for ever: it is kept as failed,
+ * with its reason, for an operator to replay. `accountIds` are those it may be linked to.
+ * @throws AppError unavailable where the event cannot be seen; what says that the database is out of reach
  */
-export async function applyEvent(deps: Deps, key: EventKey, accountIds: string[], anew = false): Promise<Applied> {
+export async function applyEvent(
+  deps: Deps,
+  key: EventKey,
+  accountIds: string[],
+  { anew = false, timeoutMs: timeout }: Options = {},
+): Promise<Applied> {
   const { db, log } = deps;
   try {
-    return await again(() => db.$transaction((tx) => applyInside(deps, tx, key, accountIds, anew)));
+    return await again(() => db.$transaction((tx) => applyInside(deps, tx, key, accountIds, anew), { timeout }));
   } catch (error) {
     if (isAppError(error) || isDatabaseUnavailable(error)) throw error;
     log.error({ err: error, eventId: key.eventId }, "a billing event cannot be applied");
@@ -112,7 +121,7 @@ async function lockEvent(tx: Tx, key: EventKey, accountIds: string[], alone = fa
     ORDER BY id FOR UPDATE OF event`;
   if (rows.length > 1) return lockEvent(tx, key, accountIds, true);
   const [row] = rows;
-  if (!row) throw new Error("The event that was just stored is gone");
+  if (!row) throw new AppError("unavailable"); // it was not stored, whatever the database said: deliver it again
   return row;
 }
 

@@ -33,7 +33,7 @@ export async function* replayEvents(deps: Deps, replay: Replay): AsyncGenerator<
     if (!row) return;
     const key = { provider: row.provider, eventId: row.eventId };
     const { type, accountIds } = await readAgain(deps, row);
-    const { status } = await applyEvent(deps, key, accountIds, true);
+    const { status } = await applyEvent(deps, key, accountIds, { anew: true });
     yield { ...key, type, status };
     last = row;
   }
