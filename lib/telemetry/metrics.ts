@@ -1,6 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { Registry } from "prom-client";
 import type { Context, Counts, RequestRecord } from "../context";
+import { watchBilling } from "./billing";
 import { watchOutbox } from "./outbox";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log">;
@@ -32,8 +33,8 @@ export async function openMetrics(deps: Deps, place: Place): Promise<Metrics> {
     registers: [registry],
   });
   const counters = createCounters(prom, registry);
-  const readOutbox = watchOutbox(prom, registry, deps);
-  const server = createMetricsServer(registry, readOutbox, deps.log);
+  const queues = [watchOutbox(prom, registry, deps), watchBilling(prom, registry, deps)];
+  const server = createMetricsServer(registry, queues, deps.log);
   await listen(server, place);
   deps.log.info(place, "metrics are served at /metrics");
   return {
@@ -67,11 +68,11 @@ function createCounters(prom: typeof import("prom-client"), registry: Registry):
   };
 }
 
-function createMetricsServer(registry: Registry, readOutbox: () => Promise<void>, log: Deps["log"]): Server {
+function createMetricsServer(registry: Registry, queues: (() => Promise<void>)[], log: Deps["log"]): Server {
   return createServer(SERVER_LIMITS, async ({ method, url }, response) => {
     if ((method !== "GET" && method !== "HEAD") || url !== "/metrics") return void response.writeHead(404).end();
     try {
-      await readOutbox();
+      await Promise.all(queues.map((update) => update()));
       const text = await registry.metrics();
       response.writeHead(200, { "Content-Type": registry.contentType }).end(text);
     } catch (error) {

@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { retryReceived } from "@/lib/subscriptions/inbox/retry";
+import { openMetrics } from "@/lib/telemetry/metrics";
 import { newAccount } from "../support/accounts";
 import { billingEvent, deliver, deliverOk, type Sent, statusOf, storedEvent } from "../support/billing";
 import { ctx } from "../support/context";
+import { freePort } from "../support/port";
 
 /** What the database does with a row of the inbox, for as long as one test takes: PL/pgSQL over NEW and OLD. */
 async function onRow(when: "INSERT" | "UPDATE", body: string): Promise<void> {
@@ -92,4 +94,25 @@ test("any number of processes apply what was left at the same time, each event o
   await Promise.all([retryReceived(ctx()), retryReceived(ctx()), retryReceived(ctx())]);
   expect(await Promise.all(events.map(stateOf))).toEqual(["processed", "processed", "processed"]);
   expect((await statusOf(ann)).subscriptions).toHaveLength(1);
+});
+
+test("the metrics tell how many events wait to be applied, and for how long", async () => {
+  const port = await freePort();
+  const metrics = await openMetrics(ctx(), { port, host: "127.0.0.1" });
+  const gauge = async (name: string) => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    return Number(new RegExp(`^homeport_billing_${name} (.*)$`, "m").exec(text)?.[1]);
+  };
+  try {
+    const bought = billingEvent("INITIAL_PURCHASE");
+    expect([await gauge("events_received"), await gauge("events_received_oldest_age_seconds")]).toEqual([0, 0]);
+    await onRow("UPDATE", isLocked(bought));
+    expect((await deliver(bought)).status).toBe(503);
+    await ctx().db.$executeRaw`
+      UPDATE "BillingEvent" SET "receivedAt" = now() - interval '1 hour' WHERE "eventId" = ${bought.id}`;
+    expect(await gauge("events_received")).toBe(1);
+    expect(await gauge("events_received_oldest_age_seconds")).toBeGreaterThanOrEqual(3600);
+  } finally {
+    await metrics.close();
+  }
 });
