@@ -4,7 +4,7 @@ import { retryReceived } from "@/lib/subscriptions/inbox/retry";
 import { openMetrics } from "@/lib/telemetry/metrics";
 import { newAccount } from "../support/accounts";
 import { billingEvent, deliver, deliverOk, type Sent, statusOf, storedEvent } from "../support/billing";
-import { ctx } from "../support/context";
+import { clock, ctx } from "../support/context";
 import { freePort } from "../support/port";
 
 /** What the database does with a row of the inbox, for as long as one test takes: PL/pgSQL over NEW and OLD. */
@@ -18,9 +18,7 @@ async function onRow(when: "INSERT" | "UPDATE", body: string): Promise<void> {
 }
 const repair = () => ctx().db.$executeRawUnsafe(`DROP TRIGGER IF EXISTS fault ON "BillingEvent"`);
 
-/** As if so many minutes had passed for the retries, which go by the database's clock. */
-const pass = (minutes: number) =>
-  ctx().db.$executeRaw`UPDATE "BillingEvent" SET "nextAttemptAt" = "nextAttemptAt" - ${minutes} * interval '1 minute'`;
+const pass = (minutes: number) => clock.advance(minutes * 60_000);
 
 /** A lock that is not had in time, whenever the event is applied. */
 const isLocked = ({ id }: Sent) =>
@@ -28,7 +26,10 @@ const isLocked = ({ id }: Sent) =>
 
 const stateOf = async ({ id }: Sent) => (await storedEvent(id))?.state;
 
-beforeEach(() => pass(60).then(() => retryReceived(ctx()))); // what other tests have left
+beforeEach(() => {
+  pass(60);
+  return retryReceived(ctx()); // what other tests have left
+});
 afterEach(repair);
 
 test("a delivery whose row is not there after it was stored is 503, and the next one is applied", async () => {
@@ -50,7 +51,7 @@ test("an event that could not be applied in time is applied without another deli
   await repair();
   await retryReceived(ctx()); // its delivery may still be at it
   expect(await stateOf(bought)).toBe("received");
-  await pass(2);
+  pass(2);
   await retryReceived(ctx());
   expect(await stateOf(bought)).toBe("processed");
   expect(await statusOf(ann)).toMatchObject({ isActive: true });
@@ -64,21 +65,21 @@ test("an event that cannot be applied keeps no other waiting, and is tried less 
   for (const event of events) expect((await deliver(event)).status).toBe(503);
   await repair();
   await onRow("UPDATE", isLocked(stuck));
-  await pass(2);
+  pass(2);
   await retryReceived(ctx());
   expect([await stateOf(stuck), await stateOf(other)]).toEqual(["received", "processed"]);
   const waits = [];
   for (let attempts = 1; attempts <= 9; attempts += 1) {
     const [row] = await ctx().db.$queryRaw<{ attempts: number; minutes: number }[]>`
-      SELECT attempts, ceil(extract(epoch FROM "nextAttemptAt" - now()) / 60)::int AS minutes
+      SELECT attempts, ceil(extract(epoch FROM "nextAttemptAt" - ${clock.dbNow()}) / 60)::int AS minutes
       FROM "BillingEvent" WHERE "eventId" = ${stuck.id}`;
     waits.push([row?.attempts, row?.minutes]);
-    await pass(60);
+    pass(60);
     await retryReceived(ctx());
   }
   expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((minutes, i) => [i + 1, minutes]));
   await repair();
-  await pass(60);
+  pass(60);
   await retryReceived(ctx());
   expect(await stateOf(stuck)).toBe("processed");
 });
@@ -90,7 +91,7 @@ test("any number of processes apply what was left at the same time, each event o
   await onRow("UPDATE", `IF NEW.state <> OLD.state THEN RAISE lock_not_available; END IF;`);
   for (const event of events) expect((await deliver(event)).status).toBe(503);
   await repair();
-  await pass(2);
+  pass(2);
   await Promise.all([retryReceived(ctx()), retryReceived(ctx()), retryReceived(ctx())]);
   expect(await Promise.all(events.map(stateOf))).toEqual(["processed", "processed", "processed"]);
   expect((await statusOf(ann)).subscriptions).toHaveLength(1);
@@ -109,7 +110,7 @@ test("the metrics tell how many events wait to be applied, and for how long", as
     await onRow("UPDATE", isLocked(bought));
     expect((await deliver(bought)).status).toBe(503);
     await ctx().db.$executeRaw`
-      UPDATE "BillingEvent" SET "receivedAt" = now() - interval '1 hour' WHERE "eventId" = ${bought.id}`;
+      UPDATE "BillingEvent" SET "receivedAt" = ${clock.dbNow()} - interval '1 hour' WHERE "eventId" = ${bought.id}`;
     expect(await gauge("events_received")).toBe(1);
     expect(await gauge("events_received_oldest_age_seconds")).toBeGreaterThanOrEqual(3600);
   } finally {

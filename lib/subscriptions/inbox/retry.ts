@@ -2,7 +2,7 @@ import type { Context } from "../../context";
 import { possibleAccountIds } from "../identities";
 import { applyEvent, type EventKey } from "./apply";
 
-type Deps = Pick<Context, "config" | "db" | "draining" | "log" | "now">;
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "draining" | "log" | "now">;
 type Claimed = EventKey & { identities: string[]; transferredFrom: string[]; attempts: number };
 
 /** A delivery's own transaction gets 10 s. What takes longer than that must succeed at some time, too. */
@@ -29,12 +29,12 @@ export async function retryReceived(deps: Deps): Promise<void> {
 }
 
 /** Takes the event that has been due for longest, and puts its next attempt ahead, by the database's clock. */
-async function claim({ db }: Deps): Promise<Claimed | undefined> {
+async function claim({ db, dbNow }: Deps): Promise<Claimed | undefined> {
   const [row] = await db.$queryRaw<Claimed[]>`
     UPDATE "BillingEvent" SET attempts = attempts + 1,
-      "nextAttemptAt" = now() + LEAST(interval '1 minute' * power(2, LEAST(attempts, 6)), interval '1 hour')
+      "nextAttemptAt" = ${dbNow()} + LEAST(interval '1 minute' * power(2, LEAST(attempts, 6)), interval '1 hour')
     WHERE id = (
-      SELECT id FROM "BillingEvent" WHERE state = 'received' AND "nextAttemptAt" <= now()
+      SELECT id FROM "BillingEvent" WHERE state = 'received' AND "nextAttemptAt" <= ${dbNow()}
       ORDER BY "nextAttemptAt" LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING provider, "eventId", identities, "transferredFrom", attempts`;
   return row;

@@ -5,8 +5,11 @@ import { possibleAccountIds, standInOf } from "../identities";
 /** An event with where it came from. `payload` is the delivery as it may be kept; null where there was none. */
 export type Incoming = { provider: string; eventId: string; event: ProviderEvent; payload: unknown; receivedAt: Date };
 
+/** How long an event is left to its delivery before the background step tries to apply it: RevenueCat waits 60 s. */
+const RETRY_AFTER_SECONDS = 120;
+
 /** Stores an event unless it is there already, linked to the first account that it names. */
-export async function storeEvent({ db }: Pick<Context, "db">, incoming: Incoming): Promise<void> {
+export async function storeEvent({ db, dbNow }: Pick<Context, "db" | "dbNow">, incoming: Incoming): Promise<void> {
   const { provider, eventId, event, payload, receivedAt } = incoming;
   const { facts } = event;
   const accountIds = ownerIds(event);
@@ -15,13 +18,14 @@ export async function storeEvent({ db }: Pick<Context, "db">, incoming: Incoming
     WITH named AS (SELECT id FROM "Account" WHERE id = ANY(${accountIds}::uuid[]))
     INSERT INTO "BillingEvent" (id, provider, "eventId", type, environment, store, "originalTransactionId",
       "transactionId", "appUserId", identities, "transferredFrom", "occurredAt", "purchasedAt", "receivedAt",
-      normalized, payload, "accountId", reason)
+      normalized, payload, "accountId", reason, "nextAttemptAt")
     VALUES (gen_random_uuid(), ${provider}, ${eventId}, ${event.type}, ${event.environment}, ${event.store},
       ${event.originalTransactionId}, ${event.transactionId}, ${event.appUserId}, ${identities}::text[],
       ${transferredFrom}::text[], ${facts.occurredAt}::timestamptz, ${facts.purchasedAt}::timestamptz,
       ${receivedAt}::timestamptz, ${JSON.stringify(facts)}::jsonb, NULLIF(${JSON.stringify(payload)}::jsonb, 'null'),
       (SELECT id FROM named ORDER BY array_position(${accountIds}::uuid[], id) LIMIT 1),
-      CASE WHEN (SELECT count(*) FROM named) > 1 THEN 'names_several_accounts' END)
+      CASE WHEN (SELECT count(*) FROM named) > 1 THEN 'names_several_accounts' END,
+      ${dbNow()} + interval '1 second' * ${RETRY_AFTER_SECONDS}::int)
     ON CONFLICT (provider, "eventId") DO NOTHING`;
 }
 
