@@ -1,6 +1,7 @@
 import type { Caller } from "../auth/credentials";
+import { mayMail } from "../auth/limits/mail-limits";
 import { recordSecurityEvent } from "../auth/security-events";
-import { askForProof, mayMail } from "../auth/verification";
+import { storeClaim } from "../auth/verification";
 import type { Context } from "../context";
 import type { Register } from "./schema";
 
@@ -9,22 +10,23 @@ type Deps = Pick<Context, "config" | "db" | "limits" | "mails" | "now">;
 /**
  * Registers an address that has yet to be proven, without telling the caller whether it has an account: its owner
  * is mailed a link to confirm, or a word that the account is there. Nothing about an account that exists changes.
+ * Every claim is stored, whoever came first; mails alone are limited, and any link confirms any claim.
  */
 export async function claimAddress(
   ctx: Deps,
-  { email, name }: Pick<Register, "email" | "name">,
+  { email, name = null }: Pick<Register, "email"> & { name?: string | null },
   passwordHash: string,
   caller: Caller,
 ): Promise<void> {
-  if (!(await mayMail(ctx, email))) return;
+  const isMailed = await mayMail(ctx, "verification", email, caller.address);
   const now = ctx.now();
   await ctx.db.$transaction(async (tx) => {
     const data = [{ email, name, passwordHash, createdAt: now }];
     const { count } = await tx.account.createMany({ data, skipDuplicates: true });
-    const account = await tx.account.findUniqueOrThrow({ where: { email } });
-    if (count > 0) await recordSecurityEvent(tx, now, account.id, "registered", caller);
-    if (account.emailVerifiedAt) return ctx.mails.post(tx, "registered_already", email);
-    return askForProof(ctx, tx, account, count > 0 ? null : passwordHash);
+    const { id, emailVerifiedAt } = await tx.account.findUniqueOrThrow({ where: { email } });
+    if (count > 0) await recordSecurityEvent(tx, now, id, "registered", caller);
+    if (!emailVerifiedAt) await storeClaim(ctx, tx, id, count > 0 ? null : { passwordHash, name });
+    if (isMailed) await ctx.mails.post(tx, emailVerifiedAt ? "registered_already" : "email_verification", email);
   });
   ctx.mails.wake();
 }

@@ -1,11 +1,10 @@
-import { createHash, randomBytes } from "node:crypto";
-import { openClaims, VERIFICATION_TTL_HOURS } from "../auth/verification";
+import { newestVerificationToken, VERIFICATION_TTL_HOURS } from "../auth/verification";
 import type { Context } from "../context";
+import { issueResetToken, RESET_TTL_MINUTES } from "./reset-token";
 
 type Deps = Pick<Context, "config" | "db" | "now">;
 
 const MINUTE_SECONDS = 60;
-const RESET_TTL_MINUTES = 30;
 const DAY_SECONDS = 24 * 60 * MINUTE_SECONDS;
 
 export type LetterKind =
@@ -27,20 +26,13 @@ export function accountLetters(deps: Deps) {
 }
 
 /**
- * Makes the reset token, which replaces the one before, and the mail with its link; null where nobody has the
- * address. The token stands in the fragment, which no server and no Referer header gets to see.
+ * The mail with a link for choosing a new password; null where nobody has the address. The token stands in the
+ * fragment, which no server and no Referer header gets to see.
  */
-async function resetLetter({ config, db, now }: Deps, to: string) {
-  const token = randomBytes(32).toString("base64url");
-  const at = now();
-  const expiresAt = new Date(at.getTime() + RESET_TTL_MINUTES * MINUTE_SECONDS * 1000);
-  const written = await db.$executeRaw`
-    INSERT INTO "PasswordResetToken" ("accountId", "tokenHash", "createdAt", "expiresAt")
-    SELECT "id", ${hashResetToken(token)}, ${at}::timestamptz, ${expiresAt}::timestamptz
-    FROM "Account" WHERE "email" = ${to}
-    ON CONFLICT ("accountId") DO UPDATE
-    SET "tokenHash" = EXCLUDED."tokenHash", "createdAt" = EXCLUDED."createdAt", "expiresAt" = EXCLUDED."expiresAt"`;
-  if (written === 0) return null;
+async function resetLetter(deps: Deps, to: string) {
+  const { config } = deps;
+  const token = await issueResetToken(deps, to);
+  if (token === null) return null;
   const text = [
     "Hello,",
     "",
@@ -69,25 +61,22 @@ function changedLetter({ config }: Pick<Deps, "config">, to: string) {
 }
 
 /**
- * Links that prove the address; null where there is nothing to prove any more. Where it was registered more than once
- * there is one for each time, and whose it was its owner knows.
+ * A link that proves the address; null where there is nothing to prove any more. Whoever follows it says, by the
+ * password, which of several registrations is theirs.
  */
 async function verificationLetter(deps: Deps, to: string) {
-  const claims = await openClaims(deps, to);
-  if (claims.length === 0) return null;
-  const link = (token: string) => `${deps.config.baseUrl}/verify#token=${token}`;
-  const isOne = claims.length === 1;
+  const token = await newestVerificationToken(deps, to);
+  if (token === null) return null;
   const text = [
     "Hello,",
     "",
     `somebody, most likely you, made an account with the address ${to}.`,
     `Confirm within ${VERIFICATION_TTL_HOURS} hours that it is yours:`,
-    ...(isOne ? [] : ["", "It was registered more than once. Follow the link of the time when it was you."]),
-    ...claims.flatMap(({ token, createdAt }) => [
-      "",
-      ...(isOne ? [] : [`${createdAt.toISOString().slice(0, 16).replace("T", " ")} UTC`]),
-      link(token),
-    ]),
+    "",
+    `${deps.config.baseUrl}/verify#token=${token}`,
+    "",
+    "The page asks for the password that you chose. If you signed in with a provider instead, open the link in the",
+    "same browser.",
     "",
     "If it was not you, do not confirm: without it nobody can sign in.",
   ].join("\n");
@@ -131,9 +120,4 @@ async function linkedLetter({ config, db }: Pick<Deps, "config" | "db">, to: str
     `${config.baseUrl}/forgot`,
   ].join("\n");
   return { to, subject: "A new way to sign in", text };
-}
-
-/** What is kept of a reset token. It has 256 random bits, so that a plain hash does. */
-export function hashResetToken(token: string): string {
-  return createHash("sha256").update(token).digest("hex");
 }

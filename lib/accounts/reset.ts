@@ -1,21 +1,23 @@
 import type { Caller } from "../auth/credentials";
+import { mayMail } from "../auth/limits/mail-limits";
+import { forgetAttempts } from "../auth/limits/sign-in-throttle";
 import { hashPassword } from "../auth/passwords/comparison";
 import { checkNewPassword, refuseBreached, refuseOwnAddress } from "../auth/passwords/policy";
 import { recordSecurityEvent } from "../auth/security-events";
 import { revokeAllSessions } from "../auth/sessions";
-import { forgetAttempts } from "../auth/sign-in-throttle";
 import { clearUnproven } from "../auth/verification";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
-import { hashResetToken } from "./letters";
+import { hashResetToken } from "./reset-token";
 import type { ConfirmReset } from "./schema";
 
 type Deps = Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "mails" | "now">;
 
 /**
  * Promises a mail with a link for choosing a new password. Whether the address has an account is looked up when
- * the mail is made: until then a known and an unknown one are the same. A newer link replaces the one before.
- * @throws AppError rate_limited
+ * the mail is made: until then a known and an unknown one are the same. An address that has had its share of mails is
+ * not refused: the link in the latest one works.
+ * @throws AppError rate_limited for the caller's network alone
  */
 export async function requestReset(
   { db, limits, mails }: Pick<Deps, "db" | "limits" | "mails">,
@@ -23,7 +25,7 @@ export async function requestReset(
   caller: Caller,
 ): Promise<void> {
   await limits.consume("resetRequestByAddress", caller.address);
-  await limits.consume("resetRequestByEmail", email);
+  if (!(await mayMail({ limits }, "reset", email, caller.address))) return;
   await mails.post(db, "password_reset", email);
   mails.wake();
 }

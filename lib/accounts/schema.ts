@@ -59,6 +59,8 @@ export const MailedToken = z
   .trim()
   .transform((pasted) => pasted.split("#token=").at(-1) ?? "")
   .pipe(ConfirmReset.shape.token);
+/** The password says which registration of the address is confirmed; a sign-in at a provider has none. */
+export const ConfirmAddress = z.object({ token: MailedToken, password: z.string().max(1024).optional() });
 export const PasswordReset = z.object({ status: z.literal("password_reset") });
 
 export const DeleteAccount = z.object({

@@ -24,6 +24,11 @@ export function startedByCookieName(config: BaseUrl): string {
   return isSecure(config) ? "__Host-next-auth.started-by" : "next-auth.started-by";
 }
 
+/** The name of the cookie that tells with which identity a browser signed in before its address was verified. */
+export function pendingIdentityCookieName(config: BaseUrl): string {
+  return isSecure(config) ? "__Host-next-auth.pending-identity" : "next-auth.pending-identity";
+}
+
 /** The Set-Cookie header of a cookie that no script reads; without a value, the one that takes it away. */
 export function setCookie(config: BaseUrl, name: string, value: string | null, expiresAt: Date): string {
   return [

@@ -4,11 +4,11 @@ import { AppError, isAppError } from "../errors";
 import { enqueue } from "../push/outbox";
 import type { ReadableHeaders } from "./authenticate";
 import { clientName } from "./client-name";
+import { beginAttempt, failAttempt, forgetAttempts, withdrawAttempt } from "./limits/sign-in-throttle";
 import { hashPassword, isOutdated, passwordMatches } from "./passwords/comparison";
 import { normalizePassword } from "./passwords/policy";
 import { recordSecurityEvent } from "./security-events";
 import { openSession, sessionToken, type Transport } from "./sessions";
-import { beginAttempt, failAttempt, forgetAttempts, withdrawAttempt } from "./sign-in-throttle";
 import { requireVerifiedEmail } from "./verification";
 
 const CLIENT_LENGTH = 256;
@@ -45,7 +45,7 @@ export async function verifyPassword(ctx: Deps, given: Credentials, caller: Call
     throw new AppError("invalid_credentials");
   }
   await forgetAttempts(ctx.db, ctx, given.email);
-  await requireVerifiedEmail(ctx, account);
+  await requireVerifiedEmail(ctx, account, caller);
   return account;
 }
 

@@ -1,8 +1,9 @@
 import { createHash, createHmac, randomUUID } from "node:crypto";
 import type { Context, Tx } from "../context";
 import type { Account } from "../db/generated/client";
-import { AppError, isAppError } from "../errors";
+import { AppError } from "../errors";
 import type { Caller } from "./credentials";
+import { mayMail } from "./limits/mail-limits";
 import { recordSecurityEvent } from "./security-events";
 import { revokeAllSessions } from "./sessions";
 
@@ -10,8 +11,13 @@ type Config = Context["config"];
 type Deps = Pick<Context, "config" | "db" | "limits" | "mails" | "now">;
 
 export const VERIFICATION_TTL_HOURS = 24;
-/** One mail shows no more. */
-const MOST_CLAIMS = 3;
+
+/** What somebody registered with: it becomes the account's when the owner of the mailbox confirms it. */
+type Registration = { passwordHash: string; name: string | null };
+/** The claim that the holder of a mailed link proved to be theirs: what they registered with, or an identity. */
+export type ProvenClaim =
+  | { registration: Registration; identity?: undefined }
+  | { registration?: undefined; identity: { id: string } };
 
 /**
  * Where addresses have to be verified, refuses an account whose address is not, and mails its owner a link.
@@ -20,65 +26,62 @@ const MOST_CLAIMS = 3;
 export async function requireVerifiedEmail(
   ctx: Deps,
   account: Pick<Account, "id" | "email" | "emailVerifiedAt">,
+  caller: Caller,
 ): Promise<void> {
   if (!ctx.config.AUTH_REQUIRE_VERIFIED_EMAIL || account.emailVerifiedAt !== null) return;
-  if (await mayMail(ctx, account.email)) {
-    await ctx.db.$transaction((tx) => askForProof(ctx, tx, account, null));
+  if (await mayMail(ctx, "verification", account.email, caller.address)) {
+    await ctx.db.$transaction(async (tx) => {
+      await storeClaim(ctx, tx, account.id, null);
+      await ctx.mails.post(tx, "email_verification", account.email);
+    });
     ctx.mails.wake();
   }
   throw new AppError("email_not_verified");
 }
 
-/** Counts a mail about verification to an address; false where it has had enough within the hour. */
-export async function mayMail({ limits }: Pick<Deps, "limits">, email: string): Promise<boolean> {
-  try {
-    await limits.consume("verificationByEmail", email);
-    return true;
-  } catch (error) {
-    if (isAppError(error) && error.code === "rate_limited") return false;
-    throw error;
-  }
-}
-
 /**
- * Promises the owner of an account's address a link that proves it. `passwordHash` is that of a caller who claims an
- * address that somebody has claimed before; null is whoever knows the account's own. Each of them gets a link, and the
- * owner decides by the one that they follow. Wake the mails after the commit.
+ * Stores a claim to an account's address, with a token for a mailed link. `registration` is that of a caller who
+ * claims an address that somebody has claimed before; null is whoever knows the account's own password.
  */
-export async function askForProof(
-  { config, mails, now }: Pick<Deps, "config" | "mails" | "now">,
+export async function storeClaim(
+  { config, now }: Pick<Deps, "config" | "now">,
   tx: Tx,
-  { id: accountId, email }: Pick<Account, "id" | "email">,
-  passwordHash: string | null,
+  accountId: string,
+  registration: Registration | null,
 ): Promise<void> {
   const createdAt = now();
   const expiresAt = new Date(createdAt.getTime() + VERIFICATION_TTL_HOURS * 60 * 60 * 1000);
-  const { count } =
-    passwordHash === null
-      ? await tx.verificationToken.updateMany({ where: { accountId, passwordHash }, data: { createdAt, expiresAt } })
-      : { count: 0 };
-  if (count === 0) {
-    const id = randomUUID();
-    const tokenHash = hashed(verificationToken(config, id), config.secret);
-    await tx.verificationToken.create({ data: { id, tokenHash, accountId, passwordHash, createdAt, expiresAt } });
+  if (registration === null) {
+    const where = { accountId, passwordHash: null };
+    const { count } = await tx.verificationToken.updateMany({ where, data: { createdAt, expiresAt } });
+    if (count > 0) return;
   }
-  await mails.post(tx, "email_verification", email);
+  const id = randomUUID();
+  const tokenHash = hashVerificationToken(verificationToken(config, id), config.secret);
+  await tx.verificationToken.create({ data: { id, tokenHash, accountId, ...registration, createdAt, expiresAt } });
 }
 
-/** The claims to an address that wait for proof, the newest first, with their tokens; none where it is proven. */
-export async function openClaims({ config, db, now }: Pick<Deps, "config" | "db" | "now">, email: string) {
-  const rows = await db.verificationToken.findMany({
+/** The token for a mailed link: that of the newest claim to an address; null where the address is verified. */
+export async function newestVerificationToken(
+  { config, db, now }: Pick<Deps, "config" | "db" | "now">,
+  email: string,
+): Promise<string | null> {
+  const claim = await db.verificationToken.findFirst({
     where: { account: { email, emailVerifiedAt: null }, expiresAt: { gt: now() } },
     orderBy: [{ createdAt: "desc" }, { id: "desc" }],
-    take: MOST_CLAIMS,
+    select: { id: true },
   });
-  return rows.map(({ id, createdAt }) => ({ token: verificationToken(config, id), createdAt }));
+  return claim && verificationToken(config, claim.id);
 }
 
-/** Verifies the address that a mailed token stands for, once. Returns it; null for every fault of the token. */
+/**
+ * Verifies the address of a mailed token, once, for the claim that its holder proved to be theirs. What others put
+ * into the account goes. Returns the address; null for every fault of the token.
+ */
 export async function confirmVerification(
   { db, now: clock }: Pick<Context, "db" | "now">,
   tokenHash: string,
+  proven: ProvenClaim,
   caller: Caller,
 ): Promise<string | null> {
   const now = clock();
@@ -86,10 +89,10 @@ export async function confirmVerification(
     const row = await tx.verificationToken.findUnique({ where: { tokenHash }, include: { account: true } });
     const { count } = await tx.verificationToken.deleteMany({ where: { tokenHash, expiresAt: { gt: now } } });
     if (!row || count !== 1 || row.account.emailVerifiedAt !== null) return null;
-    const { accountId, account, passwordHash } = row;
-    if (passwordHash !== null) {
-      await clearUnproven(tx, now, accountId);
-      await tx.account.update({ where: { id: accountId }, data: { passwordHash } });
+    const { accountId, account } = row;
+    if (proven.identity || proven.registration?.passwordHash !== account.passwordHash) {
+      await clearUnproven(tx, now, accountId, proven.identity?.id);
+      if (proven.registration) await tx.account.update({ where: { id: accountId }, data: proven.registration });
     }
     await tx.verificationToken.deleteMany({ where: { accountId } });
     await tx.account.update({ where: { id: accountId }, data: { emailVerifiedAt: now } });
@@ -100,16 +103,17 @@ export async function confirmVerification(
 
 /**
  * Takes from an account whose address nobody has proven every way into it, before somebody does: whoever
- * registered another's address beforehand keeps nothing. Does nothing to an account whose address is proven.
+ * registered another's address beforehand keeps nothing, but for one identity that was proved with the address. Does
+ * nothing to an account whose address is proven.
  */
-export async function clearUnproven(tx: Tx, now: Date, accountId: string): Promise<void> {
+export async function clearUnproven(tx: Tx, now: Date, accountId: string, keepIdentityId?: string): Promise<void> {
   const { count } = await tx.account.updateMany({
     where: { id: accountId, emailVerifiedAt: null },
     data: { passwordHash: null },
   });
   if (count === 0) return;
   await revokeAllSessions(tx, now, accountId);
-  await tx.identity.deleteMany({ where: { accountId } });
+  await tx.identity.deleteMany({ where: { accountId, id: { not: keepIdentityId } } });
   await tx.passwordResetToken.deleteMany({ where: { accountId } });
   await tx.verificationToken.deleteMany({ where: { accountId } });
 }
@@ -120,6 +124,6 @@ function verificationToken({ secret }: Pick<Config, "secret">, id: string): stri
 }
 
 /** The hash that next-auth looks a token up by. */
-function hashed(token: string, secret: string): string {
+export function hashVerificationToken(token: string, secret: string): string {
   return createHash("sha256").update(`${token}${secret}`).digest("hex");
 }

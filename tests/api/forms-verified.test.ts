@@ -31,10 +31,12 @@ test("where addresses have to be verified, the forms register, confirm by the pa
     const early = wordsOf(await submit("sign-in", { email, password: PASSWORD }));
     expect(early?.message).toBe("Confirm your address first: a mail is on its way.");
     const [link = ""] = /http\S+\/verify#token=\S+/.exec(await mailbox.waitFor(email)) ?? [];
-    const confirmed = await submit("verify", { token: link }, { cookie: before });
+    const wrong = wordsOf(await submit("verify", { token: link, password: "another password" }));
+    expect(wrong?.fields).toEqual({ password: "The address was not registered with this password" });
+    const confirmed = await submit("verify", { token: link, password: PASSWORD }, { cookie: before });
     expect(confirmed.headers.get("location")).toBe("/account?done=email_verified");
     expect([await statusOf(before), await statusOf(cookiesOf(confirmed))]).toEqual([401, 200]);
-    const again = wordsOf(await submit("verify", { token: link }));
+    const again = wordsOf(await submit("verify", { token: link, password: PASSWORD }));
     expect(again?.message).toBe("This link is no longer valid. Sign in to get a new one.");
   });
 });

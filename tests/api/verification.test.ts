@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadConfig } from "@/lib/config";
 import { newAccount } from "../support/accounts";
 import { call, get, post } from "../support/api";
@@ -43,10 +43,16 @@ async function told(response: Response) {
   return { status: response.status, headers, body: await response.json() };
 }
 
+type Confirmation = { password?: string | null; jar?: Jar; origin?: string };
+
 /** Presses the button of the page behind a mailed link. */
-async function confirm(token: string, jar = new Jar(), origin = BASE_URL): Promise<Response> {
+async function confirm(
+  token: string,
+  { password = PASSWORD, jar = new Jar(), origin = BASE_URL }: Confirmation = {},
+): Promise<Response> {
   const response = await call("POST", CALLBACK, {
-    body: new URLSearchParams({ token }).toString(),
+    cookie: jar.header,
+    body: new URLSearchParams(password === null ? { token } : { token, password }).toString(),
     headers: { "content-type": "application/x-www-form-urlencoded", origin },
   });
   jar.take(response);
@@ -112,7 +118,7 @@ test("a mailed token is used up by a button alone, and verifies and signs in, on
       expect(page.headers.getSetCookie()).toEqual([]);
     }
     const jar = new Jar();
-    const confirmed = await confirm(token, jar);
+    const confirmed = await confirm(token, { jar });
     expect([confirmed.status, confirmed.headers.get("location")]).toEqual([302, `${BASE_URL}/`]);
     expect(await session(jar)).toMatchObject({ user: { email } });
     const account = await ctx().db.account.findUniqueOrThrow({ where: { email }, include: { securityEvents: true } });
@@ -124,7 +130,9 @@ test("a mailed token is used up by a button alone, and verifies and signs in, on
     ]);
 
     const again = new Jar();
-    expect((await confirm(token, again)).headers.get("location")).toBe(`${BASE_URL}/api/auth/error?error=Verification`);
+    expect((await confirm(token, { jar: again })).headers.get("location")).toBe(
+      `${BASE_URL}/api/auth/error?error=Verification`,
+    );
     expect(again.has(SESSION_COOKIE)).toBe(false);
   });
 });
@@ -132,7 +140,7 @@ test("a mailed token is used up by a button alone, and verifies and signs in, on
 test.each(["", "x", "a".repeat(43), '"><script>alert(1)</script>'])("%j is no token, and no error", async (token) => {
   await verifying(async () => {
     const jar = new Jar();
-    expect((await confirm(token, jar)).status).toBe(302);
+    expect((await confirm(token, { jar })).status).toBe(302);
     expect(jar.has(SESSION_COOKIE)).toBe(false);
   });
 });
@@ -144,7 +152,7 @@ test("a link is good for a day", async () => {
     const token = await mailedToken(email);
     clock.advance(24 * 60 * 60 * 1000 + 1);
     const jar = new Jar();
-    await confirm(token, jar);
+    await confirm(token, { jar });
     expect(jar.has(SESSION_COOKIE)).toBe(false);
   });
 });
@@ -155,7 +163,7 @@ test("another site cannot press the button", async () => {
     await register(email);
     const token = await mailedToken(email);
     for (const origin of ["https://evil.example", "null"]) {
-      expect((await confirm(token, new Jar(), origin)).status).toBe(403);
+      expect((await confirm(token, { origin })).status).toBe(403);
     }
     expect((await confirm(token)).headers.get("location")).toBe(`${BASE_URL}/`);
   });
@@ -167,44 +175,67 @@ test("of two uses of one link at the same moment one wins", async () => {
     await register(email);
     const token = await mailedToken(email);
     const jars = [new Jar(), new Jar()];
-    await Promise.all(jars.map((jar) => confirm(token, jar)));
+    await Promise.all(jars.map((jar) => confirm(token, { jar })));
     expect(jars.filter((jar) => jar.has(SESSION_COOKIE))).toHaveLength(1);
   });
 });
 
-test("of two who register one address, its owner's password is the one whose link was followed", async () => {
-  await verifying(async () => {
-    const email = newEmail();
-    await register(email, "the squatter's password");
-    const squatters = await mailedToken(email);
-    await register(email, "the owner's password");
-    await confirm(await mailedToken(email, 2));
-    const statusWith = async (password: string) => (await post("/api/auth/login", { email, password })).status;
-    expect(await statusWith("the squatter's password")).toBe(401);
-    expect(await statusWith("the owner's password")).toBe(200);
-    const jar = new Jar();
-    await confirm(squatters, jar);
-    expect(jar.has(SESSION_COOKIE)).toBe(false);
-    expect(await statusWith("the owner's password")).toBe(200);
-  });
-});
+describe("of two who register one address", () => {
+  const statusWith = async (email: string, password: string) =>
+    (await post("/api/auth/login", { email, password })).status;
 
-test("two registrations that wait for one mail are both in it, each with a link of its own", async () => {
-  await verifying(async () => {
-    const email = newEmail();
-    const { mails } = ctx();
-    await withContext({ mails: { ...mails, wake: () => {} } }, async () => {
-      await register(email, "the squatter's password");
-      await register(email, "the owner's password");
+  test.each(["first", "second"])(
+    "by the %s link the owner's password counts, and the squatter's never",
+    async (which) => {
+      await verifying(async () => {
+        const email = newEmail();
+        await register(email, "the squatter's password");
+        const links = [await mailedToken(email)];
+        await register(email, "the owner's password");
+        links.push(await mailedToken(email, 2));
+        const token = links[which === "first" ? 0 : 1] ?? "";
+        const refused = await confirm(token, { password: "neither's password" });
+        expect([refused.status, (await refused.json()).code]).toEqual([401, "invalid_credentials"]);
+        await confirm(token, { password: "the owner's password" });
+        expect(await statusWith(email, "the squatter's password")).toBe(401);
+        expect(await statusWith(email, "the owner's password")).toBe(200);
+        const late = new Jar();
+        for (const link of links) await confirm(link, { password: "the squatter's password", jar: late });
+        expect(late.has(SESSION_COOKIE)).toBe(false);
+      });
+    },
+  );
+
+  test("a squatter who has spent the hour's mails keeps nobody out: the owner's registration counts all the same", async () => {
+    await verifying(async () => {
+      const email = newEmail();
+      const squat = (address: string) =>
+        post("/api/auth/register", { email, password: "the squatter's password" }, { address });
+      for (const network of [1, 2, 3, 4]) {
+        for (let i = 0; i < 3; i++) expect((await squat(`198.51.100.${network}`)).status).toBe(202);
+      }
+      await mailbox.waitFor(email);
+      const password = "the owner's password";
+      expect((await post("/api/auth/register", { email, password, name: "The owner" })).status).toBe(202);
+      const jar = new Jar();
+      expect((await confirm(await mailedToken(email), { password, jar })).status).toBe(302);
+      expect(await session(jar)).toMatchObject({ user: { email, name: "The owner" } });
+      expect(await statusWith(email, "the squatter's password")).toBe(401);
     });
-    mails.wake();
-    const links = [...(await mailbox.waitFor(email)).matchAll(/UTC\s+\S+token=([\w-]{43})\s/g)].map(
-      ([, token]) => token,
-    );
-    expect(links).toHaveLength(2);
-    await confirm(links[0] ?? "");
-    expect((await post("/api/auth/login", { email, password: "the squatter's password" })).status).toBe(401);
-    expect((await post("/api/auth/login", { email, password: "the owner's password" })).status).toBe(200);
+  });
+
+  test("a squatter's sign-in at a provider is gone once the owner has confirmed with a password", async () => {
+    await verifying(async () => {
+      const email = newEmail();
+      google.person = { sub: randomUUID(), claims: { email, email_verified: false } };
+      expect(await signInWith(google, new Jar())).toContain("email_not_verified");
+      const token = await mailedToken(email);
+      await register(email, "the owner's password");
+      expect((await confirm(token, { password: null })).status).toBe(422);
+      expect((await confirm(token, { password: "the owner's password" })).status).toBe(302);
+      expect(await ctx().db.identity.count({ where: { account: { email } } })).toBe(0);
+      expect(await signInWith(google, new Jar())).toContain("identity_unverified");
+    });
   });
 });
 
@@ -229,28 +260,41 @@ test("a reset of the password proves the address as well", async () => {
     expect((await post("/api/auth/reset/confirm", { token, password: "a new password" })).status).toBe(200);
     expect((await post("/api/auth/login", { email, password: "a new password" })).status).toBe(200);
     const jar = new Jar();
-    await confirm(link, jar);
+    await confirm(link, { jar });
     expect(jar.has(SESSION_COOKIE)).toBe(false);
   });
 });
 
-test("an address gets three mails within an hour, and the answers stay the same", async () => {
+test("from one network an address gets four mails within an hour, and the answers stay the same", async () => {
   await verifying(async () => {
     const email = newEmail();
-    await register(email);
+    const address = "203.0.113.60";
+    const again = () => post("/api/auth/login", { email, password: PASSWORD }, { address });
+    expect((await post("/api/auth/register", { email, password: PASSWORD }, { address })).status).toBe(202);
     await mailbox.waitFor(email);
-    for (const mails of [2, 3]) {
-      expect((await post("/api/auth/login", { email, password: PASSWORD })).status).toBe(403);
+    for (const mails of [2, 3, 4]) {
+      expect((await again()).status).toBe(403);
       await mailbox.waitFor(email, mails);
     }
-    expect((await post("/api/auth/login", { email, password: PASSWORD })).status).toBe(403);
-    expect((await register(email)).status).toBe(202);
+    expect((await again()).status).toBe(403);
+    expect((await post("/api/auth/register", { email, password: PASSWORD }, { address })).status).toBe(202);
     // A later mail to somebody else has overtaken whatever was still to come.
     const other = newEmail();
     await register(other);
     await mailbox.waitFor(other);
-    expect(mailbox.to(email)).toHaveLength(3);
+    expect(mailbox.to(email)).toHaveLength(4);
   });
+});
+
+test("a link may be tried ten times in a quarter of an hour from one address", async () => {
+  const attempt = () =>
+    call("POST", CALLBACK, {
+      address: "203.0.113.61",
+      body: new URLSearchParams({ token: "x", password: "x" }).toString(),
+      headers: { "content-type": "application/x-www-form-urlencoded", origin: BASE_URL },
+    });
+  for (let i = 0; i < 10; i++) expect((await attempt()).status).toBe(302);
+  expect((await attempt()).status).toBe(429);
 });
 
 test("a provider's unverified address has to be confirmed as well", async () => {
@@ -260,7 +304,10 @@ test("a provider's unverified address has to be confirmed as well", async () => 
     const jar = new Jar();
     expect(await signInWith(google, jar)).toBe(`${BASE_URL}/api/auth/error?error=email_not_verified`);
     expect(jar.has(SESSION_COOKIE)).toBe(false);
-    await confirm(await mailedToken(email));
+    const token = await mailedToken(email);
+    expect((await confirm(token, { password: null })).status).toBe(422);
+    expect((await confirm(token, { password: null, jar })).status).toBe(302);
+    expect(await session(jar)).toMatchObject({ user: { email } });
     expect(await signInWith(google, jar)).toBe(`${BASE_URL}/`);
     expect(await session(jar)).toMatchObject({ user: { email } });
   });
@@ -278,7 +325,7 @@ test("once the address is proven, a link that was mailed before changes nothing"
     google.person = { sub, claims: { email, email_verified: true, hd: "example.com" } };
     expect(await signInWith(google, new Jar())).toBe(`${BASE_URL}/`);
     const jar = new Jar();
-    await confirm(token, jar);
+    await confirm(token, { jar });
     expect(jar.has(SESSION_COOKIE)).toBe(false);
     expect((await post("/api/auth/login", { email, password: "another password" })).status).toBe(401);
   });
@@ -289,7 +336,7 @@ test("an account of before addresses had to be verified keeps its session, and c
   await verifying(async () => {
     expect((await get("/api/push/devices", { token: account.token })).status).toBe(200);
     expect((await post("/api/auth/login", account)).status).toBe(403);
-    await confirm(await mailedToken(account.email));
+    await confirm(await mailedToken(account.email), { password: account.password });
     expect((await post("/api/auth/login", account)).status).toBe(200);
     expect((await get("/api/push/devices", { token: account.token })).status).toBe(200);
   });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { waitMs } from "@/lib/auth/sign-in-throttle";
+import { waitMs } from "@/lib/auth/limits/sign-in-throttle";
 
 test("the first nine failures cost no wait, the tenth a minute, each further one twice the last, up to an hour", () => {
   const minutes = Array.from({ length: 20 }, (_, i) => waitMs(i + 1) / 60_000);

@@ -2,7 +2,7 @@ import type { Adapter, AdapterUser } from "next-auth/adapters";
 import type { Context } from "../../context";
 import type { Account } from "../../db/generated/client";
 import type { Caller } from "../credentials";
-import { confirmVerification } from "../verification";
+import { confirmVerification, type ProvenClaim } from "../verification";
 import { type OnFailure, orNull } from "./guard";
 
 /** An account as next-auth's "user": what it reads, and what opening a session needs. */
@@ -10,9 +10,14 @@ export type AdapterAccount = AdapterUser & Pick<Account, "sessionEpoch">;
 
 /**
  * What next-auth asks the database, and no more: sessions are ours, and whether an identity is linked or makes an
- * account is decided before it asks (`admitIdentity`). Its "users" are accounts, its "accounts" identities.
+ * account is decided before it asks (`admitIdentity`). Its "users" are accounts, its "accounts" identities. `proven` is
+ * the claim that a mailed link confirms.
  */
-export function createAdapter(ctx: Pick<Context, "db" | "now">, caller: Caller, onFailure: OnFailure): Adapter {
+export function createAdapter(
+  ctx: Pick<Context, "db" | "now">,
+  { caller, proven }: { caller: Caller; proven: ProvenClaim | null },
+  onFailure: OnFailure,
+): Adapter {
   const { db } = ctx;
   const byEmail = async (email: string) => toUser(await db.account.findUnique({ where: { email } }));
   return {
@@ -29,7 +34,7 @@ export function createAdapter(ctx: Pick<Context, "db" | "now">, caller: Caller, 
     createVerificationToken: () => null,
     useVerificationToken: ({ token }) =>
       orNull(onFailure, async () => {
-        const identifier = await confirmVerification(ctx, token, caller);
+        const identifier = proven ? await confirmVerification(ctx, token, proven, caller) : null;
         // Whether it had expired is decided, by our clock.
         return identifier === null ? null : { identifier, token, expires: new Date(8.64e15) };
       }),

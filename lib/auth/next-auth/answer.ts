@@ -4,9 +4,12 @@ import { AppError } from "../../errors";
 import type { Credentials } from "../authenticate";
 import { parseCookies, sessionCookieName } from "../cookie";
 import type { Caller } from "../credentials";
+import { proveClaim } from "../prove-claim";
 import { findSession } from "../sessions";
 import { signOut } from "../sign-out";
+import type { ProvenClaim } from "../verification";
 import { nextAuthOptions, VERIFY_PAGE } from "./options";
+import { type PendingIdentity, recallIdentity, rememberIdentity } from "./pending-identity";
 import { recallStart, rememberStart } from "./started-by";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "mails" | "now">;
@@ -50,7 +53,10 @@ export async function answerNextAuth(ctx: Deps, call: NextAuthCall): Promise<Nex
   const current = cookie === null ? null : await findSession(ctx, cookie);
   const startedBy = action === "callback" ? await recallStart(ctx.config, call.cookieHeader) : undefined;
   const failures: unknown[] = [];
-  const options = nextAuthOptions(ctx, { ...call, current, startedBy }, (error) => failures.push(error));
+  const unverified: PendingIdentity[] = [];
+  const optionsWith = (proven: ProvenClaim | null) =>
+    nextAuthOptions(ctx, { ...call, current, startedBy, proven, unverified }, (error) => failures.push(error));
+  const options = optionsWith(null);
   const type = requireAction(call, options);
   // What next-auth/react reports from a browser is its caller's words: our log takes none.
   if (action === "_log") return { status: 200, headers: {}, cookies: [], body: null };
@@ -61,15 +67,28 @@ export async function answerNextAuth(ctx: Deps, call: NextAuthCall): Promise<Nex
     // Mail scanners open links too, and must not use the token up: the page's button does. It is in the fragment,
     // which browsers carry along (RFC 9110, 10.2.2).
     if (call.method === "GET") return { status: 302, headers: { Location: VERIFY_PAGE }, cookies: [], body: null };
-    return run(ctx, options, { ...call, method: "GET", query: { token: String(call.body.token) }, body: {} }, failures);
+    const { token, proof } = await readConfirmation(ctx, call);
+    const proven = await proveClaim(ctx, token, proof, call.caller.address);
+    const confirm = { ...call, method: "GET" as const, query: { token }, cookieHeader: null, body: {} };
+    return run(ctx, optionsWith(proven), confirm, failures);
   }
   if (type !== "oauth" || (action === "signin" && call.method === "GET")) return run(ctx, options, call, failures);
   if (call.method === "POST" && action === "callback") return answerFormPost(ctx, provider, call.body);
   await ctx.limits.consume("oauthByAddress", call.caller.address);
-  if (action === "callback") return run(ctx, options, call, failures);
+  if (action === "callback") {
+    const answer = await run(ctx, options, call, failures);
+    for (const identity of unverified) answer.cookies.push(await rememberIdentity(ctx.config, ctx.now(), identity));
+    return answer;
+  }
   const answer = await run(ctx, options, { ...call, query: pick(call.query, PASSED_ON) }, failures);
   const start = await rememberStart(ctx.config, ctx.now(), current?.session.id);
   return { ...answer, cookies: [...answer.cookies, start] };
+}
+
+/** What the page behind a mailed link sends: the token, and what proves whose registration it confirms. */
+async function readConfirmation({ config }: Deps, { body, cookieHeader }: NextAuthCall) {
+  const password = typeof body.password === "string" && body.password !== "" ? body.password : undefined;
+  return { token: String(body.token), proof: { password, identity: await recallIdentity(config, cookieHeader) } };
 }
 
 /** Lets next-auth answer. `failures` are what it would have swallowed. */

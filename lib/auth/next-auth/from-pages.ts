@@ -49,15 +49,20 @@ export async function startProvider(
 
 /**
  * Confirms an address by its mailed token, once, and signs in: the answer's cookies are the session, and the one that
- * they replace ends.
- * @throws AppError invalid_or_expired_token
+ * they replace ends. The password, or the provider that this browser signed in with, says whose registration it is.
+ * @throws AppError invalid_or_expired_token, invalid_credentials, validation_failed, rate_limited, overloaded
  */
-export async function confirmAddress(ctx: Deps, token: string, from: From): Promise<NextAuthAnswer> {
+export async function confirmAddress(
+  ctx: Deps,
+  given: { token: string; password?: string },
+  from: From,
+): Promise<NextAuthAnswer> {
   const answer = await ask(ctx, {
     method: "POST",
     segments: ["callback", "email"],
+    cookieHeader: from.headers.get("cookie"),
     credentials: readCredentials(from.headers, ctx.config),
-    body: { token },
+    body: given,
     caller: from.caller,
   });
   const { searchParams } = new URL(answer.headers.Location ?? "", ctx.config.baseUrl);

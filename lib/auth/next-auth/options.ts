@@ -11,9 +11,10 @@ import { oauthProviders } from "../oauth/providers";
 import { findSession, revokeSession } from "../sessions";
 import { signOut } from "../sign-out";
 import { type Claims, encodeToken } from "../tokens";
-import { requireVerifiedEmail } from "../verification";
+import { type ProvenClaim, requireVerifiedEmail } from "../verification";
 import { type AdapterAccount, createAdapter } from "./adapter";
 import { attempt, type OnFailure, orNull } from "./guard";
+import type { PendingIdentity } from "./pending-identity";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "mails" | "now">;
 type Found = Awaited<ReturnType<typeof findSession>>;
@@ -22,7 +23,16 @@ type Found = Awaited<ReturnType<typeof findSession>>;
  * What the options of one call depend on. `current` is the session that the browser came with, `startedBy` the id of
  * the one with which its way to a provider began.
  */
-type Call = { segments: string[]; caller: Caller; current: Found; startedBy: string | undefined };
+type Call = {
+  segments: string[];
+  caller: Caller;
+  current: Found;
+  startedBy: string | undefined;
+  /** The claim that the holder of a mailed link proved. */
+  proven: ProvenClaim | null;
+  /** Filled with the identity of a sign-in that has to wait until the address is verified. */
+  unverified: PendingIdentity[];
+};
 
 /** Where somebody reads that there is mail, and to where the link in it leads. */
 export const VERIFY_PAGE = "/verify";
@@ -41,7 +51,7 @@ export function nextAuthOptions(ctx: Deps, call: Call, onFailure: OnFailure): Ne
     cookies: { sessionToken: { name: sessionCookieName(config), options: sessionCookieOptions(config) } },
     session: { strategy: "jwt", maxAge: COOKIE_SECONDS },
     pages: PAGES,
-    adapter: createAdapter(ctx, call.caller, onFailure),
+    adapter: createAdapter(ctx, call, onFailure),
     providers: providersFor(ctx, call, onFailure),
     jwt: {
       secret: config.secret,
@@ -116,7 +126,8 @@ function callbacks(ctx: Deps, call: Call, onFailure: OnFailure): NonNullable<Nex
       const outcome = await attempt(onFailure, async () => {
         const identity = readProfile(account.provider, profile);
         const admitted = await admitIdentity(ctx, identity, sessionOf(call), caller);
-        await requireVerifiedEmail(ctx, admitted);
+        if (config.AUTH_REQUIRE_VERIFIED_EMAIL && admitted.emailVerifiedAt === null) call.unverified.push(identity);
+        await requireVerifiedEmail(ctx, admitted, caller);
       });
       return outcome && "refused" in outcome
         ? `${config.baseUrl}/api/auth/error?error=${outcome.refused}`

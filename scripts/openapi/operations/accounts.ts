@@ -55,7 +55,7 @@ export const ACCOUNTS: Record<string, Details> = {
   "POST /api/auth/reset/request": {
     operationId: "requestPasswordReset",
     description:
-      "Mails a link that sets a new password, once, within 30 minutes. The answer is the same whether the address has an account or not.",
+      "Mails a link that sets a new password, once, within 30 minutes. The answer is the same whether the address has an account or not, and where it has had its share of mails: three an hour for each client network. The link in the latest mail works then.",
     requests: { "An address": { email: "ann@example.com" } },
     responses: {
       202: {

@@ -133,13 +133,14 @@ function comeBack(operationId: string, summary: string): Action {
 
 const confirmAddress = post(
   "Confirm an e-mail address",
-  ["invalid_credentials", "unauthenticated"],
+  ["invalid_credentials", "unauthenticated", "validation_failed", "rate_limited", "overloaded"],
   { 302: null },
   {
     operationId: "confirmAddress",
-    description: "Takes the token of the mailed link, and signs in.",
-    requestBody: form(z.object({ token: z.string() }), {
-      "The link's token": { token: "q0Zb6c1mSx3uY8rT2wVhKfDgLpN4aEoJ" },
+    description:
+      "Takes the token of the mailed link with the password that the address was registered with, and signs in. After a sign-in at a provider the cookie that it set takes the password's place. A password that is refused leaves the token as it is.",
+    requestBody: form(z.object({ token: z.string(), password: z.string().optional() }), {
+      "The link's token": { token: "q0Zb6c1mSx3uY8rT2wVhKfDgLpN4aEoJ", password: "correct horse battery staple" },
     }),
     responses: { 302: redirect("Signed in, or to a page that says why not.") },
   },

@@ -1,5 +1,5 @@
-import type { Context, Tx } from "../context";
-import { rateLimited } from "../errors";
+import type { Context, Tx } from "../../context";
+import { rateLimited } from "../../errors";
 
 type Deps = Pick<Context, "config" | "db" | "limits" | "now">;
 
