@@ -1,15 +1,18 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
-import { build } from "esbuild";
+import { transform } from "esbuild";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chromiumPath, inChromium, launchChromium, newPage } from "../support/chromium";
 import { examplesOf } from "../support/guide";
+import { freePort } from "../support/port";
 import { startService } from "../support/service";
+import { startTlsFront, type TlsFront } from "../support/tls-front";
 import { startWebService, type WebService } from "../support/web-service";
 
 const PASSWORD = "a good long password";
@@ -18,7 +21,7 @@ const example = (name: string): string => examples.get(name) ?? "";
 const newEmail = () => `person-${randomUUID()}@example.com`;
 
 test("the guide's runnable examples are these, and each is run here", () => {
-  expect([...examples.keys()]).toEqual(["app.tsx", "desktop.ts", "ios.sh"]);
+  expect([...examples.keys()]).toEqual(["app.tsx", "spa.ts", "desktop.ts", "ios.sh"]);
 });
 
 describe("without a browser", () => {
@@ -64,19 +67,25 @@ describe("without a browser", () => {
 describe.runIf(chromiumPath)(inChromium, () => {
   let browser: Browser;
   let web: WebService;
+  let spa: TlsFront;
 
   beforeAll(async () => {
     const page =
       '<!doctype html><html lang="en"><head><title>App</title></head><body><script src="/app.js"></script></body></html>';
     const pages = {
       "/app": { type: "text/html", body: page },
-      "/app.js": { type: "text/javascript", body: await bundled("app.tsx") },
+      "/app.js": { type: "text/javascript", body: bundled("app.tsx") },
     };
-    [browser, web] = await Promise.all([launchChromium(), startWebService({}, pages)]);
+    spa = await startTlsFront(await freePort(), {
+      "/": { type: "text/html", body: "<!doctype html><title>SPA</title>" },
+    });
+    const variables = { AUTH_TRUSTED_ORIGINS: spa.origin, CORS_ALLOWED_ORIGINS: spa.origin };
+    [browser, web] = await Promise.all([launchChromium(), startWebService(variables, pages)]);
   }, 180_000);
   afterAll(async () => {
     await browser?.close();
     await web?.close();
+    spa?.close();
   });
 
   test("the web's example registers, signs out, says what is wrong, signs in, and goes to Google and back", async () => {
@@ -112,29 +121,61 @@ describe.runIf(chromiumPath)(inChromium, () => {
     await page.waitForSelector(`text=Signed in as ${other}`);
     expect(page.url()).toBe(`${web.origin}/app`);
   });
+
+  test("the web's example offers Google only where it is configured", async () => {
+    const page = await newPage(browser);
+    await page.route("**/api/auth/providers", (route) => route.fulfill({ json: {} }));
+    const asked = page.waitForResponse("**/api/auth/providers");
+    await page.goto(`${web.origin}/app`);
+    await asked;
+    await page.waitForSelector("text=Register");
+    expect(await page.locator("text=Sign in with Google").count()).toBe(0);
+  });
+
+  test("the example for another origin signs in, says who is signed in, and signs out", async () => {
+    type Spa = {
+      signIn: (email: string, password: string) => Promise<void>;
+      currentUser: () => Promise<{ email: string } | null>;
+      signOut: () => Promise<void>;
+    };
+    const page = await newPage(browser);
+    await page.goto(spa.origin);
+    const code = await compiledText(example("spa.ts").replace("https://api.example.com", web.origin));
+    await page.addScriptTag({ type: "module", content: `${code}\nwindow.spa = { signIn, currentUser, signOut };` });
+    const run = <T>(use: (spa: Spa, given: string[]) => Promise<T>, ...given: string[]): Promise<T> =>
+      page.evaluate(`(${use})(window.spa, ${JSON.stringify(given)})`);
+    const email = newEmail();
+    const body = { email, password: PASSWORD };
+    await page.request.post(`${web.origin}/api/auth/register`, { data: { ...body, transport: "token" } });
+    expect(await run((app) => app.currentUser())).toBeNull();
+    const wrong = run(
+      (app, [mail = ""]) => app.signIn(mail, "a wrong password").catch((problem) => problem.code),
+      email,
+    );
+    expect(await wrong).toBe("invalid_credentials");
+    await run((app, [mail = "", password = ""]) => app.signIn(mail, password), email, PASSWORD);
+    expect(await run((app) => app.currentUser())).toMatchObject({ email });
+    await run((app) => app.signOut());
+    expect(await run((app) => app.currentUser())).toBeNull();
+  });
 });
 
-/** An example as one script for a browser, built as the guide says. */
-async function bundled(name: string): Promise<string> {
-  const { outputFiles } = await build({
-    stdin: { contents: example(name), loader: "tsx", resolveDir: path.resolve("."), sourcefile: name },
-    bundle: true,
-    define: { "process.env": "{}" },
-    jsx: "automatic",
-    minify: true,
-    write: false,
-  });
-  return outputFiles[0]?.text ?? "";
+/** An example as one script for a browser, built by the guide's own command in a folder without a tsconfig.json. */
+function bundled(name: string): string {
+  const command = /^npx esbuild (.*)$/m.exec(readFileSync("docs/guides/sign-in.md", "utf8"))?.[1] ?? "";
+  const folder = mkdtempSync(path.join(tmpdir(), "example-"));
+  symlinkSync(path.resolve("node_modules"), path.join(folder, "node_modules"));
+  writeFileSync(path.join(folder, name), example(name));
+  execFileSync(path.resolve("node_modules/.bin/esbuild"), command.split(" "), { cwd: folder, stdio: "pipe" });
+  return readFileSync(path.join(folder, "app.js"), "utf8");
 }
 
-/** An example as a module that can be imported. Returns its address. */
+/** TypeScript as an ES module. */
+const compiledText = async (contents: string) => (await transform(contents, { loader: "ts", format: "esm" })).code;
+
+/** An example as a module that can be imported. Returns its file. */
 async function compiled(name: string): Promise<string> {
-  const { outputFiles } = await build({
-    stdin: { contents: example(name), loader: "ts" },
-    format: "esm",
-    write: false,
-  });
   const file = path.join(await mkdtemp(path.join(tmpdir(), "example-")), `${name}.mjs`);
-  await writeFile(file, outputFiles[0]?.contents ?? "");
+  await writeFile(file, await compiledText(example(name)));
   return file;
 }

@@ -23,6 +23,7 @@ export async function startTlsFront(
   const server = createServer(selfSigned(), (incoming, outgoing) => {
     const page = pages[incoming.url ?? ""];
     if (page) return void outgoing.writeHead(200, { "content-type": page.type }).end(page.body);
+    if (!target) return void outgoing.writeHead(404).end();
     const { url = "/", method, headers, socket } = incoming;
     const forwarded = { ...headers, "x-forwarded-for": socket.remoteAddress };
     const sent = request(`${target}${url}`, { method, headers: forwarded }, (answer) => {
