@@ -32,6 +32,7 @@ export const ERRORS = {
   unavailable: [503, "The service is not available right now"],
   overloaded: [503, "The service is busy"],
   catalog_unavailable: [503, "There is no release catalog right now"],
+  artifact_unavailable: [503, "The file of this release cannot be served right now"],
   webhook_not_configured: [503, "The webhook is not configured"],
   push_not_configured: [503, "Push is not configured"],
 } as const satisfies Record<string, readonly [status: number, title: string]>;

@@ -6,6 +6,7 @@ const RETRY_AFTER_SECONDS = {
   unavailable: 5,
   overloaded: 2,
   catalog_unavailable: 30,
+  artifact_unavailable: 60,
   internal_error: undefined,
 } as const;
 

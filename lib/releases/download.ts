@@ -1,10 +1,11 @@
 import { create as contentDisposition } from "content-disposition";
 import type { Context } from "../context";
-import { AppError } from "../errors";
+import { AppError, type ErrorCode } from "../errors";
 import type { Snapshot } from "./catalog/snapshot";
 import { type Conditions, chooseRange, isNotModified, meetsPreconditions } from "./conditions";
 import type { Answer } from "./exchange";
 import { type FoundFile, findFile, readPart } from "./files";
+import { requireIntact } from "./intact";
 import type { Artifact, DownloadQuery, Platform, Release } from "./schema";
 import { findVersion, KINDS, selectRelease } from "./selection";
 import { platformOf, readSelection } from "./wanted";
@@ -23,14 +24,19 @@ const PERSONAL = "private, no-cache";
 /** For addresses that expire, and for samples: a real release may have the same version, and so the same address. */
 const ONCE = "no-store";
 
-/** Artifacts whose files were reported as unusable: once each, however many ask for them. */
-const reported = new WeakSet<Artifact>();
+/** What a download is refused with, beside its query. */
+export const DOWNLOAD_ERRORS: ErrorCode[] = [
+  ...(["not_found", "release_not_found", "precondition_failed", "range_not_satisfiable"] as const),
+  ...(["catalog_unavailable", "artifact_unavailable"] as const),
+];
+
+/** What was last reported of an artifact whose file cannot be served: once each, however many ask for it. */
+const reported = new WeakMap<Artifact, string>();
 
 /**
  * Answers a download: pinned by `version`, else the newest. Files and objects are found by the catalog's entry
  * alone. Nothing is opened before the answer's bytes are read, and the object storage is never asked.
- * @throws AppError not_found, invalid_query, release_not_found, precondition_failed, range_not_satisfiable,
- * catalog_unavailable
+ * @throws AppError invalid_query, DOWNLOAD_ERRORS
  */
 export async function openDownload(deps: Deps, query: Wish, conditions: Conditions): Promise<Answer> {
   const chosen = selectDownload(deps, query);
@@ -82,11 +88,17 @@ async function findOrReport({ log }: Deps, { snapshot, release }: Chosen, artifa
   const { file } = artifact;
   try {
     if (snapshot.root === null || file === undefined) throw new Error("The catalog has no folder");
-    return await findFile(snapshot.root, file, artifact);
+    const found = await findFile(snapshot.root, file, artifact);
+    await requireIntact(found, artifact.sha256);
+    reported.delete(artifact);
+    return found;
   } catch (error) {
-    if (!reported.has(artifact)) log.error({ err: error, release: release.id, file }, "file unusable");
-    reported.add(artifact);
-    throw new AppError("release_not_found", { cause: error });
+    const fault = String(error);
+    if (reported.get(artifact) !== fault) {
+      log.error({ err: error, release: release.id, file }, "release file cannot be served");
+    }
+    reported.set(artifact, fault);
+    throw new AppError("artifact_unavailable", { cause: error });
   }
 }
 

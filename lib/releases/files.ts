@@ -1,4 +1,5 @@
-import { access, constants, type FileHandle, open, realpath, stat } from "node:fs/promises";
+import { type BigIntStats, constants } from "node:fs";
+import { access, type FileHandle, open, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Artifact } from "./schema";
 
@@ -9,8 +10,8 @@ export class ClimbingPathError extends Error {
   override readonly name = "ClimbingPathError";
 }
 
-/** A file of the catalog, as it lies on the disk. `modifiedNs` tells it from what may be written over it. */
-export type FoundFile = { path: string; sizeBytes: number; modifiedAt: Date; modifiedNs: bigint };
+/** A file of the catalog, as it lies on the disk. `fingerprint` changes with whatever is written over it. */
+export type FoundFile = { path: string; sizeBytes: number; modifiedAt: Date; stats: BigIntStats; fingerprint: string };
 
 /** Part of a file: the bytes from `first` to `last`, both included. `onError` hears of what cut it short. */
 export type FilePart = { file: FoundFile; first: number; last: number; onError: (error: unknown) => void };
@@ -41,7 +42,9 @@ export async function findFile(root: string, file: string, { sizeBytes }: Artifa
   if (!stats.isFile()) throw new Error("Not a file");
   if (stats.size !== BigInt(sizeBytes)) throw new Error(`It has ${stats.size} bytes, the catalog says ${sizeBytes}`);
   await access(found, constants.R_OK);
-  return { path: found, sizeBytes, modifiedAt: stats.mtime, modifiedNs: stats.mtimeNs };
+  // The change time cannot be set back, as the modification time can.
+  const fingerprint = `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`;
+  return { path: found, sizeBytes, modifiedAt: stats.mtime, stats, fingerprint };
 }
 
 /**
@@ -52,8 +55,7 @@ export async function findFile(root: string, file: string, { sizeBytes }: Artifa
 export async function* readPart({ file, first, last, onError }: FilePart): AsyncGenerator<Uint8Array> {
   let handle: FileHandle | undefined;
   try {
-    handle = await open(file.path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    await requireSame(handle, file);
+    handle = await openSame(file);
     for (let at = first; at <= last; ) {
       const chunk = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, last + 1 - at)); // not pooled: it is handed over
       const { bytesRead } = await handle.read(chunk, 0, chunk.byteLength, at);
@@ -70,7 +72,25 @@ export async function* readPart({ file, first, last, onError }: FilePart): Async
   }
 }
 
-async function requireSame(handle: FileHandle, { sizeBytes, modifiedNs }: FoundFile): Promise<void> {
-  const { size, mtimeNs } = await handle.stat({ bigint: true });
-  if (size !== BigInt(sizeBytes) || mtimeNs !== modifiedNs) throw new Error("The file was written over");
+/** Opens a file for reading. @throws Error where it is not the one that was found. */
+export async function openSame(file: FoundFile): Promise<FileHandle> {
+  const handle = await open(file.path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    await requireSame(handle, file);
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/**
+ * Whether an open file holds what it held when it was found. Its change time does not count: renaming and removing
+ * change that too. @throws Error where it was written over.
+ */
+export async function requireSame(handle: FileHandle, { stats }: FoundFile): Promise<void> {
+  const { ino, size, mtimeNs } = await handle.stat({ bigint: true });
+  if (ino !== stats.ino || size !== stats.size || mtimeNs !== stats.mtimeNs) {
+    throw new Error("The file was written over");
+  }
 }

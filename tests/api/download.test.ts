@@ -356,10 +356,24 @@ describe("an open file", () => {
 });
 
 describe("what is refused", () => {
-  const unusable: [string, (file: string) => Promise<void>][] = [
+  const unusable: [string, (file: string) => Promise<unknown>][] = [
     ["missing", unlink],
     ["shorter than the catalog says", (file) => truncate(file, 9)],
     ["longer than the catalog says", (file) => writeFile(file, "0123456789+")],
+    ["written over by one of the same size", (file) => writeFile(file, "9876543210")],
+    [
+      "written over by one of the same size and time",
+      (file) => writeFile(file, "9876543210").then(() => utimes(file, MODIFIED, MODIFIED)),
+    ],
+    [
+      "exchanged for one of the same size and time",
+      async (file) => {
+        await writeFile(`${file}.new`, "9876543210");
+        await utimes(`${file}.new`, MODIFIED, MODIFIED);
+        await rename(`${file}.new`, file);
+      },
+    ],
+    ["out of the file system's reach", (file) => unlink(file).then(() => symlink("setup.exe", file))],
     [
       "a folder",
       async (file) => {
@@ -368,14 +382,34 @@ describe("what is refused", () => {
       },
     ],
   ];
-  test.each(unusable)("a file that is %s, with one logged error", (_, spoil) =>
+  test.each(unusable)("a file that is %s: 503 with one logged error, until it is as it was", (_, spoil) =>
     withFile(BYTES, async ({ file, errors }) => {
-      await spoil(file);
-      expect(await problem(await get(WINDOWS))).toEqual([404, "release_not_found"]);
-      expect((await call("HEAD", WINDOWS)).status).toBe(404);
-      expect(errors).toHaveLength(1);
+      for (const times of [1, 2]) {
+        expect(await (await get(WINDOWS)).text()).toBe("0123456789");
+        await spoil(file);
+        const response = await get(WINDOWS);
+        expect(response.headers.get("retry-after")).toBe("60");
+        expect(await problem(response)).toEqual([503, "artifact_unavailable"]);
+        expect((await get(WINDOWS, { headers: { range: "bytes=0-1" } })).status).toBe(503);
+        expect((await call("HEAD", WINDOWS)).status).toBe(503);
+        expect(errors).toHaveLength(times);
+        await rm(file, { recursive: true, force: true });
+        await writeFile(file, BYTES);
+        await utimes(file, MODIFIED, MODIFIED);
+      }
     }),
   );
+
+  test("a file that was written over before this process first read it", () =>
+    withShelf(async (shelf) => {
+      const installer = await shelf.put("setup.exe", BYTES);
+      await writeFile(path.join(shelf.folder, "setup.exe"), "9876543210");
+      await shelf.publish(manifested({ artifacts: { installer } }));
+      expect(await problem(await get(WINDOWS))).toEqual([503, "artifact_unavailable"]);
+      expect(shelf.errors).toMatchObject([
+        { err: { message: expect.stringContaining("SHA-256 is not the catalog's") } },
+      ]);
+    }));
 
   test("a file that was exchanged for a link out of the folder, after the catalog was read", () =>
     withFile(BYTES, async ({ file, errors }) => {
@@ -383,7 +417,7 @@ describe("what is refused", () => {
       await writeFile(path.join(outside, "secret"), BYTES);
       await unlink(file);
       await symlink(path.join(outside, "secret"), file);
-      expect(await problem(await get(WINDOWS))).toEqual([404, "release_not_found"]);
+      expect(await problem(await get(WINDOWS))).toEqual([503, "artifact_unavailable"]);
       expect(errors).toHaveLength(1);
       await rm(outside, { recursive: true });
     }));
@@ -391,7 +425,7 @@ describe("what is refused", () => {
   test.skipIf(process.getuid?.() === 0)("a file that may not be read", () =>
     withFile(BYTES, async ({ file }) => {
       await chmod(file, 0o000);
-      expect(await problem(await get(WINDOWS))).toEqual([404, "release_not_found"]);
+      expect(await problem(await get(WINDOWS))).toEqual([503, "artifact_unavailable"]);
     }),
   );
 

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { createReadStream } from "node:fs";
 import { mkdir, readFile, truncate, writeFile } from "node:fs/promises";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import path from "node:path";
@@ -19,13 +20,19 @@ async function serve(content: Buffer | number): Promise<Service> {
   await writeFile(file, typeof content === "number" ? "" : content);
   if (typeof content === "number") await truncate(file, content);
   const sizeBytes = typeof content === "number" ? content : content.byteLength;
-  const sha256 = typeof content === "number" ? "ab".repeat(32) : sha256Of(content);
+  const sha256 = typeof content === "number" ? await sha256OfFile(file) : sha256Of(content);
   const installer = elsewhere({ url: undefined, file: "setup.exe", sizeBytes, sha256 });
   await writeFile(path.join(folder, "catalog.json"), manifestText([manifested({ artifacts: { installer } })]));
   return startForTest({ DATA_DIR });
 }
 
 const sha256Of = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+
+async function sha256OfFile(file: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(file, { highWaterMark: MIB })) hash.update(chunk);
+  return hash.digest("hex");
+}
 
 /** The resident memory of a service's process, in MiB. */
 async function residentMib({ pid }: Service): Promise<number> {

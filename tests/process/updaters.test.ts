@@ -1,6 +1,9 @@
 import { execFile } from "node:child_process";
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign, verify } from "node:crypto";
+import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -20,7 +23,17 @@ const noMinisign = lacks("minisign");
 /** A team's releases, its keys, and the service that offers them. */
 let shop: { folder: string; service: Service; minisignKey: string; edKey: KeyObject };
 
+/** An address whose files are not what was published. */
+let tampered: { url: string; close: () => void };
+
+async function startTampering(): Promise<typeof tampered> {
+  const server = createServer((_, response) => void response.end(randomBytes(300_000))).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
+}
+
 beforeAll(async () => {
+  tampered = await startTampering();
   const folder = await mkdtemp(path.join(tmpdir(), "homeport-updaters-"));
   const minisignKey = noMinisign ? "" : await newMinisignKey(folder);
   const { privateKey, publicKey: edKey } = generateKeyPairSync("ed25519");
@@ -41,6 +54,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await shop.service.end("SIGKILL");
+  tampered.close();
   await rm(shop.folder, { recursive: true, force: true });
 });
 
@@ -59,16 +73,15 @@ async function minisignatureOf(folder: string, file: string, version: string): P
 
 type Wish = Manifested & { product: string; version: string; extension?: string; tamper?: boolean };
 
-/** Makes a file, signs it with both keys, and describes it. `tamper`: other bytes than described, as many. */
+/** Makes a file, signs it with both keys, and describes it. `tamper`: an address that has other bytes, as many. */
 async function release(folder: string, key: KeyObject, { extension = "exe", tamper, ...wish }: Wish) {
   const fileName = `${wish.product}-${wish.version}.${extension}`;
   const file = path.join(folder, fileName);
   const bytes = randomBytes(300_000);
   await writeFile(file, bytes);
   const minisign = noMinisign ? undefined : await minisignatureOf(folder, file, wish.version);
-  if (tamper) await writeFile(file, randomBytes(bytes.length));
   const update = {
-    file: fileName,
+    ...(tamper ? { url: `${tampered.url}/${fileName}` } : { file: fileName }),
     fileName,
     sizeBytes: bytes.length,
     sha256: createHash("sha256").update(bytes).digest("hex"),

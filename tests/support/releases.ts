@@ -44,7 +44,7 @@ export type Shelf = {
   manifest: string;
   catalog: Catalog;
   /** What was logged as an error since the catalog was opened. */
-  errors: { release?: string; msg: string }[];
+  errors: { release?: string; msg: string; err?: { message: string } }[];
   /** Writes bytes into the folder. Returns the artifact that describes them. */
   put: (file: string, bytes: Buffer, change?: Manifested) => Promise<Manifested>;
   /** Replaces the manifest and has it read. */

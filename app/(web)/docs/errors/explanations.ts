@@ -21,7 +21,7 @@ export const EXPLANATIONS: Record<ErrorCode, string> = {
   identity_in_use: "Sign out first, then sign in with this provider.",
   identity_without_email: "Confirm the address at the provider, or register with an address and a password.",
   not_found: "There is no such address or thing, or it is not yours to see.",
-  release_not_found: "The selection is valid, but nothing has been released for it, or its file is gone.",
+  release_not_found: "The selection is valid, but nothing has been released for it.",
   device_not_found: "There is no such device among yours. Removing it has nothing left to do.",
   method_not_allowed: "`Allow` lists the methods that this address takes.",
   email_taken: "Sign in instead, or reset the password.",
@@ -40,6 +40,8 @@ export const EXPLANATIONS: Record<ErrorCode, string> = {
   unavailable: "The database is out of reach. Try again after `Retry-After`.",
   overloaded: "More passwords at once than can be checked. Try again after `Retry-After`.",
   catalog_unavailable: "The release catalog has never been readable. Try again after `Retry-After`.",
+  artifact_unavailable:
+    "The release is there, but its file is missing, cannot be read, or is not what was published. The log says which. Try again after `Retry-After`.",
   webhook_not_configured:
     "Set `BILLING_WEBHOOK_AUTHORIZATION` or `BILLING_WEBHOOK_SIGNING_SECRET`. The provider delivers again.",
   push_not_configured: "This service has no connection to APNs. Do without notifications.",

@@ -1,6 +1,6 @@
 import { ready } from "@/lib/http/reply";
 import { defineRoute, endpoint } from "@/lib/http/route";
-import { openDownload } from "@/lib/releases/download";
+import { DOWNLOAD_ERRORS, openDownload } from "@/lib/releases/download";
 import { clientIdOf, conditionsOf } from "@/lib/releases/exchange";
 import { DownloadParams, DownloadQuery } from "@/lib/releases/schema";
 
@@ -10,7 +10,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     database: false,
     params: DownloadParams,
     query: DownloadQuery,
-    errors: ["not_found", "release_not_found", "precondition_failed", "range_not_satisfiable", "catalog_unavailable"],
+    errors: DOWNLOAD_ERRORS,
     responses: { 200: null, 206: null, 302: null, 304: null },
     handle: async ({ ctx: { catalog, storage }, request, params, query, log }) => {
       const wish = { ...query, ...params, clientId: clientIdOf(request, query) };
