@@ -1,8 +1,8 @@
 import { parse } from "semver";
 import { indexReleases } from "../../lib/releases/catalog/snapshot";
 import { Release } from "../../lib/releases/schema";
-import { mainArtifact, selectRelease } from "../../lib/releases/selection";
-import { readSelection } from "../../lib/releases/wanted";
+import { mainArtifact, selectRelease } from "../../lib/releases/selection/selection";
+import { readSelection } from "../../lib/releases/selection/wanted";
 import { describeReleases, RELEASES } from "../fixtures/catalog";
 import { atMost, median, type Row, type Section } from "../lib/table";
 

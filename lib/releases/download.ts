@@ -7,8 +7,8 @@ import type { Answer } from "./exchange";
 import { type FoundFile, findFile, readPart } from "./files";
 import { requireIntact } from "./intact";
 import type { Artifact, DownloadQuery, Platform, Release } from "./schema";
-import { findVersion, KINDS, selectRelease } from "./selection";
-import { platformOf, readSelection } from "./wanted";
+import { findVersion, KINDS, selectRelease } from "./selection/selection";
+import { platformOf, readSelection } from "./selection/wanted";
 
 type Deps = Pick<Context, "catalog" | "storage" | "log">;
 type Wish = DownloadQuery & { platform: string };

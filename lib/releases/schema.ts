@@ -1,5 +1,6 @@
 import { parse, type SemVer } from "semver";
 import { z } from "zod";
+import { SystemVersion } from "./system-version";
 
 export const Platform = z.enum(["windows", "macos"]);
 export type Platform = z.infer<typeof Platform>;
@@ -42,17 +43,23 @@ const QueriedVersion = z
   .transform((text) => text.replaceAll(" ", "+"))
   .pipe(Version);
 
+/** The caller's own: what Apple and Windows have for versions (`1.4`, `1.4.2.7`) is taken too, and never refused. */
+const InstalledVersion = z
+  .string()
+  .transform((text) => text.trim().replace(/^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:\.(\d+))?$/i, toSemVer))
+  .pipe(QueriedVersion);
+
+function toSemVer(_: string, major: string, minor = "0", patch = "0", build?: string): string {
+  const numbers = [major, minor, patch].map((digits) => digits.replace(/^0+(?=\d)/, "")).join(".");
+  return build === undefined ? numbers : `${numbers}+${build}`;
+}
+
 const Name = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "Must be a short lower-case name");
 const HttpUrl = z.url({ protocol: /^https?$/ }).transform((url) => new URL(url).href);
 const Instant = z.iso
   .datetime({ offset: true })
   .transform((text) => new Date(text))
   .pipe(z.date());
-
-const SystemVersion = z
-  .string()
-  .max(64)
-  .regex(/^\d+(\.\d+)*$/, "Must be numbers between dots");
 
 const MINISIGN_FILE =
   /^untrusted comment: .*\r?\n[A-Za-z0-9+/]{99}=\r?\ntrusted comment: .*\r?\n[A-Za-z0-9+/]{86}==\s*$/;
@@ -174,8 +181,13 @@ const clientId = ClientId.optional().describe(
 export const VersionQuery = z.object({
   platform: selector("In any case; `win32`, `darwin` and their like are known.", "windows", "macos"),
   ...Selection,
-  current: QueriedVersion.optional().describe("The caller's own version (SemVer 2.0.0)."),
-  version: QueriedVersion.optional().describe("Another name of `current`."),
+  current: InstalledVersion.optional().describe(
+    "The caller's own version: SemVer 2.0.0, or one to four numbers between dots.",
+  ),
+  version: InstalledVersion.optional().describe("Another name of `current`."),
+  systemVersion: SystemVersion.optional().describe(
+    "The version of the caller's macOS (`14.6.1`) or Windows (`10.0.22631`): nothing is offered that does not run there.",
+  ),
   format: selector("An updater's feed.", "electron", "tauri", "squirrel", "sparkle"),
   clientId,
 });

@@ -8,8 +8,10 @@ import type { Answer } from "./exchange";
 import type { Feed } from "./feeds/feed";
 import { feedOf } from "./feeds/formats";
 import { type Release, ServiceVersion, type VersionQuery, versionText } from "./schema";
-import { findVersion, forOlderSystems, judgeUpdate, selectRelease } from "./selection";
-import { readSelection, selects, type Wanted } from "./wanted";
+import { findVersion, forOlderSystems, selectRelease } from "./selection/selection";
+import { judgeUpdate, supportUpTo } from "./selection/support";
+import { type SystemFilter, systemFilter } from "./selection/system";
+import { readSelection, selects, type Wanted } from "./selection/wanted";
 
 type Build = Context["config"]["build"];
 type Deps = Pick<Context, "catalog"> & { config: Pick<Context["config"], "baseUrl" | "build"> };
@@ -37,9 +39,11 @@ export function lookUpVersion(deps: Deps, query: VersionQuery, conditions: Condi
   const wanted = readSelection(query, snapshot);
   if (!snapshot) throw new AppError("catalog_unavailable");
   requireFit(feed, wanted, current);
-  const { release, isPersonal } = selectRelease(snapshot, wanted, feed.take, { clientId, current });
+  const { comparesSystem = () => true } = feed;
+  const system = systemFilter(snapshot, wanted, { systemVersion: query.systemVersion, current, comparesSystem });
+  const { release, isPersonal } = selectRelease(snapshot, wanted, feed.take, { clientId, current, system });
   if (!release) throw new AppError("release_not_found", feed.needs ? { detail: feed.needs } : {});
-  const body = releaseBody({ feed, snapshot, wanted, release, current, baseUrl: deps.config.baseUrl });
+  const body = releaseBody({ feed, snapshot, wanted, release, current, system, baseUrl: deps.config.baseUrl });
   return answer(body, feed.contentType, isPersonal || body.text === null ? PRIVATE : PUBLIC, conditions);
 }
 
@@ -78,6 +82,7 @@ type Telling = {
   wanted: Wanted;
   release: Release;
   current: SemVer | undefined;
+  system: SystemFilter;
   baseUrl: string;
 };
 
@@ -85,20 +90,21 @@ const UNKNOWN = { updateAvailable: null, mandatory: null };
 const NO_UPDATE = { updateAvailable: false, mandatory: false };
 
 /** Few differ: the callers' versions come in by the judgement of them, and as they are only where they are echoed. */
-function releaseBody({ feed, snapshot, wanted, release, current, baseUrl }: Telling): Body {
+function releaseBody({ feed, snapshot, wanted, release, current, system, baseUrl }: Telling): Body {
+  const supportOf = (one: Release) => supportUpTo(snapshot, wanted, one);
   const isWithheld = release.sample && current !== undefined && !findVersion(snapshot, wanted, current);
-  const judged = isWithheld ? NO_UPDATE : current ? judgeUpdate(release, current) : UNKNOWN;
+  const judged = isWithheld ? NO_UPDATE : current ? judgeUpdate(release, current, supportOf(release)) : UNKNOWN;
   const isAhead = current && !judged.updateAvailable && release.version.compare(current) < 0;
   const ahead = feed.goesBack && current && (isAhead || isWithheld) ? current : null;
   const { architecture: requestedArchitecture, channel } = wanted;
   const asked = `${feed.name} ${requestedArchitecture} ${channel} ${judged.updateAvailable} ${judged.mandatory}`;
-  const key = `${asked} ${isWithheld} ${ahead ? versionText(ahead) : ""} ${baseUrl}`;
+  const key = `${asked} ${isWithheld} ${system.key} ${ahead ? versionText(ahead) : ""} ${baseUrl}`;
   return remember(release, key, () => {
     const offer = feed.take(release);
     if (!offer) throw new AppError("release_not_found");
-    const older = () => forOlderSystems(snapshot, wanted, feed.take, release);
-    const about = { release, offer, baseUrl, ahead, isWithheld, requestedArchitecture, forOlderSystems: older };
-    return feed.write({ ...judged, ...about });
+    const older = () => forOlderSystems(snapshot, wanted, feed.take, release, system);
+    const about = { release, offer, baseUrl, ahead, isWithheld, requestedArchitecture };
+    return feed.write({ ...judged, ...about, supportOf, forOlderSystems: older });
   });
 }
 

@@ -49,12 +49,12 @@ const appcast = async (query: string): Promise<Item[]> => {
   return rss.channel.item;
 };
 
-/** A release with an update of this file name. */
+/** A release with an update of this file name, signed for Sparkle. */
 const updatable = (fileName: string, change: Manifested = {}, artifact: Manifested = {}) =>
   manifested({
     platform: fileName.endsWith(".exe") ? "windows" : "macos",
     architecture: fileName.endsWith(".exe") ? "x64" : "universal",
-    artifacts: { update: elsewhere({ fileName, ...artifact }) },
+    artifacts: { update: elsewhere({ fileName, edSignature: ED_SIGNATURE, ...artifact }) },
     ...change,
   });
 
@@ -159,7 +159,7 @@ describe("electron", () => {
         ["26.0", "25.0.0"],
       ]) {
         await shelf.publish(updatable("app.zip", { minimumSystemVersion }));
-        expect((await electron(MACOS)).minimumSystemVersion).toBe(darwin);
+        expect((await electron(`${MACOS}&systemVersion=26.1`)).minimumSystemVersion).toBe(darwin);
       }
     }));
 
@@ -304,10 +304,46 @@ describe("sparkle", () => {
       expect(await critical(`${WINDOWS}&current=1.4.0`)).toBe("");
     }));
 
+  test("keeps an older release's word on who must update, by the build versions that the client compares", () =>
+    withShelf(async (shelf) => {
+      const critical = async (query: string) => (await appcast(query))[0]?.["sparkle:criticalUpdate"];
+      const fixed = { version: "1.5.0", critical: true };
+      await shelf.publish(updatable("App.zip", { version: "2.0.0" }), updatable("App.zip", fixed));
+      expect(await critical(MACOS)).toEqual({ "sparkle:version": "1.5.0" });
+      expect(await critical(`${MACOS}&current=1.4`)).toBe("");
+      const built = [
+        { version: "2.0.0", buildVersion: "200" },
+        { ...fixed, buildVersion: "150" },
+      ];
+      await shelf.publish(...built.map((release) => updatable("App.zip", release)));
+      expect(await critical(MACOS)).toEqual({ "sparkle:version": "150" });
+      await shelf.publish(...[built[0], fixed].map((release) => updatable("App.zip", release)));
+      expect(await critical(MACOS)).toBeUndefined();
+    }));
+
+  test("passes over what is not signed, which an app with a public key refuses", () =>
+    withShelf(async (shelf) => {
+      const unsigned = { edSignature: undefined };
+      const dmg = { installer: elsewhere({ fileName: "App.dmg" }) };
+      const before = [updatable("App.zip"), updatable("setup.exe")];
+      const after = [
+        updatable("setup.exe", { version: "2.0.0" }, unsigned),
+        updatable("App.zip", { version: "2.0.0" }, unsigned),
+      ];
+      await shelf.publish(...before, ...after, updatable("App.zip", { version: "3.0.0", artifacts: dmg }));
+      for (const query of [WINDOWS, MACOS]) expect((await appcast(query)).map((item) => item.title)).toEqual(["1.0.0"]);
+      await shelf.publish(...after);
+      expect(await problem(await feed("sparkle", MACOS))).toMatchObject({
+        status: 404,
+        code: "release_not_found",
+        detail: expect.stringContaining("EdDSA"),
+      });
+    }));
+
   test("for WinSparkle is marked for Windows, with notes in HTML and a minimum that it can compare", () =>
     withShelf(async (shelf) => {
       await shelf.publish(updatable("setup.exe", { notes: "# <New>", minimumSystemVersion: "10.0.17763" }));
-      const [item] = await appcast(WINDOWS);
+      const [item] = await appcast(`${WINDOWS}&systemVersion=10.0.17763`);
       expect(item).toMatchObject({
         "sparkle:minimumSystemVersion": "10.0",
         description: "<pre># &lt;New&gt;</pre>",
@@ -344,4 +380,73 @@ describe("sparkle", () => {
       expect(items.length).toBeGreaterThan(0);
       for (const item of items) expect(item).not.toHaveProperty("sparkle:phasedRolloutInterval");
     }));
+});
+
+describe("a minimum system version", () => {
+  const SIGNED = { edSignature: ED_SIGNATURE, minisign: MINISIGN };
+  const windows = (version: string, minimumSystemVersion?: string) =>
+    updatable("setup.exe", { version, minimumSystemVersion }, SIGNED);
+  const mac = (version: string, fileName: string, minimumSystemVersion?: string) =>
+    updatable(fileName, { version, minimumSystemVersion }, SIGNED);
+  /** The version that a feed names; null for none. */
+  const named = async (format: string, query: string) => {
+    const response = await feed(format, query);
+    if (response.status === 204) return null;
+    const text = await response.text();
+    return /"?(?:version|name)"?: ?"([^"]+)"|<title>(\d[^<]*)/.exec(text)?.slice(1).find(Boolean) ?? null;
+  };
+
+  test.each([
+    ["tauri", WINDOWS, "setup.exe"],
+    ["sparkle", WINDOWS, "setup.exe"],
+    ["tauri", MACOS, "App.tar.gz"],
+    ["squirrel", MACOS, "App.zip"],
+    ["electron", MACOS, "App.zip"],
+  ])("that %s's updater does not compare is compared here (%s)", (format, query, fileName) =>
+    withShelf(async (shelf) => {
+      const release = (version: string, minimumSystemVersion?: string) =>
+        updatable(fileName, { version, minimumSystemVersion }, SIGNED);
+      await shelf.publish(release("1.0.0"), release("1.1.0"), release("2.0.0", "12.3.1"));
+      const at = (systemVersion: string) => named(format, `${query}&current=1.0.0${systemVersion}`);
+      expect(await at("")).toBe("1.1.0");
+      expect(await at("&systemVersion=12.3")).toBe("1.1.0");
+      expect(await at("&systemVersion=12.3.1")).toBe("2.0.0");
+      expect(await at("&systemVersion=12.10")).toBe("2.0.0");
+    }),
+  );
+
+  test("that the installed release has already keeps nobody from the next one, not even once that was yanked", () =>
+    withShelf(async (shelf) => {
+      const installed = { version: "1.1.0", minimumSystemVersion: "12.3", yanked: true };
+      await shelf.publish(
+        mac("1.0.0", "App.zip"),
+        updatable("App.zip", installed),
+        mac("1.2.0", "App.zip", "12.3"),
+        mac("1.3.0", "App.zip", "13.0"),
+      );
+      expect(await named("squirrel", `${MACOS}&current=1.1.0`)).toBe("1.2.0");
+      expect(await named("squirrel", `${MACOS}&current=1.0.0`)).toBeNull();
+    }));
+
+  test("is left to the updater that compares it", () =>
+    withShelf(async (shelf) => {
+      await shelf.publish(
+        windows("1.0.0", "10.0.22000"),
+        mac("1.0.0", "App.zip", "12.3"),
+        mac("0.9.0", "App.zip", "12.0"),
+      );
+      expect(await named("electron", `${WINDOWS}&current=0.9.0`)).toBe("1.0.0");
+      expect(await named("sparkle", `${MACOS}&current=0.9.0`)).toBe("1.0.0");
+      expect(await named("electron", `${MACOS}&current=0.9.0`)).toBe("0.9.0");
+      expect((await get(`/api/version?${WINDOWS}&current=0.9.0`)).status).toBe(200);
+      expect((await get(`/api/version?${WINDOWS}&current=0.9.0&systemVersion=10.0.19045`)).status).toBe(404);
+      expect((await get(`/api/version?${WINDOWS}&systemVersion=10.0.22631.4169`)).status).toBe(200);
+    }));
+
+  test.each(["Sonoma", "", "12.", "1".repeat(65)])("is compared with numbers alone, not with %j", async (text) => {
+    expect(await problem(await feed("sparkle", `${MACOS}&systemVersion=${text}`))).toMatchObject({
+      status: 400,
+      errors: [{ pointer: "?systemVersion" }],
+    });
+  });
 });

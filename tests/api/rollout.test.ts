@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bucketOf } from "@/lib/releases/rollout";
+import { bucketOf } from "@/lib/releases/selection/rollout";
 import { call, get } from "../support/api";
 import { manifested, type Shelf, withShelf } from "../support/releases";
 
@@ -14,8 +14,9 @@ function clientAt(wanted: (bucket: number) => boolean): string {
 
 /** 1.0.0 for everybody, 2.0.0 for some. */
 async function publish(shelf: Shelf, rollout: number): Promise<void> {
-  const update = await shelf.put("old.exe", Buffer.from("the old one"));
-  const next = await shelf.put("new.exe", Buffer.from("the new one"));
+  const edSignature = `${"C".repeat(86)}==`;
+  const update = await shelf.put("old.exe", Buffer.from("the old one"), { edSignature });
+  const next = await shelf.put("new.exe", Buffer.from("the new one"), { edSignature });
   await shelf.publish(
     manifested({ version: "1.0.0", artifacts: { installer: update } }),
     manifested({ id: ID, version: "2.0.0", rollout, artifacts: { installer: next } }),

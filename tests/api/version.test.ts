@@ -112,6 +112,12 @@ describe("an update", () => {
     ["current=1.1.0", false],
     ["current=1.2.0-beta.1", false],
     ["current=99.0.0", false],
+    ["current=1", true],
+    ["current=1.0", true],
+    ["current=v1.1", false],
+    ["current=1.01.0", false],
+    ["current=1.0.9.4711", true],
+    ["current=1.1.0.4711", false],
   ])("with %s is available: %s", (current, updateAvailable) =>
     withShelf(async (shelf) => {
       await shelf.publish(manifested({ version: "1.0.0" }), manifested({ version: "1.1.0" }));
@@ -127,6 +133,18 @@ describe("an update", () => {
       expect(await version(`${WINDOWS}&current=1.5.0`)).toMatchObject({ updateAvailable: true, mandatory: false });
       await shelf.publish(manifested({ ...release, critical: true }));
       expect(await version(`${WINDOWS}&current=1.5.0`)).toMatchObject({ updateAvailable: true, mandatory: true });
+    }));
+
+  test("stays mandatory after a further release, whose support is no less", () =>
+    withShelf(async (shelf) => {
+      const before = manifested({ version: "1.9.0", minimumSupportedVersion: "1.5.0" });
+      await shelf.publish(before, manifested({ version: "2.0.0" }));
+      const told = { version: "2.0.0", minimumSupportedVersion: "1.5.0" };
+      expect(await version(`${WINDOWS}&current=1.4.0`)).toMatchObject({ ...told, mandatory: true });
+      expect(await version(`${WINDOWS}&current=1.5.0`)).toMatchObject({ ...told, mandatory: false });
+      await shelf.publish(manifested({ version: "1.9.0", critical: true }), manifested({ version: "2.0.0" }));
+      expect(await version(`${WINDOWS}&current=1.8.0`)).toMatchObject({ version: "2.0.0", mandatory: true });
+      expect(await version(`${WINDOWS}&current=1.9.0`)).toMatchObject({ version: "2.0.0", mandatory: false });
     }));
 
   test("goes back only where the catalog says so", () =>
@@ -192,7 +210,8 @@ describe("what is refused", () => {
     ["?architecture", "platform=windows&product=core&architecture="],
     ["?channel", `${WINDOWS}&channel=%00`],
     ["?current", `${WINDOWS}&current=latest`],
-    ["?current", `${WINDOWS}&current=1.0`],
+    ["?current", `${WINDOWS}&current=1.0.0.0.0`],
+    ["?current", `${WINDOWS}&current=1.`],
     ["?current", `${WINDOWS}&current=99999999999999999999.0.0`],
     ["?current", `${WINDOWS}&current=${"1".repeat(300)}.0.0`],
     ["?version", `${WINDOWS}&version=`],

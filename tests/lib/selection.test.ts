@@ -2,17 +2,11 @@ import { parse, SemVer } from "semver";
 import { describe, expect, test } from "vitest";
 import { isAppError } from "@/lib/errors";
 import type { Snapshot } from "@/lib/releases/catalog/snapshot";
-import { bucketOf } from "@/lib/releases/rollout";
 import { versionText } from "@/lib/releases/schema";
-import {
-  findVersion,
-  forOlderSystems,
-  judgeUpdate,
-  KINDS,
-  mainArtifact,
-  selectRelease,
-} from "@/lib/releases/selection";
-import { platformOf, readSelection, selects, type Wanted } from "@/lib/releases/wanted";
+import { bucketOf } from "@/lib/releases/selection/rollout";
+import { findVersion, forOlderSystems, KINDS, mainArtifact, selectRelease } from "@/lib/releases/selection/selection";
+import { judgeUpdate, supportUpTo } from "@/lib/releases/selection/support";
+import { platformOf, readSelection, selects, type Wanted } from "@/lib/releases/selection/wanted";
 import { elsewhere, snapshotOf } from "../support/releases";
 
 const WINDOWS: Wanted = { platform: "windows", product: "core", architecture: "x64", channel: "stable" };
@@ -214,6 +208,30 @@ describe("a release that is being rolled out", () => {
     }
   });
 
+  test("gives way to a rollback once it is paused, on every channel and architecture", () => {
+    const current = new SemVer("1.1.0");
+    for (const [where, wanted] of [
+      [{}, WINDOWS],
+      [{ channel: "beta" }, { ...WINDOWS, channel: "beta" }],
+      [{ platform: "macos", architecture: "arm64" }, MACOS],
+    ] as const) {
+      const place = { platform: wanted.platform, architecture: wanted.platform === "macos" ? "universal" : "x64" };
+      const before = { ...place, version: "1.0.0", rollback: true };
+      const paused = snapshotOf(before, { ...place, ...where, id: ID, version: "1.1.0", rollout: 0 });
+      expect(select(paused, wanted, mainArtifact, { current })?.version.version).toBe("1.0.0");
+      const partial = snapshotOf(before, { ...place, ...where, id: ID, version: "1.1.0", rollout: 50 });
+      expect(select(partial, wanted, mainArtifact, { current })?.version.version).toBe("1.1.0");
+    }
+  });
+
+  test("gives way, once it is paused, to a rollback that is rolled out itself, for its share", () => {
+    const back = { id: ID, version: "1.1.0", rollback: true, rollout: 50 };
+    const paused = snapshotOf({ version: "1.0.0" }, back, { version: "1.2.0", rollout: 0 });
+    const current = new SemVer("1.2.0");
+    expect(selected(paused, WINDOWS, { clientId: client(true), current })).toBe("x64 1.1.0");
+    expect(selected(paused, WINDOWS, { clientId: client(false), current })).toBe("x64 1.2.0");
+  });
+
   test("gives way to a newer one for whoever has it", () => {
     const newer = snapshotOf({ version: "1.1.0", rollout: 10 }, { id: ID, version: "1.2.0", rollout: 50 });
     const current = new SemVer("1.1.0");
@@ -287,10 +305,14 @@ describe("releases for older systems", () => {
 });
 
 describe("an update", () => {
-  const judged = (change: Record<string, unknown>, current: string) => {
-    const release = select(snapshotOf({ version: "2.0.0", ...change }));
+  const judgedAmong = (changes: Record<string, unknown>[], current: string, wanted = WINDOWS) => {
+    const snapshot = snapshotOf(...changes);
+    const release = select(snapshot, wanted);
     const version = parse(current);
-    return release && version && judgeUpdate(release, version);
+    return release && version && judgeUpdate(release, version, supportUpTo(snapshot, wanted, release));
+  };
+  const judged = (change: Record<string, unknown>, current: string) => {
+    return judgedAmong([{ version: "2.0.0", ...change }], current);
   };
 
   test("is there for older versions only", () => {
@@ -314,5 +336,35 @@ describe("an update", () => {
     expect(judged({ critical: true }, "2.0.0")).toMatchObject({ mandatory: false });
     expect(judged({ minimumSupportedVersion: "1.5.0" }, "1.4.9")).toMatchObject({ mandatory: true });
     expect(judged({ minimumSupportedVersion: "1.5.0" }, "1.5.0")).toMatchObject({ mandatory: false });
+  });
+
+  test("is mandatory by what any release between the caller's and the offered one says", () => {
+    const latest = { version: "2.0.0" };
+    const mandatory = (change: Record<string, unknown>, current: string, wanted?: Wanted) =>
+      judgedAmong([latest, { version: "1.5.0", ...change }], current, wanted)?.mandatory;
+    expect(mandatory({ critical: true }, "1.4.9")).toBe(true);
+    expect(mandatory({ critical: true }, "1.5.0")).toBe(false);
+    expect(mandatory({ minimumSupportedVersion: "1.3.0" }, "1.2.9")).toBe(true);
+    expect(mandatory({ minimumSupportedVersion: "1.3.0" }, "1.3.0")).toBe(false);
+    expect(mandatory({ critical: true, rollout: 5 }, "1.4.9")).toBe(true);
+    expect(mandatory({ critical: true, yanked: true }, "1.4.9")).toBe(false);
+    expect(mandatory({ critical: true, product: "ops" }, "1.4.9")).toBe(false);
+    expect(mandatory({ critical: true, channel: "beta" }, "1.4.9")).toBe(false);
+    expect(mandatory({ critical: true, channel: "beta" }, "1.4.9", { ...WINDOWS, channel: "beta" })).toBe(true);
+    expect(mandatory({ version: "2.1.0", critical: true, rollout: 0 }, "1.4.9")).toBe(false);
+  });
+
+  test("is mandatory by what a release of the other architecture says, where both are served", () => {
+    const mac = (version: string, architecture: string, critical = false) => ({
+      ...{ platform: "macos", version, architecture, critical },
+    });
+    const own = [mac("1.5.0", "arm64", true), mac("2.0.0", "universal")];
+    expect(judgedAmong(own, "1.4.0", MACOS)).toEqual({ updateAvailable: true, mandatory: true });
+    const arm = { ...WINDOWS, architecture: "arm64" };
+    const emulated = [
+      { version: "1.5.0", critical: true },
+      { version: "2.0.0", architecture: "arm64" },
+    ];
+    expect(judgedAmong(emulated, "1.4.0", arm)).toEqual({ updateAvailable: true, mandatory: true });
   });
 });

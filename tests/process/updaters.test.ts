@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import type { AppUpdater } from "electron-updater";
 import { XMLParser } from "fast-xml-parser";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { bucketOf } from "@/lib/releases/rollout";
+import { bucketOf } from "@/lib/releases/selection/rollout";
 import { installedApp } from "../support/electron";
 import { newFolder, runModules, snippet } from "../support/guide";
 import { type Manifested, manifested, manifestText } from "../support/releases";
@@ -34,6 +34,7 @@ async function startTampering(): Promise<typeof tampered> {
 
 beforeAll(async () => {
   tampered = await startTampering();
+  Object.assign(process, { getSystemVersion: () => "26.1" }); // as Electron's process has it
   const folder = await mkdtemp(path.join(tmpdir(), "homeport-updaters-"));
   const minisignKey = noMinisign ? "" : await newMinisignKey(folder);
   const { privateKey, publicKey: edKey } = generateKeyPairSync("ed25519");

@@ -1,5 +1,6 @@
 import { compareBuild, type SemVer } from "semver";
 import { Platform, type Release, versionText } from "../schema";
+import { compareSystems } from "../system-version";
 
 /** The query parameters that name what is wanted. */
 export type Selector = "platform" | "product" | "architecture" | "channel";
@@ -14,6 +15,10 @@ export type Snapshot = {
   index: ReadonlyMap<string, readonly Release[]>;
   /** Every channel's releases of one platform, product, architecture and version; see `versionsOf`. */
   versions: ReadonlyMap<string, readonly Release[]>;
+  /** Each platform's minimum system versions, in ascending order. */
+  minimumSystems: ReadonlyMap<string, readonly string[]>;
+  /** What each version needs, by platform and product, whatever has become of it; see `minimumSystemOf`. */
+  needs: ReadonlyMap<string, string | null>;
 };
 
 /** What is known whatever the catalog holds. */
@@ -50,7 +55,38 @@ export function indexReleases(root: string | null, releases: readonly Release[])
     }
   }
   const versions = groupBy(servable, (release) => `${place(release)} ${versionText(release.version)}`);
-  return { root, known, index, versions };
+  return { root, known, index, versions, ...systemsOf(releases) };
+}
+
+function systemsOf(releases: readonly Release[]): Pick<Snapshot, "minimumSystems" | "needs"> {
+  const sorted = releases.flatMap(({ minimumSystemVersion }) => minimumSystemVersion ?? []).sort(compareSystems);
+  const minimumSystems = new Map<string, string[]>();
+  for (const platform of Platform.options) {
+    const own = new Set(releases.filter((release) => release.platform === platform).map(minimumOf));
+    minimumSystems.set(
+      platform,
+      [...new Set(sorted)].filter((minimum) => own.has(minimum)),
+    );
+  }
+  const needs = new Map<string, string | null>();
+  for (const release of releases) {
+    const name = versionName(release, release.version);
+    const [one, other] = [minimumOf(release), needs.get(name)];
+    if (other === undefined || other === null || one === null) needs.set(name, other === null ? null : one);
+    else needs.set(name, compareSystems(one, other) < 0 ? one : other);
+  }
+  return { minimumSystems, needs };
+}
+
+const minimumOf = ({ minimumSystemVersion }: Release) => minimumSystemVersion;
+
+/** The oldest system that a version can have been installed on; null where nothing is known of that. */
+export function minimumSystemOf({ needs }: Snapshot, wanted: Place, version: SemVer): string | null {
+  return needs.get(versionName(wanted, version)) ?? null;
+}
+
+function versionName({ platform, product }: Pick<Place, "platform" | "product">, { version }: SemVer): string {
+  return `${platform}/${product} ${version}`;
 }
 
 /** What a channel sees in one place, newest first: its own releases and the stable ones. */

@@ -1,5 +1,5 @@
 import { downloadUrl } from "../address";
-import { type Platform, versionText } from "../schema";
+import { type Platform, type Release, versionText } from "../schema";
 import { byFileName, type Feed, type News } from "./feed";
 
 /**
@@ -10,6 +10,7 @@ export const electron: Feed = {
   name: "electron",
   take: byFileName({ windows: /\.exe$/i, macos: /\.zip$/i }),
   needs: "electron-updater takes an .exe on Windows and a .zip on macOS.",
+  comparesSystem,
   goesBack: true,
   contentType: "application/yaml; charset=utf-8", // RFC 9512
   write,
@@ -47,4 +48,12 @@ function kernelVersion(platform: Platform, systemVersion: string): string | null
   if (platform === "windows") return `${major}.${minor}.${patch}`;
   if (major < 11) return major < 10 ? null : `${minor + 4}.0.0`;
   return `${major < 26 ? major + 9 : major - 1}.0.0`;
+}
+
+/** Whether all of a minimum is in what electron-updater hears of it. */
+function comparesSystem({ platform, minimumSystemVersion: minimum }: Release): boolean {
+  if (minimum === null) return true;
+  const [major = 0, minor = 0, ...rest] = minimum.split(".").map(Number);
+  if (platform === "windows") return rest.slice(1).every((number) => number === 0);
+  return major >= 10 && [...(major === 10 ? [] : [minor]), ...rest].every((number) => number === 0);
 }

@@ -1,6 +1,7 @@
 import type { SemVer } from "semver";
 import { Kind, type Platform, type Release } from "../schema";
-import type { Offer, Taker } from "../selection";
+import type { Offer, Taker } from "../selection/selection";
+import type { Support } from "../selection/support";
 
 /** What a feed is written from. */
 export type News = {
@@ -15,6 +16,8 @@ export type News = {
   /** The release is a sample and the installed version is none: an updater must not hear of it. */
   isWithheld: boolean;
   requestedArchitecture: string;
+  /** See `supportUpTo`. */
+  supportOf: (release: Release) => Support;
   /** See `forOlderSystems`. */
   forOlderSystems: () => Release[];
 };
@@ -25,6 +28,8 @@ export type Feed = {
   take: Taker;
   /** For somebody for whom no release will do: what this updater needs. */
   needs?: string;
+  /** Whether the updater itself refuses a release that its system is too old for. Without this it does. */
+  comparesSystem?: (release: Release) => boolean;
   /** Without these the updater exists on every platform. */
   platforms?: readonly Platform[];
   /** The updater installs whatever it is told of, so the installed version has to be known. */

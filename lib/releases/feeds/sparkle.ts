@@ -1,5 +1,7 @@
 import { downloadUrl } from "../address";
 import { type Release, versionText } from "../schema";
+import type { Support } from "../selection/support";
+import { compareSystems } from "../system-version";
 import { byFileName, type Feed, type News } from "./feed";
 
 const NAMESPACE = "http://www.andymatuschak.org/xml-namespaces/sparkle";
@@ -10,20 +12,23 @@ const NAMESPACE = "http://www.andymatuschak.org/xml-namespaces/sparkle";
  */
 export const sparkle: Feed = {
   name: "sparkle",
-  take: byFileName({
-    windows: /\.(exe|msi)$/i,
-    macos: /\.(zip|dmg|aar|pkg|mpkg|tar|tgz|tar\.(gz|bz2|xz))$/i,
-  }),
-  needs: "Sparkle takes a .zip, .dmg, .tar.xz, .pkg or their like, WinSparkle an .exe or .msi.",
+  take: byFileName(
+    { windows: /\.(exe|msi)$/i, macos: /\.(zip|dmg|aar|pkg|mpkg|tar|tgz|tar\.(gz|bz2|xz))$/i },
+    ({ edSignature }) => edSignature !== undefined, // an app with a public key refuses it
+  ),
+  needs:
+    "Sparkle takes a .zip, .dmg, .tar.xz, .pkg or their like, WinSparkle an .exe or .msi, with an EdDSA signature. WinSparkle compares two numbers of a system version: name `systemVersion`.",
+  comparesSystem: (release) => compareSystems(systemVersion(release), release.minimumSystemVersion ?? "") === 0,
   contentType: "application/rss+xml; charset=utf-8",
   write,
 };
 
 function write(news: News): string {
-  const { release, baseUrl, mandatory } = news;
+  const { release, baseUrl, mandatory, supportOf } = news;
   const title = escaped(release.product);
-  const older = () => news.forOlderSystems().map((other) => item(other, baseUrl, other.critical));
-  const items = news.isWithheld ? [] : [item(release, baseUrl, release.critical || mandatory === true), ...older()];
+  const write = (one: Release, isMandatory: boolean) => item(one, baseUrl, critical(one, isMandatory, supportOf(one)));
+  const older = () => news.forOlderSystems().map((other) => write(other, false));
+  const items = news.isWithheld ? [] : [write(release, mandatory === true), ...older()];
   return `<?xml version="1.0" encoding="utf-8"?>
 <rss version="2.0" xmlns:sparkle="${NAMESPACE}">
 <channel>
@@ -37,7 +42,7 @@ ${items.join("\n")}
 }
 
 /** WinSparkle adds a version attribute to the element of that name, so there are elements alone. */
-function item(release: Release, baseUrl: string, isCritical: boolean): string {
+function item(release: Release, baseUrl: string, critical: string[]): string {
   const { minimumSystemVersion, phasedRolloutIntervalSeconds, notesUrl } = release;
   const version = versionText(release.version);
   return [
@@ -46,7 +51,7 @@ function item(release: Release, baseUrl: string, isCritical: boolean): string {
     element("pubDate", release.releasedAt.toUTCString().replace("GMT", "+0000")),
     element("sparkle:version", release.buildVersion ?? version),
     element("sparkle:shortVersionString", version),
-    ...(isCritical ? ["<sparkle:criticalUpdate/>"] : criticalBelow(release)),
+    ...critical,
     ...(minimumSystemVersion ? [element("sparkle:minimumSystemVersion", systemVersion(release))] : []),
     // Whoever sees a partly rolled-out release has been chosen already: no second choice in the client.
     ...(phasedRolloutIntervalSeconds && release.rollout === 100
@@ -58,10 +63,15 @@ function item(release: Release, baseUrl: string, isCritical: boolean): string {
   ].join("\n");
 }
 
-/** Critical for whoever has an older version; WinSparkle would take it as critical for everybody. */
-function criticalBelow({ platform, minimumSupportedVersion, buildVersion }: Release): string[] {
-  if (platform !== "macos" || !minimumSupportedVersion || buildVersion) return [];
-  return [`<sparkle:criticalUpdate sparkle:version="${escaped(versionText(minimumSupportedVersion))}"/>`];
+/**
+ * Critical for everybody, or below a version that the client compares its own with; WinSparkle would take that as
+ * critical for everybody.
+ */
+function critical(release: Release, isMandatory: boolean, { mandatoryBelow, mandatoryBelowBuild }: Support): string[] {
+  if (release.critical || isMandatory) return ["<sparkle:criticalUpdate/>"];
+  const below = release.buildVersion ? mandatoryBelowBuild : mandatoryBelow && versionText(mandatoryBelow);
+  if (release.platform !== "macos" || below === null) return [];
+  return [`<sparkle:criticalUpdate sparkle:version="${escaped(below)}"/>`];
 }
 
 /** WinSparkle reads a third number as the service pack, of which Windows 10 has none. */

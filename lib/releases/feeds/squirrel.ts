@@ -6,7 +6,8 @@ import { byFileName, type Feed, type News } from "./feed";
 export const squirrel: Feed = {
   name: "squirrel",
   take: byFileName({ macos: /\.zip$/i }),
-  needs: "Squirrel.Mac takes a .zip.",
+  needs: "Squirrel.Mac takes a .zip. It compares no system versions: name `systemVersion`.",
+  comparesSystem: () => false,
   platforms: ["macos"],
   needsCurrent: true,
   contentType: "application/json",

@@ -12,7 +12,9 @@ export const tauri: Feed = {
     { windows: /\.(exe|msi|zip)$/i, macos: /\.tar\.gz$/i },
     ({ minisign }) => minisign !== undefined, // Tauri has no use for it otherwise
   ),
-  needs: "Tauri takes an .exe or .msi on Windows and a .tar.gz on macOS, with a minisign signature.",
+  needs:
+    "Tauri takes an .exe or .msi on Windows and a .tar.gz on macOS, with a minisign signature. It compares no system versions: name `systemVersion`.",
+  comparesSystem: () => false,
   contentType: "application/json",
   write,
 };

@@ -4,7 +4,7 @@ import type { Context } from "../../context";
 import { SAMPLE_KEY_FILE } from "../catalog/sample";
 import { locate } from "../files";
 import { Kind, type Release } from "../schema";
-import { platformOf } from "../wanted";
+import { platformOf } from "../selection/wanted";
 import { type Added, type Addition, type ArtifactEntry, planAddition } from "./addition";
 import { copyBuild, type Digest, digestBuild, type OnProgress, readBuild } from "./build-file";
 import { changeManifest, PublishingError, readManifest, render } from "./manifest-file";

@@ -1,6 +1,6 @@
 import { compareBuild, parse as parseVersion } from "semver";
 import { architectureOf, type Release, versionText } from "../schema";
-import { platformOf } from "../wanted";
+import { platformOf } from "../selection/wanted";
 import { changeManifest, type Entry, PublishingError } from "./manifest-file";
 
 /** Releases by their ids, or all that a product, a version and perhaps more describe; where both are said both hold. */

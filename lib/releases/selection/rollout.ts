@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Release } from "./schema";
+import type { Release } from "../schema";
 
 /**
  * Where a client stands in a release's rollout: 0 to 99.99 per cent, the same at every call and on every

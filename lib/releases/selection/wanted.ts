@@ -1,6 +1,6 @@
-import { AppError, type FieldError } from "../errors";
-import { ALWAYS_KNOWN, type Selector, type Snapshot } from "./catalog/snapshot";
-import { architectureOf, type Platform } from "./schema";
+import { AppError, type FieldError } from "../../errors";
+import { ALWAYS_KNOWN, type Selector, type Snapshot } from "../catalog/snapshot";
+import { architectureOf, type Platform } from "../schema";
 
 /** What somebody wants, in the catalog's own words. */
 export type Wanted = { platform: Platform; product: string; architecture: string; channel: string };

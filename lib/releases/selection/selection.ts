@@ -1,7 +1,9 @@
 import { compareBuild, type SemVer } from "semver";
-import { releasesOf, type Snapshot, versionsOf } from "./catalog/snapshot";
+import { releasesOf, type Snapshot, versionsOf } from "../catalog/snapshot";
+import { type Artifact, Kind, type Release } from "../schema";
+import { compareSystems } from "../system-version";
 import { isInRollout } from "./rollout";
-import { type Artifact, Kind, type Release } from "./schema";
+import { ANY_SYSTEM, type SystemFilter } from "./system";
 import type { Wanted } from "./wanted";
 
 /** One artifact of a release. */
@@ -11,7 +13,11 @@ export type Offer = { kind: Kind; artifact: Artifact };
 export type Taker = (release: Release) => Offer | undefined;
 
 /** Who asks: `clientId` decides on rollouts, `current` is the version that is installed. */
-export type Caller = { clientId?: string | undefined; current?: SemVer | undefined };
+export type Caller = {
+  clientId?: string | undefined;
+  current?: SemVer | undefined;
+  system?: SystemFilter;
+};
 
 /** `isPersonal`: with another client id it might be another release. */
 export type Choice = { release: Release | undefined; isPersonal: boolean };
@@ -27,19 +33,38 @@ const FALL_BACKS: ReadonlyMap<string, { architecture: string; whenNewer: boolean
 ]);
 
 /**
- * The newest release that a reader takes: rolled out to everybody, or to this client. Of those that are being
- * rolled out the newest four are looked at. Whoever has one of them already keeps it.
+ * The newest release that a reader takes and that runs on the caller's system: rolled out to everybody, or to this
+ * client. Of those that are being rolled out the newest four are looked at. Whoever has one of them already keeps it.
  */
 export function selectRelease(snapshot: Snapshot, wanted: Wanted, take: Taker, caller: Caller = {}): Choice {
-  const own = choose(candidatesOf(releasesOf(snapshot, wanted), take), caller);
+  let isPersonal = false;
+  for (const list of visibleLists(snapshot, wanted)) {
+    const choice = choose(candidatesOf(list, take, caller.system ?? ANY_SYSTEM), caller);
+    isPersonal ||= choice.isPersonal;
+    if (choice.release) return { release: choice.release, isPersonal };
+  }
+  return { release: undefined, isPersonal };
+}
+
+/** By the words of a question, of which the catalog knows so many. */
+const lists = new WeakMap<Snapshot, Map<string, (readonly Release[])[]>>();
+
+/** What somebody can get at all, newest first: from the first list that has something, including fall-backs. */
+export function visibleLists(snapshot: Snapshot, wanted: Wanted): readonly (readonly Release[])[] {
+  const own = releasesOf(snapshot, wanted);
   const fallBack = FALL_BACKS.get(`${wanted.platform}/${wanted.architecture}`);
-  if (!fallBack || (own.release && !fallBack.whenNewer)) return own;
-  const there = releasesOf(snapshot, { ...wanted, architecture: fallBack.architecture });
-  const other = choose(candidatesOf(there, take), caller);
-  return {
-    release: prefer(own.release, other.release, fallBack.whenNewer),
-    isPersonal: own.isPersonal || other.isPersonal,
-  };
+  if (!fallBack) return [own];
+  const made = lists.get(snapshot) ?? new Map<string, (readonly Release[])[]>();
+  lists.set(snapshot, made);
+  const key = `${wanted.platform}/${wanted.product}/${wanted.architecture}/${wanted.channel}`;
+  const known = made.get(key);
+  if (known) return known;
+  const other = releasesOf(snapshot, { ...wanted, architecture: fallBack.architecture });
+  // Sorting is stable, so that of one version the own build comes first.
+  const merge = () => [...own, ...other].sort((a, b) => compareBuild(b.version, a.version));
+  const found = fallBack.whenNewer ? [merge()] : [own, other];
+  made.set(key, found);
+  return found;
 }
 
 /**
@@ -65,29 +90,25 @@ export function findVersion(
  * Older releases for systems that a chosen one does not run on, newest first: each with a lower
  * `minimumSystemVersion` than the one before it.
  */
-export function forOlderSystems(snapshot: Snapshot, wanted: Wanted, take: Taker, chosen: Release): Release[] {
+export function forOlderSystems(
+  snapshot: Snapshot,
+  wanted: Wanted,
+  take: Taker,
+  chosen: Release,
+  { runs }: SystemFilter = ANY_SYSTEM,
+): Release[] {
   const list = releasesOf(snapshot, { ...wanted, architecture: chosen.architecture });
   const found: Release[] = [];
   let lowest = chosen.minimumSystemVersion;
   for (const release of list.slice(list.indexOf(chosen) + 1)) {
     if (lowest === null) break;
     const needs = release.minimumSystemVersion;
-    if (release.rollout < 100 || !take(release) || (needs !== null && !isBelow(needs, lowest))) continue;
+    if (release.rollout < 100 || !take(release) || !runs(release)) continue;
+    if (needs !== null && compareSystems(needs, lowest) >= 0) continue;
     found.push(release);
     lowest = needs;
   }
   return found;
-}
-
-/**
- * What a release means to a caller that has `current`. An older release is an update only as a rollback; an
- * update is mandatory where it is critical or the caller's version is no longer supported.
- */
-export function judgeUpdate(release: Release, current: SemVer): { updateAvailable: boolean; mandatory: boolean } {
-  const order = release.version.compare(current);
-  const updateAvailable = order > 0 || (order < 0 && release.rollback);
-  const unsupported = release.minimumSupportedVersion !== null && current.compare(release.minimumSupportedVersion) < 0;
-  return { updateAvailable, mandatory: updateAvailable && (release.critical || unsupported) };
 }
 
 /** The artifact that a release is known by: the installer, else what it has. */
@@ -118,12 +139,12 @@ type Candidates = {
 };
 
 /** By list, which no two snapshots share: a new catalog starts afresh. */
-const candidates = new WeakMap<readonly Release[], Map<Taker, Candidates>>();
+const candidates = new WeakMap<readonly Release[], Map<Taker, Map<string, Candidates>>>();
 
-function candidatesOf(list: readonly Release[], take: Taker): Candidates {
-  const known = candidates.get(list)?.get(take);
+function candidatesOf(list: readonly Release[], take: Taker, system: SystemFilter): Candidates {
+  const known = candidates.get(list)?.get(take)?.get(system.key);
   if (known) return known;
-  const taken = list.filter((release) => take(release) !== undefined);
+  const taken = list.filter((release) => take(release) !== undefined && system.runs(release));
   const at = taken.findIndex(({ rollout }) => rollout === 100);
   const ahead = at < 0 ? taken : taken.slice(0, at);
   const made = {
@@ -131,25 +152,17 @@ function candidatesOf(list: readonly Release[], take: Taker): Candidates {
     partial: ahead.filter(({ rollout }) => rollout > 0).slice(0, MOST_ROLLOUTS),
     installed: new Map(ahead.toReversed().map((release) => [release.version.version, release])),
   };
-  candidates.set(list, (candidates.get(list) ?? new Map<Taker, Candidates>()).set(take, made));
+  const byTaker = candidates.get(list) ?? new Map<Taker, Map<string, Candidates>>();
+  candidates.set(list, byTaker.set(take, (byTaker.get(take) ?? new Map()).set(system.key, made)));
   return made;
 }
 
 function choose({ newest, partial, installed }: Candidates, { clientId, current }: Caller): Choice {
   const drawn = clientId === undefined ? undefined : partial.find((release) => isInRollout(release, clientId));
+  const offered = drawn ?? newest;
   const has = current && installed.get(current.version);
-  return { release: prefer(drawn, has, true) ?? newest, isPersonal: partial.length > 0 };
-}
-
-/** The first, unless it is missing, or the second is newer and may win by that. */
-function prefer(one: Release | undefined, other: Release | undefined, whenNewer: boolean): Release | undefined {
-  if (!one || !other) return one ?? other;
-  return whenNewer && compareBuild(other.version, one.version) > 0 ? other : one;
-}
-
-/** Whether one system version comes before another: numbers between dots, missing ones are 0. */
-function isBelow(one: string, other: string): boolean {
-  const [a, b] = [one.split(".").map(Number), other.split(".").map(Number)];
-  const at = Array.from({ length: Math.max(a.length, b.length) }, (_, i) => (a[i] ?? 0) - (b[i] ?? 0));
-  return (at.find((difference) => difference !== 0) ?? 0) < 0;
+  const isNewer = has && (!offered || compareBuild(has.version, offered.version) > 0);
+  // What is paused stays where it is installed, unless there is a rollback to go back to.
+  const keeps = isNewer && !(has.rollout === 0 && offered?.rollback);
+  return { release: keeps ? has : offered, isPersonal: partial.length > 0 };
 }

@@ -1,0 +1,59 @@
+import { compare, type SemVer } from "semver";
+import type { Snapshot } from "../catalog/snapshot";
+import type { Release } from "../schema";
+import { visibleLists } from "./selection";
+import type { Wanted } from "./wanted";
+
+/** What the releases up to a certain one say of the versions before it, all together. */
+export type Support = {
+  /** The oldest version that is supported; null where none of them says. */
+  minimumSupportedVersion: SemVer | null;
+  /** Callers below it must update: it is the newest critical release, or the oldest supported version. */
+  mandatoryBelow: SemVer | null;
+  /** What Sparkle compares with, where `mandatoryBelow` is a release that has a build version. */
+  mandatoryBelowBuild: string | null;
+};
+
+/** By release, and by whose question it is: a new catalog has new releases, and so starts afresh. */
+const known = new WeakMap<Release, Map<string, Support>>();
+
+/**
+ * What holds for an update to `release`. It is cumulative: what a release said of older versions is true of every
+ * later one, also where that says nothing itself. What is yanked no longer says anything.
+ */
+export function supportUpTo(snapshot: Snapshot, wanted: Wanted, release: Release): Support {
+  const made = known.get(release) ?? new Map<string, Support>();
+  known.set(release, made);
+  const key = `${wanted.architecture} ${wanted.channel}`;
+  const support = made.get(key) ?? sumUp(visibleLists(snapshot, wanted).flat(), release);
+  made.set(key, support);
+  return support;
+}
+
+function sumUp(releases: readonly Release[], { version }: Release): Support {
+  const upTo = releases.filter((other) => other.version.compare(version) <= 0);
+  const minimumSupportedVersion = highest(upTo.flatMap((other) => other.minimumSupportedVersion ?? []));
+  const critical = highest(upTo.filter((other) => other.critical).map((other) => other.version));
+  const mandatoryBelow = highest([minimumSupportedVersion, critical].filter((found) => found !== null));
+  const named = mandatoryBelow && releases.find((other) => other.version.compare(mandatoryBelow) === 0);
+  return { minimumSupportedVersion, mandatoryBelow, mandatoryBelowBuild: named?.buildVersion ?? null };
+}
+
+function highest(versions: readonly SemVer[]): SemVer | null {
+  return versions.toSorted(compare).at(-1) ?? null;
+}
+
+/**
+ * What a release means to a caller that has `current`. An older release is an update only as a rollback; an
+ * update is mandatory where it is critical itself, or the caller is below `mandatoryBelow`.
+ */
+export function judgeUpdate(
+  release: Release,
+  current: SemVer,
+  { mandatoryBelow }: Pick<Support, "mandatoryBelow">,
+): { updateAvailable: boolean; mandatory: boolean } {
+  const order = release.version.compare(current);
+  const updateAvailable = order > 0 || (order < 0 && release.rollback);
+  const isBelow = mandatoryBelow !== null && current.compare(mandatoryBelow) < 0;
+  return { updateAvailable, mandatory: updateAvailable && (release.critical || isBelow) };
+}

@@ -1,0 +1,46 @@
+import type { SemVer } from "semver";
+import type { Snapshot } from "../catalog/snapshot";
+import { minimumSystemOf } from "../catalog/snapshot";
+import type { Release } from "../schema";
+import { compareSystems } from "../system-version";
+import type { Wanted } from "./wanted";
+
+/** Which releases run on the caller's system. Two with one `key` say the same of every release of a catalog. */
+export type SystemFilter = { key: string; runs: (release: Release) => boolean };
+
+/** What is known of the caller's system. */
+type Asked = {
+  /** As the caller names it. */
+  systemVersion?: string | undefined;
+  /** The version that is installed. */
+  current?: SemVer | undefined;
+  /** Whether the updater compares a release's `minimumSystemVersion` itself. */
+  comparesSystem: (release: Release) => boolean;
+};
+
+/** For callers whose system does not matter. */
+export const ANY_SYSTEM: SystemFilter = { key: "any", runs: () => true };
+
+/**
+ * What may be offered by `minimumSystemVersion`. Where the caller names its system, whatever runs there. Where it does
+ * not, what its updater compares itself, and what needs no newer system than the installed release does.
+ */
+export function systemFilter(snapshot: Snapshot, wanted: Wanted, asked: Asked): SystemFilter {
+  const { systemVersion, current, comparesSystem } = asked;
+  if (systemVersion !== undefined) {
+    const highest = highestMinimum(snapshot, wanted, systemVersion);
+    return { key: `on ${highest}`, runs: (release) => runsOn(release, highest) };
+  }
+  const known = current ? minimumSystemOf(snapshot, wanted, current) : null;
+  return { key: `known ${known}`, runs: (release) => comparesSystem(release) || runsOn(release, known) };
+}
+
+function runsOn({ minimumSystemVersion: minimum }: Release, systemVersion: string | null): boolean {
+  return minimum === null || (systemVersion !== null && compareSystems(systemVersion, minimum) >= 0);
+}
+
+/** The highest of the platform's minimums that a system reaches: all systems between two of them are one. */
+function highestMinimum({ minimumSystems }: Snapshot, { platform }: Wanted, systemVersion: string): string | null {
+  const ascending = minimumSystems.get(platform) ?? [];
+  return ascending.findLast((minimum) => compareSystems(systemVersion, minimum) >= 0) ?? null;
+}
