@@ -8,7 +8,8 @@ import { composeContext } from "./lib/compose";
 import { type Config, loadConfig } from "./lib/config";
 import { type Context, setContext } from "./lib/context";
 import { greeting } from "./lib/greeting";
-import { createFrontDoor, loadDirectRoutes } from "./lib/http/front-door";
+import { createFrontDoor } from "./lib/http/front-door";
+import { loadRoutes } from "./lib/http/server/load-routes";
 
 /** How long requests in flight may take to finish once the process was asked to stop. */
 const DRAIN_MS = 25_000;
@@ -28,11 +29,7 @@ async function main(): Promise<void> {
   // With a server of its own to listen on Next leaves ours alone: it would end every connection that offers h2c.
   const app = next({ dev: false, hostname: config.HOST, port: config.PORT, httpServer: createServer() });
   await app.prepare();
-  const routes = await loadDirectRoutes(".next/server");
-  const server = createFrontDoor(routes, app.getRequestHandler(), {
-    isDraining: () => context.draining,
-    onFault: (error) => context.log.error({ err: error }, "a request could not be answered"),
-  });
+  const server = createFrontDoor(await loadRoutes(".next/server", "public"), app.getRequestHandler());
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => sockets.add(socket.once("close", () => sockets.delete(socket))));
   await listen(server, config);

@@ -1,5 +1,6 @@
 /** Every error a caller can see: its stable code, its HTTP status and its title (RFC 9457, section 3.1). */
 export const ERRORS = {
+  malformed_request: [400, "The request is not valid HTTP"],
   malformed_json: [400, "The body is not valid JSON"],
   invalid_query: [400, "The query is not valid"],
   invalid_or_expired_token: [400, "The token is not valid or has expired"],
@@ -14,6 +15,7 @@ export const ERRORS = {
   release_not_found: [404, "There is no such release"],
   device_not_found: [404, "There is no such device"],
   method_not_allowed: [405, "This method is not allowed here"],
+  request_timeout: [408, "The request did not arrive in time"],
   email_taken: [409, "An account with this e-mail address exists"],
   identity_in_use: [409, "This sign-in belongs to another account"],
   challenge_expired: [409, "The challenge has expired"],
@@ -28,6 +30,7 @@ export const ERRORS = {
   identity_without_email: [422, "The provider gives no e-mail address"],
   evidence_invalid: [422, "The evidence does not hold"],
   rate_limited: [429, "Too many requests"],
+  headers_too_large: [431, "The headers are too large"],
   internal_error: [500, "Something went wrong on our side"],
   unavailable: [503, "The service is not available right now"],
   overloaded: [503, "The service is busy"],

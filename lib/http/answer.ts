@@ -2,8 +2,8 @@
 export type Answer = {
   status: number;
   headers: Record<string, string | string[]>;
-  /** Bytes that are read as they are sent; ending the iteration early lets go of them. */
-  body: string | AsyncIterable<Uint8Array> | null;
+  /** Whole, or bytes that are read as they are sent; ending the iteration early lets go of them. */
+  body: string | Uint8Array | AsyncIterable<Uint8Array> | null;
 };
 
 /** The part of a request that routes read. A Request has it, and so has the front door's own. */
@@ -19,12 +19,17 @@ export type IncomingRequest = RequestHead & { body: AsyncIterable<Uint8Array> | 
 
 /** An answer as the Response that an App Router handler returns. */
 export function toResponse({ status, headers, body }: Answer): Response {
-  const response = new Response(typeof body === "string" || body === null ? body : streamOf(body), { status });
+  const response = new Response(isStreamed(body) ? streamOf(body) : (body as BodyInit | null), { status });
   response.headers.delete("content-type"); // what Response makes up for a string
   for (const [name, value] of Object.entries(headers)) {
     for (const one of [value].flat()) response.headers.append(name, one);
   }
   return response;
+}
+
+/** Whether a body is read as it is sent. */
+export function isStreamed(body: Answer["body"]): body is AsyncIterable<Uint8Array> {
+  return typeof body === "object" && body !== null && Symbol.asyncIterator in body;
 }
 
 function streamOf(bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {

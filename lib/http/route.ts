@@ -134,6 +134,17 @@ function direct(route: Route): DirectHandler {
   };
 }
 
+/**
+ * The answer to a request that no route answers, with the headers and the log line of every answer. `path` is the
+ * line's route.
+ */
+export function refuseRequest(path: string, request: IncomingRequest, error: unknown): Answer {
+  const verb = VERBS.find((one) => one === request.method) ?? "other";
+  const ctx = currentContext();
+  const passage = { ctx, id: requestId(request), request, segment: {}, startedMs: performance.now() };
+  return finish({ path, verb, declaration: undefined, allow: "" }, passage, refusal(passage, error));
+}
+
 /** Answers at once where nothing has to be waited for: a promise costs more than what health and version do. */
 function respond({ verb, declaration, allow }: Route, passage: Passage): Answer | Promise<Answer> {
   if (!declaration && verb === "OPTIONS") return { status: 204, headers: { Allow: allow }, body: null };

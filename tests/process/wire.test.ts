@@ -51,27 +51,56 @@ describe("targets", () => {
     ["http://localhost/api/health", 200],
     ["http://somewhere.else/api/version?x=1", 200],
     ["/api/health/", 404],
-    ["/api/./health", 404],
-    ["/api/auth/../health", 404],
-    ["/api/%68ealth", 404],
-    ["/api/%", 404],
-    ["/api/download/%E0%A4%A", 404],
+    ["/./api/health", 400],
+    ["/%2e/api/health", 400],
+    ["/nothing/../api/health", 400],
+    ["/api/%68ealth", 200],
+    ["/api/%", 400],
+    ["/forms/%ff", 400],
+    ["/forms/%", 400],
+    ["/api/download/%E0%A4%A", 400],
     ["/api/download/..%2f..%2fetc%2fpasswd", 404],
-    ["/api/push/devices/%00", 405],
+    ["/api/push/devices/%00", 400],
     ["/api?x", 404],
     ["/api//health", 404],
   ])("%s answers %i", async (target, status) => {
     const answer = await exchange(get(target));
     expect(statusOf(answer)).toBe(status);
-    if (status === 404) expect(answer).toContain("application/problem+json");
+    if (status !== 200) expect(answer).toContain("application/problem+json");
   });
 
-  test.each(["//api/health", "//evil.example/api/health", "/nothing", "*", "/%", "/..", "?"])(
-    "%s is no route, and no error of ours",
-    async (target) => {
-      expect(statusOf(await exchange(get(target)))).toBeLessThan(500);
-    },
-  );
+  test.each([
+    ...["//api/health", "//evil.example/api/health", "/nothing", "*", "/..", "?", "/%5cevil.example/", "/api%2fhealth"],
+    ...["/_next/static/%2e%2e%2fserver%2fapp-paths-manifest.json", "/_next/data/x/docs.json", "/sign-in?nxtPx=%&x=%ff"],
+  ])("%s is no route, and no error of ours", async (target) => {
+    expect(statusOf(await exchange(get(target)))).toBeLessThan(500);
+  });
+
+  test("a page in absolute form is answered, and is no redirect to the host in it", async () => {
+    expect(statusOf(await exchange(get("http://evil.example/sign-in")))).toBe(200);
+    const unknown = await exchange(get("http://evil.example/nothing/"));
+    expect(statusOf(unknown)).toBe(404);
+    expect(unknown).not.toMatch(/^location:/im);
+  });
+
+  test("headers that steer Next change nothing about a page", async () => {
+    const steering = [
+      ["RSC: 1", "Next-Router-State-Tree: %"],
+      ["RSC: 1", "Next-Router-Prefetch: 1"],
+      ["X-Forwarded-Proto: https", "X-Forwarded-Host: evil.example"],
+      ["X-Middleware-Subrequest: proxy:proxy:proxy:proxy:proxy"],
+    ];
+    for (const headers of steering) {
+      for (const [target, status] of [
+        ["/sign-in", 200],
+        ["/_global-error", 404],
+      ] as const) {
+        const answer = await exchange(get(target, ...headers));
+        expect([headers, statusOf(answer)]).toEqual([headers, status]);
+        expect(answer).toMatch(/^content-security-policy: default-src 'none'/im);
+      }
+    }
+  });
 });
 
 describe("the protocol", () => {

@@ -1,4 +1,4 @@
-import { findRoute, type Handlers, routeTable } from "@/lib/http/front-door";
+import { findRoute, type Handlers, routeTable } from "@/lib/http/server/routes";
 import { BASE_URL } from "./context";
 import { holdAgainstDescription } from "./contract";
 import { door, knock } from "./door";
@@ -41,8 +41,8 @@ async function send(method: string, url: URL, options: Options): Promise<Respons
   const request = new Request(url, { method, headers, body, duplex: "half" } as RequestInit);
   if (door !== "handler") return knock(request);
   const found = findRoute(routes, url.pathname);
-  const handler = found?.handlers[method];
-  if (!handler) throw new Error(`No route for ${method} ${url.pathname}`);
+  const handler = typeof found?.responder === "object" ? found.responder[method] : undefined;
+  if (!found || !handler) throw new Error(`No route for ${method} ${url.pathname}`);
   return handler(request, { params: Promise.resolve(found.params ?? {}), remoteAddress: address });
 }
 

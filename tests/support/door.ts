@@ -4,21 +4,15 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { Readable } from "node:stream";
 import next from "next";
-import { currentContext } from "@/lib/context";
-import { createFrontDoor, loadDirectRoutes, type NextHandler } from "@/lib/http/front-door";
+import { createFrontDoor } from "@/lib/http/front-door";
+import { loadRoutes } from "@/lib/http/server/load-routes";
+import type { NextHandler } from "@/lib/http/server/next-page";
 
 /**
  * How the API tests reach the routes: "handler" calls them, "npm" goes through the HTTP server of `npm start`,
  * "next" through that of `next start`. Both servers run in the tests' process, on the tests' context.
  */
 export const door = (process.env.DOOR ?? "handler") as "handler" | "npm" | "next";
-
-const KEEPER = {
-  isDraining: () => currentContext().draining,
-  onFault: (error: unknown) => {
-    throw error;
-  },
-};
 
 let port = 0;
 
@@ -33,7 +27,7 @@ export async function openDoor(): Promise<void> {
   const handler = app.getRequestHandler();
   const server: Server =
     door === "npm"
-      ? createFrontDoor(await loadDirectRoutes(".next/server"), onlyPages(handler), KEEPER)
+      ? createFrontDoor(await loadRoutes(".next/server", "public"), onlyPages(handler))
       : createServer((incoming, outgoing) => void handler(incoming, outgoing));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

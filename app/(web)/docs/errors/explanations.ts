@@ -2,6 +2,10 @@ import type { ErrorCode } from "@/lib/errors";
 
 /** What each code means to whoever gets it, and what to do. Names stand between backticks. */
 export const EXPLANATIONS: Record<ErrorCode, string> = {
+  malformed_request:
+    "The request target, the `Host` header or the framing of the message is not valid (RFC 9112). Clients that resolve URLs before they send them never get this.",
+  request_timeout: "Send the whole request within 30 seconds, its headers within 10.",
+  headers_too_large: "Request line and headers may have 16 KiB together.",
   malformed_json: "Send a body that is JSON in UTF-8 (RFC 8259). An empty body is none.",
   invalid_query:
     "`errors` names each parameter; `missing` and `allowed` say what belongs there. Give each parameter once.",

@@ -1,0 +1,70 @@
+import type { IncomingMessage } from "node:http";
+import { AppError } from "../../errors";
+
+/** What a request asks for. `pathname` is one that a path of a route may be compared with, `search` as it came. */
+export type Target = { pathname: string; search: string };
+
+/** A path that says what it means: no empty or dot segments, nothing encoded. */
+const PLAIN_PATH = /^(?:[/*]|(?:\/[\w~-][\w.~-]*)+)$/;
+/** RFC 3986, 3.2.2 and 3.2.3; empty where the target has no authority. */
+const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i;
+/** Letters, digits, `-`, `.`, `_` and `~` mean the same encoded or not (RFC 3986, 6.2.2.2). */
+const ENCODED_UNRESERVED = /%(?:2d|2e|3\d|4[1-9a-f]|5[\daf]|6[1-9a-f]|7[\dae])/gi;
+/** NUL and the other control characters, encoded or not; a backslash, which some read as a slash; a fragment. */
+const FORBIDDEN = /%[01][\da-f]|%7f|[\\#]|[^!-~]/i;
+
+/**
+ * The path and query of a request: of an absolute-form target its own, whose host counts for nothing
+ * (RFC 9112, 3.2.2). A path means one thing from here on, to the routes and to Next alike.
+ * @throws AppError malformed_request for a target that no client should send, and for any number of Host headers but
+ * one (RFC 9112, 3.2); not_found for a path with an empty segment
+ */
+export function parseTarget(incoming: IncomingMessage): Target {
+  requireOneHost(incoming);
+  const target = originForm(incoming.url ?? "");
+  const at = target.indexOf("?");
+  const pathname = at < 0 ? target : target.slice(0, at);
+  return {
+    pathname: PLAIN_PATH.test(pathname) ? pathname : normalize(pathname),
+    search: at < 0 ? "" : target.slice(at),
+  };
+}
+
+function requireOneHost({ rawHeaders, headers, httpVersion }: IncomingMessage): void {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === "host") count += 1;
+  }
+  if (count > 1) throw malformed("Send one Host header.");
+  if (count === 0 && httpVersion === "1.1") throw malformed("Send a Host header.");
+  if (!HOST.test(headers.host ?? "")) throw malformed("The Host header is not valid.");
+}
+
+function originForm(target: string): string {
+  if (target.startsWith("/") || target === "*") return target;
+  const [, authority, rest] = /^https?:\/\/([^/?#]+)(.*)$/i.exec(target) ?? [];
+  if (authority === undefined || rest === undefined || !HOST.test(authority)) throw malformed();
+  return rest.startsWith("/") ? rest : `/${rest}`;
+}
+
+function normalize(pathname: string): string {
+  if (FORBIDDEN.test(pathname)) throw malformed();
+  const path = pathname.replace(ENCODED_UNRESERVED, decodeURIComponent);
+  if (!isDecodable(path)) throw malformed("The path is not valid percent-encoded UTF-8.");
+  if (/\/\.\.?(?:\/|$)/.test(path)) throw malformed("The path must not have dot segments.");
+  if (path.includes("//")) throw new AppError("not_found");
+  return path;
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function malformed(detail = "The request target is not valid."): AppError {
+  return new AppError("malformed_request", { detail });
+}

@@ -1,0 +1,69 @@
+import { once } from "node:events";
+import type { Server } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { promisify } from "node:util";
+import { onTestFinished } from "vitest";
+import { createFrontDoor } from "@/lib/http/front-door";
+import type { NextHandler } from "@/lib/http/server/next-page";
+import { type Responder, routeTable } from "@/lib/http/server/routes";
+
+export type Door = {
+  open: () => Promise<Socket>;
+  /** Sends bytes as they are; everything that comes back until the server closes. */
+  exchange: (...parts: string[]) => Promise<string>;
+  /** How many connections are open. */
+  connections: () => Promise<number>;
+};
+
+/** The front door over some routes and something in Next's place, for one test. */
+export async function openFrontDoor(
+  routes: Record<string, Responder>,
+  next: NextHandler = async () => {},
+  options?: Parameters<typeof createFrontDoor>[2],
+): Promise<Door> {
+  const server: Server = createFrontDoor(routeTable(new Map(Object.entries(routes))), next, options);
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const open = async () => {
+    const socket = connect(port, "127.0.0.1").on("error", () => {}); // a server may close before it has read everything
+    onTestFinished(() => void socket.destroy());
+    await once(socket, "connect");
+    return socket;
+  };
+  return {
+    open,
+    exchange: async (...parts) => exchangeOver(await open(), parts),
+    connections: () => promisify(server.getConnections.bind(server))(),
+  };
+}
+
+async function exchangeOver(socket: Socket, parts: string[]): Promise<string> {
+  let text = "";
+  socket.on("data", (chunk) => {
+    text += chunk.toString("latin1");
+  });
+  const closed = once(socket, "close");
+  for (const part of parts) socket.write(Buffer.from(part, "latin1"));
+  await closed;
+  return text;
+}
+
+/** A request, the last on its connection. */
+export const httpRequest = (target: string, headers: string[] = [], method = "GET") =>
+  [`${method} ${target} HTTP/1.1`, "Host: localhost", "Connection: close", ...headers, "", ""].join("\r\n");
+
+export type RawAnswer = { status: number; headers: Record<string, string>; body: string };
+
+/** The first answer in what came over a connection. */
+export function parseAnswer(text: string): RawAnswer {
+  const [head = "", body = ""] = text.split(/\r\n\r\n(.*)/s);
+  const [line, ...fields] = head.split("\r\n");
+  const headers = fields
+    .map((field) => field.split(/: (.*)/s))
+    .map(([name = "", value = ""]) => [name.toLowerCase(), value]);
+  return { status: Number(line?.split(" ")[1]), headers: Object.fromEntries(headers), body };
+}
