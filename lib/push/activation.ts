@@ -1,13 +1,14 @@
 import { recordSecurityEvent } from "../auth/security-events";
 import type { Context, Tx } from "../context";
-import type { PushDevice, PushDeviceStatus } from "../db/generated/client";
+import type { Prisma, PushDevice, PushDeviceStatus } from "../db/generated/client";
 import { AppError } from "../errors";
 import { APPLE_APP_ATTESTATION_ROOT } from "./evidence/apple-root";
 import { checkEvidence, type ProvedKey } from "./evidence/check";
 import { evidenceFault } from "./evidence/fault";
+import { keyIdOf } from "./evidence/p256";
 import type { Evidence } from "./evidence/schema";
 import { holdOwner, type Origin, type Owner } from "./owner";
-import type { Wanted } from "./registration-plan";
+import { MAX_DEVICES, type Wanted } from "./registration-plan";
 import { type Device, toDevice } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "now">;
@@ -17,7 +18,8 @@ const PROVABLE: PushDeviceStatus[] = ["pending", "active"];
 
 /**
  * Makes a device active: the evidence answers the challenge that it was given at this very address. With it the
- * token becomes its owner's alone: whoever had registered it before loses it, in the same transaction.
+ * token becomes its owner's alone: whoever had registered it before loses it, in the same transaction. A device that
+ * is known by the key already moves to the new address, with what is queued for it.
  * @throws AppError challenge_used, challenge_expired, evidence_invalid with `reason`, push_not_configured,
  * unauthenticated
  */
@@ -32,8 +34,10 @@ export async function activateDevice(
   if (!challenge) throw evidenceFault("challenge_unknown");
   if (challenge.usedAt) throw new AppError("challenge_used");
   const { device } = challenge;
+  const holder = (await findHolder(db, device, evidence)) ?? device;
+  const { keyId, publicKey, keyCounter } = holder;
   const key = checkEvidence(evidence, {
-    ...{ challenge, device, now: now(), teamId: config.APNS_TEAM_ID },
+    ...{ challenge, device: { ...device, keyId, publicKey, keyCounter }, now: now(), teamId: config.APNS_TEAM_ID },
     root: config.APP_ATTEST_ROOT_CA ?? APPLE_APP_ATTESTATION_ROOT,
   });
   return db.$transaction(async (tx) => {
@@ -41,7 +45,11 @@ export async function activateDevice(
     if (challenge.expiresAt <= at) throw new AppError("challenge_expired");
     await takeToken(tx, device);
     await useChallenge(tx, challenge.id, at);
-    const row = await activate(tx, at, owner, device, wanted, key);
+    const isMove = holder.id !== device.id;
+    if (isMove) await tx.pushDevice.deleteMany({ where: { id: device.id } });
+    const from = isMove ? { keyId, keyCounter } : { keyId, keyCounter, status: { in: PROVABLE } };
+    const row = await activate(tx, at, owner, { id: holder.id, ...from }, wanted, key);
+    await keepLimit(tx, row);
     await recordSecurityEvent(tx, now(), owner.account.id, "device_verified", origin);
     return toDevice(row, owner.session.id);
   });
@@ -56,6 +64,27 @@ function findChallenge(db: Tx, { account }: Owner, wanted: Wanted, id: string) {
     include: { device: true },
     relationLoadStrategy: "join",
   });
+}
+
+/**
+ * The device of the account that is known by the key which answers: the app that it is on has a new token now. null for
+ * a key that is attested, which is new; and for one that nobody knows.
+ */
+async function findHolder(db: Tx, device: PushDevice, evidence: Evidence): Promise<PushDevice | null> {
+  if (evidence.type === "app_attest" && evidence.attestation !== undefined) return null;
+  const { accountId, environment, bundleId } = device;
+  const keyId = keyIdIn(evidence);
+  if (device.keyId === keyId) return device;
+  return db.pushDevice.findFirst({ where: { accountId, environment, bundleId, keyId } });
+}
+
+/** In the form in which it is kept. */
+function keyIdIn(evidence: Evidence): string {
+  const keyId =
+    evidence.type === "app_attest"
+      ? Buffer.from(evidence.keyId, "base64")
+      : keyIdOf(Buffer.from(evidence.publicKey, "base64"));
+  return keyId.toString("base64");
 }
 
 /**
@@ -83,17 +112,35 @@ async function activate(
   tx: Tx,
   at: Date,
   { session }: Owner,
-  { id, keyId, keyCounter }: PushDevice,
-  { installationId, device }: Wanted,
+  from: Prisma.PushDeviceWhereInput,
+  { token, environment, bundleId, installationId, device }: Wanted,
   key: ProvedKey,
 ): Promise<PushDevice> {
   const [row] = await tx.pushDevice.updateManyAndReturn({
-    where: { id, keyId, keyCounter, status: { in: PROVABLE } },
+    where: from,
     data: {
-      ...{ ...device, installationId, sessionId: session.id, registeredAt: at, lastSeenAt: at },
+      ...{
+        token,
+        environment,
+        bundleId,
+        ...device,
+        installationId,
+        sessionId: session.id,
+        registeredAt: at,
+        lastSeenAt: at,
+      },
       ...{ ...key, status: "active", verifiedAt: at, invalidReason: null },
     },
   });
   if (!row) throw evidenceFault("counter_replayed");
   return row;
+}
+
+/**
+ * An installation that is known was let in beyond the limit. With a key of its own it is a device more: then those go
+ * that had its id before, as of the same app before it was deleted and installed again.
+ */
+async function keepLimit(tx: Tx, { id, accountId, installationId }: PushDevice): Promise<void> {
+  if (installationId === null || (await tx.pushDevice.count({ where: { accountId } })) <= MAX_DEVICES) return;
+  await tx.pushDevice.deleteMany({ where: { accountId, installationId, id: { not: id } } });
 }

@@ -37,3 +37,20 @@ export async function dropChallenges(tx: Tx, deviceId: string): Promise<void> {
     data: { state: "cancelled", reason: "device_moved" },
   });
 }
+
+/**
+ * Why a device's last challenge has not reached it, in APNs's words or the outbox's: by the ids of the devices that
+ * this is known of. Nothing is known of one that is on its way, or that APNs took.
+ */
+export async function failedChallenges(tx: Tx, deviceIds: readonly string[]): Promise<Map<string, string>> {
+  if (deviceIds.length === 0) return new Map();
+  const rows = await tx.$queryRaw<{ deviceId: string; reason: string | null }[]>`
+    SELECT DISTINCT ON (challenge."deviceId") challenge."deviceId", delivery."reason"
+    FROM "PushChallenge" AS challenge
+    JOIN "PushDelivery" AS delivery
+      ON delivery."deviceId" = challenge."deviceId" AND delivery."eventKey" = 'challenge:' || challenge."id"
+    WHERE challenge."deviceId" = ANY(${deviceIds}::uuid[])
+      AND (delivery."reason" IS NOT NULL OR delivery."state" = 'sent')
+    ORDER BY challenge."deviceId", challenge."id" DESC`;
+  return new Map(rows.flatMap(({ deviceId, reason }) => (reason === null ? [] : [[deviceId, reason]])));
+}

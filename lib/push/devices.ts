@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
+import { failedChallenges } from "./challenges";
 import type { Owner } from "./owner";
 import { type Device, toDevice } from "./schema";
 
@@ -16,7 +17,9 @@ export async function listDevices({ db }: Deps, { account, session }: Owner): Pr
     where: { accountId: account.id },
     orderBy: [{ createdAt: "desc" }, { id: "desc" }],
   });
-  return rows.map((row) => toDevice(row, session.id));
+  const pending = rows.filter(({ status }) => status === "pending").map(({ id }) => id);
+  const failures = await failedChallenges(db, pending);
+  return rows.map((row) => toDevice(row, session.id, failures.get(row.id)));
 }
 
 /**

@@ -2,7 +2,7 @@ import type { PushDevice } from "../db/generated/client";
 import { AppError } from "../errors";
 import type { RegisterDevice } from "./schema";
 
-const MOST_DEVICES = 20;
+export const MAX_DEVICES = 20;
 
 /** Where APNs finds a device: a token means something only within an environment and a bundle. */
 type Address = Pick<PushDevice, "environment" | "bundleId" | "token">;
@@ -14,7 +14,7 @@ export type Wanted = RegisterDevice & Address;
 /**
  * What a registration comes to. `refresh`: the device is active and stays so. `challenge`: it has to prove
  * itself; `moved` says that its address is new, `keepsKey` that it may still answer with the key it is known by,
- * `obsolete` names the row that held this address until now.
+ * `obsolete` names the row that held this address until now. An active device is never changed before the proof.
  */
 export type Plan<Row extends Known> =
   | { step: "create" }
@@ -30,19 +30,23 @@ export function completeRegistration(bundleIds: readonly string[], given: Regist
 }
 
 /**
- * Tells which of an account's devices registers: the one with its installation id, else the one at its address.
+ * Tells which of an account's devices registers: the active one at its address, else one with its installation id that
+ * is not active, else the one at its address. The token of an active installation may have changed, or another phone
+ * may have its id from a backup: only the proof can tell, so it gets a row of its own until then, beyond the limit too.
  * @throws AppError device_limit_reached for one device more than an account may have.
  */
 export function planRegistration<Row extends Known>(devices: readonly Row[], wanted: Wanted): Plan<Row> {
-  const installed = wanted.installationId && devices.find((row) => row.installationId === wanted.installationId);
   const addressed = devices.find((row) => isAt(row, wanted));
-  const device = installed || addressed;
+  if (addressed?.status === "active") return { step: "refresh", device: addressed };
+  const installed = devices.filter(
+    (row) => row.installationId !== null && row.installationId === wanted.installationId,
+  );
+  const device = installed.find(({ status }) => status !== "active") ?? addressed;
   if (!device) {
-    if (devices.length < MOST_DEVICES) return { step: "create" };
-    throw new AppError("device_limit_reached", { detail: `At most ${MOST_DEVICES} devices an account.` });
+    if (devices.length < MAX_DEVICES || installed.length > 0) return { step: "create" };
+    throw new AppError("device_limit_reached", { detail: `At most ${MAX_DEVICES} devices an account.` });
   }
   const moved = !isAt(device, wanted);
-  if (device.status === "active" && !moved) return { step: "refresh", device };
   const obsolete = addressed && addressed.id !== device.id ? addressed.id : null;
   return { step: "challenge", device, moved, keepsKey: isSameApp(device, wanted), obsolete };
 }

@@ -2,7 +2,7 @@ import type { Context, Tx } from "../context";
 import type { PushDevice } from "../db/generated/client";
 import { AppError } from "../errors";
 import { activateDevice } from "./activation";
-import { dropChallenges, openChallenge } from "./challenges";
+import { dropChallenges, failedChallenges, openChallenge } from "./challenges";
 import { holdOwner, type Origin, type Owner } from "./owner";
 import { completeRegistration, type Plan, planRegistration, type Wanted } from "./registration-plan";
 import { type Challenge, type Device, type RegisterDevice, toDevice } from "./schema";
@@ -54,7 +54,7 @@ async function refreshDevice(
       SELECT "id" FROM "Session" WHERE "id" = ${session.id}::uuid AND "revokedAt" IS NULL FOR SHARE
     )
     UPDATE "PushDevice" AS device
-    SET "sessionId" = session."id", "registeredAt" = ${dbNow()}, "lastSeenAt" = ${dbNow()},
+    SET "sessionId" = session."id", "installationId" = coalesce(${installationId}::uuid, device."installationId"), "registeredAt" = ${dbNow()}, "lastSeenAt" = ${dbNow()},
       "name" = coalesce(${device.name ?? null}, device."name"),
       "model" = coalesce(${device.model ?? null}, device."model"),
       "osVersion" = coalesce(${device.osVersion ?? null}, device."osVersion"),
@@ -64,7 +64,6 @@ async function refreshDevice(
     FROM session
     WHERE device."accountId" = ${account.id}::uuid AND device."environment" = ${environment}::"PushEnvironment"
       AND device."bundleId" = ${bundleId} AND device."token" = ${token} AND device."status" = 'active'
-      AND coalesce(device."installationId" = ${installationId}::uuid, ${installationId}::uuid IS NULL)
     RETURNING device.*`;
   return row ? toDevice(row, session.id) : null;
 }
@@ -75,8 +74,9 @@ async function write(tx: Tx, ctx: Deps, owner: Owner, wanted: Wanted): Promise<W
   const plan = planRegistration(await devicesOf(tx, owner.account.id), wanted);
   const row = await save(tx, at, owner, wanted, plan);
   if (!row) return null;
-  const device = toDevice(row, owner.session.id);
-  if (plan.step === "refresh") return { device };
+  if (plan.step === "refresh") return { device: toDevice(row, owner.session.id) };
+  const failures = plan.step === "challenge" ? await failedChallenges(tx, [row.id]) : new Map<string, string>();
+  const device = toDevice(row, owner.session.id, failures.get(row.id));
   return { device, challenge: await openChallenge(tx, at, row.id) };
 }
 

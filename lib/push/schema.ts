@@ -47,6 +47,12 @@ export const Device = z.object({
   lastSeenAt: z.date(),
   lastDeliveredAt: time,
   invalidReason: z.string().nullable(),
+  pendingReason: z
+    .string()
+    .nullable()
+    .describe(
+      "Why the last challenge did not reach the device: APNs's reason, `unreachable`, `timeout`, `paused`, `expired`.",
+    ),
   current: z.boolean().describe("Whether the session that asks registered it."),
 });
 export type Device = z.infer<typeof Device>;
@@ -64,8 +70,11 @@ export function tokenSuffix(token: string): string {
   return token.slice(-TOKEN_SUFFIX_LENGTH);
 }
 
-/** What its owner may see of a device. `current`: the session that asks registered it. */
-export function toDevice(row: PushDevice, sessionId: string): Device {
+/**
+ * What its owner may see of a device. `current`: the session that asks registered it. `failure`: why its last challenge
+ * has not reached it, where that is known.
+ */
+export function toDevice(row: PushDevice, sessionId: string, failure: string | null = null): Device {
   return {
     id: row.id,
     status: row.status,
@@ -82,6 +91,7 @@ export function toDevice(row: PushDevice, sessionId: string): Device {
     lastSeenAt: row.lastSeenAt,
     lastDeliveredAt: row.lastDeliveredAt,
     invalidReason: row.invalidReason,
+    pendingReason: row.status === "pending" ? failure : null,
     current: row.sessionId === sessionId,
   };
 }

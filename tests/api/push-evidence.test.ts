@@ -1,5 +1,6 @@
 import { createHash, randomBytes, randomUUID, verify } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { sendWords } from "@/lib/push/operations";
 import { newAccount, type TestAccount } from "../support/accounts";
 import { get, post } from "../support/api";
 import { newAttestKey } from "../support/app-attest";
@@ -14,7 +15,7 @@ import {
   signedByDeviceKey,
   verifiedDevice,
 } from "../support/phone";
-import { newToken } from "../support/push";
+import { activeDevices, deliverDue, newToken, recordingPush } from "../support/push";
 
 const MINUTE_MS = 60 * 1000;
 const BUNDLES = ["com.example.homeport", "com.example.other"];
@@ -31,13 +32,13 @@ async function asked(change = {}) {
   return { account, phone, challenged: await challenge(account, phone) };
 }
 
-/** An account whose phone has proved itself and was asked again, since its token changed. */
+/** An account whose phone, the device of `deviceId`, has proved itself and was asked again, since its token changed. */
 async function askedAgain(change = {}) {
   const account = await newAccount();
   const first = newPhone(change);
-  await verifiedDevice(account, first);
+  const { id: deviceId } = await verifiedDevice(account, first);
   const phone = { ...first, token: newToken() };
-  return { account, phone, challenged: await challenge(account, phone) };
+  return { account, phone, deviceId, challenged: await challenge(account, phone) };
 }
 
 describe("a device that proves itself", () => {
@@ -87,30 +88,57 @@ describe("a device that proves itself", () => {
   });
 
   test("answers by an assertion of the same key when its token has changed", async () => {
-    const { account, phone, challenged } = await askedAgain();
+    const { account, phone, challenged, deviceId } = await askedAgain();
     const response = await answer(account, phone, asserted(account, phone, challenged, 1));
-    expect(await response.json()).toMatchObject({ device: { id: challenged.deviceId, status: "active" } });
-    expect(await rowOf(challenged.deviceId)).toMatchObject({ token: phone.token, keyCounter: 1n });
+    expect(await response.json()).toMatchObject({ device: { id: deviceId, status: "active" } });
+    const devices = await ctx().db.pushDevice.findMany({ where: { accountId: account.id } });
+    expect(devices).toMatchObject([{ id: deviceId, status: "active", token: phone.token, keyCounter: 1n }]);
   });
 
-  test("may attest a new key instead, as after the app was installed anew", async () => {
-    const { account, phone, challenged } = await askedAgain();
-    const again = { ...phone, key: newAttestKey() };
-    expect((await answer(account, again, attested(account, again, challenged))).status).toBe(200);
-    expect(await rowOf(challenged.deviceId)).toMatchObject({
-      keyId: again.key.keyId.toString("base64"),
-      keyCounter: 0n,
-    });
+  test("takes along what is queued for it when its token has changed", async () => {
+    const { account, phone, challenged, deviceId } = await askedAgain();
+    await sendWords(ctx(), { accountId: account.id, title: "A", body: "B", link: null });
+    expect((await answer(account, phone, asserted(account, phone, challenged, 1))).status).toBe(200);
+    const { push, sent } = recordingPush();
+    await ctx().db.pushDelivery.updateMany({ where: { deviceId, kind: "custom" }, data: { state: "queued" } });
+    await deliverDue({ push });
+    expect(sent).toMatchObject([{ token: phone.token }]);
+  });
+
+  test.each<["production" | "sandbox", (...asked: Parameters<typeof signedByDeviceKey>) => object]>([
+    ["production", attested],
+    ["sandbox", signedByDeviceKey],
+  ])(
+    "in %s by a key of its own is a device of its own, whatever installation it says it is",
+    async (environment, sign) => {
+      const { account, phone, challenged, deviceId } = await askedAgain({ environment });
+      const restored = { ...phone, key: newAttestKey() };
+      expect((await answer(account, restored, sign(account, restored, challenged))).status).toBe(200);
+      expect(await rowOf(challenged.deviceId)).toMatchObject({ keyId: restored.key.keyId.toString("base64") });
+      expect(await rowOf(deviceId)).toMatchObject({ status: "active" });
+    },
+  );
+
+  test("of an installation that is known is let in beyond the limit, in the place of the one before", async () => {
+    const { account, phone, challenged, deviceId } = await askedAgain();
+    await activeDevices(account, 19);
+    const again = { ...phone, token: newToken(), key: newAttestKey() };
+    const latest = await challenge(account, again);
+    expect(latest.deviceId).toBe(challenged.deviceId);
+    expect((await answer(account, again, attested(account, again, latest))).status).toBe(200);
+    const devices = await ctx().db.pushDevice.findMany({ where: { accountId: account.id } });
+    expect(devices).toHaveLength(20);
+    expect(devices.map(({ id }) => id)).not.toContain(deviceId);
   });
 
   test("may be a simulator with a key of its own, which has to stay the same", async () => {
     const { account, phone, challenged } = await asked({ environment: "sandbox" });
     expect((await answer(account, phone, signedByDeviceKey(account, phone, challenged))).status).toBe(200);
-    const moved = { ...phone, token: newToken() };
-    const again = await challenge(account, moved);
-    const other = { ...moved, key: newAttestKey() };
+    await ctx().db.pushDevice.update({ where: { id: challenged.deviceId }, data: { status: "invalid" } });
+    const again = await challenge(account, phone);
+    const other = { ...phone, key: newAttestKey() };
     await refused(await answer(account, other, signedByDeviceKey(account, other, again)), "key_unknown");
-    expect((await answer(account, moved, signedByDeviceKey(account, moved, again))).status).toBe(200);
+    expect((await answer(account, phone, signedByDeviceKey(account, phone, again))).status).toBe(200);
   });
 
   test("says meanwhile what it is, as with any registration", async () => {
@@ -272,13 +300,13 @@ describe("an assertion", () => {
   });
 
   test("of two with one counter, for two challenges at the same moment, one wins", async () => {
-    const { account, phone, challenged } = await askedAgain();
+    const { account, phone, challenged, deviceId } = await askedAgain();
     const second = await challenge(account, phone);
     const responses = await withContext({ db: decidingTogether(2) }, () =>
       Promise.all([challenged, second].map((one) => answer(account, phone, asserted(account, phone, one, 1)))),
     );
     expect(responses.map((response) => response.status).sort()).toEqual([200, 422]);
-    expect(await rowOf(challenged.deviceId)).toMatchObject({ status: "active", keyCounter: 1n });
+    expect(await rowOf(deviceId)).toMatchObject({ status: "active", keyCounter: 1n });
   });
 
   test("of a key attested for one environment or bundle says nothing in another", async () => {
@@ -310,7 +338,11 @@ describe("a device key", () => {
   });
 
   test("does not take the place of one that was attested", async () => {
-    const { account, phone, challenged } = await askedAgain({ environment: "sandbox" });
+    const account = await newAccount();
+    const phone = newPhone({ environment: "sandbox" });
+    const { id } = await verifiedDevice(account, phone);
+    await ctx().db.pushDevice.update({ where: { id }, data: { status: "invalid" } });
+    const challenged = await challenge(account, phone);
     const other = { ...phone, key: newAttestKey() };
     await refused(await answer(account, other, signedByDeviceKey(account, other, challenged)), "key_unknown");
   });

@@ -45,17 +45,40 @@ describe("registering again", () => {
   });
 
   test.each([
-    ["token", { token: newToken() }, { keyId: "key", keyCounter: 1n }],
-    ["environment", { environment: "sandbox" }, { keyId: null, publicKey: null, keyCounter: null }],
-  ])("an active device whose %s changed has to prove itself again", async (_, change, key) => {
+    ["token", { token: newToken() }],
+    ["environment", { environment: "sandbox" }],
+  ])(
+    "an active device stays active until one of its installation, with another %s, has proved itself",
+    async (_, change) => {
+      const account = await newAccount();
+      const known = { token: newToken(), installationId: randomUUID() };
+      const { device } = await registeredDevice(account, known);
+      await activate(device.id);
+      const claims = [await registeredDevice(account, { ...known, ...change })];
+      claims.push(await registeredDevice(account, { ...known, token: newToken() }));
+      expect(claims).toMatchObject(Array(2).fill({ device: { status: "pending", verifiedAt: null }, challenge: {} }));
+      expect(claims[1]?.device.id).toBe(claims[0]?.device.id);
+      expect(await rowOf(device.id)).toMatchObject({
+        status: "active",
+        token: known.token,
+        keyId: "key",
+        keyCounter: 1n,
+      });
+      expect((await registerPush(account, known)).status).toBe(200);
+      expect(await rowsOf(account)).toHaveLength(2);
+    },
+  );
+
+  test("a device that is not active keeps its key when its token changes, and loses it with its environment", async () => {
     const account = await newAccount();
     const known = { token: newToken(), installationId: randomUUID() };
     const { device } = await registeredDevice(account, known);
     await activate(device.id);
-    const moved = await registeredDevice(account, { ...known, ...change });
-    expect(moved.device).toMatchObject({ id: device.id, status: "pending", verifiedAt: null });
-    expect(moved.challenge).toBeDefined();
-    expect(await rowsOf(account)).toMatchObject([key]);
+    await ctx().db.pushDevice.update({ where: { id: device.id }, data: { status: "invalid" } });
+    await registeredDevice(account, { ...known, token: newToken() });
+    expect(await rowsOf(account)).toMatchObject([{ id: device.id, status: "pending", keyId: "key", keyCounter: 1n }]);
+    await registeredDevice(account, { ...known, environment: "sandbox" });
+    expect(await rowsOf(account)).toMatchObject([{ id: device.id, keyId: null, publicKey: null, keyCounter: null }]);
   });
 
   test("a nonce that was sent to the old token proves nothing for the new one", async () => {
@@ -88,15 +111,26 @@ describe("registering again", () => {
     });
   });
 
-  test("an installation that takes over another device's token takes its place", async () => {
+  test("an installation that takes over a pending device's token takes its place", async () => {
     const account = await newAccount();
     const [installationId, token] = [randomUUID(), newToken()];
     const installed = await registeredDevice(account, { installationId });
-    const other = await registeredDevice(account, { token, installationId: randomUUID() });
-    await activate(other.device.id);
+    await registeredDevice(account, { token, installationId: randomUUID() });
     const merged = await registeredDevice(account, { token, installationId });
     expect(merged.device).toMatchObject({ id: installed.device.id, status: "pending" });
     expect(await rowsOf(account)).toMatchObject([{ id: installed.device.id, token, installationId }]);
+  });
+
+  test("an active device stays active under an installation id that is new, or another device's", async () => {
+    const account = await newAccount();
+    const [token, others] = [newToken(), randomUUID()];
+    await registeredDevice(account, { installationId: others });
+    const { device } = await registeredDevice(account, { token, installationId: randomUUID() });
+    await activate(device.id);
+    for (const installationId of [randomUUID(), others]) {
+      expect((await registeredDevice(account, { token, installationId })).device).toMatchObject({ id: device.id });
+      expect(await rowOf(device.id)).toMatchObject({ status: "active", installationId });
+    }
   });
 
   test("a token in another environment is another device", async () => {

@@ -2,8 +2,8 @@ import { createHash, randomUUID } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { newAccount } from "../support/accounts";
-import { post } from "../support/api";
+import { newAccount, type TestAccount } from "../support/accounts";
+import { call, post } from "../support/api";
 import { ctx, withContext } from "../support/context";
 import { BUNDLE_ID, insertDevices, newToken, recordingPush, registeredDevice, registerPush } from "../support/push";
 
@@ -34,6 +34,7 @@ describe("a first registration", () => {
       lastSeenAt: device.createdAt,
       lastDeliveredAt: null,
       invalidReason: null,
+      pendingReason: null,
       current: true,
     });
     expect(Buffer.from(challenge.value, "base64url")).toHaveLength(32);
@@ -196,6 +197,39 @@ describe("what is refused", () => {
     expect(response.headers.get("retry-after")).toMatch(/^\d+$/);
     expect(await rowsOf(account)).toMatchObject([{ name: "three" }]);
     expect((await registerPush(account, { token: newToken() })).status).toBe(202);
+  });
+});
+
+describe("a challenge that does not reach its device", () => {
+  const registerWith = (push: Parameters<typeof recordingPush>[0], account: TestAccount, json: object) =>
+    withContext({ push: recordingPush(push).push }, async () => (await registerPush(account, json)).json());
+  const listed = async ({ token }: TestAccount) =>
+    (await (await call("GET", "/api/push/devices", { token })).json()).devices;
+  const ok = async () => ({ status: 200, reason: null });
+
+  test.each<[string, Parameters<typeof recordingPush>[0]]>([
+    ["BadDeviceToken", async () => ({ status: 400, reason: "BadDeviceToken" })],
+    ["TopicDisallowed", async () => ({ status: 400, reason: "TopicDisallowed" })],
+    ["paused", async () => ({ status: 403, reason: "InvalidProviderToken" })],
+    ["unreachable", () => Promise.reject(new Error("out of reach"))],
+  ])("is told of as %s: by the next answer of 202, and among the devices", async (pendingReason, push) => {
+    const account = await newAccount();
+    const json = { token: newToken(), installationId: randomUUID() };
+    expect(await registerWith(push, account, json)).toMatchObject({ device: { pendingReason: null } });
+    const again = await registerWith(push, account, json);
+    expect(again).toMatchObject({ device: { status: "pending", pendingReason } });
+    await ctx().db.pushDevice.update({ where: { id: again.device.id }, data: { status: "pending" } });
+    expect(await listed(account)).toMatchObject([{ status: "pending", pendingReason }]);
+    const moved = await registerWith(push, account, { ...json, token: newToken() });
+    expect(moved).toMatchObject({ device: { id: again.device.id, pendingReason: null } });
+  });
+
+  test("is told of no more once APNs took the next", async () => {
+    const account = await newAccount();
+    const json = { token: newToken() };
+    await registerWith(async () => ({ status: 400, reason: "BadDeviceToken" }), account, json);
+    await registerWith(ok, account, json);
+    expect(await listed(account)).toMatchObject([{ status: "pending", pendingReason: null }]);
   });
 });
 

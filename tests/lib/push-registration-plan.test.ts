@@ -30,19 +30,34 @@ test.each(["pending", "invalid"] as const)("a device that is %s has to prove its
   expect(planRegistration([device], wanted)).toMatchObject({ step: "challenge", device, moved: false, obsolete: null });
 });
 
-test.each([{ token: "bb" }, { environment: "sandbox" }, { bundleId: "com.example.other" }])(
-  "an active installation that moves from %o has to prove itself",
-  (old) => {
-    const installationId = randomUUID();
-    const device = row({ ...old, installationId });
-    const plan = planRegistration([device], { ...wanted, installationId });
-    expect(plan).toMatchObject({ step: "challenge", device, moved: true, obsolete: null });
-  },
-);
+const moves = [{ token: "bb" }, { environment: "sandbox" }, { bundleId: "com.example.other" }];
+
+test.each(moves)("an active installation stays as it is until one that moves from %o has proved itself", (old) => {
+  const installationId = randomUUID();
+  const device = row({ ...old, installationId });
+  expect(planRegistration([device], { ...wanted, installationId })).toEqual({ step: "create" });
+  expect(planRegistration([device, ...many(20)], { ...wanted, token: "cc", installationId })).toEqual({
+    step: "create",
+  });
+});
+
+test.each(moves)("an installation that is not active moves from %o, and has to prove itself", (old) => {
+  const installationId = randomUUID();
+  const [active, device] = [row({ token: "dd", installationId }), row({ ...old, installationId, status: "pending" })];
+  const plan = planRegistration([active, device], { ...wanted, installationId });
+  expect(plan).toMatchObject({ step: "challenge", device, moved: true, obsolete: null });
+});
+
+test("an active device at the address wins over any installation", () => {
+  const installationId = randomUUID();
+  const [installed, addressed] = [row({ token: "bb", installationId, status: "pending" }), row()];
+  const plan = planRegistration([installed, addressed], { ...wanted, installationId });
+  expect(plan).toEqual({ step: "refresh", device: addressed });
+});
 
 test("an installation wins over the row that has its new address", () => {
   const installationId = randomUUID();
-  const [installed, addressed] = [row({ token: "bb", installationId }), row()];
+  const [installed, addressed] = [row({ token: "bb", installationId, status: "invalid" }), row({ status: "pending" })];
   expect(planRegistration([addressed, installed], { ...wanted, installationId })).toMatchObject({
     step: "challenge",
     device: installed,

@@ -17,6 +17,7 @@ const DEVICE = {
   lastSeenAt: "2026-11-20T09:00:00.000Z",
   lastDeliveredAt: null,
   invalidReason: null,
+  pendingReason: null,
   current: true,
 };
 const ACTIVE = { ...DEVICE, status: "active", verifiedAt: "2026-11-20T09:00:05.000Z" };
@@ -35,7 +36,7 @@ export const PUSH: Record<string, Details> = {
   "POST /api/push/register": {
     operationId: "registerDevice",
     description:
-      "Call it at every launch. A device that is new, or has moved, gets a challenge: its nonce goes out through APNs alone, and comes back here with App Attest evidence over both. Until then nothing is pushed to the device. A token belongs to whoever proved it last.",
+      "Call it at every launch. A device that is new, or has moved, gets a challenge: its nonce goes out through APNs alone, and comes back here with App Attest evidence over both. Until then nothing is pushed to the device, and an active device whose installation registers another token keeps the one that it has proved. A token belongs to whoever proved it last.",
     requests: {
       "At a launch": REGISTRATION,
       "With evidence": {
@@ -56,7 +57,13 @@ export const PUSH: Record<string, Details> = {
       },
       202: {
         description: "Pending: the nonce is on its way through APNs.",
-        examples: { Challenged: { device: DEVICE, challenge: CHALLENGE } },
+        examples: {
+          Challenged: { device: DEVICE, challenge: CHALLENGE },
+          "After a challenge that APNs refused": {
+            device: { ...DEVICE, pendingReason: "BadDeviceToken" },
+            challenge: CHALLENGE,
+          },
+        },
       },
     },
   },

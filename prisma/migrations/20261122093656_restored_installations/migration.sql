@@ -1,0 +1,2 @@
+-- DropIndex
+DROP INDEX "PushDevice_accountId_installationId_key";
