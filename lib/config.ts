@@ -52,6 +52,8 @@ const signingKey = text.transform((value, ctx) => {
   return z.NEVER;
 });
 
+const ONE_HOST = "must be postgres://USER:PASSWORD@HOST:PORT/DATABASE; a list of hosts is not supported";
+
 /** Every variable the service reads, as it stands in `.env.example`. */
 export const Environment = z.object({
   PORT: port.default(3000),
@@ -62,7 +64,7 @@ export const Environment = z.object({
   METRICS_HOST: text.default("127.0.0.1"),
   OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
   OTEL_SERVICE_NAME: text.default("homeport"),
-  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, hostname: /^[^,]*$/, error: ONE_HOST }).optional(),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(1000).default(10),
   NEXTAUTH_URL: baseUrl.optional(),
   NEXTAUTH_SECRET: z.string().min(32, "must be at least 32 characters long").optional(),

@@ -27,6 +27,21 @@ test("PostgreSQL needs a base URL and a secret, and both are named", () => {
   expect(config).toMatchObject({ mode: "server", baseUrl: "https://api.example.com" });
 });
 
+test.each([
+  "postgres://user:secret@db1.example:5432,db2.example:5432/homeport?target_session_attrs=read-write",
+  "postgresql://user:secret@db1.example,db2.example/homeport",
+])("%s names several hosts: the message says that a list is not supported", (DATABASE_URL) => {
+  expect(() => loadConfig({ DATABASE_URL })).toThrow(/- DATABASE_URL: must be .*a list of hosts is not supported$/m);
+  expect(() => loadConfig({ DATABASE_URL })).not.toThrow("secret");
+});
+
+test.each(["postgres://user:a,b@localhost/homeport?options=-c%20search_path=a,b", "postgres:///homeport?host=/run/pg"])(
+  "%s names one host",
+  (DATABASE_URL) => {
+    expect(() => loadConfig({ DATABASE_URL })).not.toThrow("- DATABASE_URL: must");
+  },
+);
+
 test.each(["https://h.example/api/auth", "https://h.example/?x=1", "https://user:pw@h.example", "ftp://h.example"])(
   "%s is no base for links",
   (NEXTAUTH_URL) => {
