@@ -96,9 +96,10 @@ export function postgresAdapter(
 
 /**
  * The adapter for migrations. A migration is one transaction and may take as long as it needs, but it does not wait
- * long for a table that is in use: every other query on the table would wait behind it.
+ * long for a table that is in use: every other query on the table would wait behind it. `record` is SQL that ends each
+ * migration, in the same transaction.
  */
-export function migrationAdapter(url: string): SqlMigrationAwareDriverAdapterFactory {
+export function migrationAdapter(url: string, record = ""): SqlMigrationAwareDriverAdapterFactory {
   const factory = new PrismaPg({
     connectionString: withSession(url, {
       lock_timeout: MIGRATION_LOCK_MS,
@@ -111,11 +112,11 @@ export function migrationAdapter(url: string): SqlMigrationAwareDriverAdapterFac
     application_name: "homeport-migrate",
   });
   // Its own cuts the script at each semicolon, in texts and functions too, and runs the pieces one by one.
-  return withScripts(factory, (adapter, script) => adapter.underlyingDriver().query(script));
+  return withScripts(factory, (adapter, script) => adapter.underlyingDriver().query(script + record));
 }
 
 /** Settings of each session, times in milliseconds. In the URL, since there the driver would let somebody's own options win. */
-function withSession(url: string, settings: Record<string, number>): string {
+export function withSession(url: string, settings: Record<string, number>): string {
   const parsed = new URL(url);
   const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
   const given = parsed.searchParams.get("options") ?? "";
