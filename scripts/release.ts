@@ -1,12 +1,14 @@
 import { existsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
 import { createObjectStorage, type ObjectStorage } from "../lib/adapters/object-storage";
 import { type Config, loadConfig } from "../lib/config";
 import { isAddress } from "../lib/releases/catalog/catalog";
-import { addRelease, type Place } from "../lib/releases/publishing/add";
+import { addRelease, type Place, type Publication } from "../lib/releases/publishing/add";
 import { amendReleases, filterReleases, stillAhead } from "../lib/releases/publishing/amend";
+import { UnconfirmedError } from "../lib/releases/publishing/checks";
 import { renderJson, renderTable } from "../lib/releases/publishing/list";
 import { readManifest } from "../lib/releases/publishing/manifest-file";
 import { verifyReleases } from "../lib/releases/publishing/verify";
@@ -25,10 +27,14 @@ const HELP = `Publishes releases: changes the catalog that the service serves. I
       --rollout N             per cent of the clients that get it: 100 unless you say less
       --rollback              offered to clients with a newer version too
       --minisign FILE.sig     Tauri's signature      --ed-signature S   Sparkle's
+      --minisign-key FILE.pub and --ed-key KEY: the product's public keys, by which signatures are verified.
+                              Name them once: the catalog keeps them
       --build-version N       what Sparkle compares, where it is not the version
       --phased-rollout-interval SECONDS       Sparkle's own phased rollout
       --released-at TIME      now, unless it was before       --id ID
       --file-name NAME        --content-type TYPE
+      --new                   it is a new product, architecture, channel or key, and not a slip
+      --prerelease            a prerelease for everybody, on stable
       --s3                    into the object storage      --url URL   it is there already
   npm run release -- list [--json] [--product P] [--platform P] [--arch A] [--channel C] [--version V]
   npm run release -- rollout WHICH N      0 pauses, 100 is everybody
@@ -51,6 +57,7 @@ const RELEASE = {
   ...{ "phased-rollout-interval": text, "released-at": text, id: text, rollout: text, critical: flag, rollback: flag },
 };
 const ARTIFACT = { "file-name": text, "content-type": text, minisign: text, "ed-signature": text, s3: flag, url: text };
+const CHECKS = { "minisign-key": text, "ed-key": text, new: flag, prerelease: flag };
 
 /** What every command works with. */
 type Desk = { config: Config; storage: ObjectStorage | null };
@@ -95,7 +102,7 @@ function kindOf(given: string): Kind {
 async function textOrFile(given: string | undefined): Promise<string | undefined> {
   if (given === undefined) return given;
   if (existsSync(here(given)) && statSync(here(given)).isFile()) return readFile(here(given), "utf8");
-  if (/^\S+\.(md|txt|sig|minisig)$/i.test(given)) throw new UsageError(`There is no file ${given}.`);
+  if (/^\S+\.(md|txt|sig|minisig|pub)$/i.test(given)) throw new UsageError(`There is no file ${given}.`);
   return given;
 }
 
@@ -108,14 +115,14 @@ function placeOf({ storage }: Desk, { url, s3 }: { url?: string | undefined; s3?
 }
 
 async function add(args: string[], desk: Desk): Promise<void> {
-  const options = { ...WHICH, ...RELEASE, ...ARTIFACT, kind: { ...text, multiple: true } } as const;
+  const options = { ...WHICH, ...RELEASE, ...ARTIFACT, ...CHECKS, kind: { ...text, multiple: true } } as const;
   const { values, positionals } = understand(options, args, true);
   const [file] = positionals;
   if (file === undefined || positionals.length > 1) throw new UsageError("Which file? One, and only one.");
   const missing = (["product", "platform", "arch", "version"] as const).filter((name) => values[name] === undefined);
   if (missing.length > 0) throw new UsageError(`add needs ${missing.map((name) => `--${name}`).join(", ")}.`);
   const { product, platform, arch, version, channel, id, critical, rollback } = values;
-  const publication = {
+  const publication: Publication = {
     file: here(file),
     kinds: (values.kind ?? ["installer"]).map(kindOf),
     place: placeOf(desk, values),
@@ -136,11 +143,29 @@ async function add(args: string[], desk: Desk): Promise<void> {
       minisign: await textOrFile(values.minisign),
       edSignature: values["ed-signature"],
     },
+    publicKeys: { minisign: await textOrFile(values["minisign-key"]), ed: values["ed-key"] },
+    allowed: { isNew: values.new, isPrerelease: values.prerelease },
   };
-  const done = await addRelease(manifestFile(desk, values), publication, new Date(), drawProgress);
+  const done = await publishOrAsk(manifestFile(desk, values), publication);
+  for (const note of done.notes) console.error(note);
   console.log({ added: "Published", extended: "Changed", unchanged: "Was there already:" }[done.outcome], done.id);
   const samples = done.removedSamples.length;
   if (samples > 0) console.log(`Removed the ${samples} sample releases: the catalog now holds your own releases only.`);
+}
+
+/** Asks somebody at a terminal whether what looks like a slip is meant. */
+async function publishOrAsk(manifest: string, publication: Publication): ReturnType<typeof addRelease> {
+  const publish = (one: Publication) => addRelease(manifest, one, new Date(), drawProgress);
+  try {
+    return await publish(publication);
+  } catch (error) {
+    if (!(error instanceof UnconfirmedError) || !process.stdin.isTTY || !process.stderr.isTTY) throw error;
+    const terminal = createInterface({ input: process.stdin, output: process.stderr });
+    const said = await terminal.question(`${error.message}\nPublish it all the same? [y/N] `);
+    terminal.close();
+    if (!/^y(es)?$/i.test(said.trim())) throw error;
+    return publish({ ...publication, allowed: { ...publication.allowed, isNew: true } });
+  }
 }
 
 async function rollout(args: string[], desk: Desk): Promise<void> {

@@ -1,5 +1,6 @@
 import { parse, type SemVer } from "semver";
 import { z } from "zod";
+import { EdSignature, MinisignSignature, PublicKeys } from "./signatures";
 import { SystemVersion } from "./system-version";
 
 export const Platform = z.enum(["windows", "macos"]);
@@ -61,21 +62,6 @@ const Instant = z.iso
   .transform((text) => new Date(text))
   .pipe(z.date());
 
-const MINISIGN_FILE =
-  /^untrusted comment: .*\r?\n[A-Za-z0-9+/]{99}=\r?\ntrusted comment: .*\r?\n[A-Za-z0-9+/]{86}==\s*$/;
-
-/**
- * A minisign signature file in base64: what `tauri signer sign` writes into a .sig file and Tauri wants in
- * `signature`. The file's own text, as `minisign -S` writes it, is taken too.
- */
-const MinisignSignature = z
-  .string()
-  .max(4096)
-  .transform((text) =>
-    text.startsWith("untrusted comment:") ? Buffer.from(text).toString("base64") : text.replace(/\s/g, ""),
-  )
-  .refine((text) => MINISIGN_FILE.test(Buffer.from(text, "base64").toString()), "Must be a minisign signature file");
-
 /** An object's key: parts between slashes, none of them empty, `.` or `..`, which no address can hold. */
 const ObjectKey = z
   .string()
@@ -85,7 +71,7 @@ const ObjectKey = z
 
 /** One file of a release: in the catalog's folder (`file`, relative to it), elsewhere (`url`) or in the object storage. */
 export const Artifact = z
-  .object({
+  .strictObject({
     file: z.string().min(1).max(1024).optional(),
     url: HttpUrl.optional(),
     s3Key: ObjectKey.optional(),
@@ -110,11 +96,8 @@ export const Artifact = z
       .default("application/octet-stream"),
     /** For Tauri. */
     minisign: MinisignSignature.optional(),
-    /** For Sparkle and WinSparkle: what `sign_update` prints, 64 bytes in base64. */
-    edSignature: z
-      .string()
-      .regex(/^[A-Za-z0-9+/]{86}==$/)
-      .optional(),
+    /** For Sparkle and WinSparkle. */
+    edSignature: EdSignature.optional(),
   })
   .refine(
     ({ file, url, s3Key }) => [file, url, s3Key].filter((place) => place !== undefined).length === 1,
@@ -123,7 +106,7 @@ export const Artifact = z
 export type Artifact = z.infer<typeof Artifact>;
 
 /** One release as the catalog's manifest has it. */
-export const Release = z.object({
+export const Release = z.strictObject({
   id: z.string().min(1).max(128),
   platform: Platform,
   product: Name,
@@ -153,12 +136,17 @@ export const Release = z.object({
   yanked: z.boolean().default(false),
   /** Part of the sample catalog: never served beside a release that is not, and no update for one. */
   sample: z.boolean().default(false),
-  artifacts: z.object({ installer: Artifact.optional(), update: Artifact.optional() }),
+  artifacts: z.strictObject({ installer: Artifact.optional(), update: Artifact.optional() }),
 });
 export type Release = z.infer<typeof Release>;
 
 /** The manifest around its releases, which are checked one by one. */
-export const Manifest = z.object({ schemaVersion: z.literal(1), releases: z.array(z.unknown()) });
+export const Manifest = z.strictObject({
+  schemaVersion: z.literal(1),
+  /** By product. */
+  publicKeys: z.record(Name, PublicKeys).optional(),
+  releases: z.array(z.unknown()),
+});
 
 const selector = (description: string, ...examples: string[]) => z.string().optional().meta({ description, examples });
 const Selection = {

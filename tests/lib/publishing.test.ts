@@ -1,3 +1,4 @@
+import { execFile } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import {
   chmod,
@@ -15,6 +16,7 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { laySampleDown } from "@/lib/releases/catalog/sample";
 import { addRelease, type Publication } from "@/lib/releases/publishing/add";
@@ -25,7 +27,10 @@ import { type Verified, verifyReleases } from "@/lib/releases/publishing/verify"
 import type { Release } from "@/lib/releases/schema";
 import { startOrigin } from "../support/origin";
 import { elsewhere, manifested, manifestText } from "../support/releases";
+import { newSigningKey } from "../support/signing";
+import { lacks } from "../support/tools";
 
+const run = promisify(execFile);
 const NOW = new Date("2026-11-20T12:00:00Z");
 
 type Desk = { folder: string; manifest: string };
@@ -75,7 +80,7 @@ describe("publishing a file", () => {
     const added = await publish(desk, await build(desk, "Setup 1.4.0.exe", bytes), "v1.4.0", {
       release: { platform: "win32", architecture: "x86_64", notes: "Faster" },
     });
-    expect(added).toEqual({ id: "core-windows-x64-1.4.0", outcome: "added", removedSamples: [] });
+    expect(added).toEqual({ id: "core-windows-x64-1.4.0", outcome: "added", removedSamples: [], notes: [] });
     const [release] = await releasesOf(desk);
     expect(release).toMatchObject({ ...{ channel: "stable", notes: "Faster", rollout: 100 }, releasedAt: NOW });
     expect(release?.artifacts.installer).toMatchObject({
@@ -118,15 +123,15 @@ describe("publishing a file", () => {
     }
   });
 
-  test("keeps members that it does not know, and a catalog behind a link where it is", async () => {
+  test("keeps a catalog behind a link where it is", async () => {
     const desk = await newDesk();
     const real = path.join(desk.folder, "real.json");
-    await writeFile(real, JSON.stringify({ schemaVersion: 1, owner: "ann", releases: [manifested({ ticket: 7 })] }));
+    await writeFile(real, manifestText([manifested()]));
     await mkdir(path.dirname(desk.manifest));
     await symlink(real, desk.manifest);
     await publish(desk, await build(desk, "setup.exe"), "2.0.0");
     const written = JSON.parse(await readFile(real, "utf8"));
-    expect(written).toMatchObject({ owner: "ann", releases: [{ ticket: 7 }, { version: "2.0.0" }] });
+    expect(written).toMatchObject({ releases: [{ version: "1.0.0" }, { version: "2.0.0" }] });
     expect((await verify(desk)).map(({ fault }) => fault)).toEqual([null]);
   });
 
@@ -190,20 +195,23 @@ describe("publishing a file", () => {
   });
 });
 
-describe("what is refused leaves everything as it was", () => {
-  const refused = async (desk: Desk, publishing: () => Promise<unknown>, reason: string | RegExp) => {
-    const before = await filesIn(path.dirname(desk.manifest));
-    const text = await readFile(desk.manifest, "utf8");
-    await expect(publishing()).rejects.toThrow(reason);
-    expect(await readFile(desk.manifest, "utf8")).toBe(text);
-    expect(await filesIn(path.dirname(desk.manifest))).toEqual(before);
-  };
-  const stocked = async () => {
-    const desk = await newDesk();
-    await publish(desk, await build(desk, "setup.exe"), "1.4.0");
-    return desk;
-  };
+/** Expects a refusal that leaves everything as it was. */
+async function refused(desk: Desk, publishing: () => Promise<unknown>, reason: string | RegExp) {
+  const before = await filesIn(path.dirname(desk.manifest));
+  const text = await readFile(desk.manifest, "utf8");
+  await expect(publishing()).rejects.toThrow(reason);
+  expect(await readFile(desk.manifest, "utf8")).toBe(text);
+  expect(await filesIn(path.dirname(desk.manifest))).toEqual(before);
+}
 
+/** A catalog with core 1.4.0 in it. */
+async function stocked(change: Change = {}): Promise<Desk> {
+  const desk = await newDesk();
+  await publish(desk, await build(desk, "setup.exe"), "1.4.0", change);
+  return desk;
+}
+
+describe("what is refused leaves everything as it was", () => {
   test("other bytes under a version that is published", async () => {
     const desk = await stocked();
     await refused(desk, async () => publish(desk, await build(desk, "other.exe"), "1.4.0"), "other bytes already");
@@ -257,6 +265,189 @@ describe("what is refused leaves everything as it was", () => {
     const twice = () =>
       changeManifest(desk.manifest, ({ entries }) => ({ entries: [...entries, ...entries], result: null }));
     await refused(desk, twice, "Two releases");
+  });
+});
+
+describe("what looks like a slip", () => {
+  test.each([
+    ["product", { product: "cor" }],
+    ["architecture", { architecture: "x46" }],
+    ["channel", { channel: "satble" }],
+  ])("of a %s that the catalog does not have is refused, unless it is said to be new", async (name, release) => {
+    const desk = await stocked();
+    const file = await build(desk, "new.exe");
+    await refused(desk, () => publish(desk, file, "1.5.0", { release }), new RegExp(`no ${name} .* Say --new`, "s"));
+    await publish(desk, file, "1.5.0", { release, allowed: { isNew: true } });
+    await publish(desk, await build(desk, "newer.exe"), "1.6.0", { release });
+    expect(await versions(desk)).toEqual(["1.4.0", "1.5.0", "1.6.0"]);
+  });
+
+  test("is no product where it is the first, samples aside", async () => {
+    const desk = await newDesk();
+    await laySampleDown(desk.manifest);
+    await publish(desk, await build(desk, "setup.exe"), "1.0.0", { release: { product: "studio" } });
+    expect(await releasesOf(desk)).toMatchObject([{ product: "studio" }]);
+  });
+
+  test("of a prerelease for everybody is refused, unless it is meant", async () => {
+    const desk = await stocked();
+    const file = await build(desk, "new.exe");
+    for (const release of [{}, { channel: "stable" }]) {
+      await refused(desk, () => publish(desk, file, "1.5.0-beta.1", { release }), "say --prerelease");
+    }
+    await publish(desk, file, "1.5.0-beta.1", { allowed: { isPrerelease: true } });
+    await publish(desk, await build(desk, "beta.exe"), "1.6.0-beta.1", { release: { channel: "beta" } });
+    expect((await publish(desk, file, "1.5.0-beta.1")).outcome).toBe("unchanged");
+  });
+
+  test.each([
+    ["Example.dmg", "windows"],
+    ["Example.pkg", "windows"],
+    ["Example.app.tar.gz", "windows"],
+    ["Example.exe", "macos"],
+    ["Example.msi", "macos"],
+    ["Example.AppImage", "windows"],
+    ["Example.deb", "macos"],
+  ])("of %s for %s is refused", async (fileName, platform) => {
+    const desk = await stocked();
+    const file = await build(desk, fileName);
+    await refused(desk, () => publish(desk, file, "1.5.0", { release: { platform } }), `not a file for ${platform}`);
+  });
+
+  test("of a build version that falls is refused, as Sparkle would never offer it", async () => {
+    const desk = await newDesk();
+    const mac = async (version: string, change: object) =>
+      publish(desk, await build(desk, `${version}.zip`), version, { release: { platform: "macos", ...change } });
+    const universal = { architecture: "universal" };
+    await mac("1.4.0", { ...universal, buildVersion: "140" });
+    for (const release of [{}, { buildVersion: "139.9" }, { buildVersion: "140.0" }]) {
+      await refused(desk, () => mac("1.5.0", { ...universal, ...release }), /has 140, .*--build-version/);
+      await refused(desk, () => mac("1.5.0", { architecture: "arm64", ...release }), /has 140/);
+    }
+    await mac("1.6.0-beta.1", { ...universal, channel: "beta", buildVersion: "160" });
+    await refused(desk, () => mac("1.6.0", { ...universal, buildVersion: "159" }), /has 160/);
+    await mac("1.5.0", { ...universal, buildVersion: "150" });
+    await mac("1.3.0", { ...universal, buildVersion: "130" });
+    await publish(desk, await build(desk, "setup-1.5.0.exe"), "1.5.0");
+    expect(await versions(desk)).toEqual(["1.4.0", "1.6.0-beta.1", "1.5.0", "1.3.0", "1.5.0"]);
+  });
+
+  test("of a member that the catalog does not have is refused by the service too, by its name", async () => {
+    const desk = await newDesk();
+    await mkdir(path.dirname(desk.manifest));
+    for (const [text, member] of [
+      [
+        manifestText([manifested({ id: "mine", rolout: 5 })]),
+        "releases.0.rolout: There is no such member (in the release mine)",
+      ],
+      [
+        manifestText([manifested({ artifacts: { installer: elsewhere({ minisgn: "" }) } })]),
+        "installer.minisgn: There",
+      ],
+      [manifestText([manifested({ artifacts: { updates: elsewhere() } })]), "releases.0.artifacts.updates: There"],
+      [JSON.stringify({ schemaVersion: 1, releases: [], publicKey: {} }), "publicKey: There is no such member"],
+    ] as const) {
+      await writeFile(desk.manifest, text);
+      await expect(readManifest(desk.manifest)).rejects.toThrow(member);
+    }
+  });
+});
+
+describe("a signature", () => {
+  const bytes = randomBytes(10_000);
+  const key = newSigningKey();
+  const comment = "timestamp:1793786400\tfile:Ops_1.5.0_x64-setup.exe";
+  const NAME = "Ops_1.5.0_x64-setup.exe";
+  const keys = { minisign: key.minisignKey, ed: key.edKey };
+
+  async function sign(desk: Desk, artifact: Publication["artifact"], change: Change & { name?: string } = {}) {
+    const { name = NAME, ...rest } = change;
+    return publish(desk, await build(desk, name, bytes), "1.5.0", { ...rest, artifact });
+  }
+
+  test("is verified by the public key that was named once, as minisign, Tauri and Sparkle write it", async () => {
+    const pub = `untrusted comment: minisign public key 1\n${key.minisignKey}\n`;
+    for (const minisign of [key.minisignKey, pub, Buffer.from(pub).toString("base64")]) {
+      const desk = await stocked();
+      const artifact = { minisign: key.minisign(bytes, comment), edSignature: key.ed(bytes) };
+      expect((await sign(desk, artifact, { publicKeys: { minisign, ed: key.edKey } })).notes).toEqual([]);
+      expect(JSON.parse(await readFile(desk.manifest, "utf8")).publicKeys).toEqual({ core: keys });
+      const legacy = { minisign: key.minisign(bytes, comment, true) };
+      expect(await sign(desk, legacy)).toMatchObject({ outcome: "extended", notes: [] });
+    }
+  });
+
+  test.each([
+    ["another file", () => ({ minisign: key.minisign(randomBytes(9), comment) }), "not one of"],
+    [
+      "another file, in the legacy format",
+      () => ({ minisign: key.minisign(randomBytes(9), comment, true) }),
+      "not one of",
+    ],
+    ["another key", () => ({ minisign: newSigningKey().minisign(bytes, comment) }), "by the key"],
+    [
+      "a trusted comment that was changed",
+      () => ({ minisign: key.minisign(bytes, comment).replace("17937", "17938") }),
+      "not one of",
+    ],
+    [
+      "another version's file",
+      () => ({ minisign: key.minisign(bytes, comment.replace("1.5.0", "1.4.0")) }),
+      "another version",
+    ],
+    ["another version", () => ({ minisign: key.minisign(bytes, "version:1.5.0-beta.1") }), "another version"],
+    ["another file for Sparkle", () => ({ edSignature: key.ed(randomBytes(9)) }), "not one of"],
+    ["another key for Sparkle", () => ({ edSignature: newSigningKey().ed(bytes) }), "not one of"],
+  ])("of %s is refused", async (_, artifact, reason) => {
+    const desk = await stocked();
+    await refused(desk, () => sign(desk, artifact(), { publicKeys: keys }), reason);
+  });
+
+  test("of a file that was renamed is good where it is verified", async () => {
+    const desk = await stocked();
+    const artifact = { minisign: key.minisign(bytes, comment) };
+    expect((await sign(desk, artifact, { publicKeys: keys, name: "setup.exe" })).notes).toEqual([]);
+  });
+
+  test("without a known public key is said not to be verified, and checked by what it says of itself", async () => {
+    const desk = await stocked();
+    const minisign = key.minisign(randomBytes(9), comment);
+    await refused(desk, () => sign(desk, { minisign }, { name: "setup.exe" }), "another file");
+    await refused(desk, () => sign(desk, { minisign: minisign.replace("1.5.0", "1.6.0") }), "another version");
+    const { notes } = await sign(desk, { minisign, edSignature: key.ed(randomBytes(9)) });
+    expect(notes).toEqual([expect.stringContaining("--minisign-key"), expect.stringContaining("--ed-key")]);
+    const file = await build(desk, "setup-1.6.0.exe");
+    const other = { minisign: newSigningKey().minisign(bytes, "x") };
+    await refused(desk, () => publish(desk, file, "1.6.0", { artifact: other }), /by the key .* Say --new/);
+    await publish(desk, file, "1.6.0", { artifact: other, allowed: { isNew: true } });
+  });
+
+  test("by another public key than the product's needs a word, and is the product's from then on", async () => {
+    const desk = await stocked({ publicKeys: keys });
+    const next = newSigningKey();
+    const change = { publicKeys: { ed: next.edKey } };
+    await refused(desk, () => sign(desk, { edSignature: next.ed(bytes) }, change), "Say --new");
+    await sign(desk, { edSignature: next.ed(bytes) }, { ...change, allowed: { isNew: true } });
+    await refused(desk, () => sign(desk, { edSignature: key.ed(bytes) }), "not one of");
+    await refused(desk, () => sign(desk, {}, { publicKeys: { minisign: "RWQ" } }), "Must be a minisign public key");
+    const odd = { release: { product: "constructor" }, allowed: { isNew: true } };
+    expect(await publish(desk, await build(desk, "c.exe"), "1.0.0", odd)).toMatchObject({ outcome: "added" });
+  });
+
+  // Debian's minisign; .ci/run installs it.
+  test.skipIf(lacks("minisign"))("that minisign made is verified", async () => {
+    const desk = await stocked();
+    const [file, pub, secret] = [
+      await build(desk, NAME, bytes),
+      ...["team.pub", "team.key"].map((name) => path.join(desk.folder, name)),
+    ];
+    await run("minisign", ["-G", "-W", "-p", pub ?? "", "-s", secret ?? ""]);
+    for (const format of [["-H"], ["-l"]]) {
+      await run("minisign", ["-S", ...format, "-s", secret ?? "", "-m", file]);
+      const minisign = await readFile(`${file}.minisig`, "utf8");
+      const publicKeys = { minisign: await readFile(pub ?? "", "utf8") };
+      expect((await publish(desk, file, "1.5.0", { artifact: { minisign }, publicKeys })).notes).toEqual([]);
+    }
   });
 });
 

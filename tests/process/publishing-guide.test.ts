@@ -6,14 +6,11 @@ import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { hasObjectStorage, startObjectStorage } from "../support/object-storage";
 import { newDataDir, type Service, startForTest } from "../support/service";
+import { newSigningKey } from "../support/signing";
 
 const POLL = { timeout: 30_000, interval: 100 };
-const SIGNATURE = [
-  "untrusted comment: signature from tauri secret key",
-  `${randomBytes(74).toString("base64")}`,
-  "trusted comment: timestamp:1793786400",
-  `${randomBytes(64).toString("base64")}`,
-].join("\n");
+const KEY = newSigningKey();
+const SETUP = "Ops_1.4.0_x64-setup.exe";
 
 /** The commands of the guide's part on publishing, by the heading above them. */
 async function commands(): Promise<Map<string, string>> {
@@ -31,13 +28,20 @@ async function commands(): Promise<Map<string, string>> {
 /** A folder with everything that the guide's commands read. */
 async function newWorkshop(text: string): Promise<string> {
   const folder = await newDataDir();
-  for (const name of ["dist", "notes", "bin"]) await mkdir(path.join(folder, name));
+  for (const name of ["dist", "notes", "bin", "keys"]) await mkdir(path.join(folder, name));
   const files = text.matchAll(/add ("[^"]+"|\S+)/g);
   for (const [, file = ""] of files) await writeFile(path.join(folder, file.replaceAll('"', "")), randomBytes(10_000));
   await writeFile(path.join(folder, "notes/1.4.0.md"), "Starts **faster**.");
-  await writeFile(path.join(folder, "dist/Ops_1.4.0_x64-setup.exe.sig"), SIGNATURE);
-  await writeFile(path.join(folder, "bin/sign_update"), `#!/bin/sh\necho ${randomBytes(64).toString("base64")}\n`);
-  await chmod(path.join(folder, "bin/sign_update"), 0o755);
+  const [setup, zip] = [path.join(folder, "dist", SETUP), path.join(folder, "dist/Example-1.4.0.zip")];
+  await writeFile(`${setup}.sig`, KEY.minisign(await readFile(setup), `timestamp:1793786400\tfile:${SETUP}`));
+  await writeFile(path.join(folder, "keys/ops.pub"), `untrusted comment: minisign public key\n${KEY.minisignKey}\n`);
+  for (const [name, said] of [
+    ["sign_update", KEY.ed(await readFile(zip))],
+    ["generate_keys", KEY.edKey],
+  ] as const) {
+    await writeFile(path.join(folder, "bin", name), `#!/bin/sh\necho ${said}\n`);
+    await chmod(path.join(folder, "bin", name), 0o755);
+  }
   return folder;
 }
 
@@ -61,10 +65,11 @@ test("the guide's commands publish, stage, pause, withdraw, roll back and verify
     expect(text).toContain("npm run release");
     const script = `set -eu\nnpm() { command npm --prefix "${path.resolve(".")}" "$@"; }\n${text}`;
     const PATH = `${path.join(folder, "bin")}:${process.env.PATH}`;
-    const { stdout } = await promisify(execFile)("bash", ["-c", script], {
+    const { stdout, stderr } = await promisify(execFile)("bash", ["-c", script], {
       cwd: folder,
       env: { NODE_ENV: "test", PATH, ...env },
     });
+    expect(stderr).not.toContain("NOT verified");
     parts.delete(heading);
     return stdout;
   };

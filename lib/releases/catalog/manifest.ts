@@ -1,12 +1,16 @@
 import { setImmediate } from "node:timers/promises";
 import type { Logger } from "pino";
+import type { z } from "zod";
 import { ClimbingPathError, locate } from "../files";
 import { type Artifact, Kind, Manifest, Release } from "../schema";
+import type { PublicKeys } from "../signatures";
 import { indexReleases, type Snapshot } from "./snapshot";
 import type { Found } from "./source";
 
 /** Releases checked in one go; requests are answered in between. */
 const BATCH = 100;
+
+const MAX_FAULTS = 5;
 
 /** What this process can serve beside files and addresses: `s3Key` artifacts, where storage is configured. */
 export type Means = { canPresign: boolean };
@@ -18,7 +22,7 @@ export type Means = { canPresign: boolean };
  * @throws Error that says what is wrong.
  */
 export async function loadSnapshot({ bytes, root }: Found, means: Means, log: Logger): Promise<Snapshot> {
-  const releases = await parseReleases(bytes);
+  const { releases } = await parseManifest(bytes);
   const isFile = ({ file }: Artifact) => file !== undefined;
   const isStored = ({ s3Key }: Artifact) => s3Key !== undefined;
   if (root === null) leaveOut(releases, isFile, "a catalog at an address has no folder for files", log);
@@ -31,28 +35,37 @@ export async function loadSnapshot({ bytes, root }: Found, means: Means, log: Lo
  * Whether the service would take a manifest: what `loadSnapshot` asks of it, without a look at the files.
  * @throws Error that says what is wrong.
  */
-export async function checkManifest(bytes: Uint8Array): Promise<Release[]> {
-  const releases = await parseReleases(bytes);
-  indexReleases(null, releases);
-  return releases;
+export async function checkManifest(bytes: Uint8Array): Promise<Checked> {
+  const checked = await parseManifest(bytes);
+  indexReleases(null, checked.releases);
+  return checked;
 }
 
-async function parseReleases(bytes: Uint8Array): Promise<Release[]> {
+type Checked = { publicKeys: Record<string, PublicKeys>; releases: Release[] };
+
+async function parseManifest(bytes: Uint8Array): Promise<Checked> {
   const manifest = Manifest.safeParse(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
   if (!manifest.success) throw invalid([], manifest.error.issues);
   const releases: Release[] = [];
   for (const [i, given] of manifest.data.releases.entries()) {
     if (i % BATCH === BATCH - 1) await setImmediate();
     const release = Release.safeParse(given);
-    if (!release.success) throw invalid(["releases", i], release.error.issues);
+    if (!release.success) throw invalid(["releases", i], release.error.issues, given);
     releases.push(release.data);
   }
-  return releases;
+  return { publicKeys: manifest.data.publicKeys ?? {}, releases };
 }
 
-function invalid(at: PropertyKey[], issues: { path: PropertyKey[]; message: string }[]): Error {
-  const faults = issues.slice(0, 5).map((issue) => `${[...at, ...issue.path].join(".")}: ${issue.message}`);
-  return new Error(`The catalog is not valid: ${faults.join("; ")}`);
+/** Names each member by where it stands, and the release by its id, which is easier to find. */
+function invalid(at: PropertyKey[], issues: z.core.$ZodIssue[], release: unknown = null): Error {
+  const id = (release as { id?: unknown } | null)?.id;
+  const faults = issues.slice(0, MAX_FAULTS).flatMap((issue) => {
+    const name = (path: PropertyKey[]) => [...at, ...path].join(".");
+    if (issue.code !== "unrecognized_keys") return `${name(issue.path)}: ${issue.message}`;
+    return issue.keys.map((key) => `${name([...issue.path, key])}: There is no such member`);
+  });
+  const which = typeof id === "string" ? ` (in the release ${id.slice(0, 128)})` : "";
+  return new Error(`The catalog is not valid: ${faults.join("; ")}${which}`);
 }
 
 function leaveOut(releases: Release[], isUseless: (artifact: Artifact) => boolean, reason: string, log: Logger): void {

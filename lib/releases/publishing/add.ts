@@ -3,11 +3,13 @@ import path from "node:path";
 import type { Context } from "../../context";
 import { SAMPLE_KEY_FILE } from "../catalog/sample";
 import { locate } from "../files";
-import { Kind, type Release } from "../schema";
+import { Kind, type Release, versionText } from "../schema";
 import { platformOf } from "../selection/wanted";
 import { type Added, type Addition, type ArtifactEntry, planAddition } from "./addition";
 import { copyBuild, type Digest, digestBuild, type OnProgress, readBuild } from "./build-file";
-import { changeManifest, PublishingError, readManifest, render } from "./manifest-file";
+import { checkSignatures, type Signed } from "./check-signatures";
+import { changeManifest, type Manifest, PublishingError, readManifest, render } from "./manifest-file";
+import { type GivenKeys, keysOf, withKeys } from "./public-keys";
 
 /** Where a file is served from: the catalog's folder, the object storage, or an address that has it already. */
 export type Place =
@@ -20,6 +22,8 @@ export type Publication = Omit<Addition, "artifact"> & {
   file: string;
   artifact: Partial<Pick<ArtifactEntry, "fileName" | "contentType" | "minisign" | "edSignature">>;
   place: Place;
+  /** The product's public keys; the catalog keeps them for the next release. */
+  publicKeys?: GivenKeys;
 };
 
 /** A file on its way: `settle` gives it its name, `discard` takes back what can be taken back. */
@@ -35,31 +39,47 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Publishes a file, as of `now` unless something else is said: digests it, brings it to its place and adds it to
- * the manifest, in this order, so that the manifest never names what is not there. What the service would refuse is
- * refused before anything is written.
- * @throws PublishingError; Error of the storage or the file system.
+ * Publishes a file, as of `now` unless something else is said: digests it, verifies its signatures, brings it to its
+ * place and adds it to the manifest, in this order, so that the manifest never names what is not there. What is
+ * refused is refused before anything is written. `notes` are sentences on what could not be verified.
+ * @throws PublishingError, UnconfirmedError; Error of the storage or the file system.
  */
 export async function addRelease(
   manifestFile: string,
   given: Publication,
   now: Date,
   onProgress?: OnProgress,
-): Promise<Added> {
+): Promise<Added & { notes: string[] }> {
   const addition = additionOf(given, await digestBuild(given.file, onProgress));
-  const manifest = await readManifest(manifestFile);
-  await render({ ...manifest, entries: planAddition(manifest, addition, now).entries });
+  const plan = (manifest: Manifest) => {
+    const planned = planAddition(manifest, addition, now);
+    const { product } = planned.release;
+    return { ...planned, publicKeys: withKeys(manifest, product, given.publicKeys ?? {}, given.allowed ?? {}) };
+  };
+  const planned = plan(await readManifest(manifestFile));
+  await render(planned);
+  const notes = await checkSignatures(
+    signedOf(given.file, planned.release),
+    keysOf(planned.publicKeys, planned.release.product),
+  );
   const brought = await bring(given, addition.artifact, path.dirname(manifestFile), onProgress);
   try {
     const added = await changeManifest(manifestFile, (current) => {
-      const { entries, added } = planAddition(current, addition, now);
-      return { entries, result: added, beforeWrite: brought.settle };
+      const { entries, publicKeys, added } = plan(current);
+      return { entries, publicKeys, result: added, beforeWrite: brought.settle };
     });
     if (added.removedSamples.length > 0) await removeSampleFiles(manifestFile, added.removedSamples);
-    return added;
+    return { ...added, notes };
   } finally {
     await brought.discard();
   }
+}
+
+/** Whatever kinds it serves as, it is one file with its signatures. */
+function signedOf(file: string, { artifacts, product, version }: Release): Signed {
+  const { fileName = "", sizeBytes = 0, minisign, edSignature } = artifacts.installer ?? artifacts.update ?? {};
+  const fileNames = [path.basename(file), fileName];
+  return { file, fileNames, sizeBytes, product, version: versionText(version), minisign, edSignature };
 }
 
 /** Deletes the files of samples that the manifest no longer names. One that cannot be deleted does no harm. */
@@ -76,7 +96,7 @@ async function removeSampleFiles(manifestFile: string, removed: readonly Release
   }
 }
 
-function additionOf({ file, release, kinds, artifact, place }: Publication, digest: Digest): Addition {
+function additionOf({ file, release, kinds, artifact, place, allowed = {} }: Publication, digest: Digest): Addition {
   const fileName = artifact.fileName ?? path.basename(file);
   const contentType = artifact.contentType ?? CONTENT_TYPES[path.extname(fileName).toLowerCase()];
   const name = `${digest.sha256.slice(0, 16)}/${fileName}`; // the same bytes alone have the same name
@@ -85,6 +105,7 @@ function additionOf({ file, release, kinds, artifact, place }: Publication, dige
   return {
     release: { ...release, platform },
     kinds,
+    allowed,
     artifact: { ...where[place.to], ...artifact, ...digest, fileName, contentType },
   };
 }

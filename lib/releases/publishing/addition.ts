@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Artifact, type Kind, Release, versionText } from "../schema";
+import { type Allowed, requireSound } from "./checks";
 import { type Entry, type Manifest, PublishingError } from "./manifest-file";
 
 /** An artifact as a manifest has it. */
@@ -10,6 +11,7 @@ export type Addition = {
   release: Entry & { id?: string | undefined };
   kinds: readonly Kind[];
   artifact: ArtifactEntry;
+  allowed?: Allowed;
 };
 
 /** The outcome. An `extended` release was there before, an `unchanged` one just like that. */
@@ -19,14 +21,14 @@ export type Added = { id: string; outcome: "added" | "extended" | "unchanged"; r
  * Adds an artifact to a manifest's entries: in a new release, or in the one of the same product, platform,
  * architecture, channel and version. The same bytes may be published again, with other notes or from another
  * place. The sample releases are removed: no real client may ever be offered one. Pure.
- * @throws PublishingError where other bytes are there already, where the release is yanked, or for members that
- * the service would refuse.
+ * @throws PublishingError where other bytes are there already, where the release is yanked, for members that the
+ * service would refuse, and for what `requireSound` refuses.
  */
 export function planAddition(
   manifest: Pick<Manifest, "entries" | "releases">,
-  { release: given, kinds, artifact }: Addition,
+  { release: given, kinds, artifact, allowed = {} }: Addition,
   now: Date,
-): { entries: readonly Entry[]; added: Added } {
+): { entries: readonly Entry[]; release: Release; added: Added } {
   const { entries, releases, removedSamples } = withoutSamples(manifest);
   const artifacts = Object.fromEntries(kinds.map((kind) => [kind, defined(artifact)]));
   const releasedAt = now.toISOString();
@@ -34,12 +36,12 @@ export function planAddition(
   const members = { ...defined(given), ...identityOf(release) };
   const at = releases.findIndex((other) => isDeepStrictEqual(identityOf(other), identityOf(release)));
   const [before, entry] = [releases[at], entries[at]];
+  const buildVersion = release.buildVersion ?? before?.buildVersion ?? null;
+  requireSound({ ...release, buildVersion }, releases, { ...allowed, ...(before ? { isPrerelease: true } : {}) });
   if (!before || !entry) {
     const id = given.id ?? newId(releases, release);
-    return {
-      entries: [...entries, { id, releasedAt, ...members, artifacts }],
-      added: { id, outcome: "added", removedSamples },
-    };
+    const added: Added = { id, outcome: "added", removedSamples };
+    return { entries: [...entries, { id, releasedAt, ...members, artifacts }], release, added };
   }
   const { id } = before;
   if (given.id !== undefined && given.id !== id) throw new PublishingError(`This release has the id ${id} already.`);
@@ -47,8 +49,8 @@ export function planAddition(
   const own = entry.artifacts as Record<string, ArtifactEntry | undefined>;
   const merged = Object.fromEntries(kinds.map((kind) => [kind, { ...withoutPlace(own[kind]), ...defined(artifact) }]));
   const next = { ...entry, ...members, artifacts: { ...own, ...merged } };
-  if (isDeepStrictEqual(next, entry)) return { entries, added: { id, outcome: "unchanged", removedSamples } };
-  return { entries: entries.with(at, next), added: { id, outcome: "extended", removedSamples } };
+  if (isDeepStrictEqual(next, entry)) return { entries, release, added: { id, outcome: "unchanged", removedSamples } };
+  return { entries: entries.with(at, next), release, added: { id, outcome: "extended", removedSamples } };
 }
 
 /** The same entries where there is no sample among them. */

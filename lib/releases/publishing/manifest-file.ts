@@ -1,24 +1,34 @@
 import { mkdir, readFile, realpath } from "node:fs/promises";
 import path from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { lock } from "proper-lockfile";
 import { checkManifest } from "../catalog/manifest";
 import { MAX_BYTES } from "../catalog/source";
 import { writeDurably } from "../durable-file";
 import type { Release } from "../schema";
+import type { PublicKeys } from "../signatures";
 
 /** What somebody who publishes has to hear: a message, without a stack. */
 export class PublishingError extends Error {
   override readonly name = "PublishingError";
 }
 
-/** A release as it stands in the manifest, with members that the service does not know. */
+/** A release as it stands in the manifest, unchecked. */
 export type Entry = Record<string, unknown>;
 
 /** A manifest, unchecked and checked: `entries` and `releases` go side by side. */
-export type Manifest = { document: Record<string, unknown>; entries: readonly Entry[]; releases: readonly Release[] };
+export type Manifest = {
+  publicKeys: Readonly<Record<string, PublicKeys>>;
+  entries: readonly Entry[];
+  releases: readonly Release[];
+};
 
-/** What a change makes of the entries. `beforeWrite` runs once they are known to be good. */
-export type Change<T> = { entries: readonly Entry[]; result: T; beforeWrite?: () => Promise<void> };
+/** What a change makes of a manifest. `beforeWrite` runs once that is known to be good. */
+export type Change<T> = Pick<Manifest, "entries"> & {
+  publicKeys?: Manifest["publicKeys"];
+  result: T;
+  beforeWrite?: () => Promise<void>;
+};
 
 /** A lock that was not renewed for this long belonged to a process that is gone. */
 const STALE_MS = 10_000;
@@ -28,15 +38,16 @@ const RETRIES = { retries: 60, minTimeout: 100, maxTimeout: 1_000 };
 export async function readManifest(file: string): Promise<Manifest> {
   try {
     const bytes = await readFile(file);
-    const document = JSON.parse(new TextDecoder().decode(bytes)) as Manifest["document"]; // a mark of byte order is fine
-    return { document, entries: document.releases as Entry[], releases: await checkManifest(bytes) };
+    const { publicKeys, releases } = await checkManifest(bytes);
+    const document = JSON.parse(new TextDecoder().decode(bytes)); // a mark of byte order is fine
+    return { publicKeys, entries: document.releases as Entry[], releases };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return EMPTY;
     throw new PublishingError(`${file} cannot be used as it is: ${(error as Error).message}`);
   }
 }
 
-const EMPTY: Manifest = { document: { schemaVersion: 1 }, entries: [], releases: [] };
+const EMPTY: Manifest = { publicKeys: {}, entries: [], releases: [] };
 
 /**
  * Changes a manifest while no other process does, and writes it whole or not at all. What the service would
@@ -52,20 +63,22 @@ export async function changeManifest<T>(
   const held = await hold(target);
   try {
     const manifest = await readManifest(target);
-    const { entries, result, beforeWrite } = await change(manifest);
-    const bytes = await render({ ...manifest, entries });
+    const { entries, publicKeys = manifest.publicKeys, result, beforeWrite } = await change(manifest);
+    const bytes = await render({ publicKeys, entries });
+    const isSame = entries === manifest.entries && isDeepStrictEqual(publicKeys, manifest.publicKeys);
     await beforeWrite?.();
     held.requireStill();
-    if (entries !== manifest.entries) await writeDurably(target, bytes);
+    if (!isSame) await writeDurably(target, bytes);
     return result;
   } finally {
     await held.release();
   }
 }
 
-/** A manifest with other entries, as bytes. @throws PublishingError where the service would refuse it. */
-export async function render({ document, entries }: Omit<Manifest, "releases">): Promise<Uint8Array> {
-  const bytes = Buffer.from(`${JSON.stringify({ ...document, releases: entries }, null, 2)}\n`);
+/** A manifest as bytes. @throws PublishingError where the service would refuse it. */
+export async function render({ publicKeys, entries }: Omit<Manifest, "releases">): Promise<Uint8Array> {
+  const keys = Object.keys(publicKeys).length > 0 ? { publicKeys } : {};
+  const bytes = Buffer.from(`${JSON.stringify({ schemaVersion: 1, ...keys, releases: entries }, null, 2)}\n`);
   if (bytes.byteLength > MAX_BYTES)
     throw new PublishingError("The catalog would become larger than the service reads.");
   await checkManifest(bytes).catch((error: Error) => {
