@@ -8,13 +8,14 @@ const BILLING_MS = 30 * 1000;
 const RETENTION_MS = 60 * 60 * 1000;
 
 /**
- * What a process does beside answering: sends the mail and applies the billing events that an earlier failure or a
- * kill left behind, and removes what is kept no longer. Any number of processes may. Ends with the process, or once it
- * is draining.
+ * What a process does beside answering: sends the mail, applies the billing events and asks the billing provider
+ * what an earlier failure or a kill left behind, and removes what is kept no longer. Any number of processes may. Ends
+ * with the process, or once it is draining.
  */
 export function startBackground(ctx: Context): void {
   const every = (ms: number, run: () => void) => setInterval(() => !ctx.draining && run(), ms).unref();
   every(MAIL_MS, ctx.mails.wake);
+  every(BILLING_MS, ctx.reconciler.wake);
   every(
     BILLING_MS,
     oneAtATime(ctx, "billing events wait", () => retryReceived(ctx)),
@@ -24,6 +25,7 @@ export function startBackground(ctx: Context): void {
     oneAtATime(ctx, "retention put off", () => Promise.all([removeOutdated(ctx), removeUnverified(ctx)])),
   );
   ctx.mails.wake();
+  ctx.reconciler.wake();
 }
 
 /** Starts `run` unless it is still running. Its failure is logged: the next one may succeed. */

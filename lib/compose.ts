@@ -14,6 +14,7 @@ import { createMailQueue } from "./mail/queue";
 import { startWorker } from "./push/worker/worker";
 import { openCatalog } from "./releases/catalog/catalog";
 import { embeddedSecrets } from "./secrets";
+import { createReconciler } from "./subscriptions/reconcile/reconciler";
 import { createLog } from "./telemetry/log";
 import { openTelemetry } from "./telemetry/open";
 
@@ -33,6 +34,8 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const db = database.client;
   const mails = createMailQueue({ db, dbNow, log, mailer }, accountLetters({ config, db, now }));
   const catalog = await openCatalog(config, log);
+  const billing = createBillingApi(config);
+  const reconciler = createReconciler({ billing, config, db, dbNow, log, now });
   const hasher = createHasher(poolSize(config.BCRYPT_COST));
   const push = overrides.push === undefined ? await createPushTransport(config, log) : overrides.push;
   const isInline = push && config.PUSH_WORKER === "inline";
@@ -53,7 +56,8 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     mails,
     push,
     wakePush: worker?.wake ?? (() => {}),
-    billing: createBillingApi(config),
+    billing,
+    reconciler,
     catalog,
     storage: createObjectStorage(config, now),
     observe: telemetry.observe,
@@ -65,6 +69,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
       await telemetry.close();
       catalog.close();
       await mails.close();
+      await reconciler.close();
       await mailer.close();
       await hasher.close();
       await database.close();

@@ -13,6 +13,7 @@ import type { RequestHead } from "./http/answer";
 import type { RateLimits } from "./http/rate-limits";
 import type { MailQueue } from "./mail/queue";
 import type { Catalog } from "./releases/catalog/catalog";
+import type { Reconciler } from "./subscriptions/reconcile/reconciler";
 
 /** What the service is made of. Functions take the part they need: `Pick<Context, "db" | "now">`. */
 export type Context = {
@@ -36,6 +37,8 @@ export type Context = {
   wakePush: () => void;
   /** The billing provider's own API; null: it is not to be asked. */
   billing: BillingApi | null;
+  /** Asks it about the customers that are due, in the background. */
+  reconciler: Reconciler;
   catalog: Catalog;
   /** Where `s3Key` artifacts lie; null: it is not configured, and the catalog has none of them. */
   storage: ObjectStorage | null;

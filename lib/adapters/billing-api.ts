@@ -2,8 +2,7 @@ import type { Config } from "../config";
 
 const TIMEOUT_MS = 5_000;
 const TOO_MANY_REQUESTS = 429;
-/** Whoever runs a command does not stand before it for a day because a proxy said so. */
-const LONGEST_WAIT_SECONDS = 300;
+const MAX_RETRY_AFTER_SECONDS = 24 * 60 * 60;
 
 /** The subscription-management provider's own API, for asking what it knows. */
 export type BillingApi = {
@@ -14,7 +13,7 @@ export type BillingApi = {
   customer: (name: string) => Promise<unknown>;
 };
 
-/** The provider did not answer, or not as it should. `retryAfterSeconds` where it said when to come again: 300 at most. */
+/** The provider did not answer, or not as it should. `retryAfterSeconds` where it said when to come again: a day at most. */
 class BillingApiError extends Error {
   override readonly name = "BillingApiError";
   readonly retryAfterSeconds: number | undefined;
@@ -52,7 +51,7 @@ async function ask(url: string, key: string): Promise<unknown> {
   });
 }
 
-/** RFC 9110, section 10.2.3, in its form of seconds, five minutes at most; a minute where it says anything else. */
+/** RFC 9110, section 10.2.3, in its form of seconds, a day at most; a minute where it says anything else. */
 function retryAfter(value: string | null): number {
-  return value !== null && /^\d+$/.test(value) ? Math.min(Number(value), LONGEST_WAIT_SECONDS) : 60;
+  return value !== null && /^\d+$/.test(value) ? Math.min(Number(value), MAX_RETRY_AFTER_SECONDS) : 60;
 }

@@ -91,6 +91,8 @@ export async function detachBilling(tx: Tx, accountId: string): Promise<void> {
       ORDER BY id FOR UPDATE
     ) AS named WHERE event.id = named.id`;
   await tx.$executeRaw`
+    DELETE FROM "BillingReconcile" WHERE "appUserId" = ANY(${names}::text[]) OR lower("appUserId") = ANY(${names}::text[])`;
+  await tx.$executeRaw`
     UPDATE "SubscriptionLine" SET
       "accountId" = NULLIF("accountId", ${accountId}::uuid),
       identities = CASE WHEN "accountId" = ${accountId}::uuid THEN ARRAY[${nobody}]

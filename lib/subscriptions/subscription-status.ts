@@ -1,20 +1,24 @@
 import type { Context, Tx } from "../context";
 import { together } from "../db/together";
 import { StoredLine } from "./line-state";
-import { askSoon } from "./reconcile/ask-soon";
+import { scheduleAfterSignIn, scheduleOverdue } from "./reconcile/schedule";
 import { type BillingRules, statusRules } from "./rules";
 import type { SubscriptionStatus } from "./schema";
 import { accountStatus, isOverdue } from "./status";
 
 type Deps = Pick<Context, "now"> & { config: BillingRules; db: Tx };
 
-/** What `currentStatus` says, for its owner. An overdue renewal is a reason to ask the provider, after the answer. */
+/**
+ * What `currentStatus` says, for its owner. An overdue renewal is a reason to ask the provider, after the answer, and
+ * so is an account that has no purchase: it is asked about once a session.
+ */
 export async function readSubscriptionStatus(
-  ctx: Pick<Context, "billing" | "config" | "db" | "dbNow" | "log" | "now">,
-  accountId: string,
+  ctx: Pick<Context, "billing" | "config" | "db" | "dbNow" | "log" | "now" | "reconciler">,
+  caller: { account: { id: string }; session: { id: string } },
 ): Promise<SubscriptionStatus> {
-  const { status, overdue } = await currentStatus(ctx, accountId);
-  void askSoon(ctx, overdue);
+  const { status, overdue } = await currentStatus(ctx, caller.account.id);
+  void scheduleOverdue(ctx, overdue);
+  if (status.subscriptions.length === 0) void scheduleAfterSignIn(ctx, caller.session.id);
   return status;
 }
 

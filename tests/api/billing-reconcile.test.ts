@@ -3,20 +3,22 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createBillingApi } from "@/lib/adapters/billing-api";
 import { prunePayloads } from "@/lib/subscriptions/operations/prune";
 import { reconcileAccount, reconcileAll } from "@/lib/subscriptions/operations/reconcile";
-import { newAccount, type TestAccount } from "../support/accounts";
-import { anonymous, billingEvent, DAY_MS, deliver, deliverOk, type Sent, statusOf } from "../support/billing";
+import { createReconciler } from "@/lib/subscriptions/reconcile/reconciler";
+import { newAccount } from "../support/accounts";
+import { anonymous, billingEvent, DAY_MS, deliver, deliverOk, statusOf } from "../support/billing";
 import { clock, ctx, truncate, withContext } from "../support/context";
 import { activate, registeredDevice } from "../support/push";
-import { send, startRevenueCat, subscriber, subscription } from "../support/revenuecat";
+import { bought, send, startRevenueCat, subscriber } from "../support/revenuecat";
 
 let revenueCat: Awaited<ReturnType<typeof startRevenueCat>>;
 beforeAll(async () => {
   revenueCat = await startRevenueCat();
 });
 afterAll(() => revenueCat.close());
-beforeEach(() => {
+beforeEach(async () => {
   revenueCat.answerWith();
   revenueCat.asked.length = 0;
+  await ctx().db.$transaction([ctx().db.billingReconcile.deleteMany(), ctx().db.billingApiPause.deleteMany()]);
 });
 
 const billing = () => {
@@ -25,7 +27,11 @@ const billing = () => {
   return api;
 };
 /** Runs with an API key, as the service does that has one. */
-const withKey = <T>(run: () => Promise<T>) => withContext({ billing: billing() }, run);
+async function withKey(run: () => Promise<void>): Promise<void> {
+  const api = billing();
+  const reconciler = createReconciler({ ...ctx(), billing: api });
+  await withContext({ billing: api, reconciler }, run).finally(reconciler.close);
+}
 const iso = (ms: number) => new Date(ms).toISOString();
 
 /** Has the operator ask about an account; tells what came of it. */
@@ -33,21 +39,6 @@ async function reconcile({ id }: { id: string }) {
   const results = [];
   for await (const one of reconcileAccount({ ...ctx(), billing: billing() }, id)) results.push(one);
   return results;
-}
-
-/** A month bought by an account, and the same as the provider's API shows it. */
-function bought(
-  account: TestAccount,
-  fields: Record<string, unknown> = {},
-): { event: Sent; known: Record<string, unknown> } {
-  const event = billingEvent("INITIAL_PURCHASE", { app_user_id: account.id, product_id: "monthly", ...fields });
-  const known = subscription({
-    purchase_date: iso(event.purchased_at_ms as number),
-    expires_date: iso(event.expiration_at_ms as number),
-    store: String(event.store).toLowerCase(),
-    store_transaction_id: event.transaction_id,
-  });
-  return { event, known };
 }
 
 test("where the provider sees the same, nothing is written", async () => {
@@ -255,8 +246,8 @@ test("a transfer of what no event told of is a reason to ask about whoever it go
   await withKey(async () => {
     const people = { app_user_id: null, transferred_from: [randomUUID()], transferred_to: [anonymous(), bob.id] };
     await deliverOk(billingEvent("TRANSFER", people));
+    await expect.poll(() => revenueCat.asked).toEqual([bob.id]);
     await expect.poll(async () => (await statusOf(bob)).status).toBe("active");
-    expect(revenueCat.asked).toEqual([bob.id]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { billingEvent, type Sent } from "./billing";
 
 const KEY = "sk_test_of_the_stand_in";
 type Answering = (response: ServerResponse, customer: string) => void;
@@ -10,7 +11,8 @@ export async function startRevenueCat() {
   const customers = new Map<string, unknown>();
   const asked: string[] = [];
   let answering: Answering | undefined;
-  const server = createServer((request, response) => {
+  // No connection is closed for having been idle: a client that takes one at that moment gets no answer.
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     const customer = decodeURIComponent(/^\/v1\/subscribers\/([^/]+)$/.exec(request.url ?? "")?.[1] ?? "");
     asked.push(customer);
     if (answering) return answering(response, customer);
@@ -75,7 +77,7 @@ export function subscriber(
 }
 
 /** A subscription as the API shows one. */
-export function subscription(fields: Subscription = {}): Subscription {
+function subscription(fields: Subscription = {}): Subscription {
   return {
     auto_resume_date: null,
     billing_issues_detected_at: null,
@@ -92,4 +94,21 @@ export function subscription(fields: Subscription = {}): Subscription {
     unsubscribe_detected_at: null,
     ...fields,
   };
+}
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+/** A month bought by an account, and the same as the provider's API shows it. */
+export function bought(
+  account: { id: string },
+  fields: Record<string, unknown> = {},
+): { event: Sent; known: Record<string, unknown> } {
+  const event = billingEvent("INITIAL_PURCHASE", { app_user_id: account.id, product_id: "monthly", ...fields });
+  const known = subscription({
+    purchase_date: iso(event.purchased_at_ms as number),
+    expires_date: iso(event.expiration_at_ms as number),
+    store: String(event.store).toLowerCase(),
+    store_transaction_id: event.transaction_id,
+  });
+  return { event, known };
 }

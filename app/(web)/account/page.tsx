@@ -31,7 +31,7 @@ export default async function Page(props: PageProps) {
       {doneWords && <Notice>{doneWords}</Notice>}
       {flash && <Notice kind="wrong">{flash.message}</Notice>}
       <ProfileCard ctx={ctx} profile={visitor} />
-      <Subscription ctx={ctx} accountId={account.id} />
+      <Subscription ctx={ctx} visitor={visitor} />
       <Devices ctx={ctx} visitor={visitor} />
       <Sessions ctx={ctx} visitor={visitor} />
       <SecurityEvents ctx={ctx} accountId={account.id} />

@@ -2,11 +2,14 @@ import { readSubscriptionStatus } from "@/lib/subscriptions/subscription-status"
 import { Day } from "../parts/time";
 import { statusInWords } from "./subscription-words";
 
-type Deps = Parameters<typeof readSubscriptionStatus>[0];
+type Props = {
+  ctx: Parameters<typeof readSubscriptionStatus>[0];
+  visitor: Parameters<typeof readSubscriptionStatus>[1];
+};
 
 /** The account's subscription: the answer that the API gives, in words, and every purchase behind it. */
-export async function Subscription({ ctx, accountId }: { ctx: Deps; accountId: string }) {
-  const status = await readSubscriptionStatus(ctx, accountId);
+export async function Subscription({ ctx, visitor }: Props) {
+  const status = await readSubscriptionStatus(ctx, visitor);
   return (
     <section className="card" aria-labelledby="subscription">
       <h2 id="subscription">Subscription</h2>

@@ -2,6 +2,7 @@ import type { Context, Tx } from "../../context";
 import { AppError, isAppError, isDatabaseUnavailable } from "../../errors";
 import { EventFacts, IdentityEventType, LineEventType } from "../events";
 import { notifyOwner } from "../notices";
+import { doubtfulCustomers, scheduleReconcile } from "../reconcile/schedule";
 import type { BillingRules } from "../rules";
 import type { DeliveryReceipt } from "../schema";
 import { again } from "./attempts";
@@ -10,9 +11,9 @@ import { absorbLine, joinLine, leaveLine, lockLines, type Refolded, refoldLine }
 import { storableText } from "./storable";
 
 export type EventKey = { provider: string; eventId: string };
-/** What became of an event, and every line that was folded anew for it. */
-export type Applied = { status: DeliveryReceipt["status"]; lines: Refolded[] };
-type Deps = Pick<Context, "db" | "dbNow" | "log" | "now"> & { config: BillingRules };
+/** What became of an event, and the customers that the provider is asked about for it. */
+export type Applied = { status: DeliveryReceipt["status"]; toReconcile: string[] };
+type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now"> & { config: BillingRules };
 
 type StoredEvent = EventKey & {
   id: string;
@@ -21,6 +22,7 @@ type StoredEvent = EventKey & {
   environment: string | null;
   store: string | null;
   originalTransactionId: string | null;
+  appUserId: string | null;
   identities: string[];
   transferredFrom: string[];
   normalized: unknown;
@@ -60,26 +62,27 @@ export async function applyEvent(
     const reason = storableText(said.trim().slice(0, REASON_LENGTH));
     const where = { ...key, state: { not: "processed" as const } };
     const { count } = await db.billingEvent.updateMany({ where, data: { state: "failed", reason } });
-    return { status: count > 0 || anew ? "failed" : "duplicate", lines: [] };
+    return { status: count > 0 || anew ? "failed" : "duplicate", toReconcile: [] };
   }
 }
 
 async function applyInside(deps: Deps, tx: Tx, key: EventKey, accountIds: string[], anew: boolean): Promise<Applied> {
   const event = await lockEvent(tx, key, accountIds);
-  if (event.state === "processed" && !anew) return { status: "duplicate", lines: [] };
+  if (event.state === "processed" && !anew) return { status: "duplicate", toReconcile: [] };
   const facts = EventFacts.parse(event.normalized);
   const objection = objectionTo(event, facts);
   if (objection) {
     await tx.billingEvent.updateMany({ where: { id: event.id }, data: { ...objection, lineId: null } });
     if (event.lineId) await leaveLine(tx, event.lineId, deps.now()); // it was read otherwise when it was applied
-    return { status: objection.state, lines: [] };
+    return { status: objection.state, toReconcile: [] };
   }
   const at = deps.now();
   const lines = facts.identityChange ? await changeIdentity(tx, event, at) : [await applyToLine(tx, event, at)];
-  if (event.state !== "processed") {
-    for (const line of lines) await notifyOwner(tx, deps, { ...key, ...facts, type: event.type }, line);
-  }
-  return { status: "processed", lines };
+  if (event.state === "processed") return { status: "processed", toReconcile: [] };
+  for (const line of lines) await notifyOwner(tx, deps, { ...key, ...facts, type: event.type }, line);
+  const toReconcile = deps.billing ? await doubtfulCustomers(tx, event, facts, lines) : [];
+  await scheduleReconcile(tx, deps.dbNow, toReconcile);
+  return { status: "processed", toReconcile };
 }
 
 /**
@@ -103,8 +106,8 @@ async function lockEvent(tx: Tx, key: EventKey, accountIds: string[], alone = fa
         AND 'TRANSFER' NOT IN (own.type, opening.type) AND 'SUBSCRIBER_ALIAS' NOT IN (own.type, opening.type)
         AND 'PURCHASE_REDEEMED' NOT IN (own.type, opening.type)
     )
-    SELECT id, provider, "eventId", state::text, type, environment, store, "originalTransactionId", identities,
-      "transferredFrom", normalized, "lineId",
+    SELECT id, provider, "eventId", state::text, type, environment, store, "originalTransactionId",
+      "appUserId", identities, "transferredFrom", normalized, "lineId",
       (SELECT line.id FROM "SubscriptionLine" AS line
         WHERE line.provider = event.provider AND line.environment = COALESCE(event.environment, 'UNKNOWN')
           AND line.store = COALESCE(event.store, 'UNKNOWN')

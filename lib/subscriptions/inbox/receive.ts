@@ -1,16 +1,14 @@
 import type { Context } from "../../context";
-import { IdentityEventType, LineEventType, type ProviderEvent } from "../events";
+import { IdentityEventType, LineEventType } from "../events";
 import { configuredProvider } from "../providers/configured";
 import type { Delivery } from "../providers/provider";
-import { askSoon } from "../reconcile/ask-soon";
 import type { DeliveryReceipt } from "../schema";
 import { applyEvent } from "./apply";
 import { again } from "./attempts";
-import type { Refolded } from "./lines";
-import { isHashed, storableJson } from "./storable";
+import { storableJson } from "./storable";
 import { ownerIds, storeEvent } from "./store";
 
-type Deps = Pick<Context, "billing" | "config" | "count" | "db" | "dbNow" | "log" | "now">;
+type Deps = Pick<Context, "billing" | "config" | "count" | "db" | "dbNow" | "log" | "now" | "reconciler">;
 
 /**
  * Takes a delivery in: authenticates it, stores it, applies it. Returns once what it says is durable, or known
@@ -26,21 +24,10 @@ export async function receiveDelivery(deps: Deps, delivery: Delivery): Promise<D
   const payload = provider.withoutAttributes(body);
   const event = provider.read(payload, receivedAt);
   await again(() => storeEvent(deps, { provider: provider.name, eventId, event, payload, receivedAt }));
-  const { status, lines } = await applyEvent(deps, { provider: provider.name, eventId }, ownerIds(event));
-  const doubtful = lines.filter((line) => isDoubtful(event.type, line)).map(({ before }) => before.id);
-  void askSoon(deps, doubtful, status === "processed" && lines.length === 0 ? receiversOf(event) : []);
+  const { status, toReconcile } = await applyEvent(deps, { provider: provider.name, eventId }, ownerIds(event));
+  if (toReconcile.length > 0) deps.reconciler.wake();
   deps.count("billing_event", { type: countedType(event.type), state: status });
   return { status, eventId };
-}
-
-/** What the provider is asked about, where it can be: who owns a line now, and whether it was all refunded. */
-function isDoubtful(type: string, { before, after }: Refolded): boolean {
-  return IdentityEventType.safeParse(type).success || (after.refundedAt !== null && before.refundedAt === null);
-}
-
-/** Whom a transfer gives what no event told of: it does not say what. */
-function receiversOf({ facts, appUserId }: ProviderEvent): string[] {
-  return facts.identityChange === "transfer" && appUserId && !isHashed(appUserId) ? [appUserId] : [];
 }
 
 /** Senders may make up as many types as they like. */

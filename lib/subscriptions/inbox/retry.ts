@@ -2,7 +2,7 @@ import type { Context } from "../../context";
 import { possibleAccountIds } from "../identities";
 import { applyEvent, type EventKey } from "./apply";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "draining" | "log" | "now">;
+type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "draining" | "log" | "now">;
 type Claimed = EventKey & { identities: string[]; transferredFrom: string[]; attempts: number };
 
 /** A delivery's own transaction gets 10 s. What takes longer than that must succeed at some time, too. */

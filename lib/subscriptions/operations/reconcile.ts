@@ -17,12 +17,14 @@ export type ReconciledCustomer = { name: string } & (
 
 const PAGE = 500;
 const MOST_ATTEMPTS = 5;
+/** Whoever runs a command does not stand before it for a day because the provider said so. */
+const MAX_WAIT_SECONDS = 300;
 
 /** Asks the provider about an account: by every name it has there, or by its id where none is known. */
 export async function* reconcileAccount(deps: Deps, accountId: string): AsyncGenerator<ReconciledCustomer> {
   const lines = await deps.db.subscriptionLine.findMany({ where: { accountId }, select: { id: true } });
   const names = await customersOf(
-    deps,
+    deps.db,
     lines.map(({ id }) => id),
   );
   for (const name of names.length > 0 ? names : [accountId]) yield* reconcileOne(deps, name);
@@ -41,7 +43,7 @@ export async function* reconcileAll(deps: Deps): AsyncGenerator<ReconciledCustom
     });
     if (lines.length === 0) return;
     for (const name of await customersOf(
-      deps,
+      deps.db,
       lines.map(({ id }) => id),
     )) {
       if (asked.has(name)) continue;
@@ -64,8 +66,9 @@ async function* reconcileOne(deps: Deps, name: string): AsyncGenerator<Reconcile
         yield { name, failure: String(error) };
         return;
       }
-      yield { name, waitsSeconds: retryAfterSeconds };
-      await delay(retryAfterSeconds * 1000);
+      const waitsSeconds = Math.min(retryAfterSeconds, MAX_WAIT_SECONDS);
+      yield { name, waitsSeconds };
+      await delay(waitsSeconds * 1000);
     }
   }
 }

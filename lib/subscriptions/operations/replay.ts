@@ -6,7 +6,7 @@ import { keptNames, ownerIds } from "../inbox/store";
 import { providerNamed } from "../providers/configured";
 import type { BillingRules } from "../rules";
 
-type Deps = Pick<Context, "db" | "dbNow" | "log" | "now"> & { config: BillingRules };
+type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now"> & { config: BillingRules };
 
 /** Which events to apply anew: one, those that failed, or those in every state. */
 export type Replay = { eventId: string } | { state: "failed" | "ignored" | "received" } | "all";

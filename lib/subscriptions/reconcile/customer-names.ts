@@ -1,8 +1,8 @@
-import type { Context } from "../../context";
+import type { Tx } from "../../context";
 import { revenueCat } from "../providers/revenuecat";
 
 /** The names under which the provider knows the owners of lines, as it writes them: it tells upper from lower case. */
-export async function customersOf({ db }: Pick<Context, "db">, lineIds: string[]): Promise<string[]> {
+export async function customersOf(db: Tx, lineIds: string[]): Promise<string[]> {
   if (lineIds.length === 0) return [];
   const rows = await db.$queryRaw<{ name: string }[]>`
     SELECT DISTINCT newest.name FROM "SubscriptionLine" AS line

@@ -15,8 +15,14 @@ type Deps = Pick<Context, "db" | "dbNow" | "log" | "now"> & {
   billing: NonNullable<Context["billing"]>;
 };
 
-/** How many purchases the provider knows of a customer, and on how many of them it knew better. */
-export type Reconciled = { known: number; corrected: number };
+/**
+ * How many purchases the provider knows of a customer, and on how many of them it knew better. `againInSeconds`: when to
+ * ask again, since one of them is past its expiry and the leeway for a late renewal is not over.
+ */
+export type Reconciled = { known: number; corrected: number; againInSeconds?: number };
+
+/** The longest that the provider is left alone before it is asked again about a renewal that it may not know yet. */
+const MAX_AGAIN_SECONDS = 15 * 60;
 
 /**
  * Asks the provider about one of its customers and puts right what it sees otherwise: each correction is an event
@@ -28,16 +34,20 @@ export async function reconcileCustomer(deps: Deps, name: string): Promise<Recon
   const answer = await deps.billing.customer(name);
   const snapshots = readCustomer(answer, name, askedAt);
   let corrected = 0;
+  const waits: number[] = [];
   for (const seen of snapshots) {
     for (const line of await linesOf(deps, seen)) {
       const placed = line ? onLine(line, seen) : seen;
-      const snapshot = placed && withEnd(deps.config, line, placed, askedAt);
-      if (!snapshot || (line && agrees(deps.config, line, snapshot, askedAt))) continue;
-      await correct(deps, snapshot, askedAt);
-      corrected += 1;
+      if (!placed) continue;
+      const secondsLeft = secondsUntilEnd(deps.config, line, placed, askedAt);
+      if (secondsLeft) waits.push(Math.min(secondsLeft, MAX_AGAIN_SECONDS));
+      const snapshot = secondsLeft === 0 ? withEnd(placed) : placed;
+      if (line && agrees(deps.config, line, snapshot, askedAt)) continue;
+      if (await correct(deps, snapshot, askedAt)) corrected += 1;
     }
   }
-  return { known: snapshots.length, corrected };
+  const againInSeconds = waits.length > 0 ? Math.min(...waits) : undefined;
+  return { known: snapshots.length, corrected, againInSeconds };
 }
 
 /**
@@ -73,17 +83,22 @@ function onLine({ originalTransactionId, currentPeriodStartsAt: start }: Subscri
 }
 
 /**
- * A snapshot with its end, where the purchase is over: at its expiry where no renewal is due, else not before the leeway
- * has passed. The store may renew, and the provider hear of it, some time after the expiry.
+ * How long a purchase that is past its expiry may still turn out to go on: 0 where no renewal is due, or the leeway is
+ * over. The store may renew, and the provider hear of it, some time after the expiry. null: its end has not come.
  */
-function withEnd(config: BillingRules, line: SubscriptionLine | null, seen: Snapshot, at: Date): Snapshot {
+function secondsUntilEnd(config: BillingRules, line: SubscriptionLine | null, seen: Snapshot, at: Date): number | null {
+  const { expiresAt, resumesAt, snapshot } = seen.facts;
+  if (expiresAt === null || expiresAt > at || snapshot?.billingIssueDetectedAt || resumesAt) return null;
+  if (!isOverdue(after(line, seen), at)) return 0;
+  const agoSeconds = (at.getTime() - expiresAt.getTime()) / 1000;
+  return Math.max(Math.ceil(config.BILLING_STALE_LEEWAY_SECONDS - agoSeconds), 0);
+}
+
+/** A snapshot that says that the purchase is over. */
+function withEnd(seen: Snapshot): Snapshot {
   const { facts } = seen;
-  const { expiresAt, resumesAt, snapshot } = facts;
-  const isPast = expiresAt !== null && expiresAt <= at;
-  if (!isPast || !snapshot || snapshot.billingIssueDetectedAt || resumesAt) return seen; // it may yet go on
-  const leewayMs = isOverdue(after(line, seen), at) ? config.BILLING_STALE_LEEWAY_SECONDS * 1000 : 0;
-  if (at.getTime() < expiresAt.getTime() + leewayMs) return seen;
-  return { ...seen, facts: { ...facts, snapshot: { ...snapshot, endedAt: expiresAt } } };
+  const snapshot = facts.snapshot && { ...facts.snapshot, endedAt: facts.expiresAt };
+  return { ...seen, facts: { ...facts, snapshot } };
 }
 
 /** A line as a snapshot would leave it. */
@@ -112,11 +127,13 @@ function visible(config: BillingRules, line: Line, accountId: string | null, at:
   return JSON.stringify([status, willRenew, isLifetime, productId, periodType, ids, times]);
 }
 
-async function correct(deps: Deps, snapshot: Snapshot, receivedAt: Date): Promise<void> {
+/** Returns whether the snapshot was applied. */
+async function correct(deps: Deps, snapshot: Snapshot, receivedAt: Date): Promise<boolean> {
   const eventId = `snapshot:${snapshot.store}:${snapshot.originalTransactionId}:${receivedAt.getTime()}`;
   const key = { provider: revenueCat.name, eventId };
   await storeEvent(deps, { ...key, event: snapshot, payload: null, receivedAt });
-  await applyEvent(deps, key, possibleAccountIds(snapshot.identities));
+  const { status } = await applyEvent(deps, key, possibleAccountIds(snapshot.identities));
+  return status === "processed";
 }
 
 const inSeconds = (time: Date) => Math.floor(time.getTime() / 1000);

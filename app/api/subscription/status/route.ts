@@ -7,6 +7,6 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     summary: "The caller's subscription status",
     auth: "account",
     responses: { 200: SubscriptionStatus },
-    handle: ({ ctx, account }) => readSubscriptionStatus(ctx, account.account.id),
+    handle: ({ ctx, account }) => readSubscriptionStatus(ctx, account),
   }),
 });

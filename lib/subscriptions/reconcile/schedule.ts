@@ -1,0 +1,101 @@
+import type { Context, Tx } from "../../context";
+import type { EventFacts } from "../events";
+import type { Refolded } from "../inbox/lines";
+import { isHashed } from "../inbox/storable";
+import { revenueCat } from "../providers/revenuecat";
+import { customersOf } from "./customer-names";
+
+type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now" | "reconciler">;
+type Cause = { provider: string; type: string; appUserId: string | null };
+
+/** How long an overdue line is left alone after it was scheduled. */
+const OVERDUE_MS = 15 * 60 * 1000;
+
+/**
+ * Has the provider asked about customers, by their names as it writes them, once the transaction is committed. A
+ * customer that is scheduled already is asked about once. Call `reconciler.wake` after the commit.
+ */
+export async function scheduleReconcile(tx: Tx, dbNow: Context["dbNow"], customers: string[]): Promise<void> {
+  if (customers.length === 0) return;
+  await tx.$executeRaw`
+    INSERT INTO "BillingReconcile" ("appUserId", "dueAt")
+    SELECT DISTINCT name, ${dbNow()} FROM unnest(${customers}::text[]) AS name ORDER BY name
+    ON CONFLICT ("appUserId") DO UPDATE SET "dueAt" = LEAST("BillingReconcile"."dueAt", EXCLUDED."dueAt")`;
+}
+
+/**
+ * The customers that an event gives reason to ask about: those whose lines it has moved or refunded, since it does not
+ * say everything, and whoever a transfer gives what no event told of.
+ */
+export async function doubtfulCustomers(
+  tx: Tx,
+  { provider, type, appUserId }: Cause,
+  { identityChange }: EventFacts,
+  lines: Refolded[],
+): Promise<string[]> {
+  if (provider !== revenueCat.name || type === "SNAPSHOT") return [];
+  const isUnknown = identityChange === "transfer" && lines.length === 0;
+  if (isUnknown) return appUserId && !isHashed(appUserId) ? [appUserId] : [];
+  const doubtful = lines.filter(
+    ({ before, after }) => identityChange !== null || (after.refundedAt !== null && before.refundedAt === null),
+  );
+  return customersOf(
+    tx,
+    doubtful.map(({ before }) => before.id),
+  );
+}
+
+/**
+ * Has the provider asked about the owners of overdue lines, after whatever the caller has to answer: at most once in 15
+ * minutes a line. Does nothing without an API key. Never throws.
+ */
+export async function scheduleOverdue(deps: Deps, lineIds: string[]): Promise<void> {
+  if (lineIds.length === 0) return;
+  await afterAnswer(deps, async ({ db, dbNow, now }) => {
+    const at = now();
+    const before = new Date(at.getTime() - OVERDUE_MS);
+    return await db.$transaction(async (tx) => {
+      const claimed = await tx.subscriptionLine.updateManyAndReturn({
+        where: { id: { in: lineIds }, OR: [{ askedAt: null }, { askedAt: { lte: before } }] },
+        data: { askedAt: at },
+        select: { id: true },
+      });
+      const lines = claimed.map(({ id }) => id);
+      await scheduleReconcile(tx, dbNow, await customersOf(tx, lines));
+      return lines.length;
+    });
+  });
+}
+
+/**
+ * Has the provider asked about an account without purchases: once a session, so that what somebody bought before
+ * signing in is found although no event has named the account since. It is asked by the account's name as the provider
+ * writes it, or by its id where no event has named it. Does nothing without an API key. Never throws.
+ */
+export async function scheduleAfterSignIn(deps: Deps, sessionId: string): Promise<void> {
+  await afterAnswer(
+    deps,
+    ({ db, dbNow }) => db.$executeRaw`
+      WITH session AS (
+        UPDATE "Session" SET "billingAskedAt" = ${dbNow()} WHERE id = ${sessionId}::uuid AND "billingAskedAt" IS NULL
+        RETURNING "accountId"::text AS customer
+      )
+      INSERT INTO "BillingReconcile" ("appUserId", "dueAt")
+      SELECT COALESCE((
+        SELECT "appUserId" FROM "BillingEvent"
+        WHERE provider = ${revenueCat.name} AND identities @> ARRAY[customer] AND lower("appUserId") = customer
+        ORDER BY "occurredAt" DESC LIMIT 1
+      ), customer), ${dbNow()} FROM session
+      ON CONFLICT ("appUserId") DO UPDATE SET "dueAt" = LEAST("BillingReconcile"."dueAt", EXCLUDED."dueAt")`,
+  );
+}
+
+/** `schedule` returns how many customers or lines it has found to be due. */
+async function afterAnswer(deps: Deps, schedule: (deps: Deps) => Promise<number>): Promise<void> {
+  if (!deps.billing) return;
+  try {
+    if ((await schedule(deps)) > 0) deps.reconciler.wake();
+  } catch (error) {
+    deps.log.warn({ err: error }, "asking the billing provider could not be scheduled");
+  }
+}
