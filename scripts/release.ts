@@ -23,7 +23,8 @@ const HELP = `Publishes releases: changes the catalog that the service serves. I
       --kind installer|update what it serves as; give both, one --kind each, where one file is both
       --notes TEXT|FILE       Markdown      --notes-url URL
       --minimum-supported V   older clients must update      --critical   everybody must
-      --minimum-system N      the oldest system it runs on: 12.0
+      --minimum-system N      the oldest system it runs on: 12.0. Tauri, Squirrel.Mac and WinSparkle compare none:
+                              without systemVersion= they hear only of what needs no newer one than what they have
       --rollout N             per cent of the clients that get it: 100 unless you say less
       --rollback              offered to clients with a newer version too
       --minisign FILE.sig     Tauri's signature      --ed-signature S   Sparkle's

@@ -7,6 +7,7 @@ import { type Platform, type Release, versionText } from "./schema";
 /** One installer as people choose it; `href` is pinned to the version. */
 export type Installer = {
   id: string;
+  isSample: boolean;
   version: string;
   channel: string;
   releasedAt: Date;
@@ -79,5 +80,10 @@ function toInstaller(release: Release): Installer | null {
   const { id, channel, releasedAt, notes, notesUrl, minimumSystemVersion } = release;
   const { fileName, sizeBytes, sha256 } = artifact;
   const about = { id, channel, releasedAt, notes, notesUrl, minimumSystemVersion, fileName, sizeBytes, sha256 };
-  return { ...about, version: versionText(release.version), href: downloadUrl("", release, "installer") };
+  return {
+    ...about,
+    isSample: release.sample,
+    version: versionText(release.version),
+    href: downloadUrl("", release, "installer"),
+  };
 }

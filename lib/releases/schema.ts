@@ -216,7 +216,7 @@ export const ReleaseVersion = z.object({
   releasedAt: z.date(),
   notes: z.string().describe("Markdown."),
   notesUrl: z.string().nullable(),
-  minimumSupportedVersion: z.string().nullable(),
+  minimumSupportedVersion: z.string().nullable().describe("By this release or any before it."),
   minimumSystemVersion: z.string().nullable(),
   updateAvailable: z.boolean().nullable().describe("null without `current`."),
   mandatory: z.boolean().nullable().describe("Whether the update may not be put off. null without `current`."),

@@ -105,6 +105,14 @@ describe("publishing a file", () => {
     expect((await publish(desk, await build(desk, "next.exe"), "1.1.0")).removedSamples).toEqual([]);
   });
 
+  test("into a sample catalog that an earlier build made, without a mark, removes the samples by their key", async () => {
+    const desk = await newDesk();
+    await laySampleDown(desk.manifest);
+    await writeFile(desk.manifest, (await readFile(desk.manifest, "utf8")).replaceAll('"sample": true,', ""));
+    await publish(desk, await build(desk, "setup.exe"), "1.0.0");
+    expect(await versions(desk)).toEqual(["1.0.0"]);
+  });
+
   test("into a catalog that an editor began with a byte order mark works, as the service takes it", async () => {
     const desk = await newDesk();
     await mkdir(path.dirname(desk.manifest));

@@ -141,6 +141,7 @@ describe.runIf(chromiumPath)(inChromium, () => {
     test("shows notes as text and nothing of what they try to do", async () => {
       const { page, faults } = await visit(browser, service);
       await page.goto("/download");
+      expect(await page.getByText("These are samples").count()).toBe(1);
       const notes = page.getByRole("region", { name: "ops for Windows, x64" });
       expect(await page.title()).toBe("Download – Homeport");
       expect(await notes.innerText()).toContain("<script>");

@@ -16,6 +16,9 @@ export default async function Page() {
     <>
       <h1>Download</h1>
       {!shelves && <Notice kind="wrong">There is no release catalog right now. Try again in a minute.</Notice>}
+      {shelves?.some(({ newest, others }) => [newest, ...others].some((installer) => installer?.isSample)) && (
+        <p className="lead">These are samples, which install nothing. The first release takes their place.</p>
+      )}
       {shelves?.length === 0 && <p className="lead">Nothing has been released yet.</p>}
       {platform && <Products title={`For ${PLATFORMS[platform]}`} shelves={fitting} />}
       <Products title={fitting.length > 0 ? "For other systems" : "All installers"} shelves={others} />

@@ -4,6 +4,7 @@ import type { z } from "zod";
 import { ClimbingPathError, locate } from "../files";
 import { type Artifact, Kind, Manifest, Release } from "../schema";
 import type { PublicKeys } from "../signatures";
+import { isSampleSignature } from "./sample-signatures";
 import { indexReleases, type Snapshot } from "./snapshot";
 import type { Found } from "./source";
 
@@ -51,9 +52,13 @@ async function parseManifest(bytes: Uint8Array): Promise<Checked> {
     if (i % BATCH === BATCH - 1) await setImmediate();
     const release = Release.safeParse(given);
     if (!release.success) throw invalid(["releases", i], release.error.issues, given);
-    releases.push(release.data);
+    releases.push({ ...release.data, sample: isSample(release.data) });
   }
   return { publicKeys: manifest.data.publicKeys ?? {}, releases };
+}
+
+function isSample({ sample, artifacts }: Release): boolean {
+  return sample || Kind.options.some((kind) => isSampleSignature(artifacts[kind]?.minisign));
 }
 
 /** Names each member by where it stands, and the release by its id, which is easier to find. */

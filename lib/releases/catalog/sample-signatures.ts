@@ -1,4 +1,5 @@
 import { createHash, createPrivateKey, createPublicKey, sign } from "node:crypto";
+import { keyIdOf, parseMinisignature } from "../signatures";
 
 /**
  * The sample's key, which everybody can make from this text: it shows what signed releases look like and proves
@@ -13,10 +14,21 @@ const PRIVATE_KEY = createPrivateKey({
 const RAW_PUBLIC_KEY = createPublicKey(PRIVATE_KEY).export({ format: "der", type: "spki" }).subarray(-32);
 const KEY_ID = SEED.subarray(0, 8);
 
+const PUBLIC_LINE = Buffer.concat([Buffer.from("Ed"), KEY_ID, RAW_PUBLIC_KEY]).toString("base64");
+const SAMPLE_KEY_ID = keyIdOf(PUBLIC_LINE);
+
 /** The key's public half, as minisign keeps it in a file. */
 export const PUBLIC_KEY = `untrusted comment: public key of Homeport's sample releases
-${Buffer.concat([Buffer.from("Ed"), KEY_ID, RAW_PUBLIC_KEY]).toString("base64")}
+${PUBLIC_LINE}
 `;
+
+/**
+ * Whether a minisign signature names the sample's key. Earlier builds did not mark their samples otherwise, and nothing
+ * that is signed by a key which everybody can make is for real users.
+ */
+export function isSampleSignature(minisign: string | undefined): boolean {
+  return minisign !== undefined && parseMinisignature(minisign).keyId === SAMPLE_KEY_ID;
+}
 
 /** A minisign signature file ("Signature format", prehashed), in base64 as Tauri's CLI writes it. */
 export function signForTauri(bytes: Uint8Array, trustedComment: string): string {

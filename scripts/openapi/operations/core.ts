@@ -113,7 +113,7 @@ export const CORE: Record<string, Details> = {
   "GET /api/version": {
     operationId: "getVersion",
     description:
-      "Without parameters, the service itself. With `platform`, `product` and `architecture`, which go together, the newest release of it; `current` adds `updateAvailable` and `mandatory`. `format` makes the answer the feed of an updater: `electron` (electron-updater), `tauri`, `squirrel` (Squirrel.Mac, needs `current`), `sparkle` (Sparkle and WinSparkle).",
+      "Without parameters, the service itself. With `platform`, `product` and `architecture`, which go together, the newest release of it; `current` adds `updateAvailable` and `mandatory`, by every release between the two; `systemVersion` leaves out what does not run there. `format` makes the answer the feed of an updater: `electron` (electron-updater), `tauri`, `squirrel` (Squirrel.Mac, needs `current`), `sparkle` (Sparkle and WinSparkle).",
     reads: ["IfNoneMatch", "StagingId"],
     responses: {
       200: {
