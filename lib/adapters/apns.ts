@@ -98,16 +98,43 @@ function createProvider(environment: Notification["environment"], options: Optio
     ...(port === undefined ? {} : { port }),
     ...(ca === undefined ? {} : { ca: [ca] }),
   });
+  const client = clientOf(provider);
   // After GOAWAY, its own would cut off at once what APNs still answers; a closed session ends with its last stream.
-  clientOf(provider).closeAndDestroySession = async (session) => session?.close();
+  client.closeAndDestroySession = async (session) => session?.close();
+  const request = client.request.bind(client);
+  client.request = (session, ...rest) => withRetryAfter(session, (heard) => request(heard, ...rest));
   return provider;
 }
 
-/** The parts of node-apn's client that its types keep to themselves. */
+/** The parts of node-apn's client that its types keep to themselves. `request` uses this much of a session. */
 type Client = {
   session?: ClientHttp2Session;
   closeAndDestroySession: (session?: ClientHttp2Session) => Promise<void>;
+  request: (session: Pick<ClientHttp2Session, "request">, ...rest: unknown[]) => Promise<unknown>;
 };
+
+/** What node-apn rejects with, and the header that it looks for by a name which no header has over HTTP/2. */
+type Failure = ResponseFailure & { retryAfterText?: string };
+
+/** Makes a request, and adds APNs's Retry-After to what it rejects with. */
+async function withRetryAfter(
+  session: Pick<ClientHttp2Session, "request">,
+  run: (session: Pick<ClientHttp2Session, "request">) => Promise<unknown>,
+): Promise<unknown> {
+  let retryAfterText: string | undefined;
+  const request: ClientHttp2Session["request"] = (...given) => {
+    const stream = session.request(...given);
+    stream.once("response", (headers) => {
+      retryAfterText = headers["retry-after"];
+    });
+    return stream;
+  };
+  try {
+    return await run({ request });
+  } catch (failure) {
+    throw Object.assign(failure as Failure, { retryAfterText });
+  }
+}
 
 function clientOf(provider: Provider): Client {
   return (provider as unknown as { client: Client }).client;
@@ -127,7 +154,9 @@ function toNote({ id, bundleId, pushType, priority, collapseId, expiresAt, paylo
 }
 
 /** APNs's answer in what node-apn makes of it. @throws Error where it says that there was none */
-function toAnswer({ status, response, error }: ResponseFailure): PushAnswer {
+function toAnswer({ status, response, error, retryAfterText }: Failure): PushAnswer {
+  const retryAfterSeconds = toSeconds(retryAfterText);
+  const later = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
   if (status !== undefined && response) {
     const { reason, timestamp } = response as { reason?: unknown; timestamp?: unknown };
     const isWord = typeof reason === "string" && /^\w{1,64}$/.test(reason);
@@ -136,11 +165,19 @@ function toAnswer({ status, response, error }: ResponseFailure): PushAnswer {
       status,
       reason: isWord ? reason : null,
       ...(isTime ? { timestamp: new Date(timestamp) } : {}),
+      ...later,
     };
   }
-  if (status === 500) return { status, reason: "InternalServerError" }; // it keeps the reason to itself
+  if (status === 500) return { status, reason: "InternalServerError", ...later }; // it keeps the reason to itself
   if (status !== undefined && error) return { status, reason: error.message };
   throw error?.message === "apn write timeout" ? timeout() : (error ?? new Error("no answer"));
+}
+
+/** Retry-After as seconds from now: a number of them, or an HTTP date. undefined: there is none that can be read. */
+function toSeconds(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - Date.now()) / 1000);
+  return Number.isSafeInteger(seconds) ? Math.max(seconds, 0) : undefined;
 }
 
 function isTokenExpired({ status, reason }: PushAnswer): boolean {

@@ -18,8 +18,11 @@ export type Notification = {
   payload: unknown;
 };
 
-/** APNs's answer: its status and, unless 200, its reason; with 410, since when the token has been dead. */
-export type PushAnswer = { status: number; reason: string | null; timestamp?: Date };
+/**
+ * APNs's answer: its status and, unless 200, its reason; with 410, since when the token has been dead. `retryAfterSeconds`
+ * is what its Retry-After asks for (RFC 9110, section 10.2.3).
+ */
+export type PushAnswer = { status: number; reason: string | null; timestamp?: Date; retryAfterSeconds?: number };
 
 export type PushTransport = {
   mode: "apns" | "development";

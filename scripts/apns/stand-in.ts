@@ -11,8 +11,15 @@ import type { AddressInfo } from "node:net";
 /** A push that APNs would have taken. `headers` are the request's own. */
 export type Push = { id: string; token: string; payload: Record<string, unknown>; headers: IncomingHttpHeaders };
 
-/** What to answer: 200, a refusal in APNs's words, nothing at all, or the end of the connection. */
-export type Reply = { status: number; reason?: string; timestamp?: number } | "silence" | "hang up";
+/**
+ * What to answer: 200, a refusal in APNs's words, nothing at all, or the end of the connection: at once, or with GOAWAY
+ * after a 200 (RFC 9113, section 6.8).
+ */
+export type Reply =
+  | { status: number; reason?: string; timestamp?: number; retryAfter?: string }
+  | "silence"
+  | "hang up"
+  | "goaway";
 
 type Options = {
   /** Whose provider tokens are taken: the public half of the signing key, in PEM. */
@@ -76,6 +83,8 @@ export async function startStandIn(options: Options): Promise<StandIn> {
     },
   };
 }
+
+const OK: Exclude<Reply, string> = { status: 200 };
 
 type Refusal = { status: number; reason: string };
 const refuse = (status: number, reason: string): Refusal => ({ status, reason });
@@ -149,9 +158,11 @@ function toPush(headers: IncomingHttpHeaders, body: Buffer): Push {
 function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, reply: Reply): void {
   if (reply === "hang up") stream.session?.destroy();
   if (reply === "hang up" || reply === "silence" || stream.destroyed) return;
-  const { status, reason, timestamp } = reply;
+  if (reply === "goaway") stream.session?.goaway();
+  const { status, reason, timestamp, retryAfter } = reply === "goaway" ? OK : reply;
   const isTaken = status === 200;
-  stream.respond({ ":status": status, "apns-id": headers["apns-id"] }, { endStream: isTaken });
+  const later = retryAfter === undefined ? {} : { "retry-after": retryAfter };
+  stream.respond({ ":status": status, "apns-id": headers["apns-id"], ...later }, { endStream: isTaken });
   if (!isTaken) stream.end(JSON.stringify({ reason, timestamp }));
 }
 

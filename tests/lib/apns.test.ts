@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import type { Reply } from "@/scripts/apns/stand-in";
 import { type Apns, startApns } from "../support/apns";
 import { BUNDLE_ID, newToken } from "../support/push";
 
@@ -61,7 +62,7 @@ describe("what reaches APNs", () => {
   });
 });
 
-const answersWith = async (apns: Apns, reply: { status: number; reason?: string; timestamp?: number }) => {
+const answersWith = async (apns: Apns, reply: Exclude<Reply, string>) => {
   const token = newToken();
   apns.answer(token, reply);
   return apns.transport().send(notification(token));
@@ -85,6 +86,18 @@ describe("what APNs answers", () => {
     const timestamp = Date.parse("2026-11-20T10:00:00Z");
     const answer = await answersWith(await startApns(), { status: 410, reason: "Unregistered", timestamp });
     expect(answer).toEqual({ status: 410, reason: "Unregistered", timestamp: new Date(timestamp) });
+  });
+
+  const inAnHour = () => new Date(Date.now() + 3_600_000).toUTCString();
+  test.each<[number, string, string, unknown]>([
+    [503, "ServiceUnavailable", "30", 30],
+    [429, "TooManyRequests", "0", 0],
+    [500, "InternalServerError", inAnHour(), expect.closeTo(3_600, -2)],
+    [503, "ServiceUnavailable", "soon", undefined],
+  ])("%d %s with a Retry-After of %s says when to come back", async (status, reason, retryAfter, seconds) => {
+    const answer = await answersWith(await startApns(), { status, reason, retryAfter });
+    expect(answer).toMatchObject({ status, reason });
+    expect(answer.retryAfterSeconds).toEqual(seconds);
   });
 
   test.each([1.5, null, true, "", "1795191490593"])(

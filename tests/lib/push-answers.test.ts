@@ -93,6 +93,12 @@ describe("each answer of APNs", () => {
     ["429 TooManyRequests", { status: 429, reason: "TooManyRequests" }, MINUTE_MS, { apnsStatus: 429 }],
     ["500", { status: 500, reason: "InternalServerError" }, 15 * MINUTE_MS, { reason: "InternalServerError" }],
     ["503", { status: 503, reason: "ServiceUnavailable" }, 15 * MINUTE_MS, { reason: "ServiceUnavailable" }],
+    [
+      "503 with a Retry-After of 30 seconds",
+      { status: 503, reason: "ServiceUnavailable", retryAfter: "30" },
+      45_000,
+      { reason: "ServiceUnavailable" },
+    ],
     ["a broken connection", "hang up", 5_000, { apnsStatus: null, reason: "unreachable" }],
     ["a time-out", "silence", 5_000, { apnsStatus: null, reason: "timeout" }],
   ])("it is tried again after %s", async (_, reply, mostMs, told) => {

@@ -38,25 +38,45 @@ describe("the next attempt", () => {
 
   test("comes from half the delay of this attempt on; the last delay stands for all that follow", () => {
     for (const [attempts, delay] of [5, 15, 60, 300, 900, 3600, 3600].entries()) {
-      expect(nextAttempt(NETWORK, row(attempts), now, 0)).toEqual(later(delay / 2));
-      expect(nextAttempt(NETWORK, row(attempts), now, 0.5)).toEqual(later(delay * 0.75));
-      expect(nextAttempt(NETWORK, row(attempts), now, 1)).toEqual(later(delay));
+      expect(nextAttempt({ delaysSeconds: NETWORK }, row(attempts), now, 0)).toEqual(later(delay / 2));
+      expect(nextAttempt({ delaysSeconds: NETWORK }, row(attempts), now, 0.5)).toEqual(later(delay * 0.75));
+      expect(nextAttempt({ delaysSeconds: NETWORK }, row(attempts), now, 1)).toEqual(later(delay));
     }
   });
 
+  test.each([30, 0])(
+    "comes by APNs's Retry-After of %d s, and up to half of it later, the first three times",
+    (seconds) => {
+      const delays = { delaysSeconds: [900, 1800, 3600], retryAfterSeconds: seconds };
+      for (const attempts of [0, 1, 2]) {
+        expect(nextAttempt(delays, row(attempts), now, 0)).toEqual(later(seconds));
+        expect(nextAttempt(delays, row(attempts), now, 1)).toEqual(later(seconds * 1.5));
+      }
+      expect(nextAttempt(delays, row(3), now, 0)).toEqual(later(1800));
+    },
+  );
+
+  test("never comes before a Retry-After of up to two hours", () => {
+    const delays = { delaysSeconds: [5], retryAfterSeconds: HOUR };
+    for (const attempts of [0, 6]) expect(nextAttempt(delays, row(attempts), now, 0)).toEqual(later(HOUR));
+    const absurd = { delaysSeconds: [5], retryAfterSeconds: 1_000_000_000 };
+    expect(nextAttempt(absurd, row(0), now, 0)).toEqual(later(2 * HOUR));
+  });
+
   test("is none after eight", () => {
-    expect(nextAttempt(NETWORK, row(6), now, 0)).not.toBeNull();
-    expect(nextAttempt(NETWORK, row(7), now, 0)).toBeNull();
+    expect(nextAttempt({ delaysSeconds: NETWORK }, row(6), now, 0)).not.toBeNull();
+    expect(nextAttempt({ delaysSeconds: NETWORK }, row(7), now, 0)).toBeNull();
   });
 
   test("is none where it would come after the expiry", () => {
-    expect(nextAttempt(NETWORK, row(3, 225), now, 0.5)).toBeNull();
-    expect(nextAttempt(NETWORK, row(3, 226), now, 0.5)).toEqual(later(225));
+    expect(nextAttempt({ delaysSeconds: NETWORK }, row(3, 225), now, 0.5)).toBeNull();
+    expect(nextAttempt({ delaysSeconds: NETWORK }, row(3, 226), now, 0.5)).toEqual(later(225));
   });
 
   test("is still to come after an hour without APNs, however chance has it", () => {
     let at = now;
-    for (let attempts = 0; attempts < 7; attempts++) at = nextAttempt(NETWORK, row(attempts), at, 0) ?? now;
+    for (let attempts = 0; attempts < 7; attempts++)
+      at = nextAttempt({ delaysSeconds: NETWORK }, row(attempts), at, 0) ?? now;
     expect(at.getTime()).toBeGreaterThan(later(HOUR).getTime());
   });
 });

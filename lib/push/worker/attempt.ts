@@ -56,7 +56,7 @@ async function conclude(deps: Deps, row: Claimed, told: Told): Promise<Outcome> 
       return { row, state: "failed", apnsStatus, reason, ...(verdict.device === "kept" ? {} : { diedAt }) };
     }
     case "retry": {
-      const nextAttemptAt = nextAttempt(verdict.delaysSeconds, row, databaseTime(row, now()), Math.random());
+      const nextAttemptAt = nextAttempt(verdict, row, databaseTime(row, now()), Math.random());
       if (!nextAttemptAt) return { row, state: "failed", apnsStatus, reason };
       return { row, state: "queued", nextAttemptAt, isTried: true, apnsStatus, reason };
     }

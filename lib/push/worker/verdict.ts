@@ -11,12 +11,18 @@ export type Told = Answer | { status: null; reason: "timeout" | "unreachable" };
 export type Verdict =
   | { step: "sent" }
   | { step: "fail"; device: "kept" | "gone" | "doubtful" }
-  | { step: "retry"; delaysSeconds: readonly number[] }
+  | ({ step: "retry" } & Delays)
   | { step: "pause"; seconds: number };
+
+/** How long before each attempt; `retryAfterSeconds` is what APNs asked for. */
+type Delays = { delaysSeconds: readonly number[]; retryAfterSeconds?: number };
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 export const ATTEMPTS_MOST = 8;
+/** So often APNs's Retry-After shortens a delay. After that it cannot: eight attempts must outlast an outage. */
+const MAX_SHORTENED_DELAYS = 3;
+const MAX_RETRY_AFTER_SECONDS = 2 * HOUR;
 
 const WHEN_TOO_MANY = [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR];
 const WHEN_APNS_FAILS = [15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR];
@@ -30,8 +36,10 @@ const PAUSE_TOKEN_UPDATES_SECONDS = 20 * MINUTE;
 export const PAUSE_BREAKER_SECONDS = 15 * MINUTE;
 
 /** What an answer means (Apple, "Handling notification responses from APNs", tables 4 to 6). */
-export function judge({ status, reason }: Told): Verdict {
+export function judge(told: Told): Verdict {
+  const { status, reason } = told;
   if (status === null) return { step: "retry", delaysSeconds: WHEN_NOT_REACHED };
+  const { retryAfterSeconds } = told;
   if (status === 200) return { step: "sent" };
   if (status === 410) return { step: "fail", device: "gone" };
   if (status === 400 && (reason === "BadDeviceToken" || reason === "DeviceTokenNotForTopic"))
@@ -39,9 +47,9 @@ export function judge({ status, reason }: Told): Verdict {
   if (status === 403) return { step: "pause", seconds: PAUSE_REFUSED_SECONDS };
   if (status === 429 && reason === "TooManyProviderTokenUpdates")
     return { step: "pause", seconds: PAUSE_TOKEN_UPDATES_SECONDS };
-  if (status === 429) return { step: "retry", delaysSeconds: WHEN_TOO_MANY };
+  if (status === 429) return { step: "retry", delaysSeconds: WHEN_TOO_MANY, retryAfterSeconds };
   if (status >= 400 && status < 500) return { step: "fail", device: "kept" };
-  return { step: "retry", delaysSeconds: WHEN_APNS_FAILS };
+  return { step: "retry", delaysSeconds: WHEN_APNS_FAILS, retryAfterSeconds };
 }
 
 /** A row as far as its next attempt goes; `attempts` is how many were made before this one. */
@@ -49,17 +57,19 @@ type Tried = { attempts: number; expiresAt: Date };
 
 /**
  * When to try again: half of the delay at least, the other half by chance, so that what failed together does not come
- * back together, and no outage of an hour uses up eight attempts. null: that was the last attempt, or the next would
- * come after the expiry. `random` is from 0 to 1.
+ * back together, and no outage of an hour uses up eight attempts. Never before APNs's Retry-After, and soon after it
+ * the first times. null: that was the last attempt, or the next would come after the expiry. `random` is from 0 to 1.
  */
 export function nextAttempt(
-  delaysSeconds: readonly number[],
+  { delaysSeconds, retryAfterSeconds }: Delays,
   { attempts, expiresAt }: Tried,
   now: Date,
   random: number,
 ): Date | null {
   if (attempts + 1 >= ATTEMPTS_MOST) return null;
-  const delaySeconds = delaysSeconds[Math.min(attempts, delaysSeconds.length - 1)] ?? 0;
-  const at = new Date(now.getTime() + delaySeconds * 500 * (1 + random));
+  const usualSeconds = ((delaysSeconds[Math.min(attempts, delaysSeconds.length - 1)] ?? 0) / 2) * (1 + random);
+  const askedSeconds = Math.min(retryAfterSeconds ?? 0, MAX_RETRY_AFTER_SECONDS) * (1 + random / 2);
+  const isShortened = retryAfterSeconds !== undefined && attempts < MAX_SHORTENED_DELAYS;
+  const at = new Date(now.getTime() + 1000 * (isShortened ? askedSeconds : Math.max(usualSeconds, askedSeconds)));
   return at < expiresAt ? at : null;
 }
