@@ -1,8 +1,10 @@
 import { createPublicKey } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { createInterface } from "node:readline";
 import { loadConfig } from "../lib/config";
 import { newCertificate, newSigningKey } from "./apns/credentials";
+import { createPractice, PRACTICE_HELP } from "./apns/practice";
 import { type Push, startStandIn } from "./apns/stand-in";
 import { runCommandLine, UsageError } from "./command-line";
 
@@ -14,7 +16,9 @@ const PORT_MOST = 65_535;
 const HELP = `Usage: npm run apns [-- PORT]
 
 Runs a local server in place of Apple's push service, on port ${PORT} unless another is given. Prints what to set for the
-service, then each push, and writes each into DATA_DIR/outbox as well, as the service does without APNs.`;
+service, then each push, and writes each into DATA_DIR/outbox as well, as the service does without APNs.
+
+${PRACTICE_HELP}`;
 
 /** A file's text; where it is not there yet, one that is made and kept for the next time. */
 function kept(folder: string, name: string, make: () => string): string {
@@ -55,6 +59,7 @@ async function main([given, ...rest]: string[]): Promise<void> {
   };
   const key = kept(folder, "key.p8", () => newSigningKey().privateKey);
   kept(folder, "ca.pem", () => tls.cert);
+  const practice = createPractice();
   const { port } = await startStandIn({
     publicKey: createPublicKey(key).export({ type: "spki", format: "pem" }).toString(),
     keyId: KEY_ID,
@@ -64,7 +69,9 @@ async function main([given, ...rest]: string[]): Promise<void> {
     port: wanted,
     reply: (push) => {
       show(outbox, push);
-      return { status: 200 };
+      const reply = practice.next();
+      if (typeof reply === "string" || reply.status !== 200) console.log(`  answered: ${JSON.stringify(reply)}`);
+      return reply;
     },
     onRefused: (reason) => console.log(`\nrefused: ${reason}`),
   }).catch((error: NodeJS.ErrnoException) => {
@@ -75,7 +82,10 @@ async function main([given, ...rest]: string[]): Promise<void> {
     export APNS_HOST=127.0.0.1 APNS_PORT=${port} APNS_CA=${path.resolve(folder, "ca.pem")}
     export APNS_KEY=${path.resolve(folder, "key.p8")} APNS_KEY_ID=${KEY_ID} APNS_TEAM_ID=${TEAM_ID}
     npm start
-  `);
+
+${PRACTICE_HELP}
+`);
+  createInterface({ input: process.stdin }).on("line", (line) => console.log(practice.take(line)));
 }
 
 await runCommandLine(HELP, main);

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { Email } from "../lib/auth/email";
-import { loadConfig } from "../lib/config";
+import { type Config, loadConfig } from "../lib/config";
 import { databaseNow } from "../lib/db/clock";
 import { PushDeliveryState } from "../lib/db/generated/client";
 import { openDatabase } from "../lib/db/open";
@@ -10,12 +10,15 @@ import { runCommandLine, UsageError } from "./command-line";
 
 const HELP = `Usage: npm run push -- COMMAND
   send --account ID|E-MAIL --title TEXT --body TEXT [--link URL]   to the account's devices
-  announce --version VERSION [--per-second 1000]                   to every device
+  announce --version VERSION [--bundle ID] [--per-second 1000]     to every device, or those of one app
   list [--account ID|E-MAIL] [--state STATE] [--limit 20]          the newest notifications, and pauses
   retry [--id ID]...                                               ends pauses, queues again what failed
 STATE is ${Object.values(PushDeliveryState).join(", ")}.`;
 
-type Deps = Parameters<typeof retryDeliveries>[0];
+/** As an app's Info.plist has it (CFBundleShortVersionString), or as Semantic Versioning does. */
+const VERSION = /^\d+(\.\d+){0,3}(-[\dA-Za-z.-]+)?(\+[\dA-Za-z.-]+)?$/;
+
+type Deps = Parameters<typeof retryDeliveries>[0] & { config: Config };
 type Flags = ReturnType<typeof readFlags>["values"];
 
 type Run = (deps: Deps) => Promise<void>;
@@ -29,11 +32,13 @@ const COMMANDS: Record<string, (flags: Flags) => Run> = {
       console.log(devices > 0 ? `Queued for ${count(devices, "device")}.` : "The account has no active device.");
     };
   },
-  announce: ({ version, "per-second": rate = "1000" }) => {
+  announce: ({ version, bundle: bundleId, "per-second": rate = "1000" }) => {
     if (!version) throw new UsageError("announce needs --version");
+    if (!VERSION.test(version)) throw new UsageError(`Not a version: ${version}. 2.1.0 is one.`);
     const perSecond = positive(rate, "--per-second");
     return async (deps) => {
-      const devices = await announceVersion(deps, { version, perSecond });
+      if (bundleId !== undefined) requireBundle(deps, bundleId);
+      const devices = await announceVersion(deps, { version, bundleId, perSecond });
       console.log(`Queued for ${count(devices, "device")}, the last of them in ${Math.ceil(devices / perSecond)} s.`);
     };
   },
@@ -69,7 +74,7 @@ function readFlags(args: string[]) {
     args,
     allowPositionals: true,
     options: {
-      ...{ account: text, title: text, body: text, link: text, version: text, "per-second": text },
+      ...{ account: text, title: text, body: text, link: text, version: text, bundle: text, "per-second": text },
       ...{ state: text, limit: text, id: { type: "string", multiple: true } },
     },
   });
@@ -81,6 +86,11 @@ async function accountId({ db }: Deps, given: string): Promise<string> {
   const account = where && (await db.account.findUnique({ where, select: { id: true } }));
   if (!account) throw new Error(`There is no account ${given}`);
   return account.id;
+}
+
+function requireBundle({ config }: Deps, bundleId: string): void {
+  const known = config.APNS_BUNDLE_IDS;
+  if (!known.includes(bundleId)) throw new Error(`${bundleId} is not in APNS_BUNDLE_IDS: ${known.join(", ")}`);
 }
 
 function positive(text: string, name: string): number {
@@ -101,9 +111,10 @@ async function main(args: string[]): Promise<void> {
   const give = (error: Error) => {
     throw error;
   };
-  const database = await openDatabase(loadConfig(), { onConnectionError: give, onLockLost: give });
+  const config = loadConfig();
+  const database = await openDatabase(config, { onConnectionError: give, onLockLost: give });
   try {
-    await run?.({ db: database.client, dbNow: databaseNow });
+    await run?.({ config, db: database.client, dbNow: databaseNow });
   } finally {
     await database.close();
   }

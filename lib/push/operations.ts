@@ -25,18 +25,18 @@ export function sendWords({ db, dbNow }: Deps, { accountId, ...words }: Words): 
 /**
  * Tells every device of a version, so many devices a second: what else there is to send does not wait for it, and
  * neither do all clients ask for the update at once. Whoever was told before is not told again, so it may be broken
- * off and repeated. Returns how many devices.
+ * off and repeated. `bundleId`: just the devices of that app. Returns how many devices.
  */
 export async function announceVersion(
   { db, dbNow }: Deps,
-  { version, perSecond }: { version: string; perSecond: number },
+  { version, bundleId = null, perSecond }: { version: string; bundleId?: string | null; perSecond: number },
 ): Promise<number> {
   const [{ startedAt } = { startedAt: new Date() }] = await db.$queryRaw<{ startedAt: Date }[]>`
     SELECT ${dbNow()} AS "startedAt"`;
   let told = 0;
   for (let afterDeviceId: string | null = NIL_ID; afterDeviceId !== null; ) {
     const from = new Date(startedAt.getTime() + (told / perSecond) * 1000);
-    const to = { afterDeviceId, most: STATEMENT_MOST, from, perSecond };
+    const to = { afterDeviceId, bundleId, most: STATEMENT_MOST, from, perSecond };
     const message = { kind: "app.new_version", version } as const;
     const chunk = await enqueueForEverybody(db, dbNow(), { eventKey: `version:${version}`, to, message });
     told += chunk.added;

@@ -5,10 +5,10 @@ import { composeNotification, type Message } from "./notifications";
 type Addressee = { deviceId: string } | { accountId: string };
 
 /**
- * So many devices at most, by their ids from after one on. So many a second come due from `from` on, by the database's
+ * So many devices at most, by their ids from after one on; `bundleId`: of that app. So many a second come due from `from` on, by the database's
  * clock; a row that comes due later expires as much later.
  */
-type Everybody = { afterDeviceId: string; most: number; from: Date; perSecond: number };
+type Everybody = { afterDeviceId: string; bundleId: string | null; most: number; from: Date; perSecond: number };
 
 /** By the database's clock: that clock itself, or what it said in this transaction. */
 type Now = ReturnType<Context["dbNow"]> | Date;
@@ -43,6 +43,7 @@ const NOBODY = {
   deviceId: null as string | null,
   accountId: null as string | null,
   afterDeviceId: null as string | null,
+  bundleId: null as string | null,
   most: null as number | null,
   from: null as Date | null,
   perSecond: null as number | null,
@@ -59,7 +60,7 @@ async function insert(tx: Tx, now: Now, { eventKey, to, message }: Enqueued<type
       SELECT "id" FROM "PushDevice"
       WHERE "status" = ${row.to}::"PushDeviceStatus" AND (
         "id" = ${to.deviceId}::uuid OR "accountId" = ${to.accountId}::uuid OR "id" > ${to.afterDeviceId}::uuid
-      )
+      ) AND (${to.bundleId}::text IS NULL OR "bundleId" = ${to.bundleId})
       ORDER BY "id" LIMIT ${to.most} FOR KEY SHARE SKIP LOCKED
     ), due AS (
       SELECT "id", coalesce(${to.from}::timestamptz, ${now}::timestamptz)

@@ -44,6 +44,17 @@ describe("words of one's own", () => {
   });
 });
 
+test("a version may be announced to the devices of one app alone", async () => {
+  const account = await newAccount();
+  const bundleId = `com.example.${randomUUID()}`;
+  const [device] = await activeDevices(account, 1, { bundleId });
+  await activeDevices(account, 1);
+  const version = `3.${Date.now()}.0`;
+  expect(await announceVersion(ctx(), { version, bundleId, perSecond: 1_000 })).toBe(1);
+  const where = { eventKey: `version:${version}` };
+  expect(await ctx().db.pushDelivery.findMany({ where })).toMatchObject([{ deviceId: device?.id }]);
+});
+
 test("a version is announced to everybody once, however often it is announced", async () => {
   const account = await newAccount();
   const [device] = await activeDevices(account, 1);

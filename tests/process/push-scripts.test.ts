@@ -34,6 +34,8 @@ test.each([
   "send --title A",
   "announce",
   "announce --version 1 --per-second 0",
+  "announce --version not-a-version",
+  "announce --version v2.1.0",
   "list --state lost",
   "retry --id 1",
   "retry --all",
@@ -46,6 +48,8 @@ test("npm run push works on the embedded database while the service is stopped",
   const dataDir = await newDataDir();
   const nobody = await push(dataDir, "send", "--account", "nobody@example.com", "--title", "A", "--body", "B");
   expect(nobody).toEqual({ code: 1, output: "There is no account nobody@example.com\n" });
+  const stranger = await push(dataDir, "announce", "--version", "2.1.0", "--bundle", "com.example.other");
+  expect(stranger).toMatchObject({ code: 1, output: expect.stringContaining("not in APNS_BUNDLE_IDS") });
   const announced = await push(dataDir, "announce", "--version", "2.1.0");
   expect(announced).toEqual({ code: 0, output: "Queued for 0 devices, the last of them in 0 s.\n" });
 });
@@ -77,12 +81,17 @@ test("npm run apns tells what to set, prints each push, and keeps its key for th
   onTestFinished(close);
   const token = newToken();
   const data = { v: 1, kind: "push.challenge", nonce: "a-nonce" };
-  const answer = await send({
-    ...{ id: "0198c0de-0000-7000-8000-000000000000", token, environment: "sandbox", bundleId: BUNDLE_ID },
-    ...{ pushType: "background", priority: 5, collapseId: null, expiresAt: new Date("2030-01-01T00:00:00Z") },
-    payload: { aps: { "content-available": 1 }, data },
-  });
-  expect(answer).toEqual({ status: 200, reason: null });
+  const sendOne = () =>
+    send({
+      ...{ id: "0198c0de-0000-7000-8000-000000000000", token, environment: "sandbox", bundleId: BUNDLE_ID },
+      ...{ pushType: "background", priority: 5, collapseId: null, expiresAt: new Date("2030-01-01T00:00:00Z") },
+      payload: { aps: { "content-available": 1 }, data },
+    });
+  expect(await sendOne()).toEqual({ status: 200, reason: null });
+  child.stdin?.write("503 2 retry-after=30\n");
+  await expect.poll(output, POLL).toContain("next 2 pushes are answered so");
+  const busy = { status: 503, reason: "ServiceUnavailable", retryAfterSeconds: 30 };
+  expect([await sendOne(), await sendOne(), await sendOne()]).toEqual([busy, busy, { status: 200, reason: null }]);
   await expect.poll(output, POLL).toMatch(new RegExp(`to ${token}[\\s\\S]*a-nonce`));
   const [file = ""] = await readdir(path.join(dataDir, "outbox"));
   expect(JSON.parse(await readFile(path.join(dataDir, "outbox", file), "utf8"))).toMatchObject({

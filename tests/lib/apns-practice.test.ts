@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { createPractice, PRACTICE_HELP } from "@/scripts/apns/practice";
+
+/** What the next pushes are answered after these lines, and what was said of the lines. */
+function practise(...lines: string[]) {
+  const practice = createPractice();
+  return { said: lines.map(practice.take), next: practice.next };
+}
+
+test.each([
+  ["410", { status: 410, reason: "Unregistered", timestamp: expect.any(Number) }],
+  ["429", { status: 429, reason: "TooManyRequests" }],
+  ["503 retry-after=30", { status: 503, reason: "ServiceUnavailable", retryAfter: "30" }],
+  ["400 reason=DeviceTokenNotForTopic", { status: 400, reason: "DeviceTokenNotForTopic" }],
+  ["403 reason=ExpiredProviderToken", { status: 403, reason: "ExpiredProviderToken" }],
+  [" goaway ", "goaway"],
+  ["silence", "silence"],
+  ["hangup", "hang up"],
+])("%s answers the next push so, and no other", (line, reply) => {
+  const { next } = practise(line);
+  expect(next()).toEqual(typeof reply === "string" ? reply : expect.objectContaining(reply));
+  expect(next()).toEqual({ status: 200 });
+});
+
+test("lines are answered in their order, each as often as it says, until ok takes the rest back", () => {
+  const { next } = practise("503 2", "goaway");
+  expect([next(), next(), next(), next()]).toMatchObject([{ status: 503 }, { status: 503 }, "goaway", { status: 200 }]);
+  expect(practise("503 2", "OK").next()).toEqual({ status: 200 });
+});
+
+test.each(["", "200", "503 0", "503 x", "503 1 2", "503 retry=30", "goaway reason=Shutdown"])(
+  "%o changes nothing, and brings the help",
+  (line) => {
+    const { next, said } = practise(line);
+    expect({ reply: next(), said }).toEqual({ reply: { status: 200 }, said: [PRACTICE_HELP] });
+  },
+);
