@@ -9,6 +9,7 @@ import { type Config, publishBaseUrl } from "./config";
 import type { Context } from "./context";
 import { databaseNow } from "./db/clock";
 import { type Database, openDatabase } from "./db/open";
+import { warnOfProxy } from "./http/client-address";
 import { createRateLimits } from "./http/rate-limits";
 import { createMailQueue } from "./mail/queue";
 import { startWorker } from "./push/worker/worker";
@@ -60,7 +61,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     reconciler,
     catalog,
     storage: createObjectStorage(config, now),
-    observe: telemetry.observe,
+    observe: warnOfProxy({ config, log }, telemetry.observe),
     count: telemetry.count,
     draining: false,
     close: async () => {

@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from "node:net";
+import type { Context } from "../context";
 import type { RequestHead } from "./answer";
 
 /**
@@ -13,6 +14,25 @@ export function clientAddress(
 ): string {
   const forwarded = hops > 0 ? (headers.get("x-forwarded-for") ?? "").split(",").at(-hops)?.trim() : undefined;
   return network(hops > 0 ? forwarded : socketAddress) ?? "unknown";
+}
+
+/**
+ * Hears of every request, and says once that one has X-Forwarded-For where no proxy is trusted: behind one, all clients
+ * share its address in every limit.
+ */
+export function warnOfProxy({ config, log }: Pick<Context, "config" | "log">, observe: Context["observe"]) {
+  if (config.TRUSTED_PROXY_HOPS > 0) return observe;
+  let isSaid = false;
+  return (...[record, request]: Parameters<Context["observe"]>) => {
+    if (!isSaid && request.headers.get("x-forwarded-for") !== null) {
+      isSaid = true;
+      log.warn(
+        "A request has X-Forwarded-For, and TRUSTED_PROXY_HOPS is 0. Behind a proxy, set it to the number of proxies: " +
+          "until then all clients share one address in every limit. Without a proxy, the header is ignored.",
+      );
+    }
+    observe(record, request);
+  };
 }
 
 function network(address: string | undefined): string | null {

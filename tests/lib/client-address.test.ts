@@ -1,5 +1,8 @@
+import { pino } from "pino";
 import { expect, test } from "vitest";
-import { clientAddress } from "@/lib/http/client-address";
+import { clientAddress, warnOfProxy } from "@/lib/http/client-address";
+import { get } from "../support/api";
+import { ctx, withContext } from "../support/context";
 
 const behind = (forwarded: string, hops: number) =>
   clientAddress(new Headers({ "x-forwarded-for": forwarded }), "127.0.0.1", hops);
@@ -21,4 +24,17 @@ test.each([
 
 test("without proxies X-Forwarded-For is nothing", () => {
   expect(behind("198.51.100.1", 0)).toBe("127.0.0.1");
+});
+
+test("where no proxy is trusted, the first request that names one is warned of, and no further one", async () => {
+  const lines: string[] = [];
+  const log = pino({ level: "warn" }, { write: (line) => void lines.push(line) });
+  for (const hops of [1, 0]) {
+    const config = { ...ctx().config, TRUSTED_PROXY_HOPS: hops };
+    await withContext({ observe: warnOfProxy({ config, log }, ctx().observe) }, async () => {
+      for (let i = 0; i < 3; i++) await get("/api/version", { headers: { "x-forwarded-for": "203.0.113.5" } });
+    });
+    expect(lines).toHaveLength(hops === 0 ? 1 : 0);
+  }
+  expect(lines[0]).toContain("TRUSTED_PROXY_HOPS");
 });
