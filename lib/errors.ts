@@ -73,9 +73,14 @@ export class AppError extends Error {
  * The refusal of a limit of so many uses in so many seconds, with when to come again
  * (draft-ietf-httpapi-ratelimit-headers).
  */
-export function rateLimited(limit: { name: string; points: number; seconds: number }, waitMs: number): AppError {
+export function rateLimited(
+  limit: { name: string; points: number; seconds: number },
+  waitMs: number,
+  detail?: string,
+): AppError {
   const waitSeconds = Math.max(1, Math.ceil(waitMs / 1000));
   return new AppError("rate_limited", {
+    detail,
     retryAfterSeconds: waitSeconds,
     headers: {
       "RateLimit-Policy": `"${limit.name}";q=${limit.points};w=${limit.seconds}`,

@@ -1,14 +1,13 @@
 import type { Principal } from "../auth/authenticate";
-import { passwordMatches } from "../auth/passwords/comparison";
+import type { Caller } from "../auth/credentials";
+import { reauthenticate } from "../auth/passwords/reauthenticate";
 import type { Context } from "../context";
-import { AppError, isLostRace } from "../errors";
+import { isLostRace } from "../errors";
 import { accountSubscriptions, detachBilling } from "../subscriptions/account-data";
 import type { AccountDeleted } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
 
-/** How fresh a sign-in has to be where there is no password to ask for. */
-const FRESH_MS = 10 * 60 * 1000;
 const MOST_TRIES = 5;
 
 /**
@@ -20,26 +19,13 @@ export async function deleteAccount(
   ctx: Deps,
   principal: Principal,
   password: string | undefined,
+  caller: Caller,
 ): Promise<AccountDeleted> {
   const { id } = principal.account;
-  await ctx.limits.consume("deleteByAccount", id);
-  const isProved = await provesAgain(ctx, principal, password).catch(async (error: unknown) => {
-    await ctx.limits.giveBack("deleteByAccount", id);
-    throw error;
-  });
-  if (!isProved) throw new AppError("reauthentication_required");
+  await reauthenticate(ctx, principal, password, caller);
   const subscriptions = await accountSubscriptions(ctx, id);
   await removeAccount(ctx, id);
   return { status: "deleted", subscriptions, storeSubscriptionsCancelled: false };
-}
-
-async function provesAgain(ctx: Deps, { account, session }: Principal, password: string | undefined): Promise<boolean> {
-  const { passwordHash } = await ctx.db.account.findUniqueOrThrow({
-    where: { id: account.id },
-    select: { passwordHash: true },
-  });
-  if (passwordHash === null) return ctx.now().getTime() - session.authenticatedAt.getTime() <= FRESH_MS;
-  return password !== undefined && (await passwordMatches(ctx, password, passwordHash));
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Caller } from "../auth/credentials";
 import { mayMail } from "../auth/limits/mail-limits";
-import { forgetAttempts } from "../auth/limits/sign-in-throttle";
+import { recognizeClient } from "../auth/limits/recognized-clients";
+import { forgetFailures } from "../auth/limits/sign-in-throttle";
 import { hashPassword } from "../auth/passwords/comparison";
 import { checkNewPassword, refuseBreached, refuseOwnAddress } from "../auth/passwords/policy";
 import { recordSecurityEvent } from "../auth/security-events";
@@ -32,7 +33,7 @@ export async function requestReset(
 
 /**
  * Sets a new password by the mailed token, once: ends every session and with it its devices, and counts as proof of
- * the mailbox. Does not sign in, but whoever was held back by another's guesses now can.
+ * the mailbox. Does not sign in, but whoever was held back by another's guesses now can, from this client.
  * @throws AppError validation_failed for the password, which leaves the token as it is; invalid_or_expired_token
  *   for every fault of the token; rate_limited, overloaded
  */
@@ -50,10 +51,13 @@ export async function confirmReset(ctx: Deps, { token, password }: ConfirmReset,
   const passwordHash = await hashPassword(ctx, normalized);
   await ctx.db.$transaction(async (tx) => {
     await setPassword(tx, ctx.now(), { accountId: row.account.id, tokenHash, passwordHash });
-    await forgetAttempts(tx, ctx, row.account.email);
+    // Else strangers could hold the owner again before the new password is typed.
+    await recognizeClient(tx, ctx, row.account, caller, { withDevice: true });
+    await forgetFailures(tx, ctx, row.account, caller);
     await recordSecurityEvent(tx, ctx.now(), row.account.id, "password_reset", caller);
     await ctx.mails.post(tx, "password_changed", row.account.email);
   });
+  await ctx.limits.giveBack("resetConfirmByAddress", caller.address);
   ctx.mails.wake();
 }
 

@@ -1,4 +1,5 @@
 import { type Caller, issueSession, verifyPassword } from "../auth/credentials";
+import { recognizeClient } from "../auth/limits/recognized-clients";
 import { hashPassword } from "../auth/passwords/comparison";
 import { checkNewPassword, refuseBreached, refuseOwnAddress } from "../auth/passwords/policy";
 import { recordSecurityEvent } from "../auth/security-events";
@@ -15,7 +16,7 @@ export async function logIn(ctx: Omit<Deps, "breaches">, login: Login, transport
   const account = await verifyPassword(ctx, login, caller);
   const how = { transport, deviceName: login.deviceName ?? null };
   const { session, token } = await issueSession(ctx, account, how, caller);
-  return { user: toUser(account), session, token };
+  return { user: toUser(account), session, token, deviceId: caller.deviceId };
 }
 
 /**
@@ -41,10 +42,11 @@ export async function register(ctx: Deps, wanted: Register, transport: Transport
         data: { email: wanted.email, name: wanted.name, passwordHash, createdAt: now },
       });
       await recordSecurityEvent(tx, now, account.id, "registered", caller);
+      await recognizeClient(tx, ctx, account, caller, { withDevice: transport === "cookie" });
       return { account, ...(await openSession(tx, now, account, how)) };
     })
     .catch((error: unknown) => {
       throw isUniqueViolation(error) ? new AppError("email_taken") : error;
     });
-  return { user: toUser(account), session, token: await sessionToken(ctx, claims) };
+  return { user: toUser(account), session, token: await sessionToken(ctx, claims), deviceId: caller.deviceId };
 }

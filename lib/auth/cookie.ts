@@ -29,6 +29,11 @@ export function pendingIdentityCookieName(config: BaseUrl): string {
   return isSecure(config) ? "__Host-next-auth.pending-identity" : "next-auth.pending-identity";
 }
 
+/** The name of the cookie that tells one browser from others, so that strangers' failures do not hold its owner. */
+export function deviceCookieName(config: BaseUrl): string {
+  return isSecure(config) ? "__Host-homeport.device" : "homeport.device";
+}
+
 /** The Set-Cookie header of a cookie that no script reads; without a value, the one that takes it away. */
 export function setCookie(config: BaseUrl, name: string, value: string | null, expiresAt: Date): string {
   return [

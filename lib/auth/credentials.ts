@@ -1,10 +1,13 @@
+import { randomBytes } from "node:crypto";
 import type { Context } from "../context";
 import type { Account } from "../db/generated/client";
 import { AppError, isAppError } from "../errors";
 import { enqueue } from "../push/outbox";
 import type { ReadableHeaders } from "./authenticate";
 import { clientName } from "./client-name";
-import { beginAttempt, failAttempt, forgetAttempts, withdrawAttempt } from "./limits/sign-in-throttle";
+import { deviceCookieName, parseCookies } from "./cookie";
+import { recognizeClient } from "./limits/recognized-clients";
+import { beginAttempt, failAttempt, forgetAttempt, withdrawAttempt } from "./limits/sign-in-throttle";
 import { hashPassword, isOutdated, passwordMatches } from "./passwords/comparison";
 import { normalizePassword } from "./passwords/policy";
 import { recordSecurityEvent } from "./security-events";
@@ -12,16 +15,27 @@ import { openSession, sessionToken, type Transport } from "./sessions";
 import { requireVerifiedEmail } from "./verification";
 
 const CLIENT_LENGTH = 256;
+/** 128 random bits, base64url. */
+const DEVICE_ID = /^[\w-]{22}$/;
 
-/** Where a sign-in comes from. `address` is the limits' key, IPv6 cut to /64; `client` the user agent, cut. */
-export type Caller = { address: string; client: string | null };
+/**
+ * Where a sign-in comes from. `address` is the limits' key, IPv6 cut to /64; `client` the user agent, cut; `deviceId`
+ * what the device's cookie says, or a new one for it to say.
+ */
+export type Caller = { address: string; client: string | null; deviceId: string };
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "mails" | "now">;
 type Credentials = { email: string; password: string };
 
 /** What a call says of its origin, in the words that the session's row keeps. */
-export function callerOf(request: { headers: ReadableHeaders }, address: string): Caller {
-  return { address, client: request.headers.get("user-agent")?.slice(0, CLIENT_LENGTH) ?? null };
+export function callerOf(
+  { config }: Pick<Context, "config">,
+  { headers }: { headers: ReadableHeaders },
+  address: string,
+): Caller {
+  const given = parseCookies(headers.get("cookie"))[deviceCookieName(config)];
+  const deviceId = given && DEVICE_ID.test(given) ? given : randomBytes(16).toString("base64url");
+  return { address, client: headers.get("user-agent")?.slice(0, CLIENT_LENGTH) ?? null, deviceId };
 }
 
 /**
@@ -32,7 +46,7 @@ export function callerOf(request: { headers: ReadableHeaders }, address: string)
  */
 export async function verifyPassword(ctx: Deps, given: Credentials, caller: Caller): Promise<Account> {
   await ctx.limits.consume("loginByAddress", caller.address);
-  const attempt = await beginAttempt(ctx, given.email);
+  const attempt = await beginAttempt(ctx, given.email, caller);
   const { account, isRight } = await comparePassword(ctx, given).catch(async (error: unknown) => {
     await Promise.allSettled([withdrawAttempt(ctx, attempt), ctx.limits.giveBack("loginByAddress", caller.address)]);
     throw error;
@@ -44,7 +58,8 @@ export async function verifyPassword(ctx: Deps, given: Credentials, caller: Call
     });
     throw new AppError("invalid_credentials");
   }
-  await forgetAttempts(ctx.db, ctx, given.email);
+  await forgetAttempt(ctx.db, attempt);
+  await ctx.limits.giveBack("loginByAddress", caller.address);
   await requireVerifiedEmail(ctx, account, caller);
   return account;
 }
@@ -77,8 +92,8 @@ async function renewHash(ctx: Deps, id: string, outdated: string, password: stri
  * session's row, the claims of its token, and the token. @throws AppError invalid_credentials where its password was reset, or it was deleted, since.
  */
 export async function issueSession(
-  ctx: Pick<Context, "config" | "db" | "dbNow" | "now">,
-  account: { id: string; sessionEpoch: number },
+  ctx: Pick<Context, "config" | "db" | "dbNow" | "limits" | "now">,
+  account: { id: string; email: string; sessionEpoch: number },
   how: { transport: Transport; deviceName: string | null },
   caller: Caller,
 ) {
@@ -90,6 +105,7 @@ export async function issueSession(
     if (held.length === 0) throw new AppError("invalid_credentials");
     const opened = await openSession(tx, now, account, { ...how, client: caller.client });
     await recordSecurityEvent(tx, now, account.id, "signed_in", caller);
+    await recognizeClient(tx, ctx, account, caller, { withDevice: how.transport === "cookie" });
     const client = clientName(how.deviceName, caller.client);
     const message = { kind: "security.new_sign_in", eventId: opened.session.id, client } as const;
     await enqueue(tx, ctx.dbNow(), {

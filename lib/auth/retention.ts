@@ -8,7 +8,7 @@ const BATCH = 1_000;
 
 /**
  * Removes security events after 90 days, sessions once they have expired with the devices that they registered,
- * mailed tokens, and the failures of sign-ins that are forgotten. Returns how many rows went.
+ * mailed tokens, the failures of sign-ins that are forgotten, and the clients that are no longer recognized. Returns how many rows went.
  */
 export async function removeOutdated({ db, now }: Deps): Promise<number> {
   const at = now();
@@ -26,6 +26,9 @@ export async function removeOutdated({ db, now }: Deps): Promise<number> {
       DELETE FROM "Session" WHERE "id" IN (SELECT "id" FROM expired)`,
     () => db.$executeRaw`
       DELETE FROM "SignInThrottle" WHERE "key" IN (SELECT "key" FROM "SignInThrottle"
+        WHERE "expiresAt" < ${at}::timestamptz ORDER BY "expiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
+    () => db.$executeRaw`
+      DELETE FROM "RecognizedClient" WHERE "key" IN (SELECT "key" FROM "RecognizedClient"
         WHERE "expiresAt" < ${at}::timestamptz ORDER BY "expiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
     () => db.$executeRaw`DELETE FROM "PasswordResetToken" WHERE "expiresAt" < ${at}::timestamptz`,
     () => db.$executeRaw`DELETE FROM "VerificationToken" WHERE "expiresAt" < ${at}::timestamptz`,

@@ -9,7 +9,7 @@ export async function recordSecurityEvent(
   at: Date,
   accountId: string,
   type: SecurityEventType,
-  caller: Caller,
+  caller: Pick<Caller, "address" | "client">,
 ): Promise<void> {
   const { address, client } = caller;
   await tx.securityEvent.create({ data: { accountId, type, at, client, address: coarse(address) } });

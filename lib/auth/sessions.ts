@@ -116,11 +116,12 @@ export async function closeSession(tx: Tx, now: Date, sessionId: string): Promis
 
 /**
  * Ends every session of an account, the devices that they registered, and by the raised epoch every token there is
- * of it. Returns how many sessions had not ended before.
+ * of it; no client is recognized any more. Returns how many sessions had not ended before.
  */
 export async function revokeAllSessions(tx: Tx, now: Date, accountId: string): Promise<number> {
   await tx.account.updateMany({ where: { id: accountId }, data: { sessionEpoch: { increment: 1 } } });
   const { count } = await tx.session.updateMany({ where: { accountId, revokedAt: null }, data: { revokedAt: now } });
   await removeDevices(tx, { accountId });
+  await tx.recognizedClient.deleteMany({ where: { accountId } });
   return count;
 }

@@ -22,7 +22,6 @@ const LIMITS = {
   resetMailAtLeast: { points: 1, seconds: 20 * MINUTE },
   resetRequestByAddress: { points: 10, seconds: HOUR },
   resetConfirmByAddress: { points: 10, seconds: 15 * MINUTE },
-  deleteByAccount: { points: 5, seconds: 15 * MINUTE },
   exportByAccount: { points: 5, seconds: DAY },
   pushRegisterByAccount: { points: 60, seconds: HOUR },
   pushChallengeByDevice: { points: 3, seconds: HOUR },
@@ -33,8 +32,8 @@ export type LimitName = keyof typeof LIMITS;
 export type RateLimits = {
   /** Counts one use. @throws AppError rate_limited over the limit. */
   consume: (limit: LimitName, key: string) => Promise<void>;
-  /** Takes one use back that came to nothing, as where the service was too busy to look at a password. */
-  giveBack: (limit: LimitName, key: string) => Promise<void>;
+  /** Takes uses back that were right, or came to nothing, as where the service was too busy to look at a password. */
+  giveBack: (limit: LimitName, key: string, uses?: number) => Promise<void>;
   /** A key for something private that does not give it away. Those of `consume` are kept this way by themselves. */
   privateKey: (text: string) => string;
 };
@@ -80,7 +79,7 @@ export function createRateLimits(db: PrismaClient, config: Config & { secret: st
           : refused;
       });
     },
-    giveBack: async (limit, key) => void (await limiters.get(limit)?.reward(privateKey(key))),
+    giveBack: async (limit, key, uses = 1) => void (await limiters.get(limit)?.reward(privateKey(key), uses)),
     privateKey,
   };
 }

@@ -1,12 +1,19 @@
 import { type Principal, readCredentials } from "../auth/authenticate";
 import { setSessionCookie } from "../auth/cookie";
+import { setDeviceCookie } from "../auth/limits/recognized-clients";
 import { findSession, revokeSession, type Transport } from "../auth/sessions";
 import type { Context } from "../context";
 import type { RequestHead } from "./answer";
 import { requireOwnOrigin } from "./origin";
 import { type Reply, reply } from "./reply";
 
-type Issued = { user: unknown; session: { id: string; transport: Transport; expiresAt: Date }; token: string };
+type Issued = {
+  user: unknown;
+  session: { id: string; transport: Transport; expiresAt: Date };
+  token: string;
+  /** By which the browser is recognized. */
+  deviceId: string;
+};
 
 /**
  * How a new session travels: as asked, else as a cookie for what looks like a browser and as a token for
@@ -26,16 +33,19 @@ export async function sessionReply(status: number, issued: Issued, request: Requ
   return reply(status, { user, session }, { "Set-Cookie": await replaceSession(ctx, request.headers, issued) });
 }
 
-/** The Set-Cookie header of a new session. The session whose cookie it replaces ends (OWASP ASVS 5.0, 7.2.4). */
+/**
+ * The Set-Cookie headers of a new session, and of the device that is recognized from now on. The session whose cookie
+ * it replaces ends (OWASP ASVS 5.0, 7.2.4).
+ */
 export async function replaceSession(
   ctx: Context,
   headers: RequestHead["headers"],
-  { token, session }: Pick<Issued, "token" | "session">,
-): Promise<string> {
+  { token, session, deviceId }: Pick<Issued, "token" | "session" | "deviceId">,
+): Promise<string[]> {
   const given = readCredentials(headers, ctx.config);
   const replaced = given?.via === "cookie" ? await findSession(ctx, given.token) : null;
   if (replaced) await revokeSession(ctx, replaced.session.id);
-  return setSessionCookie(ctx.config, token, session.expiresAt);
+  return [setSessionCookie(ctx.config, token, session.expiresAt), setDeviceCookie(ctx, deviceId)];
 }
 
 /** An answer after which the caller has no session: where a cookie carried it, the cookie goes. */

@@ -29,7 +29,8 @@ test("a browser gets a cookie and no token in the body", async () => {
   const body = await response.json();
   expect(body.session.transport).toBe("cookie");
   expect(body.token).toBeUndefined();
-  const cookie = response.headers.get("set-cookie") ?? "";
+  const [cookie = "", device] = response.headers.getSetCookie();
+  expect(device).toMatch(/^homeport\.device=[\w-]{22}; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/);
   expect(cookie).toMatch(/^next-auth\.session-token=[^;]+; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/);
   const status = await get("/api/push/devices", { cookie: cookie.split(";", 1)[0] });
   expect(status.status).toBe(200);
@@ -90,27 +91,34 @@ describe("a wrong password, an unknown address and an account without a password
     expect(answers[2]).toEqual(answers[0]);
   });
 
-  test("are counted alike, and the eleventh failure is refused with the time to wait", async () => {
+  test("are counted alike, and the eleventh failure from one network is refused with the time to wait", async () => {
     const { email, password } = await newAccount();
-    for (const address of [email, `nobody-${crypto.randomUUID()}@example.com`]) {
+    const address = "203.0.113.9";
+    for (const given of [email, `nobody-${crypto.randomUUID()}@example.com`]) {
       for (let i = 0; i < 10; i++) {
-        expect((await post("/api/auth/login", { email: address, password: "wrong password" })).status).toBe(401);
+        const wrong = { email: given, password: "wrong password" };
+        expect((await post("/api/auth/login", wrong, { address })).status).toBe(401);
       }
-      const refused = await post("/api/auth/login", { email: address, password });
+      const refused = await post("/api/auth/login", { email: given, password }, { address });
       expect(refused.status).toBe(429);
       expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-      expect(refused.headers.get("ratelimit-policy")).toBe('"loginByEmail";q=10;w=900');
-      expect(await refused.json()).toMatchObject({ code: "rate_limited" });
+      expect(refused.headers.get("ratelimit-policy")).toBe('"loginByClient";q=10;w=86400');
+      expect(await refused.json()).toMatchObject({
+        code: "rate_limited",
+        detail: "Too many wrong passwords. A reset of the password lets the owner in at once.",
+      });
     }
-    expect((await post("/api/auth/reset/request", { email })).status).toBe(202);
   });
 });
 
 test("a right password forgets the failures before it", async () => {
   const { email, password } = await newAccount();
+  const address = "203.0.113.10";
   for (let round = 0; round < 2; round++) {
-    for (let i = 0; i < 9; i++) await post("/api/auth/login", { email, password: "wrong password" });
-    expect((await post("/api/auth/login", { email, password })).status).toBe(200);
+    for (let i = 0; i < 9; i++) {
+      await post("/api/auth/login", { email, password: "wrong password" }, { address });
+    }
+    expect((await post("/api/auth/login", { email, password }, { address })).status).toBe(200);
   }
 });
 

@@ -54,10 +54,27 @@ test("a sign-in that found the service busy is not told that its password is wro
   });
 });
 
+/** Comparing passwords takes no time, and none is right. */
+const guessing = (run: () => Promise<void>) =>
+  withContext({ hasher: { ...ctx().hasher, compare: async () => false } }, run);
+
 test("both doors share one counter of failures", async () => {
   const account = await newAccount();
-  for (let i = 0; i < 10; i++) await signIn(new Jar(), { email: account.email, password: "wrong password" });
+  await guessing(async () => {
+    for (let i = 0; i < 30; i++) await signIn(new Jar(), { email: account.email, password: "wrong password" });
+  });
   expect((await call("POST", "/api/auth/login", { json: account })).status).toBe(429);
+});
+
+test("a browser that signed in by next-auth is recognized where strangers hold the address", async () => {
+  const { email, password } = await newAccount();
+  const jar = new Jar();
+  await signIn(jar, { email, password });
+  await guessing(async () => {
+    for (let i = 0; i < 30; i++) await post("/api/auth/login", { email, password: "wrong password" });
+  });
+  expect((await post("/api/auth/login", { email, password })).status).toBe(429);
+  expect((await (await signIn(jar, { email, password })).json()).url).toBe(`${BASE_URL}/`);
 });
 
 test("sign-in needs next-auth's own token and our own origin", async () => {

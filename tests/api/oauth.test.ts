@@ -578,4 +578,28 @@ describe("the doors", () => {
       expect((await call("GET", "/api/auth/callback/google?code=x&state=x", { address })).status).toBe(429);
     });
   });
+
+  test("those that end signed in are not counted: many people share an address", async () => {
+    await connected(async () => {
+      const address = "203.0.113.98";
+      const use = () => ctx().limits.consume("oauthByAddress", address);
+      for (let i = 0; i < 118; i++) await use();
+      google.person = googlePerson(newEmail());
+      const jar = new Jar();
+      const csrf = await csrfToken(jar);
+      const begun = await call("POST", "/api/auth/signin/google", {
+        address,
+        cookie: jar.header,
+        body: new URLSearchParams({ csrfToken: csrf, json: "true" }).toString(),
+        headers: { "content-type": "application/x-www-form-urlencoded", origin: BASE_URL },
+      });
+      jar.take(begun);
+      const { pathname, search } = new URL(await google.approve(((await begun.json()) as { url: string }).url));
+      jar.take(await call("GET", pathname + search, { address, cookie: jar.header }));
+      expect(jar.has(SESSION_COOKIE)).toBe(true);
+      await use();
+      await use();
+      await expect(use()).rejects.toThrow("Too many requests");
+    });
+  });
 });

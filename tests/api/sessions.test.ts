@@ -114,7 +114,7 @@ describe("a sign-out", () => {
 
   test("that cannot be written down has not happened", async () => {
     const { id, sessionId, token } = await newAccount();
-    const caller = { address: "192.0.2.1", client: "what no column takes: \0" };
+    const caller = { address: "192.0.2.1", client: "what no column takes: \0", deviceId: "" };
     await expect(signOut(ctx(), { sub: id, sid: sessionId }, caller)).rejects.toThrow();
     expect(await isIn(token)).toBe(true);
   });
@@ -248,9 +248,12 @@ describe("a cookie is of use to our own pages alone", () => {
     await withContext({ config: { baseUrl: "https://api.example.com" } }, async () => {
       const headers = { "sec-fetch-site": "same-origin" };
       const login = await post("/api/auth/login", { email, password }, { headers });
-      const [cookie = "", ...attributes] = (login.headers.get("set-cookie") ?? "").split("; ");
+      const lines = login.headers.getSetCookie().map((line) => line.split("; "));
+      const [[cookie = ""] = [], [device] = []] = lines;
       expect(cookie).toMatch(/^__Host-next-auth\.session-token=/);
-      expect(attributes).toEqual(["Path=/", expect.stringMatching(/^Expires=/), "HttpOnly", "SameSite=Lax", "Secure"]);
+      expect(device).toMatch(/^__Host-homeport\.device=/);
+      const bound = ["Path=/", expect.stringMatching(/^Expires=/), "HttpOnly", "SameSite=Lax", "Secure"];
+      expect(lines.map(([, ...attributes]) => attributes)).toEqual([bound, bound]);
       expect((await get("/api/push/devices", { cookie })).status).toBe(200);
       expect((await get("/api/push/devices", { cookie: cookie.replace("__Host-", "") })).status).toBe(401);
     });

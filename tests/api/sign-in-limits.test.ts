@@ -2,30 +2,74 @@ import { describe, expect, test } from "vitest";
 import { AppError } from "@/lib/errors";
 import { newAccount } from "../support/accounts";
 import { get, post } from "../support/api";
-import { clock, ctx, withContext } from "../support/context";
+import { BASE_URL, clock, ctx, withContext } from "../support/context";
+import { cookiesOf, submit } from "../support/forms";
 import { mailbox } from "../support/mailbox";
 
 const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const STRANGER = "198.51.100.1";
 const unknown = () => `nobody-${crypto.randomUUID()}@example.com`;
-const logIn = (email: string, password = "wrong password") => post("/api/auth/login", { email, password });
-const throttleOf = (email: string) =>
-  ctx().db.signInThrottle.findUnique({ where: { key: ctx().limits.privateKey(email) } });
+type From = { address?: string; cookie?: string };
+const logIn = (email: string, password = "wrong password", { address = STRANGER, cookie }: From = {}) =>
+  post("/api/auth/login", { email, password }, { address, ...(cookie ? { cookie, headers: BROWSER } : {}) });
+const BROWSER = { origin: BASE_URL };
+let networks = 0;
+/** A network that nobody has used. */
+function newNetwork(): string {
+  networks += 1;
+  return `100.64.${networks >> 8}.${networks & 255}`;
+}
 
-/** So many failures in a row, without the work of comparing. */
-async function fail(email: string, times: number): Promise<void> {
-  await withContext({ hasher: { ...ctx().hasher, compare: async () => false } }, async () => {
-    for (let i = 0; i < times; i++) expect((await logIn(email)).status).toBe(401);
+/** Comparing passwords takes no time, and none is right. */
+const guessing = <T>(run: () => Promise<T>): Promise<T> =>
+  withContext({ hasher: { ...ctx().hasher, compare: async () => false } }, run);
+
+/** The limits by network have a clock of their own. */
+const freshNetworks = () => ctx().db.$executeRaw`DELETE FROM "RateLimit"`;
+
+/** So many failures in a row, by default from one network. */
+async function fail(email: string, times: number, from?: () => From): Promise<void> {
+  await freshNetworks();
+  await guessing(async () => {
+    for (let i = 0; i < times; i++) expect((await logIn(email, undefined, from?.())).status).toBe(401);
   });
 }
 
-async function waitSeconds(email: string): Promise<number> {
-  const response = await logIn(email);
+async function waitSeconds(email: string, from?: From): Promise<number> {
+  const response = await logIn(email, undefined, from);
   expect(response.status).toBe(429);
-  expect(response.headers.get("ratelimit")).toBe(`"loginByEmail";r=0;t=${response.headers.get("retry-after")}`);
+  expect(response.headers.get("ratelimit")).toMatch(`;r=0;t=${response.headers.get("retry-after")}`);
   return Number(response.headers.get("retry-after"));
 }
 
-describe("after ten failures", () => {
+/** An account with a browser in which its owner has signed in, and whose network is another by now. */
+async function newOwner() {
+  const email = unknown();
+  const password = "the owner's own password";
+  const registered = await post("/api/auth/register", { email, password }, { headers: BROWSER, address: newNetwork() });
+  const cookie = cookiesOf(registered).replace(/^.*(homeport\.device=[^;]+).*$/, "$1");
+  expect(cookie).toMatch(/^homeport\.device=[\w-]{22}$/);
+  return { email, password, cookie };
+}
+
+/** How many guesses somebody gets within a day who waits as told. `from` is where each comes from. */
+async function guessesADay(email: string, from: () => From): Promise<number> {
+  const end = clock.offsetMs + DAY_MS;
+  let guesses = 0;
+  await guessing(async () => {
+    while (clock.offsetMs < end) {
+      await freshNetworks();
+      const { status, headers } = await logIn(email, undefined, from());
+      if (status === 401) guesses += 1;
+      else clock.advance(Number(headers.get("retry-after")) * 1000);
+    }
+  });
+  clock.advance(end - clock.offsetMs);
+  return guesses;
+}
+
+describe("after ten failures from one network", () => {
   test("each further one costs a wait of twice the last, and Retry-After says how long", async () => {
     const email = unknown();
     await fail(email, 10);
@@ -38,14 +82,13 @@ describe("after ten failures", () => {
     }
   });
 
-  test("the right password has to wait as well, signs in then, and all is forgotten", async () => {
-    const { email, password } = await newAccount();
+  test("the right password has to wait there as well, signs in then, and all is forgotten", async () => {
+    const { email, password } = await newOwner();
     await fail(email, 10);
     const seconds = await waitSeconds(email);
     expect((await logIn(email, password)).status).toBe(429);
     clock.advance(seconds * 1000);
     expect((await logIn(email, password)).status).toBe(200);
-    expect(await throttleOf(email)).toBeNull();
     await fail(email, 9);
   });
 
@@ -55,39 +98,115 @@ describe("after ten failures", () => {
     clock.advance(60 * MINUTE_MS);
     await fail(email, 1);
     await waitSeconds(email);
-    clock.advance(24 * 60 * MINUTE_MS);
+    clock.advance(DAY_MS + 60 * MINUTE_MS);
     await fail(email, 10);
     await waitSeconds(email);
   });
 
-  test("a reset stays open, and lets its owner sign in without the wait", async () => {
-    const { email } = await newAccount();
+  test("whoever comes from another network signs in", async () => {
+    const { email, password } = await newOwner();
     await fail(email, 10);
     await waitSeconds(email);
-    expect((await post("/api/auth/reset/request", { email })).status).toBe(202);
-    const [, token] = /#token=([\w-]+)/.exec(await mailbox.waitFor(email)) ?? [];
-    const password = "a password that nobody guesses";
-    expect((await post("/api/auth/reset/confirm", { token: "x", password })).status).toBe(400);
-    await waitSeconds(email);
-    expect((await post("/api/auth/reset/confirm", { token, password })).status).toBe(200);
-    expect((await logIn(email, password)).status).toBe(200);
+    expect((await logIn(email, password, { address: newNetwork() })).status).toBe(200);
   });
 });
 
-test("failures that lie more than a quarter of an hour apart are not added up", async () => {
+test("failures are added up over a day, however slowly they come", async () => {
   const email = unknown();
-  for (let i = 0; i < 3; i++) {
-    await fail(email, 9);
-    clock.advance(15 * MINUTE_MS);
+  for (let i = 0; i < 10; i++) {
+    await fail(email, 1);
+    clock.advance(20 * 60 * MINUTE_MS);
   }
   await fail(email, 1);
+  expect(await waitSeconds(email)).toBeGreaterThan(60);
 });
 
-test("of a burst at one moment ten are let in, and no more", async () => {
-  const { email } = await newAccount();
-  const answers = await Promise.all(Array.from({ length: 30 }, () => logIn(email)));
-  const statuses = answers.map(({ status }) => status).sort();
-  expect(statuses).toEqual([...Array(10).fill(401), ...Array(20).fill(429)]);
+describe("within a day strangers guess at a password", () => {
+  test("37 times from one network", async () => {
+    expect(await guessesADay(unknown(), () => ({ address: STRANGER }))).toBe(37);
+  });
+
+  test("40 times from as many networks as they like, and each further day once", async () => {
+    const email = unknown();
+    const anywhere = () => ({ address: newNetwork() });
+    expect(await guessesADay(email, anywhere)).toBe(40);
+    const further = [await guessesADay(email, anywhere), await guessesADay(email, anywhere)];
+    expect(Math.max(...further)).toBe(1);
+  });
+
+  test("38 times with a device's stolen cookie, and each further day 24 times", async () => {
+    const { email, cookie } = await newOwner();
+    const stolen = () => ({ address: newNetwork(), cookie });
+    expect(await guessesADay(email, stolen)).toBe(38);
+    expect(await guessesADay(email, stolen)).toBe(24);
+  });
+});
+
+describe("an owner whom strangers try to keep out", () => {
+  const strangers = (email: string) => fail(email, 30, () => ({ address: newNetwork() }));
+
+  test("signs in with a browser that the account has signed in with, wherever it is", async () => {
+    const { email, password, cookie } = await newOwner();
+    await strangers(email);
+    await waitSeconds(email, { address: newNetwork() });
+    expect((await logIn(email, password, { address: newNetwork() })).status).toBe(429);
+    expect((await logIn(email, password, { address: newNetwork(), cookie })).status).toBe(200);
+  });
+
+  test("signs in from a network that the account has signed in from, as an app without cookies does", async () => {
+    const email = unknown();
+    const password = "the owner's own password";
+    const address = newNetwork();
+    await post("/api/auth/register", { email, password, transport: "token" }, { address });
+    await strangers(email);
+    expect((await logIn(email, password, { address: newNetwork() })).status).toBe(429);
+    expect((await logIn(email, password, { address })).status).toBe(200);
+  });
+
+  test("on a new device and network resets the password, and then signs in whatever strangers go on doing", async () => {
+    const { email } = await newOwner();
+    const address = newNetwork();
+    await strangers(email);
+    expect((await post("/api/auth/reset/request", { email }, { address })).status).toBe(202);
+    const [, token = ""] = /#token=([\w-]+)/.exec(await mailbox.waitFor(email)) ?? [];
+    const password = "a password that nobody guesses";
+    const reset = await submit("reset", { token, password }, { address });
+    expect(reset.headers.get("location")).toBe("/sign-in?done=password_reset");
+    await strangers(email);
+    await waitSeconds(email, { address: newNetwork() });
+    const elsewhere = { address: newNetwork(), cookie: cookiesOf(reset) };
+    expect((await logIn(email, password, elsewhere)).status).toBe(200);
+    expect((await logIn(email, password, { address })).status).toBe(200);
+  });
+
+  test("is not helped by a cookie that the service did not set for the account", async () => {
+    const { email, password } = await newOwner();
+    const { cookie } = await newOwner();
+    await strangers(email);
+    for (const foreign of [cookie, `homeport.device=${"x".repeat(22)}`, "homeport.device=", "homeport.device=%00"]) {
+      expect((await logIn(email, password, { address: newNetwork(), cookie: foreign })).status).toBe(429);
+    }
+  });
+
+  test("takes every device's recognition back by a reset", async () => {
+    const { email, cookie } = await newOwner();
+    await post("/api/auth/reset/request", { email });
+    const [, token = ""] = /#token=([\w-]+)/.exec(await mailbox.waitFor(email)) ?? [];
+    await post("/api/auth/reset/confirm", { token, password: "a password that nobody guesses" });
+    await strangers(email);
+    await waitSeconds(email, { address: newNetwork(), cookie });
+  });
+});
+
+test("of a burst at one moment from one network ten are let in, and of one from many thirty", async () => {
+  const { email } = await newOwner();
+  const statusesOf = async (from: () => From) => {
+    const answers = await Promise.all(Array.from({ length: 45 }, () => logIn(email, undefined, from())));
+    return answers.map(({ status }) => status).sort();
+  };
+  expect(await statusesOf(() => ({ address: STRANGER }))).toEqual([...Array(10).fill(401), ...Array(35).fill(429)]);
+  const many = await statusesOf(() => ({ address: newNetwork() }));
+  expect(many.filter((status) => status === 401)).toHaveLength(20);
 });
 
 test("what found the service too busy, or the database gone, is no failure of anybody's", async () => {
@@ -101,7 +220,7 @@ test("what found the service too busy, or the database gone, is no failure of an
       }
     });
   }
-  expect((await throttleOf(email))?.failures).toBe(0);
+  await fail(email, 9, () => ({ address }));
   expect((await post("/api/auth/login", { email, password }, { address })).status).toBe(200);
 });
 
@@ -123,9 +242,37 @@ test("a deletion that found the service too busy is not counted either", async (
   await withContext({ hasher: { ...ctx().hasher, compare } }, async () => {
     for (let i = 0; i < 6; i++) expect((await remove(password)).status).toBe(503);
   });
-  for (let i = 0; i < 5; i++) expect((await remove("a wrong one")).status).toBe(403);
+  for (let i = 0; i < 10; i++) expect((await remove("a wrong one")).status).toBe(403);
   expect((await remove(password)).status).toBe(429);
   expect(await ctx().db.account.count({ where: { id } })).toBe(1);
+});
+
+test("a stolen session guesses at the password 38 times a day, and each guess is a security event", async () => {
+  const { id, token } = await newAccount();
+  const end = clock.offsetMs + DAY_MS;
+  let guesses = 0;
+  await guessing(async () => {
+    while (clock.offsetMs < end) {
+      const json = { confirm: "DELETE", password: "a wrong one" };
+      const { status, headers } = await post("/api/auth/account/delete", json, { token });
+      if (status === 403) guesses += 1;
+      else clock.advance(Number(headers.get("retry-after")) * 1000);
+    }
+  });
+  expect(guesses).toBe(38);
+  expect(await ctx().db.securityEvent.count({ where: { accountId: id, type: "sign_in_failed" } })).toBe(38);
+});
+
+test("right passwords are no failures: a whole office signs in from one address", async () => {
+  const { email, password } = await newOwner();
+  const address = newNetwork();
+  const compare = async () => true;
+  await withContext({ hasher: { ...ctx().hasher, compare } }, async () => {
+    for (let i = 0; i < 70; i++) expect((await logIn(email, password, { address })).status).toBe(200);
+  });
+  const wrong = async () => (await logIn(unknown(), undefined, { address })).status;
+  for (let i = 0; i < 60; i++) expect(await guessing(wrong)).toBe(401);
+  expect(await guessing(wrong)).toBe(429);
 });
 
 test("a reset may be confirmed ten times in a quarter of an hour from one address", async () => {

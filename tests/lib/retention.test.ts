@@ -29,10 +29,21 @@ test("sessions, reset tokens and the failures of sign-ins go once they are over,
   await post("/api/auth/reset/request", { email: old.email });
   await expect.poll(() => db.passwordResetToken.count({ where: { accountId: old.id } })).toBe(1);
   await db.session.update({ where: { id: old.sessionId }, data: { expiresAt: ctx().now() } });
-  clock.advance(31 * 60_000);
+  clock.advance(DAY_MS + 60_000);
   await removeOutdated(ctx());
   expect(await db.session.count({ where: { accountId: old.id } })).toBe(0);
   expect(await db.passwordResetToken.count({ where: { accountId: old.id } })).toBe(0);
   expect(await db.signInThrottle.count({ where: { key: ctx().limits.privateKey(old.email) } })).toBe(0);
   expect((await get("/api/push/devices", { token: live.token })).status).toBe(200);
+});
+
+test("a client is recognized for 180 days after its last sign-in", async () => {
+  const { id } = await newAccount();
+  const count = () => ctx().db.recognizedClient.count({ where: { accountId: id } });
+  clock.advance(180 * DAY_MS - 60_000);
+  await removeOutdated(ctx());
+  expect(await count()).toBe(1);
+  clock.advance(2 * 60_000);
+  await removeOutdated(ctx());
+  expect(await count()).toBe(0);
 });

@@ -131,10 +131,12 @@ describe.runIf(chromiumPath)(inChromium, () => {
     const confirm = page.getByRole("button", { name: "This address is mine" });
     await confirm.waitFor();
     expect(await session(page)).toEqual({});
+    await page.getByLabel("Password").fill(PASSWORD);
     await confirm.click();
     await page.waitForURL(`${strict.origin}/account?done=email_verified`);
     expect(await session(page)).toMatchObject({ user: { email } });
     await page.goto(link);
+    await page.getByLabel("Password").fill(PASSWORD);
     await confirm.click();
     await page.getByText("This link is no longer valid").waitFor();
   });

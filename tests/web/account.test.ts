@@ -202,7 +202,7 @@ describe.runIf(chromiumPath)(inChromium, () => {
     for (const path of ["/reset", "/verify"]) {
       await page.goto(`${path}#token=${"x".repeat(300)}`);
       await page.waitForURL(path);
-      if (path === "/reset") await page.getByLabel("New password").fill(NEW_PASSWORD);
+      await page.getByLabel(path === "/reset" ? "New password" : "Password").fill(NEW_PASSWORD);
       await page.getByRole("main").getByRole("button").click();
       await page.getByText("Must be at most 256 characters long").waitFor();
       expect(await page.evaluate(() => document.activeElement?.getAttribute("name"))).toBe("token");

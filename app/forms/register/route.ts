@@ -12,6 +12,6 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   handle: async ({ ctx, fields, headers, caller }) => {
     const made = await register(ctx, fields, "cookie", caller);
     if (!made) return { to: "/verify" };
-    return { to: "/account", cookies: [await replaceSession(ctx, headers, made)] };
+    return { to: "/account", cookies: await replaceSession(ctx, headers, made) };
   },
 });

@@ -16,6 +16,6 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   handle: async ({ ctx, fields, headers, caller }) => {
     const issued = await logIn(ctx, fields, "cookie", caller);
     const to = ownPath(fields.callbackUrl, ctx.config.baseUrl, "/account");
-    return { to, cookies: [await replaceSession(ctx, headers, issued)] };
+    return { to, cookies: await replaceSession(ctx, headers, issued) };
   },
 });

@@ -1,79 +1,137 @@
 import type { Context, Tx } from "../../context";
 import { rateLimited } from "../../errors";
+import type { Caller } from "../credentials";
+import { clientKeys, findRecognizedKey } from "./recognized-clients";
 
 type Deps = Pick<Context, "config" | "db" | "limits" | "now">;
 
 const MINUTE_MS = 60 * 1000;
-/** So many failures within the window cost no wait. */
-const FREE_FAILURES = 10;
-const WINDOW_MS = 15 * MINUTE_MS;
-const LONGEST_WAIT_MINUTES = 60;
-/** How long failures are remembered once one cost a wait; else the free ones would be there again after it. */
+/** How long failures are remembered after the last of them and its wait. */
 const MEMORY_MS = 24 * 60 * MINUTE_MS;
 /** How long an attempt is given to end before the next is let in, where there is a wait at all. */
 const LEASE_MS = MINUTE_MS;
-/** What a refusal calls it. */
-const POLICY = { name: "loginByEmail", points: FREE_FAILURES, seconds: WINDOW_MS / 1000 };
 
+/** `freeFailures` cost no wait; each further one costs twice the last, from a minute to `maxWaitMinutes`. */
+type Rule = { name: string; freeFailures: number; maxWaitMinutes: number };
+/** What one device, network or session may get wrong. */
+const BY_CLIENT: Rule = { name: "loginByClient", freeFailures: 10, maxWaitMinutes: 60 };
+/** What all clients together may that the account has not signed in from. */
+const BY_STRANGERS: Rule = { name: "loginByEmail", freeFailures: 30, maxWaitMinutes: 24 * 60 };
+const BY_SESSIONS: Rule = { ...BY_CLIENT, name: "reauthenticationByAccount" };
+
+/** What failures are counted against. */
+type Counter = { key: string; rule: Rule };
 /** One attempt that was let in. `failures` counts it as one. */
-export type Attempt = { key: string; failures: number };
+export type Attempt = (Counter & { failures: number })[];
 
-/** How long the next attempt has to wait after so many failures: not at all below 10, then 1 minute to an hour. */
-export function waitMs(failures: number): number {
-  if (failures < FREE_FAILURES) return 0;
-  return Math.min(LONGEST_WAIT_MINUTES, 2 ** (failures - FREE_FAILURES)) * MINUTE_MS;
+/** How long the next attempt has to wait after so many failures. */
+export function waitMs(failures: number, { freeFailures, maxWaitMinutes }: Omit<Rule, "name">): number {
+  if (failures < freeFailures) return 0;
+  return Math.min(maxWaitMinutes, 2 ** (failures - freeFailures)) * MINUTE_MS;
 }
 
 /**
- * Lets an attempt in, and counts it as failed until it is known to be right: many at once are no way around. Known
- * and unknown addresses are counted alike. Times beyond what a wait or the memory can last were written by a clock that
- * was ahead, and count as over. @throws AppError rate_limited
+ * Lets a sign-in in, and counts it as failed until it is known to be right: many at once are no way around. Known and
+ * unknown addresses are counted alike. A device or network that the account has signed in from has a counter of its own,
+ * so that strangers cannot hold its owner (OWASP, "Slow Down Online Guessing Attacks with Device Cookies"); all others
+ * together have another one. @throws AppError rate_limited
  */
-export async function beginAttempt({ config, db, limits, now }: Deps, email: string): Promise<Attempt> {
-  const key = limits.privateKey(email);
-  if (config.RATE_LIMITS === "off") return { key, failures: 0 };
+export async function beginAttempt(ctx: Deps, email: string, caller: Caller): Promise<Attempt> {
+  const recognized = await findRecognizedKey(ctx, email, caller);
+  const strangers = { key: ctx.limits.privateKey(email), rule: BY_STRANGERS };
+  if (recognized !== null) return countAll(ctx, [{ key: recognized, rule: BY_CLIENT }]);
+  return countAll(ctx, [{ key: clientKeys(ctx, email, caller).network, rule: BY_CLIENT }, strangers]);
+}
+
+/** The same for a password that somebody signed in gives again. @throws AppError rate_limited */
+export function beginReauthentication(ctx: Deps, accountId: string): Promise<Attempt> {
+  return countAll(ctx, [{ key: ctx.limits.privateKey(`reauthentication ${accountId}`), rule: BY_SESSIONS }]);
+}
+
+/** Counts an attempt on each counter, or on none where one of them refuses it. */
+async function countAll(ctx: Deps, counters: Counter[]): Promise<Attempt> {
+  const counted: Attempt = [];
+  if (ctx.config.RATE_LIMITS === "off") return counters.map((counter) => ({ ...counter, failures: 0 }));
+  for (const counter of counters) {
+    const failures = await count(ctx, counter);
+    if (failures === null) {
+      await withdrawAttempt(ctx, counted);
+      throw await refusal(ctx, counter);
+    }
+    counted.push({ ...counter, failures });
+  }
+  return counted;
+}
+
+/**
+ * Counts one failure. Times beyond what a wait or the memory can last were written by a clock that was ahead, and count
+ * as over. Returns how many there are; null while the next has to wait.
+ */
+async function count({ db, now }: Deps, { key, rule }: Counter): Promise<number | null> {
   const at = now();
-  const [lastWait, lastExpiry] = [later(at, LONGEST_WAIT_MINUTES * MINUTE_MS), later(at, MEMORY_MS)];
+  const lastWait = later(at, rule.maxWaitMinutes * MINUTE_MS);
   const [counted] = await db.$queryRaw<{ failures: number }[]>`
     INSERT INTO "SignInThrottle" AS throttle ("key", "failures", "heldUntil", "expiresAt")
-    VALUES (${key}, 1, ${at}::timestamptz, ${later(at, WINDOW_MS)}::timestamptz)
+    VALUES (${key}, 1, ${at}::timestamptz, ${later(at, MEMORY_MS)}::timestamptz)
     ON CONFLICT ("key") DO UPDATE SET
       ("failures", "heldUntil", "expiresAt") = (SELECT
         CASE WHEN isOver THEN 1 ELSE throttle."failures" + 1 END,
-        CASE WHEN isOver OR throttle."failures" + 1 < ${FREE_FAILURES}::integer THEN EXCLUDED."heldUntil"
+        CASE WHEN isOver OR throttle."failures" + 1 < ${rule.freeFailures}::integer THEN EXCLUDED."heldUntil"
           ELSE ${later(at, LEASE_MS)}::timestamptz END,
-        CASE WHEN isOver THEN EXCLUDED."expiresAt" ELSE throttle."expiresAt" END
-        FROM (SELECT throttle."expiresAt" <= EXCLUDED."heldUntil" OR throttle."expiresAt" > ${lastExpiry}::timestamptz
+        EXCLUDED."expiresAt"
+        FROM (SELECT throttle."expiresAt" <= EXCLUDED."heldUntil"
+          OR throttle."expiresAt" > ${later(lastWait, MEMORY_MS)}::timestamptz
           OR throttle."heldUntil" > ${lastWait}::timestamptz AS isOver) AS memory)
     WHERE throttle."heldUntil" <= EXCLUDED."heldUntil" OR throttle."heldUntil" > ${lastWait}::timestamptz
     RETURNING "failures"`;
-  if (counted) return { key, failures: counted.failures };
+  return counted?.failures ?? null;
+}
+
+async function refusal({ db, now }: Deps, { key, rule }: Counter) {
   const held = await db.signInThrottle.findUnique({ where: { key } });
-  throw rateLimited(POLICY, (held?.heldUntil.getTime() ?? 0) - at.getTime());
+  const policy = { name: rule.name, points: rule.freeFailures, seconds: MEMORY_MS / 1000 };
+  const detail = "Too many wrong passwords. A reset of the password lets the owner in at once.";
+  return rateLimited(policy, (held?.heldUntil.getTime() ?? 0) - now().getTime(), detail);
 }
 
 /**
  * The attempt was wrong: the wait begins, if there is one. Writes whether there is or not, so that it takes an
  * unknown address as long as a known one, of whose failure an event is kept.
  */
-export async function failAttempt(tx: Tx, at: Date, { key, failures }: Attempt): Promise<void> {
-  const wait = waitMs(failures);
-  await tx.$executeRaw`
-    UPDATE "SignInThrottle" SET
-      "heldUntil" = GREATEST("heldUntil", ${later(at, wait)}::timestamptz),
-      "expiresAt" = GREATEST("expiresAt", ${later(at, wait > 0 ? MEMORY_MS : 0)}::timestamptz)
-    WHERE "key" = ${key}`;
+export async function failAttempt(tx: Tx, at: Date, attempt: Attempt): Promise<void> {
+  for (const { key, rule, failures } of attempt) {
+    const wait = waitMs(failures, rule);
+    await tx.$executeRaw`
+      UPDATE "SignInThrottle" SET
+        "heldUntil" = GREATEST("heldUntil", ${later(at, wait)}::timestamptz),
+        "expiresAt" = GREATEST("expiresAt", ${later(at, wait + MEMORY_MS)}::timestamptz)
+      WHERE "key" = ${key}`;
+  }
 }
 
-/** Its owner has proved who they are, by a right password or the mailbox: all failures before are forgotten. */
-export async function forgetAttempts(tx: Tx, { limits }: Pick<Deps, "limits">, email: string): Promise<void> {
-  await tx.signInThrottle.deleteMany({ where: { key: limits.privateKey(email) } });
+/** The password was right: the failures before are forgotten. */
+export async function forgetAttempt(tx: Tx, attempt: Attempt): Promise<void> {
+  await tx.signInThrottle.deleteMany({ where: { key: { in: attempt.map(({ key }) => key) } } });
+}
+
+/** The owner has proved the mailbox: whoever is held back, by their own failures or a stranger's, is no more. */
+export async function forgetFailures(
+  tx: Tx,
+  ctx: Pick<Deps, "limits">,
+  account: { id: string; email: string },
+  caller: Caller,
+): Promise<void> {
+  const { device, network } = clientKeys(ctx, account.email, caller);
+  const others = [account.email, `reauthentication ${account.id}`].map(ctx.limits.privateKey);
+  await tx.signInThrottle.deleteMany({ where: { key: { in: [device, network, ...others] } } });
 }
 
 /** Nobody looked at the password: the attempt does not count. */
-export async function withdrawAttempt({ db, now }: Deps, { key, failures }: Attempt): Promise<void> {
-  const held = failures < FREE_FAILURES ? {} : { heldUntil: now() };
-  await db.signInThrottle.updateMany({ where: { key }, data: { failures: { decrement: 1 }, ...held } });
+export async function withdrawAttempt({ db, now }: Pick<Deps, "db" | "now">, attempt: Attempt): Promise<void> {
+  for (const { key, rule, failures } of attempt) {
+    const held = failures < rule.freeFailures ? {} : { heldUntil: now() };
+    await db.signInThrottle.updateMany({ where: { key }, data: { failures: { decrement: 1 }, ...held } });
+  }
 }
 
 function later(at: Date, ms: number): Date {

@@ -4,6 +4,7 @@ import { AppError } from "../../errors";
 import type { Credentials } from "../authenticate";
 import { parseCookies, sessionCookieName } from "../cookie";
 import type { Caller } from "../credentials";
+import { setDeviceCookie } from "../limits/recognized-clients";
 import { proveClaim } from "../prove-claim";
 import { findSession } from "../sessions";
 import { signOut } from "../sign-out";
@@ -70,13 +71,17 @@ export async function answerNextAuth(ctx: Deps, call: NextAuthCall): Promise<Nex
     const { token, proof } = await readConfirmation(ctx, call);
     const proven = await proveClaim(ctx, token, proof, call.caller.address);
     const confirm = { ...call, method: "GET" as const, query: { token }, cookieHeader: null, body: {} };
-    return run(ctx, optionsWith(proven), confirm, failures);
+    const answer = await run(ctx, optionsWith(proven), confirm, failures);
+    if (isSignedIn(ctx, answer)) await ctx.limits.giveBack("verificationByAddress", call.caller.address);
+    return answer;
   }
   if (type !== "oauth" || (action === "signin" && call.method === "GET")) return run(ctx, options, call, failures);
   if (call.method === "POST" && action === "callback") return answerFormPost(ctx, provider, call.body);
   await ctx.limits.consume("oauthByAddress", call.caller.address);
   if (action === "callback") {
     const answer = await run(ctx, options, call, failures);
+    // Its beginning was counted as well. Many people share an address.
+    if (isSignedIn(ctx, answer)) await ctx.limits.giveBack("oauthByAddress", call.caller.address, 2);
     for (const identity of unverified) answer.cookies.push(await rememberIdentity(ctx.config, ctx.now(), identity));
     return answer;
   }
@@ -92,7 +97,8 @@ async function readConfirmation({ config }: Deps, { body, cookieHeader }: NextAu
 }
 
 /** Lets next-auth answer. `failures` are what it would have swallowed. */
-async function run({ config }: Deps, options: NextAuthOptions, call: NextAuthCall, failures: unknown[]) {
+async function run(ctx: Deps, options: NextAuthOptions, call: NextAuthCall, failures: unknown[]) {
+  const { config } = ctx;
   const answer: NextAuthAnswer = { status: 200, headers: {}, cookies: [], body: null };
   const request = {
     method: call.method,
@@ -106,7 +112,14 @@ async function run({ config }: Deps, options: NextAuthOptions, call: NextAuthCal
   // next-auth would answer a lost database by taking the session cookie away.
   if (failures.length > 0) throw failures[0];
   if (answer.status >= 500) throw new Error(`next-auth answered ${answer.status}: ${answer.body}`);
+  if (call.segments[0] === "callback" && isSignedIn(ctx, answer)) {
+    answer.cookies.push(setDeviceCookie(ctx, call.caller.deviceId));
+  }
   return answer;
+}
+
+function isSignedIn({ config }: Pick<Deps, "config">, { cookies }: NextAuthAnswer): boolean {
+  return cookies.some((cookie) => cookie.startsWith(`${sessionCookieName(config)}=ey`));
 }
 
 /** The part of a Pages Router response that next-auth uses. */

@@ -65,7 +65,7 @@ async function answerForm<Fields, Auth extends "account" | "none">(
     if (!(await ctx.database.migrated())) throw new AppError("unavailable");
     const visitor = form.auth === "account" ? await authenticate(ctx, request.headers) : null;
     const fields = parseBody(form.fields, posted);
-    const input = { ctx, fields, visitor, headers: request.headers, caller: callerOf(request, address) };
+    const input = { ctx, fields, visitor, headers: request.headers, caller: callerOf(ctx, request, address) };
     return sendOn(await form.handle(input as Parameters<typeof form.handle>[0]), byScript);
   } catch (error) {
     const refused = toAppError(error);

@@ -43,7 +43,7 @@ const registering = (operationId: string, note: string): Details => ({
 export const ACCOUNTS: Record<string, Details> = {
   "POST /api/auth/login": {
     operationId: "logIn",
-    description: `${TRANSPORT} After several wrong passwords for an address, each further try has to wait.`,
+    description: `${TRANSPORT} After several wrong passwords for an address, each further try has to wait; those of strangers do not hold a client that the account has signed in from, and a reset lets the owner in at once.`,
     requests: {
       "A native app": { ...CREDENTIALS, transport: "token", deviceName: "Ann's iPhone" },
       "A web app": CREDENTIALS,
@@ -76,7 +76,7 @@ export const ACCOUNTS: Record<string, Details> = {
   "POST /api/auth/account/delete": {
     operationId: "deleteAccount",
     description:
-      "Deletes the account with its sessions, devices and identities. It needs the password; of an account that has none, a sign-in within the last ten minutes. Subscriptions of a store go on until they are cancelled there.",
+      "Deletes the account with its sessions, devices and identities. It needs the password, and after several wrong ones each further try has to wait; of an account that has none, a sign-in within the last ten minutes. Subscriptions of a store go on until they are cancelled there.",
     requests: {
       "With a password": { confirm: "DELETE", password: CREDENTIALS.password },
       "Of an account without one": { confirm: "DELETE" },

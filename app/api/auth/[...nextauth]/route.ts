@@ -9,7 +9,7 @@ type Params = z.infer<typeof params>;
 
 const handle = async ({ ctx, request, params, raw, address }: PublicInput<Params>) => {
   const call = nextAuthCall(ctx, request, params.nextauth, raw);
-  return nextAuthReply(ctx, request, await answerNextAuth(ctx, { ...call, caller: callerOf(request, address) }));
+  return nextAuthReply(ctx, request, await answerNextAuth(ctx, { ...call, caller: callerOf(ctx, request, address) }));
 };
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/[...nextauth]", {

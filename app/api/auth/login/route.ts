@@ -19,7 +19,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     responses: { 200: Auth },
     handle: async ({ ctx, request, body, address }) => {
       const transport = chooseTransport(request, body.transport, ctx);
-      return sessionReply(200, await logIn(ctx, body, transport, callerOf(request, address)), request, ctx);
+      return sessionReply(200, await logIn(ctx, body, transport, callerOf(ctx, request, address)), request, ctx);
     },
   }),
 });

@@ -13,7 +13,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     responses: { 201: Auth, 202: VerificationRequired },
     handle: async ({ ctx, request, body, address }) => {
       const transport = chooseTransport(request, body.transport, ctx);
-      const registered = await register(ctx, body, transport, callerOf(request, address));
+      const registered = await register(ctx, body, transport, callerOf(ctx, request, address));
       return registered ? sessionReply(201, registered, request, ctx) : reply(202, { status: "verification_required" });
     },
   }),

@@ -14,7 +14,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     errors: ["challenge_expired", "challenge_used", "device_limit_reached", "evidence_invalid", "push_not_configured"],
     responses: { 200: RegisteredDevice, 202: PendingDevice },
     handle: async ({ ctx, account, body, request, address }) => {
-      const registered = await registerDevice(ctx, account, body, callerOf(request, address));
+      const registered = await registerDevice(ctx, account, body, callerOf(ctx, request, address));
       return reply(registered.challenge ? 202 : 200, registered);
     },
   }),

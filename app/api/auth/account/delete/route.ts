@@ -1,5 +1,6 @@
 import { deleteAccount } from "@/lib/accounts/delete";
 import { AccountDeleted, DeleteAccount } from "@/lib/accounts/schema";
+import { callerOf } from "@/lib/auth/credentials";
 import { defineRoute, endpoint } from "@/lib/http/route";
 import { signedOutReply } from "@/lib/http/session-reply";
 
@@ -10,7 +11,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     body: DeleteAccount,
     errors: ["reauthentication_required", "rate_limited", "overloaded"],
     responses: { 200: AccountDeleted },
-    handle: async ({ ctx, account, body }) =>
-      signedOutReply(200, await deleteAccount(ctx, account, body.password), account, ctx),
+    handle: async ({ ctx, request, account, address, body }) => {
+      const deleted = await deleteAccount(ctx, account, body.password, callerOf(ctx, request, address));
+      return signedOutReply(200, deleted, account, ctx);
+    },
   }),
 });

@@ -11,7 +11,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     errors: ["rate_limited"],
     responses: { 200: AccountExport },
     handle: async ({ ctx, request, account, address }) => {
-      const data = await exportAccount(ctx, account.account.id, callerOf(request, address));
+      const data = await exportAccount(ctx, account.account.id, callerOf(ctx, request, address));
       return reply(200, data, exportHeaders(data.exportedAt));
     },
   }),

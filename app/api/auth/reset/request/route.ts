@@ -10,7 +10,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     errors: ["rate_limited"],
     responses: { 202: ResetAccepted },
     handle: async ({ ctx, request, body, address }) => {
-      await requestReset(ctx, body.email, callerOf(request, address));
+      await requestReset(ctx, body.email, callerOf(ctx, request, address));
       return { status: "accepted" };
     },
   }),
