@@ -61,10 +61,12 @@ const MOST_QUERIES = 1_000;
 const LONGEST_KEPT = 256;
 
 /**
- * Parses the query against an object schema. Unknown parameters are ignored; a known one that comes twice is
+ * Parses the query of a URL against an object schema. Unknown parameters are ignored; a known one that comes twice is
  * an error. The result is shared, and frozen. @throws AppError invalid_query
  */
-export function parseQuery<T>(schema: z.ZodObject & z.ZodType<T>, search: string): T {
+export function parseQuery<T>(schema: z.ZodObject & z.ZodType<T>, url: string): T {
+  const at = url.indexOf("?");
+  const search = at < 0 ? "" : url.slice(at); // to parse the URL would cost more than the rest
   const known = parsedQueries.get(schema) ?? new Map<string, unknown>();
   const before = known.get(search);
   if (before !== undefined) return before as T;

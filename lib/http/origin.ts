@@ -21,6 +21,34 @@ export function requireOwnOrigin(headers: RequestHead["headers"], config: EdgeCo
   if (!allowed) throw new AppError("origin_not_allowed");
 }
 
+/**
+ * Applies the rule to a request that a session cookie authenticates. A GET needs it only where it `hasEffect`.
+ * @throws AppError origin_not_allowed
+ */
+export function requireOwnCaller(
+  method: string,
+  hasEffect: boolean | undefined,
+  headers: RequestHead["headers"],
+  config: EdgeConfig,
+): void {
+  if (method !== "GET" && method !== "HEAD") requireOwnOrigin(headers, config);
+  else if (hasEffect) requireOwnNavigation(headers, config);
+}
+
+/**
+ * The same rule for a GET with an effect. It also lets through what the person typed or opened from a bookmark
+ * (`Sec-Fetch-Site: none`; W3C Fetch Metadata Request Headers, section 2.3). Browsers send no Origin with a navigation, so
+ * without Sec-Fetch-Site the Referer has to be ours.
+ * @throws AppError origin_not_allowed
+ */
+function requireOwnNavigation(headers: RequestHead["headers"], config: EdgeConfig): void {
+  const site = headers.get("sec-fetch-site");
+  const referer = headers.get("referer") ?? "";
+  const isOwnReferer = URL.canParse(referer) && new URL(referer).origin === new URL(config.baseUrl).origin;
+  if (site === "none" || (site === null && isOwnReferer)) return;
+  requireOwnOrigin(headers, config);
+}
+
 /** CORS headers for an origin that `CORS_ALLOWED_ORIGINS` lists; none while it lists nothing. */
 export function corsHeaders(request: RequestHead, config: EdgeConfig, allow: string): Record<string, string> {
   if (config.CORS_ALLOWED_ORIGINS.length === 0) return {};

@@ -6,7 +6,7 @@ import { AppError, type ErrorCode } from "../errors";
 import { type Answer, type IncomingRequest, type RequestHead, toResponse } from "./answer";
 import { clientAddress } from "./client-address";
 import { parseBody, parseJson, parseQuery, readBody, requireJson } from "./input";
-import { corsHeaders, requireOwnOrigin } from "./origin";
+import { corsHeaders, requireOwnCaller } from "./origin";
 import { problemAnswer, toAppError } from "./problem";
 import type { LimitName } from "./rate-limits";
 import { isReply, reply } from "./reply";
@@ -62,6 +62,8 @@ export type Endpoint<Params = unknown, Query = unknown, Body = unknown, Auth ext
   /** A JSON body; "raw" leaves reading it to the handler. */
   body?: z.ZodType<Body> | "raw";
   bodyLimitBytes?: number;
+  /** For a GET that counts or records something: with a session cookie it has to come from our own pages. */
+  hasEffect?: true;
   /** Counted by account where there is one, else by address. */
   limit?: LimitName;
   /** The schema of each success body; null for an empty or streamed one. The first is the default status. */
@@ -166,8 +168,7 @@ async function readInput(verb: Route["verb"], declaration: AnyEndpoint, passage:
   if (declaration.database !== false && !(await ctx.database.migrated())) throw new AppError("unavailable");
   const account = declaration.auth === "account" ? await authenticate(ctx, request.headers) : null;
   passage.accountId = account?.account.id;
-  const changes = verb !== "GET" && verb !== "HEAD";
-  if (changes && account?.session.via === "cookie") requireOwnOrigin(request.headers, ctx.config);
+  if (account?.session.via === "cookie") requireOwnCaller(verb, declaration.hasEffect, request.headers, ctx.config);
   const params = declaration.params ? parseParams(declaration.params, await segment.params) : undefined;
   const input = inputOf(declaration, passage, { raw, account, params });
   if (declaration.limit) await ctx.limits.consume(declaration.limit, account?.account.id ?? input.address);
@@ -181,7 +182,7 @@ function inputOf(declaration: AnyEndpoint, { ctx, id, request, segment }: Passag
     ctx,
     request,
     params,
-    query: declaration.query ? parseQuery(declaration.query, search(request.url)) : {},
+    query: declaration.query ? parseQuery(declaration.query, request.url) : {},
     body: typeof declaration.body === "object" && raw ? parseBody(declaration.body, parseJson(raw)) : undefined,
     raw: raw ?? new Uint8Array(),
     account: account ?? null,
@@ -241,10 +242,4 @@ function finish(
 export function requestId({ headers }: Pick<RequestHead, "headers">): string {
   const given = headers.get("x-request-id");
   return given !== null && /^[A-Za-z0-9._-]{1,128}$/.test(given) ? given : randomUUID();
-}
-
-/** The query of a URL, without building one. */
-function search(url: string): string {
-  const at = url.indexOf("?");
-  return at < 0 ? "" : url.slice(at);
 }

@@ -55,15 +55,18 @@ function problemExample(code: ErrorCode) {
   };
 }
 
-type Declared = Pick<AnyEndpoint, "auth" | "body" | "database" | "errors" | "limit" | "query">;
+type Declared = Pick<AnyEndpoint, "auth" | "body" | "database" | "errors" | "hasEffect" | "limit" | "query">;
 
 /** Every error that an endpoint may answer: its own ones, and those that the wrapper adds by what it declares. */
-export function errorsOf({ auth, body, database, errors = [], limit, query }: Declared, verb: string): ErrorCode[] {
+export function errorsOf(
+  { auth, body, database, errors = [], hasEffect, limit, query }: Declared,
+  verb: string,
+): ErrorCode[] {
   const changes = verb !== "GET" && verb !== "HEAD";
   const found: (ErrorCode | false | undefined)[] = [
     ...errors,
     auth === "account" && "unauthenticated",
-    auth === "account" && changes && "origin_not_allowed",
+    auth === "account" && (changes || hasEffect) && "origin_not_allowed",
     query && "invalid_query",
     body && "payload_too_large",
     ...(typeof body === "object" ? (["malformed_json", "unsupported_media_type", "validation_failed"] as const) : []),

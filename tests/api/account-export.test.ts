@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { newAccount } from "../support/accounts";
 import { call, get, post } from "../support/api";
 import { anonymous, billingEvent, deliverOk } from "../support/billing";
-import { clock, ctx } from "../support/context";
+import { BASE_URL, clock, ctx } from "../support/context";
 import { contentLength } from "../support/door";
 import { insertDevices, newToken } from "../support/push";
 
@@ -127,4 +127,28 @@ test("a failed sign-in stands in the export with a coarse address and the client
     address: "203.0.113.0/24",
     client: "Homeport/1.0 (test)",
   });
+});
+
+test.each([
+  ["a click on the account page", { "sec-fetch-site": "same-origin" }],
+  ["the address bar", { "sec-fetch-site": "none" }],
+  ["an older browser's own page", { referer: `${BASE_URL}/account` }],
+])("with the cookie an export comes by %s", async (_, headers) => {
+  const { token } = await newAccount();
+  const cookie = `next-auth.session-token=${token}`;
+  expect((await get(EXPORT, { cookie, headers })).status).toBe(200);
+});
+
+test.each([
+  ["another site", { "sec-fetch-site": "cross-site", referer: "https://evil.example/" }],
+  ["another origin of the site", { "sec-fetch-site": "same-site", origin: "https://other.example" }],
+  ["an older browser on another site", { referer: "https://evil.example/" }],
+  ["a browser that does not say", {}],
+])("a page of %s gets no export by the visitor's cookie, and counts none", async (_, headers) => {
+  const { id, token } = await newAccount();
+  const response = await get(EXPORT, { cookie: `next-auth.session-token=${token}`, headers });
+  expect(response.status).toBe(403);
+  expect(await response.json()).toMatchObject({ code: "origin_not_allowed" });
+  expect(await ctx().db.securityEvent.count({ where: { accountId: id, type: "exported" } })).toBe(0);
+  for (let i = 0; i < 5; i++) expect((await get(EXPORT, { token })).status).toBe(200);
 });

@@ -8,6 +8,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
   GET: endpoint({
     summary: "Export the caller's account data",
     auth: "account",
+    hasEffect: true,
     errors: ["rate_limited"],
     responses: { 200: AccountExport },
     handle: async ({ ctx, request, account, address }) => {
