@@ -1,5 +1,6 @@
 import { removeAccount } from "../lib/accounts/delete";
 import { describeAccount, endSessions, findAccount, listAccounts, unlinkIdentities } from "../lib/accounts/operate";
+import { PROVIDER_NAMES } from "../lib/auth/oauth/providers";
 import { loadConfig } from "../lib/config";
 import { type Database, openDatabase } from "../lib/db/open";
 import { runCommandLine, UsageError } from "./command-line";
@@ -9,7 +10,7 @@ const HELP = `Usage: npm run accounts -- COMMAND   (an account is named by its i
   list [TEXT]               the newest 50 accounts, or those whose address contains the text
   show ACCOUNT              what is known of one: sessions, devices, subscriptions, security events
   revoke-sessions ACCOUNT   signs it out everywhere
-  unlink ACCOUNT PROVIDER   takes its sign-in with google, apple or github away, and signs it out everywhere
+  unlink ACCOUNT PROVIDER   removes its sign-in with a provider (${PROVIDER_NAMES.join(", ")}), and signs it out everywhere
   delete ACCOUNT --yes      deletes it, with everything that hangs on it
 
 On PostgreSQL (DATABASE_URL) at any time; on the embedded database while the service is stopped.`;
@@ -22,8 +23,11 @@ type Found = NonNullable<Awaited<ReturnType<typeof findAccount>>>;
 const ON_ACCOUNT: Record<string, (deps: Deps, account: Found, provider: string) => Promise<unknown>> = {
   show: async (deps, { id }) => JSON.stringify(await describeAccount(deps, id), null, 2),
   "revoke-sessions": async (deps, { id, email }) => `${email}: ${await endSessions(deps, id)} sessions ended.`,
-  unlink: async (deps, { id, email }, provider) =>
-    `${email}: ${await unlinkIdentities(deps, id, provider)} sign-ins with ${provider} taken away.`,
+  unlink: async (deps, { id, email }, provider) => {
+    const removed = await unlinkIdentities(deps, id, provider);
+    if (removed === 0) throw new Error(`${email} is not linked to ${provider}. Nothing was changed.`);
+    return `${email}: ${removed} ${provider} ${removed === 1 ? "identity" : "identities"} removed, signed out everywhere.`;
+  },
   delete: async (deps, { id, email }) => {
     await removeAccount(deps, id);
     return `${email} is deleted. Subscriptions with a store go on until they are cancelled there.`;
@@ -32,6 +36,9 @@ const ON_ACCOUNT: Record<string, (deps: Deps, account: Found, provider: string) 
 
 async function main([command = "", name = "", option = ""]: string[]): Promise<void> {
   const run = Object.hasOwn(ON_ACCOUNT, command) ? ON_ACCOUNT[command] : undefined;
+  if (command === "unlink" && option !== "" && !PROVIDER_NAMES.some((known) => known === option)) {
+    throw new UsageError(`Unknown provider: ${option}. Use ${PROVIDER_NAMES.join(", ")}.`);
+  }
   const isWhole = command === "delete" ? option === "--yes" : command !== "unlink" || option !== "";
   if (command !== "list" && !run)
     throw new UsageError(command ? `Unknown command: ${command}` : "No command is given.");

@@ -31,7 +31,10 @@ async function collect(tx: Tx, accountId: string) {
   const account = await tx.account.findUniqueOrThrow({ where: { id: accountId } });
   return {
     account: { ...toUser(account), updatedAt: account.updatedAt },
-    identities: await tx.identity.findMany({ where, select: { provider: true, subject: true, createdAt: true } }),
+    identities: await tx.identity.findMany({
+      where,
+      select: { provider: true, issuer: true, subject: true, createdAt: true },
+    }),
     sessions: await tx.session.findMany({ where, omit: { accountId: true }, orderBy: { createdAt: "asc" } }),
     devices: await exportDevices(tx, accountId),
     ...(await exportBilling(tx, accountId)),

@@ -59,13 +59,15 @@ export function endSessions({ db, now }: Deps, id: string): Promise<number> {
 }
 
 /**
- * Takes a provider's sign-ins from an account whose owner says that they are not theirs, which a reset leaves, and ends
- * its sessions, some of which may have come by them. Returns how many sign-ins went.
+ * Removes an account's identities at a provider, and ends its sessions, some of which may have come by them. Changes
+ * nothing where the account has no such identity. Returns how many identities were removed.
  */
 export function unlinkIdentities({ db, now }: Deps, id: string, provider: string): Promise<number> {
   return db.$transaction(async (tx) => {
-    await signOutEverywhere(tx, now(), id);
     const { count } = await tx.identity.deleteMany({ where: { accountId: id, provider } });
+    if (count === 0) return 0;
+    await recordSecurityEvent(tx, now(), id, "identity_unlinked", OPERATOR);
+    await signOutEverywhere(tx, now(), id);
     return count;
   });
 }

@@ -9,7 +9,7 @@ type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
 const MAX_COMPARISONS = 10;
 
 /** What the holder of a mailed link proves beside the mailbox: a password, or the sign-in at a provider. */
-export type ClaimProof = { password?: string; identity?: { provider: string; subject: string } };
+export type ClaimProof = { password?: string; identity?: { issuer: string; subject: string } };
 
 /**
  * Finds the claim to an address that the holder of a mailed token made: the one whose password they know, or the
@@ -36,7 +36,7 @@ export async function proveClaim(
   if (!row) return null;
   if (password === undefined) {
     const own = row.account.identities.find(
-      ({ provider, subject }) => provider === identity?.provider && subject === identity.subject,
+      ({ issuer, subject }) => issuer === identity?.issuer && subject === identity.subject,
     );
     if (own) return { identity: { id: own.id } };
     const errors = [{ pointer: "/password", code: "required", detail: "Is required" }];

@@ -79,10 +79,10 @@ const markVerified = (id: string) => ctx().db.account.update({ where: { id }, da
 const errorOf = (location: string) => new URL(location).searchParams.get("error");
 
 describe.each([
-  ["Google", () => google, googlePerson],
-  ["Apple", () => apple, applePerson],
-  ["GitHub", () => github, gitHubPerson],
-] as const)("%s", (_, provider, personWith) => {
+  ["Google", () => google, googlePerson, true],
+  ["Apple", () => apple, applePerson, false],
+  ["GitHub", () => github, gitHubPerson, false],
+] as const)("%s", (_, provider, personWith, isProof) => {
   test("a first sign-in makes an account without a password, a second one finds it", async () => {
     await connected(async () => {
       const email = newEmail();
@@ -96,7 +96,8 @@ describe.each([
         where: { email },
         include: { securityEvents: { orderBy: { id: "asc" } }, sessions: true, identities: true },
       });
-      expect(account).toMatchObject({ passwordHash: null, emailVerifiedAt: expect.any(Date) });
+      const emailVerifiedAt = isProof ? expect.any(Date) : null;
+      expect(account).toMatchObject({ passwordHash: null, emailVerifiedAt });
       expect(account.sessions).toMatchObject([{ transport: "cookie", revokedAt: null }]);
       expect(account.identities).toMatchObject([{ provider: provider().id, subject: provider().person.sub }]);
       expect(account.securityEvents.map(({ type }) => type)).toEqual(["registered", "identity_linked", "signed_in"]);
@@ -181,6 +182,8 @@ describe("linking", () => {
       await signInWith(google, jar);
       github.person = gitHubPerson(newEmail());
       await signInWith(github, jar);
+      expect(await unlinkIdentities(ctx(), account.id, "apple")).toBe(0);
+      expect(await session(jar)).toMatchObject({ user: { id: account.id } });
       expect(await unlinkIdentities(ctx(), account.id, "google")).toBe(1);
       expect(await session(jar)).toEqual({});
       const stranger = new Jar();
@@ -220,6 +223,61 @@ describe("linking", () => {
       expect(jar.has(SESSION_COOKIE)).toBe(false);
       expect(await identitiesOf(account.id)).toEqual([]);
     });
+  });
+
+  test.each([
+    ["Apple", () => apple, applePerson],
+    ["GitHub", () => github, gitHubPerson],
+  ] as const)(
+    "%s verified an address once, and whoever held it then gets into no account",
+    async (_, provider, personWith) => {
+      await connected(async () => {
+        for (const isVerified of [true, false]) {
+          const account = await newAccount();
+          if (isVerified) await markVerified(account.id);
+          provider().person = personWith(account.email);
+          const jar = new Jar();
+          expect(errorOf(await signInWith(provider(), jar))).toBe("identity_unverified");
+          expect(jar.has(SESSION_COOKIE)).toBe(false);
+          expect(await identitiesOf(account.id)).toEqual([]);
+          expect((await get("/api/push/devices", { token: account.token })).status).toBe(200);
+        }
+      });
+    },
+  );
+
+  test.each(["icloud.com", "privaterelay.appleid.com"])("an address at Apple's own %s is proof", async (domain) => {
+    await connected(async () => {
+      const account = await newAccount({ email: `person-${randomUUID()}@${domain}` });
+      await markVerified(account.id);
+      apple.person = applePerson(account.email);
+      const jar = new Jar();
+      await signInWith(apple, jar);
+      expect(await session(jar)).toMatchObject({ user: { id: account.id } });
+    });
+  });
+
+  test("a subject of another issuer is another person, whatever the provider's name", async () => {
+    const enterprise = await IdentityProvider.start("github", BASE_URL);
+    try {
+      await connected(async () => {
+        github.person = gitHubPerson(newEmail());
+        const jar = new Jar();
+        await signInWith(github, jar);
+        const [owner, sub] = [await session(jar), github.person.sub];
+        await connected(async () => {
+          enterprise.person = { ...gitHubPerson(newEmail()), sub };
+          const other = new Jar();
+          await signInWith(enterprise, other);
+          expect(await session(other)).not.toMatchObject({ user: { id: owner.user.id } });
+        }, enterprise.variables);
+        const again = new Jar();
+        await signInWith(github, again);
+        expect(await session(again)).toMatchObject({ user: { id: owner.user.id } });
+      });
+    } finally {
+      enterprise.close();
+    }
   });
 
   test("GitHub's public address counts for nothing, and its primary one only once verified", async () => {

@@ -5,8 +5,7 @@ import { ctx } from "./context";
 export type TestAccount = { id: string; email: string; password: string; token: string; sessionId: string };
 
 /** Registers a new account through the front and returns it, signed in with a bearer token. */
-export async function newAccount(): Promise<TestAccount> {
-  const email = `person-${randomUUID()}@example.com`;
+export async function newAccount({ email = `person-${randomUUID()}@example.com` } = {}): Promise<TestAccount> {
   const password = `correct horse ${randomUUID().slice(0, 8)}`;
   const response = await post("/api/auth/register", { email, password });
   if (response.status !== 201) throw new Error(`register answered ${response.status}: ${await response.text()}`);

@@ -37,6 +37,8 @@ const EVENTS_IN_WORDS: Record<Event["type"], string> = {
   signed_out: "Signed out",
   email_verified: "E-mail confirmed",
   identity_linked: "Way to sign in added",
+  identity_unlinked: "Way to sign in removed",
+  account_deleted: "Account deleted",
   exported: "Data exported",
   device_verified: "Device confirmed",
 };

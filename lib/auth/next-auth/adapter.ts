@@ -2,6 +2,7 @@ import type { Adapter, AdapterUser } from "next-auth/adapters";
 import type { Context } from "../../context";
 import type { Account } from "../../db/generated/client";
 import type { Caller } from "../credentials";
+import { issuerOf } from "../oauth/providers";
 import { confirmVerification, type ProvenClaim } from "../verification";
 import { type OnFailure, orNull } from "./guard";
 
@@ -14,7 +15,7 @@ export type AdapterAccount = AdapterUser & Pick<Account, "sessionEpoch">;
  * the claim that a mailed link confirms.
  */
 export function createAdapter(
-  ctx: Pick<Context, "db" | "now">,
+  ctx: Pick<Context, "config" | "db" | "now">,
   { caller, proven }: { caller: Caller; proven: ProvenClaim | null },
   onFailure: OnFailure,
 ): Adapter {
@@ -23,7 +24,7 @@ export function createAdapter(
   return {
     getUserByAccount: ({ provider, providerAccountId: subject }) =>
       orNull(onFailure, async () => {
-        const where = { provider_subject: { provider, subject } };
+        const where = { issuer_subject: { issuer: issuerOf(ctx.config, provider), subject } };
         const identity = await db.identity.findUnique({ where, include: { account: true } });
         return toUser(identity?.account);
       }),

@@ -7,7 +7,7 @@ import { type Caller, issueSession, verifyPassword } from "../credentials";
 import { Email } from "../email";
 import { admitIdentity } from "../oauth/admit-identity";
 import { readProfile } from "../oauth/profile";
-import { oauthProviders } from "../oauth/providers";
+import { issuerOf, oauthProviders } from "../oauth/providers";
 import { findSession, revokeSession } from "../sessions";
 import { signOut } from "../sign-out";
 import { type Claims, encodeToken } from "../tokens";
@@ -124,7 +124,8 @@ function callbacks(ctx: Deps, call: Call, onFailure: OnFailure): NonNullable<Nex
     signIn: async ({ account, profile }) => {
       if (account?.type !== "oauth") return true;
       const outcome = await attempt(onFailure, async () => {
-        const identity = readProfile(account.provider, profile);
+        const issuer = issuerOf(config, account.provider);
+        const identity = { ...readProfile(account.provider, profile), issuer };
         const admitted = await admitIdentity(ctx, identity, sessionOf(call), caller);
         if (config.AUTH_REQUIRE_VERIFIED_EMAIL && admitted.emailVerifiedAt === null) call.unverified.push(identity);
         await requireVerifiedEmail(ctx, admitted, caller);

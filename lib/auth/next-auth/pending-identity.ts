@@ -1,11 +1,13 @@
 import { decode, encode } from "next-auth/jwt";
+import { z } from "zod";
 import type { Context } from "../../context";
 import { parseCookies, pendingIdentityCookieName, setCookie } from "../cookie";
 import { VERIFICATION_TTL_HOURS } from "../verification";
 
 type Config = Context["config"];
 /** An identity whose account has an address that is not verified. */
-export type PendingIdentity = { provider: string; subject: string };
+const PendingIdentity = z.object({ provider: z.string(), issuer: z.string(), subject: z.string() });
+export type PendingIdentity = z.infer<typeof PendingIdentity>;
 
 const TTL_SECONDS = VERIFICATION_TTL_HOURS * 60 * 60;
 
@@ -13,9 +15,9 @@ const TTL_SECONDS = VERIFICATION_TTL_HOURS * 60 * 60;
  * The Set-Cookie header that remembers with which identity this browser signed in before its address was verified.
  * Together with the mailed link it proves both. Encrypted, so that nobody but this service says who signed in.
  */
-export async function rememberIdentity(config: Config, now: Date, { provider, subject }: PendingIdentity) {
+export async function rememberIdentity(config: Config, now: Date, { provider, issuer, subject }: PendingIdentity) {
   const name = pendingIdentityCookieName(config);
-  const token = { provider, subject };
+  const token = { provider, issuer, subject };
   const value = await encode({ token, secret: config.secret, salt: name, maxAge: TTL_SECONDS });
   return setCookie(config, name, value, new Date(now.getTime() + TTL_SECONDS * 1000));
 }
@@ -29,6 +31,6 @@ export async function recallIdentity(
   const value = parseCookies(cookieHeader)[name];
   if (!value) return undefined;
   const claims = await decode({ token: value, secret: config.secret, salt: name }).catch(() => null);
-  if (typeof claims?.provider !== "string" || typeof claims.subject !== "string") return undefined;
-  return { provider: claims.provider, subject: claims.subject };
+  const parsed = PendingIdentity.safeParse(claims);
+  return parsed.success ? parsed.data : undefined;
 }

@@ -40,8 +40,8 @@ async function admit(
   caller: Caller,
 ): Promise<Account> {
   const now = clock();
-  const { provider, subject, email, emailVerified } = identity;
-  const owner = await tx.identity.findUnique({ where: { provider_subject: { provider, subject } } });
+  const { provider, issuer, subject, email, emailVerified } = identity;
+  const owner = await tx.identity.findUnique({ where: { issuer_subject: { issuer, subject } } });
   const local = email === null ? null : await tx.account.findUnique({ where: { email } });
   const plan = planLink({ identity, ownerId: owner?.accountId ?? null, startedBy, local, now });
   if (plan.do === "refuse") throw new AppError(plan.code);
@@ -55,7 +55,7 @@ async function admit(
     });
   }
   if (plan.do !== "sign_in") {
-    await tx.identity.create({ data: { accountId, provider, subject, createdAt: now } });
+    await tx.identity.create({ data: { accountId, provider, issuer, subject, createdAt: now } });
     await recordSecurityEvent(tx, now, accountId, "identity_linked", caller);
   }
   const account = await tx.account.findUniqueOrThrow({ where: { id: accountId } });

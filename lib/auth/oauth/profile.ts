@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { Email } from "../email";
 
-/** Who a provider says has signed in. `emailVerified`: it vouches that the address is this person's today. */
-export type ProvenIdentity = {
+/** Who a provider says has signed in. `emailVerified`: it is authoritative for the address, so it is theirs today. */
+export type Profile = {
   provider: string;
   subject: string;
   email: string | null;
@@ -10,6 +10,9 @@ export type ProvenIdentity = {
   name: string | null;
   image: string | null;
 };
+
+/** A profile with the provider's issuer: issuer and subject name one person. */
+export type ProvenIdentity = Profile & { issuer: string };
 
 /** PostgreSQL stores neither NUL nor lone surrogates. */
 const storable = (text: string) => text.replaceAll("\0", "").toWellFormed().trim();
@@ -49,35 +52,41 @@ const GitHub = z.object({
 });
 
 /** Reads what a provider says of a person: an ID token's claims, or GitHub's user. @throws ZodError */
-export function readProfile(provider: string, profile: unknown): ProvenIdentity {
+export function readProfile(provider: string, profile: unknown): Profile {
   if (provider === "github") {
     const { id, login, email = null, name, avatar_url = null } = GitHub.parse(profile);
-    // The address is there only where GitHub has verified it.
     return {
       provider,
       subject: String(id),
       email,
-      emailVerified: email !== null,
+      emailVerified: false, // GitHub verified it once, and hosts no mailboxes
       name: name ?? login,
       image: avatar_url,
     };
   }
   const { sub, email = null, email_verified, hd, name = null, picture = null } = OpenId.parse(profile);
-  const vouches = provider !== "google" || isGoogleAuthoritative(email, hd);
   return {
     provider,
     subject: sub,
     email,
-    emailVerified: email !== null && email_verified && vouches,
+    emailVerified: email !== null && email_verified && isAuthoritative(provider, email, hd),
     name,
     image: picture,
   };
 }
 
+/** The domains whose mailboxes a provider runs. */
+const OWN_DOMAINS: Record<string, readonly string[]> = {
+  google: ["gmail.com"],
+  apple: ["privaterelay.appleid.com", "icloud.com", "me.com", "mac.com"],
+};
+
 /**
- * Google has once verified every address, but vouches today only for its own and for those of the organisations
- * that it hosts (Google, "Verify the Google ID token on your server side").
+ * Whether a provider knows who has an address today. Any other address it verified once: its former holder, as somebody
+ * who left a company, still signs in with it. Google also hosts the mailboxes of the organisation in `hd` (Google,
+ * "Verify the Google ID token on your server side").
  */
-function isGoogleAuthoritative(email: string | null, hostedDomain: string | undefined): boolean {
-  return email?.endsWith("@gmail.com") === true || hostedDomain !== undefined;
+function isAuthoritative(provider: string, email: string, hostedDomain: string | undefined): boolean {
+  const domain = email.slice(email.lastIndexOf("@") + 1);
+  return OWN_DOMAINS[provider]?.includes(domain) === true || (provider === "google" && hostedDomain !== undefined);
 }

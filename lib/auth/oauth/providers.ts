@@ -7,6 +7,25 @@ import { readProfile } from "./profile";
 type Config = Context["config"];
 type Provider = OAuthConfig<Record<string, unknown>>;
 
+export const PROVIDER_NAMES = ["google", "apple", "github"] as const;
+type ProviderName = (typeof PROVIDER_NAMES)[number];
+
+/**
+ * The issuer that a provider is configured with. With a subject it names one person (OpenID Connect Core 1.0, section
+ * 5.7); the provider's name does not, since its issuer may be changed, as to a GitHub Enterprise Server.
+ * @throws Error for a name that is not a provider's
+ */
+export function issuerOf(config: Config, provider: string): string {
+  const issuers: Record<ProviderName, string> = {
+    google: config.AUTH_GOOGLE_ISSUER,
+    apple: config.AUTH_APPLE_ISSUER,
+    github: config.AUTH_GITHUB_ISSUER,
+  };
+  const known = PROVIDER_NAMES.find((name) => name === provider);
+  if (!known) throw new Error(`Unknown sign-in provider: ${provider}`);
+  return issuers[known];
+}
+
 /** next-auth would show logos from another site. */
 const style = (bg: string, text: string) => ({ logo: "", bg, text });
 /** openid-client's own is 3.5 seconds. */
@@ -68,7 +87,7 @@ function github({ AUTH_GITHUB_ID, AUTH_GITHUB_SECRET, AUTH_GITHUB_ISSUER }: Conf
   };
 }
 
-function provider(id: "google" | "apple" | "github", name: string, look: ReturnType<typeof style>) {
+function provider(id: ProviderName, name: string, look: ReturnType<typeof style>) {
   const profile = (claims: unknown) => ({ id: readProfile(id, claims).subject });
   return { id, name, type: "oauth" as const, style: look, httpOptions, profile };
 }
