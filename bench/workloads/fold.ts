@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { EventFacts } from "../../lib/subscriptions/events";
-import { foldLine } from "../../lib/subscriptions/fold";
+import { foldLine } from "../../lib/subscriptions/fold/fold-line";
 import { revenueCat } from "../../lib/subscriptions/providers/revenuecat";
 import { purchase } from "../fixtures/billing";
 import { atMost, median, type Section } from "../lib/table";

@@ -11,6 +11,8 @@ export const LineState = z.object({
   periodType: z.string().nullable(),
   isLifetime: z.boolean(),
   isFamilyShare: z.boolean(),
+  /** Whether the owner's next purchase in this store takes its place: see `endReplaced`. */
+  isReplaceable: z.boolean(),
   startedAt: Time,
   currentPeriodStartsAt: Time,
   currentPeriodEndsAt: Time,
@@ -26,6 +28,9 @@ export const LineState = z.object({
   lastEventAt: Time,
 });
 export type LineState = z.infer<typeof LineState>;
+
+/** A line as its status is computed from it. */
+export type Line = LineState & { store: string; environment: string };
 
 /** A line as it is stored: its state, what it is, and whose. */
 export const StoredLine = LineState.extend({

@@ -1,9 +1,6 @@
-import type { LineState } from "./line-state";
+import type { Line, LineState } from "./line-state";
 import { counts, type StatusRules } from "./rules";
 import type { Entitlement, LineStatus, SubscriptionStatus } from "./schema";
-
-/** A line as it is stored. */
-export type Line = LineState & { store: string; environment: string };
 
 type Judgement = { status: LineStatus["status"]; stale?: true };
 
@@ -48,10 +45,12 @@ export const NO_LINE: LineStatus = {
 
 /**
  * An account's status at a moment: that of its best line, with access before without, then lifetime, then the
- * latest end. Lines of an environment that does not count are listed, but never the answer.
+ * latest end. Lines of an environment that does not count are listed, but never the answer. A one-time purchase that
+ * gives no entitlement, such as coins, is no subscription.
  */
 export function accountStatus(lines: Line[], at: Date, rules: StatusRules): SubscriptionStatus {
-  const judged = lines.map((line) => ({ line, answer: lineStatus(line, at, rules) }));
+  const entitling = lines.filter(({ periodType, entitlementIds }) => periodType !== null || entitlementIds.length > 0);
+  const judged = entitling.map((line) => ({ line, answer: lineStatus(line, at, rules) }));
   const ranked = judged.toSorted((a, b) => compareLines(a.answer, b.answer));
   const counting = ranked.filter(({ line }) => counts(line, rules)).map(({ answer }) => answer);
   return {
@@ -71,7 +70,7 @@ export function lineStatus(line: Line, at: Date, rules: StatusRules): LineStatus
   return {
     status,
     isActive,
-    willRenew: (status === "active" || status === "trialing") && renews(line) && line.pausedAt === null,
+    willRenew: (status === "active" || status === "trialing") && renews(line) && !isHeldUp(line),
     isLifetime: line.isLifetime,
     isFamilyShare: line.isFamilyShare,
     stale,
@@ -104,9 +103,9 @@ export function lineStatus(line: Line, at: Date, rules: StatusRules): LineStatus
 
 /** First match counts. */
 function judge(line: Line, at: Date, rules: StatusRules): Judgement {
-  if (line.refundedAt) return { status: "revoked" };
-  if (line.isLifetime) return { status: "active" };
+  if (isRevoked(line)) return { status: "revoked" };
   if (line.endedAt) return { status: endedStatus(line.expirationReason) };
+  if (line.isLifetime) return { status: "active" };
   const end = line.currentPeriodEndsAt;
   if (!end) return { status: "expired" };
   if (at < end) return { status: runningStatus(line) };
@@ -126,9 +125,17 @@ function endedStatus(reason: string | null): LineStatus["status"] {
 /** Before the end of the period: access, whatever else is wrong. */
 function runningStatus(line: Line): LineStatus["status"] {
   if (line.unsubscribedAt) return "canceled";
-  if (line.billingIssueDetectedAt) return "grace_period";
   return line.periodType === "TRIAL" ? "trialing" : "active";
 }
+
+/** Whether a refund ended the line. One that did not leaves access until the end of the period. */
+export function isRevoked({ refundedAt, endedAt }: LineState): boolean {
+  return refundedAt !== null && endedAt !== null && endedAt <= refundedAt;
+}
+
+/** Whether the next charge has failed already, or is put off by a pause. */
+const isHeldUp = ({ billingIssueDetectedAt, pausedAt }: LineState) =>
+  billingIssueDetectedAt !== null || pausedAt !== null;
 
 /** Whether a period follows this one unless somebody acts. A one-time purchase has no period type. */
 function renews({ periodType, store, unsubscribedAt, isLifetime }: Line): boolean {
@@ -138,18 +145,17 @@ function renews({ periodType, store, unsubscribedAt, isLifetime }: Line): boolea
 
 /** Whether a line should have renewed, or is a subscription, and nobody has told until when it goes. */
 export function isOverdue(line: Line, at: Date): boolean {
-  const { currentPeriodEndsAt: end, endedAt, refundedAt, billingIssueDetectedAt, pausedAt } = line;
-  if (endedAt || refundedAt || line.isLifetime) return false;
+  const { currentPeriodEndsAt: end, endedAt } = line;
+  if (endedAt || line.isLifetime) return false;
   if (end === null) return line.periodType !== null;
-  return end <= at && !billingIssueDetectedAt && !pausedAt && renews(line);
+  return end <= at && !isHeldUp(line) && renews(line);
 }
 
 /** When access ends or ended, as far as is known; null for lifetime. */
 function accessEnd(line: Line, leewaySeconds: number): Date | null {
   const end = line.currentPeriodEndsAt;
-  if (line.refundedAt) return end && end < line.refundedAt ? end : line.refundedAt;
-  if (line.isLifetime) return null;
   if (line.endedAt) return line.endedAt;
+  if (line.isLifetime) return null;
   return latest(end && plusSeconds(end, leewaySeconds), line.billingIssueDetectedAt && line.gracePeriodEndsAt);
 }
 

@@ -5,7 +5,7 @@ import { prunePayloads } from "@/lib/subscriptions/operations/prune";
 import { reconcileAccount, reconcileAll } from "@/lib/subscriptions/operations/reconcile";
 import { createReconciler } from "@/lib/subscriptions/reconcile/reconciler";
 import { newAccount } from "../support/accounts";
-import { anonymous, billingEvent, DAY_MS, deliver, deliverOk, statusOf } from "../support/billing";
+import { anonymous, billingEvent, DAY_MS, deliver, deliverOk, revokingRefund, statusOf } from "../support/billing";
 import { clock, ctx, truncate, withContext } from "../support/context";
 import { activate, registeredDevice } from "../support/push";
 import { bought, send, startRevenueCat, subscriber } from "../support/revenuecat";
@@ -56,9 +56,9 @@ test.each<[string, (now: number) => Record<string, unknown>, Record<string, unkn
     (now) => ({ purchase_date: iso(now), expires_date: iso(now + 60 * DAY_MS), store_transaction_id: "next" }),
     { status: "active", isActive: true },
   ],
-  ["a refund", (now) => ({ refunded_at: iso(now) }), { status: "revoked", isActive: false }],
+  ["a refund", (now) => ({ refunded_at: iso(now), expires_date: iso(now) }), { status: "revoked", isActive: false }],
   ["a cancellation", (now) => ({ unsubscribe_detected_at: iso(now) }), { status: "canceled", isActive: true }],
-  ["a failed payment", (now) => ({ billing_issues_detected_at: iso(now) }), { status: "grace_period", isActive: true }],
+  ["a failed payment", (now) => ({ billing_issues_detected_at: iso(now) }), { status: "active", willRenew: false }],
   [
     "an end",
     (now) => ({ expires_date: iso(now - 1000), unsubscribe_detected_at: iso(now - 2000) }),
@@ -93,8 +93,9 @@ test("a subscription whose renewal the provider has not heard of goes on until t
     return (await ctx().db.pushDelivery.findMany({ where })).map(({ kind }) => kind);
   };
   const { event, known } = bought(ann);
-  await deliverOk({ ...event, expiration_at_ms: clock.now().getTime() + 1000 });
-  const expiresDate = iso(clock.now().getTime() + 1000);
+  const expiresAt = clock.now().getTime() + 1000;
+  await deliverOk({ ...event, expiration_at_ms: expiresAt });
+  const expiresDate = iso(expiresAt);
   revenueCat.customers.set(ann.id, subscriber({ monthly: { ...known, expires_date: expiresDate } }));
   clock.advance(2000);
   expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 0 } }]);
@@ -155,7 +156,7 @@ test("the API's times, without fractions of a second, count as the events' own",
   const cut = { ...known, purchase_date: iso(now - 1000), expires_date: iso(now + 30 * DAY_MS) };
   revenueCat.customers.set(ann.id, subscriber({ monthly: cut }));
   expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 0 } }]);
-  revenueCat.customers.set(ann.id, subscriber({ monthly: { ...cut, refunded_at: iso(now) } }));
+  revenueCat.customers.set(ann.id, subscriber({ monthly: { ...cut, refunded_at: iso(now), expires_date: iso(now) } }));
   expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 1 } }]);
   expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
 });
@@ -181,7 +182,7 @@ test("an answer that was on its way when a refund came does not take it back", a
   revenueCat.answerWith((response) => {
     clock.advance(1000);
     const now = clock.now().getTime();
-    const refund = { ...event, id: randomUUID(), type: "CANCELLATION", cancel_reason: "CUSTOMER_SUPPORT" };
+    const refund = { ...event, id: randomUUID(), type: "CANCELLATION", ...revokingRefund() };
     const answer = () => send(response, 200, { subscriber: subscriber({ monthly: unsubscribed }) });
     void deliverOk({ ...refund, event_timestamp_ms: now })
       .then(() => clock.advance(1000))
@@ -205,7 +206,7 @@ test("a purchase that no event ever told of is found, and its line is the same o
     original_transaction_id: first,
     transaction_id: renewal,
   };
-  await deliverOk(billingEvent("CANCELLATION", { ...refund, cancel_reason: "CUSTOMER_SUPPORT" }));
+  await deliverOk(billingEvent("CANCELLATION", { ...refund, ...revokingRefund() }));
   const answer = await statusOf(ann);
   expect(answer).toMatchObject({ status: "revoked", isActive: false });
   expect(answer.subscriptions).toHaveLength(1);
@@ -336,7 +337,7 @@ test.each<[string, Parameters<typeof revenueCat.answerWith>[0]]>([
   const { event } = bought(ann);
   await deliverOk(event);
   revenueCat.answerWith(answering);
-  const refund = { ...event, id: randomUUID(), type: "CANCELLATION", cancel_reason: "CUSTOMER_SUPPORT" };
+  const refund = { ...event, id: randomUUID(), type: "CANCELLATION", ...revokingRefund() };
   await withKey(async () => {
     expect(await (await deliver(refund)).json()).toMatchObject({ status: "processed" });
     await expect.poll(() => revenueCat.asked).toEqual([ann.id]);

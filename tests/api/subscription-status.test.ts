@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { accountSubscriptions, detachBilling, exportBilling } from "@/lib/subscriptions/account-data";
 import { accountWithId, newAccount } from "../support/accounts";
 import { call, get } from "../support/api";
-import { billingEvent, DAY_MS, deliverOk, initialPurchase, statusOf } from "../support/billing";
+import { billingEvent, DAY_MS, deliverOk, initialPurchase, revokingRefund, statusOf } from "../support/billing";
 import { clock, ctx, withContext } from "../support/context";
 
 const PATH = "/api/subscription/status";
@@ -117,14 +117,28 @@ test("events that come out of order end in the same status as those that come in
   }
 });
 
-test("a refund ends access at once, and its reversal gives it back", async () => {
+test("a refund that revokes ends access at once, and its reversal gives it back", async () => {
+  const account = await newAccount();
+  const shared = { app_user_id: account.id, original_transaction_id: randomUUID() };
+  await deliverOk(billingEvent("INITIAL_PURCHASE", shared));
+  await deliverOk(billingEvent("CANCELLATION", { ...shared, ...revokingRefund(), price: -4.99 }));
+  expect(await statusOf(account)).toMatchObject({ status: "revoked", isActive: false, willRenew: false });
+  await deliverOk(billingEvent("REFUND_REVERSED", shared));
+  expect(await statusOf(account)).toMatchObject({ status: "active", isActive: true, refundedAt: null });
+});
+
+test("a refund that leaves the expiry ahead keeps the payer's access until then", async () => {
   const account = await newAccount();
   const shared = { app_user_id: account.id, original_transaction_id: randomUUID() };
   await deliverOk(billingEvent("INITIAL_PURCHASE", shared));
   await deliverOk(billingEvent("CANCELLATION", { ...shared, cancel_reason: "CUSTOMER_SUPPORT", price: -4.99 }));
-  expect(await statusOf(account)).toMatchObject({ status: "revoked", isActive: false, willRenew: false });
-  await deliverOk(billingEvent("REFUND_REVERSED", shared));
-  expect(await statusOf(account)).toMatchObject({ status: "active", isActive: true, refundedAt: null });
+  expect(await statusOf(account)).toMatchObject({
+    status: "active",
+    isActive: true,
+    willRenew: true,
+    cancelReason: "CUSTOMER_SUPPORT",
+    refundedAt: expect.any(String),
+  });
 });
 
 test("sandbox purchases and those without an environment entitle nobody but testers", async () => {

@@ -60,7 +60,7 @@ test("a year of a subscription: the status is right at every step", { timeout: 1
   const grace = { grace_period_expiration_at_ms: start + 74 * DAY_MS };
   await hear("BILLING_ISSUE", grace);
   await hear("CANCELLATION", { ...grace, cancel_reason: "BILLING_ERROR" });
-  await expectAnn({ status: "grace_period", isActive: true, willRenew: false });
+  await expectAnn({ status: "active", isActive: true, willRenew: false });
   onDay(70);
   await expectAnn({ status: "grace_period", isActive: true });
   onDay(74);
@@ -103,8 +103,12 @@ test("a year of a subscription: the status is right at every step", { timeout: 1
   await begin("INITIAL_PURCHASE", 365, { product_id: "yearly" });
   await expectAnn({ ...renewing, productId: "yearly", pendingProductId: null });
 
-  onDay(210); // the money goes back, with the end far ahead; and it was a mistake
-  await hear("CANCELLATION", { cancel_reason: "CUSTOMER_SUPPORT", price: -59.99, product_id: "yearly" });
+  onDay(205); // a part of the money goes back, and the subscription goes on
+  const refund = { cancel_reason: "CUSTOMER_SUPPORT", price: -59.99, product_id: "yearly" };
+  await hear("CANCELLATION", refund);
+  await expectAnn({ ...renewing, productId: "yearly" });
+  onDay(210); // all of it goes back, and that was a mistake
+  await hear("CANCELLATION", { ...refund, expiration_at_ms: today });
   await expectAnn({ status: "revoked", isActive: false, willRenew: false });
   onDay(212);
   await hear("REFUND_REVERSED", { product_id: "yearly" });

@@ -8,6 +8,7 @@ import {
   deliver,
   deliverOk,
   deliverRaw,
+  revokingRefund,
   signature,
   statusOf,
   storedEvent,
@@ -21,7 +22,7 @@ test("a delivery that somebody recorded and sends again changes nothing", async 
   const headers = { "x-revenuecat-webhook-signature": signature(body) };
   expect((await deliverRaw(body, headers)).status).toBe(200);
   clock.advance(1000);
-  await deliverOk(billingEvent("CANCELLATION", { ...line, cancel_reason: "CUSTOMER_SUPPORT" }));
+  await deliverOk(billingEvent("CANCELLATION", { ...line, ...revokingRefund() }));
   expect(await (await deliverRaw(body, headers)).json()).toMatchObject({ status: "duplicate" });
   expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
   clock.advance(300_000);

@@ -16,13 +16,16 @@ const names = readdirSync(FOLDER).map((file) => path.basename(file, ".json"));
 const RECEIPTS: Record<string, [status: string, reason: string | null]> = {
   "billing-issue": ["processed", null],
   "cancellation-billing-error": ["processed", null],
+  "cancellation-promotional": ["processed", null],
   "cancellation-refund": ["processed", null],
   "cancellation-unsubscribe": ["processed", null],
   "experiment-enrollment": ["ignored", "type_not_applied"],
   expiration: ["processed", null],
+  "expiration-temporary-grant": ["processed", null],
   "initial-purchase": ["processed", null],
   "invoice-issuance": ["ignored", "type_not_applied"],
   "non-renewing-purchase": ["processed", null],
+  "non-renewing-purchase-promotional": ["processed", null],
   "paywall-impression": ["ignored", "type_not_applied"],
   "price-increase-consent-required": ["ignored", "type_not_applied"],
   "product-change": ["processed", null],
@@ -71,10 +74,20 @@ const LINES: Record<string, object> = {
     expirationReason: "SUBSCRIPTION_PAUSED",
   },
   "H-1": { store: "HOLOGRAM_STORE", environment: "UNKNOWN", entitlementIds: [] },
-  "grant:0E1F7A2C-0000-4000-8000-000000000019": {
-    environment: "UNKNOWN",
+  // A temporary grant, which names no environment, and the expiration that takes it back after an hour.
+  "temporary-720001200000119": {
+    environment: "PRODUCTION",
     isLifetime: false,
     currentPeriodEndsAt: new Date(1772441997000 + 24 * 60 * 60 * 1000),
+    endedAt: new Date(1772445597000),
+  },
+  // An entitlement granted for life by the developer, and removed again.
+  "7d3eac6aefd0ed38806eecaf0140dbbc": {
+    store: "PROMOTIONAL",
+    isLifetime: true,
+    refundedAt: null,
+    cancelReason: "DEVELOPER_INITIATED",
+    endedAt: new Date(1773478799996),
   },
 };
 

@@ -60,7 +60,7 @@ test("a message signed by the specification's library is taken, and its story is
   expect(await send(bought, { id })).toEqual([200, { status: "duplicate", eventId: id }]);
   expect(await statusOf(ann)).toMatchObject({ status: "trialing", store: "STRIPE", isActive: true });
   clock.advance(1000);
-  await send(message("subscription.cancellation", { ...line, isRefund: true }));
+  await send(message("subscription.cancellation", { ...line, isRefund: true, expiresAt: clock.now().toISOString() }));
   expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
   expect(await storedEvent(id)).toMatchObject({ provider: "standard-webhooks", payload: bought, state: "processed" });
 });

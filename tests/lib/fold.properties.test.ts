@@ -1,9 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type LineEvent, LineEventType } from "@/lib/subscriptions/events";
-import { foldLine } from "@/lib/subscriptions/fold";
+import { foldLine } from "@/lib/subscriptions/fold/fold-line";
 import { type Claim, ownerNames } from "@/lib/subscriptions/ownership";
+import { revenueCat } from "@/lib/subscriptions/providers/revenuecat";
 import { lineStatus } from "@/lib/subscriptions/status";
+import { documentedAccess } from "../support/documented-access";
+import { Life, type Payload } from "../support/lives";
 
 /** The same runs everywhere; another seed explores other histories. */
 const RUNS = { numRuns: 500, seed: Number(process.env.FAST_CHECK_SEED ?? 20_261_120) };
@@ -70,30 +73,27 @@ test("no history leads to an exception, at whatever moment it is asked about", (
   );
 });
 
-/** What gives a refunded line back. */
-const GIVES_BACK = new Set<LineEvent["type"]>([
+/** Events that an end lasts through: all but those that begin a period, and what takes a refund back. */
+const TAKES_BACK = new Set<LineEvent["type"]>([
   ...(["INITIAL_PURCHASE", "NON_RENEWING_PURCHASE", "TEMPORARY_ENTITLEMENT_GRANT"] as const),
   ...(["RENEWAL", "REFUND_REVERSED"] as const),
 ]);
 
-test("nothing gives access after a refund but its reversal, a purchase or a renewal", () => {
+test("nothing of its period gives access after a refund that revokes but the refund's reversal", () => {
   const after = fc
     .array(lineEvent, { maxLength: 8 })
-    .map((events) => events.filter(({ type }) => !GIVES_BACK.has(type)));
+    .map((events) => events.filter(({ type }) => !TAKES_BACK.has(type)));
   fc.assert(
     fc.property(history, lineEvent, after, moment, (before, cancellation, later, at) => {
       const last = Math.max(
         ...before.flatMap((event) => [event.occurredAt, event.purchasedAt ?? event.occurredAt]).map(Number),
       );
-      const refund: LineEvent = {
-        ...cancellation,
-        ...settled(last + 1),
-        id: "refund",
-        type: "CANCELLATION",
-        isRefund: true,
-      };
-      const rest = later.map((event, i): LineEvent => ({ ...event, ...settled(last + i + 2), id: `later-${i}` }));
-      const state = foldLine([...rest, ...before, refund]);
+      const period = settled(last + 1);
+      const refund: LineEvent = { ...cancellation, ...period, id: "refund", type: "CANCELLATION", isRefund: true };
+      const rest = later.map((event, i): LineEvent => {
+        return { ...event, ...period, occurredAt: new Date(last + i + 2), id: `later-${i}` };
+      });
+      const state = foldLine([...rest, ...before, { ...refund, expiresAt: refund.purchasedAt }]);
       expect(state.refundedAt).not.toBeNull();
       expect(lineStatus({ ...state, ...place }, at, RULES)).toMatchObject({ status: "revoked", isActive: false });
     }),
@@ -102,6 +102,51 @@ test("nothing gives access after a refund but its reversal, a purchase or a rene
 });
 
 const settled = (ms: number) => ({ occurredAt: new Date(ms), purchasedAt: new Date(ms) });
+
+/** A purchase's life, and the moments at which somebody asks about it. */
+const life = fc.array(fc.nat(), { maxLength: 60 }).map((tape) => new Life(tape));
+const moments = fc.array(fc.integer({ min: 0, max: 400 * 24 }), { minLength: 1, maxLength: 8 });
+const atOf = (hours: number) => START + hours * HOUR_MS;
+/** What an account may use after these deliveries, in whatever order they came, some of them twice. */
+const accessAfter = (delivered: Payload[], atMs: number) => {
+  const events = delivered.map((payload): LineEvent => {
+    const { facts } = revenueCat.read({ event: payload }, new Date(Date.UTC(2040, 0, 1)));
+    return { id: payload.id, type: LineEventType.parse(payload.type), ...facts };
+  });
+  const rules = { ...RULES, staleLeewaySeconds: 0 };
+  const { entitlements, isActive } = lineStatus({ ...foldLine(events), ...place }, new Date(atMs), rules);
+  expect(entitlements.every((one) => one.isActive === isActive)).toBe(true);
+  return entitlements.flatMap(({ id, isActive }) => (isActive ? id : [])).toSorted();
+};
+
+test("whoever asks at any moment of a purchase's life may use what the store gives at that moment", () => {
+  fc.assert(
+    fc.property(life, moments, (lived, hours) => {
+      for (const atMs of [...hours.map(atOf), ...lived.events.map((event) => event.event_timestamp_ms)]) {
+        const delivered = lived.events.filter((event) => event.event_timestamp_ms <= atMs);
+        expect(accessAfter(delivered.toReversed(), atMs)).toEqual(lived.accessAt(atMs));
+      }
+    }),
+    RUNS,
+  );
+});
+
+test("where deliveries are lost, doubled and late, access is what the newest of the others say", () => {
+  const some = life.chain((lived) =>
+    fc.tuple(fc.shuffledSubarray(lived.events), fc.subarray(lived.events.slice(0, 3)), moments),
+  );
+  fc.assert(
+    fc.property(some, ([events, twice, hours]) => {
+      const delivered = [...events, ...twice];
+      const inOrder = [...new Set(delivered)].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      const lastMs = inOrder.at(-1)?.event_timestamp_ms ?? START;
+      for (const atMs of [lastMs, ...hours.map((one) => lastMs + one * HOUR_MS)]) {
+        expect(accessAfter(delivered, atMs)).toEqual(documentedAccess(inOrder, atMs));
+      }
+    }),
+    RUNS,
+  );
+});
 
 test("whose a line is does not depend on the order of arrival either", () => {
   const name = fc.constantFrom("ann", "bob", "carl", "anonymous-1", "anonymous-2");

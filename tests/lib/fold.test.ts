@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { EventFacts, LineEvent, LineEventType } from "@/lib/subscriptions/events";
-import { foldLine } from "@/lib/subscriptions/fold";
+import { foldLine } from "@/lib/subscriptions/fold/fold-line";
 
 const START = Date.UTC(2026, 0, 1);
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -68,10 +68,41 @@ test("a renewal without a period type is an ordinary one, also after a trial", (
   expect(foldLine([trial, { ...renewed, periodType: null }]).periodType).toBe("NORMAL");
 });
 
-test("a renewal that names no entitlements keeps them, unless it is for another product", () => {
+test("a renewal that says nothing of entitlements keeps them, and one for a product without any takes them away", () => {
   expect(foldLine([bought, { ...renewed, entitlementIds: null }]).entitlementIds).toEqual(["pro"]);
-  expect(foldLine([bought, { ...renewed, entitlementIds: null, productId: "basic" }]).entitlementIds).toEqual([]);
+  expect(foldLine([bought, { ...renewed, entitlementIds: [] }]).entitlementIds).toEqual([]);
 });
+
+test.each<LineEventType>([
+  ...(["UNCANCELLATION", "SUBSCRIPTION_PAUSED", "SUBSCRIPTION_EXTENDED", "BILLING_ISSUE"] as const),
+  ...(["CANCELLATION", "EXPIRATION", "REFUND_REVERSED"] as const),
+])("where a renewal was lost, the next %s brings its period, product and entitlements along", (type) => {
+  const next = { purchasedAt: day(30), expiresAt: day(60), productId: "yearly", entitlementIds: ["pro", "cloud"] };
+  expect(foldLine([bought, unsubscribed, unpaid, ended, event(type, 35, next)])).toMatchObject({
+    productId: "yearly",
+    entitlementIds: ["pro", "cloud"],
+    startedAt: day(0),
+    currentPeriodStartsAt: day(30),
+    currentPeriodEndsAt: day(60),
+    gracePeriodEndsAt: null,
+    endedAt: type === "EXPIRATION" ? day(35) : null,
+    unsubscribedAt: type === "CANCELLATION" ? day(35) : null,
+    billingIssueDetectedAt: type === "BILLING_ISSUE" ? day(35) : null,
+  });
+});
+
+test("a product change of a later period leaves the known one as it is", () => {
+  const change = event("PRODUCT_CHANGE", 35, { purchasedAt: day(30), expiresAt: day(60), newProductId: "yearly" });
+  expect(foldLine([bought, change])).toMatchObject({ currentPeriodEndsAt: day(30), pendingProductId: "yearly" });
+});
+
+test.each<LineEventType>(["UNCANCELLATION", "SUBSCRIPTION_PAUSED", "CANCELLATION"])(
+  "where an extension was lost, the next %s says until when there is access",
+  (type) => {
+    expect(foldLine([bought, event(type, 9, { expiresAt: day(37) })]).currentPeriodEndsAt).toEqual(day(37));
+    expect(foldLine([bought, event(type, 9, { expiresAt: day(8) })]).currentPeriodEndsAt).toEqual(day(8));
+  },
+);
 
 test("unsubscribing keeps the period, and un-cancelling takes it and a pause back", () => {
   const state = foldLine([bought, unsubscribed, paused]);
@@ -101,6 +132,43 @@ test.each([
   });
 });
 
+test("a refund revokes where the expiry that comes with it is past or absent, and else leaves access until then", () => {
+  const refund = (expiresAt: Date | null) => foldLine([bought, { ...refunded, expiresAt }]);
+  expect(refund(day(5))).toMatchObject({ refundedAt: day(6), endedAt: day(5) });
+  expect(refund(null)).toMatchObject({ refundedAt: day(6), endedAt: day(6) });
+  expect(refund(day(20))).toMatchObject({ refundedAt: day(6), endedAt: null, currentPeriodEndsAt: day(20) });
+});
+
+test.each([
+  ["a lifetime purchase", { expiresAt: null }],
+  ["a purchase that does not renew", { expiresAt: day(90) }],
+  ["a lifetime grant", { expiresAt: null, periodType: "PROMOTIONAL" }],
+])("%s ends with its refund, with its removal, and by an expiration", (_, facts) => {
+  const once = event("NON_RENEWING_PURCHASE", 0, facts);
+  const taken = (type: LineEventType, more: Partial<EventFacts>) =>
+    foldLine([once, event(type, 6, { ...facts, ...more })]).endedAt;
+  expect(taken("CANCELLATION", { cancelReason: "CUSTOMER_SUPPORT" })).toEqual(day(6));
+  expect(taken("CANCELLATION", { cancelReason: "DEVELOPER_INITIATED" })).toEqual(day(6));
+  expect(taken("CANCELLATION", { cancelReason: "DEVELOPER_INITIATED", expiresAt: day(5) })).toEqual(day(5));
+  expect(taken("EXPIRATION", {})).toEqual(day(6));
+});
+
+test("a grant whose purchase was missed ends with its removal too", () => {
+  const removed = event("CANCELLATION", 6, { periodType: "PROMOTIONAL", cancelReason: "DEVELOPER_INITIATED" });
+  expect(foldLine([removed]).endedAt).toEqual(day(6));
+});
+
+test("a lifetime purchase whose refund is reversed is for life, also where only that is known", () => {
+  const back = event("REFUND_REVERSED", 9, { expiresAt: null });
+  const once = event("NON_RENEWING_PURCHASE", 0, { expiresAt: null });
+  for (const events of [
+    [once, { ...refunded, expiresAt: null }, back],
+    [{ ...refunded, expiresAt: null }, back],
+  ]) {
+    expect(foldLine(events)).toMatchObject({ isLifetime: true, endedAt: null, refundedAt: null });
+  }
+});
+
 test("a refund of an earlier period does not touch the one that was paid for since", () => {
   expect(foldLine([bought, renewed, { ...refunded, occurredAt: day(35) }]).refundedAt).toBeNull();
 });
@@ -126,6 +194,12 @@ test("a failed charge is a billing issue and no cancellation", () => {
   });
 });
 
+test("a failed charge is a grace period where only its cancellation came, with an expiry beyond the known end", () => {
+  const failed = { cancelReason: "BILLING_ERROR", expiresAt: day(46) };
+  const expected = { currentPeriodEndsAt: day(30), gracePeriodEndsAt: day(46), billingIssueDetectedAt: day(30) };
+  expect(foldLine([bought, event("CANCELLATION", 30, failed)])).toMatchObject(expected);
+});
+
 test("a product change only names what comes next", () => {
   const change = event("PRODUCT_CHANGE", 8, { newProductId: "yearly", expiresAt: day(400), entitlementIds: ["all"] });
   expect(foldLine([bought, change])).toEqual({
@@ -140,6 +214,36 @@ test("a product change back to the product that the line has leaves nothing to c
   expect(
     foldLine([bought, change, event("PRODUCT_CHANGE", 9, { newProductId: "monthly" })]).pendingProductId,
   ).toBeNull();
+});
+
+test("on Google Play an immediate change names no product: the next purchase takes this one's place", () => {
+  expect(foldLine([bought, event("PRODUCT_CHANGE", 8)]).isReplaceable).toBe(true);
+  expect(foldLine([bought, event("PRODUCT_CHANGE", 8), renewed]).isReplaceable).toBe(false);
+});
+
+const granted = event("TEMPORARY_ENTITLEMENT_GRANT", 0, { expiresAt: day(3), periodType: null });
+
+test("a temporary grant lasts a day at most, and an expiration takes it back", () => {
+  expect(foldLine([granted])).toMatchObject({ currentPeriodEndsAt: day(1), periodType: null, isReplaceable: true });
+  const taken = { ...ended, occurredAt: day(0.5), expiresAt: day(0.5) };
+  expect(foldLine([granted, taken])).toMatchObject({ endedAt: day(0.5) });
+});
+
+test("the validated purchase takes a temporary grant's place, even where the store dates it before the grant", () => {
+  for (const purchasedAt of [day(-0.1), day(0), day(0.1)]) {
+    const purchase = { ...bought, occurredAt: day(0.2), purchasedAt };
+    expect(foldLine([purchase, granted])).toEqual(foldLine([purchase]));
+    expect(foldLine([{ ...refunded, purchasedAt, expiresAt: null }, purchase, granted]).endedAt).toEqual(day(6));
+  }
+});
+
+test("an event of the validated purchase takes a temporary grant's place where that purchase was missed", () => {
+  expect(foldLine([granted, unsubscribed])).toMatchObject({
+    periodType: "NORMAL",
+    currentPeriodEndsAt: day(30),
+    endedAt: null,
+    isReplaceable: false,
+  });
 });
 
 test("an extension moves the end", () => {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { foldLine } from "@/lib/subscriptions/fold";
-import { accountStatus, type Line, lineStatus } from "@/lib/subscriptions/status";
+import { foldLine } from "@/lib/subscriptions/fold/fold-line";
+import type { Line } from "@/lib/subscriptions/line-state";
+import { accountStatus, lineStatus } from "@/lib/subscriptions/status";
 
 const RULES = { staleLeewaySeconds: 3600, sandboxEntitles: false };
 const at = (iso: string) => new Date(`2026-${iso}Z`);
@@ -24,8 +25,10 @@ const line = (parts: Partial<Line> = {}): Line => ({
 const judge = (parts: Partial<Line>) => lineStatus(line(parts), NOW, RULES);
 
 test.each<[string, Partial<Line>, string]>([
-  ["a refund, even of what is for life", { refundedAt: PAST, isLifetime: true }, "revoked"],
-  ["a refund with the end ahead", { refundedAt: PAST }, "revoked"],
+  ["a refund that revokes, even what is for life", { refundedAt: PAST, endedAt: PAST, isLifetime: true }, "revoked"],
+  ["a refund that revokes with the end ahead", { refundedAt: PAST, endedAt: PAST }, "revoked"],
+  ["a lifetime grant that was removed", { endedAt: PAST, isLifetime: true, currentPeriodEndsAt: null }, "expired"],
+  ["an end after a refund that did not revoke", { refundedAt: LONG_PAST, endedAt: PAST }, "expired"],
   ["an end after a pause", { endedAt: PAST, expirationReason: "SUBSCRIPTION_PAUSED" }, "paused"],
   ["an end by customer support", { endedAt: PAST, expirationReason: "CUSTOMER_SUPPORT" }, "revoked"],
   ["an end for any other reason", { endedAt: PAST, expirationReason: "BILLING_ERROR" }, "expired"],
@@ -58,7 +61,14 @@ test.each<[string, Partial<Line>, string, boolean]>([
   ["an introductory period", { periodType: "INTRO" }, "active", true],
   ["an unsubscribed line before its end", { unsubscribedAt: PAST }, "canceled", false],
   ["an unsubscribed trial before its end", { unsubscribedAt: PAST, periodType: "TRIAL" }, "canceled", false],
-  ["a failed charge before the end", { billingIssueDetectedAt: PAST }, "grace_period", false],
+  ["a failed charge before the end", { billingIssueDetectedAt: PAST }, "active", false],
+  [
+    "a failed charge before the end of a trial",
+    { billingIssueDetectedAt: PAST, periodType: "TRIAL" },
+    "trialing",
+    false,
+  ],
+  ["a refund that did not revoke", { refundedAt: PAST }, "active", true],
   [
     "a failed charge within its grace",
     { currentPeriodEndsAt: PAST, billingIssueDetectedAt: PAST, gracePeriodEndsAt: AHEAD },
@@ -100,8 +110,8 @@ test("a renewal that is due stays active for the leeway, and says that it is sta
 });
 
 test("access ends with the refund, with the grace, or with the period", () => {
-  expect(judge({ refundedAt: PAST }).accessEndsAt).toEqual(PAST);
-  expect(judge({ refundedAt: PAST, currentPeriodEndsAt: LONG_PAST }).accessEndsAt).toEqual(LONG_PAST);
+  expect(judge({ refundedAt: PAST, endedAt: PAST }).accessEndsAt).toEqual(PAST);
+  expect(judge({ refundedAt: PAST }).accessEndsAt).toEqual(AHEAD);
   expect(judge({ endedAt: PAST }).accessEndsAt).toEqual(PAST);
   expect(judge({ currentPeriodEndsAt: PAST }).accessEndsAt).toEqual(at("06-15T12:59:00"));
 });
@@ -144,6 +154,11 @@ test("entitlements are the union over all lines, each at its best", () => {
     { id: "cloud", isActive: false, expiresAt: LONG_PAST, productId: "monthly", store: "APP_STORE" },
     { id: "pro", isActive: true, expiresAt: AHEAD, productId: "monthly", store: "PLAY_STORE" },
   ]);
+});
+
+test("a one-time purchase without an entitlement, such as coins, is no subscription", () => {
+  const coins = line({ periodType: null, entitlementIds: [], currentPeriodEndsAt: null });
+  expect(accountStatus([coins], NOW, RULES)).toMatchObject({ status: "none", isActive: false, subscriptions: [] });
 });
 
 test("without a line there is nothing", () => {

@@ -46,6 +46,12 @@ export function signature(body: string | Uint8Array, { at = clock.now(), secret 
   return `t=${seconds},v1=${createHmac("sha256", secret).update(`${seconds}.`).update(body).digest("hex")}`;
 }
 
+/** What a CANCELLATION says of a refund that ends access: an expiry in the past. */
+export const revokingRefund = () => ({
+  cancel_reason: "CUSTOMER_SUPPORT",
+  expiration_at_ms: clock.now().getTime() - 30_000,
+});
+
 /** A purchase by a customer of that name. */
 export const initialPurchase = (appUserId: string) => billingEvent("INITIAL_PURCHASE", { app_user_id: appUserId });
 

@@ -147,8 +147,8 @@ function objectionTo(event: StoredEvent, { expiresAt, identityChange, snapshot }
 
 async function applyToLine(tx: Tx, event: StoredEvent, at: Date): Promise<Refolded> {
   const { provider, environment, store, lineId, openedLineId, namedElsewhere } = event;
-  const named = namedElsewhere ?? event.originalTransactionId ?? "";
-  const originalTransactionId = isGrant(event) ? `grant:${event.eventId}` : named;
+  // Only a temporary grant may name no transaction: it is then a line of its own.
+  const originalTransactionId = namedElsewhere ?? event.originalTransactionId ?? `grant:${event.eventId}`;
   // Store and environment are missing in some deliveries; such lines stand apart, and never count as production.
   const key = { provider, environment: environment ?? "UNKNOWN", store: store ?? "UNKNOWN", originalTransactionId };
   const line = await joinLine(tx, event.id, key, at);
@@ -178,5 +178,4 @@ async function changeIdentity(tx: Tx, event: StoredEvent, at: Date): Promise<Ref
   return refolded;
 }
 
-/** It names no transaction that later events would share: each grant is a line of its own. */
 const isGrant = ({ type }: { type: string }) => type === "TEMPORARY_ENTITLEMENT_GRANT";

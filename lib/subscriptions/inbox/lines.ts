@@ -1,6 +1,6 @@
 import type { Tx } from "../../context";
 import { type LineEvent, LineEventType } from "../events";
-import { foldLine } from "../fold";
+import { foldLine } from "../fold/fold-line";
 import { possibleAccountIds } from "../identities";
 import { type LineState, StoredLine } from "../line-state";
 import { ownerNames } from "../ownership";

@@ -9,11 +9,13 @@ const LAST_STORABLE_MS = Date.UTC(9999, 11, 31);
 
 /** Each of these reads what it can: anything missing or of another kind counts as absent. */
 export const Text = z.string().min(1).max(TEXT_LENGTH).nullable().catch(null);
-export const Texts = z
+/** A list of texts; undefined where it is missing, null where it is said to be none. */
+export const OptionalTexts = z
   .array(Text)
   .transform((texts) => texts.filter((text) => text !== null))
-  .nullable()
-  .catch(null);
+  .nullish()
+  .catch(undefined);
+export const Texts = OptionalTexts.transform((texts) => texts ?? null);
 export const Numeric = z.number().nullable().catch(null);
 export const Flag = z.boolean().nullable().catch(null);
 
@@ -44,9 +46,9 @@ export function pastTime(ms: number | null, receivedAt: Date): Date | null {
   return ms !== null && ms > latestMs ? receivedAt : time(ms);
 }
 
-/** Entitlements once each. */
-export function entitlements(ids: string[] | null): string[] | null {
-  return ids && [...new Set(ids)].slice(0, MOST_ENTITLEMENTS);
+/** Entitlements once each: none where the list is null, null where it is missing and so says nothing. */
+export function entitlements(ids: string[] | null | undefined): string[] | null {
+  return ids === undefined ? null : [...new Set(ids)].slice(0, MOST_ENTITLEMENTS);
 }
 
 /** Google Play numbers renewals: `GPA.1234..0` belongs to `GPA.1234`. */

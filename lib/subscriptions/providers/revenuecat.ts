@@ -9,6 +9,7 @@ import {
   entitlements,
   Flag,
   Numeric,
+  OptionalTexts,
   pastTime,
   requireFields,
   Text,
@@ -43,7 +44,7 @@ const RevenueCatEvent = z.object({
   product_id: Text,
   new_product_id: Text,
   entitlement_id: Text,
-  entitlement_ids: Texts,
+  entitlement_ids: OptionalTexts,
   period_type: Text,
   is_family_share: Flag,
   cancel_reason: Text,
@@ -78,14 +79,19 @@ function isSigned(secret: string, { raw, headers }: Delivery, now: Date): boolea
 
 function read(body: unknown, receivedAt: Date): ProviderEvent {
   const event = RevenueCatEvent.parse(requireFields(Envelope, body).event);
-  const { environment, store, transaction_id: transactionId } = event;
+  const { store, transaction_id: transactionId } = event;
+  const isTemporary = event.type === "TEMPORARY_ENTITLEMENT_GRANT";
   const people = customers(event);
   return {
     type: event.type ?? "UNKNOWN",
-    environment,
+    // A temporary grant names no environment: it is not among the fields that RevenueCat guarantees.
+    environment: event.environment ?? (isTemporary ? "PRODUCTION" : null),
     store,
-    // A first purchase is its own original.
-    originalTransactionId: withoutRenewalNumber(store, event.original_transaction_id ?? transactionId),
+    // A first purchase is its own original. So is a temporary grant, until the purchase is validated.
+    originalTransactionId: withoutRenewalNumber(
+      store,
+      isTemporary ? transactionId : (event.original_transaction_id ?? transactionId),
+    ),
     transactionId,
     appUserId: people.names[0] ?? null,
     identities: normalizeIdentities([...people.names, ...people.from]),
@@ -134,7 +140,10 @@ function facts(event: RevenueCatEvent, receivedAt: Date): Omit<EventFacts, "iden
     resumesAt: time(event.auto_resume_at_ms),
     productId: event.product_id,
     newProductId: event.new_product_id,
-    entitlementIds: entitlements(event.entitlement_ids ?? (event.entitlement_id ? [event.entitlement_id] : null)),
+    // The older `entitlement_id` is null beside a list, which says nothing.
+    entitlementIds: entitlements(
+      event.entitlement_id ? (event.entitlement_ids ?? [event.entitlement_id]) : event.entitlement_ids,
+    ),
     periodType: event.period_type,
     isFamilyShare: event.is_family_share,
     cancelReason: event.cancel_reason,

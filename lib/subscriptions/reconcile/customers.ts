@@ -1,14 +1,16 @@
 import type { Context } from "../../context";
 import type { SubscriptionLine } from "../../db/generated/client";
 import type { LineEvent } from "../events";
-import { foldLine, takeSnapshot } from "../fold";
+import { foldLine } from "../fold/fold-line";
+import { takeSnapshot } from "../fold/snapshot";
 import { possibleAccountIds } from "../identities";
 import { applyEvent } from "../inbox/apply";
 import { storeEvent } from "../inbox/store";
+import type { Line } from "../line-state";
 import { revenueCat } from "../providers/revenuecat";
 import { readCustomer, type Snapshot } from "../providers/revenuecat-customer";
 import { type BillingRules, statusRules } from "../rules";
-import { isOverdue, type Line, lineStatus } from "../status";
+import { isOverdue, lineStatus } from "../status";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log" | "now"> & {
   config: BillingRules;
