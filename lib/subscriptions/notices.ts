@@ -2,8 +2,11 @@ import type { Context, Tx } from "../context";
 import { enqueue } from "../push/outbox";
 import type { EventFacts } from "./events";
 import type { Refolded } from "./inbox/lines";
-import type { LineState } from "./line-state";
-import { type BillingRules, counts, statusRules } from "./rules";
+import { type LineState, StoredLine } from "./line-state";
+import { endReplaced } from "./replacement";
+import { type BillingRules, counts, type StatusRules, statusRules } from "./rules";
+import type { SubscriptionStatus } from "./schema";
+import { accountStatus, isRevoked } from "./status";
 
 type Notice = "billing.payment_failed" | "billing.expired" | "billing.renewed";
 type Cause = EventFacts & { provider: string; eventId: string; type: string };
@@ -16,7 +19,8 @@ const NEWS_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Tells a line's owner what an event has changed, by push, in the event's own transaction: once, however often the
- * event is applied. What does not count for this account, such as a sandbox purchase, is not told.
+ * event is applied. What does not count for this account, such as a sandbox purchase, is not told, and neither is what
+ * changes nothing for the account, since another purchase gives the same.
  */
 export async function notifyOwner(
   tx: Tx,
@@ -26,8 +30,11 @@ export async function notifyOwner(
 ): Promise<void> {
   const kind = noticeOf(type, before, after);
   const happenedAt = type === "SNAPSHOT" ? (after.endedAt ?? after.billingIssueDetectedAt ?? occurredAt) : occurredAt;
-  if (kind === null || accountId === null || now().getTime() - happenedAt.getTime() > NEWS_MS) return;
-  if (!counts(before, statusRules(config, accountId))) return;
+  const at = now();
+  if (kind === null || accountId === null || at.getTime() - happenedAt.getTime() > NEWS_MS) return;
+  const rules = statusRules(config, accountId);
+  if (!counts(before, rules)) return;
+  if (isCovered(kind, after, await statusWithout(tx, accountId, before.id, at, rules))) return;
   const message = { kind, lineId: before.id };
   await enqueue(tx, dbNow(), { eventKey: `billing:${provider}:${eventId}`, to: { accountId }, message });
 }
@@ -35,8 +42,27 @@ export async function notifyOwner(
 /** What is new on a line; null where an event changed nothing that its owner would want to hear of. */
 function noticeOf(type: string, before: LineState, after: LineState): Notice | null {
   if (after.billingIssueDetectedAt && !before.billingIssueDetectedAt) return "billing.payment_failed";
-  const isOver = after.endedAt !== null && before.endedAt === null && after.refundedAt === null;
+  const isOver = after.endedAt !== null && before.endedAt === null && !isRevoked(after);
   if (isOver && after.expirationReason !== "SUBSCRIPTION_PAUSED") return "billing.expired";
   const isLonger = (after.currentPeriodEndsAt?.getTime() ?? 0) > (before.currentPeriodEndsAt?.getTime() ?? 0);
   return type === "RENEWAL" && isLonger ? "billing.renewed" : null;
+}
+
+/** Whether the account's other purchases leave nothing to tell: access has not ended, or no payment is needed for it. */
+function isCovered(kind: Notice, { entitlementIds }: LineState, others: SubscriptionStatus): boolean {
+  if (kind === "billing.renewed" || !others.isActive) return false;
+  const active = new Set(others.entitlements.flatMap(({ id, isActive }) => (isActive ? id : [])));
+  return kind === "billing.expired" || entitlementIds.every((id) => active.has(id));
+}
+
+/** The account's status by its other lines, without those that this one took the place of. */
+async function statusWithout(tx: Tx, accountId: string, lineId: string, at: Date, rules: StatusRules) {
+  const rows = await tx.$queryRaw<{ line: unknown }[]>`
+    SELECT to_jsonb(line) AS line FROM "SubscriptionLine" AS line WHERE "accountId" = ${accountId}::uuid`;
+  const lines = endReplaced(rows.map(({ line }) => StoredLine.parse(line)));
+  return accountStatus(
+    lines.filter(({ id }) => id !== lineId),
+    at,
+    rules,
+  );
 }

@@ -1,4 +1,5 @@
 import type { Line, LineState } from "./line-state";
+import { endReplaced } from "./replacement";
 import { counts, type StatusRules } from "./rules";
 import type { Entitlement, LineStatus, SubscriptionStatus } from "./schema";
 
@@ -50,7 +51,7 @@ export const NO_LINE: LineStatus = {
  */
 export function accountStatus(lines: Line[], at: Date, rules: StatusRules): SubscriptionStatus {
   const entitling = lines.filter(({ periodType, entitlementIds }) => periodType !== null || entitlementIds.length > 0);
-  const judged = entitling.map((line) => ({ line, answer: lineStatus(line, at, rules) }));
+  const judged = endReplaced(entitling).map((line) => ({ line, answer: lineStatus(line, at, rules) }));
   const ranked = judged.toSorted((a, b) => compareLines(a.answer, b.answer));
   const counting = ranked.filter(({ line }) => counts(line, rules)).map(({ answer }) => answer);
   return {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { replayEvents } from "@/lib/subscriptions/operations/replay";
 import { newAccount, type TestAccount } from "../support/accounts";
-import { billingEvent, DAY_MS, deliverOk, type Sent } from "../support/billing";
+import { billingEvent, DAY_MS, deliverOk, type Sent, statusOf } from "../support/billing";
 import { clock, ctx, withContext } from "../support/context";
 import { activate, registeredDevice } from "../support/push";
 
@@ -63,6 +63,7 @@ test("a notification says what happened to which line, and neither sum nor addre
 
 test.each<[string, string, Record<string, unknown>]>([
   ["a refund", "CANCELLATION", { cancel_reason: "CUSTOMER_SUPPORT" }],
+  ["a refund that revokes", "CANCELLATION", { cancel_reason: "CUSTOMER_SUPPORT", expiration_at_ms: null }],
   ["somebody's own cancellation", "CANCELLATION", { cancel_reason: "UNSUBSCRIBE" }],
   ["a pause that begins", "EXPIRATION", { expiration_reason: "SUBSCRIPTION_PAUSED" }],
 ])("%s is not told", async (_, type, fields) => {
@@ -70,6 +71,58 @@ test.each<[string, string, Record<string, unknown>]>([
   await deliverOk(billingEvent("INITIAL_PURCHASE", line));
   await deliverOk(billingEvent(type, { ...line, ...fields }));
   expect(await kindsTo(deviceId)).toEqual([]);
+});
+
+const SECOND_MS = 1000;
+
+test("whoever changes product on Google Play is not told that all has ended, and has the new product's access alone", async () => {
+  const { account, deviceId, line } = await subscriber();
+  const now = clock.now().getTime();
+  const old = { ...line, store: "PLAY_STORE", product_id: "basic:monthly", entitlement_ids: ["basic"] };
+  const bought = { ...old, purchased_at_ms: now - DAY_MS };
+  await deliverOk(billingEvent("INITIAL_PURCHASE", bought));
+  await deliverOk(billingEvent("PRODUCT_CHANGE", bought));
+  const changed = { original_transaction_id: randomUUID(), product_id: "pro:monthly", entitlement_ids: ["pro"] };
+  await deliverOk(billingEvent("INITIAL_PURCHASE", { ...old, ...changed }));
+  const active = async () => {
+    const { entitlements } = await statusOf(account);
+    return (entitlements as { id: string; isActive: boolean }[]).filter(({ isActive }) => isActive).map(({ id }) => id);
+  };
+  expect(await active()).toEqual(["pro"]);
+  await deliverOk(billingEvent("EXPIRATION", { ...bought, expiration_at_ms: now }));
+  expect(await active()).toEqual(["pro"]);
+  expect(await kindsTo(deviceId)).toEqual([]);
+});
+
+test("an end and a failed payment are told where no other purchase of the account gives the same", async () => {
+  const { account, deviceId, line } = await subscriber();
+  const [first, second] = [line, { ...line, original_transaction_id: randomUUID(), store: "STRIPE" }];
+  for (const one of [first, second]) await deliverOk(billingEvent("INITIAL_PURCHASE", one));
+  await deliverOk(billingEvent("BILLING_ISSUE", first));
+  await deliverOk(billingEvent("EXPIRATION", { ...first, expiration_reason: "BILLING_ERROR" }));
+  expect(await kindsTo(deviceId)).toEqual([]);
+  const storage = { ...line, original_transaction_id: randomUUID(), entitlement_ids: ["storage"] };
+  await deliverOk(billingEvent("INITIAL_PURCHASE", storage));
+  await deliverOk(billingEvent("BILLING_ISSUE", storage));
+  expect(await kindsTo(deviceId)).toEqual(["billing.payment_failed"]);
+  await deliverOk(billingEvent("EXPIRATION", { ...storage, expiration_reason: "BILLING_ERROR" }));
+  await deliverOk(billingEvent("EXPIRATION", { ...second, expiration_reason: "UNSUBSCRIBE" }));
+  expect(await kindsTo(deviceId)).toEqual(["billing.payment_failed", "billing.expired"]);
+  expect(await statusOf(account)).toMatchObject({ status: "expired", isActive: false });
+});
+
+test("a temporary grant that is taken back ends, and its owner is told once", async () => {
+  const { account, deviceId, line } = await subscriber();
+  const transaction = { transaction_id: randomUUID(), original_transaction_id: undefined };
+  const granted = { ...line, ...transaction, environment: undefined, expiration_at_ms: clock.now().getTime() + DAY_MS };
+  await deliverOk(billingEvent("TEMPORARY_ENTITLEMENT_GRANT", granted));
+  expect(await statusOf(account)).toMatchObject({ status: "active", isActive: true, willRenew: false });
+  clock.advance(SECOND_MS);
+  await deliverOk(billingEvent("EXPIRATION", { ...line, ...transaction }));
+  const answer = await statusOf(account);
+  expect(answer).toMatchObject({ status: "expired", isActive: false });
+  expect(answer.subscriptions).toHaveLength(1);
+  expect(await kindsTo(deviceId)).toEqual(["billing.expired"]);
 });
 
 test("an event is told once, however often it is delivered and replayed, also to devices that came later", async () => {

@@ -161,6 +161,56 @@ test("a one-time purchase without an entitlement, such as coins, is no subscript
   expect(accountStatus([coins], NOW, RULES)).toMatchObject({ status: "none", isActive: false, subscriptions: [] });
 });
 
+/** A subscription on Google Play that was bought in June, and the one before it. */
+const play = (parts: Partial<Line> = {}) =>
+  line({ store: "PLAY_STORE", productId: "pro:monthly", startedAt: at("06-10T00:00:00"), ...parts });
+const before = (parts: Partial<Line> = {}) =>
+  play({
+    productId: "basic:monthly",
+    entitlementIds: ["basic"],
+    startedAt: at("06-01T00:00:00"),
+    currentPeriodStartsAt: at("06-01T00:00:00"),
+    ...parts,
+  });
+const activeIds = (lines: Line[]) =>
+  accountStatus(lines, NOW, RULES).entitlements.flatMap(({ id, isActive }) => (isActive ? id : []));
+
+test.each<[string, Partial<Line>]>([
+  ["after a product change that names none", { isReplaceable: true }],
+  ["after a product change to it", { pendingProductId: "pro:monthly" }],
+  ["after a product change to its subscription", { pendingProductId: "pro" }],
+  ["as another base plan after unsubscribing", { productId: "pro:yearly", unsubscribedAt: at("06-09T00:00:00") }],
+])("the purchase that took another's place on Google Play, %s, ends that one's entitlements", (_, parts) => {
+  expect(activeIds([before(parts), play()])).toEqual(["pro"]);
+  const [, ended] = accountStatus([before(parts), play()], NOW, RULES).subscriptions;
+  expect(ended).toMatchObject({ status: "expired", isActive: false, accessEndsAt: at("06-10T00:00:00") });
+  expect(activeIds([before(parts), play({ endedAt: PAST })])).toEqual([]);
+});
+
+test.each<[string, Line[]]>([
+  ["nothing was changed", [before(), play()]],
+  ["the change is still to come", [before({ pendingProductId: "plus:monthly" }), play()]],
+  [
+    "the other one was bought in an earlier period",
+    [before({ isReplaceable: true, currentPeriodStartsAt: PAST }), play()],
+  ],
+  ["the store is another", [before({ isReplaceable: true }), play({ store: "APP_STORE" })]],
+  ["both are in the App Store", [before({ isReplaceable: true, store: "APP_STORE" }), play({ store: "APP_STORE" })]],
+  ["the other one is in the sandbox", [before({ isReplaceable: true }), play({ environment: "SANDBOX" })]],
+  ["the other one was bought once", [before({ isReplaceable: true }), play({ periodType: null })]],
+])("a purchase stands beside another where %s", (_, lines) => {
+  expect(activeIds(lines)).toContain("basic");
+});
+
+test("a purchase takes the place of the temporary grant that stood in for it, under another transaction too", () => {
+  const grant = line({ periodType: null, isReplaceable: true, startedAt: at("06-15T10:00:00") });
+  const purchase = line({ startedAt: at("06-15T09:59:00") });
+  expect(activeIds([grant])).toEqual(["pro"]);
+  expect(activeIds([grant, { ...purchase, refundedAt: PAST, endedAt: PAST }])).toEqual([]);
+  const other = { ...purchase, entitlementIds: ["cloud"], refundedAt: PAST, endedAt: PAST };
+  expect(activeIds([grant, other])).toEqual(["pro"]);
+});
+
 test("without a line there is nothing", () => {
   expect(accountStatus([], NOW, RULES)).toMatchObject({
     status: "none",
