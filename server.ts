@@ -10,6 +10,7 @@ import { type Context, setContext } from "./lib/context";
 import { greeting } from "./lib/greeting";
 import { createFrontDoor } from "./lib/http/front-door";
 import { loadRoutes } from "./lib/http/server/load-routes";
+import { logConsole } from "./lib/telemetry/log";
 
 /** How long requests in flight may take to finish once the process was asked to stop. */
 const DRAIN_MS = 25_000;
@@ -26,6 +27,7 @@ async function main(): Promise<void> {
   const context = await composeContext(config);
   setContext(context);
   dieOnUnhandled(context.log);
+  logConsole(context.log);
   // With a server of its own to listen on Next leaves ours alone: it would end every connection that offers h2c.
   const app = next({ dev: false, hostname: config.HOST, port: config.PORT, httpServer: createServer() });
   await app.prepare();
@@ -35,7 +37,8 @@ async function main(): Promise<void> {
   await listen(server, config);
   startBackground(context);
   stopOnSignals(context, server, sockets);
-  console.log(greeting(context));
+  if (process.stdout.isTTY) process.stdout.write(`${greeting(context)}\n`);
+  else context.log.info({ url: config.baseUrl, host: config.HOST, port: config.PORT }, "listening");
 }
 
 function listen(server: Server, { PORT, HOST }: Config): Promise<void> {
@@ -91,6 +94,6 @@ function dieOnUnhandled(log: Context["log"]): void {
 
 main().catch((error: unknown) => {
   const { message = error } = (error ?? {}) as { message?: unknown };
-  console.error(`Homeport cannot start: ${message}`);
+  process.stderr.write(`Homeport cannot start: ${message}\n`); // for whoever starts it, not for the log
   process.exit(1);
 });

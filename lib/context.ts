@@ -42,8 +42,11 @@ export type Context = {
   catalog: Catalog;
   /** Where `s3Key` artifacts lie; null: it is not configured, and the catalog has none of them. */
   storage: ObjectStorage | null;
-  /** Hears of every request that was answered. `request` is for traces alone: it names the caller's span. */
-  observe: (record: RequestRecord, request: Pick<RequestHead, "headers">) => void;
+  /**
+   * Hears of every request that was answered. `request` is for traces alone: it names the caller's span. null: Next
+   * has traced it.
+   */
+  observe: (record: RequestRecord, request: Pick<RequestHead, "headers"> | null) => void;
   /** Counts what happened, for the metrics. Does nothing where they are off. */
   count: <Name extends keyof Counts>(name: Name, labels: Counts[Name]) => void;
   /** Set once the process has begun to stop. */

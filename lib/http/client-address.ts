@@ -24,7 +24,7 @@ export function warnOfProxy({ config, log }: Pick<Context, "config" | "log">, ob
   if (config.TRUSTED_PROXY_HOPS > 0) return observe;
   let isSaid = false;
   return (...[record, request]: Parameters<Context["observe"]>) => {
-    if (!isSaid && request.headers.get("x-forwarded-for") !== null) {
+    if (!isSaid && request?.headers.has("x-forwarded-for")) {
       isSaid = true;
       log.warn(
         "A request has X-Forwarded-For, and TRUSTED_PROXY_HOPS is 0. Behind a proxy, set it to the number of proxies: " +

@@ -123,7 +123,7 @@ async function handOver(exchange: Exchange, { path, responder }: Found, next: Ne
   outgoing.setHeader("X-Request-Id", id);
   outgoing.once("close", () => {
     const record = { requestId: id, method: request.method, route: path, status: outgoing.statusCode };
-    observe({ ...record, ms: performance.now() - startedMs }, request);
+    observe({ ...record, ms: performance.now() - startedMs }, null);
   });
   await next(incoming, outgoing);
   return null;

@@ -18,7 +18,7 @@ export async function openTelemetry(deps: Pick<Context, "config" | "db" | "dbNow
       const { requestId, method, route, status, ms, accountId } = record;
       log.info({ requestId, method, route, status, ms: Math.round(ms * 100) / 100, accountId }, "request");
       metrics?.observe(record);
-      traces?.observe(record, request);
+      if (request) traces?.observe(record, request);
     },
     count: metrics?.count ?? (() => {}),
     close: async () => {

@@ -1,10 +1,12 @@
 import { context, propagation, SpanKind, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
 import type { SpanExporter } from "@opentelemetry/sdk-trace-base";
-import type { Context } from "../context";
+import type { Context, RequestRecord } from "../context";
 import { asyncContexts, traceparentPropagator, withRemoteParent } from "./trace-context";
 
 type Deps = Pick<Context, "config" | "log">;
-type Traces = Pick<Context, "observe" | "close">;
+type Traces = Pick<Context, "close"> & {
+  observe: (record: RequestRecord, request: NonNullable<Parameters<Context["observe"]>[1]>) => void;
+};
 
 /** How long the stop may wait for the last spans. */
 const FLUSH_MS = 2_000;
@@ -45,7 +47,7 @@ export async function openTraces({ config, log }: Deps, endpoint: string): Promi
 }
 
 /** OpenTelemetry, "Semantic conventions for HTTP spans", server. */
-function observeWith(tracer: Tracer): Context["observe"] {
+function observeWith(tracer: Tracer): Traces["observe"] {
   return ({ method, route, status, ms }, request) => {
     const endMs = Date.now();
     const known = method !== "other";

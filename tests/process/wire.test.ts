@@ -12,7 +12,18 @@ beforeAll(async () => {
 
 afterAll(async () => {
   expect(await service.end("SIGTERM")).toBe(0);
+  const lines = service.output().trim().split("\n");
+  expect(lines.filter((line) => !isObject(line))).toEqual([]);
 });
+
+/** Whether a line of the log is a JSON object. */
+function isObject(line: string): boolean {
+  try {
+    return typeof JSON.parse(line) === "object";
+  } catch {
+    return false;
+  }
+}
 
 async function open(): Promise<Socket> {
   const { hostname, port } = new URL(service.url);
@@ -166,11 +177,13 @@ describe("clients that misbehave", () => {
 
   test("one that aborts its upload, or its download, leaves nothing open", async () => {
     for (let i = 0; i < 20; i++) {
-      const upload = await open();
-      upload.write(
-        "POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 999\r\n\r\n{",
-      );
-      upload.destroy();
+      for (const path of ["/api/auth/login", "/sign-in"]) {
+        const upload = await open();
+        upload.write(
+          `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 999\r\n\r\n{`,
+        );
+        upload.destroy();
+      }
       const download = await open();
       download.write(get("/api/download/macos"));
       await once(download, "data");
@@ -187,6 +200,11 @@ describe("clients that misbehave", () => {
     await once(greedy, "data");
     greedy.destroy();
     await expect.poll(openFiles).toBe(0);
+  });
+
+  test("one that asks for hundreds of pages in one packet is cut off, and harms nobody", async () => {
+    expect(await exchange(get("/docs").replace("Connection: close\r\n", "").repeat(400))).toBe("");
+    expect((await service.fetch("/api/health")).status).toBe(200);
   });
 
   test("one that uploads more than it may is answered and let go", async () => {

@@ -70,7 +70,7 @@ export function answerConnect(_incoming: IncomingMessage, socket: Duplex): void 
 
 function logRefusal(requestId: string, method: string, { code }: AppError): void {
   const record = { requestId, method, route: REFUSED, status: ERRORS[code][0], ms: 0 };
-  currentContext().observe(record, { headers: { get: () => null, has: () => false } });
+  currentContext().observe(record, null);
 }
 
 /** Sends the last answer of a connection, past Node's own. */

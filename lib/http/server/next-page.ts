@@ -12,7 +12,10 @@ export type RenderedPage = { status: number; headers: Record<string, string | st
  * What pages read of a request. Next's own headers (`RSC`, `Next-*`, `X-Middleware-*`, `X-Forwarded-Host`) make it
  * answer something else than a page, call other hosts, or fail.
  */
-const HEADERS = ["accept-language", "authorization", "cookie", "referer", "user-agent", "x-forwarded-for"];
+const HEADERS = [
+  ...["accept-language", "authorization", "cookie", "referer", "user-agent", "x-forwarded-for"],
+  ...["traceparent", "tracestate"],
+];
 /** Said of the connection between Next and us, which is none. */
 const HOP_BY_HOP = new Set(["connection", "keep-alive", "transfer-encoding"]);
 

@@ -72,7 +72,7 @@ export function createPages(next: NextHandler): (request: PageRequest) => Promis
   const find = async (request: PageRequest, id: string): Promise<RenderedPage> => {
     const { path, search, movedTo } = request;
     if (movedTo) return { status: 308, headers: { location: movedTo }, body: Buffer.alloc(0) };
-    if (path !== null && !STATIC_PATHS.has(path)) return render(path + search, id, request);
+    if (isRendered(request)) return render(path + search, id, request);
     return withNonce(await renderOnce(path ?? NOTHING, id));
   };
   return async (request) => {
@@ -83,9 +83,14 @@ export function createPages(next: NextHandler): (request: PageRequest) => Promis
     const answer = await toAnswer(page, id, head);
     const ms = performance.now() - startedMs;
     const record = { requestId: id, method: head.method, route: path ?? UNMATCHED, status: answer.status, ms };
-    currentContext().observe(record, head);
+    currentContext().observe(record, isRendered(request) ? null : head);
     return answer;
   };
+}
+
+/** Whether Next renders the page for this very request. */
+function isRendered({ path, movedTo }: PageRequest): boolean {
+  return movedTo === undefined && path !== null && !STATIC_PATHS.has(path);
 }
 
 function toStatic({ status, headers, body }: RenderedPage): StaticPage {
