@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { link, mkdir, readFile, unlink, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
+import { createDurably, makeFolder } from "./files/durable";
 
 const Secrets = z.object({ secret: z.string().min(32), billingWebhookSigningSecret: z.string().min(32) });
 export type Secrets = z.infer<typeof Secrets>;
@@ -15,13 +16,8 @@ export async function embeddedSecrets(dataDir: string): Promise<Secrets> {
   const kept = await keptSecrets(dataDir);
   if (kept) return kept;
   const made = JSON.stringify({ secret: randomSecret(), billingWebhookSigningSecret: randomSecret() }, null, 2);
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  const temporary = `${file}.${process.pid}`;
-  await writeFile(temporary, `${made}\n`, { mode: 0o600, flush: true });
-  await link(temporary, file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "EEXIST") throw error; // another first start was faster
-  });
-  await unlink(temporary);
+  await makeFolder(dataDir, 0o700);
+  await createDurably(file, `${made}\n`, 0o600); // or another first start was faster
   return Secrets.parse(JSON.parse(await readFile(file, "utf8")));
 }
 

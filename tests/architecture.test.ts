@@ -17,15 +17,16 @@ const RULES: Record<string, string[]> = {
   "lib/accounts": ["lib/auth", "lib/errors", "lib/push", "lib/subscriptions"],
   "lib/subscriptions": ["lib/errors", "lib/db/together", "lib/push/outbox"],
   "lib/push": ["lib/errors", "lib/auth/security-events"],
-  "lib/releases": ["lib/errors"],
+  "lib/releases": ["lib/errors", "lib/files"],
   "lib/mail": ["lib/errors"],
-  "lib/adapters": ["lib/errors"],
-  "lib/db": ["lib/errors"],
+  "lib/adapters": ["lib/errors", "lib/files"],
+  "lib/db": ["lib/errors", "lib/files"],
   "lib/telemetry": ["lib/errors"],
   "lib/context": [],
   "lib/config": [],
   "lib/errors": [],
-  "lib/secrets": [],
+  "lib/files": [],
+  "lib/secrets": ["lib/files"],
 };
 const FREE_TYPES = ["lib/context", "lib/config", "lib/db/generated/client"];
 

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { createTransport } from "nodemailer";
 import type { Logger } from "pino";
 import type { Config } from "../config";
+import { makeFolder, writeDurably } from "../files/durable";
 
 type Mail = { to: string; subject: string; text: string };
 
@@ -70,9 +70,9 @@ function fileMailer(folder: string, from: string, log: Logger): Mailer {
     mode: "files",
     send: async (mail) => {
       const { message } = await transport.sendMail({ from, ...mail });
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await makeFolder(folder, 0o700);
       const file = path.join(folder, `${Date.now()}-${randomUUID()}.eml`);
-      await writeFile(file, message as Buffer, { mode: 0o600 });
+      await writeDurably(file, message as Buffer, { mode: 0o600 });
       log.info({ file, subject: mail.subject }, "mail written to a file");
     },
     close: async () => transport.close(),

@@ -1,7 +1,7 @@
-import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Logger } from "pino";
 import type { Config } from "../config";
+import { makeFolder, writeDurably } from "../files/durable";
 
 /** One notification for one device, as APNs takes it. */
 export type Notification = {
@@ -47,9 +47,9 @@ function developmentTransport(folder: string, log: Logger): PushTransport {
   return {
     mode: "development",
     send: async (notification) => {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await makeFolder(folder, 0o700);
       const file = path.join(folder, `${Date.now()}-${notification.id}.push.json`);
-      await writeFile(file, `${JSON.stringify(notification, null, 2)}\n`, { mode: 0o600 });
+      await writeDurably(file, `${JSON.stringify(notification, null, 2)}\n`, { mode: 0o600 });
       log.info({ file, id: notification.id }, "notification written to a file");
       return { status: 200, reason: null };
     },

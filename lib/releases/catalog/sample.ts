@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { lstat, mkdir } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import path from "node:path";
-import { writeDurably } from "../durable-file";
+import { makeFolder, writeDurably } from "../../files/durable";
 import { appTarball, appZip, dosProgram } from "./sample-files";
 import { PUBLIC_KEY, signForSparkle, signForTauri } from "./sample-signatures";
 
@@ -27,7 +27,7 @@ type Product = keyof typeof PRODUCTS;
 export async function laySampleDown(manifest: string): Promise<boolean> {
   if (await exists(manifest)) return false;
   const folder = path.dirname(manifest);
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const releases = [];
   for (const product of Object.keys(PRODUCTS) as Product[]) {
     for (const release of VERSIONS.filter(({ channel }) => channel === "stable" || product === "core")) {
@@ -61,7 +61,7 @@ async function addRelease(
   const architecture = platform === "windows" ? "x64" : "universal";
   const add = async (extension: string, bytes: Buffer, contentType: string) => {
     const fileName = `homeport-${product}-${version}-${architecture}.${extension}`;
-    await writeDurably(path.join(folder, fileName), bytes, new Date(release.releasedAt));
+    await writeDurably(path.join(folder, fileName), bytes, { modifiedAt: new Date(release.releasedAt) });
     return {
       file: fileName,
       fileName,

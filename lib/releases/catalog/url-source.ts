@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import { mkdir } from "node:fs/promises";
 import path from "node:path";
-import { writeDurably } from "../durable-file";
+import { makeFolder, writeDurably } from "../../files/durable";
 import { readCapped } from "./file-source";
 import { type Found, MAX_BYTES, type Source, TooLargeError } from "./source";
 
@@ -47,7 +46,7 @@ export function urlSource(address: string, keptIn: string, timeoutMs = TIMEOUT_M
       }
     },
     keep: async ({ bytes }: Found) => {
-      await mkdir(keptIn, { recursive: true });
+      await makeFolder(keptIn);
       await writeDurably(kept, bytes);
     },
     close: () => closing.abort(),

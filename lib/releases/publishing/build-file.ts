@@ -1,8 +1,8 @@
 import { createHash, type Hash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
+import { open, readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
-import { moveDurably } from "../durable-file";
+import { makeFolder, moveDurably } from "../../files/durable";
 import { PublishingError } from "./manifest-file";
 
 /** What the catalog says of a file's bytes: `sha256` in hexadecimal, `sha512` in base64. */
@@ -67,7 +67,7 @@ export type Copy = Digest & { moveTo: (file: string) => Promise<void>; discard: 
 /** Copies a build into a folder, digested on the way and synced, under a name that nothing else has. */
 export async function copyBuild(file: string, folder: string, onProgress?: OnProgress): Promise<Copy> {
   const totalBytes = await sizeOf(file);
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   await removeLeftovers(folder);
   const part = path.join(folder, `.${randomUUID()}${PART}`);
   const discard = () => rm(part, { force: true });
@@ -83,7 +83,7 @@ export async function copyBuild(file: string, folder: string, onProgress?: OnPro
     await handle.close();
   }
   const moveTo = async (to: string) => {
-    await mkdir(path.dirname(to), { recursive: true });
+    await makeFolder(path.dirname(to));
     await moveDurably(part, to);
   };
   return { ...digest(), moveTo, discard };

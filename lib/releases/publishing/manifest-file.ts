@@ -1,10 +1,10 @@
-import { mkdir, readFile, realpath } from "node:fs/promises";
+import { readFile, realpath } from "node:fs/promises";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { lock } from "proper-lockfile";
+import { makeFolder, writeDurably } from "../../files/durable";
 import { checkManifest } from "../catalog/manifest";
 import { MAX_BYTES } from "../catalog/source";
-import { writeDurably } from "../durable-file";
 import type { Release } from "../schema";
 import type { PublicKeys } from "../signatures";
 
@@ -58,7 +58,7 @@ export async function changeManifest<T>(
   file: string,
   change: (manifest: Manifest) => Change<T> | Promise<Change<T>>,
 ): Promise<T> {
-  await mkdir(path.dirname(file), { recursive: true });
+  await makeFolder(path.dirname(file));
   const target = await realpath(file).catch(() => file); // what a symbolic link names, not the link
   const held = await hold(target);
   try {
