@@ -15,6 +15,7 @@ const config: NextConfig = {
     "@parse/node-apn",
     "@prisma/adapter-pg",
     "@prisma/schema-engine-wasm",
+    "fs-native-extensions",
     "next-auth",
     "nodemailer",
     "pg",

@@ -124,9 +124,14 @@ async function warnOfMissingMigrations(database: Database, log: Context["log"]):
 function open(config: Config, log: Context["log"]): Promise<Database> {
   return openDatabase(config, {
     onConnectionError: (error) => log.warn({ err: error }, "a database connection broke"),
-    onLockLost: (error) => {
-      log.fatal({ err: error }, "the lock on the data folder is lost: stopping before another process writes to it");
+    onFatal: (error) => {
+      log.fatal({ err: error }, "the embedded database cannot go on: stopping, the next start recovers it");
+      log.flush();
       process.exit(1);
+    },
+    onStorage: (isFull, freeBytes) => {
+      if (isFull) log.error({ freeBytes }, "the disk is almost full: writes are refused until there is room");
+      else log.info({ freeBytes }, "there is room on the disk again: writes go on");
     },
   });
 }

@@ -64,6 +64,7 @@ export const Environment = z.object({
   METRICS_HOST: text.default("127.0.0.1"),
   OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
   OTEL_SERVICE_NAME: text.default("homeport"),
+  DATABASE_SYNC: z.enum(["on", "off"]).default("on"),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, hostname: /^[^,]*$/, error: ONE_HOST }).optional(),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(1000).default(10),
   NEXTAUTH_URL: baseUrl.optional(),

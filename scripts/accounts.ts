@@ -47,7 +47,7 @@ async function main([command = "", name = "", option = ""]: string[]): Promise<v
   const fail = (error: Error) => {
     throw error;
   };
-  const database = await openDatabase(config, { onConnectionError: fail, onLockLost: fail });
+  const database = await openDatabase(config, { onConnectionError: fail });
   try {
     if (!(await database.migrated())) throw new Error("Migrations are missing: run `npm run db:migrate` first.");
     if (!run) return await list(deps(database), name);

@@ -104,7 +104,7 @@ async function open() {
   const give = (error: Error) => {
     throw error;
   };
-  const { client: db, close } = await openDatabase(config, { onConnectionError: give, onLockLost: give });
+  const { client: db, close } = await openDatabase(config, { onConnectionError: give });
   const log = pino({ level: "error" }, process.stderr);
   return { config, db, close, log, now: () => new Date(), dbNow: databaseNow, billing: createBillingApi(config) };
 }

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { PGlite } from "@electric-sql/pglite";
-import { embeddedAdapter } from "../lib/db/embedded";
+import { embeddedAdapter } from "../lib/db/embedded/adapter";
 import { applyMigrations, diffToSchema } from "../lib/db/migrations";
 import { runCommandLine, UsageError } from "./command-line";
 

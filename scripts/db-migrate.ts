@@ -21,7 +21,7 @@ async function migrateEmbedded(config: Config): Promise<void> {
   const give = (error: Error) => {
     throw error;
   };
-  const database = await openDatabase(config, { onConnectionError: give, onLockLost: give });
+  const database = await openDatabase(config, { onConnectionError: give });
   await database.close();
   console.log(`The embedded database in ${config.DATA_DIR} is up to date.`);
 }

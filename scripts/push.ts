@@ -112,7 +112,7 @@ async function main(args: string[]): Promise<void> {
     throw error;
   };
   const config = loadConfig();
-  const database = await openDatabase(config, { onConnectionError: give, onLockLost: give });
+  const database = await openDatabase(config, { onConnectionError: give });
   try {
     await run?.({ config, db: database.client, dbNow: databaseNow });
   } finally {

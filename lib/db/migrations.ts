@@ -23,15 +23,19 @@ export async function migrationNames(): Promise<string[]> {
 }
 
 /**
- * Applies what is missing, each migration in a transaction of its own. Returns the names of the migrations applied.
+ * Applies what is missing of `names`, or of all migrations, each in a transaction of its own. Returns the names of the
+ * migrations applied.
  * @throws Error with the migration's name where the database refuses one; nothing of it is left, and the next call
  * tries it again.
  */
-export async function applyMigrations(adapter: SqlMigrationAwareDriverAdapterFactory): Promise<string[]> {
+export async function applyMigrations(
+  adapter: SqlMigrationAwareDriverAdapterFactory,
+  names?: readonly string[],
+): Promise<string[]> {
   const { engine, errorOf } = await openEngine(adapter);
   try {
     const { appliedMigrationNames } = await engine.applyMigrations({
-      migrationsList: await listMigrations(),
+      migrationsList: await listMigrations(names ?? (await migrationNames())),
       filters: NO_FILTERS,
     });
     return appliedMigrationNames;
@@ -131,8 +135,7 @@ function withUnheldTimers(glue: Glue): WebAssembly.ModuleImports {
 
 type Glue = typeof import("@prisma/schema-engine-wasm") & { __wbg_set_wasm: (exports: WebAssembly.Exports) => void };
 
-async function listMigrations(): Promise<MigrationList> {
-  const names = await migrationNames();
+async function listMigrations(names: readonly string[]): Promise<MigrationList> {
   return {
     baseDir: MIGRATIONS,
     lockfile: {

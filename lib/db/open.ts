@@ -3,9 +3,9 @@ import type { SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapt
 import { Pool } from "pg";
 import type { Config } from "../config";
 import { isDatabaseUnavailable } from "../errors";
-import { openEmbedded } from "./embedded";
+import { type EmbeddedHooks, openEmbedded } from "./embedded/open";
 import { PrismaClient } from "./generated/client";
-import { applyMigrations, migrationNames, withScripts } from "./migrations";
+import { migrationNames, withScripts } from "./migrations";
 
 const CONNECT_TIMEOUT_MS = 3_000;
 
@@ -39,11 +39,9 @@ export type Database = {
   close: () => Promise<void>;
 };
 
-type Hooks = {
+type Hooks = Partial<EmbeddedHooks> & {
   /** A connection in the pool broke; queries that need it report for themselves. */
   onConnectionError: (error: Error) => void;
-  /** The embedded database's lock is gone: going on could corrupt its files. */
-  onLockLost: (error: Error) => void;
 };
 
 /**
@@ -53,10 +51,10 @@ type Hooks = {
  */
 export async function openDatabase(config: Config, hooks: Hooks): Promise<Database> {
   if (!config.DATABASE_URL) {
-    const { adapter, close } = await openEmbedded(config.DATA_DIR, hooks.onLockLost);
+    const { adapter, migrate, close } = await openEmbedded(config.DATA_DIR, config.DATABASE_SYNC === "on", hooks);
     const database = wrap(adapter, close, false);
     // The engine that applies them is large, and most starts have no use for it.
-    if (!(await database.migrated())) await applyMigrations(adapter);
+    if (!(await database.migrated())) await migrate();
     return database;
   }
   return wrap(

@@ -1,7 +1,8 @@
 import { PGlite } from "@electric-sql/pglite";
 import { Client } from "pg";
-import { expect, test } from "vitest";
-import { embeddedAdapter } from "@/lib/db/embedded";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { embeddedAdapter } from "@/lib/db/embedded/adapter";
+import { migrateEmbedded } from "@/lib/db/embedded/migrate";
 import { applyMigrations, diffToSchema, migrationNames } from "@/lib/db/migrations";
 import { migrationAdapter } from "@/lib/db/open";
 import { createDatabase } from "../support/database";
@@ -46,3 +47,29 @@ test.runIf(server)(
     await other.end();
   },
 );
+
+describe("on the embedded database", () => {
+  let pglite: PGlite;
+  let last: string;
+  const run = (sql: string) => pglite.query(sql, [last]);
+
+  beforeAll(async () => {
+    pglite = await PGlite.create();
+    last = (await migrateEmbedded(pglite)).at(-1) ?? "";
+  });
+  afterAll(() => pglite.close());
+
+  test("a migration that is refused is named, and leaves nothing", async () => {
+    await run("UPDATE _prisma_migrations SET migration_name = 'kept' WHERE migration_name = $1");
+    await expect(migrateEmbedded(pglite)).rejects.toThrow(`${last} is refused, and nothing of it is left: `);
+    expect((await run("SELECT 1 FROM _prisma_migrations WHERE migration_name = $1")).rows).toEqual([]);
+    await run("UPDATE _prisma_migrations SET migration_name = $1 WHERE migration_name = 'kept'");
+    expect(await migrateEmbedded(pglite)).toEqual([]);
+  });
+
+  test("a record that an earlier version was killed before it finished stops no start", async () => {
+    await run("UPDATE _prisma_migrations SET finished_at = NULL, applied_steps_count = 0 WHERE migration_name = $1");
+    expect(await migrateEmbedded(pglite)).toEqual([last]); // its script had run
+    expect(await migrateEmbedded(pglite)).toEqual([]);
+  });
+});

@@ -41,7 +41,7 @@ async function endLeases(dataDir: string): Promise<void> {
   const fail = (error: Error) => {
     throw error;
   };
-  const database = await openDatabase(loadConfig({ DATA_DIR: dataDir }), { onConnectionError: fail, onLockLost: fail });
+  const database = await openDatabase(loadConfig({ DATA_DIR: dataDir }), { onConnectionError: fail });
   const { count } = await database.client.queuedMail.updateMany({ data: { nextAttemptAt: new Date() } });
   await database.close();
   expect(count).toBe(1);

@@ -40,7 +40,9 @@ test("a second process on the same data folder is refused in plain words, and th
   const first = await startForTest();
   const second = await startAndFail({ DATA_DIR: first.dataDir, PORT: "0" });
   expect(second.code).toBe(1);
-  expect(second.output).toMatch(/Another process is using .*db\. Stop it first/);
+  expect(second.output).toMatch(
+    /Another process \(pid \d+\) is using .*db: it holds the lock on .*db\.lock\. Stop it first/,
+  );
   expect((await first.fetch("/api/health")).status).toBe(200);
 });
 

@@ -1,6 +1,7 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { call, get } from "./api";
 import { clock, ctx, WEBHOOK_AUTHORIZATION, WEBHOOK_SECRET } from "./context";
+import type { Service } from "./service";
 
 const WEBHOOK = "/api/subscription/billing-provider-webhook";
 export const DAY_MS = 24 * 60 * 60 * 1000;
@@ -67,6 +68,13 @@ export function deliverRaw(body: string | Uint8Array, chosen: ChosenHeaders = {}
   };
   const given = Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== undefined);
   return call("POST", WEBHOOK, { body: body as BodyInit, headers: Object.fromEntries(given) });
+}
+
+/** Delivers an event to a service in a process of its own. */
+export function deliverTo(service: Pick<Service, "fetch">, event: Sent): Promise<Response> {
+  const body = JSON.stringify({ api_version: "1.0", event });
+  const headers = { "content-type": "application/json", "x-revenuecat-webhook-signature": signature(body) };
+  return service.fetch(WEBHOOK, { method: "POST", body, headers });
 }
 
 /** Delivers an event as RevenueCat does. */

@@ -4,7 +4,7 @@ import path from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { Client } from "pg";
 import { inject } from "vitest";
-import { embeddedAdapter } from "@/lib/db/embedded";
+import { embeddedAdapter } from "@/lib/db/embedded/adapter";
 import { applyMigrations } from "@/lib/db/migrations";
 import { type Database, migrationAdapter, postgresAdapter, wrap } from "@/lib/db/open";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import type { TestProject } from "vitest/node";
-import { embeddedAdapter } from "@/lib/db/embedded";
+import { embeddedAdapter } from "@/lib/db/embedded/adapter";
 import { applyMigrations } from "@/lib/db/migrations";
 
 declare module "vitest" {

@@ -1,0 +1,57 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { onTestFinished } from "vitest";
+
+const run = promisify(execFile);
+
+/** Whether a file system can be mounted here, which takes root. In CI it has to be. */
+export const canMount = process.getuid?.() === 0 || process.env.CI !== undefined;
+
+/** EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH (Linux, fs/ext4/ext4.h): as xfstests simulate a power cut. */
+const SHUTDOWN = "import fcntl,os,struct,sys;fcntl.ioctl(os.open(sys.argv[1],0),0x8004587d,struct.pack('I',2))";
+
+export type Disk = {
+  folder: string;
+  /** From now on nothing reaches the disk, and what was not flushed is lost. */
+  cutPower: () => Promise<void>;
+  /** Takes the disk out and puts it in again, as a restart of the machine would. */
+  remount: () => Promise<void>;
+  /** Leaves so many bytes of free space. */
+  leaveFree: (bytes: number) => Promise<void>;
+  /** Gives back what `leaveFree` took. */
+  freeAll: () => Promise<void>;
+};
+
+/** An ext4 file system of its own for one test, in a file. */
+export async function newDisk(megabytes: number): Promise<Disk> {
+  const place = await mkdtemp(path.join(tmpdir(), "homeport-disk-"));
+  const [image, folder] = [path.join(place, "image"), path.join(place, "mounted")];
+  await writeFile(image, "");
+  await truncate(image, megabytes * 2 ** 20);
+  await run("mkfs.ext4", ["-q", "-m", "0", "-F", image]);
+  await mkdir(folder);
+  const mount = () => run("mount", ["-o", "loop", image, folder]);
+  const unmount = () => run("umount", [folder]);
+  await mount();
+  onTestFinished(async () => {
+    await run("umount", ["--lazy", folder]);
+    await rm(place, { recursive: true, force: true });
+  });
+  const filler = path.join(folder, "filler");
+  return {
+    folder,
+    cutPower: async () => void (await run("python3", ["-c", SHUTDOWN, folder])),
+    remount: async () => {
+      await unmount();
+      await mount();
+    },
+    leaveFree: async (bytes) => {
+      const { stdout } = await run("df", ["--output=avail", "--block-size=1", folder]);
+      await run("fallocate", ["--length", String(Number(stdout.split("\n")[1]) - bytes), filler]);
+    },
+    freeAll: () => rm(filler),
+  };
+}
