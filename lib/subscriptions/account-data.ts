@@ -102,8 +102,8 @@ export async function detachBilling(tx: Tx, accountId: string): Promise<void> {
 }
 
 /**
- * Every name of a customer that is this account's, as the provider's events give them: no other account's id, and no
- * stand-in of whoever had a line before.
+ * Every name of a customer that is this account's, as the provider's events give them: no other account's id, no name
+ * that only another account's events give to the customer, and no stand-in of whoever had a line before.
  */
 async function namesOf(tx: Tx, accountId: string): Promise<string[]> {
   const rows = await tx.$queryRaw<{ name: string }[]>`
@@ -111,7 +111,12 @@ async function namesOf(tx: Tx, accountId: string): Promise<string[]> {
       SELECT unnest(identities) AS name FROM "BillingEvent"
       WHERE cardinality("transferredFrom") = 0 AND ("accountId" = ${accountId}::uuid OR (
         "accountId" IS NULL AND "lineId" IN (SELECT id FROM "SubscriptionLine" WHERE "accountId" = ${accountId}::uuid)))
-      UNION ALL SELECT unnest(identities) FROM "SubscriptionLine" WHERE "accountId" = ${accountId}::uuid
+      UNION ALL
+      SELECT name FROM "SubscriptionLine" AS line, unnest(line.identities) AS name
+      WHERE line."accountId" = ${accountId}::uuid AND NOT EXISTS (
+        SELECT 1 FROM "BillingEvent" AS other
+        WHERE other.identities @> ARRAY[name] AND other."accountId" <> ${accountId}::uuid
+          AND cardinality(other."transferredFrom") = 0)
     ) AS named
     WHERE NOT EXISTS (SELECT 1 FROM "Account" WHERE "Account".id::text = name AND "Account".id <> ${accountId}::uuid)`;
   return [...new Set([accountId, ...rows.map(({ name }) => name).filter((name) => !isStandIn(name))])];

@@ -113,6 +113,77 @@ test("an alias gives its account what was bought under the other name, before or
   expect(await Promise.all([before, after].map(ownerOf))).toEqual([ann.id, ann.id]);
 });
 
+test("what was bought before signing in is its account's once any event names both, of whatever type or purchase", async () => {
+  for (const type of ["EXPERIMENT_ENROLLMENT", "RENEWAL", "TEMPORARY_ENTITLEMENT_GRANT", "MADE_UP_LATER"]) {
+    const [ann, device] = [await newAccount(), anonymous()];
+    const bought = purchase(device, 10);
+    const names = { app_user_id: ann.id, original_app_user_id: device, aliases: [ann.id, device] };
+    await deliverOk(bought);
+    expect([type, await ownerOf(bought)]).toEqual([type, null]);
+    await deliverOk(billingEvent(type, { ...names, environment: "SANDBOX" }));
+    expect([type, await ownerOf(bought)]).toEqual([type, ann.id]);
+    expect(await statusOf(ann)).toMatchObject({ isActive: true });
+    const next = purchase(device, 1);
+    await deliverOk(next);
+    expect([type, await ownerOf(next)]).toEqual([type, ann.id]);
+  }
+});
+
+test("an event that names an account takes nothing from another account, nor from whoever a line was moved to", async () => {
+  const [ann, bob, carl] = [await newAccount(), await newAccount(), await newAccount()];
+  const [device, phone] = [anonymous(), anonymous()];
+  const [anns, moved] = [purchase(ann.id, 10, { aliases: [device] }), purchase(phone, 10)];
+  await deliverOk(anns);
+  await deliverOk(moved);
+  await deliverOk(transfer([phone], [ann.id], 5));
+  for (const [by, other] of [
+    [bob, device],
+    [carl, phone],
+  ] as const)
+    await deliverOk(billingEvent("EXPERIMENT_ENROLLMENT", { app_user_id: by.id, aliases: [other] }));
+  expect(await Promise.all([anns, moved].map(ownerOf))).toEqual([ann.id, ann.id]);
+  expect(await statusOf(bob)).toMatchObject({ status: "none" });
+});
+
+test("a transfer moves what was bought under a name that only another event gives to its giver", async () => {
+  for (const order of [
+    [0, 1, 2],
+    [2, 1, 0],
+    [1, 2, 0],
+  ]) {
+    const [ann, bob, device] = [await newAccount(), await newAccount(), anonymous()];
+    const bought = purchase(device, 10);
+    const alias = billingEvent("EXPERIMENT_ENROLLMENT", { app_user_id: ann.id, aliases: [device] });
+    const story = [bought, transfer([ann.id], [bob.id], 5), alias];
+    for (const index of order) await deliverOk(story[index] as Sent);
+    expect([order, await ownerOf(bought)]).toEqual([order, bob.id]);
+  }
+});
+
+test("of a purchase and the event that names its account, at the same moment, one sees the other", async () => {
+  const stories = await Promise.all(
+    Array.from({ length: 6 }, async () => {
+      const [ann, device] = [await newAccount(), anonymous()];
+      const alias = billingEvent("EXPERIMENT_ENROLLMENT", { app_user_id: ann.id, aliases: [device] });
+      return { ann, events: [purchase(device, 10), alias] as const };
+    }),
+  );
+  await Promise.all(stories.flatMap(({ events }) => events).map(deliverOk));
+  for (const { ann, events } of stories) expect(await ownerOf(events[0])).toBe(ann.id);
+});
+
+test("a line is linked by the next delivery where the process ended before it could be", async () => {
+  const [ann, device] = [await newAccount(), anonymous()];
+  const [bought, alias] = [purchase(device, 10), billingEvent("EXPERIMENT_ENROLLMENT", { app_user_id: ann.id })];
+  await deliverOk(bought);
+  await deliverOk(alias);
+  // As a process leaves it that ends between the two.
+  await ctx().db.billingEvent.updateMany({ where: { eventId: alias.id }, data: { identities: [ann.id, device] } });
+  expect(await ownerOf(bought)).toBeNull();
+  expect(await deliverOk(alias)).toBe("ignored");
+  expect(await ownerOf(bought)).toBe(ann.id);
+});
+
 test("a redeemed web purchase is a transfer, an alias, or nothing, as its outcome says", async () => {
   const [ann, bob, device, web] = [await newAccount(), await newAccount(), anonymous(), "web-customer-17"];
   const [moved, joined, owned] = [purchase(device, 10), purchase(web, 10), purchase(ann.id, 10)];
@@ -162,7 +233,8 @@ test("a purchase and its transfer at the same moment: the line goes where the tr
 test("whose lines are and what they are worth is the same in every order of arrival", async () => {
   const [ann, bob, carl] = [await newAccount(), await newAccount(), await newAccount()];
   const story = () => {
-    const [device, web, one, two] = [anonymous(), `web-${randomUUID()}`, randomUUID(), randomUUID()];
+    const [device, guest, web] = [anonymous(), anonymous(), `web-${randomUUID()}`];
+    const [one, two, three] = [randomUUID(), randomUUID(), randomUUID()];
     const of = (id: string) => ({ original_transaction_id: id });
     const events = [
       purchase(device, 60, of(one)),
@@ -173,15 +245,17 @@ test("whose lines are and what they are worth is the same in every order of arri
       transfer([ann.id], [bob.id], 40),
       purchase(bob.id, 35, { ...of(two), type: "CANCELLATION", cancel_reason: "UNSUBSCRIBE" }),
       transfer([bob.id, device], [carl.id], 30, { store: "PLAY_STORE" }),
+      purchase(guest, 25, of(three)),
+      billingEvent("EXPERIMENT_ENROLLMENT", { app_user_id: carl.id, aliases: [guest] }),
     ];
-    return { events, lines: [one, two] };
+    return { events, lines: [one, two, three] };
   };
   const end = async (lines: string[]) => {
     const rows = await ctx().db.subscriptionLine.findMany({ where: { originalTransactionId: { in: lines } } });
     const byKey = new Map(rows.map((row) => [row.originalTransactionId, row]));
     return lines.map((key) => [byKey.get(key)?.accountId, byKey.get(key)?.unsubscribedAt !== null]);
   };
-  const order = fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6, 7], { minLength: 8, maxLength: 8 });
+  const order = fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6, 7, 8, 9], { minLength: 10, maxLength: 10 });
   await fc.assert(
     fc.asyncProperty(order, async (indexes) => {
       const { events, lines } = story();
@@ -189,6 +263,7 @@ test("whose lines are and what they are worth is the same in every order of arri
       expect(await end(lines)).toEqual([
         [bob.id, false],
         [bob.id, true],
+        [carl.id, false],
       ]);
     }),
     { numRuns: 8, seed: 20_261_120 },

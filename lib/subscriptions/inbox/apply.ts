@@ -8,6 +8,7 @@ import type { DeliveryReceipt } from "../schema";
 import { again } from "./attempts";
 import { connectedPeople } from "./identity-changes";
 import { absorbLine, joinLine, leaveLine, lockLines, type Refolded, refoldLine } from "./lines";
+import { linkAliases } from "./link";
 import { storableText } from "./storable";
 
 export type EventKey = { provider: string; eventId: string };
@@ -47,7 +48,18 @@ export async function applyEvent(
   deps: Deps,
   key: EventKey,
   accountIds: string[],
-  { anew = false, timeoutMs: timeout }: Options = {},
+  options: Options = {},
+): Promise<Applied> {
+  const applied = await applyOrFail(deps, key, accountIds, options);
+  await linkAliases(deps, key); // of a duplicate, too: the process may have ended before it could
+  return applied;
+}
+
+async function applyOrFail(
+  deps: Deps,
+  key: EventKey,
+  accountIds: string[],
+  { anew = false, timeoutMs: timeout }: Options,
 ): Promise<Applied> {
   const { db, log } = deps;
   try {

@@ -17,38 +17,68 @@ export const StoredEvent = z.object({
 export type StoredEvent = z.infer<typeof StoredEvent>;
 
 /** Everything that is said about a group of people who are one customer, or hand lines to each other. */
-type People = { names: string[]; changes: StoredEvent[] };
+type People = { names: string[]; aliases: string[][]; transfers: StoredEvent[] };
+
+/** More names than any customer has. An app that gives everybody one name must not make everybody one customer. */
+const MAX_NAMES = 1_000;
 
 /**
- * Whoever `names` are connected with: by aliases and transfers, over as many steps as it takes. Events that are
- * stored and not applied yet count: of a purchase and a transfer at the same moment one sees the other.
+ * Whoever `names` are connected with: by transfers, and by every event of whatever type and purchase that names two
+ * of them, over as many steps as it takes. Events that are stored and not applied yet count: of a purchase and a
+ * transfer at the same moment one sees the other.
  */
 export async function connectedPeople(tx: Tx, provider: string, names: string[]): Promise<People> {
   const found = new Set(names);
-  const changes = new Map<string, StoredEvent>();
+  const aliases = new Map<string, Aliases>();
+  const transfers = new Map<string, StoredEvent>();
   let open = names;
-  while (open.length > 0) {
-    const events = await changesNaming(tx, provider, open);
-    for (const event of events) changes.set(event.eventId, event);
-    open = [...new Set(events.flatMap(({ identities }) => identities))].filter((name) => !found.has(name));
+  while (open.length > 0 && found.size <= MAX_NAMES) {
+    const moves = await transfersNaming(tx, provider, open);
+    const groups = await aliasesNaming(tx, provider, open);
+    for (const event of moves) transfers.set(event.eventId, event);
+    for (const group of groups) aliases.set(group.eventId, group);
+    const named = [...moves, ...groups].flatMap(({ identities }) => identities);
+    open = [...new Set(named)].filter((name) => !found.has(name));
     for (const name of open) found.add(name);
   }
-  return { names: [...found], changes: [...changes.values()] };
+  return {
+    names: [...found],
+    aliases: [...aliases.values()].toSorted(compareAliases).map(({ identities }) => identities),
+    transfers: [...transfers.values()],
+  };
 }
 
-async function changesNaming(tx: Tx, provider: string, names: string[]): Promise<StoredEvent[]> {
+/** Names that an event gives one customer, and when it first did. */
+type Aliases = { identities: string[]; eventId: string; occurredAt: Date };
+
+/** What was said first binds most. */
+function compareAliases(a: Aliases, b: Aliases): number {
+  return a.occurredAt.getTime() - b.occurredAt.getTime() || (a.eventId < b.eventId ? -1 : 1);
+}
+
+/** Lists of names that are one customer's: of every event but transfers, those that change no line included. */
+function aliasesNaming(tx: Tx, provider: string, names: string[]): Promise<Aliases[]> {
+  return tx.$queryRaw`
+    SELECT DISTINCT ON (identities) identities, "eventId", "occurredAt" FROM "BillingEvent"
+    WHERE provider = ${provider} AND identities && ${names}::text[] AND cardinality(identities) > 1
+      AND cardinality("transferredFrom") = 0
+    ORDER BY identities, "occurredAt", "eventId"`;
+}
+
+async function transfersNaming(tx: Tx, provider: string, names: string[]): Promise<StoredEvent[]> {
   const rows = await tx.$queryRaw<{ event: unknown }[]>`
     SELECT jsonb_build_object('eventId', "eventId", 'type', type, 'environment', environment, 'store', store, 'facts',
       normalized, 'identities', identities, 'transferredFrom', "transferredFrom", 'accountId', "accountId") AS event
     FROM "BillingEvent"
     WHERE provider = ${provider} AND state IN ('received', 'processed')
-      AND type IN ('TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED') AND identities && ${names}::text[]`;
+      AND type IN ('TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED') AND cardinality("transferredFrom") > 0
+      AND identities && ${names}::text[]`;
   return rows.map(({ event }) => StoredEvent.parse(event));
 }
 
 /** The transfers that may move a line: what an event does not name, the store or the environment, does not narrow it. */
-export function transfersFor(line: { store: string; environment: string }, changes: StoredEvent[]): Claim[] {
-  return changes
+export function transfersFor(line: { store: string; environment: string }, transfers: StoredEvent[]): Claim[] {
+  return transfers
     .filter(({ facts }) => facts.identityChange === "transfer")
     .filter(({ store }) => store === null || store === line.store)
     .filter(({ environment }) => environment === null || environment === line.environment)
@@ -59,9 +89,4 @@ export function transfersFor(line: { store: string; environment: string }, chang
       from: transferredFrom,
     }))
     .filter(({ names }) => names.length > 0);
-}
-
-/** The lists of names that are one customer's. */
-export function aliasesIn(changes: StoredEvent[]): string[][] {
-  return changes.filter(({ facts }) => facts.identityChange === "alias").map(({ identities }) => identities);
 }

@@ -4,7 +4,7 @@ import { foldLine } from "../fold/fold-line";
 import { possibleAccountIds } from "../identities";
 import { type LineState, StoredLine } from "../line-state";
 import { ownerNames } from "../ownership";
-import { aliasesIn, connectedPeople, StoredEvent, transfersFor } from "./identity-changes";
+import { connectedPeople, StoredEvent, transfersFor } from "./identity-changes";
 
 /** What makes events one line. */
 export type LineKey = Pick<StoredLine, "provider" | "environment" | "store" | "originalTransactionId">;
@@ -44,39 +44,46 @@ export async function lockLines(tx: Tx, ids: string[]): Promise<StoredLine[]> {
 
 /** Folds a line anew from its processed events, and settles whose it is. The caller holds its lock. */
 export async function refoldLine(tx: Tx, before: StoredLine, at: Date): Promise<Refolded> {
-  const rows = await readEvents(tx, before);
+  const { rows, isConnected } = await readEvents(tx, before);
   const events = rows.flatMap(({ eventId, type, facts, ...row }) => {
     const known = LineEventType.safeParse(type);
     return known.success ? { ...row, event: { id: eventId, type: known.data, ...facts } satisfies LineEvent } : [];
   });
   const after = foldLine(events.map(({ event }) => event));
   const names = [...new Set(events.flatMap(({ identities }) => identities))];
-  const changes = rows.filter(({ facts }) => facts.identityChange !== null);
-  const people = changes.length > 0 ? await connectedPeople(tx, before.provider, names) : { changes };
+  const people = isConnected ? await connectedPeople(tx, before.provider, names) : { transfers: [], aliases: [] };
   const claims = events.map(({ event, identities }) => ({ ...event, names: identities, from: null }));
-  const identities = ownerNames([...claims, ...transfersFor(before, people.changes)], aliasesIn(people.changes));
-  const known = [...rows, ...people.changes].map((row) => row.accountId);
+  const identities = ownerNames([...claims, ...transfersFor(before, people.transfers)], people.aliases);
+  const known = [...rows, ...people.transfers].map((row) => row.accountId);
   const accountId = await firstAccount(tx, possibleAccountIds(identities), known);
   const data = { ...after, identities, accountId, updatedAt: at };
   await tx.subscriptionLine.updateMany({ where: { id: before.id }, data });
   return { before, after, accountId };
 }
 
-/** A line's events, which are the processed ones, and beside them whatever is said about the people that they name. */
-async function readEvents(tx: Tx, { id, provider }: StoredLine): Promise<StoredEvent[]> {
-  const rows = await tx.$queryRaw<{ event: unknown }[]>`
+/**
+ * A line's events, which are the processed ones, and whether another event says anything about the people that they
+ * name: that they have one more name, or that they hand lines to each other.
+ */
+async function readEvents(
+  tx: Tx,
+  { id, provider }: StoredLine,
+): Promise<{ rows: StoredEvent[]; isConnected: boolean }> {
+  // The index on names is not used unless the names are joined.
+  const rows = await tx.$queryRaw<{ event: unknown; isConnected: boolean }[]>`
+    WITH people AS MATERIALIZED (
+      SELECT array_agg(DISTINCT name) AS names FROM "BillingEvent" AS own, unnest(own.identities) AS name
+      WHERE own."lineId" = ${id}::uuid
+    ), others AS MATERIALIZED (
+      SELECT 1 FROM people JOIN "BillingEvent" AS other ON other.identities && people.names
+      WHERE other.provider = ${provider}
+        AND (cardinality(other."transferredFrom") > 0 OR NOT other.identities <@ people.names)
+    )
     SELECT jsonb_build_object('eventId', "eventId", 'type', type, 'environment', environment, 'store', store, 'facts',
-      normalized, 'identities', identities, 'transferredFrom', "transferredFrom", 'accountId', "accountId") AS event
-    FROM "BillingEvent"
-    WHERE "lineId" = ${id}::uuid OR (
-      provider = ${provider} AND state IN ('received', 'processed')
-      AND type IN ('TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED')
-      AND identities && (
-        SELECT array_agg(DISTINCT name) FROM "BillingEvent" AS own, unnest(own.identities) AS name
-        WHERE own."lineId" = ${id}::uuid
-      )
-    )`;
-  return rows.map(({ event }) => StoredEvent.parse(event));
+      normalized, 'identities', identities, 'transferredFrom', "transferredFrom", 'accountId', "accountId") AS event,
+      EXISTS (SELECT 1 FROM others) AS "isConnected"
+    FROM "BillingEvent" WHERE "lineId" = ${id}::uuid`;
+  return { rows: rows.map(({ event }) => StoredEvent.parse(event)), isConnected: rows[0]?.isConnected ?? false };
 }
 
 /** The first of these ids that is an account's. `known` are accounts that need not be looked up. */
