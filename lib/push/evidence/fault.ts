@@ -1,7 +1,7 @@
 import { AppError } from "../../errors";
 
 /** Why evidence does not hold: the `reason` that programs switch on, with the words for people. */
-const EVIDENCE_FAULTS = {
+export const EVIDENCE_FAULTS = {
   challenge_unknown: "No such challenge is open for this device, token, bundle and environment.",
   push_nonce_mismatch: "That is not the nonce that went out through APNs.",
   device_key_refused: "A production device proves itself with App Attest.",

@@ -1,0 +1,67 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { EVIDENCE_FAULTS } from "@/lib/push/evidence/fault";
+
+const GUIDE = readFileSync("docs/guides/push-ios.md", "utf8");
+const document = JSON.parse(readFileSync("public/openapi.json", "utf8"));
+
+/** What the first column of a section's last table names. */
+function namedIn(heading: string): string[] {
+  const section = GUIDE.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? "";
+  const rows = section.split("\n").filter((line) => line.startsWith("| "));
+  return rows.flatMap((row) => [...(row.split("|")[1] ?? "").matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name));
+}
+
+/** The codes that a route may answer with, as the OpenAPI document lists them. */
+function codesOf(method: string, path: string): string[] {
+  const responses = Object.values(document.paths[path][method].responses) as { $ref?: string }[];
+  return responses.flatMap(({ $ref }) => {
+    const response = document.components.responses[$ref?.split("/").at(-1) ?? ""];
+    return response
+      ? [...JSON.stringify(response).matchAll(/(?<!"pointer":"[^"]*",)"code":"([a-z_]+)"/g)].map(
+          ([, code = ""]) => code,
+        )
+      : [];
+  });
+}
+
+test("the iOS guide says what to do with each refusal that registering knows, and with no other", () => {
+  const codes = codesOf("post", "/api/push/register");
+  expect(codes.length).toBeGreaterThan(10);
+  const known = new Set([...codes, ...Object.keys(EVIDENCE_FAULTS)]);
+  const named = namedIn("When it is refused").filter((name) => name !== "reason");
+  expect(named.toSorted()).toEqual([...known].toSorted());
+});
+
+test("the app of the iOS guide handles refusals by reasons that there are", () => {
+  const handled = [...GUIDE.matchAll(/\("evidence_invalid", "(\w+)"\)/g)].map(([, reason = ""]) => reason);
+  expect(handled.length).toBeGreaterThan(3);
+  expect(handled.filter((reason) => !Object.hasOwn(EVIDENCE_FAULTS, reason))).toEqual([]);
+});
+
+test("each Swift file of the iOS guide imports the frameworks that it uses, and closes what it opens", () => {
+  const files = [...GUIDE.matchAll(/^```swift\n\/\/ (\w+\.swift)\n([\s\S]*?)^```$/gm)];
+  expect(files.map(([, name]) => name)).toEqual([
+    "Keychain.swift",
+    "HomeportClient.swift",
+    "PushRegistration.swift",
+    "EvidenceKeys.swift",
+    "AppDelegate.swift",
+  ]);
+  const FRAMEWORKS: Record<string, RegExp> = {
+    CryptoKit: /\bSHA256\b|\bP256\b/,
+    DeviceCheck: /\bDC[A-Z]\w+/,
+    Security: /\bkSec\w+|\bSecItem\w+/,
+    UIKit: /\bUI[A-Z]\w+/,
+    UserNotifications: /\bUN[A-Z]\w+/,
+  };
+  for (const [, name, code = ""] of files) {
+    const used = Object.entries(FRAMEWORKS).filter(([, names]) => names.test(code.replaceAll(/\/\/.*$/gm, "")));
+    const imported = [...code.matchAll(/^import (\w+)$/gm)].map(([, framework]) => framework);
+    expect({ name, imported }).toEqual({
+      name,
+      imported: expect.arrayContaining(used.map(([framework]) => framework)),
+    });
+    expect((code.match(/[{(]/g) ?? []).length).toBe((code.match(/[})]/g) ?? []).length);
+  }
+});
