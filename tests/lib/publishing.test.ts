@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
 import {
   chmod,
   mkdir,
@@ -20,7 +20,7 @@ import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { laySampleDown } from "@/lib/releases/catalog/sample";
 import { addRelease, type Publication } from "@/lib/releases/publishing/add";
-import { amendReleases } from "@/lib/releases/publishing/amend";
+import { amendReleases, stillAhead } from "@/lib/releases/publishing/amend";
 import { renderTable } from "@/lib/releases/publishing/list";
 import { changeManifest, readManifest } from "@/lib/releases/publishing/manifest-file";
 import { type Verified, verifyReleases } from "@/lib/releases/publishing/verify";
@@ -526,6 +526,21 @@ describe("what is published", () => {
       ["windows", "x64", "1.1.0", "stable", "yanked"],
       ["windows", "x64", "1.0.0", "stable", "everybody, rollback"],
     ]);
+  });
+
+  test("stands in the way of a rollback while it is served, also in a build for other computers of the same kind", async () => {
+    const desk = await newDesk();
+    const add = async (version: string, release: object) =>
+      (await publish(desk, await build(desk, `${randomUUID()}.zip`), version, { release })).id;
+    const mac = { platform: "macos", architecture: "universal" };
+    const back = await add("1.0.0", mac);
+    const ahead = [await add("1.1.0", mac), await add("1.1.0", { ...mac, architecture: "arm64" })];
+    await add("1.2.0", { ...mac, rollout: 0 });
+    await add("1.2.0-beta.1", { ...mac, channel: "beta" });
+    await add("1.1.0", {});
+    expect(stillAhead(await releasesOf(desk), [back])).toEqual(ahead);
+    await amendReleases(desk.manifest, { product: "core", version: "1.1.0", platform: "macos" }, { rollout: 0 });
+    expect(stillAhead(await releasesOf(desk), [back])).toEqual([]);
   });
 
   test("is changed all together or not at all, and never by too little said", async () => {

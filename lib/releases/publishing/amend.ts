@@ -59,13 +59,22 @@ export function filterReleases(releases: readonly Release[], { product, version,
   });
 }
 
-/** The ids of what is newer than one of these in its own place and channel, and still served to somebody. */
+/**
+ * The ids of what is newer than one of these on its channel, still served to somebody, and for the same computers: a
+ * universal build is for all of them.
+ */
 export function stillAhead(releases: readonly Release[], ids: readonly string[]): string[] {
-  const placeOf = ({ product, platform, architecture, channel }: Release) =>
-    [product, platform, architecture, channel].join("/");
+  const placeOf = ({ product, platform, channel }: Release) => [product, platform, channel].join("/");
+  const areForSameComputers = (one: Release, other: Release) =>
+    one.architecture === other.architecture || [one.architecture, other.architecture].includes("universal");
   const older = releases.filter(({ id }) => ids.includes(id));
   const isAhead = (one: Release) =>
-    older.some((other) => placeOf(one) === placeOf(other) && compareBuild(one.version, other.version) > 0);
+    older.some(
+      (other) =>
+        placeOf(one) === placeOf(other) &&
+        areForSameComputers(one, other) &&
+        compareBuild(one.version, other.version) > 0,
+    );
   return releases.filter((one) => !one.yanked && one.rollout > 0 && isAhead(one)).map(({ id }) => id);
 }
 
