@@ -26,7 +26,9 @@ export const LineStatus = z.object({
   ]),
   isActive: z
     .boolean()
-    .describe("Access, as clients should gate on it: the status grants it and the environment counts."),
+    .describe(
+      "Access: the status grants it and the environment counts. Clients gate on it where there is one tier, and on `entitlements[].isActive` where there are several.",
+    ),
   willRenew: z.boolean().describe("Whether the store is expected to charge again at the end of the period."),
   isLifetime: z.boolean(),
   isFamilyShare: z.boolean(),

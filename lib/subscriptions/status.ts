@@ -17,7 +17,7 @@ const MANAGEMENT_URLS = new Map([
 ]);
 
 /** What is told of somebody who has no line. */
-export const NO_LINE: LineStatus = {
+const NO_LINE: LineStatus = {
   status: "none",
   isActive: false,
   willRenew: false,

@@ -1,30 +1,8 @@
-import { NO_LINE } from "../../../lib/subscriptions/status";
+import { foldLine } from "../../../lib/subscriptions/fold/fold-line";
+import type { Line } from "../../../lib/subscriptions/line-state";
+import { revenueCat } from "../../../lib/subscriptions/providers/revenuecat";
+import { accountStatus } from "../../../lib/subscriptions/status";
 import { type Details, examplesOf } from "../operation";
-
-const MONTHLY = {
-  ...NO_LINE,
-  status: "active",
-  isActive: true,
-  willRenew: true,
-  entitlements: [
-    {
-      id: "pro",
-      isActive: true,
-      expiresAt: "2026-12-20T10:00:00.000Z",
-      productId: "com.example.core.monthly",
-      store: "APP_STORE",
-    },
-  ],
-  productId: "com.example.core.monthly",
-  store: "APP_STORE",
-  periodType: "NORMAL",
-  environment: "PRODUCTION",
-  startedAt: "2026-11-20T09:00:00.000Z",
-  currentPeriodStartsAt: "2026-11-20T09:00:00.000Z",
-  currentPeriodEndsAt: "2026-12-20T09:00:00.000Z",
-  accessEndsAt: "2026-12-20T10:00:00.000Z",
-  managementUrl: "https://apps.apple.com/account/subscriptions",
-};
 
 /** RevenueCat, "Webhooks", Event Types and Fields. */
 const REVENUECAT = {
@@ -65,6 +43,18 @@ const STANDARD = {
   },
 };
 
+/** What the service answers on the day after these events of one purchase. */
+function statusAfter(...deliveries: { event: { event_timestamp_ms: number } }[]): unknown {
+  const at = new Date("2026-11-21T08:00:00Z");
+  const rules = { staleLeewaySeconds: 3600, sandboxEntitles: false };
+  const lines = deliveries.map((delivery): Line => {
+    const { store, environment, facts } = revenueCat.read(delivery, at);
+    const state = foldLine([{ id: "1", type: "INITIAL_PURCHASE", ...facts }]);
+    return { ...state, store: store ?? "UNKNOWN", environment: environment ?? "UNKNOWN" };
+  });
+  return JSON.parse(JSON.stringify(accountStatus(lines, at, rules)));
+}
+
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /** Whatever the method: the route is gone. */
@@ -85,26 +75,13 @@ export const BILLING: Record<string, Details> = {
   "GET /api/subscription/status": {
     operationId: "getSubscriptionStatus",
     description:
-      "Gate access on `isActive` and `entitlements`; the rest is for telling people how things stand. What the members of the best subscription are is repeated at the top.",
+      "Gate access on `isActive` where there is one tier, and on `entitlements[].isActive` where there are several; the rest is for telling people how things stand. The members at the top are those of the best subscription; `entitlements` is the union over all.",
     responses: {
       200: {
         description: "As of `checkedAt`.",
         examples: {
-          "A monthly subscription": {
-            ...MONTHLY,
-            subscriptions: [MONTHLY],
-            lastEventAt: "2026-11-20T09:00:03.000Z",
-            checkedAt: "2026-11-21T08:00:00.000Z",
-          },
-          "No subscription": {
-            ...NO_LINE,
-            status: "none",
-            isActive: false,
-            entitlements: [],
-            subscriptions: [],
-            lastEventAt: null,
-            checkedAt: "2026-11-21T08:00:00.000Z",
-          },
+          "A monthly subscription": statusAfter(REVENUECAT),
+          "No subscription": statusAfter(),
         },
       },
     },
