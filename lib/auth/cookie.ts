@@ -29,6 +29,11 @@ export function pendingIdentityCookieName(config: BaseUrl): string {
   return isSecure(config) ? "__Host-next-auth.pending-identity" : "next-auth.pending-identity";
 }
 
+/** The name of the cookie that takes a form's refusal to the page that is shown again. */
+export function formCookieName(config: BaseUrl): string {
+  return isSecure(config) ? "__Host-homeport.form" : "homeport.form";
+}
+
 /** The name of the cookie that tells one browser from others, so that strangers' failures do not hold its owner. */
 export function deviceCookieName(config: BaseUrl): string {
   return isSecure(config) ? "__Host-homeport.device" : "homeport.device";

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { readFlash } from "@/lib/http/pages/flash";
 import { newAccount, type TestAccount } from "../support/accounts";
 import { call, get, post } from "../support/api";
-import { BASE_URL, clock, ctx } from "../support/context";
+import { BASE_URL, clock, ctx, withContext } from "../support/context";
 import { cookiesOf, submit, submitByScript, wordsOf } from "../support/forms";
 import { mailbox } from "../support/mailbox";
 import { registeredDevice } from "../support/push";
@@ -118,6 +119,20 @@ describe("what a form does not do", () => {
     const response = await get("/forms/sign-in");
     expect(response.status).toBe(405);
     expect(response.headers.get("allow")).toBe("POST, OPTIONS");
+  });
+});
+
+test("over https what a refused form says is bound to the host: another host of the domain plants nothing", async () => {
+  const config = { baseUrl: "https://api.example.com" };
+  await withContext({ config }, async () => {
+    const headers = { origin: config.baseUrl };
+    const refused = await submit("sign-in", { email: "ann@example.com", password: "wrong" }, { headers });
+    const [line = ""] = refused.headers.getSetCookie();
+    expect(line).toMatch(/^__Host-homeport\.form=[\w-]+; Path=\/; Max-Age=60; HttpOnly; SameSite=Lax; Secure$/);
+    const again = new URL(refused.headers.get("location") ?? "", config.baseUrl).searchParams.get("again") ?? "";
+    const cookie = cookiesOf(refused);
+    expect(readFlash(config, cookie, again)?.form).toBe("/forms/sign-in");
+    expect(readFlash(config, cookie.replace("__Host-", ""), again)).toBeNull();
   });
 });
 

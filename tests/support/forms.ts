@@ -29,5 +29,5 @@ export function cookiesOf(response: Response): string {
 /** What a page shows after a refused form: the words that the redirect carries. */
 export function wordsOf(response: Response): Flash | null {
   const again = new URL(response.headers.get("location") ?? "", BASE_URL).searchParams.get("again") ?? undefined;
-  return readFlash(cookiesOf(response), again);
+  return readFlash({ baseUrl: BASE_URL }, cookiesOf(response), again);
 }

@@ -1,5 +1,6 @@
 import { headers } from "next/headers";
 import { type Flash, readFlash } from "@/lib/http/pages/flash";
+import { pageContext } from "@/lib/http/pages/visitor";
 
 export type PageProps = { searchParams: Promise<Record<string, string | string[] | undefined>> };
 
@@ -11,5 +12,5 @@ export async function queryOf({ searchParams }: PageProps): Promise<Record<strin
 
 /** What a form of this page said when it was refused, as the query's `again` names it. */
 export async function flashOf(again: string | undefined): Promise<Flash | null> {
-  return readFlash((await headers()).get("cookie"), again);
+  return readFlash(pageContext().config, (await headers()).get("cookie"), again);
 }
