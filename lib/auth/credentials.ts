@@ -10,7 +10,7 @@ import { recognizeClient } from "./limits/recognized-clients";
 import { beginAttempt, failAttempt, forgetAttempt, withdrawAttempt } from "./limits/sign-in-throttle";
 import { hashPassword, isOutdated, passwordMatches } from "./passwords/comparison";
 import { normalizePassword } from "./passwords/policy";
-import { recordSecurityEvent } from "./security-events";
+import { recordFailedSignIn, recordSecurityEvent } from "./security-events";
 import { openSession, sessionToken, type Transport } from "./sessions";
 import { requireVerifiedEmail } from "./verification";
 
@@ -54,7 +54,7 @@ export async function verifyPassword(ctx: Deps, given: Credentials, caller: Call
   if (!account || !isRight) {
     await ctx.db.$transaction(async (tx) => {
       await failAttempt(tx, ctx.now(), attempt);
-      if (account) await recordSecurityEvent(tx, ctx.now(), account.id, "sign_in_failed", caller);
+      await recordFailedSignIn(tx, ctx.now(), given.email, caller);
     });
     throw new AppError("invalid_credentials");
   }

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { isIPv4 } from "node:net";
 import type { Tx } from "../context";
 import type { SecurityEventType } from "../db/generated/client";
@@ -13,6 +14,18 @@ export async function recordSecurityEvent(
 ): Promise<void> {
   const { address, client } = caller;
   await tx.securityEvent.create({ data: { accountId, type, at, client, address: coarse(address) } });
+}
+
+/**
+ * Writes down a wrong password for an address, where it has an account: one statement either way, so that the time it
+ * takes does not tell.
+ */
+export async function recordFailedSignIn(tx: Tx, at: Date, email: string, caller: Caller): Promise<void> {
+  const { address, client } = caller;
+  await tx.$executeRaw`
+    INSERT INTO "SecurityEvent" ("id", "accountId", "type", "at", "client", "address")
+    SELECT ${randomUUID()}::uuid, "id", 'sign_in_failed', ${at}::timestamptz, ${client}, ${coarse(address)}
+    FROM "Account" WHERE "email" = ${email}`;
 }
 
 function coarse(address: string): string | null {
