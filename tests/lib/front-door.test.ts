@@ -104,7 +104,7 @@ describe("a target", () => {
 
   test.each([
     ...["/./api/hello", "/%2e/api/hello", "/x/../api/hello", "/x/%2E%2e/api/hello", "/..", "/page/."],
-    ...["/api\\hello", "/page#x", "/%ff", "/%", "/forms/%E0%A4%A", "/page/%00", "/page/%0a", "/page/%7F"],
+    ...["/api\\hello", "/page#x", "/%ff", "/%", "/forms/%E0%A4%A"],
     ...["ftp://localhost/page", "http://", "http://user@localhost/page", "http:///page", "page"],
   ])("%s is refused before anybody looks at it", async (target) => {
     const door = await openFrontDoor(routes, echo);

@@ -71,7 +71,7 @@ describe("targets", () => {
     ["/forms/%", 400],
     ["/api/download/%E0%A4%A", 400],
     ["/api/download/..%2f..%2fetc%2fpasswd", 404],
-    ["/api/push/devices/%00", 400],
+    ["/api/push/devices/%00", 405],
     ["/api?x", 404],
     ["/api//health", 404],
   ])("%s answers %i", async (target, status) => {
@@ -83,6 +83,7 @@ describe("targets", () => {
   test.each([
     ...["//api/health", "//evil.example/api/health", "/nothing", "*", "/..", "?", "/%5cevil.example/", "/api%2fhealth"],
     ...["/_next/static/%2e%2e%2fserver%2fapp-paths-manifest.json", "/_next/data/x/docs.json", "/sign-in?nxtPx=%&x=%ff"],
+    ...["/_next/static/%00", "/%00", "/sign-in/%00", "/download/%0d%0ax"],
   ])("%s is no route, and no error of ours", async (target) => {
     expect(statusOf(await exchange(get(target)))).toBeLessThan(500);
   });

@@ -10,8 +10,8 @@ const PLAIN_PATH = /^(?:[/*]|(?:\/[\w~-][\w.~-]*)+)$/;
 const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i;
 /** Letters, digits, `-`, `.`, `_` and `~` mean the same encoded or not (RFC 3986, 6.2.2.2). */
 const ENCODED_UNRESERVED = /%(?:2d|2e|3\d|4[1-9a-f]|5[\daf]|6[1-9a-f]|7[\dae])/gi;
-/** NUL and the other control characters, encoded or not; a backslash, which some read as a slash; a fragment. */
-const FORBIDDEN = /%[01][\da-f]|%7f|[\\#]|[^!-~]/i;
+/** A backslash, which some read as a slash; a fragment; what is no printable ASCII. */
+const FORBIDDEN = /[\\#]|[^!-~]/;
 
 /**
  * The path and query of a request: of an absolute-form target its own, whose host counts for nothing
