@@ -12,6 +12,7 @@ import { fold } from "./workloads/fold";
 import { health } from "./workloads/health";
 import { knownOrUnknown } from "./workloads/known-or-unknown";
 import { login } from "./workloads/login";
+import { pages } from "./workloads/pages";
 import { push } from "./workloads/push";
 import { pushRefresh, pushRegister } from "./workloads/push-register";
 import { register } from "./workloads/register";
@@ -31,6 +32,7 @@ const WORKLOADS: Record<string, (bench: Bench) => Promise<Section>> = {
   download,
   login,
   storm,
+  pages,
   register,
   "push-register": pushRegister,
   "push-refresh": pushRefresh,
