@@ -8,7 +8,8 @@ const BATCH = 1_000;
 
 /**
  * Removes security events after 90 days, sessions once they have expired with the devices that they registered,
- * mailed tokens, the failures of sign-ins that are forgotten, and the clients that are no longer recognized. Returns how many rows went.
+ * mailed tokens, the failures of sign-ins that are forgotten, the clients that are no longer recognized, and the limits'
+ * windows that are over. Returns how many rows went.
  */
 export async function removeOutdated({ db, now }: Deps): Promise<number> {
   const at = now();
@@ -30,8 +31,15 @@ export async function removeOutdated({ db, now }: Deps): Promise<number> {
     () => db.$executeRaw`
       DELETE FROM "RecognizedClient" WHERE "key" IN (SELECT "key" FROM "RecognizedClient"
         WHERE "expiresAt" < ${at}::timestamptz ORDER BY "expiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
-    () => db.$executeRaw`DELETE FROM "PasswordResetToken" WHERE "expiresAt" < ${at}::timestamptz`,
-    () => db.$executeRaw`DELETE FROM "VerificationToken" WHERE "expiresAt" < ${at}::timestamptz`,
+    () => db.$executeRaw`
+      DELETE FROM "PasswordResetToken" WHERE "accountId" IN (SELECT "accountId" FROM "PasswordResetToken"
+        WHERE "expiresAt" < ${at}::timestamptz ORDER BY "expiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
+    () => db.$executeRaw`
+      DELETE FROM "VerificationToken" WHERE "id" IN (SELECT "id" FROM "VerificationToken"
+        WHERE "expiresAt" < ${at}::timestamptz ORDER BY "expiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
+    () => db.$executeRaw`
+      DELETE FROM "RateLimit" WHERE "key" IN (SELECT "key" FROM "RateLimit"
+        WHERE "expire" < ${at.getTime()}::bigint ORDER BY "expire" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
   ];
   let removed = 0;
   for (const remove of statements) {

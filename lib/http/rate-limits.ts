@@ -61,7 +61,7 @@ export function createRateLimits(db: PrismaClient, config: Config & { secret: st
         storeType: "client",
         tableName: "RateLimit",
         tableCreated: true,
-        clearExpiredByTimeout: limiters.size === 0, // one of them clears the table for all
+        clearExpiredByTimeout: false, // lib/auth/retention.ts does, in batches
         keyPrefix,
         points,
         duration,

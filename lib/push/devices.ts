@@ -8,8 +8,8 @@ import { type Device, toDevice } from "./schema";
 type Deps = Pick<Context, "db">;
 
 const UNVERIFIED_MS = 24 * 60 * 60 * 1000;
-/** One sweep removes no more, so that it holds nobody up; what is left waits for the next. */
-const MOST_AT_ONCE = 1_000;
+/** Rows that one statement removes, so that none of them holds its locks for long. */
+const BATCH = 1_000;
 
 /** An account's devices, newest first. */
 export async function listDevices({ db }: Deps, { account, session }: Owner): Promise<Device[]> {
@@ -43,15 +43,22 @@ export async function removeDevices(tx: Tx, of: { accountId: string } | { sessio
 
 /**
  * Removes devices that have not proved themselves for 24 hours after they registered, and challenges that ended as
- * long ago. Returns how many devices went; rows that somebody is at work on are left to the next call.
+ * long ago. Returns how many rows went; those that somebody is at work on are left to the next call.
  */
 export async function removeUnverified({ db, now }: Pick<Context, "db" | "now">): Promise<number> {
   const before = new Date(now().getTime() - UNVERIFIED_MS);
-  await db.$executeRaw`
-    DELETE FROM "PushChallenge" WHERE "id" IN (
-      SELECT "id" FROM "PushChallenge" WHERE "expiresAt" < ${before} LIMIT ${MOST_AT_ONCE} FOR UPDATE SKIP LOCKED)`;
-  return db.$executeRaw`
-    DELETE FROM "PushDevice" WHERE "id" IN (
-      SELECT "id" FROM "PushDevice" WHERE "status" = 'pending' AND "registeredAt" < ${before}
-      LIMIT ${MOST_AT_ONCE} FOR UPDATE SKIP LOCKED)`;
+  const statements = [
+    () => db.$executeRaw`
+      DELETE FROM "PushChallenge" WHERE "id" IN (SELECT "id" FROM "PushChallenge"
+        WHERE "expiresAt" < ${before}::timestamptz ORDER BY "expiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
+    () => db.$executeRaw`
+      DELETE FROM "PushDevice" WHERE "id" IN (SELECT "id" FROM "PushDevice"
+        WHERE "status" = 'pending' AND "registeredAt" < ${before}::timestamptz
+        ORDER BY "registeredAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
+  ];
+  let removed = 0;
+  for (const remove of statements) {
+    for (let count = BATCH; count >= BATCH; removed += count) count = await remove();
+  }
+  return removed;
 }

@@ -48,3 +48,23 @@ test("challenges of devices that stay are forgotten a day after they ended", asy
   expect(await ctx().db.pushChallenge.count({ where: { deviceId } })).toBe(0);
   expect(await isThere(deviceId)).toBe(true);
 });
+
+test("one call removes all that is due, however many challenges and devices that is", async () => {
+  const { id: deviceId } = await verifiedDevice(await newAccount(), newPhone());
+  const { id: accountId } = await newAccount();
+  const [at, many] = [ctx().now(), Array.from({ length: 2_500 })];
+  await ctx().db.pushChallenge.createMany({
+    data: many.map(() => ({ deviceId, value: "x", nonceHash: "x", expiresAt: at })),
+  });
+  await ctx().db.pushDevice.createMany({
+    data: many.map(() => ({
+      ...{ accountId, environment: "production" as const, bundleId: "com.example.homeport", token: newToken() },
+      ...{ registeredAt: at, lastSeenAt: at },
+    })),
+  });
+  clock.advance(25 * HOUR_MS);
+  await removeUnverified(ctx());
+  expect(await ctx().db.pushChallenge.count({ where: { deviceId } })).toBe(0);
+  expect(await ctx().db.pushDevice.count({ where: { accountId } })).toBe(0);
+  expect(await isThere(deviceId)).toBe(true);
+});

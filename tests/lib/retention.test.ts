@@ -47,3 +47,14 @@ test("a client is recognized for 180 days after its last sign-in", async () => {
   await removeOutdated(ctx());
   expect(await count()).toBe(0);
 });
+
+test("the limits' windows go once they are over, however many, and open ones stay", async () => {
+  const { db } = ctx();
+  const prefix = crypto.randomUUID();
+  await db.$executeRaw`
+    INSERT INTO "RateLimit" ("key", "points", "expire")
+    SELECT ${prefix} || i, 1, ${ctx().now().getTime()}::bigint + i * 1000 FROM generate_series(1, 2500) AS i`;
+  clock.advance(2_499_500);
+  await removeOutdated(ctx());
+  expect(await db.rateLimit.count({ where: { key: { startsWith: prefix } } })).toBe(1);
+});
