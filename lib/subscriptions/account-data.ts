@@ -23,16 +23,20 @@ export async function exportBilling(tx: Tx, accountId: string) {
   const named = [{ accountId }, { accountId: null, identities: { has: accountId } }];
   const lines = await tx.subscriptionLine.findMany({
     where: { OR: named },
-    omit: { id: true, accountId: true, askedAt: true },
+    omit: { askedAt: true },
     orderBy: { createdAt: "asc" },
   });
+  // By their ids: no index of events answers a condition on the line's row.
+  const own = lines.filter((line) => line.accountId === accountId);
   const events = await tx.billingEvent.findMany({
-    where: { OR: [...named, { accountId: null, line: { accountId } }] },
+    where: { OR: [...named, { accountId: null, lineId: { in: own.map(({ id }) => id) } }] },
     omit: { id: true, accountId: true, lineId: true, attempts: true, nextAttemptAt: true },
     orderBy: { receivedAt: "asc" },
   });
   return {
-    subscriptions: lines.map((line) => withoutNames(line, othersIn(line.identities, [], accountId))),
+    subscriptions: lines.map(({ id: _, accountId: __, ...line }) =>
+      withoutNames(line, othersIn(line.identities, [], accountId)),
+    ),
     billingEvents: events.map((event) =>
       withoutNames(event, othersIn(event.identities, event.transferredFrom, accountId)),
     ),
@@ -70,7 +74,9 @@ function withoutNames(value: unknown, names: Set<string>): unknown {
  */
 export async function detachBilling(tx: Tx, accountId: string): Promise<void> {
   await tx.$queryRaw`SELECT id FROM "Account" WHERE id = ${accountId}::uuid FOR UPDATE`;
-  const names = await namesOf(tx, accountId);
+  const lines = await tx.subscriptionLine.findMany({ where: { accountId }, select: { id: true } });
+  const lineIds = lines.map(({ id }) => id);
+  const names = await namesOf(tx, accountId, lineIds);
   const nobody = standInOf(accountId);
   await tx.$executeRaw`
     UPDATE "BillingEvent" AS event SET
@@ -84,11 +90,11 @@ export async function detachBilling(tx: Tx, accountId: string): Promise<void> {
         FROM unnest("transferredFrom") WITH ORDINALITY AS named (name, at) ORDER BY at),
       payload = NULL
     FROM (
-      SELECT id FROM "BillingEvent"
-      WHERE "accountId" = ${accountId}::uuid OR identities && ${names}::text[] OR (
-        "accountId" IS NULL AND "lineId" IN (SELECT id FROM "SubscriptionLine" WHERE "accountId" = ${accountId}::uuid)
-      )
-      ORDER BY id FOR UPDATE
+      SELECT id FROM "BillingEvent" WHERE id = ANY(ARRAY(
+        SELECT id FROM "BillingEvent" WHERE "accountId" = ${accountId}::uuid
+        UNION SELECT id FROM "BillingEvent" WHERE identities && ${names}::text[]
+        UNION SELECT id FROM "BillingEvent" WHERE "accountId" IS NULL AND "lineId" = ANY(${lineIds}::uuid[])
+      )) ORDER BY id FOR UPDATE
     ) AS named WHERE event.id = named.id`;
   await tx.$executeRaw`
     DELETE FROM "BillingReconcile" WHERE "appUserId" = ANY(${names}::text[]) OR lower("appUserId") = ANY(${names}::text[])`;
@@ -105,19 +111,22 @@ export async function detachBilling(tx: Tx, accountId: string): Promise<void> {
  * Every name of a customer that is this account's, as the provider's events give them: no other account's id, no name
  * that only another account's events give to the customer, and no stand-in of whoever had a line before.
  */
-async function namesOf(tx: Tx, accountId: string): Promise<string[]> {
+async function namesOf(tx: Tx, accountId: string, lineIds: string[]): Promise<string[]> {
   const rows = await tx.$queryRaw<{ name: string }[]>`
-    SELECT DISTINCT name FROM (
-      SELECT unnest(identities) AS name FROM "BillingEvent"
-      WHERE cardinality("transferredFrom") = 0 AND ("accountId" = ${accountId}::uuid OR (
-        "accountId" IS NULL AND "lineId" IN (SELECT id FROM "SubscriptionLine" WHERE "accountId" = ${accountId}::uuid)))
-      UNION ALL
-      SELECT name FROM "SubscriptionLine" AS line, unnest(line.identities) AS name
-      WHERE line."accountId" = ${accountId}::uuid AND NOT EXISTS (
-        SELECT 1 FROM "BillingEvent" AS other
-        WHERE other.identities @> ARRAY[name] AND other."accountId" <> ${accountId}::uuid
-          AND cardinality(other."transferredFrom") = 0)
-    ) AS named
-    WHERE NOT EXISTS (SELECT 1 FROM "Account" WHERE "Account".id::text = name AND "Account".id <> ${accountId}::uuid)`;
-  return [...new Set([accountId, ...rows.map(({ name }) => name).filter((name) => !isStandIn(name))])];
+    SELECT unnest(identities) AS name FROM "BillingEvent"
+    WHERE cardinality("transferredFrom") = 0 AND "accountId" = ${accountId}::uuid
+    UNION SELECT unnest(identities) FROM "BillingEvent"
+    WHERE cardinality("transferredFrom") = 0 AND "accountId" IS NULL AND "lineId" = ANY(${lineIds}::uuid[])
+    UNION SELECT name FROM "SubscriptionLine" AS line, unnest(line.identities) AS name
+    WHERE line.id = ANY(${lineIds}::uuid[]) AND NOT EXISTS (
+      SELECT 1 FROM "BillingEvent" AS other
+      WHERE other.identities @> ARRAY[name] AND other."accountId" <> ${accountId}::uuid
+        AND cardinality(other."transferredFrom") = 0)`;
+  const names = rows.map(({ name }) => name).filter((name) => !isStandIn(name));
+  const accounts = await tx.account.findMany({
+    where: { id: { in: possibleAccountIds(names), not: accountId } },
+    select: { id: true },
+  });
+  const others = new Set(accounts.map(({ id }) => id));
+  return [...new Set([accountId, ...names.filter((name) => !others.has(name))])];
 }

@@ -5,6 +5,8 @@ import { again } from "../inbox/attempts";
 import { keptNames, ownerIds } from "../inbox/store";
 import { providerNamed } from "../providers/configured";
 import type { BillingRules } from "../rules";
+import { findEvents } from "./list";
+import { eventPages } from "./pages";
 
 type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now"> & { config: BillingRules };
 
@@ -17,29 +19,26 @@ export type Replayed = EventKey & { type: string; status: "processed" | "duplica
  * stored before the service understood it is understood now. Nobody is told twice of what has been told.
  */
 export async function* replayEvents(deps: Deps, replay: Replay): AsyncGenerator<Replayed> {
-  let last: { receivedAt: Date; id: string } | undefined;
-  const before = deps.now(); // those that come meanwhile are new enough
-  for (;;) {
-    const row = await deps.db.billingEvent.findFirst({
-      where: {
-        ...(replay === "all" ? {} : replay),
-        receivedAt: { lte: before },
-        ...(last
-          ? { OR: [{ receivedAt: { gt: last.receivedAt } }, { receivedAt: last.receivedAt, id: { gt: last.id } }] }
-          : {}),
-      },
-      orderBy: [{ receivedAt: "asc" }, { id: "asc" }],
-    });
-    if (!row) return;
+  for await (const id of idsOf(deps, replay)) {
+    const row = await deps.db.billingEvent.findUnique({ where: { id } });
+    if (!row) continue;
     const key = { provider: row.provider, eventId: row.eventId };
     const { type, accountIds } = await readAgain(deps, row);
     const { status } = await applyEvent(deps, key, accountIds, { anew: true });
     yield { ...key, type, status };
-    last = row;
   }
 }
 
-type Row = NonNullable<Awaited<ReturnType<Deps["db"]["billingEvent"]["findFirst"]>>>;
+async function* idsOf({ db, now }: Deps, replay: Replay): AsyncGenerator<string> {
+  if (replay !== "all" && "eventId" in replay) {
+    for (const { id } of await findEvents({ db }, replay.eventId)) yield id;
+    return;
+  }
+  // Those that come meanwhile are new enough.
+  for await (const page of eventPages(db, now(), replay === "all" ? null : [replay.state])) yield* page;
+}
+
+type Row = NonNullable<Awaited<ReturnType<Deps["db"]["billingEvent"]["findUnique"]>>>;
 
 /** Writes down what the reader makes of a delivery today. Without one, what it made of it then stands. */
 async function readAgain({ db }: Deps, row: Row): Promise<{ type: string; accountIds: string[] }> {
