@@ -84,6 +84,29 @@ test("replaying everything changes nothing: neither lines nor owners nor what is
   expect(await kept()).toEqual(before);
 });
 
+test("replaying everything brings what an older version judged to the rules of this one", async () => {
+  await truncate();
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const bought = initialPurchase(ann.id);
+  const now = clock.now().getTime();
+  const granted = { app_user_id: bob.id, environment: undefined, original_transaction_id: undefined };
+  const grant = billingEvent("TEMPORARY_ENTITLEMENT_GRANT", { ...granted, expiration_at_ms: now + DAY_MS });
+  const refund = { ...bought, id: randomUUID(), type: "CANCELLATION", cancel_reason: "CUSTOMER_SUPPORT" };
+  for (const event of [bought, refund, grant]) await deliverOk(event);
+  // As a version left them that ended access with every refund, and gave each grant a line of its own, nowhere.
+  await ctx().db.subscriptionLine.updateMany({ where: { accountId: ann.id }, data: { endedAt: new Date(now) } });
+  const asBefore = { environment: "UNKNOWN", originalTransactionId: `grant:${grant.id}` };
+  await ctx().db.subscriptionLine.updateMany({ where: { accountId: bob.id }, data: asBefore });
+  await ctx().db.billingEvent.updateMany({ where: { eventId: grant.id }, data: { environment: null } });
+  for (const account of [ann, bob]) expect(await statusOf(account)).toMatchObject({ isActive: false });
+  expect(await replay("all")).toEqual({ processed: 3 });
+  for (const account of [ann, bob]) {
+    const answer = await statusOf(account);
+    expect(answer).toMatchObject({ status: "active", isActive: true });
+    expect(answer.subscriptions).toHaveLength(1);
+  }
+});
+
 test("an event that is read onto another line leaves the one it was on, which goes when it is empty", async () => {
   const event = billingEvent("INITIAL_PURCHASE", { store: "PLAY_STORE", original_transaction_id: "GPA.77-1..4" });
   await deliverOk(event);
