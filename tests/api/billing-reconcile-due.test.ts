@@ -2,10 +2,12 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createBillingApi } from "@/lib/adapters/billing-api";
 import { createReconciler, reconcileDue } from "@/lib/subscriptions/reconcile/reconciler";
+import { openMetrics } from "@/lib/telemetry/metrics";
 import { newAccount, type TestAccount } from "../support/accounts";
 import { post } from "../support/api";
 import { DAY_MS, deliverOk, statusOf } from "../support/billing";
 import { clock, ctx, withContext } from "../support/context";
+import { freePort } from "../support/port";
 import { bought, send, startRevenueCat, subscriber } from "../support/revenuecat";
 
 let revenueCat: Awaited<ReturnType<typeof startRevenueCat>>;
@@ -52,6 +54,25 @@ test("who was to be asked about when the process ended is asked about after the 
   expect([revenueCat.asked, await due()]).toEqual([[], [{ appUserId: ann.id, attempts: 0 }]]);
   await askDue();
   expect([revenueCat.asked, await due()]).toEqual([[ann.id], []]);
+});
+
+test("the metrics tell how many customers are due to be asked about, and for how long", async () => {
+  const port = await freePort();
+  const metrics = await openMetrics(ctx(), { port, host: "127.0.0.1" });
+  const gauge = async (name: string) => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    return Number(new RegExp(`^homeport_billing_reconciles_due${name} (.*)$`, "m").exec(text)?.[1]);
+  };
+  try {
+    expect([await gauge(""), await gauge("_oldest_age_seconds")]).toEqual([0, 0]);
+    const ann = await newAccount();
+    await thenKilled(() => refunded(ann));
+    clock.advance(3_600_000);
+    expect(await gauge("")).toBe(1);
+    expect(await gauge("_oldest_age_seconds")).toBeGreaterThanOrEqual(3600);
+  } finally {
+    await metrics.close();
+  }
 });
 
 test("a burst is asked about one customer at a time, each once, and by no two processes", async () => {
