@@ -1,3 +1,5 @@
+import path from "node:path";
+import { removeOldFiles } from "./adapters/outbox-folder";
 import { removeOutdated } from "./auth/retention";
 import type { Context } from "./context";
 import { removeUnverified } from "./push/devices";
@@ -6,6 +8,8 @@ import { retryReceived } from "./subscriptions/inbox/retry";
 const MAIL_MS = 10 * 1000;
 const BILLING_MS = 30 * 1000;
 const RETENTION_MS = 60 * 60 * 1000;
+/** How long mails and notifications stay as files: longer than the links in them are good for. */
+const OUTBOX_FILES_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**
  * What a process does beside answering: sends the mail, applies the billing events and asks the billing provider
@@ -24,6 +28,13 @@ export function startBackground(ctx: Context): void {
     RETENTION_MS,
     oneAtATime(ctx, "retention put off", () => Promise.all([removeOutdated(ctx), removeUnverified(ctx)])),
   );
+  if (ctx.config.mode === "embedded") {
+    const outbox = path.join(ctx.config.DATA_DIR, "outbox");
+    const removeFiles = () => removeOldFiles(outbox, new Date(ctx.now().getTime() - OUTBOX_FILES_MS));
+    const sweep = oneAtATime(ctx, "old mails stay in the outbox folder", removeFiles);
+    every(RETENTION_MS, sweep);
+    sweep();
+  }
   ctx.mails.wake();
   ctx.reconciler.wake();
 }

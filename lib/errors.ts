@@ -18,6 +18,7 @@ export const ERRORS = {
   request_timeout: [408, "The request did not arrive in time"],
   email_taken: [409, "An account with this e-mail address exists"],
   identity_in_use: [409, "This sign-in belongs to another account"],
+  last_sign_in_method: [409, "This is the account's only way to sign in"],
   challenge_expired: [409, "The challenge has expired"],
   challenge_used: [409, "The challenge has been used"],
   device_limit_reached: [409, "There are too many devices"],

@@ -1,8 +1,19 @@
-import { removeAccount } from "../lib/accounts/delete";
-import { describeAccount, endSessions, findAccount, listAccounts, unlinkIdentities } from "../lib/accounts/operate";
+import { LETTER_TTL_SECONDS } from "../lib/accounts/letters";
+import {
+  deleteForOwner,
+  describeAccount,
+  endSessions,
+  findAccount,
+  isAccountId,
+  listAccounts,
+  listEvents,
+  unlinkIdentities,
+} from "../lib/accounts/operate";
 import { PROVIDER_NAMES } from "../lib/auth/oauth/providers";
 import { loadConfig } from "../lib/config";
+import { databaseNow } from "../lib/db/clock";
 import { type Database, openDatabase } from "../lib/db/open";
+import { createMailPost } from "../lib/mail/queue";
 import { runCommandLine, UsageError } from "./command-line";
 
 const HELP = `Usage: npm run accounts -- COMMAND   (an account is named by its id or its e-mail address)
@@ -16,7 +27,8 @@ const HELP = `Usage: npm run accounts -- COMMAND   (an account is named by its i
 On PostgreSQL (DATABASE_URL) at any time; on the embedded database while the service is stopped.`;
 
 const MOST_LISTED = 50;
-const deps = (database: Database) => ({ db: database.client, now: () => new Date() });
+const mails = { post: createMailPost({ dbNow: databaseNow }, LETTER_TTL_SECONDS) };
+const deps = (database: Database) => ({ db: database.client, mails, now: () => new Date() });
 type Deps = ReturnType<typeof deps>;
 type Found = NonNullable<Awaited<ReturnType<typeof findAccount>>>;
 
@@ -29,7 +41,7 @@ const ON_ACCOUNT: Record<string, (deps: Deps, account: Found, provider: string) 
     return `${email}: ${removed} ${provider} ${removed === 1 ? "identity" : "identities"} removed, signed out everywhere.`;
   },
   delete: async (deps, { id, email }) => {
-    await removeAccount(deps, id);
+    await deleteForOwner(deps, id);
     return `${email} is deleted. Subscriptions with a store go on until they are cancelled there.`;
   },
 };
@@ -52,11 +64,20 @@ async function main([command = "", name = "", option = ""]: string[]): Promise<v
     if (!(await database.migrated())) throw new Error("Migrations are missing: run `npm run db:migrate` first.");
     if (!run) return await list(deps(database), name);
     const account = await findAccount(deps(database), name);
-    if (!account) throw new Error(`There is no account ${name}.`);
+    if (!account) return await reportMissing(deps(database), name);
     console.log(await run(deps(database), account, option));
   } finally {
     await database.close();
   }
+}
+
+/** Prints the security events that a deleted account has left. @throws Error where there are none */
+async function reportMissing(deps: Deps, name: string): Promise<void> {
+  const events = isAccountId(name) ? await listEvents(deps, name.trim()) : [];
+  if (events.length === 0) throw new Error(`There is no account ${name}.`);
+  console.error(`The account ${name} was deleted. Its security events:`);
+  console.log(JSON.stringify(events, null, 2));
+  process.exitCode = 1;
 }
 
 async function list(deps: Deps, search: string): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Caller } from "../auth/credentials";
 import { mayMail } from "../auth/limits/mail-limits";
 import { recordSecurityEvent } from "../auth/security-events";
-import { storeClaim } from "../auth/verification";
+import { storeClaim, unverifiedExpiry } from "../auth/verification";
 import type { Context } from "../context";
 import type { Register } from "./schema";
 
@@ -21,7 +21,7 @@ export async function claimAddress(
   const isMailed = await mayMail(ctx, "verification", email, caller.address);
   const now = ctx.now();
   await ctx.db.$transaction(async (tx) => {
-    const data = [{ email, name, passwordHash, createdAt: now }];
+    const data = [{ email, name, passwordHash, createdAt: now, unverifiedExpiresAt: unverifiedExpiry(now) }];
     const { count } = await tx.account.createMany({ data, skipDuplicates: true });
     const { id, emailVerifiedAt } = await tx.account.findUniqueOrThrow({ where: { email } });
     if (count > 0) await recordSecurityEvent(tx, now, id, "registered", caller);

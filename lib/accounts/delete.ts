@@ -1,12 +1,14 @@
 import type { Principal } from "../auth/authenticate";
 import type { Caller } from "../auth/credentials";
+import { mayMail } from "../auth/limits/mail-limits";
 import { reauthenticate } from "../auth/passwords/reauthenticate";
+import { recordSecurityEvent } from "../auth/security-events";
 import type { Context } from "../context";
 import { isLostRace } from "../errors";
 import { accountSubscriptions, detachBilling } from "../subscriptions/account-data";
 import type { AccountDeleted } from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
+type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "mails" | "now">;
 
 const MOST_TRIES = 5;
 
@@ -24,25 +26,38 @@ export async function deleteAccount(
   const { id } = principal.account;
   await reauthenticate(ctx, principal, password, caller);
   const subscriptions = await accountSubscriptions(ctx, id);
-  await removeAccount(ctx, id);
+  // Limited, since anybody may register somebody else's address and delete it again.
+  const isMailed = await mayMail(ctx, "verification", principal.account.email, caller.address);
+  await removeAccount(ctx, id, caller, isMailed);
+  ctx.mails.wake();
   return { status: "deleted", subscriptions, storeSubscriptionsCancelled: false };
 }
 
+type RemoveDeps = Pick<Deps, "db" | "now"> & { mails: Pick<Deps["mails"], "post"> };
+
 /**
- * Removes an account with everything that hangs on it, in one transaction; billing history stays, without a trace
- * of whose it was. An event of the same customer that arrives meanwhile may hold what this waits for, and wait for
+ * Removes an account with everything that hangs on it, in one transaction, and mails its owner where `isMailed`. Security
+ * events stay for their 90 days, by the account's id alone; billing history stays, without a trace of whose it was. An event of the same customer that arrives meanwhile may hold what this waits for, and wait for
  * what this holds: whoever PostgreSQL sends away tries again. Returns whether there was such an account.
  */
-export async function removeAccount({ db }: Pick<Deps, "db">, accountId: string): Promise<boolean> {
+export async function removeAccount(
+  { db, mails, now }: RemoveDeps,
+  accountId: string,
+  caller: Pick<Caller, "address" | "client">,
+  isMailed: boolean,
+): Promise<boolean> {
   for (let tries = 1; ; tries++) {
     try {
       return await db.$transaction(async (tx) => {
         await detachBilling(tx, accountId);
         const [account] = await tx.$queryRaw<{ email: string }[]>`
           DELETE FROM "Account" WHERE "id" = ${accountId}::uuid RETURNING "email"`;
+        if (!account) return false;
         // After the account, as where a reset puts one in.
-        if (account) await tx.queuedMail.deleteMany({ where: { email: account.email } });
-        return account !== undefined;
+        await tx.queuedMail.deleteMany({ where: { email: account.email } });
+        await recordSecurityEvent(tx, now(), accountId, "account_deleted", caller);
+        if (isMailed) await mails.post(tx, "account_deleted", account.email);
+        return true;
       });
     } catch (error) {
       if (tries >= MOST_TRIES || !isLostRace(error)) throw error;

@@ -1,5 +1,7 @@
+import { providerTitle } from "../auth/oauth/providers";
 import { newestVerificationToken, VERIFICATION_TTL_HOURS } from "../auth/verification";
 import type { Context } from "../context";
+import { listIdentities } from "./identities";
 import { issueResetToken, RESET_TTL_MINUTES } from "./reset-token";
 
 type Deps = Pick<Context, "config" | "db" | "now">;
@@ -12,16 +14,33 @@ export type LetterKind =
   | "password_changed"
   | "email_verification"
   | "registered_already"
-  | "identity_linked";
+  | "identity_linked"
+  | "identity_unlinked"
+  | "account_deleted";
 
-/** Every mail to account holders: how long it is worth sending, and how its text is made when it is. */
-export function accountLetters(deps: Deps) {
+/** How long each mail to account holders is worth sending. */
+export const LETTER_TTL_SECONDS: Record<LetterKind, number> = {
+  password_reset: RESET_TTL_MINUTES * MINUTE_SECONDS,
+  password_changed: 3 * DAY_SECONDS,
+  email_verification: DAY_SECONDS,
+  registered_already: DAY_SECONDS,
+  identity_linked: 3 * DAY_SECONDS,
+  identity_unlinked: 3 * DAY_SECONDS,
+  account_deleted: 3 * DAY_SECONDS,
+};
+
+type Letter = { to: string; subject: string; text: string };
+
+/** How each mail to account holders is composed when it is sent; null where it has no reader any more. */
+export function accountLetters(deps: Deps): Record<LetterKind, (to: string) => Promise<Letter | null>> {
   return {
-    password_reset: { ttlSeconds: RESET_TTL_MINUTES * MINUTE_SECONDS, compose: (to: string) => resetLetter(deps, to) },
-    password_changed: { ttlSeconds: 3 * DAY_SECONDS, compose: async (to: string) => changedLetter(deps, to) },
-    email_verification: { ttlSeconds: DAY_SECONDS, compose: (to: string) => verificationLetter(deps, to) },
-    registered_already: { ttlSeconds: DAY_SECONDS, compose: async (to: string) => registeredLetter(deps, to) },
-    identity_linked: { ttlSeconds: 3 * DAY_SECONDS, compose: (to: string) => linkedLetter(deps, to) },
+    password_reset: (to) => resetLetter(deps, to),
+    password_changed: (to) => changedLetter(deps, to),
+    email_verification: (to) => verificationLetter(deps, to),
+    registered_already: async (to) => registeredLetter(deps, to),
+    identity_linked: (to) => linkedLetter(deps, to),
+    identity_unlinked: async (to) => unlinkedLetter(deps, to),
+    account_deleted: async (to) => deletedLetter(to),
   };
 }
 
@@ -46,7 +65,13 @@ async function resetLetter(deps: Deps, to: string) {
   return { to, subject: "Reset your password", text };
 }
 
-function changedLetter({ config }: Pick<Deps, "config">, to: string) {
+/** Names the providers that the change of the password leaves linked. */
+async function changedLetter({ config, db }: Pick<Deps, "config" | "db">, to: string) {
+  const account = await db.account.findUnique({ where: { email: to }, select: { id: true } });
+  const identities = account ? await listIdentities(db, account.id) : [];
+  const linked = identities.map(
+    ({ provider, createdAt }) => `- ${providerTitle(provider)}, since ${createdAt.toISOString().slice(0, 10)}`,
+  );
   const text = [
     "Hello,",
     "",
@@ -56,6 +81,16 @@ function changedLetter({ config }: Pick<Deps, "config">, to: string) {
     "If it was not, somebody else can read your mail. Change the password of your mailbox first, then this one:",
     "",
     `${config.baseUrl}/forgot`,
+    ...(linked.length > 0
+      ? [
+          "",
+          "These providers can still sign in to the account. Remove what is not yours on its page:",
+          "",
+          ...linked,
+          "",
+          `${config.baseUrl}/account`,
+        ]
+      : []),
   ].join("\n");
   return { to, subject: "Your password was changed", text };
 }
@@ -108,16 +143,43 @@ async function linkedLetter({ config, db }: Pick<Deps, "config" | "db">, to: str
   const text = [
     "Hello,",
     "",
-    `the account of ${to} can now be signed in to with ${newest.provider}.`,
+    `the account of ${to} can now be signed in to with ${providerTitle(newest.provider)}.`,
     ...(newest.account.passwordHash === null
       ? [
           "It has no password: one that was set before the address was confirmed holds no longer. You can set a new one.",
         ]
       : []),
     "",
-    "If it was not you, somebody else has signed in to it. Set a new password, and write to us:",
+    "If it was not you, somebody else has signed in to it. Set a new password, then remove the provider on the",
+    "account's page:",
     "",
     `${config.baseUrl}/forgot`,
   ].join("\n");
   return { to, subject: "A new way to sign in", text };
+}
+
+function unlinkedLetter({ config }: Pick<Deps, "config">, to: string) {
+  const text = [
+    "Hello,",
+    "",
+    `a sign-in provider was removed from the account of ${to}, and every other device was signed out.`,
+    "",
+    "If it was not you, somebody else has signed in to it. Set a new password:",
+    "",
+    `${config.baseUrl}/forgot`,
+  ].join("\n");
+  return { to, subject: "A way to sign in was removed", text };
+}
+
+function deletedLetter(to: string) {
+  const text = [
+    "Hello,",
+    "",
+    `the account of ${to} was deleted, with its sessions, devices and settings. This cannot be undone.`,
+    "",
+    "A subscription bought in an app store goes on until you cancel it there.",
+    "",
+    "If it was not you, somebody else has signed in to the account. Reply to this mail.",
+  ].join("\n");
+  return { to, subject: "Your account was deleted", text };
 }

@@ -1,6 +1,7 @@
 import { recordSecurityEvent } from "../auth/security-events";
 import { revokeAllSessions } from "../auth/sessions";
 import type { Context, Tx } from "../context";
+import { removeAccount } from "./delete";
 
 type Deps = Pick<Context, "db" | "now">;
 
@@ -24,11 +25,14 @@ export function listAccounts({ db }: Pick<Deps, "db">, { search, limit }: { sear
   });
 }
 
+/** Whether an operator names an account by its id. */
+export const isAccountId = (name: string): boolean => UUID.test(name.trim().toLowerCase());
+
 /** The account that an operator means by its id or its address; null where there is none. */
 export function findAccount({ db }: Pick<Deps, "db">, idOrEmail: string) {
   const name = idOrEmail.trim().toLowerCase();
   return db.account.findUnique({
-    where: UUID.test(name) ? { id: name } : { email: name },
+    where: isAccountId(name) ? { id: name } : { email: name },
     select: { id: true, email: true },
   });
 }
@@ -47,10 +51,24 @@ export async function describeAccount({ db, now }: Deps, id: string) {
       },
       devices: { select: { id: true, name: true, model: true, status: true, createdAt: true } },
       lines: { select: { store: true, productId: true, currentPeriodEndsAt: true, endedAt: true } },
-      securityEvents: { omit: { id: true, accountId: true }, orderBy: { at: "desc" }, take: MOST_EVENTS },
     },
   });
-  return { ...account, hasPassword: passwordHash !== null };
+  return { ...account, hasPassword: passwordHash !== null, securityEvents: await listEvents({ db }, id) };
+}
+
+/** The security events of an account, newest first; also those that a deleted account has left. */
+export function listEvents({ db }: Pick<Deps, "db">, accountId: string) {
+  return db.securityEvent.findMany({
+    where: { accountId },
+    omit: { id: true, accountId: true },
+    orderBy: { at: "desc" },
+    take: MOST_EVENTS,
+  });
+}
+
+/** Deletes an account for its owner, who is mailed. Returns whether there was such an account. */
+export function deleteForOwner(deps: Parameters<typeof removeAccount>[0], id: string): Promise<boolean> {
+  return removeAccount(deps, id, OPERATOR, true);
 }
 
 /** Ends every session of an account, and with it the devices they registered. Returns how many had not ended before. */

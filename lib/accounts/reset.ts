@@ -9,6 +9,7 @@ import { revokeAllSessions } from "../auth/sessions";
 import { clearUnproven } from "../auth/verification";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
+import { type LinkedIdentity, listIdentities } from "./identities";
 import { hashResetToken } from "./reset-token";
 import type { ConfirmReset } from "./schema";
 
@@ -34,10 +35,15 @@ export async function requestReset(
 /**
  * Sets a new password by the mailed token, once: ends every session and with it its devices, and counts as proof of
  * the mailbox. Does not sign in, but whoever was held back by another's guesses now can, from this client.
+ * Returns the providers that sign in to the account as before, for its owner to check.
  * @throws AppError validation_failed for the password, which leaves the token as it is; invalid_or_expired_token
  *   for every fault of the token; rate_limited, overloaded
  */
-export async function confirmReset(ctx: Deps, { token, password }: ConfirmReset, caller: Caller): Promise<void> {
+export async function confirmReset(
+  ctx: Deps,
+  { token, password }: ConfirmReset,
+  caller: Caller,
+): Promise<LinkedIdentity[]> {
   const normalized = await checkNewPassword(ctx, password);
   await ctx.limits.consume("resetConfirmByAddress", caller.address);
   const tokenHash = hashResetToken(token);
@@ -59,6 +65,7 @@ export async function confirmReset(ctx: Deps, { token, password }: ConfirmReset,
   });
   await ctx.limits.giveBack("resetConfirmByAddress", caller.address);
   ctx.mails.wake();
+  return listIdentities(ctx.db, row.account.id);
 }
 
 type Reset = { accountId: string; tokenHash: string; passwordHash: string };

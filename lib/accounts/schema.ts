@@ -61,7 +61,12 @@ export const MailedToken = z
   .pipe(ConfirmReset.shape.token);
 /** The password says which registration of the address is confirmed; a sign-in at a provider has none. */
 export const ConfirmAddress = z.object({ token: MailedToken, password: z.string().max(1024).optional() });
-export const PasswordReset = z.object({ status: z.literal("password_reset") });
+export const PasswordReset = z.object({
+  status: z.literal("password_reset"),
+  identities: z
+    .array(z.object({ provider: z.string(), linkedAt: z.date() }))
+    .describe("The providers that sign in to the account, which the new password does not change."),
+});
 
 export const DeleteAccount = z.object({
   confirm: z.literal("DELETE", "Must be DELETE"),

@@ -99,10 +99,13 @@ export async function issueSession(
 ) {
   const now = ctx.now();
   const { session, claims } = await ctx.db.$transaction(async (tx) => {
-    const held = await tx.$queryRaw<unknown[]>`
-      SELECT 1 FROM "Account" WHERE "id" = ${account.id}::uuid AND "sessionEpoch" = ${account.sessionEpoch}::integer
-      FOR NO KEY UPDATE`;
-    if (held.length === 0) throw new AppError("invalid_credentials");
+    const [held] = await tx.$queryRaw<{ unverifiedExpiresAt: Date | null }[]>`
+      SELECT "unverifiedExpiresAt" FROM "Account"
+      WHERE "id" = ${account.id}::uuid AND "sessionEpoch" = ${account.sessionEpoch}::integer FOR NO KEY UPDATE`;
+    if (!held) throw new AppError("invalid_credentials");
+    if (held.unverifiedExpiresAt) {
+      await tx.account.update({ where: { id: account.id }, data: { unverifiedExpiresAt: null } });
+    }
     const opened = await openSession(tx, now, account, { ...how, client: caller.client });
     await recordSecurityEvent(tx, now, account.id, "signed_in", caller);
     await recognizeClient(tx, ctx, account, caller, { withDevice: how.transport === "cookie" });

@@ -8,8 +8,8 @@ const BATCH = 1_000;
 
 /**
  * Removes security events after 90 days, sessions once they have expired with the devices that they registered,
- * mailed tokens, the failures of sign-ins that are forgotten, the clients that are no longer recognized, and the limits'
- * windows that are over. Returns how many rows went.
+ * mailed tokens, accounts whose address had to be verified and was not, the failures of sign-ins that are forgotten, the
+ * clients that are no longer recognized, and the limits' windows that are over. Returns how many rows went.
  */
 export async function removeOutdated({ db, now }: Deps): Promise<number> {
   const at = now();
@@ -40,6 +40,12 @@ export async function removeOutdated({ db, now }: Deps): Promise<number> {
     () => db.$executeRaw`
       DELETE FROM "RateLimit" WHERE "key" IN (SELECT "key" FROM "RateLimit"
         WHERE "expire" < ${at.getTime()}::bigint ORDER BY "expire" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
+    // An account that nobody signed in to: it has no session, device or purchase.
+    () => db.$executeRaw`
+      DELETE FROM "Account" WHERE "id" IN (SELECT "id" FROM "Account"
+        WHERE "unverifiedExpiresAt" < ${at}::timestamptz AND "emailVerifiedAt" IS NULL AND NOT EXISTS (
+          SELECT FROM "VerificationToken" WHERE "accountId" = "Account"."id" AND "expiresAt" > ${at}::timestamptz)
+        ORDER BY "unverifiedExpiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
   ];
   let removed = 0;
   for (const remove of statements) {

@@ -12,6 +12,14 @@ type Deps = Pick<Context, "config" | "db" | "limits" | "mails" | "now">;
 
 export const VERIFICATION_TTL_HOURS = 24;
 
+/** How long an account lasts whose address has to be verified and is not. */
+const UNVERIFIED_TTL_DAYS = 7;
+
+/** When an account that is made now is removed, if nobody verifies its address. */
+export function unverifiedExpiry(now: Date): Date {
+  return new Date(now.getTime() + UNVERIFIED_TTL_DAYS * 24 * 60 * 60 * 1000);
+}
+
 /** What somebody registered with: it becomes the account's when the owner of the mailbox confirms it. */
 type Registration = { passwordHash: string; name: string | null };
 /** The claim that the holder of a mailed link proved to be theirs: what they registered with, or an identity. */

@@ -2,8 +2,8 @@ import type { Context, Tx } from "../context";
 
 type Letter = { to: string; subject: string; text: string };
 
-/** One kind of mail: until when it is worth sending, and what it says, made at that moment; null: nobody to send it to. */
-type Kind = { ttlSeconds: number; compose: (email: string) => Promise<Letter | null> };
+/** Composes a mail at the moment of sending; null where it has no reader any more. */
+type Compose = (email: string) => Promise<Letter | null>;
 
 /** Mail on its way out: rows of one table, so that neither a mail server that is down nor a kill loses one. */
 export type MailQueue<Name extends string = string> = {
@@ -25,8 +25,27 @@ const LEASE_SECONDS = 2 * 60;
 /** After the first failure, the second and so on; then always the last. */
 const RETRY_SECONDS = [5, 15, 60, 5 * 60, 10 * 60];
 
+/** Makes the queue's `post`, for a process that sends nothing itself. `ttlSeconds` is how long a kind is worth sending. */
+export function createMailPost<Name extends string>(
+  { dbNow }: Pick<Deps, "dbNow">,
+  ttlSeconds: Record<Name, number>,
+): MailQueue<Name>["post"] {
+  return async (tx, kind, email) => {
+    await tx.$executeRaw`
+      INSERT INTO "QueuedMail" ("id", "kind", "email", "createdAt", "nextAttemptAt", "expiresAt")
+      SELECT gen_random_uuid(), ${kind}, ${email}, at, at, at + interval '1 second' * ${ttlSeconds[kind]}::int
+      FROM (SELECT ${dbNow()} AS at) AS clock
+      ON CONFLICT ("kind", "email") DO UPDATE SET "attempts" = 0, "createdAt" = EXCLUDED."createdAt",
+        "nextAttemptAt" = EXCLUDED."nextAttemptAt", "expiresAt" = EXCLUDED."expiresAt"`;
+  };
+}
+
 /** Makes the queue. Nothing is sent before the first `wake`. */
-export function createMailQueue<Name extends string>(deps: Deps, kinds: Record<Name, Kind>): MailQueue<Name> {
+export function createMailQueue<Name extends string>(
+  deps: Deps,
+  ttlSeconds: Record<Name, number>,
+  kinds: Record<Name, Compose>,
+): MailQueue<Name> {
   const lanes = new Set<Promise<void>>();
   let isWanted = false;
   let isClosed = false;
@@ -39,14 +58,7 @@ export function createMailQueue<Name extends string>(deps: Deps, kinds: Record<N
     }
   };
   return {
-    post: async (tx, kind, email) => {
-      await tx.$executeRaw`
-        INSERT INTO "QueuedMail" ("id", "kind", "email", "createdAt", "nextAttemptAt", "expiresAt")
-        SELECT gen_random_uuid(), ${kind}, ${email}, at, at, at + interval '1 second' * ${kinds[kind].ttlSeconds}::int
-        FROM (SELECT ${deps.dbNow()} AS at) AS clock
-        ON CONFLICT ("kind", "email") DO UPDATE SET "attempts" = 0, "createdAt" = EXCLUDED."createdAt",
-          "nextAttemptAt" = EXCLUDED."nextAttemptAt", "expiresAt" = EXCLUDED."expiresAt"`;
-    },
+    post: createMailPost(deps, ttlSeconds),
     wake: () => {
       isWanted = true;
       if (isClosed || lanes.size >= LANES) return;
@@ -75,7 +87,7 @@ async function claim({ db, dbNow }: Deps, kinds: string[]): Promise<Row | null> 
   return row ?? null;
 }
 
-async function attempt(deps: Deps, { compose }: Kind, row: Row): Promise<void> {
+async function attempt(deps: Deps, compose: Compose, row: Row): Promise<void> {
   const { db, dbNow, log, mailer } = deps;
   // Where the same mail was asked for again meanwhile, the row is no longer ours to settle.
   const where = { id: row.id, nextAttemptAt: row.leaseUntil };

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { newAccount, type TestAccount } from "../support/accounts";
+import { eventsOf, newAccount, type TestAccount } from "../support/accounts";
 import { call, get, post } from "../support/api";
 import { deliver, deliverOk, initialPurchase, type Sent } from "../support/billing";
 import { clock, ctx } from "../support/context";
+import { mailbox } from "../support/mailbox";
 import { activate, newToken, registeredDevice } from "../support/push";
 
 const remove = ({ password, token }: TestAccount) =>
@@ -23,7 +24,7 @@ async function everything(): Promise<Record<string, string>> {
   return Object.fromEntries(dumped);
 }
 
-test("nothing in any table names a deleted account, its address or its customer, and the history of its purchases stays", async () => {
+test("nothing but its security events names a deleted account, and the history of its purchases stays", async () => {
   const account = await newAccount();
   const { device } = await registeredDevice(account, { device: { name: "Ann's iPhone" } });
   await activate(device.id);
@@ -35,11 +36,15 @@ test("nothing in any table names a deleted account, its address or its customer,
   for (const mark of [account.id, account.email, device.id, account.sessionId]) expect(before).toContain(mark);
 
   expect((await remove(account)).status).toBe(200);
+  await expect.poll(() => mailbox.to(account.email).some((mail) => mail.includes("was deleted"))).toBe(true);
+  await expect.poll(() => ctx().db.queuedMail.count({ where: { email: account.email } })).toBe(0);
 
   const after = await everything();
-  for (const mark of [account.id, account.email, device.id, account.sessionId, "Ann's iPhone"]) {
+  for (const mark of [account.email, device.id, account.sessionId, "Ann's iPhone"]) {
     expect(Object.keys(after).filter((table) => after[table]?.includes(mark))).toEqual([]);
   }
+  expect(Object.keys(after).filter((table) => after[table]?.includes(account.id))).toEqual(["SecurityEvent"]);
+  expect(await eventsOf(account.id)).toContain("account_deleted");
   expect(after.BillingEvent).toContain(purchase.id);
 });
 

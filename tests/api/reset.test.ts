@@ -24,7 +24,7 @@ test("the mailed link sets a new password, once, and ends every session", async 
   const token = await mailedToken(email);
   const response = await confirm(token);
   expect(response.status).toBe(200);
-  expect(await response.json()).toEqual({ status: "password_reset" });
+  expect(await response.json()).toEqual({ status: "password_reset", identities: [] });
   expect((await get("/api/push/devices", { token: session })).status).toBe(401);
   expect((await post("/api/auth/login", { email, password })).status).toBe(401);
   const login = await post("/api/auth/login", { email, password: NEW_PASSWORD });

@@ -1,8 +1,7 @@
 import { EncryptJWT, SignJWT } from "jose";
 import { encode } from "next-auth/jwt";
 import { describe, expect, test } from "vitest";
-import { removeAccount } from "@/lib/accounts/delete";
-import { endSessions } from "@/lib/accounts/operate";
+import { deleteForOwner, endSessions } from "@/lib/accounts/operate";
 import { revokeSession } from "@/lib/auth/sessions";
 import { signOut } from "@/lib/auth/sign-out";
 import { newAccount, type TestAccount } from "../support/accounts";
@@ -84,7 +83,7 @@ describe("a token that is none of ours", () => {
 describe("a session that ended", () => {
   test.each<[string, (account: TestAccount) => Promise<unknown>]>([
     ["by being revoked", ({ sessionId }) => revokeSession(ctx(), sessionId)],
-    ["with its account", ({ id }) => removeAccount(ctx(), id)],
+    ["with its account", ({ id }) => deleteForOwner(ctx(), id)],
   ])("%s opens nothing", async (_, end) => {
     const account = await newAccount();
     await end(account);

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { pino } from "pino";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { accountLetters } from "@/lib/accounts/letters";
+import { accountLetters, LETTER_TTL_SECONDS } from "@/lib/accounts/letters";
 import { createMailer, type Mailer } from "@/lib/adapters/mailer";
 import { Prisma } from "@/lib/db/generated/client";
 import { createMailQueue } from "@/lib/mail/queue";
@@ -42,7 +42,7 @@ async function mailServer(...lines: (string | null)[]): Promise<string> {
 
 /** A queue over another mail server; closed with the test. */
 function queueOver(mailer: Mailer) {
-  const mails = createMailQueue({ ...ctx(), mailer }, accountLetters(ctx()));
+  const mails = createMailQueue({ ...ctx(), mailer }, LETTER_TTL_SECONDS, accountLetters(ctx()));
   onTestFinished(async () => {
     await mailer.close();
     await mails.close();
@@ -98,7 +98,7 @@ describe("mail that waits", () => {
     const { email } = await newAccount();
     let at = new Date();
     const dbNow = () => Prisma.sql`${at}::timestamptz`;
-    const mails = createMailQueue({ ...ctx(), mailer: failing, dbNow }, accountLetters(ctx()));
+    const mails = createMailQueue({ ...ctx(), mailer: failing, dbNow }, LETTER_TTL_SECONDS, accountLetters(ctx()));
     onTestFinished(mails.close);
     await mails.post(ctx().db, "password_reset", email);
     const leased = 120;
@@ -154,7 +154,11 @@ describe("mail that waits", () => {
       const sent: string[] = [];
       const counting: Mailer = { ...failing, send: async ({ to }) => void sent.push(to) };
       const now = () => new Date(clock.now().getTime() + ms);
-      const wrong = createMailQueue({ ...ctx(), mailer: counting, ...{ now } }, accountLetters(ctx()));
+      const wrong = createMailQueue(
+        { ...ctx(), mailer: counting, ...{ now } },
+        LETTER_TTL_SECONDS,
+        accountLetters(ctx()),
+      );
       wrong.wake();
       await wrong.close();
       expect(sent).toEqual([]);

@@ -88,7 +88,12 @@ test(
     expect((await accounts(env, "delete", bob.email)).code).toBe(1); // without --yes
     expect((await accounts(env, "delete", bob.email, "--yes")).output).toContain(`${bob.email} is deleted.`);
     const gone = await accounts(env, "show", bob.id);
-    expect(gone).toMatchObject({ code: 1, output: `There is no account ${bob.id}.\n` });
+    expect(gone).toMatchObject({ code: 1, output: expect.stringContaining(`The account ${bob.id} was deleted.`) });
+    expect(gone.output).toContain('"account_deleted"');
+    expect(await accounts(env, "show", crypto.randomUUID())).toMatchObject({
+      code: 1,
+      output: expect.stringContaining("There is no account"),
+    });
     expect((await accounts(env)).output).toContain("Usage: npm run accounts");
 
     const second = await startForTest(env);

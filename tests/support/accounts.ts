@@ -26,3 +26,9 @@ export async function accountWithId(id: string): Promise<{ id: string; token: st
   const { token } = (await (await post("/api/auth/login", { email, password })).json()) as { token: string };
   return { id, token };
 }
+
+/** The types of an account's security events, oldest first. */
+export async function eventsOf(accountId: string): Promise<string[]> {
+  const events = await ctx().db.securityEvent.findMany({ where: { accountId }, orderBy: { id: "asc" } });
+  return events.map(({ type }) => type);
+}

@@ -13,6 +13,7 @@ export const metadata = { title: "Your account", robots: { index: false } };
 
 const DONE_IN_WORDS: Record<string, string> = {
   email_verified: "Your e-mail address is confirmed.",
+  identity_unlinked: "The provider is removed, and you are signed out everywhere else.",
   device_removed: "The device is removed.",
   session_ended: "The session is ended.",
   sessions_ended: "You are signed out everywhere else.",

@@ -1,15 +1,15 @@
 import type { Profile } from "@/lib/accounts/profile";
 import { listSignInProviders } from "@/lib/auth/next-auth/from-pages";
+import { providerTitle } from "@/lib/auth/oauth/providers";
 import { Form } from "../parts/form";
 import { Day } from "../parts/time";
 
 type Props = { ctx: Parameters<typeof listSignInProviders>[0]; profile: Profile };
 
 /** Who the account is, and how to sign in to it. */
-export async function ProfileCard({ ctx, profile: { user, hasPassword, providers } }: Props) {
+export async function ProfileCard({ ctx, profile: { user, hasPassword, identities } }: Props) {
   const configured = await listSignInProviders(ctx);
-  const linked = configured.filter(({ id }) => providers.includes(id)).map(({ name }) => name);
-  const ways = [...(hasPassword ? ["password"] : []), ...linked];
+  const linked = new Set(identities.map(({ provider }) => provider));
   return (
     <section className="card" aria-labelledby="profile">
       <h2 id="profile">Profile</h2>
@@ -24,12 +24,29 @@ export async function ProfileCard({ ctx, profile: { user, hasPassword, providers
         <dd>
           <Day at={user.createdAt} />
         </dd>
-        <dt>Signs in with</dt>
-        <dd>{ways.join(", ") || "–"}</dd>
+        <dt>Password</dt>
+        <dd>{hasPassword ? "set" : "none"}</dd>
       </dl>
+      {identities.length > 0 && (
+        <ul className="rows">
+          {identities.map(({ id, provider, createdAt }) => (
+            <li key={id} className="row">
+              <div className="what">
+                <strong>{providerTitle(provider)}</strong>
+                <p>
+                  Signs in since <Day at={createdAt} />
+                </p>
+              </div>
+              <a className="button quiet" href={`/account/unlink?id=${id}`}>
+                Remove {providerTitle(provider)}
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
       <div className="choices">
         {configured
-          .filter(({ id }) => !providers.includes(id))
+          .filter(({ id }) => !linked.has(id))
           .map(({ id, name }) => (
             <Form key={id} action="/forms/provider">
               <input type="hidden" name="callbackUrl" value="/account" />

@@ -1,4 +1,4 @@
-import { listSecurityEvents } from "@/lib/accounts/security-log";
+import { listSecurityEvents } from "@/lib/accounts/profile";
 import { clientName } from "@/lib/auth/client-name";
 import { Moment } from "../parts/time";
 
@@ -11,7 +11,10 @@ export async function SecurityEvents({ ctx, accountId }: Props) {
   return (
     <section className="card" aria-labelledby="events">
       <h2 id="events">What happened lately</h2>
-      <p>Something here that was not you? Change your password: it signs everybody out.</p>
+      <p>
+        Something here that was not you? Change your password, which signs you out everywhere, and remove every sign-in
+        provider above that is not yours: it still works after the change.
+      </p>
       <ul className="rows">
         {events.map(({ id, type, at, address, client }) => (
           <li key={id} className="row">

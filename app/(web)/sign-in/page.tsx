@@ -5,22 +5,24 @@ import { Field } from "../parts/field";
 import { Form } from "../parts/form";
 import { Notice } from "../parts/notice";
 import { flashOf, type PageProps, queryOf } from "../parts/search-params";
-import { doneInWords, errorInWords } from "./words";
+import { doneInWords, errorInWords, linkedInWords } from "./words";
 
 export const metadata = { title: "Sign in" };
 
 export default async function Page(props: PageProps) {
   const ctx = pageContext();
-  const { error, done, again, callbackUrl } = await queryOf(props);
+  const { error, done, again, callbackUrl, linked } = await queryOf(props);
   const flash = await flashOf(again);
   const next = ownPath(callbackUrl ?? flash?.values.callbackUrl, ctx.config.baseUrl, "/account");
   const doneWords = done && doneInWords(done);
+  const linkedWords = done === "password_reset" && linkedInWords(linked);
   const providers = await listSignInProviders(ctx);
   return (
     <div className="narrow">
       <h1>Sign in</h1>
       {error && !flash && <Notice kind="wrong">{errorInWords(error)}</Notice>}
       {doneWords && !flash && <Notice>{doneWords}</Notice>}
+      {linkedWords && !flash && <Notice>{linkedWords}</Notice>}
       <Form action="/forms/sign-in" trouble={flash}>
         <input type="hidden" name="callbackUrl" value={next} />
         <Field name="email" label="E-mail" type="email" required autoComplete="username" />

@@ -1,3 +1,4 @@
+import { PROVIDER_NAMES, providerTitle } from "@/lib/auth/oauth/providers";
 import { ERRORS, type ErrorCode } from "@/lib/errors";
 
 /** The errors with which next-auth sends people here (its documentation, "Pages", "Sign-in page" and "Error page"). */
@@ -37,4 +38,13 @@ export function errorInWords(error: string): string {
 /** What a `done` parameter means; undefined for what is none. */
 export function doneInWords(done: string): string | undefined {
   return Object.hasOwn(DONE_IN_WORDS, done) ? DONE_IN_WORDS[done] : undefined;
+}
+
+/** What a `linked` parameter means: the providers that still sign in after a reset. Undefined for none. */
+export function linkedInWords(linked = ""): string | undefined {
+  const given = linked.split(",");
+  const titles = PROVIDER_NAMES.filter((name) => given.includes(name)).map(providerTitle);
+  if (titles.length === 0) return undefined;
+  const names = titles.join(" and ");
+  return `${names} can still sign in to this account. If that is not yours, sign in and remove it on the account page.`;
 }

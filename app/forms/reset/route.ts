@@ -9,7 +9,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   fields: ConfirmReset.extend({ token: MailedToken }),
   places: { invalid_or_expired_token: { words: "This link is no longer valid. Ask for a new one" } },
   handle: async ({ ctx, fields, caller }) => {
-    await confirmReset(ctx, fields, caller);
-    return { to: "/sign-in?done=password_reset", cookies: [setDeviceCookie(ctx, caller.deviceId)] };
+    const identities = await confirmReset(ctx, fields, caller);
+    const linked = [...new Set(identities.map(({ provider }) => provider))].join(",");
+    const to = `/sign-in?done=password_reset${linked && `&linked=${linked}`}`;
+    return { to, cookies: [setDeviceCookie(ctx, caller.deviceId)] };
   },
 });

@@ -3,11 +3,11 @@ import type { Account } from "../../db/generated/client";
 import { AppError, isUniqueViolation } from "../../errors";
 import type { Caller } from "../credentials";
 import { recordSecurityEvent } from "../security-events";
-import { clearUnproven } from "../verification";
+import { clearUnproven, unverifiedExpiry } from "../verification";
 import { type LinkFacts, planLink } from "./link-plan";
 import type { ProvenIdentity } from "./profile";
 
-type Deps = Pick<Context, "db" | "mails" | "now">;
+type Deps = Pick<Context, "config" | "db" | "mails" | "now">;
 
 /**
  * The account that an identity signs in to: the one it belongs to, one it is linked to now, or a new one.
@@ -33,19 +33,20 @@ export async function admitIdentity(
 }
 
 async function admit(
-  { mails, now: clock }: Deps,
+  ctx: Deps,
   tx: Tx,
   identity: ProvenIdentity,
   startedBy: LinkFacts["startedBy"],
   caller: Caller,
 ): Promise<Account> {
-  const now = clock();
+  const now = ctx.now();
   const { provider, issuer, subject, email, emailVerified } = identity;
   const owner = await tx.identity.findUnique({ where: { issuer_subject: { issuer, subject } } });
   const local = email === null ? null : await tx.account.findUnique({ where: { email } });
   const plan = planLink({ identity, ownerId: owner?.accountId ?? null, startedBy, local, now });
   if (plan.do === "refuse") throw new AppError(plan.code);
-  const accountId = plan.do === "create" ? await createAccount(tx, now, plan.email, identity) : plan.accountId;
+  const accountId =
+    plan.do === "create" ? await createAccount(ctx, tx, now, { ...identity, email: plan.email }) : plan.accountId;
   if (plan.do === "create") await recordSecurityEvent(tx, now, accountId, "registered", caller);
   if (plan.do === "take_over") await clearUnproven(tx, now, accountId);
   if (emailVerified && email !== null) {
@@ -59,12 +60,19 @@ async function admit(
     await recordSecurityEvent(tx, now, accountId, "identity_linked", caller);
   }
   const account = await tx.account.findUniqueOrThrow({ where: { id: accountId } });
-  if (plan.do === "link" || plan.do === "take_over") await mails.post(tx, "identity_linked", account.email);
+  if (plan.do === "link" || plan.do === "take_over") await ctx.mails.post(tx, "identity_linked", account.email);
   return account;
 }
 
 /** An account without a password. */
-async function createAccount(tx: Tx, now: Date, email: string, { name, image }: ProvenIdentity): Promise<string> {
-  const { id } = await tx.account.create({ data: { email, name, image, createdAt: now } });
+async function createAccount(
+  { config }: Pick<Deps, "config">,
+  tx: Tx,
+  now: Date,
+  { email, name, image, emailVerified }: ProvenIdentity & { email: string },
+): Promise<string> {
+  const isWaiting = config.AUTH_REQUIRE_VERIFIED_EMAIL && !emailVerified;
+  const unverifiedExpiresAt = isWaiting ? unverifiedExpiry(now) : null;
+  const { id } = await tx.account.create({ data: { email, name, image, createdAt: now, unverifiedExpiresAt } });
   return id;
 }

@@ -9,6 +9,12 @@ type Provider = OAuthConfig<Record<string, unknown>>;
 
 export const PROVIDER_NAMES = ["google", "apple", "github"] as const;
 type ProviderName = (typeof PROVIDER_NAMES)[number];
+const TITLES: Record<ProviderName, string> = { google: "Google", apple: "Apple", github: "GitHub" };
+
+/** A provider's name for people. */
+export function providerTitle(provider: string): string {
+  return TITLES[provider as ProviderName] ?? provider;
+}
 
 /**
  * The issuer that a provider is configured with. With a subject it names one person (OpenID Connect Core 1.0, section
@@ -40,7 +46,7 @@ export function oauthProviders(config: Config, now: Date): Provider[] {
 function google({ AUTH_GOOGLE_ID, AUTH_GOOGLE_SECRET, AUTH_GOOGLE_ISSUER }: Config): Provider | null {
   if (!AUTH_GOOGLE_ID || !AUTH_GOOGLE_SECRET) return null;
   return {
-    ...provider("google", "Google", style("#fff", "#000")),
+    ...provider("google", style("#fff", "#000")),
     clientId: AUTH_GOOGLE_ID,
     clientSecret: AUTH_GOOGLE_SECRET,
     wellKnown: `${AUTH_GOOGLE_ISSUER}/.well-known/openid-configuration`,
@@ -58,7 +64,7 @@ function apple(config: Config, now: Date): Provider | null {
   const { AUTH_APPLE_ID, AUTH_APPLE_SECRET, AUTH_APPLE_ISSUER } = config;
   if (!AUTH_APPLE_ID || !AUTH_APPLE_SECRET) return null;
   return {
-    ...provider("apple", "Apple", style("#000", "#fff")),
+    ...provider("apple", style("#000", "#fff")),
     clientId: AUTH_APPLE_ID,
     clientSecret: appleClientSecret({ ...config, AUTH_APPLE_ID, AUTH_APPLE_SECRET }, now),
     wellKnown: `${AUTH_APPLE_ISSUER}/.well-known/openid-configuration`,
@@ -73,7 +79,7 @@ function github({ AUTH_GITHUB_ID, AUTH_GITHUB_SECRET, AUTH_GITHUB_ISSUER }: Conf
   if (!AUTH_GITHUB_ID || !AUTH_GITHUB_SECRET) return null;
   const api = AUTH_GITHUB_ISSUER === "https://github.com" ? "https://api.github.com" : `${AUTH_GITHUB_ISSUER}/api/v3`;
   return {
-    ...provider("github", "GitHub", style("#24292f", "#fff")),
+    ...provider("github", style("#24292f", "#fff")),
     clientId: AUTH_GITHUB_ID,
     clientSecret: AUTH_GITHUB_SECRET,
     issuer: `${AUTH_GITHUB_ISSUER}/login/oauth`, // as it says in `iss` (RFC 9207)
@@ -87,7 +93,7 @@ function github({ AUTH_GITHUB_ID, AUTH_GITHUB_SECRET, AUTH_GITHUB_ISSUER }: Conf
   };
 }
 
-function provider(id: ProviderName, name: string, look: ReturnType<typeof style>) {
+function provider(id: ProviderName, look: ReturnType<typeof style>) {
   const profile = (claims: unknown) => ({ id: readProfile(id, claims).subject });
-  return { id, name, type: "oauth" as const, style: look, httpOptions, profile };
+  return { id, name: TITLES[id], type: "oauth" as const, style: look, httpOptions, profile };
 }

@@ -67,16 +67,23 @@ export const ACCOUNTS: Record<string, Details> = {
   "POST /api/auth/reset/confirm": {
     operationId: "confirmPasswordReset",
     description:
-      "Takes the token of the mailed link. Ends every session of the account, and does not sign in. A password that is refused leaves the token as it is.",
+      "Takes the token of the mailed link. Ends every session of the account, and does not sign in. `identities` are the providers that still sign in to the account: show them to its owner. A password that is refused leaves the token as it is.",
     requests: {
       "The link's token": { token: "q0Zb6c1mSx3uY8rT2wVhKfDgLpN4aEoJ", password: "a better horse battery staple" },
     },
-    responses: { 200: { description: "The new password counts.", examples: { Done: { status: "password_reset" } } } },
+    responses: {
+      200: {
+        description: "The new password counts.",
+        examples: {
+          Done: { status: "password_reset", identities: [{ provider: "google", linkedAt: USER.createdAt }] },
+        },
+      },
+    },
   },
   "POST /api/auth/account/delete": {
     operationId: "deleteAccount",
     description:
-      "Deletes the account with its sessions, devices and identities. It needs the password, and after several wrong ones each further try has to wait; of an account that has none, a sign-in within the last ten minutes. Subscriptions of a store go on until they are cancelled there.",
+      "Deletes the account with its sessions, devices and identities, and mails its owner. It needs the password, and after several wrong ones each further try has to wait; of an account that has none, a sign-in within the last ten minutes. Subscriptions of a store go on until they are cancelled there.",
     requests: {
       "With a password": { confirm: "DELETE", password: CREDENTIALS.password },
       "Of an account without one": { confirm: "DELETE" },

@@ -23,6 +23,7 @@ export const EXPLANATIONS: Record<ErrorCode, string> = {
   identity_unverified:
     "Somebody has an account with this address, and the provider does not say that it belongs to whoever signed in there. Sign in to that account the way it was made; the provider can be added there.",
   identity_in_use: "Sign out first, then sign in with this provider.",
+  last_sign_in_method: "Set a password, or link another provider, before this one is removed.",
   identity_without_email: "Confirm the address at the provider, or register with an address and a password.",
   not_found: "There is no such address or thing, or it is not yours to see.",
   release_not_found: "The selection is valid, but nothing has been released for it.",

@@ -10,8 +10,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     errors: ["invalid_or_expired_token", "unauthenticated", "rate_limited", "overloaded"],
     responses: { 200: PasswordReset },
     handle: async ({ ctx, request, body, address }) => {
-      await confirmReset(ctx, body, callerOf(ctx, request, address));
-      return { status: "password_reset" };
+      const linked = await confirmReset(ctx, body, callerOf(ctx, request, address));
+      const identities = linked.map(({ provider, createdAt }) => ({ provider, linkedAt: createdAt }));
+      return { status: "password_reset", identities };
     },
   }),
 });

@@ -1,0 +1,20 @@
+import { z } from "zod";
+import { unlinkIdentity } from "@/lib/accounts/identities";
+import { defineForm } from "@/lib/http/pages/form";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/unlink", {
+  summary: "Remove a sign-in provider from the account",
+  page: "/account/unlink",
+  auth: "account",
+  fields: z.object({ identityId: z.string(), password: z.string().max(1024).optional() }),
+  keep: ["identityId"],
+  places: {
+    reauthentication_required: { field: "password", words: "This is not your password" },
+    not_found: { words: "This provider is not linked to your account" },
+  },
+  handle: async ({ ctx, fields, visitor, caller }) => {
+    const { identityId, password } = fields;
+    await unlinkIdentity(ctx, visitor, { identityId, password }, caller);
+    return { to: "/account?done=identity_unlinked" };
+  },
+});
