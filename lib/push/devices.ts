@@ -7,7 +7,7 @@ import { type Device, toDevice } from "./schema";
 
 type Deps = Pick<Context, "db">;
 
-const UNVERIFIED_MS = 24 * 60 * 60 * 1000;
+const UNVERIFIED_HOURS = 24;
 /** Rows that one statement removes, so that none of them holds its locks for long. */
 const BATCH = 1_000;
 
@@ -45,15 +45,15 @@ export async function removeDevices(tx: Tx, of: { accountId: string } | { sessio
  * Removes devices that have not proved themselves for 24 hours after they registered, and challenges that ended as
  * long ago. Returns how many rows went; those that somebody is at work on are left to the next call.
  */
-export async function removeUnverified({ db, now }: Pick<Context, "db" | "now">): Promise<number> {
-  const before = new Date(now().getTime() - UNVERIFIED_MS);
+export async function removeUnverified({ db, dbNow }: Pick<Context, "db" | "dbNow">): Promise<number> {
   const statements = [
     () => db.$executeRaw`
       DELETE FROM "PushChallenge" WHERE "id" IN (SELECT "id" FROM "PushChallenge"
-        WHERE "expiresAt" < ${before}::timestamptz ORDER BY "expiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
+        WHERE "expiresAt" < ${dbNow()} - interval '1 hour' * ${UNVERIFIED_HOURS}::int
+        ORDER BY "expiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
     () => db.$executeRaw`
       DELETE FROM "PushDevice" WHERE "id" IN (SELECT "id" FROM "PushDevice"
-        WHERE "status" = 'pending' AND "registeredAt" < ${before}::timestamptz
+        WHERE "status" = 'pending' AND "registeredAt" < ${dbNow()} - interval '1 hour' * ${UNVERIFIED_HOURS}::int
         ORDER BY "registeredAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
   ];
   let removed = 0;

@@ -240,6 +240,13 @@ describe("a worker whose own clock is wrong", () => {
   });
 });
 
+test("a worker whose own clock is a year ahead removes nothing that is kept", async () => {
+  const { rows } = await queueFor(1);
+  await deliverDue({ push: recordingPush().push });
+  await sweepOutbox({ ...ctx(), ...{ now: () => new Date(clock.now().getTime() + 365 * DAY_MS) } });
+  expect(await rows()).toHaveLength(1);
+});
+
 describe("a clock that is set back", () => {
   test("keeps nothing from being sent, neither what is due nor what comes later", async () => {
     const { push, sent } = recordingPush();

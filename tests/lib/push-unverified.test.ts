@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { removeUnverified } from "@/lib/push/devices";
 import { newAccount } from "../support/accounts";
@@ -19,24 +20,28 @@ test("a device that has not proved itself is gone after 24 hours, with its chall
   expect(await ctx().db.pushChallenge.count({ where: { deviceId: device.id } })).toBe(0);
 });
 
-test("the 24 hours begin anew with each registration, and with the fall from active", async () => {
+test("the 24 hours begin anew with each registration, by the database's clock", async () => {
+  const account = await newAccount();
+  const installationId = randomUUID();
+  const { device } = await registeredDevice(account, { installationId });
+  clock.advance(23 * HOUR_MS);
+  await registeredDevice(account, { token: newToken(), installationId });
+  clock.advance(23 * HOUR_MS);
+  await removeUnverified({ ...ctx(), ...{ now: () => new Date(clock.now().getTime() + 365 * 24 * HOUR_MS) } });
+  expect(await isThere(device.id)).toBe(true);
+  clock.advance(2 * HOUR_MS);
+  await removeUnverified(ctx());
+  expect(await isThere(device.id)).toBe(false);
+});
+
+test("a token that an active installation has claimed and not proved goes alone", async () => {
   const account = await newAccount();
   const phone = newPhone();
   const { id } = await verifiedDevice(account, phone);
-  clock.advance(24 * 30 * HOUR_MS);
-  await removeUnverified(ctx());
-  expect(await isThere(id)).toBe(true);
-  const { token, sessionId } = account;
-  await ctx().db.session.update({
-    where: { id: sessionId },
-    data: { idleExpiresAt: new Date(clock.now().getTime() + HOUR_MS) },
-  });
-  await registeredDevice({ ...account, token }, { token: newToken(), installationId: phone.installationId });
-  await removeUnverified(ctx());
-  expect(await isThere(id)).toBe(true);
+  const { device } = await registeredDevice(account, { token: newToken(), installationId: phone.installationId });
   clock.advance(25 * HOUR_MS);
   await removeUnverified(ctx());
-  expect(await isThere(id)).toBe(false);
+  expect({ active: await isThere(id), claimed: await isThere(device.id) }).toEqual({ active: true, claimed: false });
 });
 
 test("challenges of devices that stay are forgotten a day after they ended", async () => {

@@ -3,7 +3,7 @@ import { SECRET_KINDS } from "../notifications";
 import type { Claimed } from "./claim";
 import { ATTEMPTS_MOST } from "./verdict";
 
-type Deps = Pick<Context, "db" | "dbNow" | "log" | "now">;
+type Deps = Pick<Context, "db" | "dbNow" | "log">;
 
 const MINUTE_MS = 60 * 1000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -18,7 +18,9 @@ const STATEMENTS_MOST = 10;
 export async function sweepOutbox(deps: Deps): Promise<void> {
   const freed = await freeAbandoned(deps);
   if (freed > 0) deps.log.warn({ rows: freed }, "notifications come free: whoever sent them is gone");
-  for (let i = 0; i < STATEMENTS_MOST; i++) if ((await removeOld(deps)) < STATEMENT_MOST) return;
+  const [clock] = await deps.db.$queryRaw<{ now: Date }[]>`SELECT ${deps.dbNow()} AS "now"`;
+  if (!clock) return;
+  for (let i = 0; i < STATEMENTS_MOST; i++) if ((await removeOld(deps, clock.now)) < STATEMENT_MOST) return;
 }
 
 /** Whether a row's lease is none any more, as the database judges below; `at` is by its clock. */
@@ -47,8 +49,8 @@ async function freeAbandoned({ db, dbNow }: Deps): Promise<number> {
 }
 
 /** By their ids, which rise with time: so it needs no index of its own, and finds what is old without looking at the rest. */
-async function removeOld({ db, now }: Deps): Promise<number> {
-  const before = firstIdOf(new Date(now().getTime() - KEPT_MS));
+async function removeOld({ db }: Deps, now: Date): Promise<number> {
+  const before = firstIdOf(new Date(now.getTime() - KEPT_MS));
   return db.$executeRaw`
     DELETE FROM "PushDelivery" WHERE "id" IN (
       SELECT "id" FROM "PushDelivery" WHERE "id" < ${before}::uuid AND "state" IN ('sent', 'failed', 'cancelled')
