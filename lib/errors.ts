@@ -34,6 +34,7 @@ export const ERRORS = {
   headers_too_large: [431, "The headers are too large"],
   internal_error: [500, "Something went wrong on our side"],
   unavailable: [503, "The service is not available right now"],
+  storage_full: [503, "There is no room to write"],
   overloaded: [503, "The service is busy"],
   catalog_unavailable: [503, "There is no release catalog right now"],
   artifact_unavailable: [503, "The file of this release cannot be served right now"],
@@ -118,6 +119,11 @@ export function isDatabaseUnavailable(error: unknown): boolean {
       (code === "ENOENT" && syscall === "connect") || // a server's Unix socket
       (typeof message === "string" && UNAVAILABLE_TEXT.test(message)),
   );
+}
+
+/** Whether the database, or its disk, has no room to write: SQLSTATE 53100, disk_full. */
+export function isStorageFull(error: unknown): boolean {
+  return causes(error).some(({ code, originalCode }) => [code, originalCode].some((mark) => mark === "53100"));
 }
 
 /** Whether two transactions stood in each other's way, and this one had to give up: at once again is all it needs. */

@@ -6,6 +6,7 @@ import { isDatabaseUnavailable } from "../errors";
 import { type EmbeddedHooks, openEmbedded } from "./embedded/open";
 import { PrismaClient } from "./generated/client";
 import { migrationNames, withScripts } from "./migrations";
+import { type Fault, findFault } from "./readiness";
 
 const CONNECT_TIMEOUT_MS = 3_000;
 
@@ -36,6 +37,8 @@ export type Database = {
   migrated: () => Promise<boolean>;
   /** The names of the migrations that are not applied. */
   missingMigrations: () => Promise<string[]>;
+  /** What stands in the way of writes; null where nothing does. */
+  findFault: () => Promise<Fault>;
   close: () => Promise<void>;
 };
 
@@ -138,6 +141,7 @@ export function wrap(
       return known;
     },
     missingMigrations: () => missingMigrations(client),
+    findFault: () => findFault(client, adapter instanceof PrismaPg),
     close: async () => {
       await client.$disconnect();
       await closeAdapter();

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { Context } from "../context";
 
-type Deps = Pick<Context, "catalog" | "database" | "db" | "draining" | "now">;
+type Deps = Pick<Context, "catalog" | "database" | "draining" | "now">;
+type Fault = Awaited<ReturnType<Context["database"]["findFault"]>>;
 
 const KEPT_MS = 1_000;
 const TIMEOUT_MS = 1_000;
@@ -17,12 +18,18 @@ export type HealthQuery = z.infer<typeof HealthQuery>;
 /** `checks` stands where something was looked at. */
 export const Health = z.object({
   status: z.enum(["ok", "error", "draining"]),
-  checks: z.object({ database: z.enum(["ok", "error"]), catalog: z.enum(["ok", "warn", "error"]) }).optional(),
+  checks: z
+    .object({
+      database: z.enum(["ok", "error"]),
+      storage: z.enum(["ok", "error"]),
+      catalog: z.enum(["ok", "warn", "error"]),
+    })
+    .optional(),
 });
 export type Health = z.infer<typeof Health>;
 
-/** What was last heard of a context's database. */
-type Heard = { askedAtMs: number; isOpen: boolean; answer: Promise<boolean> };
+/** What stands in the way of writes, as last asked of a context's database. */
+type Heard = { askedAtMs: number; isOpen: boolean; answer: Promise<Fault> };
 const heard = new WeakMap<Deps, Heard>();
 
 /**
@@ -32,12 +39,17 @@ const heard = new WeakMap<Deps, Heard>();
 export async function checkHealth(ctx: Deps, { probe }: HealthQuery): Promise<Health> {
   if (probe === "live") return { status: "ok" };
   if (ctx.draining) return { status: "draining" };
-  const database = (await databaseAnswers(ctx)) ? "ok" : "error";
+  const fault = await databaseFault(ctx);
   const catalog = ctx.catalog.state();
-  return { status: database === "ok" && catalog !== "error" ? "ok" : "error", checks: { database, catalog } };
+  const checks = {
+    database: fault === "database" ? ("error" as const) : ("ok" as const),
+    storage: fault === "storage" ? ("error" as const) : ("ok" as const),
+    catalog,
+  };
+  return { status: fault === null && catalog !== "error" ? "ok" : "error", checks };
 }
 
-function databaseAnswers(ctx: Deps): Promise<boolean> {
+function databaseFault(ctx: Deps): Promise<Fault> {
   const nowMs = ctx.now().getTime();
   const last = heard.get(ctx);
   if (last && (last.isOpen || Math.abs(nowMs - last.askedAtMs) < KEPT_MS)) return last.answer;
@@ -50,21 +62,19 @@ function databaseAnswers(ctx: Deps): Promise<boolean> {
   return next.answer;
 }
 
-async function ask({ database, db }: Deps): Promise<boolean> {
+async function ask({ database }: Deps): Promise<Fault> {
   try {
-    if (!(await database.migrated())) return false;
-    await db.$queryRaw`SELECT 1`;
-    return true;
+    return (await database.migrated()) ? await database.findFault() : "database";
   } catch {
-    return false;
+    return "database";
   }
 }
 
-/** false where the answer does not come in time; it is still waited for before the next question. */
-async function withTimeout(question: Promise<boolean>): Promise<boolean> {
+/** A fault where the answer does not come in time; it is still waited for before the next question. */
+async function withTimeout(question: Promise<Fault>): Promise<Fault> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, TIMEOUT_MS, false);
+  const late = new Promise<Fault>((resolve) => {
+    timer = setTimeout(resolve, TIMEOUT_MS, "database");
   });
   return Promise.race([question, late]).finally(() => clearTimeout(timer));
 }

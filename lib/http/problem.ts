@@ -1,9 +1,10 @@
-import { AppError, ERRORS, isAppError, isDatabaseUnavailable, isRowGone } from "../errors";
+import { AppError, ERRORS, isAppError, isDatabaseUnavailable, isRowGone, isStorageFull } from "../errors";
 import type { Answer } from "./answer";
 
 /** Seconds after which it is worth asking again, where waiting helps and nothing better is known. */
 const RETRY_AFTER_SECONDS = {
   unavailable: 5,
+  storage_full: 30,
   overloaded: 2,
   catalog_unavailable: 30,
   artifact_unavailable: 60,
@@ -17,6 +18,7 @@ const RETRY_AFTER_SECONDS = {
 export function toAppError(error: unknown): AppError {
   if (isAppError(error)) return error;
   if (isRowGone(error)) return new AppError("unauthenticated", { cause: error });
+  if (isStorageFull(error)) return new AppError("storage_full", { cause: error });
   return new AppError(isDatabaseUnavailable(error) ? "unavailable" : "internal_error", { cause: error });
 }
 

@@ -71,7 +71,7 @@ export function errorsOf(
     body && "payload_too_large",
     ...(typeof body === "object" ? (["malformed_json", "unsupported_media_type", "validation_failed"] as const) : []),
     limit && "rate_limited",
-    database !== false && "unavailable",
+    ...(database === false ? [] : (["unavailable", "storage_full"] as const)),
     "internal_error",
   ];
   const unique = new Set(found.filter((code) => typeof code === "string"));

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Context } from "@/lib/context";
+import { findFault } from "@/lib/db/readiness";
 import { call, get } from "../support/api";
 import { clock, ctx, withContext } from "../support/context";
 import { withShelf } from "../support/releases";
@@ -14,7 +15,8 @@ function withDatabase(answer: () => Promise<unknown>, run: () => Promise<void>, 
   const db = new Proxy(ctx().db, {
     get: (target, name) => (name === "$queryRaw" ? answer : Reflect.get(target, name)),
   }) as Context["db"];
-  return withContext({ db, database: { ...ctx().database, client: db, migrated } }, run);
+  const database = { ...ctx().database, client: db, migrated, findFault: () => findFault(db, false) };
+  return withContext({ db, database }, run);
 }
 
 const unreachable = () =>
@@ -24,7 +26,7 @@ describe("readiness", () => {
   test("is ok while the database answers and the catalog is read", async () => {
     const response = await get("/api/health");
     expect([response.status, response.headers.get("cache-control")]).toEqual([200, "no-store"]);
-    expect(await response.json()).toEqual({ status: "ok", checks: { database: "ok", catalog: "ok" } });
+    expect(await response.json()).toEqual({ status: "ok", checks: { database: "ok", storage: "ok", catalog: "ok" } });
   });
 
   test("is told to HEAD by the same status and headers", async () => {
@@ -35,7 +37,11 @@ describe("readiness", () => {
 
   test("ends with the database, and tells nothing of why", () =>
     withDatabase(unreachable, async () => {
-      expect(await health()).toEqual({ http: 503, status: "error", checks: { database: "error", catalog: "ok" } });
+      expect(await health()).toEqual({
+        http: 503,
+        status: "error",
+        checks: { database: "error", storage: "ok", catalog: "ok" },
+      });
       expect((await call("HEAD", "/api/health")).status).toBe(503);
     }));
 
@@ -52,11 +58,19 @@ describe("readiness", () => {
   test("outlasts a stale catalog, but not one that never was", () =>
     withShelf(async (shelf) => {
       await shelf.publishText("garbage");
-      expect(await health()).toEqual({ http: 200, status: "ok", checks: { database: "ok", catalog: "warn" } });
+      expect(await health()).toEqual({
+        http: 200,
+        status: "ok",
+        checks: { database: "ok", storage: "ok", catalog: "warn" },
+      });
       await shelf.publish();
       expect(await health()).toMatchObject({ http: 200, checks: { catalog: "ok" } });
       await withContext({ catalog: { ...shelf.catalog, state: () => "error" } }, async () => {
-        expect(await health()).toEqual({ http: 503, status: "error", checks: { database: "ok", catalog: "error" } });
+        expect(await health()).toEqual({
+          http: 503,
+          status: "error",
+          checks: { database: "ok", storage: "ok", catalog: "error" },
+        });
       });
     }));
 

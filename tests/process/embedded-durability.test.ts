@@ -33,3 +33,33 @@ test.runIf(canMount)("a power cut under load loses nothing that was acknowledged
   }
   expect({ lost: lost.length, enough: acknowledged.length >= ACKNOWLEDGED }).toEqual({ lost: 0, enough: true });
 });
+
+test.runIf(canMount)(
+  "a disk that runs full refuses writes in time, and writes go on by themselves with room",
+  async () => {
+    const disk = await newDisk(512);
+    const service = await startForTest({ DATA_DIR: `${disk.folder}/data` });
+    const [before, after] = [billingEvent("INITIAL_PURCHASE"), billingEvent("INITIAL_PURCHASE")];
+    expect((await deliverTo(service, before)).status).toBe(200);
+
+    await disk.leaveFree(60 * 2 ** 20);
+    for (let tries = 0; tries < 3; tries++) {
+      const refused = await deliverTo(service, after);
+      expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "30"]);
+      expect(await refused.json()).toMatchObject({ code: "storage_full" });
+    }
+    const health = await service.fetch("/api/health");
+    expect(health.status).toBe(503);
+    expect(await health.json()).toMatchObject({ checks: { database: "ok", storage: "error" } });
+    for (const path of ["/api/health?probe=live", "/api/version", "/api/download/windows"]) {
+      expect({ path, status: (await service.fetch(path, { method: "HEAD" })).status }).toEqual({ path, status: 200 });
+    }
+
+    await disk.freeAll();
+    await expect.poll(async () => (await service.fetch("/api/health")).status, { timeout: 20_000 }).toBe(200);
+    expect(await (await deliverTo(service, before)).json()).toMatchObject({ status: "duplicate" });
+    expect(await (await deliverTo(service, after)).json()).not.toMatchObject({ status: "duplicate" });
+    expect(service.output().match(/the disk is almost full/g)).toHaveLength(1);
+    expect(await service.end("SIGTERM")).toBe(0);
+  },
+);

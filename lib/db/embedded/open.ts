@@ -141,9 +141,9 @@ async function start(fs: EmbeddedFS, sync: boolean, onFatal: (error: Error) => v
   return pglite;
 }
 
-/** SQLSTATE 25006, read_only_sql_transaction. */
+/** SQLSTATE 25006, read_only_sql_transaction. Not by `instanceof`: the adapter has a copy of the class. */
 const isReadOnlyError = (error: unknown): boolean =>
-  error instanceof DriverAdapterError && (error.cause as { originalCode?: string }).originalCode === "25006";
+  (error as { cause?: { originalCode?: unknown } }).cause?.originalCode === "25006";
 
 /** As PostgreSQL reports it: SQLSTATE 53100, disk_full. */
 const STORAGE_FULL = new DriverAdapterError({

@@ -99,12 +99,15 @@ export const CORE: Record<string, Details> = {
     responses: {
       200: {
         description: "It can do its work.",
-        examples: { Ready: { status: "ok", checks: { database: "ok", catalog: "ok" } }, Alive: { status: "ok" } },
+        examples: {
+          Ready: { status: "ok", checks: { database: "ok", storage: "ok", catalog: "ok" } },
+          Alive: { status: "ok" },
+        },
       },
       503: {
         description: "Send nothing more here: something it needs is missing, or it is shutting down.",
         examples: {
-          "No database": { status: "error", checks: { database: "error", catalog: "ok" } },
+          "No database": { status: "error", checks: { database: "error", storage: "ok", catalog: "ok" } },
           "Shutting down": { status: "draining" },
         },
       },

@@ -43,6 +43,7 @@ export const EXPLANATIONS: Record<ErrorCode, string> = {
   rate_limited: "Wait for the seconds in `Retry-After`. `RateLimit` and `RateLimit-Policy` tell which limit it was.",
   internal_error: "The log has the reason under the `requestId`. Trying again may or may not help.",
   unavailable: "The database is out of reach. Try again after `Retry-After`.",
+  storage_full: "The database's disk is full. What only reads still works. Try again after `Retry-After`.",
   overloaded: "More passwords at once than can be checked. Try again after `Retry-After`.",
   catalog_unavailable: "The release catalog has never been readable. Try again after `Retry-After`.",
   artifact_unavailable:
