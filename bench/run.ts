@@ -22,6 +22,7 @@ import { storm } from "./workloads/storm";
 import { subscriptionStatus } from "./workloads/subscription-status";
 import { version, versionKnownOrNot, versionUnchanged } from "./workloads/version";
 import { webhook } from "./workloads/webhook";
+import { webhookEmbedded } from "./workloads/webhook-embedded";
 
 const WORKLOADS: Record<string, (bench: Bench) => Promise<Section>> = {
   health,
@@ -40,6 +41,7 @@ const WORKLOADS: Record<string, (bench: Bench) => Promise<Section>> = {
   push,
   "subscription-status": subscriptionStatus,
   webhook,
+  "webhook-embedded": webhookEmbedded,
   "known-or-unknown": knownOrUnknown,
   fold,
   start,

@@ -46,8 +46,8 @@ function soonEnough({ rounds }: Result): Verdict {
   };
 }
 
-/** A load that fails at the first refusal has had every event acknowledged when it ends. */
-async function prepare(
+/** A service with accounts that purchase. A load that fails at the first refusal has had every event acknowledged when it ends. */
+export async function prepare(
   { url }: Server,
   sent: string[],
   drive: (url: string, seconds: number, next: () => Shot) => Promise<Load>,
