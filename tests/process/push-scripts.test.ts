@@ -58,7 +58,7 @@ test("npm run push does not open an embedded database that the service has open"
   const service = await startForTest();
   const { code, output } = await push(service.dataDir, "list");
   expect(code).toBe(1);
-  expect(output).toMatch(/Another process is using .*db\. Stop it first/);
+  expect(output).toMatch(/Another process \(pid \d+\) is using .*\/db:.* Stop it first/);
 });
 
 test("npm run apns tells what to set, prints each push, and keeps its key for the next time", async () => {
