@@ -74,9 +74,9 @@ function withoutNames(value: unknown, names: Set<string>): unknown {
  */
 export async function detachBilling(tx: Tx, accountId: string): Promise<void> {
   await tx.$queryRaw`SELECT id FROM "Account" WHERE id = ${accountId}::uuid FOR UPDATE`;
-  const lines = await tx.subscriptionLine.findMany({ where: { accountId }, select: { id: true } });
+  const lines = await tx.subscriptionLine.findMany({ where: { accountId }, select: { id: true, identities: true } });
   const lineIds = lines.map(({ id }) => id);
-  const names = await namesOf(tx, accountId, lineIds);
+  const names = await namesOf(tx, accountId, lines);
   const nobody = standInOf(accountId);
   await tx.$executeRaw`
     UPDATE "BillingEvent" AS event SET
@@ -111,22 +111,23 @@ export async function detachBilling(tx: Tx, accountId: string): Promise<void> {
  * Every name of a customer that is this account's, as the provider's events give them: no other account's id, no name
  * that only another account's events give to the customer, and no stand-in of whoever had a line before.
  */
-async function namesOf(tx: Tx, accountId: string, lineIds: string[]): Promise<string[]> {
-  const rows = await tx.$queryRaw<{ name: string }[]>`
+async function namesOf(tx: Tx, accountId: string, lines: { id: string; identities: string[] }[]): Promise<string[]> {
+  const lineIds = lines.map(({ id }) => id);
+  const lineNames = lines.flatMap(({ identities }) => identities);
+  const own = await tx.$queryRaw<{ name: string }[]>`
     SELECT unnest(identities) AS name FROM "BillingEvent"
     WHERE cardinality("transferredFrom") = 0 AND "accountId" = ${accountId}::uuid
     UNION SELECT unnest(identities) FROM "BillingEvent"
-    WHERE cardinality("transferredFrom") = 0 AND "accountId" IS NULL AND "lineId" = ANY(${lineIds}::uuid[])
-    UNION SELECT name FROM "SubscriptionLine" AS line, unnest(line.identities) AS name
-    WHERE line.id = ANY(${lineIds}::uuid[]) AND NOT EXISTS (
-      SELECT 1 FROM "BillingEvent" AS other
-      WHERE other.identities @> ARRAY[name] AND other."accountId" <> ${accountId}::uuid
-        AND cardinality(other."transferredFrom") = 0)`;
-  const names = rows.map(({ name }) => name).filter((name) => !isStandIn(name));
+    WHERE cardinality("transferredFrom") = 0 AND "accountId" IS NULL AND "lineId" = ANY(${lineIds}::uuid[])`;
+  const ofOthers = await tx.$queryRaw<{ name: string }[]>`
+    SELECT DISTINCT unnest(identities) AS name FROM "BillingEvent"
+    WHERE identities && ${lineNames}::text[] AND "accountId" <> ${accountId}::uuid AND cardinality("transferredFrom") = 0`;
+  const givenToOthers = new Set(ofOthers.map(({ name }) => name));
+  const names = [...own.map(({ name }) => name), ...lineNames.filter((name) => !givenToOthers.has(name))];
   const accounts = await tx.account.findMany({
     where: { id: { in: possibleAccountIds(names), not: accountId } },
     select: { id: true },
   });
   const others = new Set(accounts.map(({ id }) => id));
-  return [...new Set([accountId, ...names.filter((name) => !others.has(name))])];
+  return [...new Set([accountId, ...names.filter((name) => !others.has(name) && !isStandIn(name))])];
 }
