@@ -35,19 +35,20 @@ export class EmbeddedFS extends NodeFS {
     const install = (module: unknown) => {
       const { NODEFS } = module as { NODEFS: NodeFsModule };
       if (this.#wal) syncFiles(NODEFS, this.#wal);
-      before(NODEFS.stream_ops, "open", ({ node }: Stream) => isSegment(node) && this.#onSegment(node.name));
+      before(NODEFS.stream_ops, "write", ({ node }: Stream) => isSegment(node) && this.#onSegment(node.name));
     };
     return { emscriptenOpts: { ...emscriptenOpts, preRun: [install, ...(emscriptenOpts.preRun ?? [])] } };
   }
 
   /** Has `run` called each time that the log has gone on for so many more segments. */
   onEverySegments(count: number, run: () => void): void {
-    const seen = new Set<string>();
+    let last = "";
+    let begun = 0;
     this.#onSegment = (name) => {
-      if (seen.add(name).size <= count) return;
-      seen.clear();
-      seen.add(name);
-      run();
+      if (name === last) return;
+      last = name;
+      begun += 1;
+      if (begun % count === 0) run();
     };
   }
 }
