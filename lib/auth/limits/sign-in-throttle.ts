@@ -83,6 +83,7 @@ async function count({ db, now }: Deps, { key, rule }: Counter): Promise<number 
           OR throttle."expiresAt" > ${later(lastWait, MEMORY_MS)}::timestamptz
           OR throttle."heldUntil" > ${lastWait}::timestamptz AS isOver) AS memory)
     WHERE throttle."heldUntil" <= EXCLUDED."heldUntil" OR throttle."heldUntil" > ${lastWait}::timestamptz
+      OR throttle."failures" < ${rule.freeFailures}::integer -- of two at one moment the later is not held by the other
     RETURNING "failures"`;
   return counted?.failures ?? null;
 }
