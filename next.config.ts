@@ -22,7 +22,6 @@ const config: NextConfig = {
     "pglite-prisma-adapter",
     "pino",
     "prom-client",
-    "proper-lockfile",
     "rate-limiter-flexible",
     "semver",
   ],

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, utimes, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -12,6 +12,22 @@ test("a lock has one holder at a time, and whoever is refused is told the file a
   await expect(lockFile(file)).rejects.toMatchObject({ name: "FileLockedError", file, pid: String(process.pid) });
   await unlock();
   await (await lockFile(file))();
+});
+
+test("any number that wait for a lock hold it one after another, and leave no file behind", async () => {
+  const file = await newFile();
+  let holders = 0;
+  const hold = async () => {
+    const unlock = await lockFile(file, 60_000);
+    holders += 1;
+    const seen = holders;
+    await readdir(path.dirname(file));
+    holders -= 1;
+    await unlock();
+    return seen;
+  };
+  expect(await Promise.all(Array.from({ length: 8 }, hold))).toEqual(Array(8).fill(1));
+  expect(await readdir(path.dirname(file))).toEqual([]);
 });
 
 test("a file that was left behind locks nobody out, whatever its date and content", async () => {

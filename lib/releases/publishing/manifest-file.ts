@@ -1,8 +1,8 @@
 import { readFile, realpath } from "node:fs/promises";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { lock } from "proper-lockfile";
 import { makeFolder, writeDurably } from "../../files/durable";
+import { FileLockedError, lockFile } from "../../files/lock";
 import { checkManifest } from "../catalog/manifest";
 import { MAX_BYTES } from "../catalog/source";
 import type { Release } from "../schema";
@@ -30,9 +30,7 @@ export type Change<T> = Pick<Manifest, "entries"> & {
   beforeWrite?: () => Promise<void>;
 };
 
-/** A lock that was not renewed for this long belonged to a process that is gone. */
-const STALE_MS = 10_000;
-const RETRIES = { retries: 60, minTimeout: 100, maxTimeout: 1_000 };
+const MAX_LOCK_WAIT_MS = 60_000;
 
 /** Reads a manifest; one that is not there is empty. @throws PublishingError for one that the service refuses. */
 export async function readManifest(file: string): Promise<Manifest> {
@@ -60,18 +58,17 @@ export async function changeManifest<T>(
 ): Promise<T> {
   await makeFolder(path.dirname(file));
   const target = await realpath(file).catch(() => file); // what a symbolic link names, not the link
-  const held = await hold(target);
+  const unlock = await lockManifest(target);
   try {
     const manifest = await readManifest(target);
     const { entries, publicKeys = manifest.publicKeys, result, beforeWrite } = await change(manifest);
     const bytes = await render({ publicKeys, entries });
     const isSame = entries === manifest.entries && isDeepStrictEqual(publicKeys, manifest.publicKeys);
     await beforeWrite?.();
-    held.requireStill();
     if (!isSame) await writeDurably(target, bytes);
     return result;
   } finally {
-    await held.release();
+    await unlock();
   }
 }
 
@@ -87,20 +84,10 @@ export async function render({ publicKeys, entries }: Omit<Manifest, "releases">
   return bytes;
 }
 
-async function hold(file: string) {
-  let lost: Error | undefined;
-  const options = { realpath: false, stale: STALE_MS, update: 2_000, retries: RETRIES };
-  const onCompromised = (error: Error) => {
-    lost = error;
-  };
-  const release = await lock(file, { ...options, onCompromised }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "ELOCKED") throw error;
-    throw new PublishingError(`Somebody else is changing ${file}. Nothing was changed: try again.`);
+async function lockManifest(file: string): Promise<() => Promise<void>> {
+  return lockFile(`${file}.lock`, MAX_LOCK_WAIT_MS).catch((error: unknown) => {
+    if (!(error instanceof FileLockedError)) throw error;
+    const holder = `Another process${error.pid ? ` (pid ${error.pid})` : ""}`;
+    throw new PublishingError(`${holder} is changing ${file}: it holds the lock on ${error.file}. Try again after it.`);
   });
-  return {
-    requireStill: () => {
-      if (lost) throw new PublishingError(`The lock on ${file} was lost: ${lost.message}. Nothing was changed.`);
-    },
-    release: () => (lost ? Promise.resolve() : release()),
-  };
 }
