@@ -104,7 +104,7 @@ describe("a target", () => {
 
   test.each([
     ...["/./api/hello", "/%2e/api/hello", "/x/../api/hello", "/x/%2E%2e/api/hello", "/..", "/page/."],
-    ...["/api\\hello", "/page#x", "/%ff", "/%", "/forms/%E0%A4%A"],
+    ...["/api\\hello", "/page#x", "/%ff", "/%", "/forms/%E0%A4%A", "/%%32%65%%32%65/api/hello"],
     ...["ftp://localhost/page", "http://", "http://user@localhost/page", "http:///page", "page"],
   ])("%s is refused before anybody looks at it", async (target) => {
     const door = await openFrontDoor(routes, echo);
@@ -452,6 +452,7 @@ test("a route that does not load is logged and answers 500 for its own path, and
       "/_not-found/page": "page.js",
       "/api/broken/route": "broken.cjs",
       "/api/other/route": "other.cjs",
+      "/icon.svg/route": "other.cjs",
     }),
     "broken.cjs": "throw new Error('it does not load')",
     "other.cjs": "exports.routeModule = { userland: { GET: () => {} } }",
@@ -464,7 +465,8 @@ test("a route that does not load is logged and answers 500 for its own path, and
   );
   expect(logged).toEqual(["/api/broken"]);
   const responderOf = (target: string) => findRoute(table, target)?.responder;
-  expect(["/", "/about", "/_not-found", "/api/other"].map(responderOf)).toEqual(["page", "page", undefined, "next"]);
+  const paths = ["/", "/about", "/_not-found", "/api/other", "/icon.svg"];
+  expect(paths.map(responderOf)).toEqual(["page", "page", undefined, "next", "file"]);
   const broken = responderOf("/api/broken");
   const response = typeof broken === "object" && (await broken.GET?.(new Request("http://localhost/api/broken"), {}));
   expect(response instanceof Response && response.status).toBe(500);

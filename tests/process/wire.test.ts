@@ -69,6 +69,7 @@ describe("targets", () => {
     ["/api/%", 400],
     ["/forms/%ff", 400],
     ["/forms/%", 400],
+    ["/_next/static/%%32%65%%32%65/%%32%65%%32%65/api/health", 400],
     ["/api/download/%E0%A4%A", 400],
     ["/api/download/..%2f..%2fetc%2fpasswd", 404],
     ["/api/push/devices/%00", 405],

@@ -38,7 +38,8 @@ async function loadHandlers(require: NodeJS.Require, file: string, route: string
   try {
     const { routeModule } = (await require(file)) as Compiled;
     await routeModule?.ensureUserland?.();
-    return typeof routeModule?.userland?.GET?.answer === "function" ? routeModule.userland : "next";
+    if (typeof routeModule?.userland?.GET?.answer === "function") return routeModule.userland;
+    return path.extname(route) === "" ? "next" : "file"; // Next makes routes of its metadata files, as of icon.svg
   } catch (error) {
     currentContext().log.error({ err: error, route }, "a route does not load: it will answer 500");
     return failingRoute(route, error);

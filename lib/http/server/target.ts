@@ -49,8 +49,9 @@ function originForm(target: string): string {
 
 function normalize(pathname: string): string {
   if (FORBIDDEN.test(pathname)) throw malformed();
+  // Before decoding: a stray % would form another encoded character with what follows it ("%%32%65" is "%2e").
+  if (!isDecodable(pathname)) throw malformed("The path is not valid percent-encoded UTF-8.");
   const path = pathname.replace(ENCODED_UNRESERVED, decodeURIComponent);
-  if (!isDecodable(path)) throw malformed("The path is not valid percent-encoded UTF-8.");
   if (/\/\.\.?(?:\/|$)/.test(path)) throw malformed("The path must not have dot segments.");
   if (path.includes("//")) throw new AppError("not_found");
   return path;
