@@ -146,6 +146,7 @@ describe("linking", () => {
       await signInWith(github, jar);
       expect(await identitiesOf(squatter.id)).toHaveLength(1);
       await post("/api/auth/reset/request", { email: squatter.email });
+      await mailbox.waitFor(squatter.email); // its token is made when it is sent
 
       google.person = googlePerson(squatter.email);
       const owner = new Jar();
