@@ -8,7 +8,11 @@ export const SystemVersion = z
 
 /** Where one system version stands to another, as for `sort`: missing numbers are 0. */
 export function compareSystems(one: string, other: string): number {
-  const [a, b] = [one.split(".").map(Number), other.split(".").map(Number)];
-  const differences = Array.from({ length: Math.max(a.length, b.length) }, (_, i) => (a[i] ?? 0) - (b[i] ?? 0));
-  return differences.find((difference) => difference !== 0) ?? 0;
+  if (one === other) return 0;
+  const [a, b] = [one.split("."), other.split(".")];
+  for (let i = 0; i < a.length || i < b.length; i++) {
+    const difference = Number(a[i] ?? 0) - Number(b[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
 }

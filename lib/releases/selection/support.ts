@@ -1,4 +1,4 @@
-import { compare, type SemVer } from "semver";
+import type { SemVer } from "semver";
 import type { Snapshot } from "../catalog/snapshot";
 import type { Release } from "../schema";
 import { visibleLists } from "./selection";
@@ -31,16 +31,21 @@ export function supportUpTo(snapshot: Snapshot, wanted: Wanted, release: Release
 }
 
 function sumUp(releases: readonly Release[], { version }: Release): Support {
-  const upTo = releases.filter((other) => other.version.compare(version) <= 0);
-  const minimumSupportedVersion = highest(upTo.flatMap((other) => other.minimumSupportedVersion ?? []));
-  const critical = highest(upTo.filter((other) => other.critical).map((other) => other.version));
-  const mandatoryBelow = highest([minimumSupportedVersion, critical].filter((found) => found !== null));
+  let minimumSupportedVersion: SemVer | null = null;
+  let critical: SemVer | null = null;
+  for (const other of releases) {
+    if (other.version.compare(version) > 0) continue;
+    minimumSupportedVersion = higher(minimumSupportedVersion, other.minimumSupportedVersion);
+    if (other.critical) critical = higher(critical, other.version);
+  }
+  const mandatoryBelow = higher(minimumSupportedVersion, critical);
   const named = mandatoryBelow && releases.find((other) => other.version.compare(mandatoryBelow) === 0);
   return { minimumSupportedVersion, mandatoryBelow, mandatoryBelowBuild: named?.buildVersion ?? null };
 }
 
-function highest(versions: readonly SemVer[]): SemVer | null {
-  return versions.toSorted(compare).at(-1) ?? null;
+function higher(one: SemVer | null, other: SemVer | null): SemVer | null {
+  if (one === null || other === null) return one ?? other;
+  return one.compare(other) < 0 ? other : one;
 }
 
 /**

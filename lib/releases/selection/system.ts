@@ -42,5 +42,11 @@ function runsOn({ minimumSystemVersion: minimum }: Release, systemVersion: strin
 /** The highest of the platform's minimums that a system reaches: all systems between two of them are one. */
 function highestMinimum({ minimumSystems }: Snapshot, { platform }: Wanted, systemVersion: string): string | null {
   const ascending = minimumSystems.get(platform) ?? [];
-  return ascending.findLast((minimum) => compareSystems(systemVersion, minimum) >= 0) ?? null;
+  let [low, high] = [0, ascending.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareSystems(systemVersion, ascending[middle] ?? "") >= 0) low = middle + 1;
+    else high = middle;
+  }
+  return ascending[low - 1] ?? null;
 }
