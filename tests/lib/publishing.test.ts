@@ -411,6 +411,13 @@ describe("a signature", () => {
     await refused(desk, () => sign(desk, artifact(), { publicKeys: keys }), reason);
   });
 
+  test("of a version whose text begins this one's is refused", async () => {
+    const desk = await stocked();
+    const artifact = { minisign: key.minisign(bytes, "file:setup_1.5.1_x64.exe") };
+    const file = await build(desk, "setup_1.5.1_x64.exe", bytes);
+    await refused(desk, () => publish(desk, file, "1.5.10", { artifact, publicKeys: keys }), "another version");
+  });
+
   test("of a file that was renamed is good where it is verified", async () => {
     const desk = await stocked();
     const artifact = { minisign: key.minisign(bytes, comment) };

@@ -72,8 +72,9 @@ const unverified = (kind: string, product: string, option: string) =>
 function requireVersion(trustedComment: string, version: string): void {
   const named = fieldOf(trustedComment, "version");
   const numbers = (trustedComment.match(/\d+(?:\.\d+)+/g) ?? []).filter((text) => text.split(".").length === 3);
-  const isOther = named !== undefined ? named.replace(/^v/, "") !== version : numbers.length > 0;
-  if (!isOther || (named === undefined && numbers.some((text) => version.startsWith(text)))) return;
+  const [own = ""] = version.split(/[-+]/);
+  const isSame = named === undefined ? numbers.length === 0 || numbers.includes(own) : named.replace(/^v/, "") === version;
+  if (isSame) return;
   throw new PublishingError(
     `The minisign signature is for another version: its trusted comment is "${trustedComment}".`,
   );
