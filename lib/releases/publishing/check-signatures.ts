@@ -73,7 +73,8 @@ function requireVersion(trustedComment: string, version: string): void {
   const named = fieldOf(trustedComment, "version");
   const numbers = (trustedComment.match(/\d+(?:\.\d+)+/g) ?? []).filter((text) => text.split(".").length === 3);
   const [own = ""] = version.split(/[-+]/);
-  const isSame = named === undefined ? numbers.length === 0 || numbers.includes(own) : named.replace(/^v/, "") === version;
+  const isSame =
+    named === undefined ? numbers.length === 0 || numbers.includes(own) : named.replace(/^v/, "") === version;
   if (isSame) return;
   throw new PublishingError(
     `The minisign signature is for another version: its trusted comment is "${trustedComment}".`,
