@@ -175,7 +175,7 @@ function toAnswer({ status, response, error, retryAfterText }: Failure): PushAns
 
 /** Retry-After as seconds from now: a number of them, or an HTTP date. undefined: there is none that can be read. */
 function toSeconds(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
+  if (text === undefined || !/^\d+$|GMT$/.test(text)) return undefined; // Date.parse takes "-5" for a day in May
   const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - Date.now()) / 1000);
   return Number.isSafeInteger(seconds) ? Math.max(seconds, 0) : undefined;
 }

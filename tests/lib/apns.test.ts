@@ -94,6 +94,8 @@ describe("what APNs answers", () => {
     [429, "TooManyRequests", "0", 0],
     [500, "InternalServerError", inAnHour(), expect.closeTo(3_600, -2)],
     [503, "ServiceUnavailable", "soon", undefined],
+    [503, "ServiceUnavailable", "-5", undefined],
+    [503, "ServiceUnavailable", "1.5", undefined],
   ])("%d %s with a Retry-After of %s says when to come back", async (status, reason, retryAfter, seconds) => {
     const answer = await answersWith(await startApns(), { status, reason, retryAfter });
     expect(answer).toMatchObject({ status, reason });

@@ -44,7 +44,7 @@ describe("the next attempt", () => {
     }
   });
 
-  test.each([30, 0])(
+  test.each([30, 5])(
     "comes by APNs's Retry-After of %d s, and up to half of it later, the first three times",
     (seconds) => {
       const delays = { delaysSeconds: [900, 1800, 3600], retryAfterSeconds: seconds };
@@ -61,6 +61,12 @@ describe("the next attempt", () => {
     for (const attempts of [0, 6]) expect(nextAttempt(delays, row(attempts), now, 0)).toEqual(later(HOUR));
     const absurd = { delaysSeconds: [5], retryAfterSeconds: 1_000_000_000 };
     expect(nextAttempt(absurd, row(0), now, 0)).toEqual(later(2 * HOUR));
+  });
+
+  test("never comes at once, although Retry-After may say so", () => {
+    for (const retryAfterSeconds of [0, 1]) {
+      expect(nextAttempt({ delaysSeconds: [900], retryAfterSeconds }, row(0), now, 0)).toEqual(later(5));
+    }
   });
 
   test("is none after eight", () => {

@@ -22,6 +22,8 @@ const HOUR = 60 * MINUTE;
 export const ATTEMPTS_MOST = 8;
 /** So often APNs's Retry-After shortens a delay. After that it cannot: eight attempts must outlast an outage. */
 const MAX_SHORTENED_DELAYS = 3;
+/** A Retry-After of 0, or a date that has passed by this machine's clock, does not bring the same row back at once. */
+const MIN_RETRY_AFTER_SECONDS = 5;
 const MAX_RETRY_AFTER_SECONDS = 2 * HOUR;
 
 const WHEN_TOO_MANY = [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR];
@@ -68,7 +70,8 @@ export function nextAttempt(
 ): Date | null {
   if (attempts + 1 >= ATTEMPTS_MOST) return null;
   const usualSeconds = ((delaysSeconds[Math.min(attempts, delaysSeconds.length - 1)] ?? 0) / 2) * (1 + random);
-  const askedSeconds = Math.min(retryAfterSeconds ?? 0, MAX_RETRY_AFTER_SECONDS) * (1 + random / 2);
+  const boundedSeconds = Math.min(Math.max(retryAfterSeconds ?? 0, MIN_RETRY_AFTER_SECONDS), MAX_RETRY_AFTER_SECONDS);
+  const askedSeconds = retryAfterSeconds === undefined ? 0 : boundedSeconds * (1 + random / 2);
   const isShortened = retryAfterSeconds !== undefined && attempts < MAX_SHORTENED_DELAYS;
   const at = new Date(now.getTime() + 1000 * (isShortened ? askedSeconds : Math.max(usualSeconds, askedSeconds)));
   return at < expiresAt ? at : null;
