@@ -8,7 +8,7 @@ import { evidenceFault } from "./evidence/fault";
 import { keyIdOf } from "./evidence/p256";
 import type { Evidence } from "./evidence/schema";
 import { holdOwner, type Origin, type Owner } from "./owner";
-import { MAX_DEVICES, type Wanted } from "./registration-plan";
+import { MAX_DEVICES, tooManyDevices, type Wanted } from "./registration-plan";
 import { type Device, toDevice } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "now">;
@@ -21,7 +21,7 @@ const PROVABLE: PushDeviceStatus[] = ["pending", "active"];
  * token becomes its owner's alone: whoever had registered it before loses it, in the same transaction. A device that
  * is known by the key already moves to the new address, with what is queued for it.
  * @throws AppError challenge_used, challenge_expired, evidence_invalid with `reason`, push_not_configured,
- * unauthenticated
+ * device_limit_reached, unauthenticated
  */
 export async function activateDevice(
   { config, db, dbNow, now }: Deps,
@@ -139,8 +139,11 @@ async function activate(
 /**
  * An installation that is known was let in beyond the limit. With a key of its own it is a device more: then those go
  * that had its id before, as of the same app before it was deleted and installed again.
+ * @throws AppError device_limit_reached where none has that id any more
  */
 async function keepLimit(tx: Tx, { id, accountId, installationId }: PushDevice): Promise<void> {
   if (installationId === null || (await tx.pushDevice.count({ where: { accountId } })) <= MAX_DEVICES) return;
   await tx.pushDevice.deleteMany({ where: { accountId, installationId, id: { not: id } } });
+  const proved = await tx.pushDevice.count({ where: { accountId, status: { not: "pending" } } });
+  if (proved > MAX_DEVICES) throw tooManyDevices();
 }

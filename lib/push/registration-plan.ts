@@ -2,6 +2,7 @@ import type { PushDevice } from "../db/generated/client";
 import { AppError } from "../errors";
 import type { RegisterDevice } from "./schema";
 
+/** So many devices an account may have, and as many again that wait to prove that they take the place of one. */
 export const MAX_DEVICES = 20;
 
 /** Where APNs finds a device: a token means something only within an environment and a bundle. */
@@ -43,12 +44,17 @@ export function planRegistration<Row extends Known>(devices: readonly Row[], wan
   );
   const device = installed.find(({ status }) => status !== "active") ?? addressed;
   if (!device) {
-    if (devices.length < MAX_DEVICES || installed.length > 0) return { step: "create" };
-    throw new AppError("device_limit_reached", { detail: `At most ${MAX_DEVICES} devices an account.` });
+    if (devices.length < (installed.length > 0 ? 2 : 1) * MAX_DEVICES) return { step: "create" };
+    throw tooManyDevices();
   }
   const moved = !isAt(device, wanted);
   const obsolete = addressed && addressed.id !== device.id ? addressed.id : null;
   return { step: "challenge", device, moved, keepsKey: isSameApp(device, wanted), obsolete };
+}
+
+/** The error for one device more than an account may have. */
+export function tooManyDevices(): AppError {
+  return new AppError("device_limit_reached", { detail: `At most ${MAX_DEVICES} devices an account.` });
 }
 
 function isAt(device: Address, wanted: Address): boolean {

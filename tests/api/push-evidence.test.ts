@@ -131,6 +131,16 @@ describe("a device that proves itself", () => {
     expect(devices.map(({ id }) => id)).not.toContain(deviceId);
   });
 
+  test("beyond the limit by an installation id that no other device has any more is refused", async () => {
+    const { account, phone, challenged, deviceId } = await askedAgain();
+    await activeDevices(account, 19);
+    await ctx().db.pushDevice.update({ where: { id: deviceId }, data: { installationId: randomUUID() } });
+    const other = { ...phone, key: newAttestKey() };
+    const response = await answer(account, other, attested(account, other, challenged));
+    expect(await response.json()).toMatchObject({ status: 409, code: "device_limit_reached" });
+    expect(await ctx().db.pushDevice.count({ where: { accountId: account.id, status: "active" } })).toBe(20);
+  });
+
   test("may be a simulator with a key of its own, which has to stay the same", async () => {
     const { account, phone, challenged } = await asked({ environment: "sandbox" });
     expect((await answer(account, phone, signedByDeviceKey(account, phone, challenged))).status).toBe(200);

@@ -182,6 +182,20 @@ describe("two at once", () => {
     expect(await rowsOf(account)).toHaveLength(1);
   });
 
+  test("installation ids that move between devices bring at most one device more for each that there may be", async () => {
+    const account = await newAccount();
+    const installationId = randomUUID();
+    const tokens = Array.from({ length: 39 }, newToken);
+    await insertDevices(account, tokens);
+    await ctx().db.pushDevice.updateMany({ where: { token: tokens[0] }, data: { installationId, status: "active" } });
+    const [first, second] = [newToken(), newToken()];
+    expect((await registerPush(account, { token: first, installationId })).status).toBe(202);
+    expect((await registerPush(account, { token: first, installationId: randomUUID() })).status).toBe(202);
+    const response = await registerPush(account, { token: second, installationId });
+    expect(await response.json()).toMatchObject({ status: 409, code: "device_limit_reached" });
+    expect(await rowsOf(account)).toHaveLength(40);
+  });
+
   test("two new devices cannot both be the 20th", async () => {
     const account = await newAccount();
     await insertDevices(
