@@ -77,14 +77,29 @@ export async function retryDeliveries(deps: Deps, ids: readonly string[] = []): 
 type Retried = { resumed: number; retried: number };
 
 /**
- * The rows by a statement of their own: a worker that is writing that some wait holds the pause until it has done so,
- * and one that comes later finds no pause any more. So none is left behind.
+ * The rows by statements of their own: a worker that is writing that some wait holds the pause until it has done so,
+ * and one that comes later finds no pause any more. So none is left behind. Each row once, by its id: where APNs refuses
+ * again at once, the rows wait for the new pause.
  */
 async function endPauses({ db, dbNow }: Deps): Promise<number> {
   await db.pushPause.deleteMany();
-  return db.$executeRaw`
-    UPDATE "PushDelivery" SET "nextAttemptAt" = ${dbNow()}
-    WHERE "state" = 'queued' AND "reason" = ${PAUSED} AND "nextAttemptAt" > ${dbNow()}`;
+  let resumed = 0;
+  for (let afterId: string | null = NIL_ID; afterId !== null; ) {
+    const [batch]: { rows: number; lastId: string | null }[] = await db.$queryRaw`
+      WITH waiting AS MATERIALIZED (
+        SELECT "id" FROM "PushDelivery"
+        WHERE "id" > ${afterId}::uuid AND "state" = 'queued' AND "reason" = ${PAUSED} AND "nextAttemptAt" > ${dbNow()}
+        ORDER BY "id" LIMIT ${STATEMENT_MOST} FOR UPDATE
+      ), resumed AS (
+        UPDATE "PushDelivery" AS delivery SET "nextAttemptAt" = ${dbNow()}
+        FROM waiting WHERE delivery."id" = waiting."id" RETURNING 1
+      )
+      SELECT (SELECT count(*)::int FROM resumed) AS "rows",
+        (SELECT "id" FROM waiting ORDER BY "id" DESC LIMIT 1) AS "lastId"`;
+    resumed += batch?.rows ?? 0;
+    afterId = batch?.lastId ?? null;
+  }
+  return resumed;
 }
 
 /** A secret that was forgotten cannot be told again. */
