@@ -51,6 +51,6 @@ export async function failedChallenges(tx: Tx, deviceIds: readonly string[]): Pr
       ON delivery."deviceId" = challenge."deviceId" AND delivery."eventKey" = 'challenge:' || challenge."id"
     WHERE challenge."deviceId" = ANY(${deviceIds}::uuid[])
       AND (delivery."reason" IS NOT NULL OR delivery."state" = 'sent')
-    ORDER BY challenge."deviceId", challenge."id" DESC`;
+    ORDER BY challenge."deviceId", challenge."createdAt" DESC, challenge."id" DESC`;
   return new Map(rows.flatMap(({ deviceId, reason }) => (reason === null ? [] : [[deviceId, reason]])));
 }
