@@ -41,6 +41,8 @@ async function admit(
 ): Promise<Account> {
   const now = ctx.now();
   const { provider, issuer, subject, email, emailVerified } = identity;
+  // One that was linked by a version that kept no issuer is of the issuer that was configured, as it is now.
+  await tx.identity.updateMany({ where: { provider, subject, issuer: null }, data: { issuer } });
   const owner = await tx.identity.findUnique({ where: { issuer_subject: { issuer, subject } } });
   const local = email === null ? null : await tx.account.findUnique({ where: { email } });
   const plan = planLink({ identity, ownerId: owner?.accountId ?? null, startedBy, local, now });
