@@ -4,7 +4,7 @@ import { reauthenticate } from "../auth/passwords/reauthenticate";
 import { recordSecurityEvent } from "../auth/security-events";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
-import { endOtherSessions } from "./sessions";
+import { closeOtherSessions } from "./sessions";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "mails" | "now">;
 
@@ -44,8 +44,8 @@ export async function unlinkIdentity(
     if (!account.hasPassword && identities.length === 1) throw new AppError("last_sign_in_method");
     await tx.identity.delete({ where: { id: identityId } });
     await recordSecurityEvent(tx, ctx.now(), accountId, "identity_unlinked", caller);
+    await closeOtherSessions(tx, ctx.now(), { accountId, keep: principal.session.id }, caller);
     await ctx.mails.post(tx, "identity_unlinked", account.email);
   });
   ctx.mails.wake();
-  await endOtherSessions(ctx, accountId, principal.session.id, caller);
 }

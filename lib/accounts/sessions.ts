@@ -1,12 +1,14 @@
 import type { Caller } from "../auth/credentials";
-import { signOut } from "../auth/sign-out";
-import type { Context } from "../context";
+import { recordSecurityEvent } from "../auth/security-events";
+import { closeSession } from "../auth/sessions";
+import { lockForSignOut, signOut } from "../auth/sign-out";
+import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
 
 type Deps = Pick<Context, "db" | "now">;
 
 /** An account's open sessions, last used first. */
-export async function listSessions({ db, now }: Deps, accountId: string) {
+export async function listSessions({ db, now }: { db: Tx; now: () => Date }, accountId: string) {
   const at = now();
   return db.session.findMany({
     where: { accountId, revokedAt: null, expiresAt: { gt: at }, idleExpiresAt: { gt: at } },
@@ -27,7 +29,22 @@ export async function endSession(deps: Deps, accountId: string, sessionId: strin
 
 /** Signing out elsewhere: ends every session of the account but `keep`. Returns how many ended. */
 export async function endOtherSessions(deps: Deps, accountId: string, keep: string, caller: Caller): Promise<number> {
-  const others = (await listSessions(deps, accountId)).filter(({ id }) => id !== keep);
-  for (const { id } of others) await signOut(deps, { sub: accountId, sid: id }, caller); // twenty at most
+  return deps.db.$transaction(async (tx) => {
+    await lockForSignOut(tx, accountId);
+    return closeOtherSessions(tx, deps.now(), { accountId, keep }, caller);
+  });
+}
+
+/** The same within a transaction that has locked the account. */
+export async function closeOtherSessions(
+  tx: Tx,
+  now: Date,
+  { accountId, keep }: { accountId: string; keep: string },
+  caller: Caller,
+): Promise<number> {
+  const others = (await listSessions({ db: tx, now: () => now }, accountId)).filter(({ id }) => id !== keep);
+  for (const { id } of others) {
+    if (await closeSession(tx, now, id)) await recordSecurityEvent(tx, now, accountId, "signed_out", caller);
+  }
   return others.length;
 }

@@ -1,4 +1,4 @@
-import type { Context } from "../context";
+import type { Context, Tx } from "../context";
 import type { Caller } from "./credentials";
 import { recordSecurityEvent } from "./security-events";
 import { closeSession } from "./sessions";
@@ -14,9 +14,13 @@ export async function signOut(
   caller: Caller,
 ): Promise<void> {
   await db.$transaction(async (tx) => {
-    // What deletes an account or ends all its sessions holds it first, too: neither waits for what the other has.
-    await tx.$queryRaw`SELECT 1 FROM "Account" WHERE "id" = ${sub}::uuid FOR KEY SHARE`;
+    await lockForSignOut(tx, sub);
     const at = now();
     if (await closeSession(tx, at, sid)) await recordSecurityEvent(tx, at, sub, "signed_out", caller);
   });
+}
+
+/** What deletes an account or ends all its sessions locks it first, too: neither waits for what the other has. */
+export async function lockForSignOut(tx: Tx, accountId: string): Promise<void> {
+  await tx.$queryRaw`SELECT 1 FROM "Account" WHERE "id" = ${accountId}::uuid FOR KEY SHARE`;
 }

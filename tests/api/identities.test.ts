@@ -88,6 +88,38 @@ test("the only way to sign in cannot be removed, not by two requests at once eit
   });
 });
 
+test("without a password a provider is removed by a sign-in of the last ten minutes, and the form says so above it", async () => {
+  await connected(async () => {
+    const jar = new Jar();
+    for (const person of [newPerson(), newPerson()]) {
+      google.person = person;
+      await signInWith(google, jar);
+    }
+    const { user } = await session(jar);
+    const { id: identityId } = await ctx().db.identity.findFirstOrThrow({ where: { accountId: user.id } });
+    clock.advance(10 * 60_000 + 1);
+    const refused = wordsOf(await submit("account/unlink", { identityId }, { cookie: jar.header }));
+    expect([refused?.message, refused?.fields]).toEqual(["Sign in again first.", {}]);
+    expect(await identitiesOf(user.id)).toBe(2);
+    await signInWith(google, jar);
+    await submit("account/unlink", { identityId }, { cookie: jar.header });
+    expect(await identitiesOf(user.id)).toBe(1);
+  });
+});
+
+test("an identity that a version without issuers linked goes on signing in, whatever issuer is configured", async () => {
+  await connected(async () => {
+    const account = await newAccount();
+    const { identityId } = await linkGoogle(account);
+    await ctx().db.identity.update({ where: { id: identityId }, data: { issuer: null } });
+    const jar = new Jar();
+    await signInWith(google, jar);
+    expect(await session(jar)).toMatchObject({ user: { id: account.id } });
+    const { issuer } = await ctx().db.identity.findUniqueOrThrow({ where: { id: identityId } });
+    expect(issuer).toBe(ctx().config.AUTH_GOOGLE_ISSUER);
+  });
+});
+
 test("somebody else's provider cannot be removed", async () => {
   await connected(async () => {
     const [ann, bob] = [await newAccount(), await newAccount()];
@@ -172,11 +204,11 @@ test("an unverified account stays once somebody has signed in to it, and where n
 test("mails and notifications in files are removed after their time, and nothing else in the folder", async () => {
   const folder = await mkdtemp(path.join(tmpdir(), "outbox-"));
   const old = new Date(Date.now() - 8 * DAY_MS);
-  for (const name of ["old.eml", "old.push.json", "old.txt", "new.eml"]) {
+  for (const name of ["old.eml", "old.eml.tmp", "old.push.json", "old.txt", "new.eml"]) {
     await writeFile(path.join(folder, name), "");
     if (name.startsWith("old")) await utimes(path.join(folder, name), old, old);
   }
-  expect(await removeOldFiles(folder, new Date(Date.now() - 7 * DAY_MS))).toBe(2);
+  expect(await removeOldFiles(folder, new Date(Date.now() - 7 * DAY_MS))).toBe(3);
   expect((await readdir(folder)).sort()).toEqual(["new.eml", "old.txt"]);
   expect(await removeOldFiles(path.join(folder, "none"), new Date())).toBe(0);
 });

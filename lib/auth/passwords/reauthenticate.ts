@@ -29,7 +29,7 @@ export async function reauthenticate(
     if (ctx.now().getTime() - session.authenticatedAt.getTime() <= FRESH_MS) return;
     throw new AppError("reauthentication_required");
   }
-  if (password === undefined) throw new AppError("reauthentication_required");
+  if (password === undefined) throw wrongPassword("required", "Is required");
   const attempt = await beginReauthentication(ctx, id);
   const isRight = await passwordMatches(ctx, password, passwordHash).catch(async (error: unknown) => {
     await withdrawAttempt(ctx, attempt);
@@ -40,5 +40,9 @@ export async function reauthenticate(
     await failAttempt(tx, ctx.now(), attempt);
     await recordSecurityEvent(tx, ctx.now(), id, "sign_in_failed", caller);
   });
-  throw new AppError("reauthentication_required");
+  throw wrongPassword("incorrect", "This is not your password");
+}
+
+function wrongPassword(code: string, detail: string): AppError {
+  return new AppError("reauthentication_required", { errors: [{ pointer: "/password", code, detail }] });
 }

@@ -8,7 +8,6 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   page: "/account/delete",
   auth: "account",
   fields: DeleteAccount,
-  places: { reauthentication_required: { field: "password", words: "This is not your password" } },
   handle: async ({ ctx, fields, visitor, caller }) => {
     await deleteAccount(ctx, visitor, fields.password, caller);
     return { to: "/deleted", cookies: [setSessionCookie(ctx.config, null, visitor.session.expiresAt)] };
