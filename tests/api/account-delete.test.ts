@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { eventsOf, newAccount, type TestAccount } from "../support/accounts";
 import { call, get, post } from "../support/api";
 import { deliver, deliverOk, initialPurchase, type Sent } from "../support/billing";
-import { clock, ctx } from "../support/context";
+import { clock, ctx, withContext } from "../support/context";
 import { mailbox } from "../support/mailbox";
 import { activate, newToken, registeredDevice } from "../support/push";
 
@@ -23,6 +23,21 @@ async function everything(): Promise<Record<string, string>> {
   );
   return Object.fromEntries(dumped);
 }
+
+test("the owner of a verified address is mailed of a deletion, whatever mails strangers have brought there", async () => {
+  const account = await newAccount();
+  const { id, email } = account;
+  await ctx().db.account.update({ where: { id }, data: { emailVerifiedAt: ctx().now() } });
+  await withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } }, async () => {
+    for (let network = 0; network < 15; network++) {
+      const address = `198.51.100.${network}`;
+      const registered = await post("/api/auth/register", { email, password: "a stranger's password" }, { address });
+      expect(registered.status).toBe(202);
+    }
+  });
+  expect((await remove(account)).status).toBe(200);
+  await expect.poll(() => mailbox.to(email).some((mail) => mail.includes("was deleted"))).toBe(true);
+});
 
 test("nothing but its security events names a deleted account, and the history of its purchases stays", async () => {
   const account = await newAccount();
