@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import type { Caller } from "../auth/credentials";
 import { mayMail } from "../auth/limits/mail-limits";
-import { recognizeClient } from "../auth/limits/recognized-clients";
+import { findRecognizedClient, recognizeClient } from "../auth/limits/recognized-clients";
 import { forgetFailures } from "../auth/limits/sign-in-throttle";
 import { hashPassword } from "../auth/passwords/comparison";
 import { checkNewPassword, refuseBreached, refuseOwnAddress } from "../auth/passwords/policy";
@@ -23,14 +23,15 @@ const MAX_SEND_DELAY_MS = 250;
  * Promises a mail with a link for choosing a new password. Whether the address has an account is looked up when
  * the mail is made: until then a known and an unknown one are the same. An address that has had its share of mails is
  * not refused: the link in the latest one works.
- * @throws AppError rate_limited for the caller's network alone
+ * @throws AppError rate_limited for the caller's network alone, and not for a device that the account recognizes
  */
 export async function requestReset(
-  { db, limits, mails }: Pick<Deps, "db" | "limits" | "mails">,
+  { db, limits, mails, now }: Pick<Deps, "db" | "limits" | "mails" | "now">,
   email: string,
   caller: Caller,
 ): Promise<void> {
-  await limits.consume("resetRequestByAddress", caller.address);
+  const recognized = await findRecognizedClient({ db, limits, now }, email, caller);
+  if (!recognized?.isDevice) await limits.consume("resetRequestByAddress", caller.address);
   if (!(await mayMail({ limits }, "reset", email, caller.address))) return;
   await mails.post(db, "password_reset", email);
   // The work of sending slows the next request, and there is none for an unknown address: nobody foresees when it comes.
@@ -50,12 +51,14 @@ export async function confirmReset(
   caller: Caller,
 ): Promise<LinkedIdentity[]> {
   const normalized = await checkNewPassword(ctx, password);
-  await ctx.limits.consume("resetConfirmByAddress", caller.address);
   const tokenHash = hashResetToken(token);
   const row = await ctx.db.passwordResetToken.findUnique({
     where: { tokenHash, expiresAt: { gt: ctx.now() } },
     select: { account: { select: { id: true, email: true } } },
   });
+  // A good token is counted for itself: whoever shares the client address cannot hold it back.
+  if (row) await ctx.limits.consume("resetConfirmByToken", tokenHash);
+  else await ctx.limits.consume("resetConfirmByAddress", caller.address);
   if (!row) throw new AppError("invalid_or_expired_token");
   refuseOwnAddress(normalized, row.account.email);
   await refuseBreached(ctx, normalized);
@@ -68,7 +71,6 @@ export async function confirmReset(
     await recordSecurityEvent(tx, ctx.now(), row.account.id, "password_reset", caller);
     await ctx.mails.post(tx, "password_changed", row.account.email);
   });
-  await ctx.limits.giveBack("resetConfirmByAddress", caller.address);
   ctx.mails.wake();
   return listIdentities(ctx.db, row.account.id);
 }

@@ -6,7 +6,7 @@ import { enqueue } from "../push/outbox";
 import type { ReadableHeaders } from "./authenticate";
 import { clientName } from "./client-name";
 import { deviceCookieName, parseCookies } from "./cookie";
-import { recognizeClient } from "./limits/recognized-clients";
+import { findRecognizedClient, recognizeClient } from "./limits/recognized-clients";
 import { beginAttempt, failAttempt, forgetAttempt, withdrawAttempt } from "./limits/sign-in-throttle";
 import { hashPassword, isOutdated, passwordMatches } from "./passwords/comparison";
 import { normalizePassword } from "./passwords/policy";
@@ -40,15 +40,19 @@ export function callerOf(
 
 /**
  * The one password check, behind /login and next-auth alike, so that both share its counters. Counts before it
- * looks anything up, and costs the same whether the address is known or not. Where nobody could look at the
- * password, because the service was too busy or the database gone, nothing is counted.
+ * looks the account up, and costs the same whether the address is known or not. Where nobody could look at the
+ * password, because the service was too busy or the database gone, nothing is counted. What others behind the same
+ * client address get wrong does not hold a device that the account recognizes.
  * @throws AppError invalid_credentials, email_not_verified, rate_limited, overloaded
  */
 export async function verifyPassword(ctx: Deps, given: Credentials, caller: Caller): Promise<Account> {
-  await ctx.limits.consume("loginByAddress", caller.address);
-  const attempt = await beginAttempt(ctx, given.email, caller);
+  const recognized = await findRecognizedClient(ctx, given.email, caller);
+  const isOwnDevice = recognized?.isDevice === true;
+  if (!isOwnDevice) await ctx.limits.consume("loginByAddress", caller.address);
+  const giveBack = async () => isOwnDevice || ctx.limits.giveBack("loginByAddress", caller.address);
+  const attempt = await beginAttempt(ctx, given.email, caller, recognized);
   const { account, isRight } = await comparePassword(ctx, given).catch(async (error: unknown) => {
-    await Promise.allSettled([withdrawAttempt(ctx, attempt), ctx.limits.giveBack("loginByAddress", caller.address)]);
+    await Promise.allSettled([withdrawAttempt(ctx, attempt), giveBack()]);
     throw error;
   });
   if (!account || !isRight) {
@@ -59,7 +63,7 @@ export async function verifyPassword(ctx: Deps, given: Credentials, caller: Call
     throw new AppError("invalid_credentials");
   }
   await forgetAttempt(ctx.db, attempt);
-  await ctx.limits.giveBack("loginByAddress", caller.address);
+  await giveBack();
   await requireVerifiedEmail(ctx, account, caller);
   return account;
 }
@@ -89,7 +93,8 @@ async function renewHash(ctx: Deps, id: string, outdated: string, password: stri
 
 /**
  * Signs an account in, as it was when it proved itself, and tells the devices that it has already. Returns the
- * session's row, the claims of its token, and the token. @throws AppError invalid_credentials where its password was reset, or it was deleted, since.
+ * session's row, the claims of its token, and the token.
+ * @throws AppError invalid_credentials where its password was reset, or it was deleted, since
  */
 export async function issueSession(
   ctx: Pick<Context, "config" | "db" | "dbNow" | "limits" | "now">,

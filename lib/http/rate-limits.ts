@@ -22,6 +22,7 @@ const LIMITS = {
   resetMailAtLeast: { points: 1, seconds: 20 * MINUTE },
   resetRequestByAddress: { points: 10, seconds: HOUR },
   resetConfirmByAddress: { points: 10, seconds: 15 * MINUTE },
+  resetConfirmByToken: { points: 10, seconds: 15 * MINUTE },
   exportByAccount: { points: 5, seconds: DAY },
   pushRegisterByAccount: { points: 60, seconds: HOUR },
   pushChallengeByDevice: { points: 3, seconds: HOUR },

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { newAccount } from "../support/accounts";
 import { call, get, post } from "../support/api";
 import { anonymous, billingEvent, deliverOk } from "../support/billing";
-import { BASE_URL, clock, ctx } from "../support/context";
+import { BASE_URL, clock, ctx, withContext } from "../support/context";
 import { contentLength } from "../support/door";
 import { insertDevices, newToken } from "../support/push";
 
@@ -133,10 +133,13 @@ test.each([
   ["a click on the account page", { "sec-fetch-site": "same-origin" }],
   ["the address bar", { "sec-fetch-site": "none" }],
   ["an older browser's own page", { referer: `${BASE_URL}/account` }],
+  ["a trusted origin of the site", { "sec-fetch-site": "same-site", origin: "https://app.example" }],
 ])("with the cookie an export comes by %s", async (_, headers) => {
   const { token } = await newAccount();
   const cookie = `next-auth.session-token=${token}`;
-  expect((await get(EXPORT, { cookie, headers })).status).toBe(200);
+  await withContext({ config: { AUTH_TRUSTED_ORIGINS: ["https://app.example"] } }, async () => {
+    expect((await get(EXPORT, { cookie, headers })).status).toBe(200);
+  });
 });
 
 test.each([

@@ -179,6 +179,31 @@ describe("an owner whom strangers try to keep out", () => {
     expect((await logIn(email, password, { address })).status).toBe(200);
   });
 
+  test("signs in and asks for a reset with such a browser, whatever others behind the same address get wrong", async () => {
+    const { email, password, cookie } = await newOwner();
+    const address = newNetwork();
+    for (let i = 0; i < 60; i++)
+      expect((await guessing(() => logIn(unknown(), undefined, { address }))).status).toBe(401);
+    expect((await logIn(email, password, { address })).status).toBe(429);
+    expect((await logIn(email, password, { address, cookie })).status).toBe(200);
+    const ask = (from: From) => post("/api/auth/reset/request", { email }, from);
+    for (let i = 0; i < 10; i++) await post("/api/auth/reset/request", { email: unknown() }, { address });
+    expect((await ask({ address })).status).toBe(429);
+    expect((await ask({ address, cookie })).status).toBe(202);
+  });
+
+  test("sets a new password by the mailed link, whatever others behind the same address try", async () => {
+    const { email } = await newOwner();
+    const address = newNetwork();
+    await post("/api/auth/reset/request", { email }, { address });
+    const [, token = ""] = /#token=([\w-]+)/.exec(await mailbox.waitFor(email)) ?? [];
+    const confirm = (given: string) =>
+      post("/api/auth/reset/confirm", { token: given, password: "a password that nobody guesses" }, { address });
+    for (let i = 0; i < 10; i++) expect((await confirm("x")).status).toBe(400);
+    expect((await confirm("x")).status).toBe(429);
+    expect((await confirm(token)).status).toBe(200);
+  });
+
   test("is not helped by a cookie that the service did not set for the account", async () => {
     const { email, password } = await newOwner();
     const { cookie } = await newOwner();

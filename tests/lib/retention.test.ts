@@ -48,6 +48,23 @@ test("a client is recognized for 180 days after its last sign-in", async () => {
   expect(await count()).toBe(0);
 });
 
+test("an account recognizes fifty clients at most, the last ones to sign in", async () => {
+  const { id, email, password } = await newAccount();
+  const { db, limits } = ctx();
+  const keys = Array.from({ length: 60 }, (_, i) => ({
+    key: `${id} ${i}`,
+    accountId: id,
+    expiresAt: new Date(ctx().now().getTime() + i * 1000),
+  }));
+  await db.recognizedClient.createMany({ data: keys });
+  const address = "192.0.2.77";
+  expect((await post("/api/auth/login", { email, password }, { address })).status).toBe(200);
+  const kept = await db.recognizedClient.findMany({ where: { accountId: id }, select: { key: true } });
+  expect(kept).toHaveLength(50);
+  expect(kept).toContainEqual({ key: limits.privateKey(`network ${address} ${email}`) });
+  expect(kept).not.toContainEqual({ key: `${id} 0` });
+});
+
 test("the limits' windows go once they are over, however many, and open ones stay", async () => {
   const { db } = ctx();
   const prefix = crypto.randomUUID();

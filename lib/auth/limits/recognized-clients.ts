@@ -7,6 +7,8 @@ type Deps = Pick<Context, "db" | "limits" | "now">;
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** How long a device or network is recognized after its last sign-in: longer than any session lives. */
 const TTL_MS = 180 * DAY_MS;
+/** Devices and networks that an account recognizes at most; the ones that signed in longest ago are forgotten. */
+const MAX_CLIENTS = 50;
 
 /** The keys of a caller's device and network with an e-mail address; nothing of it can be read from them. */
 export function clientKeys({ limits }: Pick<Deps, "limits">, email: string, { deviceId, address }: Caller) {
@@ -16,14 +18,18 @@ export function clientKeys({ limits }: Pick<Deps, "limits">, email: string, { de
   };
 }
 
-/** The key by which an account recognizes the caller: the device's, else the network's; null for a stranger. */
-export async function findRecognizedKey(ctx: Deps, email: string, caller: Caller): Promise<string | null> {
+/** What an account recognizes of a caller, and the key it is counted by. */
+export type RecognizedClient = { key: string; isDevice: boolean };
+
+/** What an account recognizes of the caller: the device, else the network; null for a stranger. */
+export async function findRecognizedClient(ctx: Deps, email: string, caller: Caller): Promise<RecognizedClient | null> {
   const { device, network } = clientKeys(ctx, email, caller);
   const found = await ctx.db.recognizedClient.findMany({
     where: { key: { in: [device, network] }, expiresAt: { gt: ctx.now() } },
     select: { key: true },
   });
-  return [device, network].find((key) => found.some((row) => row.key === key)) ?? null;
+  const key = [device, network].find((each) => found.some((row) => row.key === each));
+  return key === undefined ? null : { key, isDevice: key === device };
 }
 
 /**
@@ -44,6 +50,9 @@ export async function recognizeClient(
     INSERT INTO "RecognizedClient" ("key", "accountId", "expiresAt")
     SELECT unnest(${keys}::text[]), ${account.id}::uuid, ${expiresAt}::timestamptz
     ON CONFLICT ("key") DO UPDATE SET "accountId" = EXCLUDED."accountId", "expiresAt" = EXCLUDED."expiresAt"`;
+  await tx.$executeRaw`
+    DELETE FROM "RecognizedClient" WHERE "key" IN (SELECT "key" FROM "RecognizedClient"
+      WHERE "accountId" = ${account.id}::uuid ORDER BY "expiresAt" DESC, "key" OFFSET ${MAX_CLIENTS}::integer)`;
 }
 
 /** The Set-Cookie header by which a device is recognized. It signs nobody in. */

@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
 import { rateLimited } from "../../errors";
 import type { Caller } from "../credentials";
-import { clientKeys, findRecognizedKey } from "./recognized-clients";
+import { clientKeys, type RecognizedClient } from "./recognized-clients";
 
 type Deps = Pick<Context, "config" | "db" | "limits" | "now">;
 
@@ -36,10 +36,14 @@ export function waitMs(failures: number, { freeFailures, maxWaitMinutes }: Omit<
  * so that strangers cannot hold its owner (OWASP, "Slow Down Online Guessing Attacks with Device Cookies"); all others
  * together have another one. @throws AppError rate_limited
  */
-export async function beginAttempt(ctx: Deps, email: string, caller: Caller): Promise<Attempt> {
-  const recognized = await findRecognizedKey(ctx, email, caller);
+export async function beginAttempt(
+  ctx: Deps,
+  email: string,
+  caller: Caller,
+  recognized: RecognizedClient | null,
+): Promise<Attempt> {
   const strangers = { key: ctx.limits.privateKey(email), rule: BY_STRANGERS };
-  if (recognized !== null) return countAll(ctx, [{ key: recognized, rule: BY_CLIENT }]);
+  if (recognized !== null) return countAll(ctx, [{ key: recognized.key, rule: BY_CLIENT }]);
   return countAll(ctx, [{ key: clientKeys(ctx, email, caller).network, rule: BY_CLIENT }, strangers]);
 }
 
@@ -112,7 +116,10 @@ export async function failAttempt(tx: Tx, at: Date, attempt: Attempt): Promise<v
 
 /** The password was right: the failures before are forgotten. */
 export async function forgetAttempt(tx: Tx, attempt: Attempt): Promise<void> {
-  await tx.signInThrottle.deleteMany({ where: { key: { in: attempt.map(({ key }) => key) } } });
+  await forgetKeys(
+    tx,
+    attempt.map(({ key }) => key),
+  );
 }
 
 /** The owner has proved the mailbox: whoever is held back, by their own failures or a stranger's, is no more. */
@@ -124,7 +131,12 @@ export async function forgetFailures(
 ): Promise<void> {
   const { device, network } = clientKeys(ctx, account.email, caller);
   const others = [account.email, `reauthentication ${account.id}`].map(ctx.limits.privateKey);
-  await tx.signInThrottle.deleteMany({ where: { key: { in: [device, network, ...others] } } });
+  await forgetKeys(tx, [device, network, ...others]);
+}
+
+/** One by one, in the order in which `failAttempt` locks them: neither waits for what the other has. */
+async function forgetKeys(tx: Tx, keys: string[]): Promise<void> {
+  for (const key of keys) await tx.signInThrottle.deleteMany({ where: { key } });
 }
 
 /** Nobody looked at the password: the attempt does not count. */
