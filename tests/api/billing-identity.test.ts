@@ -328,3 +328,21 @@ test("an alias of a deleted account's id gives what was bought under it, and so 
   for await (const { status } of replayEvents(ctx(), { eventId: moved.id })) expect(status).toBe("processed");
   expect(await statusOf(newBob)).toMatchObject({ isActive: true });
 });
+
+test("a name that an app gives everybody makes nobody the owner of what others bought, and holds up no delivery", async () => {
+  const [ann, shared] = [await newAccount(), `everybody-${randomUUID()}`];
+  const firsts = [purchase(anonymous(), 10, { aliases: [shared] }), purchase(anonymous(), 10, { aliases: [shared] })];
+  for (const event of firsts) await deliverOk(event);
+  // As many customers as one event at a time would take long to name.
+  await ctx().db.$executeRaw`
+    INSERT INTO "BillingEvent" (id, provider, "eventId", type, state, identities, "occurredAt", "receivedAt", normalized)
+    SELECT gen_random_uuid(), 'revenuecat', 'enrolled-' || i, 'EXPERIMENT_ENROLLMENT', 'ignored',
+      ARRAY['customer-' || i, ${shared}], now(), now(), '{}' FROM generate_series(1, 1001) AS i`;
+  const anns = purchase(ann.id, 5, { aliases: [shared] });
+  expect(await deliverOk(anns)).toBe("processed");
+  expect(await deliverOk(billingEvent("EXPERIMENT_ENROLLMENT", { app_user_id: ann.id, aliases: [shared] }))).toBe(
+    "ignored",
+  );
+  expect(await Promise.all([...firsts, anns].map(ownerOf))).toEqual([null, null, ann.id]);
+  expect((await storedEvent(anns.id))?.line?.identities.length).toBeLessThan(10);
+});

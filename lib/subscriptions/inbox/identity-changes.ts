@@ -16,10 +16,13 @@ export const StoredEvent = z.object({
 });
 export type StoredEvent = z.infer<typeof StoredEvent>;
 
-/** Everything that is said about a group of people who are one customer, or hand lines to each other. */
-type People = { names: string[]; aliases: string[][]; transfers: StoredEvent[] };
+/**
+ * Everything that is said about a group of people who are one customer, or hand lines to each other. `isCrowd`: they are
+ * more than any customer's names, since an app gives everybody the same name. Then aliases connect none of them.
+ */
+type People = { names: string[]; aliases: string[][]; transfers: StoredEvent[]; isCrowd: boolean };
 
-/** More names than any customer has. An app that gives everybody one name must not make everybody one customer. */
+/** More names, or lists of names, than any customer has. */
 const MAX_NAMES = 1_000;
 
 /**
@@ -32,7 +35,7 @@ export async function connectedPeople(tx: Tx, provider: string, names: string[])
   const aliases = new Map<string, Aliases>();
   const transfers = new Map<string, StoredEvent>();
   let open = names;
-  while (open.length > 0 && found.size <= MAX_NAMES) {
+  while (open.length > 0) {
     const moves = await transfersNaming(tx, provider, open);
     const groups = await aliasesNaming(tx, provider, open);
     for (const event of moves) transfers.set(event.eventId, event);
@@ -40,8 +43,12 @@ export async function connectedPeople(tx: Tx, provider: string, names: string[])
     const named = [...moves, ...groups].flatMap(({ identities }) => identities);
     open = [...new Set(named)].filter((name) => !found.has(name));
     for (const name of open) found.add(name);
+    if (Math.max(found.size, groups.length) > MAX_NAMES) {
+      return { names, aliases: [], transfers: await transfersNaming(tx, provider, names), isCrowd: true };
+    }
   }
   return {
+    isCrowd: false,
     names: [...found],
     aliases: [...aliases.values()].toSorted(compareAliases).map(({ identities }) => identities),
     transfers: [...transfers.values()],
@@ -62,7 +69,7 @@ function aliasesNaming(tx: Tx, provider: string, names: string[]): Promise<Alias
     SELECT DISTINCT ON (identities) identities, "eventId", "occurredAt" FROM "BillingEvent"
     WHERE provider = ${provider} AND identities && ${names}::text[] AND cardinality(identities) > 1
       AND cardinality("transferredFrom") = 0
-    ORDER BY identities, "occurredAt", "eventId"`;
+    ORDER BY identities, "occurredAt", "eventId" LIMIT ${MAX_NAMES + 1}::integer`;
 }
 
 async function transfersNaming(tx: Tx, provider: string, names: string[]): Promise<StoredEvent[]> {
