@@ -297,6 +297,24 @@ test("a line without events is empty", () => {
   expect(foldLine([])).toMatchObject({ productId: null, lastEventAt: null, entitlementIds: [] });
 });
 
+const over = { unsubscribedAt: null, billingIssueDetectedAt: null, refundedAt: null, endedAt: day(30) };
+const askedTooEarly = event("SNAPSHOT", 31, { snapshot: over });
+
+test.each([
+  ["an extension", event("SUBSCRIPTION_EXTENDED", 32, { expiresAt: day(37) }), { currentPeriodEndsAt: day(37) }],
+  ["a grace period", event("BILLING_ISSUE", 32, { gracePeriodEndsAt: day(46) }), { gracePeriodEndsAt: day(46) }],
+  [
+    "a grace period as the expiry",
+    event("CANCELLATION", 32, { cancelReason: "BILLING_ERROR", expiresAt: day(46) }),
+    { gracePeriodEndsAt: day(46) },
+  ],
+])("%s that is heard of after the provider was asked gives access again, but not after a refund", (_, late, until) => {
+  expect(foldLine([bought, askedTooEarly]).endedAt).toEqual(day(30));
+  expect(foldLine([late, askedTooEarly, bought])).toMatchObject({ ...until, endedAt: null });
+  const revoked = event("CANCELLATION", 31, { isRefund: true, expiresAt: day(31) });
+  expect(foldLine([bought, revoked, late])).toMatchObject({ refundedAt: day(31), endedAt: day(31) });
+});
+
 function permutations<T>(items: T[]): T[][] {
   if (items.length < 2) return [items];
   return items.flatMap((item, i) => permutations(items.toSpliced(i, 1)).map((rest) => [item, ...rest]));

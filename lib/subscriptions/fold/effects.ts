@@ -16,7 +16,11 @@ export const EVENTS: Record<LineEventType, { rank: number; effect: Effect; prove
   TEMPORARY_ENTITLEMENT_GRANT: { rank: 10, effect: startTemporaryGrant },
   PRODUCT_CHANGE: { rank: 20, effect: changeProduct },
   RENEWAL: { rank: 30, effect: startPeriod },
-  SUBSCRIPTION_EXTENDED: { rank: 35, effect: moveEnd, provesPeriod: true },
+  SUBSCRIPTION_EXTENDED: {
+    rank: 35,
+    provesPeriod: true,
+    effect: (state, event) => ({ ...moveEnd(state, event), ...reopen(state, event) }),
+  },
   UNCANCELLATION: {
     rank: 40,
     provesPeriod: true,
@@ -100,10 +104,21 @@ function noteBillingIssue(state: LineState, event: LineEvent): Partial<LineState
   const { expiresAt, occurredAt } = event;
   const end = state.currentPeriodEndsAt;
   const extendsAccess = end !== null && expiresAt !== null && expiresAt > end;
-  const graceEnd = extendsAccess ? expiresAt : state.gracePeriodEndsAt;
+  const gracePeriodEndsAt = event.gracePeriodEndsAt ?? (extendsAccess ? expiresAt : state.gracePeriodEndsAt);
   return {
     ...(extendsAccess ? {} : moveEnd(state, event)),
+    ...reopen(state, event),
     billingIssueDetectedAt: state.billingIssueDetectedAt ?? occurredAt,
-    gracePeriodEndsAt: event.gracePeriodEndsAt ?? graceEnd,
+    gracePeriodEndsAt,
   };
+}
+
+/**
+ * Takes an end back where a newer event gives access beyond it: the line was taken to have ended since the provider, when
+ * it was asked, had not heard yet of an extension or a grace period. Not the end that came with a refund.
+ */
+function reopen({ endedAt, refundedAt }: LineState, event: LineEvent): Partial<LineState> {
+  const until = event.gracePeriodEndsAt ?? event.expiresAt;
+  const isOpen = endedAt !== null && refundedAt === null && until !== null && until > event.occurredAt;
+  return isOpen ? { endedAt: null, expirationReason: null } : {};
 }
