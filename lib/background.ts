@@ -4,6 +4,7 @@ import { removeOutdated } from "./auth/retention";
 import type { Context } from "./context";
 import { removeUnverified } from "./push/devices";
 import { retryReceived } from "./subscriptions/inbox/retry";
+import { removeUnaskable } from "./subscriptions/reconcile/schedule";
 
 const MAIL_MS = 10 * 1000;
 const BILLING_MS = 30 * 1000;
@@ -26,7 +27,9 @@ export function startBackground(ctx: Context): void {
   );
   every(
     RETENTION_MS,
-    oneAtATime(ctx, "retention put off", () => Promise.all([removeOutdated(ctx), removeUnverified(ctx)])),
+    oneAtATime(ctx, "retention put off", () =>
+      Promise.all([removeOutdated(ctx), removeUnverified(ctx), removeUnaskable(ctx)]),
+    ),
   );
   if (ctx.config.mode === "embedded") {
     const outbox = path.join(ctx.config.DATA_DIR, "outbox");

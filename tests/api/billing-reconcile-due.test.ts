@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createBillingApi } from "@/lib/adapters/billing-api";
 import { createReconciler, reconcileDue } from "@/lib/subscriptions/reconcile/reconciler";
+import { removeUnaskable } from "@/lib/subscriptions/reconcile/schedule";
 import { openMetrics } from "@/lib/telemetry/metrics";
 import { newAccount, type TestAccount } from "../support/accounts";
 import { post } from "../support/api";
@@ -182,5 +183,13 @@ test("without an API key nobody is kept to be asked about, and a deleted account
     { token: bob.token },
   );
   expect(response.status).toBe(200);
+  expect(await due()).toEqual([]);
+});
+
+test("once the API key is taken away, nobody is kept to be asked about", async () => {
+  await thenKilled(async () => refunded(await newAccount()));
+  expect(await removeUnaskable({ ...ctx(), billing: billing() })).toBe(0);
+  expect(await due()).toHaveLength(1);
+  expect(await removeUnaskable(ctx())).toBe(1);
   expect(await due()).toEqual([]);
 });

@@ -54,17 +54,24 @@ export async function scheduleOverdue(deps: Deps, lineIds: string[]): Promise<vo
   await afterAnswer(deps, async ({ db, dbNow, now }) => {
     const at = now();
     const before = new Date(at.getTime() - OVERDUE_MS);
-    return await db.$transaction(async (tx) => {
-      const claimed = await tx.subscriptionLine.updateManyAndReturn({
-        where: { id: { in: lineIds }, OR: [{ askedAt: null }, { askedAt: { lte: before } }] },
-        data: { askedAt: at },
-        select: { id: true },
-      });
-      const lines = claimed.map(({ id }) => id);
-      await scheduleReconcile(tx, dbNow, await customersOf(tx, lines));
-      return lines.length;
+    // No transaction, which would take a connection for each who asks: after a kill the next status asks again.
+    const claimed = await db.subscriptionLine.updateManyAndReturn({
+      where: { id: { in: lineIds }, OR: [{ askedAt: null }, { askedAt: { lte: before } }] },
+      data: { askedAt: at },
+      select: { id: true },
     });
+    const lines = claimed.map(({ id }) => id);
+    await scheduleReconcile(db, dbNow, await customersOf(db, lines));
+    return lines.length;
   });
+}
+
+/**
+ * Removes whoever the provider was to be asked about, where there is no API key: nobody asks any more. Returns how many
+ * there were.
+ */
+export async function removeUnaskable({ billing, db }: Pick<Deps, "billing" | "db">): Promise<number> {
+  return billing ? 0 : (await db.billingReconcile.deleteMany()).count;
 }
 
 /**
