@@ -20,10 +20,17 @@ const WRITES_TEMPORARILY = Prisma.raw(
    SELECT count(*) FROM setting, generate_series(1, 5000 + length(setting.memory))`,
 );
 
-/** Asks whether writes would succeed. Waits as long as a write would. */
+/**
+ * Shorter than PostgreSQL's `deadlock_timeout` of 1 s: a migration that holds one table and waits for the next is the one
+ * that would be ended, if the question held that one and waited for the first.
+ */
+const LOCK_TIMEOUT = Prisma.sql`SELECT set_config('lock_timeout', '500ms', true)`;
+
+/** Asks whether writes would succeed. Waits for a locked table half a second on a server. */
 export async function findFault(client: PrismaClient, isServer: boolean): Promise<Fault> {
   try {
-    await client.$queryRaw(isServer ? WRITES_TEMPORARILY : WRITES_NOTHING);
+    if (isServer) await client.$transaction([client.$queryRaw(LOCK_TIMEOUT), client.$queryRaw(WRITES_TEMPORARILY)]);
+    else await client.$queryRaw(WRITES_NOTHING);
     return null;
   } catch (error) {
     return isStorageFull(error) ? "storage" : "database";

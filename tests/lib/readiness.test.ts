@@ -1,5 +1,6 @@
 import { Client } from "pg";
 import { expect, test } from "vitest";
+import { Prisma } from "@/lib/db/generated/client";
 import { applyMigrations } from "@/lib/db/migrations";
 import { migrationAdapter, postgresAdapter, wrap } from "@/lib/db/open";
 import { createDatabase } from "../support/database";
@@ -31,4 +32,24 @@ test.runIf(server)("a locked table and a read-only server count as faults, until
   const readOnly = open();
   expect(await readOnly.findFault()).toBe("database");
   await Promise.all([database.close(), readOnly.close(), other.end()]);
+});
+
+test.runIf(server)("a migration that holds one table gets the next, whoever asks for faults", async () => {
+  const url = await createDatabase(server);
+  await applyMigrations(migrationAdapter(url));
+  const name = new URL(url).pathname.slice(1);
+  const [migration, other] = [new Client({ connectionString: url }), new Client({ connectionString: url })];
+  await Promise.all([migration.connect(), other.connect()]);
+  await other.query(`ALTER DATABASE ${name} SET deadlock_timeout = '1ms'`); // over before there is a deadlock
+  const adapter = postgresAdapter(url, 1, () => {}, { ...TIMEOUTS, lockMs: 0, statementMs: 0 });
+  const database = wrap(adapter, async () => {}, true);
+
+  const tables = Object.values(Prisma.ModelName);
+  await migration.query("SET deadlock_timeout = '10s'");
+  await migration.query(`BEGIN; LOCK TABLE "${tables.at(-1)}"`);
+  const fault = database.findFault();
+  await expect.poll(async () => (await other.query("SELECT FROM pg_locks WHERE NOT granted")).rowCount).toBe(1);
+  await migration.query(`LOCK TABLE "${tables[0]}"`);
+  expect(await fault).toBe("database");
+  await Promise.all([database.close(), migration.end(), other.end()]);
 });
