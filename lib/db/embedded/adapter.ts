@@ -16,7 +16,7 @@ const NAMES = { provider: "postgres", adapterName: "pglite-prisma-adapter" } as 
 export type Around = {
   /** Before it is sent. */
   before: () => void;
-  /** After it has succeeded, and before anybody hears of it. */
+  /** After it has succeeded or failed, and before anybody hears of it: a failure too tells what others have committed. */
   after: () => Promise<void>;
   /** What an error of the database's means to the caller. */
   errorOf: (error: unknown) => unknown;
@@ -51,15 +51,15 @@ export async function embeddedAdapter(
 async function runAround<T>({ before, after, errorOf }: Around, send: () => Promise<T>): Promise<T> {
   before();
   try {
-    const result = await send();
-    await after();
-    return result;
+    return await send();
   } catch (error) {
     throw errorOf(error);
+  } finally {
+    await after();
   }
 }
 
-/** Opens a transaction. Its `commit` rejects where the COMMIT fails, and resolves once `after` has. */
+/** Opens a transaction. Its `commit` rejects where the COMMIT fails; `commit` and `rollback` resolve once `after` has. */
 async function startTransaction(pglite: PGlite, around: Around, level: IsolationLevel): Promise<Transaction> {
   around.before();
   let end = () => {};
@@ -82,13 +82,14 @@ async function startTransaction(pglite: PGlite, around: Around, level: Isolation
     end();
     await outcome;
   };
-  const run = <T>(send: () => Promise<T>) => runAround({ ...around, before: () => {}, after: async () => {} }, send);
+  const within = { ...around, before: () => {} };
+  const run = <T>(send: () => Promise<T>) => runAround({ ...within, after: async () => {} }, send);
   return {
     ...NAMES,
     options: { usePhantomQuery: true },
     queryRaw: (query) => run(() => queryable.queryRaw(query)),
     executeRaw: (query) => run(() => queryable.executeRaw(query)),
-    commit: () => runAround({ ...around, before: () => {} }, finish),
-    rollback: () => tx.rollback().then(finish),
+    commit: () => runAround(within, finish),
+    rollback: () => runAround(within, () => tx.rollback().then(finish)),
   };
 }

@@ -96,10 +96,13 @@ async function open(
   const wal = new WalFlush(hooks.onFatal);
   const fs = new EmbeddedFS(folder, sync ? wal : null);
   const pglite = await start(fs, sync, hooks.onFatal);
-  fs.onEverySegments(SEGMENTS_PER_CHECKPOINT, () => void pglite.exec("CHECKPOINT").catch(hooks.onFatal));
+  let isClosing = false;
+  // The shutdown's own checkpoint writes to the log as well, when PGlite takes no statement any more.
+  const exec = (sql: string) => void pglite.exec(sql).catch((error) => isClosing || hooks.onFatal(error));
+  fs.onEverySegments(SEGMENTS_PER_CHECKPOINT, () => exec("CHECKPOINT"));
   const isStorageFull = watchFreeSpace(folder, (isFull, freeBytes) => {
     // PostgreSQL tells a write from a read. What is sent after this waits for it.
-    void pglite.exec(`SET default_transaction_read_only = ${isFull ? "on" : "off"}`).catch(hooks.onFatal);
+    exec(`SET default_transaction_read_only = ${isFull ? "on" : "off"}`);
     hooks.onStorage(isFull, freeBytes);
   });
   const around: Around = {
@@ -108,6 +111,7 @@ async function open(
     errorOf: (error) => (isStorageFull() && isReadOnlyError(error) ? STORAGE_FULL : error),
   };
   const close = async () => {
+    isClosing = true;
     await pglite.close();
     wal.close();
     await unlock();

@@ -1,0 +1,25 @@
+import { PGlite } from "@electric-sql/pglite";
+import { expect, test } from "vitest";
+import { embeddedAdapter } from "@/lib/db/embedded/adapter";
+
+test("nobody hears of another's commit before it is on the disk, by a failure or a rollback either", async () => {
+  const pglite = await PGlite.create();
+  const heard: string[] = [];
+  const after = async () => void heard.push("on the disk");
+  const around = { before: () => {}, after, errorOf: (error: unknown) => error };
+  const adapter = await (await embeddedAdapter(pglite, around)).connect();
+  const query = (sql: string) => ({ sql, args: [], argTypes: [] });
+  const insert = query("INSERT INTO kept VALUES (1)");
+  await adapter.executeScript("CREATE TABLE kept (id int PRIMARY KEY); INSERT INTO kept VALUES (1)");
+
+  heard.length = 0;
+  await expect(adapter.executeRaw(insert)).rejects.toThrow();
+  expect(heard).toEqual(["on the disk"]);
+
+  const tx = await adapter.startTransaction();
+  expect((await tx.queryRaw(query("SELECT id FROM kept"))).rows).toHaveLength(1);
+  expect(heard).toEqual(["on the disk"]); // nothing is told before the transaction ends
+  await tx.rollback();
+  expect(heard).toEqual(["on the disk", "on the disk"]);
+  await pglite.close();
+});
