@@ -46,7 +46,7 @@ async function tryTake(file: string): Promise<(() => Promise<void>) | FileLocked
       return await tryTake(file);
     }
     await handle.truncate();
-    await handle.write(`${process.pid}\n`, 0);
+    await handle.write(`${process.pid}\n`, 0).catch(() => {}); // a full disk leaves it out
   } catch (error) {
     await handle.close();
     throw error;
