@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -7,8 +7,14 @@ import { onTestFinished } from "vitest";
 
 const run = promisify(execFile);
 
-/** Whether a file system can be mounted here, which takes root. In CI it has to be. */
-export const canMount = process.getuid?.() === 0 || process.env.CI !== undefined;
+/** Whether a file system can be mounted here: it takes root, loop devices and the tools. In CI it has to be. */
+export const canMount = process.env.CI !== undefined || (process.getuid?.() === 0 && mountsLoop());
+
+function mountsLoop(): boolean {
+  const script = `set -e; cd "$(mktemp -d)"; truncate -s 8M image; mkfs.ext4 -q -F image; mkdir mounted
+    mount -o loop image mounted; umount mounted; command -v python3 fallocate`;
+  return spawnSync("sh", ["-c", script], { stdio: "ignore" }).status === 0;
+}
 
 /** EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH (Linux, fs/ext4/ext4.h): as xfstests simulate a power cut. */
 const SHUTDOWN = "import fcntl,os,struct,sys;fcntl.ioctl(os.open(sys.argv[1],0),0x8004587d,struct.pack('I',2))";
