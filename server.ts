@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { type Socket, Server as SocketServer } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import next from "next";
 import { startBackground } from "./lib/background";
 import { composeContext } from "./lib/compose";
@@ -14,6 +14,8 @@ import { logConsole } from "./lib/telemetry/log";
 
 /** How long requests in flight may take to finish once the process was asked to stop. */
 const DRAIN_MS = 25_000;
+/** As many connections as the kernel keeps for the process to accept: what `server.listen` asks for. */
+const MAX_BACKLOG = 511;
 /** How long a connection without a request is still kept then: one may be on its way. */
 const LINGER_MS = 1_000;
 const SWEEP_MS = 100;
@@ -55,6 +57,8 @@ function stopOnSignals(context: Context, server: Server, sockets: ReadonlySet<So
   const stop = async () => {
     if (context.draining) process.exit(1);
     context.draining = true; // health says so first, and each answer is the last on its connection
+    setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+    await acceptPending(server);
     context.log.info("stopping: no new connections, what is in flight may finish");
     await drain(server, sockets);
     await Promise.race([context.close(), delay(CLOSE_MS)]);
@@ -64,7 +68,23 @@ function stopOnSignals(context: Context, server: Server, sockets: ReadonlySet<So
   process.on("SIGINT", stop);
 }
 
-/** Stops listening, then waits until every connection is done; the ones that never are, are cut off. */
+/**
+ * Accepts the connections that the kernel has established already, which a close would reset: libuv accepts one in each
+ * turn of the event loop. Ends after a turn without one.
+ */
+async function acceptPending(server: Server): Promise<void> {
+  let hasAccepted = true;
+  server.on("connection", () => {
+    hasAccepted = true;
+  });
+  await nextTurn(); // of the turn that brought the signal
+  for (let turns = 0; hasAccepted && turns < MAX_BACKLOG; turns++) {
+    hasAccepted = false;
+    await nextTurn();
+  }
+}
+
+/** Stops listening, then waits until every connection is done, or is cut off. */
 async function drain(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   // Not the HTTP server's own close: it cuts idle connections at once, on which a request may be arriving.
   const closed = new Promise<void>((resolve) => SocketServer.prototype.close.call(server, () => resolve()));
@@ -75,10 +95,8 @@ async function drain(server: Server, sockets: ReadonlySet<Socket>): Promise<void
     }, SWEEP_MS);
     void closed.then(() => clearInterval(sweep));
   }, LINGER_MS);
-  const cut = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
   await closed;
   clearTimeout(linger);
-  clearTimeout(cut);
 }
 
 /** Nobody knows what state a promise that failed unseen has left behind. */

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { SMTPServer } from "smtp-server";
 import { expect, test } from "vitest";
 import { freePort } from "../support/port";
@@ -131,6 +131,28 @@ test("SIGTERM under load breaks no request that was accepted", async () => {
   await Promise.all(clients);
   expect(failures).toEqual([]);
 });
+
+test("connections that were established before SIGTERM are answered, accepted or not", async () => {
+  const service = await startForTest();
+  const port = Number(new URL(service.url).port);
+  const sockets = Array.from({ length: 24 }, () => connect(port, "127.0.0.1").on("error", () => {}));
+  await Promise.all(sockets.map((socket) => once(socket, "connect")));
+  // Rendering keeps the event loop from accepting.
+  for (const socket of sockets) socket.write("GET /sign-in HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const answers = Promise.all(sockets.map(firstLine));
+  expect(await service.end("SIGTERM")).toBe(0);
+  expect(await answers).toEqual(Array(24).fill("HTTP/1.1 200 OK"));
+});
+
+/** The first line of what comes until the connection closes. */
+async function firstLine(socket: Socket): Promise<string | undefined> {
+  let text = "";
+  socket.on("data", (chunk) => {
+    text += chunk;
+  });
+  await once(socket, "close");
+  return text.split("\r\n")[0];
+}
 
 test("a port that is taken is told in one line", async () => {
   const port = await freePort();
