@@ -32,12 +32,13 @@ type Exchange = { incoming: IncomingMessage; outgoing: ServerResponse; request: 
 /** Answers a request; null where Next has written the answer. */
 type Respond = (exchange: Exchange, target: Target, found: Found | null) => Answer | Promise<Answer | null>;
 
-/**
- * The one HTTP server: routes are answered here, pages are rendered by Next. `stalledMs` is how long nothing may
- * move on a connection, two minutes unless it is given.
- */
-export function createFrontDoor(routes: RouteTable, next: NextHandler, { stalledMs = STALLED_MS } = {}): Server {
-  const respond = createResponder(routes, next);
+/** `stalledMs`: how long nothing may move on a connection; `maxRenderMs`: how long a page may take to render. */
+type Options = { stalledMs?: number; maxRenderMs?: number };
+
+/** The one HTTP server: routes are answered here, pages are rendered by Next. */
+export function createFrontDoor(routes: RouteTable, next: NextHandler, options: Options = {}): Server {
+  const { stalledMs = STALLED_MS, maxRenderMs } = options;
+  const respond = createResponder(routes, next, maxRenderMs);
   const listen = (expectsContinue: boolean) => (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const request = new NodeRequest(incoming, expectsContinue ? () => outgoing.writeContinue() : undefined);
     takeTurn(incoming, outgoing, () => handle({ incoming, outgoing, request, expectsContinue }, routes, respond));
@@ -84,8 +85,8 @@ function handle(exchange: Exchange, routes: RouteTable, respond: Respond): void 
   }
 }
 
-function createResponder(routes: RouteTable, next: NextHandler): Respond {
-  const answerPage = createPages(next);
+function createResponder(routes: RouteTable, next: NextHandler, maxRenderMs?: number): Respond {
+  const answerPage = createPages(next, maxRenderMs);
   return (exchange, { pathname, search }, found) => {
     const { incoming, request } = exchange;
     if (typeof found?.responder === "object") {

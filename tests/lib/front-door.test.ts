@@ -340,6 +340,17 @@ describe("pages", () => {
     expect(parseAnswer(await door.exchange(httpRequest("/api/hello"))).status).toBe(200);
   });
 
+  test("that never end are given up, and make room for others", async () => {
+    const next: NextHandler = (incoming, outgoing) =>
+      incoming.url === "/page?endless" ? new Promise(() => {}) : echo(incoming, outgoing);
+    const door = await openFrontDoor({ "/page": "page" }, next, { maxRenderMs: 200 });
+    const targets = [...Array<string>(4).fill("/page?endless"), "/page"];
+    const answers = await Promise.all(
+      targets.map(async (target) => parseAnswer(await door.exchange(httpRequest(target)))),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([500, 500, 500, 500, 200]);
+  });
+
   test("that nobody waits for any more are not rendered", async () => {
     const rendered: unknown[] = [];
     const held: (() => void)[] = [];

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
 import pLimit from "p-limit";
@@ -11,6 +12,8 @@ import { type NextHandler, type RenderedPage, renderPage } from "./next-page";
 /** A render takes some milliseconds of the event loop. More at once only make everything else wait longer. */
 const MAX_RENDERS = 4;
 const MAX_WAITING_RENDERS = 60;
+/** Past this a render is given up, and another page may have its place. A query has ended long before. */
+const MAX_RENDER_MS = 30_000;
 /** Pages that say the same to everybody: rendered once. */
 const STATIC_PATHS: ReadonlySet<string> = new Set(["/docs", "/docs/errors"]);
 /** A path that Next has nothing for. What was asked for does not reach it. */
@@ -48,7 +51,7 @@ type StaticPage = { nonce: string; headers: RenderedPage["headers"]; status: num
  * Answers requests for pages: a few renders at a time, and a queue of bounded length. The promise rejects with
  * AppError overloaded where the queue is full, and with what Next throws.
  */
-export function createPages(next: NextHandler): (request: PageRequest) => Promise<Answer> {
+export function createPages(next: NextHandler, maxRenderMs = MAX_RENDER_MS): (request: PageRequest) => Promise<Answer> {
   const limit = pLimit(MAX_RENDERS);
   const kept = new Map<string, Promise<StaticPage>>();
 
@@ -57,7 +60,7 @@ export function createPages(next: NextHandler): (request: PageRequest) => Promis
     const host = new URL(currentContext().config.baseUrl).host;
     const page = await limit(() => {
       if (isGone()) throw new AppError("overloaded");
-      return renderPage(next, { url, host, requestId: id, headers: head.headers });
+      return within(maxRenderMs, renderPage(next, { url, host, requestId: id, headers: head.headers }));
     });
     const isPage = String(page.headers["content-type"]).startsWith("text/html");
     if (page.status >= 500 && !isPage) throw new Error(`Next answered ${page.status} for ${url}`);
@@ -86,6 +89,19 @@ export function createPages(next: NextHandler): (request: PageRequest) => Promis
     currentContext().observe(record, isRendered(request) ? null : head);
     return answer;
   };
+}
+
+/** What `work` gives. @throws Error where that takes longer than `ms` */
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  const timer = new AbortController();
+  const late = delay(ms, undefined, { signal: timer.signal }).then(() => {
+    throw new Error(`Next took longer than ${ms} ms`);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    timer.abort();
+  }
 }
 
 /** Whether Next renders the page for this very request. */

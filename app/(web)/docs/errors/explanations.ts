@@ -44,7 +44,7 @@ export const EXPLANATIONS: Record<ErrorCode, string> = {
   internal_error: "The log has the reason under the `requestId`. Trying again may or may not help.",
   unavailable: "The database is out of reach. Try again after `Retry-After`.",
   storage_full: "The database's disk is full. What only reads still works. Try again after `Retry-After`.",
-  overloaded: "More passwords at once than can be checked. Try again after `Retry-After`.",
+  overloaded: "More sign-ins or pages at once than the service can work on. Try again after `Retry-After`.",
   catalog_unavailable: "The release catalog has never been readable. Try again after `Retry-After`.",
   artifact_unavailable:
     "The release is there, but its file is missing, cannot be read, or is not what was published. The log says which. Try again after `Retry-After`.",
