@@ -193,6 +193,7 @@ describe.runIf(chromiumPath)(inChromium, () => {
       ["/register", "new-password"],
       ["/reset", "new-password"],
       ["/account/delete", "current-password"],
+      ["/verify", "current-password"],
     ];
     const seen = new Map<string, string | null>();
     for (const path of PAGES) {
