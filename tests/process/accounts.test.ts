@@ -58,7 +58,7 @@ test(
     const [ann, bob] = [await register(first), await register(first)];
     const refused = await accounts(env, "list");
     expect(refused.code).toBe(1);
-    expect(refused.output).toMatch(/Another process is using .*db\. Stop it first/);
+    expect(refused.output).toMatch(/Another process \(pid \d+\) is using .*db: .* Stop it first/);
     expect(await first.end("SIGTERM")).toBe(0);
 
     expect((await accounts(env, "list")).output).toMatch(
