@@ -85,7 +85,7 @@ test(
       output: `${bob.email} is not linked to google. Nothing was changed.\n`,
     });
     expect(JSON.parse((await accounts(env, "show", bob.id)).output).sessions).toHaveLength(1);
-    expect((await accounts(env, "delete", bob.email)).code).toBe(1); // without --yes
+    expect((await accounts(env, "delete", bob.email)).code).toBe(2); // without --yes
     expect((await accounts(env, "delete", bob.email, "--yes")).output).toContain(`${bob.email} is deleted.`);
     const gone = await accounts(env, "show", bob.id);
     expect(gone).toMatchObject({ code: 1, output: expect.stringContaining(`The account ${bob.id} was deleted.`) });
