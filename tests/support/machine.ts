@@ -11,7 +11,7 @@ import { freePort } from "./port";
 import { startProxyServer } from "./proxy-server";
 
 /** What a checkout takes as it is here, so that nothing is built anew. */
-const SAME = [".next", "deploy", "lib", "node_modules", "scripts", "tsconfig.json"];
+const SAME = [".next", "deploy", "lib", "node_modules", "public", "scripts", "tsconfig.json"];
 /** Commands that need root, another machine or systemd: what they do to the folder, or the harness does for them. */
 const SHIMS = `set -eu
 control() { curl -sS --fail-with-body --data-binary "$(printf '%s\\n' "$@")" "$CONTROL"; }
