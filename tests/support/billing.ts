@@ -8,10 +8,27 @@ export const DAY_MS = 24 * 60 * 60 * 1000;
 
 export type Sent = Record<string, unknown> & { id: string };
 
-/** A RevenueCat event as its documentation shows one: bought a minute ago, for thirty days, in production. */
+/** When the first event of each transaction was made. */
+const firstMade = new Map<string, number>();
+/** Events of a transaction that are made so soon after each other are of one period. */
+const SAME_PERIOD_MS = 30_000;
+
+/** The time that the periods of a transaction's events are counted from: the same for events made one after the other. */
+function periodBase(transaction: string, now: number): number {
+  const known = firstMade.get(transaction);
+  if (known !== undefined && Math.abs(now - known) < SAME_PERIOD_MS) return known;
+  firstMade.set(transaction, now);
+  return now;
+}
+
+/**
+ * A RevenueCat event as its documentation shows one: bought a minute ago, for thirty days, in production. Events of one
+ * transaction name the same purchase, unless the clock was moved between them.
+ */
 export function billingEvent(type: string, fields: Record<string, unknown> = {}): Sent {
   const now = clock.now().getTime();
   const transaction = String(fields.original_transaction_id ?? randomUUID());
+  const base = periodBase(transaction, now);
   return {
     id: randomUUID(),
     type,
@@ -24,8 +41,8 @@ export function billingEvent(type: string, fields: Record<string, unknown> = {})
     entitlement_id: null,
     entitlement_ids: ["pro"],
     period_type: "NORMAL",
-    purchased_at_ms: now - 60_000,
-    expiration_at_ms: now + 30 * DAY_MS,
+    purchased_at_ms: base - 60_000,
+    expiration_at_ms: base + 30 * DAY_MS,
     environment: "PRODUCTION",
     store: "APP_STORE",
     transaction_id: transaction,
