@@ -3,6 +3,7 @@ import { Form } from "../../parts/form";
 import { flashOf, type PageProps, queryOf } from "../../parts/search-params";
 import { StoreNote } from "../../parts/store-note";
 import { Heading } from "../heading";
+import { Reauthentication } from "../reauthentication";
 import { requireVisitor } from "../signed-in";
 
 export const metadata = { title: "Delete your account", robots: { index: false } };
@@ -19,17 +20,7 @@ export default async function Page(props: PageProps) {
       </p>
       <StoreNote />
       <Form action="/forms/account/delete" trouble={await flashOf(again)}>
-        {hasPassword ? (
-          <>
-            <input hidden readOnly name="username" autoComplete="username" value={user.email} />
-            <Field name="password" label="Your password" type="password" required autoComplete="current-password" />
-          </>
-        ) : (
-          <p>
-            You have no password here. If you signed in more than ten minutes ago,{" "}
-            <a href="/sign-in?callbackUrl=/account/delete">sign in again</a> first.
-          </p>
-        )}
+        <Reauthentication email={user.email} hasPassword={hasPassword} signInAgainAt="/account/delete" />
         <Field
           name="confirm"
           label="Type DELETE to confirm"

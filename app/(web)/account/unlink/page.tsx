@@ -1,9 +1,9 @@
 import { notFound } from "next/navigation";
 import { providerTitle } from "@/lib/auth/oauth/providers";
-import { Field } from "../../parts/field";
 import { Form } from "../../parts/form";
 import { flashOf, type PageProps, queryOf } from "../../parts/search-params";
 import { Heading } from "../heading";
+import { Reauthentication } from "../reauthentication";
 import { requireVisitor } from "../signed-in";
 
 export const metadata = { title: "Remove a way to sign in", robots: { index: false } };
@@ -23,17 +23,7 @@ export default async function Page(props: PageProps) {
       </p>
       <Form action="/forms/account/unlink" trouble={flash}>
         <input type="hidden" name="identityId" value={identity.id} />
-        {hasPassword ? (
-          <>
-            <input hidden readOnly name="username" autoComplete="username" value={user.email} />
-            <Field name="password" label="Your password" type="password" required autoComplete="current-password" />
-          </>
-        ) : (
-          <p>
-            You have no password here. If you signed in more than ten minutes ago,{" "}
-            <a href="/sign-in?callbackUrl=/account">sign in again</a> first.
-          </p>
-        )}
+        <Reauthentication email={user.email} hasPassword={hasPassword} signInAgainAt="/account" />
         <button type="submit" className="danger">
           Remove {name}
         </button>
