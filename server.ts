@@ -54,13 +54,18 @@ function listen(server: Server, { PORT, HOST }: Config): Promise<void> {
 
 /** The first SIGTERM or SIGINT stops in order, a second one at once. */
 function stopOnSignals(context: Context, server: Server, sockets: ReadonlySet<Socket>): void {
+  let isStopping = false;
   const stop = async () => {
-    if (context.draining) process.exit(1);
-    context.draining = true; // health says so first, and each answer is the last on its connection
+    if (isStopping) process.exit(1);
+    isStopping = true;
     setTimeout(() => server.closeAllConnections(), DRAIN_MS);
     await acceptPending(server);
+    const drained = drain(server, sockets);
+    // Only now is each answer the last on its connection: clients whose connection ends connect anew, and the kernel
+    // resets what it establishes between the last accept and the close.
+    context.draining = true;
     context.log.info("stopping: no new connections, what is in flight may finish");
-    await drain(server, sockets);
+    await drained;
     await Promise.race([context.close(), delay(CLOSE_MS)]);
     process.exit(0);
   };
