@@ -5,8 +5,8 @@ export default defineConfig({
   resolve: { alias: { "@": path.resolve(import.meta.dirname) } },
   test: {
     include: ["tests/**/*.test.ts"],
-    globalSetup: ["tests/support/build.setup.ts", "tests/support/template.setup.ts"],
-    setupFiles: ["tests/support/worker.setup.ts"],
+    globalSetup: ["tests/support/setup/build.setup.ts", "tests/support/setup/template.setup.ts"],
+    setupFiles: ["tests/support/setup/worker.setup.ts"],
     // A worker keeps its database from file to file: opening one costs more than most files take.
     isolate: false,
     pool: "forks",

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { startCluster } from "../tests/support/postgres";
+import { startCluster } from "../tests/support/process/postgres";
 
 /** Runs the tests on PostgreSQL: on TEST_DATABASE_URL's server, or on a cluster of its own that goes afterwards. */
 const given = process.env.TEST_DATABASE_URL;

@@ -1,6 +1,6 @@
 import { randomBytes, X509Certificate } from "node:crypto";
 import { verifyAssertion, verifyAttestation } from "../../lib/push/evidence/app-attest";
-import { authority, mintAssertion, mintAttestation, newAttestKey } from "../../tests/support/app-attest";
+import { authority, mintAssertion, mintAttestation, newAttestKey } from "../../tests/support/push/app-attest";
 import { atMost, median, type Row, type Section } from "../lib/table";
 
 const ROUNDS = 5;

@@ -7,7 +7,7 @@ import { loadConfig } from "@/lib/config";
 import { type Context, currentContext, hasContext, setContext } from "@/lib/context";
 import { databaseNow } from "@/lib/db/clock";
 import { Prisma } from "@/lib/db/generated/client";
-import { authority, TEAM_ID } from "./app-attest";
+import { authority, TEAM_ID } from "@/tests/support/push/app-attest";
 import { openTestDatabase } from "./database";
 import { door } from "./door";
 import { mailbox } from "./mailbox";

@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import { eventsOf, newAccount } from "@/tests/support/accounts";
+import { get, post } from "@/tests/support/api";
+import { clock, ctx } from "@/tests/support/context";
+
+const DELETE = "/api/auth/account/delete";
+const EXPORT = "/api/auth/account/export";
+
+test("deleting takes the right password and leaves nothing of the account but its security events", async () => {
+  const { id, email, password, token } = await newAccount();
+  const device = await post("/api/push/register", { token: "ab".repeat(32) }, { token });
+  expect(device.status).toBe(202);
+  for (const wrong of [undefined, "not the password"]) {
+    const refused = await post(DELETE, { confirm: "DELETE", password: wrong }, { token });
+    expect(refused.status).toBe(403);
+    expect(await refused.json()).toMatchObject({ code: "reauthentication_required" });
+  }
+  const response = await post(DELETE, { confirm: "DELETE", password }, { token });
+  expect(response.status).toBe(200);
+  expect(await response.json()).toEqual({ status: "deleted", subscriptions: [], storeSubscriptionsCancelled: false });
+  expect((await get(EXPORT, { token })).status).toBe(401);
+  expect((await post("/api/auth/login", { email, password })).status).toBe(401);
+  const where = { accountId: id };
+  const { db } = ctx();
+  expect(await db.session.count({ where })).toBe(0);
+  expect(await db.pushDevice.count({ where })).toBe(0);
+  expect((await eventsOf(id)).sort()).toEqual(["account_deleted", "registered", "sign_in_failed"]);
+});
+
+test("an account without a password is deleted by a fresh session alone", async () => {
+  const { id, token } = await newAccount();
+  await ctx().db.account.update({ where: { id }, data: { passwordHash: null } });
+  clock.advance(11 * 60 * 1000);
+  expect((await post(DELETE, { confirm: "DELETE" }, { token })).status).toBe(403);
+  clock.reset();
+  expect((await post(DELETE, { confirm: "DELETE" }, { token })).status).toBe(200);
+});
+
+test("deleting needs the word DELETE, a session, and for a cookie our own origin", async () => {
+  const { email, password, token } = await newAccount();
+  expect((await post(DELETE, { password }, { token })).status).toBe(422);
+  expect((await post(DELETE, { confirm: "DELETE", password })).status).toBe(401);
+  const login = await post("/api/auth/login", { email, password }, { headers: { origin: "http://localhost:3000" } });
+  const cookie = (login.headers.get("set-cookie") ?? "").split(";", 1)[0];
+  const foreign = { cookie, headers: { "sec-fetch-site": "cross-site", origin: "https://evil.example" } };
+  expect((await post(DELETE, { confirm: "DELETE", password }, foreign)).status).toBe(403);
+  const own = { cookie, headers: { "sec-fetch-site": "same-origin" } };
+  const response = await post(DELETE, { confirm: "DELETE", password }, own);
+  expect(response.status).toBe(200);
+  expect(response.headers.get("set-cookie")).toContain("Expires=Thu, 01 Jan 1970");
+});
+
+test("the export is one file with everything kept, and no secret", async () => {
+  const { id, email, token, sessionId } = await newAccount();
+  const pushToken = "cd".repeat(32);
+  await post("/api/push/register", { token: pushToken, device: { name: "Ann's iPhone" } }, { token });
+  const { passwordHash } = await ctx().db.account.findUniqueOrThrow({ where: { id } });
+  const response = await get(EXPORT, { token });
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-disposition")).toMatch(
+    /^attachment; filename="account-export-\d{4}-\d\d-\d\d\.json"$/,
+  );
+  const text = await response.text();
+  for (const secret of [token, pushToken, passwordHash ?? "", "passwordHash"]) expect(text).not.toContain(secret);
+  expect(JSON.parse(text)).toMatchObject({
+    schema: "account-export",
+    schemaVersion: 1,
+    account: { id, email },
+    identities: [],
+    sessions: [{ id: sessionId }],
+    devices: [{ name: "Ann's iPhone" }],
+    subscriptions: [],
+    billingEvents: [],
+    securityEvents: [{ type: "registered" }, { type: "exported" }],
+  });
+});
+
+test("the export needs a session, and is given five times a day", async () => {
+  expect((await get(EXPORT)).status).toBe(401);
+  const { token } = await newAccount();
+  for (let i = 0; i < 5; i++) expect((await get(EXPORT, { token })).status).toBe(200);
+  expect((await get(EXPORT, { token })).status).toBe(429);
+});

@@ -1,0 +1,171 @@
+import { describe, expect, test } from "vitest";
+import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
+import { call, get, post } from "@/tests/support/api";
+import { deliver, deliverOk, initialPurchase, type Sent } from "@/tests/support/billing/billing";
+import { clock, ctx, withContext } from "@/tests/support/context";
+import { mailbox } from "@/tests/support/mailbox";
+import { activate, newToken, registeredDevice } from "@/tests/support/push/push";
+
+const remove = ({ password, token }: TestAccount) =>
+  post("/api/auth/account/delete", { confirm: "DELETE", password }, { token });
+
+/** Everything the database holds, table by table, as text. */
+async function everything(): Promise<Record<string, string>> {
+  const { db } = ctx();
+  const tables = await db.$queryRaw<{ name: string }[]>`
+    SELECT table_name AS name FROM information_schema.tables
+    WHERE table_schema = current_schema() AND table_name NOT LIKE '\\_prisma%'`;
+  const dumped = await Promise.all(
+    tables.map(async ({ name }) => {
+      const rows = await db.$queryRawUnsafe<{ row: string }[]>(`SELECT t::text AS row FROM "${name}" AS t`);
+      return [name, rows.map(({ row }) => row).join("\n")] as const;
+    }),
+  );
+  return Object.fromEntries(dumped);
+}
+
+test("the owner of a verified address is mailed of a deletion, whatever mails strangers have brought there", async () => {
+  const account = await newAccount();
+  const { id, email } = account;
+  await ctx().db.account.update({ where: { id }, data: { emailVerifiedAt: ctx().now() } });
+  await withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } }, async () => {
+    for (let network = 0; network < 15; network++) {
+      const address = `198.51.100.${network}`;
+      const registered = await post("/api/auth/register", { email, password: "a stranger's password" }, { address });
+      expect(registered.status).toBe(202);
+    }
+  });
+  expect((await remove(account)).status).toBe(200);
+  await expect.poll(() => mailbox.to(email).some((mail) => mail.includes("was deleted"))).toBe(true);
+});
+
+test("nothing but its security events names a deleted account, and the history of its purchases stays", async () => {
+  const account = await newAccount();
+  const { device } = await registeredDevice(account, { device: { name: "Ann's iPhone" } });
+  await activate(device.id);
+  const purchase = initialPurchase(account.id);
+  purchase.subscriber_attributes = { $email: { updated_at_ms: 1, value: account.email } };
+  expect(await deliverOk(purchase)).toBe("processed");
+  await post("/api/auth/reset/request", { email: account.email });
+  const before = Object.values(await everything()).join();
+  for (const mark of [account.id, account.email, device.id, account.sessionId]) expect(before).toContain(mark);
+
+  expect((await remove(account)).status).toBe(200);
+  await expect.poll(() => mailbox.to(account.email).some((mail) => mail.includes("was deleted"))).toBe(true);
+  await expect.poll(() => ctx().db.queuedMail.count({ where: { email: account.email } })).toBe(0);
+
+  const after = await everything();
+  for (const mark of [account.email, device.id, account.sessionId, "Ann's iPhone"]) {
+    expect(Object.keys(after).filter((table) => after[table]?.includes(mark))).toEqual([]);
+  }
+  expect(Object.keys(after).filter((table) => after[table]?.includes(account.id))).toEqual(["SecurityEvent"]);
+  expect(await eventsOf(account.id)).toContain("account_deleted");
+  expect(after.BillingEvent).toContain(purchase.id);
+});
+
+test("the answer names what a store goes on charging for, and where that can be ended", async () => {
+  const account = await newAccount();
+  await deliverOk(initialPurchase(account.id));
+  const response = await remove(account);
+  expect(await response.json()).toEqual({
+    status: "deleted",
+    subscriptions: [
+      {
+        store: "APP_STORE",
+        status: "active",
+        expiresAt: expect.stringMatching(/Z$/),
+        managementUrl: expect.stringMatching(/^https:\/\/apps\.apple\.com\//),
+      },
+    ],
+    storeSubscriptionsCancelled: false,
+  });
+});
+
+test("ten minutes after signing in somebody without a password has to sign in again, and no sooner", async () => {
+  const account = await newAccount();
+  await ctx().db.account.update({ where: { id: account.id }, data: { passwordHash: null } });
+  const attempt = () => post("/api/auth/account/delete", { confirm: "DELETE" }, { token: account.token });
+  clock.advance(10 * 60_000 + 1_000);
+  const refused = await attempt();
+  expect(refused.status).toBe(403);
+  expect(await refused.json()).toMatchObject({ code: "reauthentication_required" });
+  clock.advance(-20_000);
+  expect((await attempt()).status).toBe(200);
+});
+
+test("whatever else the account does while it is deleted ends in an answer, and leaves nothing behind", async () => {
+  for (let round = 0; round < 4; round++) {
+    const account = await newAccount();
+    const { email, password, token } = account;
+    await deliverOk(initialPurchase(account.id));
+    const others = [
+      () => get("/api/subscription/status", { token }),
+      () => get("/api/auth/account/export", { token }),
+      () => get("/api/push/devices", { token }),
+      () => post("/api/push/register", { token: newToken() }, { token }),
+      () => post("/api/auth/login", { email, password }),
+      () => post("/api/auth/login", { email, password: "a wrong one" }),
+      () => post("/api/auth/reset/request", { email }),
+      () => call("GET", "/api/auth/session", { cookie: `next-auth.session-token=${token}` }),
+      () => deliver(initialPurchase(account.id)),
+      () => remove(account),
+    ];
+    const [deleted, ...answers] = await Promise.all([remove(account), ...others.map((other) => other())]);
+    const statuses = [deleted, ...answers].map(({ status }) => status);
+    expect(statuses.filter((status) => status >= 500)).toEqual([]);
+    expect([deleted.status, answers.at(-1)?.status]).toContain(200);
+    expect(await ctx().db.account.count({ where: { id: account.id } })).toBe(0);
+    expect((await get("/api/subscription/status", { token })).status).toBe(401);
+  }
+});
+
+test("a webhook about the same customer and the deletion do not stop each other", async () => {
+  for (let round = 0; round < 6; round++) {
+    const account = await newAccount();
+    const line = crypto.randomUUID();
+    const event = (type: string): Sent => ({
+      ...initialPurchase(account.id),
+      type,
+      ...{ original_transaction_id: line, transaction_id: line },
+    });
+    const purchases = [event("INITIAL_PURCHASE"), event("RENEWAL"), event("RENEWAL")];
+    for (const purchase of purchases) await deliverOk(purchase);
+    const status = () => get("/api/subscription/status", { token: account.token });
+    const answers = await Promise.all([
+      deliver(event("CANCELLATION")),
+      remove(account),
+      deliver(event("RENEWAL")),
+      status(),
+      ...purchases.map((purchase) => deliver(purchase)),
+    ]);
+    expect(answers.map((response) => response.status).filter((code) => code >= 500)).toEqual([]);
+    expect(await ctx().db.account.count({ where: { id: account.id } })).toBe(0);
+  }
+});
+
+describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
+  test("a deletion that is sent away by a deadlock tries again", async () => {
+    const account = await newAccount();
+    await deliverOk(initialPurchase(account.id));
+    const { db } = ctx();
+    const where = { accountId: account.id };
+    const { id: lineId } = await db.subscriptionLine.findFirstOrThrow({ where });
+    let removal: Promise<Response> | undefined;
+    await db
+      .$transaction(
+        async (tx) => {
+          await tx.$queryRaw`SELECT 1 FROM "SubscriptionLine" WHERE id = ${lineId}::uuid FOR UPDATE`;
+          removal = remove(account);
+          const waiting = () => db.$queryRaw<unknown[]>`
+          SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"SubscriptionLine"%'
+            AND datname = current_database()`;
+          await expect.poll(async () => (await waiting()).length, { timeout: 20_000 }).toBeGreaterThan(0);
+          await tx.$queryRaw`SELECT 1 FROM "BillingEvent" WHERE "lineId" = ${lineId}::uuid FOR UPDATE`;
+        },
+        { timeout: 60_000 },
+      )
+      .catch(() => {}); // PostgreSQL may choose either
+    expect((await removal)?.status).toBe(200);
+    expect(await db.account.count({ where: { id: account.id } })).toBe(0);
+  });
+});

@@ -1,0 +1,157 @@
+import { randomUUID } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { newAccount } from "@/tests/support/accounts";
+import { call, get, post } from "@/tests/support/api";
+import { anonymous, billingEvent, deliverOk } from "@/tests/support/billing/billing";
+import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
+import { contentLength } from "@/tests/support/door";
+import { insertDevices, newToken } from "@/tests/support/push/push";
+
+const EXPORT = "/api/auth/account/export";
+
+test("an account with 20 devices and 1,000 events is exported whole, and nobody else's", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const tokens = Array.from({ length: 20 }, () => newToken());
+  await insertDevices(ann, tokens);
+  await insertDevices(bob, [newToken()]);
+  const at = ctx().now();
+  await ctx().db.securityEvent.createMany({
+    data: Array.from({ length: 700 }, () => ({ accountId: ann.id, type: "sign_in_failed" as const, at })),
+  });
+  const purchase = billingEvent("INITIAL_PURCHASE", { app_user_id: ann.id });
+  await deliverOk(purchase);
+  const { id, normalized, ...first } = await ctx().db.billingEvent.findFirstOrThrow({
+    where: { eventId: purchase.id },
+  });
+  await ctx().db.billingEvent.createMany({
+    data: Array.from({ length: 299 }, (_, i) => ({
+      ...first,
+      ...{ normalized: normalized ?? {}, payload: { note: "ü".repeat(500) }, eventId: `${purchase.id}-${i}` },
+    })),
+  });
+  await deliverOk(billingEvent("INITIAL_PURCHASE", { app_user_id: bob.id }));
+
+  const response = await get(EXPORT, { token: ann.token });
+  const text = await response.text();
+  const data = JSON.parse(text);
+  expect(data.devices).toHaveLength(20);
+  expect(data.billingEvents).toHaveLength(300);
+  expect(data.securityEvents).toHaveLength(702); // with "registered" before, and "exported" at the end
+  expect(data.securityEvents.at(-1)).toMatchObject({ type: "exported" });
+  expect(data.subscriptions).toHaveLength(1);
+  expect(data.sessions).toMatchObject([{ id: ann.sessionId, transport: "token" }]);
+  const { passwordHash } = await ctx().db.account.findUniqueOrThrow({ where: { id: ann.id } });
+  for (const secret of [ann.token, passwordHash ?? "", "$2b$", ...tokens]) expect(text).not.toContain(secret);
+  for (const other of [bob.id, bob.email]) expect(text).not.toContain(other);
+});
+
+test("a transfer is exported to either side without the other's names, and an alias without another account's id", async () => {
+  const [ann, bob, carl, dora] = [await newAccount(), await newAccount(), await newAccount(), randomUUID()];
+  const device = anonymous();
+  const transfer = (from: string[], to: string[]) =>
+    billingEvent("TRANSFER", { app_user_id: null, aliases: [], transferred_from: from, transferred_to: to });
+  const [taken, given] = [transfer([ann.id.toUpperCase(), device, "ann-17"], [bob.id]), transfer([bob.id], [dora])];
+  clock.advance(1000); // what is bought now is not transferred
+  const bought = billingEvent("RENEWAL", { app_user_id: bob.id, aliases: [carl.id.toUpperCase(), "bob-17"] });
+  for (const event of [taken, given, bought]) expect(await deliverOk(event)).toBe("processed");
+
+  const text = await (await get(EXPORT, { token: bob.token })).text();
+  for (const other of [ann.id, carl.id, dora, device, "ann-17", "deleted:"]) {
+    expect(text.toLowerCase()).not.toContain(other.toLowerCase());
+  }
+  const { billingEvents, subscriptions } = JSON.parse(text);
+  expect(billingEvents).toHaveLength(3);
+  const byId = (id: string) => billingEvents.find(({ eventId }: { eventId: string }) => eventId === id);
+  expect(byId(taken.id)).toMatchObject({
+    ...{ identities: [bob.id], transferredFrom: [], appUserId: bob.id },
+    payload: { event: { id: taken.id, type: "TRANSFER", transferred_from: [], transferred_to: [bob.id] } },
+  });
+  expect(byId(given.id)).toMatchObject({
+    ...{ identities: [bob.id], transferredFrom: [bob.id], appUserId: null },
+    payload: { event: { transferred_from: [bob.id], transferred_to: [] } },
+  });
+  expect(byId(bought.id)).toMatchObject({ payload: { event: { app_user_id: bob.id, aliases: ["bob-17"] } } });
+  expect(subscriptions).toMatchObject([{ identities: expect.arrayContaining([bob.id, "bob-17"]) }]);
+});
+
+test("the export is of one moment: what is written meanwhile is in it whole or not at all", async () => {
+  const { id, token } = await newAccount();
+  let isOver = false;
+  // Each change raises both numbers in one transaction.
+  const writer = (async () => {
+    for (let n = 1; !isOver; n++) {
+      await ctx().db.$transaction(async (tx) => {
+        await tx.account.update({ where: { id }, data: { name: `after ${n} events` } });
+        await tx.securityEvent.create({ data: { accountId: id, type: "signed_out", at: ctx().now() } });
+      });
+      await nextTurn(); // PGlite answers within one: sockets would never get theirs
+    }
+  })();
+  try {
+    for (let i = 0; i < 5; i++) {
+      const { account, securityEvents } = await (await get(EXPORT, { token })).json();
+      const events = securityEvents.filter(({ type }: { type: string }) => type === "signed_out");
+      expect(account.name ?? "after 0 events").toBe(`after ${events.length} events`);
+    }
+  } finally {
+    isOver = true;
+    await writer;
+  }
+});
+
+test("HEAD says what the export is without making one, counting one or writing one down", async () => {
+  const { id, token } = await newAccount();
+  for (let i = 0; i < 7; i++) {
+    const head = await call("HEAD", EXPORT, { token });
+    expect(head.status).toBe(200);
+    expect(head.headers.get("content-type")).toBe("application/json");
+    expect(head.headers.get("content-disposition")).toMatch(/^attachment; filename="account-export-[\d-]{10}\.json"$/);
+    expect(await head.text()).toBe("");
+  }
+  expect((await call("HEAD", EXPORT)).status).toBe(401);
+  const whole = await get(EXPORT, { token });
+  expect(whole.status).toBe(200);
+  expect(whole.headers.get("content-length")).toBe(contentLength((await whole.arrayBuffer()).byteLength));
+  expect(await ctx().db.securityEvent.count({ where: { accountId: id, type: "exported" } })).toBe(1);
+});
+
+test("a failed sign-in stands in the export with a coarse address and the client", async () => {
+  const { email, token } = await newAccount();
+  const from = { address: "203.0.113.55", headers: { "user-agent": "Homeport/1.0 (test)" } };
+  await post("/api/auth/login", { email, password: "a wrong one" }, from);
+  const { securityEvents } = await (await get(EXPORT, { token })).json();
+  expect(securityEvents[1]).toEqual({
+    type: "sign_in_failed",
+    at: expect.stringMatching(/Z$/),
+    address: "203.0.113.0/24",
+    client: "Homeport/1.0 (test)",
+  });
+});
+
+test.each([
+  ["a click on the account page", { "sec-fetch-site": "same-origin" }],
+  ["the address bar", { "sec-fetch-site": "none" }],
+  ["an older browser's own page", { referer: `${BASE_URL}/account` }],
+  ["a trusted origin of the site", { "sec-fetch-site": "same-site", origin: "https://app.example" }],
+])("with the cookie an export comes by %s", async (_, headers) => {
+  const { token } = await newAccount();
+  const cookie = `next-auth.session-token=${token}`;
+  await withContext({ config: { AUTH_TRUSTED_ORIGINS: ["https://app.example"] } }, async () => {
+    expect((await get(EXPORT, { cookie, headers })).status).toBe(200);
+  });
+});
+
+test.each([
+  ["another site", { "sec-fetch-site": "cross-site", referer: "https://evil.example/" }],
+  ["another origin of the site", { "sec-fetch-site": "same-site", origin: "https://other.example" }],
+  ["an older browser on another site", { referer: "https://evil.example/" }],
+  ["a browser that does not say", {}],
+])("a page of %s gets no export by the visitor's cookie, and counts none", async (_, headers) => {
+  const { id, token } = await newAccount();
+  const response = await get(EXPORT, { cookie: `next-auth.session-token=${token}`, headers });
+  expect(response.status).toBe(403);
+  expect(await response.json()).toMatchObject({ code: "origin_not_allowed" });
+  expect(await ctx().db.securityEvent.count({ where: { accountId: id, type: "exported" } })).toBe(0);
+  for (let i = 0; i < 5; i++) expect((await get(EXPORT, { token })).status).toBe(200);
+});

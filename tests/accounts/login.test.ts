@@ -1,0 +1,196 @@
+import { describe, expect, test } from "vitest";
+import { createHasher } from "@/lib/auth/passwords/hashing";
+import { newAccount } from "@/tests/support/accounts";
+import { get, post } from "@/tests/support/api";
+import { BASE_URL, ctx, withContext } from "@/tests/support/context";
+
+const BROWSER = { origin: BASE_URL, "sec-fetch-site": "same-origin" };
+const UNKNOWN = { email: "nobody@example.com", password: "no password at all" };
+
+test("the right password signs in, whatever the case of the address", async () => {
+  const { email, password, id } = await newAccount();
+  const response = await post("/api/auth/login", {
+    email: ` ${email.toUpperCase()} `,
+    password,
+    deviceName: "Ann's Mac",
+  });
+  expect(response.status).toBe(200);
+  const body = await response.json();
+  expect(body).toMatchObject({ user: { id, email }, session: { transport: "token" }, tokenType: "Bearer" });
+  expect(response.headers.get("set-cookie")).toBeNull();
+  const row = await ctx().db.session.findUniqueOrThrow({ where: { id: body.session.id } });
+  expect(row.deviceName).toBe("Ann's Mac");
+});
+
+test("a browser gets a cookie and no token in the body", async () => {
+  const { email, password } = await newAccount();
+  const response = await post("/api/auth/login", { email, password }, { headers: BROWSER });
+  expect(response.status).toBe(200);
+  const body = await response.json();
+  expect(body.session.transport).toBe("cookie");
+  expect(body.token).toBeUndefined();
+  const [cookie = "", device] = response.headers.getSetCookie();
+  expect(device).toMatch(/^homeport\.device=[\w-]{22}; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/);
+  expect(cookie).toMatch(/^next-auth\.session-token=[^;]+; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/);
+  const status = await get("/api/push/devices", { cookie: cookie.split(";", 1)[0] });
+  expect(status.status).toBe(200);
+});
+
+test("a cookie that takes another's place ends its session, whoever's it was; a bearer token takes nobody's", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const cookieFor = async (path: string, json: object, cookie?: string) => {
+    const response = await post(path, json, { headers: BROWSER, cookie });
+    return (response.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
+  };
+  const isIn = async (cookie: string) => (await get("/api/push/devices", { cookie })).status === 200;
+  const first = await cookieFor("/api/auth/login", ann);
+  expect((await post("/api/auth/login", ann, { cookie: first })).status).toBe(200);
+  expect(await cookieFor("/api/auth/login", { ...ann, password: "a wrong one" }, first)).toBe("");
+  expect(await isIn(first)).toBe(true);
+  const second = await cookieFor("/api/auth/login", bob, first);
+  expect([await isIn(first), await isIn(second)]).toEqual([false, true]);
+  const newcomer = { email: `new-${crypto.randomUUID()}@example.com`, password: "a good long password" };
+  const third = await cookieFor("/api/auth/register", newcomer, second);
+  expect([await isIn(second), await isIn(third)]).toEqual([false, true]);
+});
+
+test("another site cannot have a cookie set", async () => {
+  const { email, password } = await newAccount();
+  const origins: Record<string, string>[] = [
+    { origin: "https://evil.example", "sec-fetch-site": "cross-site" },
+    { origin: "null" },
+    { origin: `${BASE_URL}.evil.example` },
+  ];
+  for (const headers of origins) {
+    const response = await post("/api/auth/login", { email, password }, { headers });
+    expect(response.status).toBe(403);
+    expect(await response.json()).toMatchObject({ code: "origin_not_allowed" });
+    expect(response.headers.get("set-cookie")).toBeNull();
+  }
+});
+
+describe("a wrong password, an unknown address and an account without a password", () => {
+  test("get one and the same answer", async () => {
+    const { email } = await newAccount();
+    const linked = await ctx().db.account.create({ data: { email: `linked-${crypto.randomUUID()}@example.com` } });
+    const answers = [];
+    for (const wrong of [
+      { email, password: "wrong password" },
+      UNKNOWN,
+      { email: linked.email, password: "any password" },
+    ]) {
+      const response = await post("/api/auth/login", wrong);
+      expect(response.status).toBe(401);
+      expect(response.headers.get("www-authenticate")).not.toBeNull();
+      const { requestId, ...rest } = await response.json();
+      expect(requestId).toBe(response.headers.get("x-request-id"));
+      answers.push(rest);
+    }
+    expect(answers[0]).toMatchObject({ code: "invalid_credentials" });
+    expect(answers[1]).toEqual(answers[0]);
+    expect(answers[2]).toEqual(answers[0]);
+  });
+
+  test("are counted alike, and the eleventh failure from one network is refused with the time to wait", async () => {
+    const { email, password } = await newAccount();
+    const address = "203.0.113.9";
+    for (const given of [email, `nobody-${crypto.randomUUID()}@example.com`]) {
+      for (let i = 0; i < 10; i++) {
+        const wrong = { email: given, password: "wrong password" };
+        expect((await post("/api/auth/login", wrong, { address })).status).toBe(401);
+      }
+      const refused = await post("/api/auth/login", { email: given, password }, { address });
+      expect(refused.status).toBe(429);
+      expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+      expect(refused.headers.get("ratelimit-policy")).toBe('"loginByClient";q=10;w=86400');
+      expect(await refused.json()).toMatchObject({
+        code: "rate_limited",
+        detail: "Too many wrong passwords. A reset of the password lets the owner in at once.",
+      });
+    }
+  });
+});
+
+test("a right password forgets the failures before it", async () => {
+  const { email, password } = await newAccount();
+  const address = "203.0.113.10";
+  for (let round = 0; round < 2; round++) {
+    for (let i = 0; i < 9; i++) {
+      await post("/api/auth/login", { email, password: "wrong password" }, { address });
+    }
+    expect((await post("/api/auth/login", { email, password }, { address })).status).toBe(200);
+  }
+});
+
+test("one address is refused after sixty sign-ins, whatever accounts it tries", async () => {
+  const address = "203.0.113.7";
+  const limit = ctx().limits.consume;
+  for (let i = 0; i < 60; i++) await limit("loginByAddress", address);
+  expect((await post("/api/auth/login", UNKNOWN, { address })).status).toBe(429);
+  expect((await post("/api/auth/login", UNKNOWN, { address: "203.0.113.8" })).status).toBe(401);
+});
+
+test("fields that are missing or of a wrong type are named", async () => {
+  const response = await post("/api/auth/login", { email: "not an address", password: 5 });
+  expect(response.status).toBe(422);
+  expect(response.headers.get("content-type")).toBe("application/problem+json");
+  const { code, errors } = await response.json();
+  expect(code).toBe("validation_failed");
+  expect(errors.map(({ pointer }: { pointer: string }) => pointer).sort()).toEqual(["/email", "/password"]);
+});
+
+test("a password longer than bcrypt reads is wrong, even where its first 72 bytes are right", async () => {
+  const email = `long-${crypto.randomUUID()}@example.com`;
+  const password = "p".repeat(72);
+  expect((await post("/api/auth/register", { email, password })).status).toBe(201);
+  expect((await post("/api/auth/login", { email, password: `${password}x` })).status).toBe(401);
+  expect((await post("/api/auth/login", { email, password })).status).toBe(200);
+});
+
+test("of a storm of sign-ins each is answered, the ones past the queue with the time to wait, and probes go on", async () => {
+  const size = { threads: 2, mostWaiting: 20 };
+  const known = await Promise.all(Array.from({ length: 10 }, newAccount));
+  const logins = Array.from({ length: 80 }, (_, i) => {
+    const account = i % 2 === 0 ? known[(i / 2) % known.length] : undefined;
+    return account ?? { ...UNKNOWN, email: `nobody-${crypto.randomUUID()}@example.com` };
+  });
+  const pool = createHasher(size);
+  let breakLoose = () => {};
+  const storm = new Promise<void>((resolve) => {
+    breakLoose = resolve;
+  });
+  let arrive = () => {};
+  // All eighty reach the pool at one moment, whatever the database makes of eighty at once.
+  const compare = async (password: string, hash: string, cost: number) => {
+    arrive();
+    await storm;
+    return pool.compare(password, hash, cost);
+  };
+  await withContext({ hasher: { ...pool, compare } }, async () => {
+    let answered = 0;
+    const answers: Promise<Response>[] = [];
+    for (const { email, password } of logins) {
+      const arrival = new Promise<void>((resolve) => {
+        arrive = resolve;
+      });
+      const answer = post("/api/auth/login", { email, password });
+      answers.push(answer.finally(() => (answered += 1)));
+      await Promise.race([arrival, answer]);
+    }
+    breakLoose();
+    expect((await get("/api/health?probe=live")).status).toBe(200);
+    expect(answered).toBeLessThan(logins.length);
+    const responses = await Promise.all(answers);
+    const refused = responses.filter(({ status }) => status === 503);
+    expect(refused).toHaveLength(logins.length - size.threads - size.mostWaiting);
+    for (const response of refused) {
+      expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
+      expect(await response.json()).toMatchObject({ code: "overloaded" });
+    }
+    const right = responses.map(
+      ({ status }, i) => status === 503 || status === ("token" in (logins[i] ?? {}) ? 200 : 401),
+    );
+    expect(right).toEqual(logins.map(() => true));
+  });
+  await pool.close();
+});

@@ -1,0 +1,104 @@
+import { describe, expect, test } from "vitest";
+import { newAccount } from "@/tests/support/accounts";
+import { get, post } from "@/tests/support/api";
+import { BASE_URL, ctx } from "@/tests/support/context";
+
+const newEmail = () => `new-${crypto.randomUUID()}@example.com`;
+const PASSWORD = "a good long password";
+
+describe.each(["/api/auth/register", "/api/auth/signup"])("%s", (path) => {
+  test("makes an account and signs it in", async () => {
+    const email = newEmail();
+    const response = await post(path, { email: email.toUpperCase(), password: PASSWORD, name: "Ann" });
+    expect(response.status).toBe(201);
+    const { user, session, token } = await response.json();
+    expect(user).toEqual({
+      id: expect.any(String),
+      email,
+      name: "Ann",
+      image: null,
+      emailVerified: false,
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+    });
+    expect(session).toMatchObject({ transport: "token" });
+    expect((await get("/api/subscription/status", { token })).status).toBe(200);
+  });
+
+  test("refuses an address that has an account, in any case", async () => {
+    const { email } = await newAccount();
+    const response = await post(path, { email: email.toUpperCase(), password: PASSWORD });
+    expect(response.status).toBe(409);
+    expect(await response.json()).toMatchObject({ code: "email_taken" });
+  });
+});
+
+test("of two registrations of one address at the same moment one wins", async () => {
+  const email = newEmail();
+  const answers = await Promise.all([1, 2].map(() => post("/api/auth/register", { email, password: PASSWORD })));
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
+  expect(await ctx().db.account.count({ where: { email } })).toBe(1);
+});
+
+test("the password is kept as a bcrypt hash and never answered", async () => {
+  const email = newEmail();
+  const response = await post("/api/auth/register", { email, password: PASSWORD });
+  expect(await response.text()).not.toMatch(/\$2b\$|a good long/);
+  const { passwordHash } = await ctx().db.account.findUniqueOrThrow({ where: { email } });
+  expect(passwordHash).toMatch(/^\$2b\$10\$/);
+});
+
+test.each([
+  ["shorter than 8 characters", "seven77", "too_short"],
+  ["73 bytes long", "p".repeat(73), "too_long"],
+  ["over 72 bytes in 40 characters", "ü".repeat(40), "too_long"],
+])("a password %s is refused, never cut", async (_, password, code) => {
+  const response = await post("/api/auth/register", { email: newEmail(), password });
+  expect(response.status).toBe(422);
+  expect(await response.json()).toMatchObject({ code: "validation_failed", errors: [{ pointer: "/password", code }] });
+});
+
+test("one password typed in two Unicode forms is one password", async () => {
+  const email = newEmail();
+  expect((await post("/api/auth/register", { email, password: "crème brûlée".normalize("NFD") })).status).toBe(201);
+  expect((await post("/api/auth/login", { email, password: "crème brûlée".normalize("NFC") })).status).toBe(200);
+});
+
+test.each([
+  ...[
+    "a@b@example.com",
+    "",
+    "x",
+    `${"l".repeat(65)}@example.com`,
+    "a@ｅxample.com\0",
+    "ann@example.com,bob@example.com",
+  ],
+  ...[
+    "ann＠example.com",
+    "аnn@example.com",
+    "ann@exаmple.com",
+    "ann\u200b@example.com",
+    "ann@example.com\r\nBcc: x@y.z",
+  ],
+  "\u212aate@example.com", // the Kelvin sign, which is "k" in lower case
+])("%j is no e-mail address", async (email) => {
+  const response = await post("/api/auth/register", { email, password: PASSWORD });
+  expect(response.status).toBe(422);
+  expect((await response.json()).errors[0].pointer).toBe("/email");
+});
+
+test("a cookie is set only for our own pages", async () => {
+  const wanted = { email: newEmail(), password: PASSWORD, transport: "cookie" };
+  const foreign = await post("/api/auth/register", wanted, { headers: { origin: "https://evil.example" } });
+  expect(foreign.status).toBe(403);
+  expect(await ctx().db.account.count({ where: { email: wanted.email } })).toBe(0);
+  const own = await post("/api/auth/register", wanted, { headers: { origin: BASE_URL } });
+  expect(own.status).toBe(201);
+  expect(own.headers.get("set-cookie")).toContain("HttpOnly");
+  expect(await own.json()).not.toHaveProperty("token");
+});
+
+test("the twenty-first registration from one address within an hour is refused", async () => {
+  const address = "203.0.113.77";
+  for (let i = 0; i < 20; i++) await ctx().limits.consume("registerByAddress", address);
+  expect((await post("/api/auth/register", { email: newEmail(), password: PASSWORD }, { address })).status).toBe(429);
+});

@@ -1,0 +1,306 @@
+import { pino } from "pino";
+import { describe, expect, test } from "vitest";
+import { AppError } from "@/lib/errors";
+import { newAccount } from "@/tests/support/accounts";
+import { call, get, post } from "@/tests/support/api";
+import { csrfToken, Jar, postForm, SESSION_COOKIE, session, signIn } from "@/tests/support/auth/browser";
+import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
+
+test("sign-in, session and sign-out work on the sessions that the API knows", async () => {
+  const account = await newAccount();
+  const jar = new Jar();
+  expect((await signIn(jar, account)).status).toBe(200);
+  expect(await session(jar)).toMatchObject({ user: { id: account.id, email: account.email } });
+  expect((await get("/api/push/devices", { cookie: jar.header })).status).toBe(200);
+  const kept = jar.header;
+  const out = await postForm(jar, "/api/auth/signout", { csrfToken: await csrfToken(jar) });
+  expect(out.status).toBe(200);
+  expect(jar.has(SESSION_COOKIE)).toBe(false);
+  expect((await get("/api/push/devices", { cookie: kept })).status).toBe(401);
+  expect(await (await get("/api/auth/session", { cookie: kept })).json()).toEqual({});
+  const events = await ctx().db.securityEvent.findMany({ where: { accountId: account.id }, orderBy: { at: "asc" } });
+  expect(events.map(({ type }) => type)).toEqual(["registered", "signed_in", "signed_out"]);
+});
+
+test("a cookie of POST /api/auth/login is a session for next-auth too", async () => {
+  const { email, password, id } = await newAccount();
+  const response = await call("POST", "/api/auth/login", { json: { email, password }, headers: { origin: BASE_URL } });
+  const jar = new Jar();
+  jar.take(response);
+  expect(await session(jar)).toMatchObject({ user: { id, email } });
+});
+
+test("a wrong password and input that is none do not sign in", async () => {
+  const { email } = await newAccount();
+  for (const wrong of [
+    { email, password: "wrong password" },
+    { email: "x", password: "" },
+  ]) {
+    const jar = new Jar();
+    const response = await signIn(jar, wrong);
+    expect(response.status).toBe(401);
+    expect(jar.has(SESSION_COOKIE)).toBe(false);
+  }
+});
+
+test("a sign-in that found the service busy is not told that its password is wrong", async () => {
+  const account = await newAccount();
+  const compare = () => Promise.reject(new AppError("overloaded"));
+  await withContext({ hasher: { ...ctx().hasher, compare } }, async () => {
+    const response = await signIn(new Jar(), account);
+    expect(response.status).toBe(503);
+    expect(response.headers.get("retry-after")).not.toBeNull();
+    expect(await response.json()).toMatchObject({ code: "overloaded" });
+  });
+});
+
+/** Comparing passwords takes no time, and none is right. */
+const guessing = (run: () => Promise<void>) =>
+  withContext({ hasher: { ...ctx().hasher, compare: async () => false } }, run);
+
+test("both doors share one counter of failures", async () => {
+  const account = await newAccount();
+  await guessing(async () => {
+    for (let i = 0; i < 30; i++) await signIn(new Jar(), { email: account.email, password: "wrong password" });
+  });
+  expect((await call("POST", "/api/auth/login", { json: account })).status).toBe(429);
+});
+
+test("a browser that signed in by next-auth is recognized where strangers hold the address", async () => {
+  const { email, password } = await newAccount();
+  const jar = new Jar();
+  await signIn(jar, { email, password });
+  await guessing(async () => {
+    for (let i = 0; i < 30; i++) await post("/api/auth/login", { email, password: "wrong password" });
+  });
+  expect((await post("/api/auth/login", { email, password })).status).toBe(429);
+  expect((await (await signIn(jar, { email, password })).json()).url).toBe(`${BASE_URL}/`);
+});
+
+test("sign-in needs next-auth's own token and our own origin", async () => {
+  const account = await newAccount();
+  const jar = new Jar();
+  await csrfToken(jar);
+  await postForm(jar, "/api/auth/callback/credentials", {
+    email: account.email,
+    password: account.password,
+    csrfToken: "x",
+  });
+  expect(jar.has(SESSION_COOKIE)).toBe(false);
+  const token = await csrfToken(jar);
+  const foreign = await postForm(
+    jar,
+    "/api/auth/callback/credentials",
+    { email: account.email, password: account.password, csrfToken: token },
+    { origin: "https://evil.example" },
+  );
+  expect(foreign.status).toBe(403);
+  expect(jar.has(SESSION_COOKIE)).toBe(false);
+});
+
+test("a session that ran out is no session", async () => {
+  const jar = new Jar();
+  await signIn(jar, await newAccount());
+  clock.advance(8 * 24 * 60 * 60 * 1000);
+  expect(await session(jar)).toEqual({});
+});
+
+test.each([
+  "/api/auth/nothing",
+  "/api/auth/callback/unknown",
+  "/api/auth/session/more",
+  "/api/auth/signin/a/b",
+  "/api/auth/callback",
+])("%s is a problem document, 404", async (path) => {
+  const response = await get(path);
+  expect(response.status).toBe(404);
+  expect(await response.json()).toMatchObject({ code: "not_found" });
+});
+
+test("a lost database is 503 and leaves the session cookie where it is", async () => {
+  const jar = new Jar();
+  await signIn(jar, await newAccount());
+  const db = new Proxy(ctx().db, {
+    get: () => {
+      throw Object.assign(new Error("Can't reach database server"), { code: "P1001" });
+    },
+  });
+  const response = await withContext({ db }, () => get("/api/auth/session", { cookie: jar.header }));
+  expect(response.status).toBe(503);
+  expect(response.headers.getSetCookie()).toEqual([]);
+});
+
+test("links are built from the configuration, never from the Host header", async () => {
+  const headers = { host: "evil.example", "x-forwarded-host": "evil.example" };
+  const providers = await (await get("/api/auth/providers", { headers })).json();
+  expect(providers.credentials.callbackUrl).toBe(`${BASE_URL}/api/auth/callback/credentials`);
+});
+
+test.each(["x", "http:", "http://[", "//[", "/\\a:b", "javascript:alert(1)", ""])(
+  "a callback address like %j is not followed, nor an error",
+  async (callbackUrl) => {
+    const query = `callbackUrl=${encodeURIComponent(callbackUrl)}`;
+    for (const action of ["csrf", "session", "providers", "signin"]) {
+      expect((await get(`/api/auth/${action}?${query}`)).status).toBeLessThan(400);
+      const cookie = `next-auth.callback-url=${encodeURIComponent(callbackUrl)}`;
+      expect((await get(`/api/auth/${action}`, { cookie })).status).toBeLessThan(400);
+    }
+  },
+);
+
+test.each([5, {}, ["/"], "x", "//[", null])(
+  "a posted callback address like %j is not followed, nor an error",
+  async (callbackUrl) => {
+    for (const action of ["signout", "signin/credentials", "callback/credentials", "_log"]) {
+      const response = await call("POST", `/api/auth/${action}`, {
+        json: { callbackUrl, csrfToken: "x", json: "true" },
+        headers: { origin: BASE_URL },
+      });
+      expect(response.status).toBeLessThan(500);
+    }
+  },
+);
+
+test("a sign-out that the database did not hear of is 503, and the session goes on", async () => {
+  const jar = new Jar();
+  await signIn(jar, await newAccount());
+  const token = await csrfToken(jar);
+  const db = new Proxy(ctx().db, {
+    get: (target, name) => {
+      if (name === "$transaction") throw Object.assign(new Error("Can't reach database server"), { code: "P1001" });
+      return Reflect.get(target, name);
+    },
+  });
+  const response = await withContext({ db }, () => postForm(jar, "/api/auth/signout", { csrfToken: token }));
+  expect(response.status).toBe(503);
+  expect(jar.has(SESSION_COOKIE)).toBe(true);
+  expect((await get("/api/push/devices", { cookie: jar.header })).status).toBe(200);
+});
+
+test("beside an Authorization header the cookie is no session here either", async () => {
+  const jar = new Jar();
+  await signIn(jar, await newAccount());
+  const response = await get("/api/auth/session", {
+    cookie: jar.header,
+    headers: { authorization: "Bearer nonsense" },
+  });
+  expect(await response.json()).toEqual({});
+});
+
+test("a session that another site fetches gets no new cookie", async () => {
+  const jar = new Jar();
+  await signIn(jar, await newAccount());
+  const headers = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors" };
+  const response = await get("/api/auth/session", { cookie: jar.header, headers });
+  expect(response.headers.getSetCookie()).toEqual([]);
+});
+
+test("a callback address beyond ASCII is followed as an address is written", async () => {
+  const jar = new Jar();
+  const csrf = await csrfToken(jar);
+  const response = await call("POST", "/api/auth/signout", {
+    cookie: jar.header,
+    body: new URLSearchParams({ csrfToken: csrf, callbackUrl: "/☃" }).toString(),
+    headers: { "content-type": "application/x-www-form-urlencoded", origin: BASE_URL },
+  });
+  expect(response.status).toBe(302);
+  expect(response.headers.get("location")).toBe(`${BASE_URL}/%E2%98%83`);
+});
+
+test("what a browser reports is taken and stands in no log: anybody may have written it", async () => {
+  const lines: string[] = [];
+  const log = pino({ level: "trace" }, { write: (line: string) => void lines.push(line) });
+  const report = { level: "error", code: "OAUTH_CALLBACK_ERROR", message: "forged", providerId: "google" };
+  const response = await withContext({ log }, () =>
+    call("POST", "/api/auth/_log", { json: report, headers: { origin: BASE_URL } }),
+  );
+  expect(response.status).toBe(200);
+  expect(lines).toEqual([]);
+});
+
+describe("with a bearer token", () => {
+  test("the session is answered as it is with the cookie, and no cookie is set", async () => {
+    const { id, email, token } = await newAccount();
+    const response = await get("/api/auth/session", { token });
+    expect(await response.json()).toEqual({
+      user: { id, email, name: null, image: null },
+      expires: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+    });
+    expect(response.headers.getSetCookie()).toEqual([]);
+  });
+
+  test("signing out ends the session and its devices, without a csrf token or an origin, once and again", async () => {
+    const account = await newAccount();
+    const { token } = account;
+    expect((await post("/api/push/register", { token: "ab".repeat(32) }, { token })).status).toBe(202);
+    for (const attempt of [1, 2]) {
+      const response = await call("POST", "/api/auth/signout", { token });
+      expect([attempt, response.status]).toEqual([attempt, 200]);
+      expect(await response.json()).toEqual({ url: BASE_URL });
+    }
+    expect((await get("/api/push/devices", { token })).status).toBe(401);
+    expect(await (await get("/api/auth/session", { token })).json()).toEqual({});
+    expect(await ctx().db.pushDevice.count({ where: { accountId: account.id } })).toBe(0);
+    const events = await ctx().db.securityEvent.findMany({ where: { accountId: account.id, type: "signed_out" } });
+    expect(events).toHaveLength(1);
+  });
+
+  test("a sign-out that the database did not hear of is 503, and the session goes on", async () => {
+    const { token } = await newAccount();
+    const db = new Proxy(ctx().db, {
+      get: (target, name) => {
+        if (name === "$transaction") throw Object.assign(new Error("Can't reach database server"), { code: "P1001" });
+        return Reflect.get(target, name);
+      },
+    });
+    expect((await withContext({ db }, () => call("POST", "/api/auth/signout", { token }))).status).toBe(503);
+    expect((await get("/api/push/devices", { token })).status).toBe(200);
+  });
+
+  test.each(["nonsense", "a.b.c", ""])("%j is no session, and signs nobody out", async (token) => {
+    const headers = { authorization: `Bearer ${token}` };
+    expect(await (await get("/api/auth/session", { headers })).json()).toEqual({});
+    expect((await call("POST", "/api/auth/signout", { headers })).status).toBeLessThan(500);
+  });
+});
+
+test("a sign-out with a cookie whose session has ended is none, and no error", async () => {
+  const jar = new Jar();
+  const account = await newAccount();
+  await signIn(jar, account);
+  await ctx().db.session.updateMany({ where: { accountId: account.id }, data: { revokedAt: new Date() } });
+  const out = await postForm(jar, "/api/auth/signout", { csrfToken: await csrfToken(jar) });
+  expect(out.status).toBe(200);
+  expect(jar.has(SESSION_COOKIE)).toBe(false);
+});
+
+test("signing in again ends the session whose cookie is replaced", async () => {
+  const account = await newAccount();
+  const jar = new Jar();
+  await signIn(jar, account);
+  const before = jar.header;
+  await signIn(jar, account);
+  expect((await get("/api/push/devices", { cookie: before })).status).toBe(401);
+  expect((await get("/api/push/devices", { cookie: jar.header })).status).toBe(200);
+});
+
+test("a session token cut into pieces, as next-auth does with long ones, is none", async () => {
+  const jar = new Jar();
+  await signIn(jar, await newAccount());
+  const token = jar.get(SESSION_COOKIE) ?? "";
+  const cookie = `${SESSION_COOKIE}.0=${token.slice(0, 100)}; ${SESSION_COOKIE}.1=${token.slice(100)}`;
+  expect(await (await get("/api/auth/session", { cookie })).json()).toEqual({});
+});
+
+test.each([
+  ["signin", "/sign-in?callbackUrl="],
+  ["signout", "/account"],
+  ["verify-request", "/verify"],
+  ["error?error=email_not_verified", "/sign-in?error=email_not_verified"],
+  ["error?error=%3Cscript%3E", "/sign-in?error=%3Cscript%3E"],
+  ["error", "/sign-in?error="],
+])("the page /api/auth/%s is one of ours: %s", async (page, ours) => {
+  const response = await get(`/api/auth/${page}`);
+  expect(response.status).toBe(302);
+  expect(response.headers.get("location")?.startsWith(BASE_URL + ours)).toBe(true);
+});

@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import { removeOutdated } from "@/lib/auth/retention";
+import { newAccount } from "@/tests/support/accounts";
+import { get, post } from "@/tests/support/api";
+import { clock, ctx } from "@/tests/support/context";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+test("security events go after 90 days, however many, and no sooner", async () => {
+  const { id, email, password } = await newAccount();
+  const at = ctx().now();
+  await ctx().db.securityEvent.createMany({
+    data: Array.from({ length: 2_500 }, () => ({ accountId: id, type: "sign_in_failed" as const, at })),
+  });
+  const count = () => ctx().db.securityEvent.count({ where: { accountId: id } });
+  clock.advance(90 * DAY_MS - 60_000);
+  await post("/api/auth/login", { email, password });
+  await removeOutdated(ctx());
+  expect(await count()).toBe(2_502);
+  clock.advance(2 * 60_000);
+  await removeOutdated(ctx());
+  expect(await count()).toBe(1);
+});
+
+test("sessions, reset tokens and the failures of sign-ins go once they are over, live ones stay", async () => {
+  const [old, live] = [await newAccount(), await newAccount()];
+  const { db } = ctx();
+  await post("/api/auth/login", { email: old.email, password: "a wrong one" });
+  await post("/api/auth/reset/request", { email: old.email });
+  await expect.poll(() => db.passwordResetToken.count({ where: { accountId: old.id } })).toBe(1);
+  await db.session.update({ where: { id: old.sessionId }, data: { expiresAt: ctx().now() } });
+  clock.advance(DAY_MS + 60_000);
+  await removeOutdated(ctx());
+  expect(await db.session.count({ where: { accountId: old.id } })).toBe(0);
+  expect(await db.passwordResetToken.count({ where: { accountId: old.id } })).toBe(0);
+  expect(await db.signInThrottle.count({ where: { key: ctx().limits.privateKey(old.email) } })).toBe(0);
+  expect((await get("/api/push/devices", { token: live.token })).status).toBe(200);
+});
+
+test("a client is recognized for 180 days after its last sign-in", async () => {
+  const { id } = await newAccount();
+  const count = () => ctx().db.recognizedClient.count({ where: { accountId: id } });
+  clock.advance(180 * DAY_MS - 60_000);
+  await removeOutdated(ctx());
+  expect(await count()).toBe(1);
+  clock.advance(2 * 60_000);
+  await removeOutdated(ctx());
+  expect(await count()).toBe(0);
+});
+
+test("an account recognizes fifty clients at most, the last ones to sign in", async () => {
+  const { id, email, password } = await newAccount();
+  const { db, limits } = ctx();
+  const keys = Array.from({ length: 60 }, (_, i) => ({
+    key: `${id} ${i}`,
+    accountId: id,
+    expiresAt: new Date(ctx().now().getTime() + i * 1000),
+  }));
+  await db.recognizedClient.createMany({ data: keys });
+  const address = "192.0.2.77";
+  expect((await post("/api/auth/login", { email, password }, { address })).status).toBe(200);
+  const kept = await db.recognizedClient.findMany({ where: { accountId: id }, select: { key: true } });
+  expect(kept).toHaveLength(50);
+  expect(kept).toContainEqual({ key: limits.privateKey(`network ${address} ${email}`) });
+  expect(kept).not.toContainEqual({ key: `${id} 0` });
+});
+
+test("the limits' windows go once they are over, however many, and open ones stay", async () => {
+  const { db } = ctx();
+  const prefix = crypto.randomUUID();
+  await db.$executeRaw`
+    INSERT INTO "RateLimit" ("key", "points", "expire")
+    SELECT ${prefix} || i, 1, ${ctx().now().getTime()}::bigint + i * 1000 FROM generate_series(1, 2500) AS i`;
+  clock.advance(2_499_500);
+  await removeOutdated(ctx());
+  expect(await db.rateLimit.count({ where: { key: { startsWith: prefix } } })).toBe(1);
+});

@@ -1,0 +1,174 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type LineEvent, LineEventType } from "@/lib/subscriptions/events";
+import { foldLine } from "@/lib/subscriptions/fold/fold-line";
+import { type Claim, ownerNames } from "@/lib/subscriptions/ownership";
+import { revenueCat } from "@/lib/subscriptions/providers/revenuecat";
+import { lineStatus } from "@/lib/subscriptions/status";
+import { documentedAccess } from "@/tests/support/billing/documented-access";
+import { Life, type Payload } from "@/tests/support/billing/lives";
+
+/** The same runs everywhere; another seed explores other histories. */
+const RUNS = { numRuns: 500, seed: Number(process.env.FAST_CHECK_SEED ?? 20_261_120) };
+const START = Date.UTC(2026, 0, 1);
+const HOUR_MS = 60 * 60 * 1000;
+const RULES = { staleLeewaySeconds: 3600, sandboxEntitles: false };
+
+/** Few moments, so that many events share one; and the ends of time. */
+const moment = fc.oneof(
+  { weight: 20, arbitrary: fc.integer({ min: 0, max: 40 }).map((n) => new Date(START + n * 6 * HOUR_MS)) },
+  { weight: 1, arbitrary: fc.constantFrom(new Date(0), new Date(Date.UTC(9999, 11, 31))) },
+);
+const maybe = <T>(one: fc.Arbitrary<T>) => fc.option(one, { nil: null });
+const product = maybe(fc.constantFrom("monthly", "yearly"));
+
+const delivered = LineEventType.options.filter((type) => type !== "SNAPSHOT");
+const lineEvent: fc.Arbitrary<LineEvent> = fc.record({
+  id: fc.integer({ min: 0, max: 1_000_000 }).map(String),
+  type: fc.constantFrom(...delivered),
+  occurredAt: moment,
+  purchasedAt: maybe(moment),
+  expiresAt: maybe(moment),
+  gracePeriodEndsAt: maybe(moment),
+  resumesAt: maybe(moment),
+  productId: product,
+  newProductId: product,
+  entitlementIds: maybe(fc.uniqueArray(fc.constantFrom("pro", "cloud"))),
+  periodType: maybe(fc.constantFrom("TRIAL", "INTRO", "NORMAL", "PROMOTIONAL", "PREPAID", "NEWER")),
+  isFamilyShare: maybe(fc.boolean()),
+  cancelReason: maybe(fc.constantFrom("UNSUBSCRIBE", "BILLING_ERROR", "CUSTOMER_SUPPORT", "UNKNOWN")),
+  expirationReason: maybe(fc.constantFrom("UNSUBSCRIBE", "BILLING_ERROR", "CUSTOMER_SUPPORT", "SUBSCRIPTION_PAUSED")),
+  isRefund: fc.boolean(),
+  identityChange: fc.constant(null),
+  snapshot: fc.constant(null),
+});
+const history = fc.uniqueArray(lineEvent, { selector: ({ id }) => id, minLength: 1, maxLength: 12 });
+/** A history, and the same in another order with some of it twice. */
+const arrivals = history.chain((events) =>
+  fc.tuple(
+    fc.constant(events),
+    fc.shuffledSubarray(events, { minLength: events.length, maxLength: events.length }),
+    fc.subarray(events),
+  ),
+);
+
+const place = { store: "APP_STORE", environment: "PRODUCTION" };
+
+test("every order of arrival, with duplicates, folds to the same state", () => {
+  fc.assert(
+    fc.property(arrivals, ([events, shuffled, twice]) => {
+      expect(foldLine([...shuffled, ...twice])).toEqual(foldLine(events));
+    }),
+    RUNS,
+  );
+});
+
+test("no history leads to an exception, at whatever moment it is asked about", () => {
+  fc.assert(
+    fc.property(history, moment, (events, at) => {
+      const status = lineStatus({ ...foldLine(events), ...place }, at, RULES);
+      expect(status.entitlements.every((one) => one.isActive === status.isActive)).toBe(true);
+    }),
+    RUNS,
+  );
+});
+
+/** Events that an end lasts through: all but those that begin a period, and what takes a refund back. */
+const TAKES_BACK = new Set<LineEvent["type"]>([
+  ...(["INITIAL_PURCHASE", "NON_RENEWING_PURCHASE", "TEMPORARY_ENTITLEMENT_GRANT"] as const),
+  ...(["RENEWAL", "REFUND_REVERSED"] as const),
+]);
+
+test("nothing of its period gives access after a refund that revokes but the refund's reversal", () => {
+  const after = fc
+    .array(lineEvent, { maxLength: 8 })
+    .map((events) => events.filter(({ type }) => !TAKES_BACK.has(type)));
+  fc.assert(
+    fc.property(history, lineEvent, after, moment, (before, cancellation, later, at) => {
+      const last = Math.max(
+        ...before.flatMap((event) => [event.occurredAt, event.purchasedAt ?? event.occurredAt]).map(Number),
+      );
+      const period = settled(last + 1);
+      const refund: LineEvent = { ...cancellation, ...period, id: "refund", type: "CANCELLATION", isRefund: true };
+      const rest = later.map((event, i): LineEvent => {
+        return { ...event, ...period, occurredAt: new Date(last + i + 2), id: `later-${i}` };
+      });
+      const state = foldLine([...rest, ...before, { ...refund, expiresAt: refund.purchasedAt }]);
+      expect(state.refundedAt).not.toBeNull();
+      expect(lineStatus({ ...state, ...place }, at, RULES)).toMatchObject({ status: "revoked", isActive: false });
+    }),
+    RUNS,
+  );
+});
+
+const settled = (ms: number) => ({ occurredAt: new Date(ms), purchasedAt: new Date(ms) });
+
+/** A purchase's life, and the moments at which somebody asks about it. */
+const life = fc.array(fc.nat(), { maxLength: 60 }).map((tape) => new Life(tape));
+const moments = fc.array(fc.integer({ min: 0, max: 400 * 24 }), { minLength: 1, maxLength: 8 });
+const atOf = (hours: number) => START + hours * HOUR_MS;
+/** What an account may use after these deliveries, in whatever order they came, some of them twice. */
+const accessAfter = (delivered: Payload[], atMs: number) => {
+  const events = delivered.map((payload): LineEvent => {
+    const { facts } = revenueCat.read({ event: payload }, new Date(Date.UTC(2040, 0, 1)));
+    return { id: payload.id, type: LineEventType.parse(payload.type), ...facts };
+  });
+  const rules = { ...RULES, staleLeewaySeconds: 0 };
+  const { entitlements, isActive } = lineStatus({ ...foldLine(events), ...place }, new Date(atMs), rules);
+  expect(entitlements.every((one) => one.isActive === isActive)).toBe(true);
+  return entitlements.flatMap(({ id, isActive }) => (isActive ? id : [])).toSorted();
+};
+
+test("whoever asks at any moment of a purchase's life may use what the store gives at that moment", () => {
+  fc.assert(
+    fc.property(life, moments, (lived, hours) => {
+      for (const atMs of [...hours.map(atOf), ...lived.events.map((event) => event.event_timestamp_ms)]) {
+        const delivered = lived.events.filter((event) => event.event_timestamp_ms <= atMs);
+        expect(accessAfter(delivered.toReversed(), atMs)).toEqual(lived.accessAt(atMs));
+      }
+    }),
+    RUNS,
+  );
+});
+
+test("where deliveries are lost, doubled and late, access is what the newest of the others say", () => {
+  const some = life.chain((lived) =>
+    fc.tuple(fc.shuffledSubarray(lived.events), fc.subarray(lived.events.slice(0, 3)), moments),
+  );
+  fc.assert(
+    fc.property(some, ([events, twice, hours]) => {
+      const delivered = [...events, ...twice];
+      const inOrder = [...new Set(delivered)].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      const lastMs = inOrder.at(-1)?.event_timestamp_ms ?? START;
+      for (const atMs of [lastMs, ...hours.map((one) => lastMs + one * HOUR_MS)]) {
+        expect(accessAfter(delivered, atMs)).toEqual(documentedAccess(inOrder, atMs));
+      }
+    }),
+    RUNS,
+  );
+});
+
+test("whose a line is does not depend on the order of arrival either", () => {
+  const name = fc.constantFrom("ann", "bob", "carl", "anonymous-1", "anonymous-2");
+  const some = fc.uniqueArray(name, { minLength: 1, maxLength: 3 });
+  const claim: fc.Arbitrary<Claim> = fc.record({
+    id: fc.integer({ min: 0, max: 1_000_000 }).map(String),
+    occurredAt: moment,
+    names: some,
+    from: maybe(some),
+  });
+  const said = fc.uniqueArray(claim, { selector: ({ id }) => id, maxLength: 10 });
+  const story = said.chain((claims) =>
+    fc.tuple(
+      fc.constant(claims),
+      fc.shuffledSubarray(claims, { minLength: claims.length, maxLength: claims.length }),
+      fc.array(some, { maxLength: 2 }),
+    ),
+  );
+  fc.assert(
+    fc.property(story, ([claims, shuffled, aliases]) => {
+      expect(ownerNames(shuffled, aliases)).toEqual(ownerNames(claims, aliases));
+    }),
+    RUNS,
+  );
+});

@@ -1,0 +1,195 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { createBillingApi } from "@/lib/adapters/billing-api";
+import { createReconciler, reconcileDue } from "@/lib/subscriptions/reconcile/reconciler";
+import { removeUnaskable } from "@/lib/subscriptions/reconcile/schedule";
+import { openMetrics } from "@/lib/telemetry/metrics";
+import { newAccount, type TestAccount } from "@/tests/support/accounts";
+import { post } from "@/tests/support/api";
+import { DAY_MS, deliverOk, statusOf } from "@/tests/support/billing/billing";
+import { bought, send, startRevenueCat, subscriber } from "@/tests/support/billing/revenuecat";
+import { clock, ctx, withContext } from "@/tests/support/context";
+import { freePort } from "@/tests/support/network/port";
+
+let revenueCat: Awaited<ReturnType<typeof startRevenueCat>>;
+beforeAll(async () => {
+  revenueCat = await startRevenueCat();
+});
+afterAll(() => revenueCat.close());
+beforeEach(async () => {
+  revenueCat.answerWith();
+  revenueCat.asked.length = 0;
+  await ctx().db.$transaction([ctx().db.billingReconcile.deleteMany(), ctx().db.billingApiPause.deleteMany()]);
+});
+
+const billing = () => {
+  const api = createBillingApi({ ...ctx().config, ...revenueCat.config });
+  if (!api) throw new Error("there is a key");
+  return api;
+};
+/** Runs with an API key, as the service does that has one. */
+async function withKey(run: () => Promise<void>): Promise<void> {
+  const api = billing();
+  const reconciler = createReconciler({ ...ctx(), billing: api });
+  await withContext({ billing: api, reconciler }, run).finally(reconciler.close);
+}
+const iso = (ms: number) => new Date(ms).toISOString();
+
+/** Who is due to be asked about, and after how many attempts. */
+const due = () => ctx().db.billingReconcile.findMany({ orderBy: { appUserId: "asc" }, omit: { dueAt: true } });
+/** Asks about whoever is due by now, as the service does now and then. */
+const askDue = () => reconcileDue({ ...ctx(), billing: billing() });
+/** A refund of something that an account has bought: a reason to ask. */
+async function refunded(account: TestAccount): Promise<void> {
+  const { event } = bought(account);
+  await deliverOk(event);
+  await deliverOk({ ...event, id: randomUUID(), type: "CANCELLATION", cancel_reason: "CUSTOMER_SUPPORT" });
+}
+/** Delivers what gives reason to ask, by a process that ends before it has asked. */
+const thenKilled = (run: () => Promise<void>) =>
+  withContext({ billing: billing(), reconciler: { ...ctx().reconciler, wake: () => {} } }, run);
+
+test("who was to be asked about when the process ended is asked about after the next start", async () => {
+  const ann = await newAccount();
+  await thenKilled(() => refunded(ann));
+  expect([revenueCat.asked, await due()]).toEqual([[], [{ appUserId: ann.id, attempts: 0 }]]);
+  await askDue();
+  expect([revenueCat.asked, await due()]).toEqual([[ann.id], []]);
+});
+
+test("the metrics tell how many customers are due to be asked about, and for how long", async () => {
+  const port = await freePort();
+  const metrics = await openMetrics(ctx(), { port, host: "127.0.0.1" });
+  const gauge = async (name: string) => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    return Number(new RegExp(`^homeport_billing_reconciles_due${name} (.*)$`, "m").exec(text)?.[1]);
+  };
+  try {
+    expect([await gauge(""), await gauge("_oldest_age_seconds")]).toEqual([0, 0]);
+    const ann = await newAccount();
+    await thenKilled(() => refunded(ann));
+    clock.advance(3_600_000);
+    expect(await gauge("")).toBe(1);
+    expect(await gauge("_oldest_age_seconds")).toBeGreaterThanOrEqual(3600);
+  } finally {
+    await metrics.close();
+  }
+});
+
+test("a burst is asked about one customer at a time, each once, and by no two processes", async () => {
+  const people = await Promise.all(Array.from({ length: 4 }, () => newAccount()));
+  await thenKilled(async () => {
+    for (const person of people) {
+      await refunded(person);
+      await refunded(person);
+    }
+  });
+  let [open, most] = [0, 0];
+  revenueCat.answerWith((response) => {
+    open += 1;
+    most = Math.max(most, open);
+    response.on("finish", () => {
+      open -= 1;
+    });
+    setImmediate(() => send(response, 200, { subscriber: subscriber({}) }));
+  });
+  await Promise.all([askDue(), askDue()]);
+  expect(revenueCat.asked.toSorted()).toEqual(people.map(({ id }) => id).toSorted());
+  expect(most).toBeLessThanOrEqual(2);
+});
+
+test("a provider that answers 429 is left alone by every process for as long as it says, and nobody is forgotten", async () => {
+  const people = [await newAccount(), await newAccount()];
+  await thenKilled(async () => {
+    for (const person of people) await refunded(person);
+  });
+  revenueCat.answerWith((response) => send(response, 429, {}, { "retry-after": "3600" }));
+  await askDue();
+  await askDue();
+  expect(revenueCat.asked).toHaveLength(1);
+  clock.advance(3_590_000);
+  await askDue();
+  expect(revenueCat.asked).toHaveLength(1);
+  revenueCat.answerWith();
+  clock.advance(20_000);
+  await askDue();
+  expect(revenueCat.asked.slice(1).toSorted()).toEqual(people.map(({ id }) => id).toSorted());
+  expect(await due()).toEqual([]);
+});
+
+test("a customer that the provider gives no answer about is asked about less and less often, and given up after days", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  await thenKilled(() => refunded(ann));
+  revenueCat.answerWith((response, customer) =>
+    customer === ann.id ? send(response, 500, {}) : send(response, 200, { subscriber: subscriber({}) }),
+  );
+  await askDue();
+  await thenKilled(() => refunded(bob));
+  await askDue();
+  expect(revenueCat.asked).toEqual([ann.id, bob.id]);
+  for (let hours = 0; hours < 100; hours += 1) {
+    clock.advance(3_600_000);
+    await askDue();
+  }
+  expect(revenueCat.asked.filter((name) => name === ann.id)).toHaveLength(20);
+  expect(await due()).toEqual([]);
+});
+
+test("a renewal that the provider has not heard of is asked about again, without anybody asking for the status", async () => {
+  const ann = await newAccount();
+  const { event, known } = bought(ann);
+  const expiry = clock.now().getTime() + 1000;
+  await deliverOk({ ...event, expiration_at_ms: expiry });
+  revenueCat.customers.set(ann.id, subscriber({ monthly: { ...known, expires_date: iso(expiry) } }));
+  clock.advance(2000);
+  await withKey(async () => {
+    expect(await statusOf(ann)).toMatchObject({ status: "active", stale: true });
+    await expect.poll(() => revenueCat.asked).toEqual([ann.id]);
+  });
+  expect(await due()).toEqual([{ appUserId: ann.id, attempts: 0 }]);
+  const now = clock.now().getTime();
+  const renewed = { purchase_date: iso(expiry), expires_date: iso(now + 30 * DAY_MS) };
+  revenueCat.customers.set(ann.id, subscriber({ monthly: { ...known, ...renewed } }));
+  clock.advance(15 * 60_000);
+  await askDue();
+  expect(await statusOf(ann)).toMatchObject({ status: "active", stale: false });
+  expect(await due()).toEqual([]);
+});
+
+test("an account without purchases is asked about once after each sign-in", async () => {
+  const ann = await newAccount();
+  const { known } = bought(ann);
+  await withKey(async () => {
+    expect(await statusOf(ann)).toMatchObject({ status: "none" });
+    await expect.poll(() => revenueCat.asked).toEqual([ann.id]);
+    await statusOf(ann);
+    revenueCat.customers.set(ann.id, subscriber({ monthly: known }));
+    await statusOf((await (await post("/api/auth/login", ann)).json()) as { token: string });
+    await expect.poll(async () => (await statusOf(ann)).status).toBe("active");
+    expect(revenueCat.asked).toEqual([ann.id, ann.id]);
+  });
+  expect(await due()).toEqual([]);
+});
+
+test("without an API key nobody is kept to be asked about, and a deleted account is not asked about", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  await refunded(ann);
+  await statusOf(bob);
+  expect(await due()).toEqual([]);
+  await thenKilled(() => refunded(bob));
+  const response = await post(
+    "/api/auth/account/delete",
+    { confirm: "DELETE", password: bob.password },
+    { token: bob.token },
+  );
+  expect(response.status).toBe(200);
+  expect(await due()).toEqual([]);
+});
+
+test("once the API key is taken away, nobody is kept to be asked about", async () => {
+  await thenKilled(async () => refunded(await newAccount()));
+  expect(await removeUnaskable({ ...ctx(), billing: billing() })).toBe(0);
+  expect(await due()).toHaveLength(1);
+  expect(await removeUnaskable(ctx())).toBe(1);
+  expect(await due()).toEqual([]);
+});

@@ -1,0 +1,415 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { createBillingApi } from "@/lib/adapters/billing-api";
+import { prunePayloads } from "@/lib/subscriptions/operations/prune";
+import { reconcileAccount, reconcileAll } from "@/lib/subscriptions/operations/reconcile";
+import { createReconciler } from "@/lib/subscriptions/reconcile/reconciler";
+import { newAccount } from "@/tests/support/accounts";
+import {
+  anonymous,
+  billingEvent,
+  DAY_MS,
+  deliver,
+  deliverOk,
+  revokingRefund,
+  statusOf,
+} from "@/tests/support/billing/billing";
+import { bought, send, startRevenueCat, subscriber } from "@/tests/support/billing/revenuecat";
+import { clock, ctx, truncate, withContext } from "@/tests/support/context";
+import { activate, registeredDevice } from "@/tests/support/push/push";
+
+let revenueCat: Awaited<ReturnType<typeof startRevenueCat>>;
+beforeAll(async () => {
+  revenueCat = await startRevenueCat();
+});
+afterAll(() => revenueCat.close());
+beforeEach(async () => {
+  revenueCat.answerWith();
+  revenueCat.asked.length = 0;
+  await ctx().db.$transaction([ctx().db.billingReconcile.deleteMany(), ctx().db.billingApiPause.deleteMany()]);
+});
+
+const billing = () => {
+  const api = createBillingApi({ ...ctx().config, ...revenueCat.config });
+  if (!api) throw new Error("there is a key");
+  return api;
+};
+/** Runs with an API key, as the service does that has one. */
+async function withKey(run: () => Promise<void>): Promise<void> {
+  const api = billing();
+  const reconciler = createReconciler({ ...ctx(), billing: api });
+  await withContext({ billing: api, reconciler }, run).finally(reconciler.close);
+}
+const iso = (ms: number) => new Date(ms).toISOString();
+
+/** Has the operator ask about an account; tells what came of it. */
+async function reconcile({ id }: { id: string }) {
+  const results = [];
+  for await (const one of reconcileAccount({ ...ctx(), billing: billing() }, id)) results.push(one);
+  return results;
+}
+
+test("where the provider sees the same, nothing is written", async () => {
+  const ann = await newAccount();
+  const { event, known } = bought(ann);
+  await deliverOk(event);
+  revenueCat.customers.set(ann.id, subscriber({ monthly: known }));
+  expect(await reconcile(ann)).toEqual([{ name: ann.id, result: { known: 1, corrected: 0 } }]);
+  expect(await ctx().db.billingEvent.count({ where: { type: "SNAPSHOT", identities: { has: ann.id } } })).toBe(0);
+});
+
+test.each<[string, (now: number) => Record<string, unknown>, Record<string, unknown>]>([
+  [
+    "a renewal",
+    (now) => ({ purchase_date: iso(now), expires_date: iso(now + 60 * DAY_MS), store_transaction_id: "next" }),
+    { status: "active", isActive: true },
+  ],
+  ["a refund", (now) => ({ refunded_at: iso(now), expires_date: iso(now) }), { status: "revoked", isActive: false }],
+  ["a cancellation", (now) => ({ unsubscribe_detected_at: iso(now) }), { status: "canceled", isActive: true }],
+  ["a failed payment", (now) => ({ billing_issues_detected_at: iso(now) }), { status: "active", willRenew: false }],
+  [
+    "an end",
+    (now) => ({ expires_date: iso(now - 1000), unsubscribe_detected_at: iso(now - 2000) }),
+    { status: "expired", isActive: false },
+  ],
+  [
+    "a pause",
+    (now) => ({ expires_date: iso(now - 1000), auto_resume_date: iso(now + DAY_MS) }),
+    { status: "paused", isActive: false },
+  ],
+])("%s whose event never came is made up for, and asking again writes nothing more", async (_, change, expected) => {
+  const ann = await newAccount();
+  const { event, known } = bought(ann);
+  await deliverOk(event);
+  clock.advance(2000);
+  const seen = { ...known, ...change(clock.now().getTime()) };
+  if (seen.store_transaction_id === "next") seen.store_transaction_id = randomUUID();
+  revenueCat.customers.set(ann.id, subscriber({ monthly: seen }));
+  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 1 } }]);
+  const answer = await statusOf(ann);
+  expect(answer).toMatchObject(expected);
+  expect(answer.subscriptions).toHaveLength(1);
+  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 0 } }]);
+});
+
+test("a subscription whose renewal the provider has not heard of goes on until the leeway is over, and then it ends", async () => {
+  const ann = await newAccount();
+  const { device } = await registeredDevice(ann);
+  await activate(device.id);
+  const toldOf = async () => {
+    const where = { deviceId: device.id, kind: { startsWith: "billing." } };
+    return (await ctx().db.pushDelivery.findMany({ where })).map(({ kind }) => kind);
+  };
+  const { event, known } = bought(ann);
+  const expiresAt = clock.now().getTime() + 1000;
+  await deliverOk({ ...event, expiration_at_ms: expiresAt });
+  const expiresDate = iso(expiresAt);
+  revenueCat.customers.set(ann.id, subscriber({ monthly: { ...known, expires_date: expiresDate } }));
+  clock.advance(2000);
+  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 0 } }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "active", isActive: true, stale: true });
+  expect(await toldOf()).toEqual([]);
+  clock.advance(ctx().config.BILLING_STALE_LEEWAY_SECONDS * 1000);
+  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 1 } }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "expired", isActive: false });
+  expect(await toldOf()).toEqual(["billing.expired"]);
+  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 0 } }]);
+});
+
+test("an end that was told of is not taken back by an answer that shows the same period", async () => {
+  const ann = await newAccount();
+  const { event, known } = bought(ann);
+  await deliverOk(event);
+  clock.advance(1000);
+  const end = clock.now().getTime();
+  const ended = { event_timestamp_ms: end, expiration_at_ms: end - 500, expiration_reason: "BILLING_ERROR" };
+  await deliverOk({ ...event, id: randomUUID(), type: "EXPIRATION", ...ended });
+  clock.advance(1000);
+  // Its product has another name there, so that there is something to put right.
+  revenueCat.customers.set(ann.id, subscriber({ yearly: { ...known, expires_date: iso(end - 500) } }));
+  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 1 } }]);
+  expect(await statusOf(ann)).toMatchObject({
+    status: "expired",
+    productId: "yearly",
+    expirationReason: "BILLING_ERROR",
+  });
+});
+
+test("of an end the owner is told while it is news, and not when the provider is asked long after", async () => {
+  const toldOf = async (agoMs: number) => {
+    const ann = await newAccount();
+    const { device } = await registeredDevice(ann);
+    await activate(device.id);
+    const { event, known } = bought(ann);
+    await deliverOk(event);
+    const now = clock.now().getTime();
+    const expired = { expires_date: iso(now - agoMs), unsubscribe_detected_at: iso(now - agoMs) };
+    revenueCat.customers.set(ann.id, subscriber({ monthly: { ...known, purchase_date: iso(now), ...expired } }));
+    expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 1 } }]);
+    expect(await statusOf(ann)).toMatchObject({ status: "expired" });
+    const told = await ctx().db.pushDelivery.findMany({
+      where: { deviceId: device.id, kind: { startsWith: "billing." } },
+    });
+    return told.map(({ kind }) => kind);
+  };
+  expect(await toldOf(60_000)).toEqual(["billing.expired"]);
+  expect(await toldOf(2 * DAY_MS)).toEqual([]);
+});
+
+test("the API's times, without fractions of a second, count as the events' own", async () => {
+  const ann = await newAccount();
+  const now = Math.floor(clock.now().getTime() / 1000) * 1000;
+  const { event, known } = bought(ann, { purchased_at_ms: now - 500, expiration_at_ms: now + 30 * DAY_MS + 700 });
+  await deliverOk(event);
+  const cut = { ...known, purchase_date: iso(now - 1000), expires_date: iso(now + 30 * DAY_MS) };
+  revenueCat.customers.set(ann.id, subscriber({ monthly: cut }));
+  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 0 } }]);
+  revenueCat.customers.set(ann.id, subscriber({ monthly: { ...cut, refunded_at: iso(now), expires_date: iso(now) } }));
+  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 1 } }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
+});
+
+test("an answer from before the last renewal changes nothing", async () => {
+  const ann = await newAccount();
+  const { event, known } = bought(ann);
+  await deliverOk(event);
+  const before = {
+    purchase_date: iso(clock.now().getTime() - 31 * DAY_MS),
+    expires_date: iso(clock.now().getTime() - 1),
+  };
+  revenueCat.customers.set(ann.id, subscriber({ monthly: { ...known, ...before } }));
+  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 0 } }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "active", isActive: true });
+});
+
+test("an answer that was on its way when a refund came does not take it back", async () => {
+  const ann = await newAccount();
+  const { event, known } = bought(ann);
+  await deliverOk(event);
+  const unsubscribed = { ...known, unsubscribe_detected_at: iso(clock.now().getTime()) };
+  revenueCat.answerWith((response) => {
+    clock.advance(1000);
+    const now = clock.now().getTime();
+    const refund = { ...event, id: randomUUID(), type: "CANCELLATION", ...revokingRefund() };
+    const answer = () => send(response, 200, { subscriber: subscriber({ monthly: unsubscribed }) });
+    void deliverOk({ ...refund, event_timestamp_ms: now })
+      .then(() => clock.advance(1000))
+      .finally(answer);
+  });
+  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 1 } }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
+});
+
+test("a purchase that no event ever told of is found, and its line is the same once events come", async () => {
+  const ann = await newAccount();
+  const [first, renewal] = [randomUUID(), randomUUID()];
+  const { known } = bought(ann);
+  revenueCat.customers.set(ann.id, subscriber({ monthly: { ...known, store_transaction_id: renewal } }));
+  expect(await reconcile(ann)).toMatchObject([{ name: ann.id, result: { known: 1, corrected: 1 } }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "active", isActive: true, productId: "monthly" });
+  clock.advance(1000);
+  const refund = {
+    app_user_id: ann.id,
+    product_id: "monthly",
+    original_transaction_id: first,
+    transaction_id: renewal,
+  };
+  await deliverOk(billingEvent("CANCELLATION", { ...refund, ...revokingRefund() }));
+  const answer = await statusOf(ann);
+  expect(answer).toMatchObject({ status: "revoked", isActive: false });
+  expect(answer.subscriptions).toHaveLength(1);
+});
+
+test("a purchase for life is found too, and one without an entitlement is none", async () => {
+  await truncate();
+  const ann = await newAccount();
+  const purchase = { id: "x", is_sandbox: false, purchase_date: "2026-01-01T09:00:00Z", store: "mac_app_store" };
+  const seen = subscriber({}, { lifetime: [{ ...purchase, store_transaction_id: randomUUID() }] });
+  const coins = { coins: [{ ...purchase, store_transaction_id: randomUUID() }] };
+  revenueCat.customers.set(ann.id, { ...seen, non_subscriptions: { ...seen.non_subscriptions, ...coins } });
+  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 1 } }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "active", isLifetime: true, store: "MAC_APP_STORE" });
+  clock.advance(1000);
+  expect(await prunePayloads(ctx(), 0)).toBe(0); // it was never delivered: there is nothing to drop
+});
+
+test("a purchase for life that was refunded stays so: of those the API lists, it does not say it", async () => {
+  const ann = await newAccount();
+  const fields = { app_user_id: ann.id, product_id: "lifetime", expiration_at_ms: null };
+  const event = billingEvent("NON_RENEWING_PURCHASE", fields);
+  await deliverOk(event);
+  clock.advance(1000);
+  const refund = { ...event, id: randomUUID(), type: "CANCELLATION", cancel_reason: "CUSTOMER_SUPPORT" };
+  await deliverOk({ ...refund, event_timestamp_ms: clock.now().getTime() });
+  const purchase = { id: "x", is_sandbox: false, store: "app_store", store_transaction_id: event.transaction_id };
+  const seen = { ...purchase, purchase_date: iso(event.purchased_at_ms as number) };
+  revenueCat.customers.set(ann.id, subscriber({}, { lifetime: [seen] }));
+  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 0 } }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false, cancelReason: "CUSTOMER_SUPPORT" });
+});
+
+test("a transfer of what no event told of is a reason to ask about whoever it goes to", async () => {
+  const bob = await newAccount();
+  const { known } = bought(bob);
+  revenueCat.customers.set(bob.id, subscriber({ monthly: known }));
+  await withKey(async () => {
+    const people = { app_user_id: null, transferred_from: [randomUUID()], transferred_to: [anonymous(), bob.id] };
+    await deliverOk(billingEvent("TRANSFER", people));
+    await expect.poll(() => revenueCat.asked).toEqual([bob.id]);
+    await expect.poll(async () => (await statusOf(bob)).status).toBe("active");
+  });
+});
+
+test("the provider is asked by the name that it knows, in its own letters", async () => {
+  const ann = await newAccount();
+  const { event } = bought(ann, { app_user_id: ann.id.toUpperCase() });
+  await deliverOk(event);
+  await reconcile(ann);
+  expect(revenueCat.asked).toEqual([ann.id.toUpperCase()]);
+});
+
+test("Google's base plans and renewal numbers are the ones of the webhook", async () => {
+  const ann = await newAccount();
+  const id = `GPA.${randomUUID()}`;
+  const { event, known } = bought(ann, { store: "PLAY_STORE", product_id: "pro:month", original_transaction_id: id });
+  await deliverOk(event);
+  const seen = { ...known, product_plan_identifier: "month", store_transaction_id: `${id}..7` };
+  revenueCat.customers.set(ann.id, subscriber({ pro: seen }));
+  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 0 } }]);
+});
+
+test("a transfer, a refund and an overdue renewal are reasons to ask, after the answer and not again at once", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const { event, known } = bought(ann);
+  await withKey(async () => {
+    await deliverOk(event);
+    await statusOf(ann);
+    expect(revenueCat.asked).toEqual([]);
+    const people = { app_user_id: null, transferred_from: [ann.id], transferred_to: [bob.id.toUpperCase()] };
+    await deliverOk(billingEvent("TRANSFER", people));
+    await expect.poll(() => revenueCat.asked).toEqual([bob.id.toUpperCase()]);
+
+    clock.advance(30 * DAY_MS + 1000);
+    const renewed = {
+      purchase_date: iso(clock.now().getTime()),
+      expires_date: iso(clock.now().getTime() + 30 * DAY_MS),
+    };
+    revenueCat.customers.set(bob.id.toUpperCase(), subscriber({ monthly: { ...known, ...renewed } }));
+    await ctx().db.session.updateMany({ data: { idleExpiresAt: new Date(clock.now().getTime() + DAY_MS) } });
+    expect(await statusOf(bob)).toMatchObject({ status: "active", stale: true });
+    await expect.poll(async () => (await statusOf(bob)).stale).toBe(false);
+    expect(revenueCat.asked).toHaveLength(2);
+  });
+});
+
+test.each(["RENEWAL", "CANCELLATION", "BILLING_ISSUE"])(
+  "a subscription whose %s is all that is known, without its end, is a reason to ask",
+  async (type) => {
+    const ann = await newAccount();
+    const { event, known } = bought(ann);
+    revenueCat.customers.set(ann.id, subscriber({ monthly: known }));
+    await withKey(async () => {
+      await deliverOk({ ...event, type, expiration_at_ms: null, cancel_reason: "UNSUBSCRIBE" });
+      await expect.poll(async () => (await statusOf(ann)).status).toBe("active");
+      expect(revenueCat.asked).toEqual([ann.id]);
+    });
+  },
+);
+
+test("what was bought once, for life or without an entitlement, is no reason to ask", async () => {
+  const ann = await newAccount();
+  await withKey(async () => {
+    const fields = { app_user_id: ann.id, expiration_at_ms: null };
+    await deliverOk(billingEvent("NON_RENEWING_PURCHASE", fields));
+    await deliverOk(billingEvent("NON_RENEWING_PURCHASE", { ...fields, entitlement_ids: null }));
+    await statusOf(ann);
+    const { event } = bought(ann, { expiration_at_ms: null });
+    await deliverOk(event);
+    await statusOf(ann);
+    await expect.poll(() => revenueCat.asked).toEqual([ann.id]);
+  });
+  const asked = await ctx().db.subscriptionLine.findMany({ where: { accountId: ann.id, askedAt: { not: null } } });
+  expect(asked).toMatchObject([{ productId: "monthly" }]);
+});
+
+test.each<[string, Parameters<typeof revenueCat.answerWith>[0]]>([
+  ["is down", (response) => send(response, 503, { code: 1 })],
+  ["has had enough", (response) => send(response, 429, {}, { "retry-after": "0" })],
+  ["refuses the key", (response) => send(response, 401, {})],
+  ["answers what is no JSON", (response) => void response.end("<html>")],
+  ["answers other JSON", (response) => send(response, 200, [{ subscriber: 1 }])],
+  ["answers half", (response) => void response.writeHead(200, { "content-length": 100 }).destroy()],
+  ["sends elsewhere", (response) => void response.writeHead(302, { location: "http://127.0.0.1:9/" }).end()],
+])("a provider that %s holds up no delivery, changes nothing and is told of", async (_, answering) => {
+  const ann = await newAccount();
+  const { event } = bought(ann);
+  await deliverOk(event);
+  revenueCat.answerWith(answering);
+  const refund = { ...event, id: randomUUID(), type: "CANCELLATION", ...revokingRefund() };
+  await withKey(async () => {
+    expect(await (await deliver(refund)).json()).toMatchObject({ status: "processed" });
+    await expect.poll(() => revenueCat.asked).toEqual([ann.id]);
+    expect(await statusOf(ann)).toMatchObject({ status: "revoked" });
+  });
+  expect((await reconcile(ann)).at(-1)).toEqual({ name: ann.id, failure: expect.stringMatching(/Error: /) });
+  expect(await statusOf(ann)).toMatchObject({ status: "revoked" });
+});
+
+test.each([
+  ["0", 0],
+  ["120", 120],
+  ["301", 300],
+  ["99999999999999999999", 300],
+  ["Fri, 20 Nov 2026 12:00:00 GMT", 60],
+])("a provider that asks to wait for %s is given that, five minutes at most, and it is said", async (given, waits) => {
+  const ann = await newAccount();
+  revenueCat.answerWith((response) => send(response, 429, {}, { "retry-after": given }));
+  const asking = reconcileAccount({ ...ctx(), billing: billing() }, ann.id);
+  expect((await asking.next()).value).toEqual({ name: ann.id, waitsSeconds: waits });
+  await asking.return(undefined);
+});
+
+test("after the wait the provider is asked again, a few times", async () => {
+  const ann = await newAccount();
+  const { event, known } = bought(ann);
+  await deliverOk(event);
+  const wait = { name: ann.id, waitsSeconds: 0 };
+  revenueCat.answerWith((response) => send(response, 429, {}, { "retry-after": "0" }));
+  const failure = expect.stringContaining("answered 429");
+  expect(await reconcile(ann)).toEqual([wait, wait, wait, wait, { name: ann.id, failure }]);
+  revenueCat.asked.length = 0;
+  revenueCat.answerWith((response) => {
+    if (revenueCat.asked.length < 3) return send(response, 429, {}, { "retry-after": "0" });
+    send(response, 200, { subscriber: subscriber({ monthly: known }) });
+  });
+  expect(await reconcile(ann)).toEqual([wait, wait, { name: ann.id, result: { known: 1, corrected: 0 } }]);
+});
+
+test("a provider that does not answer holds up no delivery", async () => {
+  const ann = await newAccount();
+  const { event } = bought(ann);
+  await deliverOk(event);
+  revenueCat.answerWith(() => {});
+  await withKey(async () => {
+    const refund = { ...event, id: randomUUID(), type: "CANCELLATION", cancel_reason: "CUSTOMER_SUPPORT" };
+    expect((await deliver(refund)).status).toBe(200);
+    await expect.poll(() => revenueCat.asked).toEqual([ann.id]);
+  });
+  expect(await reconcile(ann)).toEqual([{ name: ann.id, failure: expect.stringContaining("cannot be reached") }]);
+});
+
+test("everybody is asked about once, and whoever cannot be does not keep the others from it", async () => {
+  await truncate();
+  const people = [await newAccount(), await newAccount(), await newAccount()];
+  for (const person of people) {
+    await deliverOk(bought(person).event);
+    await deliverOk(bought(person, { store: "STRIPE" }).event);
+  }
+  revenueCat.answerWith((response, customer) =>
+    customer === people[1]?.id ? send(response, 500, {}) : send(response, 200, { subscriber: subscriber({}) }),
+  );
+  const results = [];
+  for await (const one of reconcileAll({ ...ctx(), billing: billing() })) results.push(one);
+  expect(revenueCat.asked.toSorted()).toEqual(people.map(({ id }) => id).toSorted());
+  expect(results.filter((one) => "failure" in one)).toMatchObject([{ name: people[1]?.id }]);
+});

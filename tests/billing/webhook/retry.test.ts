@@ -1,0 +1,119 @@
+import { randomUUID } from "node:crypto";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { retryReceived } from "@/lib/subscriptions/inbox/retry";
+import { openMetrics } from "@/lib/telemetry/metrics";
+import { newAccount } from "@/tests/support/accounts";
+import { billingEvent, deliver, deliverOk, type Sent, statusOf, storedEvent } from "@/tests/support/billing/billing";
+import { clock, ctx } from "@/tests/support/context";
+import { freePort } from "@/tests/support/network/port";
+
+/** What the database does with a row of the inbox, for as long as one test takes: PL/pgSQL over NEW and OLD. */
+async function onRow(when: "INSERT" | "UPDATE", body: string): Promise<void> {
+  await ctx().db.$executeRawUnsafe(
+    `CREATE OR REPLACE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} RETURN NEW; END $$`,
+  );
+  await ctx().db.$executeRawUnsafe(
+    `CREATE TRIGGER fault BEFORE ${when} ON "BillingEvent" FOR EACH ROW EXECUTE FUNCTION fault()`,
+  );
+}
+const repair = () => ctx().db.$executeRawUnsafe(`DROP TRIGGER IF EXISTS fault ON "BillingEvent"`);
+
+const pass = (minutes: number) => clock.advance(minutes * 60_000);
+
+/** A lock that is not had in time, whenever the event is applied. */
+const isLocked = ({ id }: Sent) =>
+  `IF NEW."eventId" = '${id}' AND NEW.state <> OLD.state THEN RAISE lock_not_available; END IF;`;
+
+const stateOf = async ({ id }: Sent) => (await storedEvent(id))?.state;
+
+beforeEach(() => {
+  pass(60);
+  return retryReceived(ctx()); // what other tests have left
+});
+afterEach(repair);
+
+test("a delivery whose row is not there after it was stored is 503, and the next one is applied", async () => {
+  const ann = await newAccount();
+  const bought = billingEvent("INITIAL_PURCHASE", { app_user_id: ann.id });
+  await onRow("INSERT", `IF NEW."eventId" = '${bought.id}' THEN RETURN NULL; END IF;`);
+  const response = await deliver(bought);
+  expect([response.status, await response.json()]).toMatchObject([503, { code: "unavailable" }]);
+  await repair();
+  expect(await deliverOk(bought)).toBe("processed");
+  expect(await statusOf(ann)).toMatchObject({ isActive: true });
+});
+
+test("an event that could not be applied in time is applied without another delivery", async () => {
+  const ann = await newAccount();
+  const bought = billingEvent("INITIAL_PURCHASE", { app_user_id: ann.id });
+  await onRow("UPDATE", isLocked(bought));
+  expect((await deliver(bought)).status).toBe(503);
+  await repair();
+  await retryReceived(ctx()); // its delivery may still be at it
+  expect(await stateOf(bought)).toBe("received");
+  pass(2);
+  await retryReceived(ctx());
+  expect(await stateOf(bought)).toBe("processed");
+  expect(await statusOf(ann)).toMatchObject({ isActive: true });
+  expect(await deliverOk(bought)).toBe("duplicate");
+});
+
+test("an event that cannot be applied keeps no other waiting, and is tried less and less often", async () => {
+  const events = [billingEvent("INITIAL_PURCHASE"), billingEvent("INITIAL_PURCHASE")] as const;
+  const [stuck, other] = events;
+  await onRow("UPDATE", `IF NEW.state <> OLD.state THEN RAISE lock_not_available; END IF;`);
+  for (const event of events) expect((await deliver(event)).status).toBe(503);
+  await repair();
+  await onRow("UPDATE", isLocked(stuck));
+  pass(2);
+  await retryReceived(ctx());
+  expect([await stateOf(stuck), await stateOf(other)]).toEqual(["received", "processed"]);
+  const waits = [];
+  for (let attempts = 1; attempts <= 9; attempts += 1) {
+    const [row] = await ctx().db.$queryRaw<{ attempts: number; minutes: number }[]>`
+      SELECT attempts, ceil(extract(epoch FROM "nextAttemptAt" - ${clock.dbNow()}) / 60)::int AS minutes
+      FROM "BillingEvent" WHERE "eventId" = ${stuck.id}`;
+    waits.push([row?.attempts, row?.minutes]);
+    pass(60);
+    await retryReceived(ctx());
+  }
+  expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((minutes, i) => [i + 1, minutes]));
+  await repair();
+  pass(60);
+  await retryReceived(ctx());
+  expect(await stateOf(stuck)).toBe("processed");
+});
+
+test("any number of processes apply what was left at the same time, each event once", async () => {
+  const ann = await newAccount();
+  const line = { app_user_id: ann.id, original_transaction_id: randomUUID() };
+  const events = ["INITIAL_PURCHASE", "RENEWAL", "CANCELLATION"].map((type) => billingEvent(type, line));
+  await onRow("UPDATE", `IF NEW.state <> OLD.state THEN RAISE lock_not_available; END IF;`);
+  for (const event of events) expect((await deliver(event)).status).toBe(503);
+  await repair();
+  pass(2);
+  await Promise.all([retryReceived(ctx()), retryReceived(ctx()), retryReceived(ctx())]);
+  expect(await Promise.all(events.map(stateOf))).toEqual(["processed", "processed", "processed"]);
+  expect((await statusOf(ann)).subscriptions).toHaveLength(1);
+});
+
+test("the metrics tell how many events wait to be applied, and for how long", async () => {
+  const port = await freePort();
+  const metrics = await openMetrics(ctx(), { port, host: "127.0.0.1" });
+  const gauge = async (name: string) => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    return Number(new RegExp(`^homeport_billing_${name} (.*)$`, "m").exec(text)?.[1]);
+  };
+  try {
+    const bought = billingEvent("INITIAL_PURCHASE");
+    expect([await gauge("events_received"), await gauge("events_received_oldest_age_seconds")]).toEqual([0, 0]);
+    await onRow("UPDATE", isLocked(bought));
+    expect((await deliver(bought)).status).toBe(503);
+    await ctx().db.$executeRaw`
+      UPDATE "BillingEvent" SET "receivedAt" = ${clock.dbNow()} - interval '1 hour' WHERE "eventId" = ${bought.id}`;
+    expect(await gauge("events_received")).toBe(1);
+    expect(await gauge("events_received_oldest_age_seconds")).toBeGreaterThanOrEqual(3600);
+  } finally {
+    await metrics.close();
+  }
+});

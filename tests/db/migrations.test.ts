@@ -1,0 +1,75 @@
+import { PGlite } from "@electric-sql/pglite";
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { embeddedAdapter } from "@/lib/db/embedded/adapter";
+import { migrateEmbedded } from "@/lib/db/embedded/migrate";
+import { applyMigrations, diffToSchema, migrationNames } from "@/lib/db/migrations";
+import { migrationAdapter } from "@/lib/db/open";
+import { createDatabase } from "@/tests/support/database";
+
+test("the migrations, applied to an empty database, leave no difference to schema.prisma", async () => {
+  const pglite = await PGlite.create();
+  const adapter = await embeddedAdapter(pglite);
+  expect(await applyMigrations(adapter)).toEqual(await migrationNames());
+  expect(await diffToSchema(adapter)).toBe("");
+  expect(await applyMigrations(adapter)).toEqual([]);
+  await pglite.close();
+});
+
+test("a script that fails is reported, so that a broken migration never counts as applied", async () => {
+  const pglite = await PGlite.create();
+  const connection = await (await embeddedAdapter(pglite)).connect();
+  await expect(connection.executeScript("CREATE TABLE broken (nothing such_type)")).rejects.toThrow("such_type");
+  await pglite.close();
+});
+
+const server = process.env.TEST_DATABASE_URL;
+
+test.runIf(server)("on PostgreSQL a script is one transaction, whatever semicolons are in it", async () => {
+  const url = await createDatabase(server ?? "");
+  const connection = await (await migrationAdapter(url)).connect();
+  const script = "CREATE TABLE kept (text text DEFAULT 'one; two'); DO $$ BEGIN PERFORM 1; END $$;";
+  await expect(connection.executeScript(`${script} ALTER TABLE missing ADD COLUMN x int`)).rejects.toThrow("missing");
+  await connection.executeScript(script); // where the table was left by the first, this fails
+  await connection.dispose();
+});
+
+test.runIf(server)(
+  "a migration does not wait long for a table that is in use, since all others would wait behind it",
+  async () => {
+    const url = await createDatabase(server ?? "");
+    const other = new Client({ connectionString: url });
+    await other.connect();
+    for (const statement of ["CREATE TABLE busy ()", "BEGIN", "LOCK TABLE busy"]) await other.query(statement);
+    const connection = await migrationAdapter(url).connect();
+    await expect(connection.executeScript("ALTER TABLE busy ADD COLUMN x int")).rejects.toThrow("lock timeout");
+    await connection.dispose();
+    await other.end();
+  },
+);
+
+describe("on the embedded database", () => {
+  let pglite: PGlite;
+  let last: string;
+  const run = (sql: string) => pglite.query(sql, [last]);
+
+  beforeAll(async () => {
+    pglite = await PGlite.create();
+    last = (await migrateEmbedded(pglite)).at(-1) ?? "";
+  });
+  afterAll(() => pglite.close());
+
+  test("a migration that is refused is named, and leaves nothing", async () => {
+    await run("UPDATE _prisma_migrations SET migration_name = 'kept' WHERE migration_name = $1");
+    await expect(migrateEmbedded(pglite)).rejects.toThrow(`${last} is refused, and nothing of it is left: `);
+    expect((await run("SELECT 1 FROM _prisma_migrations WHERE migration_name = $1")).rows).toEqual([]);
+    await run("UPDATE _prisma_migrations SET migration_name = $1 WHERE migration_name = 'kept'");
+    expect(await migrateEmbedded(pglite)).toEqual([]);
+  });
+
+  test("a record that an earlier version was killed before it finished stops no start", async () => {
+    await run("UPDATE _prisma_migrations SET finished_at = NULL, applied_steps_count = 0 WHERE migration_name = $1");
+    expect(await migrateEmbedded(pglite)).toEqual([last]); // its script had run
+    expect(await migrateEmbedded(pglite)).toEqual([]);
+  });
+});

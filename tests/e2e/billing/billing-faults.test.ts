@@ -1,0 +1,140 @@
+import { randomUUID } from "node:crypto";
+import { Client } from "pg";
+import { describe, expect, test } from "vitest";
+import { applyMigrations } from "@/lib/db/migrations";
+import { migrationAdapter } from "@/lib/db/open";
+import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
+import { createDatabase } from "@/tests/support/database";
+import { startProxy } from "@/tests/support/network/proxy";
+import { type Cluster, startCluster } from "@/tests/support/process/postgres";
+import { type Service, startForTest } from "@/tests/support/process/service";
+
+const POLL = { timeout: 60_000, interval: 50 };
+
+function deliver(service: Service, event: Sent): Promise<Response> {
+  const body = JSON.stringify({ api_version: "1.0", event });
+  const headers = { "content-type": "application/json", "x-revenuecat-webhook-signature": signature(body) };
+  return service.fetch("/api/subscription/billing-provider-webhook", { method: "POST", body, headers });
+}
+
+const outcome = async (service: Service, event: Sent) =>
+  ((await (await deliver(service, event)).json()) as { status: string }).status;
+
+const serve = (url: string) =>
+  startForTest({
+    DATABASE_URL: url,
+    NEXTAUTH_URL: "http://localhost:3000",
+    NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
+  });
+
+async function migrated(url: string): Promise<string> {
+  await applyMigrations(migrationAdapter(url));
+  return url;
+}
+
+async function connected(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  client.on("error", () => {}); // its server is taken away
+  await client.connect();
+  return client;
+}
+
+type Row = { state: string; line: string | null };
+const readEvent = async (client: Client, { id }: Sent): Promise<Row | undefined> =>
+  (await client.query<Row>(`SELECT state::text, "lineId" AS line FROM "BillingEvent" WHERE "eventId" = $1`, [id]))
+    .rows[0];
+
+/** A line, and an event of it that is stored and whose application waits: another connection holds the line. */
+async function storedAndWaiting(service: Service, url: string) {
+  const line = { original_transaction_id: randomUUID() };
+  const bought = billingEvent("INITIAL_PURCHASE", line);
+  expect(await outcome(service, bought)).toBe("processed");
+  const holder = await connected(url);
+  await holder.query("BEGIN");
+  await holder.query(`SELECT id FROM "SubscriptionLine" WHERE "originalTransactionId" = $1 FOR UPDATE`, [
+    line.original_transaction_id,
+  ]);
+  const refund = billingEvent("CANCELLATION", { ...line, cancel_reason: "CUSTOMER_SUPPORT" });
+  const answer = deliver(service, refund).catch((error: Error) => error);
+  await expect.poll(async () => (await readEvent(holder, refund))?.state, POLL).toBe("received");
+  return { line, refund, answer, holder };
+}
+
+async function isRefunded(
+  url: string,
+  { original_transaction_id: id }: { original_transaction_id: string },
+): Promise<boolean> {
+  const client = await connected(url);
+  const sql = `SELECT "refundedAt" IS NOT NULL AS refunded FROM "SubscriptionLine" WHERE "originalTransactionId" = $1`;
+  const { rows } = await client.query<{ refunded: boolean }>(sql, [id]);
+  await client.end();
+  return rows[0]?.refunded ?? false;
+}
+
+describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
+  test("a kill -9 between storing and applying loses nothing: the next delivery applies it", async () => {
+    const url = await migrated(await createDatabase(process.env.TEST_DATABASE_URL ?? ""));
+    const service = await serve(url);
+    const { line, refund, answer, holder } = await storedAndWaiting(service, url);
+    await service.end("SIGKILL");
+    expect(await answer).toBeInstanceOf(Error);
+    await holder.query("ROLLBACK");
+    await holder.end();
+    expect(await isRefunded(url, line)).toBe(false);
+
+    const again = await serve(url);
+    expect(await outcome(again, refund)).toBe("processed");
+    expect(await isRefunded(url, line)).toBe(true);
+    expect(await outcome(again, refund)).toBe("duplicate");
+  });
+
+  /** Runs on a server of its own, since it is taken away. */
+  async function onItsOwnServer(run: (cluster: Cluster) => Promise<void>): Promise<void> {
+    const cluster = await startCluster({ durable: true });
+    try {
+      await migrated(cluster.url);
+      await run(cluster);
+    } finally {
+      cluster.remove();
+    }
+  }
+
+  test("a database that goes away while an event is applied is 503, and nothing is half done", {
+    timeout: 120_000,
+  }, async () => {
+    await onItsOwnServer(async (cluster) => {
+      const service = await serve(cluster.url);
+      const { line, refund, answer } = await storedAndWaiting(service, cluster.url);
+      cluster.stop();
+      expect(await answer).toMatchObject({ status: 503 });
+      cluster.start();
+      const client = await connected(cluster.url);
+      expect(await readEvent(client, refund)).toEqual({ state: "received", line: null });
+      await client.end();
+      expect(await isRefunded(cluster.url, line)).toBe(false);
+      await expect.poll(async () => (await deliver(service, refund)).status, POLL).toBe(200);
+      expect(await isRefunded(cluster.url, line)).toBe(true);
+    });
+  });
+
+  test("a database that falls silent while an event is applied is 503, and the next delivery applies it", {
+    timeout: 180_000,
+  }, async () => {
+    const direct = await migrated(await createDatabase(process.env.TEST_DATABASE_URL ?? ""));
+    const through = new URL(direct);
+    const proxy = await startProxy(Number(through.port));
+    through.port = String(proxy.port);
+    try {
+      const service = await serve(through.href);
+      const { line, refund, answer, holder } = await storedAndWaiting(service, direct);
+      proxy.muteOpenConnections();
+      expect(await answer).toMatchObject({ status: 503 });
+      await holder.query("ROLLBACK");
+      await holder.end();
+      await expect.poll(async () => (await deliver(service, refund)).status, POLL).toBe(200);
+      expect(await isRefunded(direct, line)).toBe(true);
+    } finally {
+      proxy.close();
+    }
+  });
+});

@@ -1,0 +1,145 @@
+import { stat } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { applyMigrations } from "@/lib/db/migrations";
+import { migrationAdapter } from "@/lib/db/open";
+import { laySampleDown } from "@/lib/releases/catalog/sample";
+import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
+import { createDatabase } from "@/tests/support/database";
+import { startProxy } from "@/tests/support/network/proxy";
+import { startCluster } from "@/tests/support/process/postgres";
+import { newDataDir, type Service, startAndFail, startForTest } from "@/tests/support/process/service";
+
+const POLL = { timeout: 20_000, interval: 100 };
+function deliver(service: Service, event: Sent): Promise<Response> {
+  const body = JSON.stringify({ api_version: "1.0", event });
+  const headers = { "content-type": "application/json", "x-revenuecat-webhook-signature": signature(body) };
+  return service.fetch("/api/subscription/billing-provider-webhook", { method: "POST", body, headers });
+}
+
+async function migrate(url: string): Promise<void> {
+  await applyMigrations(migrationAdapter(url));
+}
+
+async function sampleCatalog(): Promise<string> {
+  const manifest = path.join(await newDataDir(), "releases", "catalog.json");
+  await laySampleDown(manifest);
+  return manifest;
+}
+
+test("an empty folder is enough: the service starts, and keeps the secrets that it makes to itself", async () => {
+  const service = await startForTest();
+  expect(await (await service.fetch("/api/health")).json()).toMatchObject({ status: "ok" });
+  const secrets = await stat(path.join(service.dataDir, "secrets.json"));
+  expect(secrets.mode & 0o777).toBe(0o600);
+  expect((await stat(path.join(service.dataDir, "db"))).mode & 0o777).toBe(0o700);
+  expect(await service.end("SIGTERM")).toBe(0);
+});
+
+test("a second process on the same data folder is refused in plain words, and the first goes on", async () => {
+  const first = await startForTest();
+  const second = await startAndFail({ DATA_DIR: first.dataDir, PORT: "0" });
+  expect(second.code).toBe(1);
+  expect(second.output).toMatch(
+    /Another process \(pid \d+\) is using .*db: it holds the lock on .*db\.lock\. Stop it first/,
+  );
+  expect((await first.fetch("/api/health")).status).toBe(200);
+});
+
+test("bad configuration is refused with every fault in one message", async () => {
+  const { code, output } = await startAndFail({ PORT: "99999", BCRYPT_COST: "2", DATA_DIR: await newDataDir() });
+  expect(code).toBe(1);
+  expect(output).toMatch(/PORT: [\s\S]*BCRYPT_COST: /);
+  expect(output).not.toMatch(/^\s+at /m);
+});
+
+test("a kill -9 during writes loses nothing that was acknowledged, and the next start goes on from there", async () => {
+  const service = await startForTest();
+  const acknowledged: Sent[] = [];
+  const writers = Array.from({ length: 8 }, async () => {
+    for (;;) {
+      const event = billingEvent("INITIAL_PURCHASE");
+      if (!(await deliver(service, event)).ok) return;
+      acknowledged.push(event);
+      if (acknowledged.length === 100) void service.end("SIGKILL");
+    }
+  });
+  await Promise.allSettled(writers);
+  expect(acknowledged.length).toBeGreaterThanOrEqual(100);
+
+  const again = await startForTest({ DATA_DIR: service.dataDir });
+  for (const event of acknowledged) {
+    expect(await (await deliver(again, event)).json()).toMatchObject({ status: "duplicate" });
+  }
+});
+
+describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
+  const server = (url: string) => ({
+    DATABASE_URL: url,
+    NEXTAUTH_URL: "http://localhost:3000",
+    NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
+  });
+
+  test("a stopped database is 503 wherever it is needed, and its return needs no restart", async () => {
+    const cluster = await startCluster();
+    try {
+      const service = await startForTest({ ...server(cluster.url), RELEASE_CATALOG: await sampleCatalog() });
+      expect((await service.fetch("/api/health")).status).toBe(503); // not migrated yet
+      await migrate(cluster.url);
+      await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(200);
+      const login = () =>
+        service.fetch("/api/auth/login", {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ email: "nobody@example.com", password: "whatever" }),
+        });
+      expect((await login()).status).toBe(401);
+
+      cluster.stop();
+      await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(503);
+      for (const answer of [await login(), await deliver(service, billingEvent("INITIAL_PURCHASE"))]) {
+        expect(answer.status).toBe(503);
+        expect(await answer.json()).toMatchObject({ code: "unavailable" });
+        expect(answer.headers.get("retry-after")).not.toBeNull();
+      }
+      expect((await service.fetch("/api/version")).status).toBe(200);
+      expect((await service.fetch("/api/version?platform=windows&product=core&architecture=x64")).status).toBe(200);
+      expect((await service.fetch("/api/download/windows", { method: "HEAD" })).status).toBe(200);
+      expect((await service.fetch("/api/health?probe=live")).status).toBe(200);
+
+      cluster.start();
+      await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(200);
+      expect((await login()).status).toBe(401);
+    } finally {
+      cluster.remove();
+    }
+  });
+
+  test("connections that fall silent are given up, and the service recovers by itself", async () => {
+    const cluster = await startCluster();
+    await migrate(cluster.url);
+    const proxy = await startProxy(Number(new URL(cluster.url).port));
+    try {
+      const url = new URL(cluster.url);
+      url.port = String(proxy.port);
+      const service = await startForTest({ ...server(url.href), RELEASE_CATALOG: await sampleCatalog() });
+      await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(200);
+      proxy.muteOpenConnections();
+      await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(503);
+      await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(200);
+    } finally {
+      proxy.close();
+      cluster.remove();
+    }
+  });
+
+  test("a database that lacks a migration is not served", async () => {
+    const url = await createDatabase(process.env.TEST_DATABASE_URL ?? "");
+    const service = await startForTest(server(url));
+    const health = await service.fetch("/api/health");
+    expect(health.status).toBe(503);
+    expect(await health.json()).toMatchObject({ status: "error", checks: { database: "error" } });
+    expect((await deliver(service, billingEvent("INITIAL_PURCHASE"))).status).toBe(503);
+    expect(service.output()).toContain("run `npm run db:migrate`");
+  });
+});

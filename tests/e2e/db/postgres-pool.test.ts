@@ -1,0 +1,100 @@
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Database, postgresAdapter, type Timeouts, wrap } from "@/lib/db/open";
+import { isDatabaseUnavailable } from "@/lib/errors";
+import { createDatabase } from "@/tests/support/database";
+
+const server = process.env.TEST_DATABASE_URL ?? "";
+/** Time-outs that never come, as where a pooler drops what the service asks of the server. */
+const NONE: Timeouts = { lockMs: 0, statementMs: 0, queryMs: 0, idleInTransactionMs: 0 };
+
+let url: string;
+let other: Client;
+const opened: Database[] = [];
+
+/** A pool of one connection, so that whatever a transaction leaves behind meets the next query. */
+function open(timeouts: Partial<Timeouts>): Database["client"] {
+  const adapter = postgresAdapter(url, 1, () => {}, { ...NONE, ...timeouts });
+  const database = wrap(adapter, async () => {}, true);
+  opened.push(database);
+  return database.client;
+}
+
+/** A transaction that writes, and then waits for the table that `other` holds. */
+function blockedTransaction(db: Database["client"]): Promise<unknown> {
+  return db.$transaction(
+    async (tx) => {
+      await tx.$executeRaw`INSERT INTO half VALUES (1)`;
+      await tx.$executeRaw`INSERT INTO busy VALUES (1)`;
+    },
+    { timeout: 60_000 },
+  );
+}
+
+/** What borrows the connection next. */
+const NEXT: [next: string, write: (db: Database["client"]) => Promise<number>][] = [
+  ["statement", (db) => db.$executeRaw`INSERT INTO kept VALUES (1)`],
+  ["transaction", (db) => db.$transaction((tx) => tx.$executeRaw`INSERT INTO kept VALUES (1)`)],
+];
+
+const inTransaction = () =>
+  other.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'homeport' AND state LIKE 'idle in%'");
+
+describe.runIf(server)("on PostgreSQL", () => {
+  beforeAll(async () => {
+    url = await createDatabase(server);
+    other = new Client({ connectionString: url });
+    await other.connect();
+    for (const table of ["busy", "half", "kept"]) await other.query(`CREATE TABLE ${table} (id int)`);
+  });
+
+  afterAll(async () => {
+    for (const database of opened) await database.close();
+    await other.end();
+  });
+
+  test.each(NEXT)("the %s after a transaction that was stuck behind a lock is no part of it", async (_, write) => {
+    const db = open({ queryMs: 500 });
+    await other.query("TRUNCATE kept, half");
+    await other.query("BEGIN");
+    await other.query("LOCK TABLE busy");
+    await expect(blockedTransaction(db)).rejects.toThrow("timeout");
+    const acknowledge = async () => {
+      for (let count = 0; count === 0; ) count = await write(db).catch(() => 0);
+    };
+    const acknowledged = acknowledge();
+    await other.query("COMMIT");
+    await acknowledged;
+    await other.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state LIKE 'idle in%'");
+    expect((await other.query("SELECT DISTINCT id FROM kept")).rows).toEqual([{ id: 1 }]);
+    expect((await other.query("SELECT id FROM half")).rows).toEqual([]);
+  });
+
+  test.each([
+    ["the wait for a lock", { lockMs: 200 }],
+    ["a statement", { statementMs: 200 }],
+  ])("the server ends %s: a 503, and a connection that is used again", async (_, timeouts) => {
+    const db = open(timeouts);
+    await other.query("BEGIN");
+    await other.query("LOCK TABLE busy");
+    const pid = async () => (await db.$queryRaw<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`)[0]?.pid;
+    const before = await pid();
+    const error = await blockedTransaction(db).catch((reason: unknown) => reason);
+    await other.query("COMMIT");
+    expect(isDatabaseUnavailable(error)).toBe(true);
+    expect(await pid()).toBe(before);
+    expect((await other.query("SELECT id FROM half")).rows).toEqual([]);
+  });
+
+  test("a connection that is lost in the middle of a transaction is a 503", async () => {
+    const db = open({ idleInTransactionMs: 100 });
+    const error = await db
+      .$transaction(async (tx) => {
+        await tx.$executeRaw`INSERT INTO half VALUES (1)`;
+        await expect.poll(async () => (await inTransaction()).rows).toEqual([]);
+        await tx.$executeRaw`INSERT INTO half VALUES (2)`;
+      })
+      .catch((reason: unknown) => reason);
+    expect(isDatabaseUnavailable(error)).toBe(true);
+  });
+});

@@ -1,0 +1,55 @@
+import { Client } from "pg";
+import { expect, test } from "vitest";
+import { Prisma } from "@/lib/db/generated/client";
+import { applyMigrations } from "@/lib/db/migrations";
+import { migrationAdapter, postgresAdapter, wrap } from "@/lib/db/open";
+import { createDatabase } from "@/tests/support/database";
+
+const server = process.env.TEST_DATABASE_URL ?? "";
+const TIMEOUTS = { lockMs: 100, statementMs: 8_000, queryMs: 10_000, idleInTransactionMs: 15_000 };
+
+test.runIf(server)("a locked table and a read-only server count as faults, until they are over", async () => {
+  const url = await createDatabase(server);
+  await applyMigrations(migrationAdapter(url));
+  const open = () =>
+    wrap(
+      postgresAdapter(url, 1, () => {}, TIMEOUTS),
+      async () => {},
+      true,
+    );
+  const database = open();
+  const other = new Client({ connectionString: url });
+  await other.connect();
+  expect(await database.findFault()).toBeNull();
+
+  await other.query(`BEGIN; LOCK TABLE "RateLimit" IN SHARE MODE`); // as CREATE INDEX does
+  expect(await database.findFault()).toBe("database");
+  await other.query("COMMIT");
+  expect(await database.findFault()).toBeNull();
+
+  const name = new URL(url).pathname.slice(1);
+  await other.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+  const readOnly = open();
+  expect(await readOnly.findFault()).toBe("database");
+  await Promise.all([database.close(), readOnly.close(), other.end()]);
+});
+
+test.runIf(server)("a migration that holds one table gets the next, whoever asks for faults", async () => {
+  const url = await createDatabase(server);
+  await applyMigrations(migrationAdapter(url));
+  const name = new URL(url).pathname.slice(1);
+  const [migration, other] = [new Client({ connectionString: url }), new Client({ connectionString: url })];
+  await Promise.all([migration.connect(), other.connect()]);
+  await other.query(`ALTER DATABASE ${name} SET deadlock_timeout = '1ms'`); // over before there is a deadlock
+  const adapter = postgresAdapter(url, 1, () => {}, { ...TIMEOUTS, lockMs: 0, statementMs: 0 });
+  const database = wrap(adapter, async () => {}, true);
+
+  const tables = Object.values(Prisma.ModelName);
+  await migration.query("SET deadlock_timeout = '10s'");
+  await migration.query(`BEGIN; LOCK TABLE "${tables.at(-1)}"`);
+  const fault = database.findFault();
+  await expect.poll(async () => (await other.query("SELECT FROM pg_locks WHERE NOT granted")).rowCount).toBe(1);
+  await migration.query(`LOCK TABLE "${tables[0]}"`);
+  expect(await fault).toBe("database");
+  await Promise.all([database.close(), migration.end(), other.end()]);
+});

@@ -1,0 +1,131 @@
+import { randomUUID } from "node:crypto";
+import { readFile, rm } from "node:fs/promises";
+import { Client } from "pg";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
+import { WEBHOOK_SECRET } from "@/tests/support/context";
+import { type Answered, newClient } from "@/tests/support/network/https-client";
+import { Machine } from "@/tests/support/process/machine";
+import { startCluster } from "@/tests/support/process/postgres";
+import { lacks } from "@/tests/support/tools";
+
+const JSON_TYPE = { "content-type": "application/json" };
+const WEBHOOK = "/api/subscription/billing-provider-webhook";
+const CLIENTS = 4;
+
+/** What a server on Linux has, and PostgreSQL's programs. */
+const canRun =
+  process.env.TEST_DATABASE_URL &&
+  process.platform === "linux" &&
+  !lacks("bash", "curl", "openssl", "nginx", "createdb", "pg_dump");
+
+describe.runIf(canRun)("two instances on PostgreSQL, set up by the guide", () => {
+  test("are upgraded without a failed request, at the second try, and come back from a dump that was made meanwhile", async () => {
+    const machine = await newMachine();
+    const client = newClient(machine.ports.https);
+    onTestFinished(client.close);
+    const ann = { email: `${randomUUID()}@example.com`, password: "a good long password" };
+    const registered = await client.ask("/api/auth/register", post(ann));
+    const token = String(registered.json().token);
+
+    const load = startLoad(machine.ports.https, token);
+    await expect.poll(() => load.versions).toEqual(new Set(["1.0.0"]));
+    const allow = await refuseNextMigration(machine);
+    const refused = await machine.run("Two instances, no failed request").catch((error: Error) => error);
+    expect(String(refused)).toContain(
+      '_next_release is refused, and nothing of it is left: column "later" of relation',
+    );
+    expect(load.versions).toEqual(new Set(["1.0.0"]));
+    await allow();
+    await machine.run("Two instances, no failed request");
+    await expect.poll(() => load.sinceNew()).toBeGreaterThan(100);
+    const kept = [...load.acknowledged];
+    await machine.run("PostgreSQL's", 0);
+    await load.stop();
+    expect(load.failures).toEqual([]);
+    expect(load.versions).toEqual(new Set(["1.0.0", "1.1.0"]));
+    for (const unit of ["homeport@3001", "homeport@3002"]) expect(machine.output(unit)).not.toMatch(/"level":[56]0/);
+
+    expect(await machine.run("PostgreSQL's", 1)).toContain('"status":"ok"');
+    expect((await client.ask("/api/auth/login", post(ann))).status).toBe(200);
+    for (const event of kept) expect((await client.ask(WEBHOOK, delivery(event))).json().status).toBe("duplicate");
+  });
+});
+
+/** The guide from its beginning to two instances behind nginx, on a cluster of their own. */
+async function newMachine(): Promise<Machine> {
+  const cluster = await startCluster();
+  const { hostname, port, username } = new URL(cluster.url);
+  const machine = await Machine.start({ PGHOST: hostname, PGPORT: port, PGUSER: username });
+  onTestFinished(async () => {
+    await machine.remove();
+    cluster.remove();
+  });
+  await machine.run("A machine", 0);
+  await machine.configure("A machine", { SMTP_URL: "", BCRYPT_COST: "10" });
+  await machine.run("A machine", 1);
+  await machine.run("PostgreSQL", 0);
+  await machine.configure("PostgreSQL", {
+    DATABASE_URL: `postgres://homeport:long-and-random@${hostname}:${port}/homeport`,
+    NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
+    BILLING_WEBHOOK_SIGNING_SECRET: WEBHOOK_SECRET,
+  });
+  expect(await machine.run("PostgreSQL", 1)).toContain('"status":"ok"');
+  await machine.run("A proxy", 0);
+  const end = await machine.startProxy("nginx");
+  onTestFinished(end);
+  return machine;
+}
+
+/** Puts the column in the way that the next release's migration makes. Resolves to what takes it and the release away. */
+async function refuseNextMigration(machine: Machine): Promise<() => Promise<void>> {
+  const settings = await readFile(machine.path("etc/homeport/env"), "utf8");
+  const client = new Client({ connectionString: /^DATABASE_URL=(.*)$/m.exec(settings)?.[1] ?? "" });
+  await client.connect();
+  await client.query('ALTER TABLE "Account" ADD COLUMN "later" INT');
+  return async () => {
+    await client.query('ALTER TABLE "Account" DROP COLUMN "later"');
+    await client.end();
+    await rm(machine.path("srv/homeport/1.1.0"), { recursive: true });
+  };
+}
+
+/** Clients that ask one thing after the other until they are stopped, each over a connection that it keeps. */
+function startLoad(port: number, token: string) {
+  const failures: unknown[] = [];
+  const acknowledged: Sent[] = [];
+  const versions = new Set<unknown>();
+  let sinceNew = 0;
+  let isOver = false;
+  const expectStatus = (wanted: number, what: string, { status, body }: Answered) => {
+    if (status !== wanted) failures.push([what, status, body.toString().slice(0, 200)]);
+    return status === wanted;
+  };
+  const once = async ({ ask }: ReturnType<typeof newClient>) => {
+    const version = await ask("/api/version");
+    if (expectStatus(200, "version", version)) versions.add(version.json().version);
+    if (versions.size > 1) sinceNew += 1;
+    const status = await ask("/api/subscription/status", { headers: { authorization: `Bearer ${token}` } });
+    expectStatus(200, "status", status);
+    const event = billingEvent("INITIAL_PURCHASE");
+    if (expectStatus(200, "webhook", await ask(WEBHOOK, delivery(event)))) acknowledged.push(event);
+    expectStatus(200, "page", await ask("/"));
+  };
+  const clients = Array.from({ length: CLIENTS }, async () => {
+    const client = newClient(port);
+    while (!isOver) await once(client).catch((error: unknown) => failures.push(error));
+    client.close();
+  });
+  const stop = async () => {
+    isOver = true;
+    await Promise.all(clients);
+  };
+  return { failures, acknowledged, versions, sinceNew: () => sinceNew, stop };
+}
+
+const post = (json: unknown) => ({ method: "POST", headers: JSON_TYPE, body: JSON.stringify(json) });
+
+function delivery(event: Sent) {
+  const body = JSON.stringify({ api_version: "1.0", event });
+  return { method: "POST", headers: { ...JSON_TYPE, "x-revenuecat-webhook-signature": signature(body) }, body };
+}

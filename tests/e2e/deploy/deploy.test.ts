@@ -1,0 +1,153 @@
+import { execFile } from "node:child_process";
+import { createHash, randomUUID } from "node:crypto";
+import { copyFile, rm } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
+import { WEBHOOK_SECRET } from "@/tests/support/context";
+import { newClient } from "@/tests/support/network/https-client";
+import { Machine } from "@/tests/support/process/machine";
+import { newDataDir } from "@/tests/support/process/service";
+import { lacks } from "@/tests/support/tools";
+
+const JSON_TYPE = { "content-type": "application/json" };
+const WEBHOOK = "/api/subscription/billing-provider-webhook";
+
+/** The guide's commands are for Linux, and need what a server there has. */
+const isServer = process.platform === "linux" && !lacks("bash", "curl", "tar", "openssl");
+
+describe.runIf(isServer)("a machine that is set up by the guide", () => {
+  let machine: Machine;
+
+  beforeAll(async () => {
+    machine = await Machine.start();
+    await machine.run("A machine", 0);
+    await machine.configure("A machine", {
+      SMTP_URL: "",
+      BCRYPT_COST: "10",
+      BILLING_WEBHOOK_SIGNING_SECRET: WEBHOOK_SECRET,
+    });
+    expect(await machine.run("A machine", 1)).toContain('"status":"ok"');
+  });
+  afterAll(() => machine.remove());
+
+  test("takes operators' commands", async () => {
+    // The embedded database belongs to the service; the catalog is a file.
+    expect(await machine.run("A machine", 2)).toMatch(/core +windows/);
+  });
+
+  for (const [n, kind] of (["nginx", "caddy"] as const).entries()) {
+    describe.runIf(!lacks(kind))(`behind ${kind}`, () => {
+      /** Limits count by address: each test, with each proxy, is somebody else. */
+      const address = (host: number) => `127.0.${n + 1}.${host}`;
+      let port: number;
+
+      beforeAll(async () => {
+        await machine.run("A proxy", n);
+        const end = await machine.startProxy(kind);
+        port = machine.ports.https;
+        return end;
+      });
+
+      const clientAt = (host: number) => {
+        const client = newClient(port, address(host));
+        onTestFinished(client.close);
+        return client;
+      };
+
+      test("callers are told apart by their own address, whatever they say of themselves", async () => {
+        const guess = (client: ReturnType<typeof newClient>, forwarded: string) =>
+          client.ask("/api/auth/reset/confirm", {
+            method: "POST",
+            headers: { ...JSON_TYPE, "x-forwarded-for": forwarded },
+            body: JSON.stringify({ token: randomUUID(), password: "a good long password" }),
+          });
+        const [hostile, honest] = [clientAt(1), clientAt(2)];
+        for (let n = 1; n <= 10; n++) expect((await guess(hostile, `203.0.113.${n}`)).status).toBe(400);
+        expect((await guess(hostile, "203.0.113.99")).status).toBe(429);
+        expect((await guess(honest, address(1))).status).toBe(400);
+      });
+
+      test("installers arrive whole and in parts, and are not sent to whoever has them", async () => {
+        const client = clientAt(3);
+        const whole = await client.ask("/api/download/windows");
+        expect(whole.headers["content-length"]).toBe(String(whole.body.length));
+        const digest = createHash("sha512").update(whole.body).digest("base64");
+        expect(whole.headers["repr-digest"]).toBe(`sha-512=:${digest}:`);
+        const part = await client.ask("/api/download/windows", { headers: { range: "bytes=2-9" } });
+        expect([part.status, part.headers["content-range"]]).toEqual([206, `bytes 2-9/${whole.body.length}`]);
+        expect(part.body).toEqual(whole.body.subarray(2, 10));
+        const known = await client.ask("/api/download/windows", {
+          headers: { "if-none-match": whole.headers.etag ?? "" },
+        });
+        expect([known.status, known.body.length]).toEqual([304, 0]);
+        const head = await client.ask("/api/download/windows", { method: "HEAD" });
+        expect([head.status, head.headers["content-length"]]).toEqual([200, String(whole.body.length)]);
+        expect(client.connections()).toBe(1);
+      });
+
+      test("a body of the largest size comes through, and what is larger is refused", async () => {
+        const client = clientAt(4);
+        const event = billingEvent("TEST", { padding: "x".repeat(255 * 1024) });
+        expect((await client.ask(WEBHOOK, delivery(event))).status).toBe(200);
+        const larger = await client.ask(WEBHOOK, delivery({ ...event, padding: "x".repeat(900 * 1024) }));
+        expect([larger.status, larger.json().code]).toEqual([413, "payload_too_large"]);
+        const huge = await client.ask(WEBHOOK, delivery({ ...event, padding: "x".repeat(2 * 1024 * 1024) }));
+        expect(huge.status).toBe(kind === "nginx" ? 413 : 502); // what Debian's Caddy says
+      });
+    });
+  }
+
+  test("is backed up while it works, and comes back from its archive with all that was acknowledged before", async () => {
+    const url = `http://127.0.0.1:${machine.ports.first}`;
+    const post = (path: string, json: unknown) =>
+      fetch(`${url}${path}`, { method: "POST", headers: JSON_TYPE, body: JSON.stringify(json) });
+    const ann = { email: `${randomUUID()}@example.com`, password: "a good long password" };
+    const { token } = (await (await post("/api/auth/register", ann)).json()) as { token: string };
+
+    const acknowledged: Sent[] = [];
+    let isBackedUp = false;
+    const writers = Array.from({ length: 4 }, async () => {
+      while (!isBackedUp) {
+        const event = billingEvent("INITIAL_PURCHASE");
+        expect((await fetch(`${url}${WEBHOOK}`, delivery(event))).status).toBe(200);
+        acknowledged.push(event);
+      }
+    });
+    await expect.poll(() => acknowledged.length).toBeGreaterThan(40);
+    const before = [...acknowledged];
+    await machine.run("The embedded database", 0);
+    isBackedUp = true;
+    await Promise.all(writers);
+
+    await rm(machine.path("var/lib/homeport/db"), { recursive: true });
+    expect(await machine.run("The embedded database", 1)).toContain('"status":"ok"');
+    const status = await fetch(`${url}/api/subscription/status`, { headers: { authorization: `Bearer ${token}` } });
+    expect(status.status).toBe(200);
+    expect((await post("/api/auth/login", ann)).status).toBe(200);
+    for (const event of before) {
+      const again = await fetch(`${url}${WEBHOOK}`, delivery(event));
+      expect(await again.json()).toMatchObject({ status: "duplicate" });
+    }
+  });
+});
+
+function delivery(event: Sent) {
+  const body = JSON.stringify({ api_version: "1.0", event });
+  return { method: "POST", headers: { ...JSON_TYPE, "x-revenuecat-webhook-signature": signature(body) }, body };
+}
+
+describe.runIf(!lacks("systemd-analyze"))("the units", () => {
+  test.each(["homeport@.service", "homeport-worker.service"])(
+    "%s is understood by systemd, and well shut in",
+    async (name) => {
+      const folder = await newDataDir();
+      const file = path.join(folder, name.replace("@.", "@3001."));
+      await copyFile(`deploy/${name}`, file);
+      const run = (...args: string[]) => promisify(execFile)("systemd-analyze", [...args, file]);
+      expect((await run("verify", "--man=no")).stderr).not.toContain(path.basename(file));
+      await run("security", "--offline=true", "--threshold=20");
+    },
+  );
+});

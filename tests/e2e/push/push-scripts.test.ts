@@ -1,0 +1,120 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { pino } from "pino";
+import { expect, onTestFinished, test } from "vitest";
+import { createApnsTransport } from "@/lib/adapters/apns";
+import { freePort } from "@/tests/support/network/port";
+import { newDataDir, startForTest } from "@/tests/support/process/service";
+import { startApns } from "@/tests/support/push/apns";
+import { BUNDLE_ID, newToken } from "@/tests/support/push/push";
+
+const POLL = { timeout: 50_000 };
+
+function run(script: string, dataDir: string, ...args: string[]): { child: ChildProcess; output: () => string } {
+  const env = { PATH: process.env.PATH ?? "", DATA_DIR: dataDir };
+  const child = spawn(process.execPath, ["--import", "tsx", `scripts/${script}.ts`, ...args], { env: env as never });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (text += chunk));
+  return { child, output: () => text };
+}
+
+async function push(dataDir: string, ...args: string[]) {
+  const { child, output } = run("push", dataDir, ...args);
+  const [code] = await once(child, "close");
+  return { code, output: output() };
+}
+
+test.each([
+  "",
+  "sned",
+  "constructor",
+  "send --title A",
+  "announce",
+  "announce --version 1 --per-second 0",
+  "announce --version not-a-version",
+  "announce --version v2.1.0",
+  "list --state lost",
+  "retry --id 1",
+  "retry --all",
+])("npm run push says how it is used, rather than: %s", async (line) => {
+  const { code, output } = await push("/nowhere", ...line.split(" ").filter(Boolean));
+  expect({ code, output }).toEqual({ code: 2, output: expect.stringContaining("Usage: npm run push") });
+});
+
+test("npm run push works on the embedded database while the service is stopped", async () => {
+  const dataDir = await newDataDir();
+  const nobody = await push(dataDir, "send", "--account", "nobody@example.com", "--title", "A", "--body", "B");
+  expect(nobody).toEqual({ code: 1, output: "There is no account nobody@example.com\n" });
+  const stranger = await push(dataDir, "announce", "--version", "2.1.0", "--bundle", "com.example.other");
+  expect(stranger).toMatchObject({ code: 1, output: expect.stringContaining("not in APNS_BUNDLE_IDS") });
+  const announced = await push(dataDir, "announce", "--version", "2.1.0");
+  expect(announced).toEqual({ code: 0, output: "Queued for 0 devices, the last of them in 0 s.\n" });
+});
+
+test("npm run push does not open an embedded database that the service has open", async () => {
+  const service = await startForTest();
+  const { code, output } = await push(service.dataDir, "list");
+  expect(code).toBe(1);
+  expect(output).toMatch(/Another process \(pid \d+\) is using .*\/db:.* Stop it first/);
+});
+
+test("npm run apns tells what to set, prints each push, and keeps its key for the next time", async () => {
+  const dataDir = await newDataDir();
+  const port = await freePort();
+  const { child, output } = run("apns", dataDir, String(port));
+  await expect.poll(output, POLL).toContain("npm start");
+  const told = Object.fromEntries(
+    [...output().matchAll(/(APNS_[A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name, value]),
+  );
+  const read = (name: string) => readFile(told[name] ?? "", "utf8");
+  const key = await read("APNS_KEY");
+  const { send, close } = createApnsTransport(
+    {
+      ...{ key, keyId: told.APNS_KEY_ID ?? "", teamId: told.APNS_TEAM_ID ?? "", ca: await read("APNS_CA") },
+      ...{ host: told.APNS_HOST, port: Number(told.APNS_PORT) },
+    },
+    pino({ level: "silent" }),
+  );
+  onTestFinished(close);
+  const token = newToken();
+  const data = { v: 1, kind: "push.challenge", nonce: "a-nonce" };
+  const sendOne = () =>
+    send({
+      ...{ id: "0198c0de-0000-7000-8000-000000000000", token, environment: "sandbox", bundleId: BUNDLE_ID },
+      ...{ pushType: "background", priority: 5, collapseId: null, expiresAt: new Date("2030-01-01T00:00:00Z") },
+      payload: { aps: { "content-available": 1 }, data },
+    });
+  expect(await sendOne()).toEqual({ status: 200, reason: null });
+  child.stdin?.write("503 2 retry-after=30\n");
+  await expect.poll(output, POLL).toContain("next 2 pushes are answered so");
+  const busy = { status: 503, reason: "ServiceUnavailable", retryAfterSeconds: 30 };
+  expect([await sendOne(), await sendOne(), await sendOne()]).toEqual([busy, busy, { status: 200, reason: null }]);
+  await expect.poll(output, POLL).toMatch(new RegExp(`to ${token}[\\s\\S]*a-nonce`));
+  const [file = ""] = await readdir(path.join(dataDir, "outbox"));
+  expect(JSON.parse(await readFile(path.join(dataDir, "outbox", file), "utf8"))).toMatchObject({
+    token,
+    payload: { data },
+  });
+
+  child.kill();
+  const again = run("apns", dataDir, String(await freePort()));
+  await expect.poll(again.output, POLL).toContain("npm start");
+  expect(await read("APNS_KEY")).toBe(key);
+});
+
+test.each([
+  ["what is not a port", async () => "abc", 2, expect.stringMatching(/^Not a port: abc\n/)],
+  [
+    "a port that is taken",
+    async () => String((await startApns()).port),
+    1,
+    expect.stringMatching(/^Port \d+ is taken/),
+  ],
+])("npm run apns refuses %s", async (_, port, exitCode, output) => {
+  const ended = run("apns", await newDataDir(), await port());
+  const [code] = await once(ended.child, "close");
+  expect({ code, output: ended.output() }).toEqual({ code: exitCode, output });
+});

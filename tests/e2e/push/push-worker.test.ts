@@ -1,0 +1,222 @@
+import { randomUUID } from "node:crypto";
+import { Client } from "pg";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { applyMigrations } from "@/lib/db/migrations";
+import { migrationAdapter } from "@/lib/db/open";
+import { type Cluster, startCluster } from "@/tests/support/process/postgres";
+import {
+  newDataDir,
+  type Service,
+  startAndFail,
+  startForTest,
+  startWorkerForTest,
+} from "@/tests/support/process/service";
+import { type Apns, startApns } from "@/tests/support/push/apns";
+import { newPhone, signedByDeviceKey } from "@/tests/support/push/phone";
+import { BUNDLE_ID, newToken } from "@/tests/support/push/push";
+
+const POLL = { timeout: 50_000, interval: 50 };
+const SERVER = { NEXTAUTH_URL: "http://localhost:3000", NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough" };
+
+describe("in the service's own process", () => {
+  test("a registration's challenge goes out through APNs at once, and the service ends in order", async () => {
+    const apns = await startApns();
+    const service = await startForTest(apns.env);
+    const post = posterTo(service);
+    const account = await post("/api/auth/register", { email: "ann@example.com", password: "a good long password" });
+    const token = newToken();
+    const { challenge } = await post("/api/push/register", { token }, account.token);
+    await expect
+      .poll(() => apns.received, POLL)
+      .toMatchObject([{ token, payload: { data: { challengeId: challenge.id } } }]);
+    expect(await service.end("SIGTERM")).toBe(0);
+    expect(service.output()).not.toMatch(/"level":[456]0/);
+    expect(service.output()).not.toContain(token);
+  });
+});
+
+test("a simulator proves itself by the nonce that came through APNs, and hears of the next sign-in", async () => {
+  const apns = await startApns();
+  const post = posterTo(await startForTest(apns.env));
+  const credentials = { email: "bob@example.com", password: "a good long password" };
+  const { user, token: session } = await post("/api/auth/register", credentials);
+  const phone = newPhone({ environment: "sandbox" });
+  const { token, installationId, environment } = phone;
+  const wanted = { token, installationId, environment };
+  const { device, challenge } = await post("/api/push/register", wanted, session);
+  await expect.poll(() => apns.received.length, POLL).toBe(1);
+  const { nonce: pushNonce = "" } = (apns.received[0]?.payload.data ?? {}) as { nonce?: string };
+  const asked = { deviceId: device.id, challengeId: challenge.id, challengeValue: challenge.value, pushNonce };
+  const evidence = signedByDeviceKey(user, phone, asked);
+  expect(await post("/api/push/register", { ...wanted, evidence }, session)).toMatchObject({
+    device: { id: device.id, status: "active" },
+  });
+  await post("/api/auth/login", { ...credentials, deviceName: "Bob's Mac" });
+  await expect
+    .poll(() => apns.received[1], POLL)
+    .toMatchObject({ token, payload: { data: { kind: "security.new_sign_in" } } });
+  expect(apns.refused).toEqual([]);
+});
+
+describe("npm run worker refuses", () => {
+  test("an embedded database, and a service without APNs, in plain words", async () => {
+    const embedded = await startAndFail({ DATA_DIR: await newDataDir() }, "worker");
+    expect(embedded).toMatchObject({ code: 1, output: expect.stringContaining("DATABASE_URL is not set") });
+    const nobody = await startAndFail({ ...SERVER, DATABASE_URL: "postgres://localhost/none" }, "worker");
+    expect(nobody).toMatchObject({
+      code: 1,
+      output: expect.stringContaining("APNS_KEY, APNS_KEY_ID and APNS_TEAM_ID"),
+    });
+  });
+});
+
+describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
+  test("the worker sends what other processes queue, and on SIGTERM gives back what it has not begun", async () => {
+    const { apns, database, env } = await setUp();
+    const worker = await startWorkerForTest({ ...env, PUSH_CONCURRENCY: "10" });
+    await queue(database, 30);
+    await expect.poll(() => states(database), POLL).toEqual({ sent: 30 });
+    let answer = () => {};
+    const later = new Promise<{ status: number }>((resolve) => {
+      answer = () => resolve({ status: 200 });
+    });
+    apns.answer("*", ...Array(10).fill(later));
+    await queue(database, 30);
+    await expect.poll(() => apns.received.length, POLL).toBe(40);
+    const ended = worker.end("SIGTERM");
+    await expect.poll(() => worker.output(), POLL).toContain("stopping");
+    answer();
+    expect(await ended).toBe(0);
+    expect(await states(database)).toEqual({ sent: 40, queued: 20 });
+  });
+
+  test("a service whose worker is off leaves sending to others", async () => {
+    const { apns, database, env } = await setUp();
+    const service = await startForTest({ ...env, PUSH_WORKER: "off" });
+    await queue(database, 3);
+    await startWorkerForTest(env);
+    await expect.poll(() => states(database), POLL).toEqual({ sent: 3 });
+    expect(await service.end("SIGTERM")).toBe(0);
+    expect(apns.sessions.size).toBe(1);
+  });
+
+  test("two workers share the rows: each goes out once", async () => {
+    const { apns, database, env } = await setUp();
+    await Promise.all([startWorkerForTest(env), startWorkerForTest(env)]);
+    await queue(database, 3_000);
+    await expect.poll(() => states(database), POLL).toEqual({ sent: 3_000 });
+    expect(apns.received).toHaveLength(3_000);
+    expect(new Set(apns.received.map(({ id }) => id)).size).toBe(3_000);
+    expect(apns.refused).toEqual([]);
+  });
+
+  test("killed with more than 1,000 rows leased, it loses none; after the lease they go out, none more than twice", async () => {
+    const { apns, database, env } = await setUp();
+    const worker = await startWorkerForTest({ ...env, PUSH_CONCURRENCY: "1000" });
+    apns.answer("*", ...Array(300).fill({ status: 200 }), ...Array(2_000).fill("silence"));
+    await queue(database, 2_000);
+    await expect.poll(async () => (await states(database)).sending ?? 0, POLL).toBeGreaterThan(1_000);
+    await expect.poll(async () => (await states(database)).sent ?? 0, POLL).toBe(300);
+    await worker.end("SIGKILL");
+    const { sent, queued = 0, sending = 0, ...others } = await states(database);
+    expect({ sum: (sent ?? 0) + queued + sending, others }).toEqual({ sum: 2_000, others: {} });
+
+    apns.answer("*");
+    await database.query(
+      `UPDATE "PushDelivery" SET "leaseUntil" = now() - interval '1 second' WHERE state = 'sending'`,
+    );
+    await startWorkerForTest(env);
+    await expect.poll(() => states(database), POLL).toEqual({ sent: 2_000 });
+    expect(timesSent(apns)).toEqual({ ids: 2_000, most: 2 });
+  });
+
+  test("a database that goes away in the middle of a burst costs nothing: the rest goes out once it is back", async () => {
+    const { cluster, apns, database, env } = await setUp();
+    const worker = await startWorkerForTest(env);
+    await queue(database, 2_000);
+    await expect.poll(() => apns.received.length, POLL).toBeGreaterThan(200);
+    await database.end();
+    cluster.stop();
+    await expect.poll(() => worker.output(), POLL).toMatch(/the outbox cannot be read|cannot be written down/);
+    cluster.start();
+    const again = await connect(cluster);
+    await expect
+      .poll(async () => {
+        await again.query(`UPDATE "PushDelivery" SET "leaseUntil" = now() - interval '1 second'
+          WHERE "state" = 'sending' AND "leaseUntil" < now() + interval '55 seconds'`);
+        return states(again);
+      }, POLL)
+      .toEqual({ sent: 2_000 });
+    expect(timesSent(apns).ids).toBe(2_000);
+    expect(await worker.end("SIGTERM")).toBe(0);
+  });
+});
+
+type Answer = {
+  user: { id: string };
+  token: string;
+  device: { id: string; status: string };
+  challenge: { id: string; value: string };
+};
+
+/** Posts JSON to a service, and resolves to what it answers. */
+function posterTo(service: Service) {
+  return async (path: string, json: unknown, token?: string): Promise<Answer> => {
+    const headers = { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) };
+    const answer = await service.fetch(path, { method: "POST", headers, body: JSON.stringify(json) });
+    return (await answer.json()) as Answer;
+  };
+}
+
+/** A PostgreSQL and an APNs of the test's own, and the variables that take a process to them. */
+async function setUp() {
+  const cluster = await startCluster();
+  onTestFinished(cluster.remove);
+  await applyMigrations(migrationAdapter(cluster.url));
+  const apns = await startApns();
+  return {
+    cluster,
+    apns,
+    database: await connect(cluster),
+    env: { ...apns.env, ...SERVER, DATABASE_URL: cluster.url },
+  };
+}
+
+async function connect({ url }: Cluster): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  client.on("error", () => {}); // the cluster is stopped under it
+  await client.connect();
+  return client;
+}
+
+/** So many devices, and a notification for each in the outbox; by its id it is young enough to be kept. */
+async function queue(database: Client, count: number): Promise<void> {
+  const key = randomUUID();
+  await database.query(
+    `WITH account AS (
+       INSERT INTO "Account" ("id", "email", "updatedAt") VALUES (gen_random_uuid(), $1 || '@example.com', now())
+       RETURNING "id"
+     ), device AS (
+       INSERT INTO "PushDevice" ("id", "accountId", "environment", "bundleId", "token", "status", "registeredAt", "lastSeenAt")
+       SELECT gen_random_uuid(), account."id", 'production', $2, encode(sha256(($1 || n)::bytea), 'hex'), 'active', now(), now()
+       FROM account, generate_series(1, $3) AS n RETURNING "id"
+     )
+     INSERT INTO "PushDelivery" ("id", "eventKey", "deviceId", "kind", "payload", "priority", "expiresAt", "nextAttemptAt")
+     SELECT overlay(gen_random_uuid()::text PLACING 'ffffffff' FROM 1)::uuid, $1, "id", 'custom', '{"aps":{"alert":{"title":"A"}},"data":{"v":1}}', 10,
+       now() + interval '1 day', now() FROM device`,
+    [key, BUNDLE_ID, count],
+  );
+}
+
+async function states(database: Client): Promise<Record<string, number>> {
+  const { rows } = await database.query<{ state: string; count: number }>(
+    `SELECT "state"::text, count(*)::int FROM "PushDelivery" GROUP BY 1`,
+  );
+  return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
+}
+
+function timesSent({ received }: Apns): { ids: number; most: number } {
+  const times = new Map<string, number>();
+  for (const { id } of received) times.set(id, (times.get(id) ?? 0) + 1);
+  return { ids: times.size, most: Math.max(...times.values()) };
+}

@@ -1,0 +1,99 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import { newDataDir, type Service, startForTest } from "@/tests/support/process/service";
+import { hasObjectStorage, startObjectStorage } from "@/tests/support/releases/object-storage";
+import { newSigningKey } from "@/tests/support/releases/signing";
+
+const POLL = { timeout: 30_000, interval: 100 };
+const KEY = newSigningKey();
+const SETUP = "Ops_1.4.0_x64-setup.exe";
+
+/** The commands of the guide's part on publishing, by the heading above them. */
+async function commands(): Promise<Map<string, string>> {
+  const guide = await readFile("docs/guides/updates.md", "utf8");
+  const part = guide.slice(guide.indexOf("\n## Publishing\n"));
+  const sections = part.split(/^#{2,3} /m).slice(1);
+  return new Map(
+    sections.map((section) => {
+      const blocks = [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text]) => text);
+      return [section.slice(0, section.indexOf("\n")), blocks.join("")];
+    }),
+  );
+}
+
+/** A folder with everything that the guide's commands read. */
+async function newWorkshop(text: string): Promise<string> {
+  const folder = await newDataDir();
+  for (const name of ["dist", "notes", "bin", "keys"]) await mkdir(path.join(folder, name));
+  const files = text.matchAll(/add ("[^"]+"|\S+)/g);
+  for (const [, file = ""] of files) await writeFile(path.join(folder, file.replaceAll('"', "")), randomBytes(10_000));
+  await writeFile(path.join(folder, "notes/1.4.0.md"), "Starts **faster**.");
+  const [setup, zip] = [path.join(folder, "dist", SETUP), path.join(folder, "dist/Example-1.4.0.zip")];
+  await writeFile(`${setup}.sig`, KEY.minisign(await readFile(setup), `timestamp:1793786400\tfile:${SETUP}`));
+  await writeFile(path.join(folder, "keys/ops.pub"), `untrusted comment: minisign public key\n${KEY.minisignKey}\n`);
+  for (const [name, said] of [
+    ["sign_update", KEY.ed(await readFile(zip))],
+    ["generate_keys", KEY.edKey],
+  ] as const) {
+    await writeFile(path.join(folder, "bin", name), `#!/bin/sh\necho ${said}\n`);
+    await chmod(path.join(folder, "bin", name), 0o755);
+  }
+  return folder;
+}
+
+async function offered(service: Service, current: string): Promise<string | null> {
+  const query = `platform=windows&product=core&architecture=x64&current=${current}`;
+  const response = await service.fetch(`/api/version?${query}`);
+  const { version, updateAvailable } = (await response.json()) as { version: string; updateAvailable: boolean };
+  return updateAvailable ? version : null;
+}
+
+test("the guide's commands publish, stage, pause, withdraw, roll back and verify", { timeout: 300_000 }, async () => {
+  const parts = await commands();
+  const folder = await newWorkshop([...parts.values()].join("\n"));
+  const storage = hasObjectStorage ? await startObjectStorage() : undefined;
+  if (storage) onTestFinished(storage.close);
+  const env = { DATA_DIR: path.join(folder, "data"), ...storage?.env };
+  const service = await startForTest(env);
+  /** From where the files are, as the guide has it; npm is told where the package is. */
+  const run = async (heading: string) => {
+    const text = parts.get(heading) ?? "";
+    expect(text).toContain("npm run release");
+    const script = `set -eu\nnpm() { command npm --prefix "${path.resolve(".")}" "$@"; }\n${text}`;
+    const PATH = `${path.join(folder, "bin")}:${process.env.PATH}`;
+    const { stdout, stderr } = await promisify(execFile)("bash", ["-c", script], {
+      cwd: folder,
+      env: { NODE_ENV: "test", PATH, ...env },
+    });
+    expect(stderr).not.toContain("NOT verified");
+    parts.delete(heading);
+    return stdout;
+  };
+
+  expect(await run("Publishing")).toMatch(/core +windows +x64 +1\.4\.0 +stable +everybody +installer\+update/);
+  await expect.poll(() => offered(service, "1.3.0"), POLL).toBe("1.4.0");
+  expect(await run("Stage, pause, go on")).toContain("core-windows-x64-1.5.0: paused");
+  await expect.poll(() => offered(service, "1.4.0"), POLL).toBe("1.5.0");
+  const [withdrawing, undoing] = (parts.get("Withdraw, roll back") ?? "").split(/(?=npm run release -- add)/);
+  parts
+    .set("withdraw", withdrawing ?? "")
+    .set("undo", undoing ?? "")
+    .delete("Withdraw, roll back");
+  await run("withdraw");
+  await expect.poll(() => offered(service, "1.5.0"), POLL).toBe("1.4.0");
+  await run("undo");
+  await expect.poll(() => offered(service, "1.5.0"), POLL).toBe("1.5.1");
+  expect(await run("Verify")).toMatch(/as published, 0 not\.[\s\S]*as published, 0 not\./);
+  if (storage) {
+    await run("Object storage");
+    await expect.poll(() => offered(service, "1.5.1"), POLL).toBe("1.6.0");
+  } else parts.delete("Object storage");
+  await run("A CDN");
+  await run("A catalog at an address");
+  expect(JSON.parse(await readFile(path.join(folder, "site/catalog.json"), "utf8")).releases).toHaveLength(1);
+  expect([...parts.keys()]).toEqual([]);
+});

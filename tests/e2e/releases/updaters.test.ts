@@ -1,0 +1,328 @@
+import { execFile } from "node:child_process";
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign, verify } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import type { AppUpdater } from "electron-updater";
+import { XMLParser } from "fast-xml-parser";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bucketOf } from "@/lib/releases/selection/rollout";
+import { newFolder, runModules, snippet } from "@/tests/support/guide";
+import { type Service, startService } from "@/tests/support/process/service";
+import { installedApp } from "@/tests/support/releases/electron";
+import { type Manifested, manifested, manifestText } from "@/tests/support/releases/releases";
+import { lacks } from "@/tests/support/tools";
+
+const run = promisify(execFile);
+const noMinisign = lacks("minisign");
+
+/** A team's releases, its keys, and the service that offers them. */
+let shop: { folder: string; service: Service; minisignKey: string; edKey: KeyObject };
+
+/** An address whose files are not what was published. */
+let tampered: { url: string; close: () => void };
+
+async function startTampering(): Promise<typeof tampered> {
+  const server = createServer((_, response) => void response.end(randomBytes(300_000))).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
+}
+
+beforeAll(async () => {
+  tampered = await startTampering();
+  Object.assign(process, { getSystemVersion: () => "26.1" }); // as Electron's process has it
+  const folder = await mkdtemp(path.join(tmpdir(), "homeport-updaters-"));
+  const minisignKey = noMinisign ? "" : await newMinisignKey(folder);
+  const { privateKey, publicKey: edKey } = generateKeyPairSync("ed25519");
+  const releases = [
+    ...(await versions(folder, privateKey, "windows", "x64", "exe")),
+    ...(await versions(folder, privateKey, "macos", "universal", "zip")),
+    ...(await versions(folder, privateKey, "macos", "universal", "app.tar.gz", "tauri-app")),
+    await release(folder, privateKey, { product: "tampered", version: "1.1.0", tamper: true }),
+    await release(folder, privateKey, { product: "staged", version: "1.0.0" }),
+    await release(folder, privateKey, { product: "staged", version: "1.1.0", id: "staged-1.1.0", rollout: 50 }),
+    await release(folder, privateKey, { product: "regretted", version: "1.1.0", yanked: true }),
+    await release(folder, privateKey, { product: "regretted", version: "1.0.0", rollback: true }),
+  ];
+  await writeFile(path.join(folder, "catalog.json"), manifestText(releases));
+  const service = await startService({ RELEASE_CATALOG: path.join(folder, "catalog.json") });
+  shop = { folder, service, minisignKey, edKey };
+});
+
+afterAll(async () => {
+  await shop.service.end("SIGKILL");
+  tampered.close();
+  await rm(shop.folder, { recursive: true, force: true });
+});
+
+async function newMinisignKey(folder: string): Promise<string> {
+  const [publicFile, secretFile] = [path.join(folder, "team.pub"), path.join(folder, "team.key")];
+  await run("minisign", ["-G", "-W", "-p", publicFile, "-s", secretFile]);
+  const [, publicKey = ""] = (await readFile(publicFile, "utf8")).split("\n");
+  return publicKey;
+}
+
+/** What `minisign -S` writes beside a file, which the catalog takes as it is. */
+async function minisignatureOf(folder: string, file: string, version: string): Promise<string> {
+  await run("minisign", ["-S", "-s", path.join(folder, "team.key"), "-m", file, "-t", `version:${version}`]);
+  return readFile(`${file}.minisig`, "utf8");
+}
+
+type Wish = Manifested & { product: string; version: string; extension?: string; tamper?: boolean };
+
+/** Makes a file, signs it with both keys, and describes it. `tamper`: an address that has other bytes, as many. */
+async function release(folder: string, key: KeyObject, { extension = "exe", tamper, ...wish }: Wish) {
+  const fileName = `${wish.product}-${wish.version}.${extension}`;
+  const file = path.join(folder, fileName);
+  const bytes = randomBytes(300_000);
+  await writeFile(file, bytes);
+  const minisign = noMinisign ? undefined : await minisignatureOf(folder, file, wish.version);
+  const update = {
+    ...(tamper ? { url: `${tampered.url}/${fileName}` } : { file: fileName }),
+    fileName,
+    sizeBytes: bytes.length,
+    sha256: createHash("sha256").update(bytes).digest("hex"),
+    sha512: createHash("sha512").update(bytes).digest("base64"),
+    minisign,
+    edSignature: sign(null, bytes, key).toString("base64"),
+  };
+  return manifested({ id: randomUUID(), artifacts: { update }, ...wish });
+}
+
+const versions = (
+  folder: string,
+  key: KeyObject,
+  platform: string,
+  architecture: string,
+  extension: string,
+  product = "core",
+) =>
+  Promise.all(
+    ["1.0.0", "1.1.0"].map((version) => release(folder, key, { platform, architecture, extension, product, version })),
+  );
+
+const sha512 = (bytes: Uint8Array) => createHash("sha512").update(bytes).digest("base64");
+const published = (name: string) => readFile(path.join(shop.folder, name));
+
+describe("electron-updater, connected as the guide says", () => {
+  type Homeport = { useHomeport: (updater: AppUpdater, options: { url: string; product: string }) => void };
+
+  async function app(version: string, product = "core"): Promise<AppUpdater> {
+    const source = await snippet("electron-updater", "js", shop.service.url);
+    const { useHomeport }: Homeport = await runModules({ "homeport.mjs": source }, { "electron-updater": null });
+    return installedApp(version, (updater) => useHomeport(updater, { url: shop.service.url, product }));
+  }
+
+  test("finds, downloads and verifies the newest version, and keeps it as a program", async () => {
+    const updater = await app("1.0.0");
+    const found = await updater.checkForUpdates();
+    expect(found).toMatchObject({ isUpdateAvailable: true, updateInfo: { version: "1.1.0" } });
+    const [file = ""] = await updater.downloadUpdate();
+    expect(path.basename(file)).toBe("core-1.1.0.exe");
+    expect(sha512(await readFile(file))).toBe(sha512(await published("core-1.1.0.exe")));
+  });
+
+  test.each(["1.1.0", "1.1.1", "2.0.0-beta.1"])(
+    "declines what is there for %s: the same or an older one",
+    async (version) => {
+      expect(await (await app(version)).checkForUpdates()).toMatchObject({ isUpdateAvailable: false });
+    },
+  );
+
+  test("goes back where the catalog marks a rollback", async () => {
+    const updater = await app("1.1.0", "regretted");
+    expect(await updater.checkForUpdates()).toMatchObject({
+      isUpdateAvailable: true,
+      updateInfo: { version: "1.0.0" },
+    });
+    expect(await updater.downloadUpdate()).toEqual([expect.stringMatching(/regretted-1\.0\.0\.exe$/)]);
+  });
+
+  test("refuses a file that is not what was published", async () => {
+    const updater = await app("1.0.0", "tampered");
+    expect(await updater.checkForUpdates()).toMatchObject({ isUpdateAvailable: true });
+    const heard: unknown[] = [];
+    updater.on("error", (error) => heard.push(error));
+    await expect(updater.downloadUpdate()).rejects.toMatchObject({ code: "ERR_CHECKSUM_MISMATCH" });
+    expect(heard).toHaveLength(1);
+  });
+
+  test("is in a staged rollout or not by the id that it makes for itself", async () => {
+    const offered = new Set<boolean>();
+    while (offered.size < 2) {
+      const updater = await app("1.0.0", "staged");
+      const found = await updater.checkForUpdates();
+      const id = await (updater as unknown as { stagingUserIdPromise: { value: Promise<string> } }).stagingUserIdPromise
+        .value;
+      expect(found?.isUpdateAvailable).toBe(bucketOf("staged-1.1.0", id) < 50);
+      offered.add(found?.isUpdateAvailable ?? false);
+    }
+  });
+});
+
+describe.skipIf(noMinisign)("Tauri's updater, configured as the guide says", () => {
+  /** What the plugin does with its endpoint: the variables as text, and `+` and controls percent-encoded. */
+  async function check(target: string, arch: string, version: string, product = "core"): Promise<Response> {
+    const { plugins } = JSON.parse(await snippet("Tauri 2", "json", shop.service.url));
+    const [endpoint] = plugins.updater.endpoints as string[];
+    const url = (endpoint ?? "")
+      .replace("product=core", `product=${product}`)
+      .replace("{{target}}", target)
+      .replace("{{arch}}", arch)
+      .replace("{{current_version}}", version.replaceAll("+", "%2B"));
+    return fetch(url, { headers: { accept: "application/json" } });
+  }
+
+  /** Downloads what the answer names and has minisign verify it against the team's public key. */
+  async function download(answer: { url: string; signature: string }): Promise<string> {
+    const file = path.join(await newFolder(), "update");
+    await writeFile(file, Buffer.from(await (await fetch(answer.url)).arrayBuffer()));
+    await writeFile(`${file}.minisig`, Buffer.from(answer.signature, "base64"));
+    const { stdout } = await run("minisign", ["-V", "-P", shop.minisignKey, "-m", file]);
+    return stdout;
+  }
+
+  test.each([
+    ["windows", "x86_64", "core"],
+    ["windows", "aarch64", "core"],
+    ["darwin", "aarch64", "tauri-app"],
+    ["darwin", "x86_64", "tauri-app"],
+  ])("downloads for %s on %s what minisign verifies, signed for its version", async (target, arch, product) => {
+    const response = await check(target, arch, "1.0.0", product);
+    expect(response.status).toBe(200);
+    const answer = await response.json();
+    expect(answer).toMatchObject({ version: "1.1.0", notes: "", pub_date: expect.stringMatching(/Z$/) });
+    expect(await download(answer)).toContain("version:1.1.0");
+  });
+
+  test.each(["1.1.0", "1.1.0+build.7", "1.2.0-beta.1"])("hears of nothing for %s", async (version) => {
+    expect((await check("windows", "x86_64", version)).status).toBe(204);
+  });
+
+  test("does not accept another file under the signature", async () => {
+    const answer = await (await check("windows", "x86_64", "1.0.0", "tampered")).json();
+    await expect(download(answer)).rejects.toThrow("Signature verification failed");
+  });
+});
+
+describe("Sparkle and WinSparkle, configured as the guide says", () => {
+  type Item = { "sparkle:version": string; enclosure: { url: string; length: string; "sparkle:edSignature": string } };
+
+  async function items(url: string): Promise<Item[]> {
+    const response = await fetch(url, { headers: { accept: "application/rss+xml,*/*;q=0.1" } });
+    const options = { ignoreAttributes: false, attributeNamePrefix: "", parseTagValue: false, isArray: isItem };
+    return new XMLParser(options).parse(await response.text()).rss.channel.item;
+  }
+  const isItem = (name: string) => name === "item";
+
+  /** Downloads an item's file, and verifies its length and signature. */
+  async function fits({ enclosure }: Item): Promise<boolean> {
+    const bytes = Buffer.from(await (await fetch(enclosure.url)).arrayBuffer());
+    const signature = Buffer.from(enclosure["sparkle:edSignature"], "base64");
+    return bytes.length === Number(enclosure.length) && verify(null, bytes, shop.edKey, signature);
+  }
+
+  async function feedUrl(): Promise<URL> {
+    const plist = new XMLParser().parse(await snippet("Sparkle 2", "xml", shop.service.url));
+    expect(plist.key).toEqual(["SUFeedURL", "SUPublicEDKey"]);
+    return new URL(plist.string[0]);
+  }
+
+  test("an app on macOS downloads what its public key verifies", async () => {
+    const url = await feedUrl();
+    const swift = await snippet("Sparkle 2", "swift", shop.service.url);
+    const added = [...swift.matchAll(/"key": "(\w+)"/g)].map(([, key]) => key);
+    expect(added).toEqual(["current", "clientId"]);
+    url.searchParams.set("current", "1.0.0");
+    url.searchParams.set("clientId", randomUUID());
+    const [item] = await items(url.href);
+    expect(item?.["sparkle:version"]).toBe("1.1.0");
+    expect(item && (await fits(item))).toBe(true);
+  });
+
+  test("an app on Windows downloads what its public key verifies, and nothing else", async () => {
+    const [, url = ""] = /set_appcast_url\("([^"]+)"\)/.exec(await snippet("WinSparkle", "c", shop.service.url)) ?? [];
+    const [item] = await items(url);
+    expect(item).toMatchObject({ "sparkle:version": "1.1.0", enclosure: { "sparkle:os": "windows" } });
+    expect(item && (await fits(item))).toBe(true);
+    const [tampered] = await items(url.replace("product=core", "product=tampered"));
+    expect(tampered && (await fits(tampered))).toBe(false);
+  });
+});
+
+describe("Electron's own autoUpdater, connected as the guide says", () => {
+  /** An Electron whose autoUpdater does as Squirrel.Mac: what the server names is downloaded, without comparing. */
+  const electron = (version: string) => `
+    export const app = { getVersion: () => ${JSON.stringify(version)} };
+    export const autoUpdater = {
+      setFeedURL: (feed) => { autoUpdater.feed = feed; },
+      checkForUpdates: () => { autoUpdater.checked = check(autoUpdater.feed); },
+    };
+    async function check({ url, headers }) {
+      const response = await fetch(url, { headers: { ...headers, accept: "application/json" } });
+      if (!response.ok) throw new Error(await response.text());
+      if (response.status === 204) return null;
+      const update = await response.json();
+      const download = await fetch(update.url);
+      return { name: update.name, bytes: new Uint8Array(await download.arrayBuffer()) };
+    }`;
+
+  async function update(version: string): Promise<{ name: string; bytes: Uint8Array } | null> {
+    const updates = await snippet("Squirrel.Mac", "js", shop.service.url);
+    const files = {
+      "updates.mjs": `${updates}\nexport { autoUpdater };`,
+      "installation.mjs": `export const installationId = ${JSON.stringify(randomUUID())};`,
+    };
+    return (await runModules(files, { electron: electron(version) })).autoUpdater.checked;
+  }
+
+  test("downloads the newest version whole", async () => {
+    const found = await update("1.0.0");
+    expect(found?.name).toBe("1.1.0");
+    expect(found && sha512(found.bytes)).toBe(sha512(await published("core-1.1.0.zip")));
+  });
+
+  test.each(["1.1.0", "1.2.0"])("hears of nothing for %s", async (version) => {
+    expect(await update(version)).toBeNull();
+  });
+});
+
+describe.skipIf(lacks("curl", "sha256sum"))("a client with curl, as the guide writes it", () => {
+  async function update(change: (script: string) => string = (script) => script, folder?: string) {
+    folder ??= await newFolder();
+    const script = change(await snippet("Your own client", "sh", shop.service.url));
+    return { folder, ...(await run("sh", ["-eu", "-c", script], { cwd: folder })) };
+  }
+
+  test("downloads and verifies the newest version", async () => {
+    const { folder, stdout } = await update();
+    const [name = ""] = await readdir(folder);
+    expect(stdout).toBe(`${name}: OK\n`);
+    expect(sha512(await readFile(path.join(folder, name)))).toBe(sha512(await published("core-1.1.0.exe")));
+  });
+
+  test("needs nothing new for what it has, and goes on where it was broken off, the update before beside it", async () => {
+    const { folder } = await update((script) =>
+      script.replace("product=core", "product=staged").replace("current=1.0.0", "current=0.9.0"),
+    );
+    const [before = ""] = await readdir(folder);
+    await update(undefined, folder);
+    const name = (await readdir(folder)).find((one) => one !== before) ?? "";
+    await truncate(path.join(folder, name), 1_000);
+    for (const _ of ["resumed", "there already"]) {
+      expect((await update(undefined, folder)).stdout).toMatch(new RegExp(`^${name}: OK$`, "m"));
+      expect(sha512(await readFile(path.join(folder, name)))).toBe(sha512(await published("core-1.1.0.exe")));
+    }
+  });
+
+  test("does nothing where it is current, and fails on a file that is not what was published", async () => {
+    expect((await update((script) => script.replace("current=1.0.0", "current=1.1.0"))).stdout).toBe("");
+    await expect(update((script) => script.replace("product=core", "product=tampered"))).rejects.toThrow(
+      "did NOT match",
+    );
+  });
+});

@@ -1,0 +1,159 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { readdir, readFile } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import { createServer, type Socket } from "node:net";
+import path from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { loadConfig } from "@/lib/config";
+import { applyMigrations } from "@/lib/db/migrations";
+import { migrationAdapter, openDatabase } from "@/lib/db/open";
+import { createDatabase } from "@/tests/support/database";
+import { type Service, startForTest } from "@/tests/support/process/service";
+
+const POLL = { timeout: 30_000, interval: 100 };
+const JSON_BODY = { "content-type": "application/json" };
+
+/** Each start of a process may take long on a busy machine, and there are many here. */
+const PATIENCE_MS = 300_000;
+
+/** Runs what `npm run accounts -- …` runs. */
+function accounts(env: Record<string, string>, ...args: string[]): Promise<{ code: number; output: string }> {
+  const command = ["--import", "tsx", "scripts/accounts.ts", ...args];
+  return new Promise((resolve) => {
+    const options = { env: { NODE_ENV: "production" as const, PATH: process.env.PATH ?? "", ...env } };
+    execFile(process.execPath, command, options, (error, stdout, stderr) =>
+      resolve({ code: error ? Number(error.code ?? 1) : 0, output: stdout + stderr }),
+    );
+  });
+}
+
+async function register(service: Service) {
+  const email = `person-${crypto.randomUUID()}@example.com`;
+  const body = JSON.stringify({ email, password: "correct horse battery" });
+  const response = await service.fetch("/api/auth/register", { method: "POST", headers: JSON_BODY, body });
+  const { token, user } = (await response.json()) as { token: string; user: { id: string } };
+  return { email, token, id: user.id };
+}
+
+/** Lets the two minutes pass for which whoever sends a mail has it alone. */
+async function endLeases(dataDir: string): Promise<void> {
+  const fail = (error: Error) => {
+    throw error;
+  };
+  const database = await openDatabase(loadConfig({ DATA_DIR: dataDir }), { onConnectionError: fail });
+  const { count } = await database.client.queuedMail.updateMany({ data: { nextAttemptAt: new Date() } });
+  await database.close();
+  expect(count).toBe(1);
+}
+
+const statusOf = async (service: Service, token: string) =>
+  (await service.fetch("/api/push/devices", { headers: { authorization: `Bearer ${token}` } })).status;
+
+test(
+  "an operator lists, shows, signs out and deletes accounts of the embedded database while the service is stopped",
+  async () => {
+    const first = await startForTest();
+    const env = { DATA_DIR: first.dataDir };
+    const [ann, bob] = [await register(first), await register(first)];
+    const refused = await accounts(env, "list");
+    expect(refused.code).toBe(1);
+    expect(refused.output).toMatch(/Another process \(pid \d+\) is using .*db: .* Stop it first/);
+    expect(await first.end("SIGTERM")).toBe(0);
+
+    expect((await accounts(env, "list")).output).toMatch(
+      new RegExp(`${bob.id} .* unverified .*${bob.email}\n${ann.id} `),
+    );
+    expect((await accounts(env, "list", "person_")).output).toBe("No accounts found.\n");
+    expect((await accounts(env, "list", ` ${ann.email.toUpperCase()}`)).output).toContain(ann.id);
+    const shown = await accounts(env, "show", ann.email.toUpperCase());
+    expect(JSON.parse(shown.output)).toMatchObject({
+      id: ann.id,
+      hasPassword: true,
+      sessions: [{ transport: "token" }],
+      securityEvents: [{ type: "registered" }],
+    });
+    expect(shown.output).not.toMatch(/\$2b\$|passwordHash/);
+    expect((await accounts(env, "revoke-sessions", ann.id)).output).toBe(`${ann.email}: 1 sessions ended.\n`);
+    expect((await accounts(env, "unlink", ann.id)).output).toContain("Usage: npm run accounts"); // of which provider?
+    expect(await accounts(env, "unlink", bob.id, "gogle")).toMatchObject({
+      code: 2,
+      output: expect.stringContaining("Unknown provider: gogle. Use google, apple, github."),
+    });
+    expect(await accounts(env, "unlink", bob.id, "google")).toEqual({
+      code: 1,
+      output: `${bob.email} is not linked to google. Nothing was changed.\n`,
+    });
+    expect(JSON.parse((await accounts(env, "show", bob.id)).output).sessions).toHaveLength(1);
+    expect((await accounts(env, "delete", bob.email)).code).toBe(2); // without --yes
+    expect((await accounts(env, "delete", bob.email, "--yes")).output).toContain(`${bob.email} is deleted.`);
+    const gone = await accounts(env, "show", bob.id);
+    expect(gone).toMatchObject({ code: 1, output: expect.stringContaining(`The account ${bob.id} was deleted.`) });
+    expect(gone.output).toContain('"account_deleted"');
+    expect(await accounts(env, "show", crypto.randomUUID())).toMatchObject({
+      code: 1,
+      output: expect.stringContaining("There is no account"),
+    });
+    expect((await accounts(env)).output).toContain("Usage: npm run accounts");
+
+    const second = await startForTest(env);
+    expect(await statusOf(second, ann.token)).toBe(401);
+    expect(await statusOf(second, bob.token)).toBe(401);
+  },
+  PATIENCE_MS,
+);
+
+test(
+  "a mail that a kill left unsent is sent after the next start",
+  async () => {
+    const sockets: Socket[] = [];
+    const hung = createServer((socket) => void sockets.push(socket.on("error", () => {}))).listen(0, "127.0.0.1");
+    await once(hung, "listening");
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+      hung.close();
+    });
+    const first = await startForTest({ SMTP_URL: `smtp://127.0.0.1:${(hung.address() as AddressInfo).port}` });
+    const { email } = await register(first);
+    const body = JSON.stringify({ email });
+    const asked = await first.fetch("/api/auth/reset/request", { method: "POST", headers: JSON_BODY, body });
+    expect(asked.status).toBe(202);
+    await expect.poll(() => sockets.length, POLL).toBe(1);
+    await first.end("SIGKILL");
+
+    await endLeases(first.dataDir);
+    const second = await startForTest({ DATA_DIR: first.dataDir });
+    const outbox = path.join(second.dataDir, "outbox");
+    const mails = async () => (await readdir(outbox).catch(() => [])).filter((name) => name.endsWith(".eml"));
+    await expect.poll(mails, POLL).toHaveLength(1);
+    const [file] = await mails();
+    expect(await readFile(path.join(outbox, file ?? ""), "utf8")).toContain("/reset#token=");
+  },
+  PATIENCE_MS,
+);
+
+describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
+  test(
+    "an operator signs out and deletes accounts while the service runs",
+    async () => {
+      const url = await createDatabase(process.env.TEST_DATABASE_URL ?? "");
+      const env = {
+        DATABASE_URL: url,
+        NEXTAUTH_URL: "http://localhost:3000",
+        NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
+      };
+      expect((await accounts(env, "list")).output).toContain("run `npm run db:migrate` first");
+      await applyMigrations(migrationAdapter(url));
+      const service = await startForTest(env);
+      await expect.poll(async () => (await service.fetch("/api/auth/csrf")).status, POLL).toBe(200);
+      const [ann, bob] = [await register(service), await register(service)];
+      expect((await accounts(env, "revoke-sessions", ann.email)).code).toBe(0);
+      expect(await statusOf(service, ann.token)).toBe(401);
+      expect(await statusOf(service, bob.token)).toBe(200);
+      expect((await accounts(env, "delete", bob.id, "--yes")).code).toBe(0);
+      expect(await statusOf(service, bob.token)).toBe(401);
+      expect((await accounts(env, "list", ann.email)).output.trim().split("\n")).toHaveLength(1);
+    },
+    PATIENCE_MS,
+  );
+});

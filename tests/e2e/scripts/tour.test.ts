@@ -1,0 +1,75 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { applyMigrations } from "@/lib/db/migrations";
+import { migrationAdapter } from "@/lib/db/open";
+import { laySampleDown } from "@/lib/releases/catalog/sample";
+import { WEBHOOK_SECRET } from "@/tests/support/context";
+import { createDatabase } from "@/tests/support/database";
+import { newDataDir, startForTest } from "@/tests/support/process/service";
+
+/** Starts a service with `env` and runs the tour against it with the same variables. */
+async function tour(env: Record<string, string>): Promise<[code: number, text: string]> {
+  const { url, dataDir } = await startForTest(env);
+  return runTour(url, { BILLING_WEBHOOK_SIGNING_SECRET: WEBHOOK_SECRET, DATA_DIR: dataDir, ...env });
+}
+
+/** Runs `npm run tour -- URL`. Resolves to its exit code and its output. */
+async function runTour(url: string, env: Record<string, string>): Promise<[code: number, text: string]> {
+  const child = spawn(process.execPath, ["--import", "tsx", "scripts/tour.ts", url], {
+    env: { PATH: "", NODE_ENV: "test", ...env },
+  });
+  let text = "";
+  child.stdout.on("data", (chunk) => {
+    text += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    text += chunk;
+  });
+  const [code] = (await once(child, "exit")) as [number];
+  return [code, text];
+}
+
+/** The tour's lines, but for what every run has of its own: ids, sizes, tags. */
+const linesOf = (text: string) =>
+  text
+    .slice(text.indexOf("1. "))
+    .replace(/[0-9a-f-]{36}|"[^"]*"|\d+/g, "#")
+    .trim()
+    .split("\n");
+
+test("the tour is green on the embedded database, and prints what README shows", async () => {
+  const [code, text] = await tour({});
+  expect([code, text]).toEqual([0, expect.stringContaining("Everything is as expected.")]);
+  const [, shown = ""] = /```text\n([\s\S]*?)```/.exec(await readFile("README.md", "utf8")) ?? [];
+  expect(linesOf(text)).toEqual(linesOf(shown));
+});
+
+test.each([
+  ["another DATA_DIR", {}],
+  ["another secret", { BILLING_WEBHOOK_SIGNING_SECRET: "another-secret" }],
+])("a tour with %s than the service's says what to set, and leaves no account behind", async (_, env) => {
+  const service = await startForTest();
+  const [code, text] = await runTour(service.url, { DATA_DIR: await newDataDir(), ...env });
+  expect([code, text]).toEqual([1, expect.stringContaining("DATA_DIR here as they are set for the service")]);
+  expect(text).not.toContain("{");
+  expect(text).toContain("POST /api/auth/account/delete -> 200");
+});
+
+test.runIf(process.env.TEST_DATABASE_URL)("the tour is green on PostgreSQL", async () => {
+  const url = await createDatabase(process.env.TEST_DATABASE_URL ?? "");
+  await applyMigrations(migrationAdapter(url));
+  const catalog = path.join(await newDataDir(), "catalog.json");
+  await laySampleDown(catalog);
+  const env = {
+    DATABASE_URL: url,
+    NEXTAUTH_URL: "http://localhost:3000",
+    NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
+    RELEASE_CATALOG: catalog,
+  };
+  const [code, text] = await tour(env);
+  expect([code, text]).toEqual([0, expect.stringContaining("Everything is as expected.")]);
+  expect(text).toContain("no APNs configuration, and said so");
+});

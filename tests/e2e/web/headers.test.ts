@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { EXPLANATIONS } from "@/app/(web)/docs/errors/explanations";
+import { ERRORS, type ErrorCode } from "@/lib/errors";
+import { type Service, startService } from "@/tests/support/process/service";
+import { dataDirWithReleases, PAGES } from "@/tests/support/web/pages";
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService({ RATE_LIMITS: "off" });
+});
+
+afterAll(async () => {
+  expect(await service.end("SIGTERM")).toBe(0);
+});
+
+describe("every page", () => {
+  test.each(PAGES)("%s carries the strict policy, with a nonce of its own each time", async (path) => {
+    const [first, second] = [await service.fetch(path, { redirect: "manual" }), await service.fetch(path)];
+    const nonces = [first, second].map(
+      ({ headers }) => /'nonce-([\w+/=]{24})'/.exec(headers.get("content-security-policy") ?? "")?.[1],
+    );
+    expect(new Set(nonces).size).toBe(2);
+    const policy = first.headers.get("content-security-policy") ?? "";
+    expect(policy).toMatch(
+      /^default-src 'none'; script-src 'nonce-\S+' 'strict-dynamic'; style-src 'self' 'nonce-\S+'; /,
+    );
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).toContain("base-uri 'none'");
+    expect(policy).not.toContain("unsafe");
+    expect(first.headers.get("referrer-policy")).toBe("strict-origin-when-cross-origin");
+    expect(first.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(first.headers.get("cache-control")).toMatch(/private.*no-store/);
+    expect(first.headers.get("x-request-id")).not.toBeNull();
+    expect(first.headers.get("strict-transport-security")).toBeNull();
+  });
+
+  test("takes no other method than GET and HEAD", async () => {
+    for (const method of ["POST", "PUT", "DELETE", "PATCH"]) {
+      const body = "x".repeat(100);
+      const headers = { "next-action": "0".repeat(42), "content-type": "multipart/form-data; boundary=x" };
+      const response = await service.fetch("/sign-in", { method, body, headers });
+      expect(response.status).toBe(405);
+      expect(response.headers.get("allow")).toMatch(/^GET, HEAD/);
+    }
+  });
+});
+
+test("what does not exist is a page of ours, 404", async () => {
+  const odd = ["/%F0%9F%9A%A2", "/icons", "/_next/nothing", "/_global-error", "/%5Fglobal-error"];
+  for (const path of ["/nothing", "/account/nothing", "/download/nothing", ...odd]) {
+    const response = await service.fetch(path);
+    expect([path, response.status]).toEqual([path, 404]);
+    expect(response.headers.get("content-security-policy")).toContain("'nonce-");
+    expect(await response.text()).toContain("There is nothing here");
+  }
+});
+
+test("what pages load is taken for nothing but what it is", async () => {
+  const html = await (await service.fetch("/")).text();
+  const files = [...html.matchAll(/(?:href|src)="(\/(?:_next|icon)[^"]+)"/g)].map(([, file = ""]) => file);
+  expect(files.some((file) => file.startsWith("/icon")) && files.some((file) => file.endsWith(".css"))).toBe(true);
+  for (const file of files) {
+    const { status, headers } = await service.fetch(file);
+    expect([file, status, headers.get("x-content-type-options")]).toEqual([file, 200, "nosniff"]);
+  }
+});
+
+test("a form that does not exist is a problem, 404", async () => {
+  for (const method of ["GET", "POST"]) {
+    const response = await service.fetch("/forms/nothing", { method });
+    expect([response.status, await response.json()]).toMatchObject([404, { code: "not_found" }]);
+  }
+});
+
+test("every error code has its anchor, and what to do about it, on the page that problem documents name", async () => {
+  const { type } = (await (await service.fetch("/api/nothing")).json()) as { type: string };
+  expect(new URL(type).pathname).toBe("/docs/errors");
+  const html = await (await service.fetch("/docs/errors")).text();
+  for (const code of Object.keys(ERRORS) as ErrorCode[]) {
+    const [, text = ""] = new RegExp(`id="${code}".*?<dd>(.*?)</dd>`, "s").exec(html) ?? [];
+    const words = text.replace(/<[^>]*>/g, "").replaceAll("&#x27;", "'");
+    expect(words).toBe(`${ERRORS[code][1]}. ${EXPLANATIONS[code].replaceAll("`", "")}`);
+  }
+});
+
+test.each([
+  ["For Windows", "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/140.0 Safari/537.36"],
+  ["For macOS", "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 Version/26.0 Safari/605.1.15"],
+  ["All installers", "Mozilla/5.0 (iPhone; CPU iPhone OS 20_0 like Mac OS X) AppleWebKit/605.1.15"],
+])("downloads begin with %s where the visitor's browser says so", async (title, agent) => {
+  const html = await (await service.fetch("/download", { headers: { "user-agent": agent } })).text();
+  expect(/<h2[^>]*>([^<]+)/.exec(html)?.[1]).toBe(title);
+  expect(html.match(/aria-label="(core|ops) for (Windows|macOS), (x64|universal)"/g)).toHaveLength(4);
+});
+
+test("without its database the service shows what needs none, and says of the account that it cannot", async () => {
+  const DATA_DIR = await dataDirWithReleases(() => {});
+  const down = await startService({
+    DATABASE_URL: "postgres://nobody@127.0.0.1:1/nothing",
+    NEXTAUTH_URL: "https://home.example",
+    NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
+    RELEASE_CATALOG: `${DATA_DIR}/releases/catalog.json`,
+  });
+  try {
+    const account = await down.fetch("/account");
+    expect(account.status).toBe(503);
+    expect(await account.text()).toContain("Not available right now");
+    for (const path of ["/", "/download", "/docs/errors", "/sign-in", "/nothing"]) {
+      expect((await down.fetch(path)).status).toBeLessThan(500);
+    }
+    expect((await down.fetch("/")).headers.get("strict-transport-security")).toMatch(/^max-age=\d{8}/);
+    const headers = { origin: "https://home.example", "content-type": "application/x-www-form-urlencoded" };
+    const body = "email=a@example.com&password=a+password";
+    const refused = await down.fetch("/forms/sign-in", { method: "POST", headers, body, redirect: "manual" });
+    expect(refused.headers.get("location")).toMatch(/^\/sign-in\?again=/);
+  } finally {
+    await down.end("SIGKILL");
+  }
+});

@@ -1,0 +1,231 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Service, startService } from "@/tests/support/process/service";
+import { chromiumPath, inChromium, launchChromium } from "@/tests/support/web/chromium";
+import { accessibilityFaults, dataDirWithReleases, PAGES, registerOn, visit } from "@/tests/support/web/pages";
+
+/** For what looks at every page, and for starting: a busy machine takes long. */
+const LONG_MS = 180_000;
+const SCRIPT = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">";
+const HOSTILE_NOTES = [
+  ...[SCRIPT, "# Heading", "- **bold**", "[bad](javascript:alert(1)) [good](https://example.com/notes)"],
+  ...["![tracker](https://evil.example/pixel.png)", "<a href='https://evil.example'>html</a>", "&lt;b&gt;"],
+].join("\n\n");
+
+describe.runIf(chromiumPath)(inChromium, () => {
+  let service: Service;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    const DATA_DIR = await dataDirWithReleases((release) => {
+      if (release.product === "ops") release.notes = HOSTILE_NOTES;
+    });
+    service = await startService({ RATE_LIMITS: "off", DATA_DIR });
+    browser = await launchChromium();
+  }, LONG_MS);
+
+  afterAll(async () => {
+    await browser.close();
+    expect(await service.end("SIGTERM")).toBe(0);
+  });
+
+  /** Every page as somebody signed in sees it. */
+  async function onEveryPage(page: Page, name: string, look: (path: string) => Promise<void>): Promise<void> {
+    await registerOn(page, name);
+    for (const path of PAGES) {
+      await page.goto(path);
+      await look(path);
+    }
+  }
+
+  describe("every page", () => {
+    test.each(["light", "dark"] as const)(
+      "is accessible, quiet and asks nobody else, in %s colours",
+      async (scheme) => {
+        const { page, faults } = await visit(browser, service, { colorScheme: scheme });
+        await onEveryPage(page, "Ann Example", async (path) => {
+          expect([path, await accessibilityFaults(page)]).toEqual([path, []]);
+          expect([path, faults]).toEqual([path, []]);
+        });
+      },
+      LONG_MS,
+    );
+
+    test(
+      "fits a screen that is 320 pixels wide, also with the longest name",
+      async () => {
+        const { page } = await visit(browser, service, { viewport: { width: 320, height: 640 } });
+        await onEveryPage(page, "W".repeat(80), async (path) => {
+          const beyond = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+          expect([path, beyond]).toEqual([path, 0]);
+        });
+      },
+      LONG_MS,
+    );
+  });
+
+  test("the keyboard alone is enough to make an account and to delete it", async () => {
+    const { page } = await visit(browser, service);
+    const press = async (...keys: string[]) => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    const tabTo = async (name: string) => {
+      await expect
+        .poll(async () => {
+          await press("Tab");
+          return page.evaluate(() => {
+            const focused = document.activeElement as HTMLElement;
+            if (getComputedStyle(focused).outlineStyle === "none") return "something that looks as if it had no focus";
+            return (focused as HTMLInputElement).labels?.[0]?.textContent ?? focused.textContent;
+          });
+        })
+        .toBe(name);
+    };
+    await page.goto("/register");
+    await press("Tab");
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to the content");
+    await press("Enter", "Tab");
+    await page.keyboard.type("Ann");
+    await tabTo("E-mail");
+    await page.keyboard.type(`keys-${crypto.randomUUID()}@example.com`);
+    await tabTo("Password");
+    await page.keyboard.type("a password for pages");
+    await press("Enter");
+    await page.waitForURL("/account");
+    await tabTo("Delete my account");
+    await press("Enter");
+    await page.waitForURL("/account/delete");
+    await tabTo("Your password");
+    await page.keyboard.type("a password for pages");
+    await tabTo("Type DELETE to confirm");
+    await page.keyboard.type("DELETE");
+    await tabTo("Delete my account");
+    await press("Enter");
+    await page.waitForURL("/deleted");
+  });
+
+  describe("without JavaScript", () => {
+    test("somebody registers, signs out and in again, with every error in words", async () => {
+      const { page } = await visit(browser, service, { javaScriptEnabled: false });
+      const person = await registerOn(page);
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.getByText("You are signed out.").waitFor();
+      await page.goto("/sign-in?callbackUrl=/account/delete");
+      await page.getByLabel("E-mail").fill(person.email);
+      await page.getByLabel("Password").fill("not the password");
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByText("The e-mail address or the password is wrong").waitFor();
+      expect(await page.getByLabel("E-mail").inputValue()).toBe(person.email);
+      await page.getByLabel("Password").fill(person.password);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.waitForURL("/account/delete");
+    });
+
+    test("an installer is downloaded, and is the one whose checksum stands beside it", async () => {
+      const { page } = await visit(browser, service, { javaScriptEnabled: false });
+      await page.goto("/download");
+      const product = page.getByRole("region", { name: "core for Windows, x64" });
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        product.getByRole("link", { name: "Download" }).click(),
+      ]);
+      const bytes = await readFile(await download.path());
+      expect(await product.innerText()).toContain(createHash("sha256").update(bytes).digest("hex"));
+      expect(download.suggestedFilename()).toBe("homeport-core-1.1.0-x64.exe");
+    });
+  });
+
+  describe("the download page", () => {
+    test("shows notes as text and nothing of what they try to do", async () => {
+      const { page, faults } = await visit(browser, service);
+      await page.goto("/download");
+      expect(await page.getByText("These are samples").count()).toBe(1);
+      const notes = page.getByRole("region", { name: "ops for Windows, x64" });
+      expect(await page.title()).toBe("Download – Homeport");
+      expect(await notes.innerText()).toContain("<script>");
+      expect(await notes.locator("script, img, b").count()).toBe(0);
+      expect(await notes.getByRole("link", { name: "good" }).getAttribute("rel")).toContain("noopener");
+      expect(await notes.getByRole("link", { name: /bad|html/ }).count()).toBe(0);
+      expect(await notes.locator("strong").allInnerTexts()).toContain("bold");
+      expect(faults).toEqual([]);
+    });
+
+    test("has older and early versions too", async () => {
+      const { page } = await visit(browser, service);
+      await page.goto("/download");
+      const product = page.getByRole("region", { name: "core for macOS, universal" });
+      await product.getByText("Other versions").click();
+      expect(await product.getByRole("listitem").allInnerTexts()).toEqual([
+        expect.stringMatching(/^1\.2\.0-beta\.1 beta/),
+        expect.stringMatching(/^1\.0\.0/),
+      ]);
+    });
+  });
+
+  test("script in a name, a device's name and an error's parameter stays text", async () => {
+    const { page, faults } = await visit(browser, service);
+    const name = SCRIPT.slice(0, 80);
+    await registerOn(page, name);
+    const device = { name: SCRIPT.slice(0, 64) };
+    await page.request.post("/api/push/register", {
+      data: { token: "ab".repeat(32), device },
+      headers: { "sec-fetch-site": "same-origin" },
+    });
+    await page.goto("/account");
+    expect(await page.getByRole("region", { name: "Profile" }).innerText()).toContain(name);
+    expect(await page.getByRole("region", { name: "Devices" }).innerText()).toContain(device.name);
+    for (const query of ["error", "done", "again", "callbackUrl"]) {
+      await page.goto(`/sign-in?${query}=${encodeURIComponent(SCRIPT)}`);
+      expect(await page.getByRole("main").locator("script, img").count()).toBe(0);
+      expect(await page.getByRole("main").innerText()).not.toContain("taken");
+    }
+    expect(await page.title()).toBe("Sign in – Homeport");
+    expect(faults).toEqual([]);
+  });
+
+  test("a password is hidden, may be pasted, and is told to password managers for what it is", async () => {
+    const { page } = await visit(browser, service);
+    await registerOn(page);
+    const asked: [path: string, autocomplete: string][] = [
+      ["/sign-in", "current-password"],
+      ["/register", "new-password"],
+      ["/reset", "new-password"],
+      ["/account/delete", "current-password"],
+      ["/verify", "current-password"],
+    ];
+    const seen = new Map<string, string | null>();
+    for (const path of PAGES) {
+      await page.goto(path);
+      for (const field of await page.locator("input[type=password], input[name*=assword]").all()) {
+        const isPasted = await field.evaluate((input) =>
+          input.dispatchEvent(new ClipboardEvent("paste", { bubbles: true, cancelable: true })),
+        );
+        expect([path, await field.getAttribute("type"), isPasted]).toEqual([path, "password", true]);
+        seen.set(new URL(page.url()).pathname, await field.getAttribute("autocomplete"));
+      }
+    }
+    expect(seen).toEqual(new Map(asked));
+  });
+
+  test("every page that asks for a session has a button to sign out", async () => {
+    const { page } = await visit(browser, service);
+    for (const path of ["/account", "/account/delete"]) {
+      await registerOn(page);
+      await page.goto(path);
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.waitForURL("/sign-in?done=signed_out");
+    }
+  });
+
+  test("next-auth sends people to our pages, errors in words", async () => {
+    const { page } = await visit(browser, service);
+    await page.goto("/api/auth/signin?callbackUrl=/account");
+    expect(new URL(page.url()).pathname).toBe("/sign-in");
+    await page.goto("/api/auth/error?error=OAuthSignin");
+    await page.getByText("The provider cannot be reached.").waitFor();
+    await page.goto("/api/auth/verify-request");
+    expect(new URL(page.url()).pathname).toBe("/verify");
+  });
+});

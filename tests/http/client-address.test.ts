@@ -1,0 +1,40 @@
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { clientAddress, warnOfProxy } from "@/lib/http/client-address";
+import { get } from "@/tests/support/api";
+import { ctx, withContext } from "@/tests/support/context";
+
+const behind = (forwarded: string, hops: number) =>
+  clientAddress(new Headers({ "x-forwarded-for": forwarded }), "127.0.0.1", hops);
+
+test.each([
+  ["198.51.100.1", 1, "198.51.100.1"],
+  ["forged, 198.51.100.1", 1, "198.51.100.1"],
+  ["198.51.100.1, 10.0.0.1", 2, "198.51.100.1"],
+  ["198.51.100.1:4711", 1, "198.51.100.1"],
+  ["[2001:db8:0:1::5]:443", 1, "2001:db8:0:1::/64"],
+  ["2001:DB8::1", 1, "2001:db8:0:0::/64"],
+  ["::ffff:198.51.100.1", 1, "198.51.100.1"],
+  ["198.51.100.1", 2, "unknown"],
+  ["nonsense", 1, "unknown"],
+  ["", 1, "unknown"],
+])("behind proxies, X-Forwarded-For: %s with %i hops means %s", (forwarded, hops, address) => {
+  expect(behind(forwarded, hops)).toBe(address);
+});
+
+test("without proxies X-Forwarded-For is nothing", () => {
+  expect(behind("198.51.100.1", 0)).toBe("127.0.0.1");
+});
+
+test("where no proxy is trusted, the first request that names one is warned of, and no further one", async () => {
+  const lines: string[] = [];
+  const log = pino({ level: "warn" }, { write: (line) => void lines.push(line) });
+  for (const hops of [1, 0]) {
+    const config = { ...ctx().config, TRUSTED_PROXY_HOPS: hops };
+    await withContext({ observe: warnOfProxy({ config, log }, ctx().observe) }, async () => {
+      for (let i = 0; i < 3; i++) await get("/api/version", { headers: { "x-forwarded-for": "203.0.113.5" } });
+    });
+    expect(lines).toHaveLength(hops === 0 ? 1 : 0);
+  }
+  expect(lines[0]).toContain("TRUSTED_PROXY_HOPS");
+});

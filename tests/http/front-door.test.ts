@@ -1,0 +1,484 @@
+import { once } from "node:events";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import type { RequestRecord } from "@/lib/context";
+import { ERRORS } from "@/lib/errors";
+import { ready, reply } from "@/lib/http/reply";
+import { defineRoute, endpoint } from "@/lib/http/route";
+import { loadRoutes } from "@/lib/http/server/load-routes";
+import type { NextHandler } from "@/lib/http/server/next-page";
+import { findRoute, routeTable } from "@/lib/http/server/routes";
+import { ctx, withContext } from "@/tests/support/context";
+import { httpRequest, openFrontDoor, parseAnswer, type RawAnswer } from "@/tests/support/network/front-door";
+
+/** A route that answers with what `body` gives. */
+const route = (path: string, body: () => Parameters<typeof ready>[0]["body"]) =>
+  defineRoute(path, {
+    GET: endpoint({
+      summary: "A route of a test",
+      database: false,
+      responses: { 200: null },
+      handle: () => ready({ status: 200, headers: {}, body: body() }),
+    }),
+  });
+const hello = route("/api/hello", () => "hello");
+
+async function* neverEnding() {
+  yield Buffer.from("x");
+  await new Promise(() => {});
+}
+/** Reads a body, which never comes. */
+const waits = defineRoute("/api/hello", {
+  POST: endpoint({
+    summary: "Waits for a body",
+    database: false,
+    body: z.object({}),
+    responses: { 204: null },
+    handle: () => reply(204, null),
+  }),
+});
+
+/** In Next's place: says what it was asked for. */
+const echo: NextHandler = async ({ url, headers }, outgoing) => {
+  outgoing.setHeader("Content-Type", "text/html");
+  outgoing.end(JSON.stringify({ url, headers }));
+};
+
+/** Different in each answer. */
+const VOLATILE = { date: "", "x-request-id": "" };
+
+/** A problem document as the front door has to send it. */
+function expectProblem({ status, headers, body }: RawAnswer, code: string): void {
+  expect(headers).toMatchObject({
+    "content-type": "application/problem+json",
+    "content-length": String(Buffer.byteLength(body)),
+    "x-content-type-options": "nosniff",
+    "cache-control": "private, no-store",
+  });
+  expect(JSON.parse(body)).toMatchObject({ code, status, requestId: headers["x-request-id"] });
+}
+
+/** What is logged of requests while `run` goes on. */
+async function recordsOf(run: () => Promise<void>): Promise<RequestRecord[]> {
+  const records: RequestRecord[] = [];
+  await withContext({ observe: (record) => void records.push(record) }, run);
+  return records;
+}
+
+describe("a reader that takes nothing", () => {
+  const chunk = Buffer.alloc(64 * 1024);
+
+  test("for too long is cut off, and what it was sent is let go of", async () => {
+    let isLetGo = false;
+    async function* endless() {
+      try {
+        for (;;) yield chunk;
+      } finally {
+        isLetGo = true;
+      }
+    }
+    const door = await openFrontDoor({ "/api/endless": route("/api/endless", endless) }, undefined, { stalledMs: 200 });
+    const reader = await door.open();
+    reader.write(httpRequest("/api/endless"));
+    await once(reader, "readable"); // it has an answer, and reads no further
+    await expect.poll(() => isLetGo).toBe(true);
+  });
+
+  test.each(["/api/long", "/page"])("of %s, which is sent whole, is cut off too", async (path) => {
+    const long = Buffer.alloc(64 * 1024 * 1024, "x").toString();
+    const page: NextHandler = async (_incoming, outgoing) => void outgoing.end(long);
+    const routes = { "/api/long": route("/api/long", () => long), "/page": "page" } as const;
+    const door = await openFrontDoor(routes, page, { stalledMs: 200 });
+    const reader = await door.open();
+    reader.write(httpRequest(path));
+    await once(reader, "readable");
+    await expect.poll(door.connections).toBe(0);
+  });
+});
+
+describe("a target", () => {
+  const routes = { "/": "page", "/page": "page", "/api/hello": hello, "/api/[[...path]]": hello } as const;
+
+  test.each([
+    ...["/./api/hello", "/%2e/api/hello", "/x/../api/hello", "/x/%2E%2e/api/hello", "/..", "/page/."],
+    ...["/api\\hello", "/page#x", "/%ff", "/%", "/forms/%E0%A4%A", "/%%32%65%%32%65/api/hello"],
+    ...["ftp://localhost/page", "http://", "http://user@localhost/page", "http:///page", "page"],
+  ])("%s is refused before anybody looks at it", async (target) => {
+    const door = await openFrontDoor(routes, echo);
+    const answer = parseAnswer(await door.exchange(httpRequest(target)));
+    expect(answer.status).toBe(400);
+    if (answer.headers["x-request-id"]) expectProblem(answer, "malformed_request");
+  });
+
+  test.each([
+    ["http://evil.example/page?x=1", "/page?x=1"],
+    ["HTTPS://evil.example:8443/page", "/page"],
+    ["http://evil.example", "/"],
+    ["http://evil.example?x", "/?x"],
+    ["/%70ag%65", "/page"],
+  ])("%s reaches Next as %s, for this host", async (target, url) => {
+    const door = await openFrontDoor(routes, echo);
+    const seen = JSON.parse(parseAnswer(await door.exchange(httpRequest(target))).body);
+    expect([seen.url, seen.headers.host]).toEqual([url, "localhost:3000"]);
+  });
+
+  test("with an empty segment is nowhere, and no redirect to a host", async () => {
+    const door = await openFrontDoor(routes, echo);
+    for (const target of ["//evil.example/x", "//api/hello", "/api//hello", "/page//"]) {
+      const answer = parseAnswer(await door.exchange(httpRequest(target)));
+      expect([target, answer.status]).toEqual([target, 404]);
+      expectProblem(answer, "not_found");
+    }
+  });
+
+  test("with a slash behind a page's leads to the page", async () => {
+    const door = await openFrontDoor(routes, echo);
+    const { status, headers } = parseAnswer(await door.exchange(httpRequest("/page/?x=1")));
+    expect([status, headers.location]).toEqual([308, "/page?x=1"]);
+  });
+
+  test("of all the service is answered to OPTIONS", async () => {
+    const door = await openFrontDoor(routes, echo);
+    expect(parseAnswer(await door.exchange(httpRequest("*", [], "OPTIONS"))).status).toBe(204);
+    expectProblem(parseAnswer(await door.exchange(httpRequest("*"))), "method_not_allowed");
+  });
+});
+
+describe("a Host header", () => {
+  const bare = (...lines: string[]) => ["GET /api/hello HTTP/1.1", "Connection: close", ...lines, "", ""].join("\r\n");
+
+  test.each([
+    ["missing", bare()],
+    ["there twice", bare("Host: localhost", "host: localhost")],
+    ["no host", bare("Host: a b")],
+    ["a list", bare("Host: a, b")],
+    ["a URL", bare("Host: http://localhost")],
+  ])("that is %s is refused", async (_, text) => {
+    const door = await openFrontDoor({ "/api/hello": hello });
+    expectProblem(parseAnswer(await door.exchange(text)), "malformed_request");
+  });
+
+  test.each(["localhost", "localhost:3000", "[::1]:3000", "a_b.example", "xn--bcher-kva.example", ""])(
+    "%j is taken",
+    async (host) => {
+      const door = await openFrontDoor({ "/api/hello": hello });
+      expect(parseAnswer(await door.exchange(bare(`Host: ${host}`))).body).toContain("hello");
+    },
+  );
+});
+
+describe("what never becomes a request", () => {
+  const post = (...lines: string[]) =>
+    ["POST /api/hello HTTP/1.1", "Host: localhost", "Content-Type: application/json", ...lines].join("\r\n");
+
+  test.each([
+    ["no HTTP", "hello\r\n\r\n", "malformed_request"],
+    ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "malformed_request"],
+    [
+      "a length and chunks",
+      post("Content-Length: 5", "Transfer-Encoding: chunked", "", "0", "", ""),
+      "malformed_request",
+    ],
+    ["two lengths", post("Content-Length: 5", "Content-Length: 6", "", "hello"), "malformed_request"],
+    ["another coding than chunks", post("Transfer-Encoding: xchunked", "", "0", "", ""), "malformed_request"],
+    ["a folded header", httpRequest("/api/hello", ["X-A: b\r\n c"]), "malformed_request"],
+    ["bare line feeds", "GET /api/hello HTTP/1.1\nHost: x\n\n", "malformed_request"],
+    ["a space before the colon", httpRequest("/api/hello", ["X-A : b"]), "malformed_request"],
+    ["NUL in a header", httpRequest("/api/hello", ["X-A: a\0b"]), "malformed_request"],
+    ["chunks that are none", post("Transfer-Encoding: chunked", "", "zz", ""), "malformed_request"],
+    ["headers without end", httpRequest("/api/hello", [`X-Long: ${"x".repeat(17_000)}`]), "headers_too_large"],
+    ["a tunnel", "CONNECT evil.example:443 HTTP/1.1\r\nHost: x\r\n\r\n", "method_not_allowed"],
+  ] as const)("as %s is answered with a problem document, logged, and let go", async (_, text, code) => {
+    const records = await recordsOf(async () => {
+      const door = await openFrontDoor({ "/api/hello": waits });
+      expectProblem(parseAnswer(await door.exchange(text)), code);
+    });
+    await expect.poll(() => records).toMatchObject([{ status: ERRORS[code][0] }]);
+  });
+
+  test("is answered by no line in the middle of another answer", async () => {
+    const door = await openFrontDoor({ "/api/never": route("/api/never", neverEnding) });
+    const socket = await door.open();
+    const keptAlive = httpRequest("/api/never").replace("Connection: close\r\n", "");
+    socket.write(keptAlive);
+    await once(socket, "readable");
+    socket.write("hello\r\n\r\n");
+    let text = "";
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    await once(socket, "close");
+    expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  });
+});
+
+describe("pages", () => {
+  test("take GET and HEAD alone, and no byte of a body", async () => {
+    let asked = 0;
+    const count: NextHandler = async () => void asked++;
+    const door = await openFrontDoor({ "/page": "page", "/file.json": "file" }, count);
+    for (const path of ["/page", "/file.json"]) {
+      for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"]) {
+        const answer = parseAnswer(await door.exchange(httpRequest(path, ["Content-Length: 0"], method)));
+        expect([method, answer.status, answer.headers.allow]).toEqual([method, 405, "GET, HEAD"]);
+        expectProblem(answer, "method_not_allowed");
+      }
+    }
+    // Told at once, without the body that it announces.
+    const socket = await door.open();
+    socket.write(httpRequest("/page", ["Content-Length: 10000000"], "POST"));
+    const [chunk] = await once(socket, "data");
+    expect(parseAnswer(String(chunk)).status).toBe(405);
+    expectProblem(parseAnswer(await door.exchange(httpRequest("/nowhere", [], "POST"))), "not_found");
+    expect(asked).toBe(0);
+  });
+
+  test("give HEAD the headers that GET gets", async () => {
+    const door = await openFrontDoor({ "/page": "page" }, echo);
+    const get = parseAnswer(await door.exchange(httpRequest("/page")));
+    const head = parseAnswer(await door.exchange(httpRequest("/page", [], "HEAD")));
+    expect(get.headers["content-length"]).toBe(String(get.body.length));
+    expect({ ...head.headers, ...VOLATILE }).toEqual({ ...get.headers, ...VOLATILE });
+    expect(head.body).toBe("");
+  });
+
+  test("are rendered without what steers Next", async () => {
+    const door = await openFrontDoor({ "/page": "page" }, echo);
+    const steering = [
+      ...[
+        "RSC: 1",
+        "Next-Router-State-Tree: %",
+        "Next-Action: x",
+        "X-Forwarded-Proto: https",
+        "X-Forwarded-Host: evil",
+      ],
+      ...["X-Middleware-Subrequest: proxy", "X-Matched-Path: /x", "X-Invoke-Status: 500", "X-Nextjs-Data: 1"],
+    ];
+    const sent = ["Cookie: a=b", "User-Agent: test", "X-Request-Id: seen"];
+    const { headers } = JSON.parse(parseAnswer(await door.exchange(httpRequest("/page", [...steering, ...sent]))).body);
+    expect(headers).toEqual({ host: "localhost:3000", cookie: "a=b", "user-agent": "test", "x-request-id": "seen" });
+  });
+
+  test("have their line in the log, by the page and not by what was asked for", async () => {
+    const records = await recordsOf(async () => {
+      const door = await openFrontDoor({ "/page": "page", "/file.json": "file" }, echo);
+      for (const target of ["/page?secret", "/file.json?secret", "/%ff"]) await door.exchange(httpRequest(target));
+    });
+    expect(records).toMatchObject([
+      { method: "GET", route: "/page", status: 200 },
+      { method: "GET", route: "/file.json", status: 200 },
+      { method: "GET", route: "(unmatched)", status: 400 },
+    ]);
+  });
+
+  test.each<[string, NextHandler]>([
+    ["fails", () => Promise.reject(new Error("no page"))],
+    [
+      "throws",
+      () => {
+        throw new Error("no page");
+      },
+    ],
+    ["answers 500 in a word", async (_, outgoing) => void outgoing.writeHead(500).end("Internal Server Error")],
+    ["gives nothing", async () => {}],
+  ])("are a problem document where Next %s", async (_, next) => {
+    const door = await openFrontDoor({ "/page": "page" }, next);
+    const answer = parseAnswer(await door.exchange(httpRequest("/page")));
+    expect(answer.status).toBe(500);
+    expectProblem(answer, "internal_error");
+  });
+
+  test("that say the same to everybody are rendered once, each answer with a nonce of its own", async () => {
+    const asked: unknown[] = [];
+    const next: NextHandler = async ({ headers }, outgoing) => {
+      asked.push(headers.cookie);
+      outgoing
+        .setHeader("Content-Type", "text/html")
+        .setHeader("Content-Security-Policy", "script-src 'nonce-rendered'");
+      outgoing.end('<script nonce="rendered"></script><script nonce="rendered"></script>');
+    };
+    const door = await openFrontDoor({ "/docs": "page" }, next);
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, async () => parseAnswer(await door.exchange(httpRequest("/docs", ["Cookie: a=b"])))),
+    );
+    const nonces = answers.map(({ headers }) => /'nonce-(.+)'/.exec(headers["content-security-policy"] ?? "")?.[1]);
+    expect(new Set(nonces).size).toBe(8);
+    answers.forEach(({ body }, i) => {
+      expect(body).toBe(`<script nonce="${nonces[i]}"></script>`.repeat(2));
+    });
+    expect(asked).toEqual([undefined]);
+  });
+
+  test("beyond what can be rendered or wait are refused, and those that were taken are answered", async () => {
+    let release = () => {};
+    const gate = new Promise<void>((open) => {
+      release = open;
+    });
+    let refused = 0;
+    let most = 0;
+    let rendering = 0;
+    const next: NextHandler = async (incoming, outgoing) => {
+      most = Math.max(most, ++rendering);
+      await gate;
+      rendering--;
+      await echo(incoming, outgoing);
+    };
+    const door = await openFrontDoor({ "/page": "page", "/api/hello": hello }, next);
+    const asked = Array.from({ length: 100 }, async () => {
+      const answer = parseAnswer(await door.exchange(httpRequest("/page")));
+      if (answer.status !== 200) expectProblem(answer, "overloaded");
+      if (answer.status !== 200 && ++refused === 36) release();
+      return [answer.status, answer.headers["retry-after"]] as const;
+    });
+    const answers = await Promise.all(asked);
+    expect(answers.filter(([status]) => status === 200)).toHaveLength(64);
+    expect(answers.filter(([status, wait]) => status === 503 && wait === "2")).toHaveLength(36);
+    expect(most).toBe(4);
+    expect(parseAnswer(await door.exchange(httpRequest("/api/hello"))).status).toBe(200);
+  });
+
+  test("that never end are given up, and make room for others", async () => {
+    const next: NextHandler = (incoming, outgoing) =>
+      incoming.url === "/page?endless" ? new Promise(() => {}) : echo(incoming, outgoing);
+    const door = await openFrontDoor({ "/page": "page" }, next, { maxRenderMs: 200 });
+    const targets = [...Array<string>(4).fill("/page?endless"), "/page"];
+    const answers = await Promise.all(
+      targets.map(async (target) => parseAnswer(await door.exchange(httpRequest(target)))),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([500, 500, 500, 500, 200]);
+  });
+
+  test("that nobody waits for any more are not rendered", async () => {
+    const rendered: unknown[] = [];
+    const held: (() => void)[] = [];
+    const next: NextHandler = async ({ url }, outgoing) => {
+      rendered.push(url);
+      await new Promise<void>((go) => held.push(go));
+      outgoing.end();
+    };
+    const door = await openFrontDoor({ "/page": "page" }, next);
+    const [gone, ...kept] = await Promise.all(Array.from({ length: 5 }, door.open));
+    for (const socket of kept) socket.write(httpRequest("/page"));
+    await expect.poll(() => held.length).toBe(4);
+    gone?.write(httpRequest("/page?gone"));
+    await door.exchange(httpRequest("/api/nothing", [], "POST")); // by now it is known, and waits
+    gone?.destroy();
+    await expect.poll(door.connections).toBe(4);
+    for (const go of held) go();
+    await expect.poll(door.connections).toBe(0);
+    expect(rendered).toEqual(Array(4).fill("/page"));
+  });
+});
+
+describe("requests in one packet", () => {
+  const kept = (target: string) => httpRequest(target).replace("Connection: close\r\n", "");
+
+  test("are answered in their order, one at a time", async () => {
+    const seen: string[] = [];
+    const next: NextHandler = async ({ url = "" }, outgoing) => {
+      seen.push(`begin ${url}`);
+      await new Promise(setImmediate);
+      seen.push(`end ${url}`);
+      outgoing.end(url);
+    };
+    const door = await openFrontDoor({ "/page": "page" }, next);
+    const text = await door.exchange(`${kept("/page?1")}${kept("/page?2")}${httpRequest("/page?3")}`);
+    expect(text.match(/\/page\?\d/g)).toEqual(["/page?1", "/page?2", "/page?3"]);
+    expect(seen).toEqual(["1", "2", "3"].flatMap((n) => [`begin /page?${n}`, `end /page?${n}`]));
+  });
+
+  test("by the hundreds are cut off, and no more than one is begun", async () => {
+    let begun = 0;
+    const next: NextHandler = () => {
+      begun += 1;
+      return new Promise(() => {});
+    };
+    const door = await openFrontDoor({ "/page": "page" }, next);
+    expect(await door.exchange(kept("/page").repeat(400))).toBe("");
+    expect(begun).toBeLessThan(2);
+  });
+});
+
+describe("a client that asks before it sends its body", () => {
+  const asking = (path: string, length: number) =>
+    httpRequest(path, ["Content-Type: application/json", `Content-Length: ${length}`, "Expect: 100-continue"], "POST");
+  const upload = defineRoute("/api/upload", {
+    POST: endpoint({
+      summary: "A body",
+      database: false,
+      body: z.object({}),
+      responses: { 204: null },
+      handle: () => reply(204, null),
+    }),
+  });
+
+  test("is told to go on where the body is read, and not where it is refused", async () => {
+    const door = await openFrontDoor({ "/api/upload": upload, "/page": "page" });
+    expect(await door.exchange(asking("/api/upload", 2), "{}")).toMatch(
+      /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 204/,
+    );
+    for (const [path, code] of [
+      ["/page", 405],
+      ["/api/upload", 413],
+    ] as const) {
+      const socket = await door.open();
+      socket.write(asking(path, 1_000_000));
+      const [chunk] = await once(socket, "data");
+      expect(parseAnswer(String(chunk)).status).toBe(code);
+    }
+  });
+});
+
+describe("the table of routes", () => {
+  test("leaves to Next what it could not load, before the route for everything else", async () => {
+    const door = await openFrontDoor({ "/api/[[...path]]": hello, "/api/left/[out]": "next" }, echo);
+    const answer = parseAnswer(await door.exchange(httpRequest("/api/left/x?y", ["X-Own: kept"])));
+    expect(JSON.parse(answer.body)).toMatchObject({ url: "/api/left/x?y", headers: { "x-own": "kept" } });
+    expect(parseAnswer(await door.exchange(httpRequest("/api/left"))).body).toContain("hello");
+  });
+
+  test("takes paths for what they say", () => {
+    const table = routeTable(
+      new Map([
+        ["/a.b/[x-y]", hello],
+        ["/a+/[...rest]", hello],
+      ]),
+    );
+    expect(findRoute(table, "/a.b/1")?.params).toEqual({ "x-y": "1" });
+    expect(findRoute(table, "/aXb/1")).toBeNull();
+    expect(findRoute(table, "/a+/1/2")?.params).toEqual({ rest: ["1", "2"] });
+    expect(findRoute(table, "/aa/1")).toBeNull();
+  });
+});
+
+test("a route that does not load is logged and answers 500 for its own path, and the others are served", async () => {
+  const build = await mkdtemp(path.join(tmpdir(), "homeport-build-"));
+  const files = {
+    "app-paths-manifest.json": JSON.stringify({
+      "/(web)/page": "page.js",
+      "/(web)/about/page": "page.js",
+      "/_not-found/page": "page.js",
+      "/api/broken/route": "broken.cjs",
+      "/api/other/route": "other.cjs",
+      "/icon.svg/route": "other.cjs",
+    }),
+    "broken.cjs": "throw new Error('it does not load')",
+    "other.cjs": "exports.routeModule = { userland: { GET: () => {} } }",
+  };
+  for (const [name, text] of Object.entries(files)) await writeFile(path.join(build, name), text);
+  const logged: unknown[] = [];
+  const log = { ...ctx().log, error: (fields: { route?: string }) => void logged.push(fields.route) };
+  const table = await withContext({ log: log as typeof ctx extends () => { log: infer L } ? L : never }, () =>
+    loadRoutes(build, build),
+  );
+  expect(logged).toEqual(["/api/broken"]);
+  const responderOf = (target: string) => findRoute(table, target)?.responder;
+  const paths = ["/", "/about", "/_not-found", "/api/other", "/icon.svg"];
+  expect(paths.map(responderOf)).toEqual(["page", "page", undefined, "next", "file"]);
+  const broken = responderOf("/api/broken");
+  const response = typeof broken === "object" && (await broken.GET?.(new Request("http://localhost/api/broken"), {}));
+  expect(response instanceof Response && response.status).toBe(500);
+});

@@ -1,0 +1,143 @@
+import { describe, expect, test } from "vitest";
+import type { Context } from "@/lib/context";
+import { findFault } from "@/lib/db/readiness";
+import { call, get } from "@/tests/support/api";
+import { clock, ctx, withContext } from "@/tests/support/context";
+import { withShelf } from "@/tests/support/releases/releases";
+
+const health = async (path = "/api/health") => {
+  const response = await get(path);
+  return { http: response.status, ...((await response.json()) as object) };
+};
+
+/** The context's database, with what it answers to a query in its stead. */
+function withDatabase(answer: () => Promise<unknown>, run: () => Promise<void>, migrated = async () => true) {
+  const db = new Proxy(ctx().db, {
+    get: (target, name) => (name === "$queryRaw" ? answer : Reflect.get(target, name)),
+  }) as Context["db"];
+  const database = { ...ctx().database, client: db, migrated, findFault: () => findFault(db, false) };
+  return withContext({ db, database }, run);
+}
+
+const unreachable = () =>
+  Promise.reject(Object.assign(new Error("connect ECONNREFUSED db.internal"), { code: "ECONNREFUSED" }));
+
+describe("readiness", () => {
+  test("is ok while the database answers and the catalog is read", async () => {
+    const response = await get("/api/health");
+    expect([response.status, response.headers.get("cache-control")]).toEqual([200, "no-store"]);
+    expect(await response.json()).toEqual({ status: "ok", checks: { database: "ok", storage: "ok", catalog: "ok" } });
+  });
+
+  test("is told to HEAD by the same status and headers", async () => {
+    const [head, got] = [await call("HEAD", "/api/health"), await get("/api/health")];
+    expect([head.status, head.headers.get("cache-control"), await head.text()]).toEqual([200, "no-store", ""]);
+    expect(head.headers.get("content-length")).toBe(got.headers.get("content-length"));
+  });
+
+  test("ends with the database, and tells nothing of why", () =>
+    withDatabase(unreachable, async () => {
+      expect(await health()).toEqual({
+        http: 503,
+        status: "error",
+        checks: { database: "error", storage: "ok", catalog: "ok" },
+      });
+      expect((await call("HEAD", "/api/health")).status).toBe(503);
+    }));
+
+  test("ends while a migration is missing, or nobody can tell", async () => {
+    for (const migrated of [async () => false, unreachable]) {
+      await withDatabase(
+        async () => [],
+        async () => expect((await health()).http).toBe(503),
+        migrated,
+      );
+    }
+  });
+
+  test("outlasts a stale catalog, but not one that never was", () =>
+    withShelf(async (shelf) => {
+      await shelf.publishText("garbage");
+      expect(await health()).toEqual({
+        http: 200,
+        status: "ok",
+        checks: { database: "ok", storage: "ok", catalog: "warn" },
+      });
+      await shelf.publish();
+      expect(await health()).toMatchObject({ http: 200, checks: { catalog: "ok" } });
+      await withContext({ catalog: { ...shelf.catalog, state: () => "error" } }, async () => {
+        expect(await health()).toEqual({
+          http: 503,
+          status: "error",
+          checks: { database: "ok", storage: "ok", catalog: "error" },
+        });
+      });
+    }));
+
+  test("ends when the process begins to stop", () =>
+    withContext({ draining: true }, async () => expect(await health()).toEqual({ http: 503, status: "draining" })));
+
+  test("needs no session, and refuses other methods and unknown probes", async () => {
+    expect((await call("POST", "/api/health")).status).toBe(405);
+    expect(await health("/api/health?probe=nope")).toMatchObject({ http: 400, code: "invalid_query" });
+    expect(await health("/api/health?probe=ready&_=1")).toMatchObject({ http: 200 });
+  });
+});
+
+describe("liveness", () => {
+  test("asks nothing and is ok while the process runs", () =>
+    withDatabase(unreachable, () =>
+      withContext({ draining: true }, async () =>
+        expect(await health("/api/health?probe=live")).toEqual({ http: 200, status: "ok" }),
+      ),
+    ));
+});
+
+describe("the question to the database", () => {
+  test("is asked once a second, however many ask", async () => {
+    let asked = 0;
+    const count = async () => {
+      asked += 1;
+    };
+    await withDatabase(count, async () => {
+      await Promise.all(Array.from({ length: 50 }, () => health()));
+      expect(asked).toBe(1);
+      clock.advance(1_000);
+      await health();
+      expect(asked).toBe(2);
+    });
+  });
+
+  test("is not asked again while it is open, and counts as failed after its time-out", async () => {
+    let asked = 0;
+    let release = () => {};
+    const hang = () => {
+      asked += 1;
+      return new Promise<void>((resolve) => {
+        release = resolve;
+      });
+    };
+    await withDatabase(hang, async () => {
+      expect((await health()).http).toBe(503);
+      clock.advance(5_000);
+      expect((await health()).http).toBe(503);
+      expect(asked).toBe(1);
+      release();
+    });
+  });
+});
+
+test("version and downloads are answered while the database is down", () =>
+  withDatabase(
+    unreachable,
+    async () => {
+      const query = "?platform=windows&product=core&architecture=x64";
+      for (const path of ["/api/version", `/api/version${query}`, "/api/download/windows"]) {
+        const response = await get(path);
+        expect([path, response.status]).toEqual([path, 200]);
+        await response.body?.cancel();
+      }
+      expect((await health()).http).toBe(503);
+    },
+    unreachable,
+  ));

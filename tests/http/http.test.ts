@@ -1,0 +1,269 @@
+import { describe, expect, test } from "vitest";
+import { newAccount } from "@/tests/support/accounts";
+import { call, get, post } from "@/tests/support/api";
+import { BASE_URL, ctx, withContext } from "@/tests/support/context";
+import { contentLength, door } from "@/tests/support/door";
+
+const LOGIN = "/api/auth/login";
+const JSON_TYPE = { "content-type": "application/json" };
+
+/** A body of so many bytes that comes in pieces, without a Content-Length. */
+function chunked(size: number): ReadableStream<Uint8Array> {
+  let left = size;
+  return new ReadableStream({
+    pull(controller) {
+      if (left <= 0) return controller.close();
+      controller.enqueue(new Uint8Array(Math.min(1024, left)).fill(0x20));
+      left -= 1024;
+    },
+  });
+}
+
+describe("every answer", () => {
+  test("carries a request id: the caller's where it is well-formed, else a new one", async () => {
+    const own = await get("/api/health", { headers: { "x-request-id": "abc.DEF-1_2" } });
+    expect(own.headers.get("x-request-id")).toBe("abc.DEF-1_2");
+    for (const bad of ["has space", "a".repeat(129), "<script>"]) {
+      const response = await get("/api/health", { headers: { "x-request-id": bad } });
+      expect(response.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+    }
+  });
+
+  test("may not be sniffed, nor cached unless the route says so", async () => {
+    const response = await post(LOGIN, {});
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(response.headers.get("cache-control")).toBe("private, no-store");
+  });
+});
+
+describe("errors", () => {
+  test("are problem documents that a program can switch on", async () => {
+    const response = await call("POST", LOGIN, { body: "{", headers: JSON_TYPE });
+    expect(response.status).toBe(400);
+    expect(response.headers.get("content-type")).toBe("application/problem+json");
+    expect(await response.json()).toEqual({
+      type: `${BASE_URL}/docs/errors#malformed_json`,
+      title: "The body is not valid JSON",
+      status: 400,
+      code: "malformed_json",
+      requestId: response.headers.get("x-request-id"),
+    });
+  });
+
+  test("of our own making are a blank 500", async () => {
+    const db = new Proxy(ctx().db, {
+      get: () => {
+        throw new Error("secret: postgres://user:password@host");
+      },
+    });
+    const response = await withContext({ db }, () => post(LOGIN, { email: "a@example.com", password: "whatever" }));
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain("secret");
+  });
+});
+
+describe("a body", () => {
+  test.each([
+    ["empty", ""],
+    ["cut off", '{"email":'],
+    ["no UTF-8", new Uint8Array([0x22, 0xff, 0x22])],
+  ])("that is %s is malformed", async (_, body) => {
+    const response = await call("POST", LOGIN, { body, headers: JSON_TYPE });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ code: "malformed_json" });
+  });
+
+  test.each([
+    ["an array", []],
+    ["a number", 5],
+    ["null", null],
+    ["a string", "x"],
+  ])("that is %s is not valid", async (_, json) => {
+    expect((await post(LOGIN, json)).status).toBe(422);
+  });
+
+  test.each(["text/plain", "application/x-www-form-urlencoded", "", "application/jsonx"])(
+    "declared as %j is refused",
+    async (type) => {
+      const response = await call("POST", LOGIN, { body: "{}", headers: { "content-type": type } });
+      expect(response.status).toBe(415);
+      expect(await response.json()).toMatchObject({ code: "unsupported_media_type" });
+    },
+  );
+
+  test("may name its charset", async () => {
+    const headers = { "content-type": "Application/JSON; charset=utf-8" };
+    expect((await call("POST", LOGIN, { body: "{}", headers })).status).toBe(422);
+  });
+
+  test("over 16 KiB is refused, with and without a Content-Length", async () => {
+    for (const body of [" ".repeat(17 * 1024), chunked(17 * 1024)]) {
+      const response = await call("POST", LOGIN, { body, headers: JSON_TYPE });
+      expect(response.status).toBe(413);
+      expect(await response.json()).toMatchObject({ code: "payload_too_large" });
+    }
+    expect((await call("POST", LOGIN, { body: chunked(16 * 1024), headers: JSON_TYPE })).status).toBe(400);
+  });
+
+  test("may have members that nobody knows", async () => {
+    const { email, password } = await newAccount();
+    expect((await post(LOGIN, { email, password, more: { than: "asked" } })).status).toBe(200);
+  });
+
+  test.each(["a\0b", "\ud800", "x\udc00y"])("with %j in a string is not valid", async (name) => {
+    const response = await post("/api/auth/register", { email: "nul@example.com", password: "long enough", name });
+    expect(response.status).toBe(422);
+    expect((await response.json()).errors).toMatchObject([{ pointer: "/name", code: "invalid_characters" }]);
+  });
+});
+
+describe("methods", () => {
+  test("that a route does not declare answer 405 and say what is allowed", async () => {
+    for (const method of ["GET", "HEAD", "PUT", "PATCH", "DELETE"]) {
+      const response = await call(method, LOGIN);
+      expect(response.status).toBe(405);
+      expect(response.headers.get("allow")).toBe("POST, OPTIONS");
+    }
+  });
+
+  test("are told by OPTIONS", async () => {
+    const response = await call("OPTIONS", "/api/version");
+    expect(response.status).toBe(204);
+    expect(response.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
+  });
+
+  test("HEAD answers as GET does, without a body", async () => {
+    for (const path of ["/api/health", "/api/version", "/api/auth/csrf", "/api/version?platform=windows"]) {
+      const [byGet, byHead] = [await get(path), await call("HEAD", path)];
+      expect(byHead.status).toBe(byGet.status);
+      expect(byHead.headers.get("content-type")).toBe(byGet.headers.get("content-type"));
+      expect(byHead.headers.get("content-length")).toBe(contentLength((await byGet.arrayBuffer()).byteLength));
+      expect(await byHead.text()).toBe("");
+    }
+  });
+});
+
+test("an unknown path under /api is a problem document", async () => {
+  for (const path of ["/api/nothing", "/api/subscription/nothing/here", "/api"]) {
+    for (const method of ["GET", "POST", "OPTIONS"]) {
+      const response = await call(method, path);
+      expect(response.status).toBe(404);
+      expect(await response.json()).toMatchObject({ code: "not_found" });
+    }
+  }
+});
+
+describe("a session", () => {
+  test("travels as a bearer token, its scheme in any case", async () => {
+    const { token } = await newAccount();
+    for (const scheme of ["Bearer", "bearer", "BEARER"]) {
+      const response = await get("/api/push/devices", { headers: { authorization: `${scheme} ${token}` } });
+      expect(response.status).toBe(200);
+    }
+  });
+
+  test("in a cookie does not count beside an Authorization header", async () => {
+    const { token } = await newAccount();
+    const cookie = `next-auth.session-token=${token}`;
+    expect((await get("/api/push/devices", { cookie })).status).toBe(200);
+    expect((await get("/api/push/devices", { cookie, headers: { authorization: "Basic eDp5" } })).status).toBe(401);
+  });
+
+  test("that was revoked, is foreign, or is none gets 401 with a challenge", async () => {
+    const { token, sessionId } = await newAccount();
+    await ctx().db.session.update({ where: { id: sessionId }, data: { revokedAt: new Date() } });
+    for (const bad of [token, "x", "a.b.c.d.e", `${token}x`]) {
+      const response = await get("/api/push/devices", { token: bad });
+      expect(response.status).toBe(401);
+      expect(response.headers.get("www-authenticate")).toContain("Bearer");
+    }
+  });
+
+  test("of a deleted account is gone, and so is one of an earlier epoch", async () => {
+    const [deleted, reset] = [await newAccount(), await newAccount()];
+    await ctx().db.account.delete({ where: { id: deleted.id } });
+    await ctx().db.account.update({ where: { id: reset.id }, data: { sessionEpoch: { increment: 1 } } });
+    for (const { token } of [deleted, reset]) expect((await get("/api/push/devices", { token })).status).toBe(401);
+  });
+
+  test("is the oldest to go when a twenty-first is opened", async () => {
+    const { email, password, token } = await newAccount();
+    for (let i = 0; i < 20; i++) await post(LOGIN, { email, password });
+    expect((await get("/api/push/devices", { token })).status).toBe(401);
+  });
+});
+
+describe("cross-origin", () => {
+  test("requests get no CORS headers unless their origin is listed", async () => {
+    const headers = { origin: "https://app.example" };
+    expect((await get("/api/health", { headers })).headers.get("access-control-allow-origin")).toBeNull();
+    await withContext({ config: { CORS_ALLOWED_ORIGINS: ["https://app.example"] } }, async () => {
+      const listed = await get("/api/health", { headers });
+      expect(listed.headers.get("access-control-allow-origin")).toBe("https://app.example");
+      expect(listed.headers.get("access-control-allow-credentials")).toBe("true");
+      const preflight = await call("OPTIONS", LOGIN, {
+        headers: { ...headers, "access-control-request-method": "POST" },
+      });
+      expect(preflight.headers.get("access-control-allow-methods")).toBe("POST, OPTIONS");
+      const other = await get("/api/health", { headers: { origin: "https://evil.example" } });
+      expect(other.headers.get("access-control-allow-origin")).toBeNull();
+      expect(other.headers.get("vary")).toMatch(/(^|, )Origin$/);
+    });
+  });
+});
+
+describe("the client's address", () => {
+  const attempt = (address: string, forwarded?: string) =>
+    post(
+      LOGIN,
+      { email: `${crypto.randomUUID()}@example.com`, password: "whatever" },
+      {
+        address,
+        headers: forwarded === undefined ? {} : { "x-forwarded-for": forwarded },
+      },
+    );
+
+  test.runIf(door === "handler")("is the socket's, IPv6 by its /64, whatever X-Forwarded-For says", async () => {
+    for (let i = 0; i < 60; i++) await ctx().limits.consume("loginByAddress", "2001:db8:1:2::/64");
+    expect((await attempt("2001:db8:1:2:aaaa::1")).status).toBe(429);
+    expect((await attempt("2001:db8:1:2::bbbb", "198.51.100.9")).status).toBe(429);
+    expect((await attempt("2001:db8:1:3::1")).status).toBe(401);
+  });
+
+  test("is what the outermost trusted proxy wrote, where there are proxies", async () => {
+    for (let i = 0; i < 60; i++) await ctx().limits.consume("loginByAddress", "198.51.100.33");
+    await withContext({ config: { TRUSTED_PROXY_HOPS: 1 } }, async () => {
+      expect((await attempt("127.0.0.1", "8.8.8.8, 198.51.100.33")).status).toBe(429);
+      expect((await attempt("127.0.0.1", "198.51.100.33, 198.51.100.34")).status).toBe(401);
+    });
+  });
+});
+
+describe("input that would rather be an error of ours", () => {
+  test.each(["[", '{"a":'])("nested thousands of levels deep by %j is not valid", async (open) => {
+    const levels = Math.floor(15_000 / open.length / 2);
+    const close = open === "[" ? "]" : "}";
+    const body = `${open.repeat(levels)}1${close.repeat(levels)}`;
+    const response = await call("POST", LOGIN, { body, headers: JSON_TYPE });
+    expect(response.status).toBe(422);
+    expect(await response.json()).toMatchObject({ errors: [{ code: "too_deep" }] });
+  });
+
+  test("with thousands of faults is told the first of them", async () => {
+    const response = await post(LOGIN, Array<string>(1_500).fill("\0"));
+    expect(response.status).toBe(422);
+    expect((await response.json()).errors.length).toBeLessThanOrEqual(20);
+  });
+});
+
+test("an account that is deleted under a request has no session any more", async () => {
+  const gone = Object.assign(new Error("Foreign key constraint violated"), { code: "P2003" });
+  const db = new Proxy(ctx().db, {
+    get: () => {
+      throw gone;
+    },
+  });
+  const { token } = await newAccount();
+  const response = await withContext({ db }, () => get("/api/push/devices", { token }));
+  expect(response.status).toBe(401);
+});

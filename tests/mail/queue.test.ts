@@ -1,0 +1,228 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { pino } from "pino";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { accountLetters, LETTER_TTL_SECONDS } from "@/lib/accounts/letters";
+import { createMailer, type Mailer } from "@/lib/adapters/mailer";
+import { Prisma } from "@/lib/db/generated/client";
+import { createMailQueue } from "@/lib/mail/queue";
+import { newAccount } from "@/tests/support/accounts";
+import { post } from "@/tests/support/api";
+import { clock, ctx, withContext } from "@/tests/support/context";
+import { mailbox } from "@/tests/support/mailbox";
+import { freePort } from "@/tests/support/network/port";
+
+const STEP_MS = 300;
+const MINUTE_MS = 60_000;
+
+const rows = (email: string) => ctx().db.queuedMail.findMany({ where: { email } });
+const request = (email: string) => post("/api/auth/reset/request", { email });
+
+/** A mail server that says a line at each step of the conversation; null: it never does, "drop": it hangs up. */
+async function mailServer(...lines: (string | null)[]): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on("error", () => {}));
+    const say = [...lines];
+    const next = () => {
+      const line = say.shift();
+      if (line === "drop") socket.destroy();
+      else if (line) socket.write(`${line}\r\n`);
+    };
+    socket.on("data", next);
+    next();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A queue over another mail server; closed with the test. */
+function queueOver(mailer: Mailer) {
+  const mails = createMailQueue({ ...ctx(), mailer }, LETTER_TTL_SECONDS, accountLetters(ctx()));
+  onTestFinished(async () => {
+    await mailer.close();
+    await mails.close();
+  });
+  return mails;
+}
+
+const smtp = (url: string) => createMailer({ ...ctx().config, SMTP_URL: url }, pino({ level: "silent" }), STEP_MS);
+
+describe.each<[string, () => Promise<string>]>([
+  ["refuses connections", async () => `smtp://127.0.0.1:${await freePort()}`],
+  ["never says a word", () => mailServer(null)],
+  ["hangs up at once", () => mailServer("drop")],
+  ["hangs in the middle", () => mailServer("220 here", "250 hello", null)],
+  ["hangs up in the middle", () => mailServer("220 here", "250 hello", "250 sender", "drop")],
+  ["has no time for the recipient", () => mailServer("220 here", "250 hello", "250 sender", "451 later")],
+  ["does not know us", () => mailServer("535 who are you")],
+])("where the mail server %s", (_, start) => {
+  test("the answer is 202 all the same, and the mail arrives once it is back", async () => {
+    const { email } = await newAccount();
+    const mails = queueOver(smtp(await start()));
+    await withContext({ mails }, async () => expect((await request(email)).status).toBe(202));
+    await expect.poll(async () => (await rows(email))[0], { timeout: 20_000 }).toMatchObject({ attempts: 1 });
+    await mails.close(); // that attempt has ended, and put the next one off
+    const [row] = await rows(email);
+    expect(row?.nextAttemptAt.getTime()).toBeLessThanOrEqual(clock.now().getTime() + 5_000);
+    expect(mailbox.to(email)).toEqual([]);
+    clock.advance(6_000);
+    ctx().mails.wake();
+    expect(await mailbox.waitFor(email)).toContain("#token=");
+    await expect.poll(() => rows(email)).toEqual([]);
+  });
+});
+
+describe("mail that waits", () => {
+  const failing: Mailer = {
+    mode: "smtp",
+    send: () => Promise.reject(Object.assign(new Error("down"), { code: "ECONNECTION" })),
+    close: async () => {},
+  };
+
+  /** Sends nothing, and says so only when it is closed. */
+  function hangingMailer(): { mailer: Mailer; open: (() => void)[] } {
+    const open: (() => void)[] = [];
+    const send = () => new Promise<void>((resolve) => open.push(resolve));
+    const close = async () => {
+      for (const release of open) release();
+    };
+    return { mailer: { ...failing, send, close }, open };
+  }
+
+  test("is tried again after 5 and 15 seconds, 1, 5 and 10 minutes, and given up when its time is over", async () => {
+    const { email } = await newAccount();
+    let at = new Date();
+    const dbNow = () => Prisma.sql`${at}::timestamptz`;
+    const mails = createMailQueue({ ...ctx(), mailer: failing, dbNow }, LETTER_TTL_SECONDS, accountLetters(ctx()));
+    onTestFinished(mails.close);
+    await mails.post(ctx().db, "password_reset", email);
+    const leased = 120;
+    const waits: number[] = [];
+    for (let attempts = 1; attempts <= 6; attempts++) {
+      mails.wake();
+      const seconds = async () => {
+        const [row] = await rows(email);
+        return row?.attempts === attempts ? (row.nextAttemptAt.getTime() - at.getTime()) / 1000 : leased;
+      };
+      await expect.poll(seconds).not.toBe(leased);
+      waits.push(await seconds());
+      at = new Date(at.getTime() + (waits.at(-1) ?? 0) * 1000);
+    }
+    expect(waits).toEqual([5, 15, 60, 300, 600, 600]);
+    at = new Date(at.getTime() + 10 * MINUTE_MS); // past the half hour that its link would live
+    mails.wake();
+    await expect.poll(() => rows(email)).toEqual([]);
+  });
+
+  test("to an address that the server refuses for good is given up at once", async () => {
+    const { email } = await newAccount();
+    const mails = queueOver(smtp(await mailServer("220 here", "250 hello", "250 sender", "550 nobody here")));
+    await mails.post(ctx().db, "password_changed", email);
+    mails.wake();
+    await expect.poll(() => rows(email), { timeout: 10_000 }).toEqual([]);
+    expect(mailbox.to(email)).toEqual([]);
+  });
+
+  test("of a process that was killed at sending is taken over by another", async () => {
+    const { email } = await newAccount();
+    const { mailer } = hangingMailer();
+    const hung = queueOver(mailer);
+    await hung.post(ctx().db, "password_changed", email);
+    hung.wake();
+    await expect.poll(async () => (await rows(email))[0]?.attempts).toBe(1);
+    ctx().mails.wake();
+    clock.advance(2 * MINUTE_MS + 1_000);
+    ctx().mails.wake();
+    expect(await mailbox.waitFor(email)).toContain("was changed");
+    expect(mailbox.to(email)).toHaveLength(1);
+  });
+
+  test.each([60 * MINUTE_MS, -60 * MINUTE_MS])(
+    "is not taken from another process by one whose own clock is %d ms wrong",
+    async (ms) => {
+      const { email } = await newAccount();
+      const { mailer, open } = hangingMailer();
+      const first = queueOver(mailer);
+      await first.post(ctx().db, "password_changed", email);
+      first.wake();
+      await expect.poll(() => open.length).toBe(1);
+      const sent: string[] = [];
+      const counting: Mailer = { ...failing, send: async ({ to }) => void sent.push(to) };
+      const now = () => new Date(clock.now().getTime() + ms);
+      const wrong = createMailQueue(
+        { ...ctx(), mailer: counting, ...{ now } },
+        LETTER_TTL_SECONDS,
+        accountLetters(ctx()),
+      );
+      wrong.wake();
+      await wrong.close();
+      expect(sent).toEqual([]);
+    },
+  );
+
+  test("is not sent twice by two processes", async () => {
+    const { email } = await newAccount();
+    const sent: string[] = [];
+    const counting = (): Mailer => ({ ...failing, send: async ({ to }) => void sent.push(to) });
+    const queues = Array.from({ length: 4 }, () => queueOver(counting()));
+    await queues[0]?.post(ctx().db, "password_changed", email);
+    for (const { wake } of queues) wake();
+    await expect.poll(() => rows(email)).toEqual([]);
+    expect(sent.filter((to) => to === email)).toHaveLength(1);
+  });
+
+  test("of one kind to one address is one, however often it is asked for", async () => {
+    const { email } = await newAccount();
+    const mails = queueOver(failing);
+    await withContext({ mails }, async () => {
+      for (let i = 0; i < 3; i++) expect((await request(email)).status).toBe(202);
+    });
+    expect(await rows(email)).toHaveLength(1);
+    await mails.close();
+    clock.advance(6_000);
+    ctx().mails.wake();
+    await mailbox.waitFor(email);
+    await expect.poll(() => rows(email)).toEqual([]);
+    expect(mailbox.to(email)).toHaveLength(1);
+  });
+
+  test("that is asked for while it is being sent is sent once more", async () => {
+    const { email } = await newAccount();
+    const releases: (() => void)[] = [];
+    const slow = queueOver({ ...failing, send: () => new Promise((resolve) => releases.push(resolve)) });
+    await slow.post(ctx().db, "password_changed", email);
+    slow.wake();
+    await expect.poll(() => releases.length).toBe(1);
+    await slow.post(ctx().db, "password_changed", email);
+    releases[0]?.();
+    await expect.poll(() => releases.length).toBe(2);
+    releases[1]?.();
+    await expect.poll(() => rows(email)).toEqual([]);
+  });
+
+  test("of a transaction that is rolled back is not sent", async () => {
+    const { email } = await newAccount();
+    const failed = ctx().db.$transaction(async (tx) => {
+      await ctx().mails.post(tx, "password_changed", email);
+      throw new Error("rolled back");
+    });
+    await expect(failed).rejects.toThrow("rolled back");
+    expect(await rows(email)).toEqual([]);
+  });
+
+  test("a mail server that hangs holds four connections at most, and no request", async () => {
+    const { mailer, open } = hangingMailer();
+    const hung = queueOver(mailer);
+    const accounts = await Promise.all(Array.from({ length: 12 }, newAccount));
+    await withContext({ mails: hung }, async () => {
+      for (const { email } of accounts) expect((await request(email)).status).toBe(202);
+    });
+    await expect.poll(() => open.length).toBe(4);
+    await ctx().db.queuedMail.deleteMany();
+  });
+});

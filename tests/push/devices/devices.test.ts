@@ -1,0 +1,117 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { newAccount, type TestAccount } from "@/tests/support/accounts";
+import { call, get, post } from "@/tests/support/api";
+import { clock, ctx } from "@/tests/support/context";
+import { newToken, registeredDevice } from "@/tests/support/push/push";
+
+const list = ({ token }: Pick<TestAccount, "token">) => get("/api/push/devices", { token });
+const remove = ({ token }: Pick<TestAccount, "token">, id: string) =>
+  call("DELETE", `/api/push/devices/${id}`, { token });
+
+async function devicesOf(account: Pick<TestAccount, "token">) {
+  const response = await list(account);
+  expect(response.status).toBe(200);
+  return (await response.json()).devices as Record<string, unknown>[];
+}
+
+test("a person without devices has an empty list", async () => {
+  expect(await devicesOf(await newAccount())).toEqual([]);
+});
+
+test("the caller's devices come newest first, as registration showed them, and nobody else's", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const first = await registeredDevice(ann, { device: { name: "First" } });
+  clock.advance(1000);
+  const second = await registeredDevice(ann, { device: { name: "Second" } });
+  await registeredDevice(bob);
+  const listed = await devicesOf(ann);
+  expect(listed.map(({ name }) => name)).toEqual(["Second", "First"]);
+  expect(listed.map((device) => ({ ...device, lastDeliveredAt: null }))).toEqual([second.device, first.device]);
+});
+
+test("a token is never shown whole", async () => {
+  const account = await newAccount();
+  const token = newToken();
+  await registeredDevice(account, { token });
+  const text = await (await list(account)).text();
+  expect(text).not.toContain(token);
+  expect(JSON.parse(text).devices).toMatchObject([{ tokenSuffix: token.slice(-4) }]);
+});
+
+test("only the session that registered a device sees it as current", async () => {
+  const account = await newAccount();
+  await registeredDevice(account);
+  const signedIn = await post("/api/auth/login", { email: account.email, password: account.password });
+  const other = await signedIn.json();
+  expect(await devicesOf(account)).toMatchObject([{ current: true }]);
+  expect(await devicesOf(other)).toMatchObject([{ current: false }]);
+});
+
+test("the list is for signed-in callers", async () => {
+  expect((await get("/api/push/devices")).status).toBe(401);
+});
+
+test("a removed device is gone, with its challenges and deliveries", async () => {
+  const account = await newAccount();
+  const [kept, removed] = [await registeredDevice(account), await registeredDevice(account)];
+  const response = await remove(account, removed.device.id);
+  expect(response.status).toBe(204);
+  expect(await response.text()).toBe("");
+  expect(await devicesOf(account)).toMatchObject([{ id: kept.device.id }]);
+  const where = { deviceId: removed.device.id };
+  expect(await ctx().db.pushChallenge.count({ where })).toBe(0);
+  expect(await ctx().db.pushDelivery.count({ where })).toBe(0);
+  expect((await remove(account, removed.device.id)).status).toBe(404);
+});
+
+test("somebody else's device is not found, and stays", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const { device } = await registeredDevice(ann);
+  const response = await remove(bob, device.id);
+  expect(response.status).toBe(404);
+  expect(await response.json()).toMatchObject({ code: "device_not_found" });
+  expect(await devicesOf(ann)).toHaveLength(1);
+});
+
+test.each(["1", "not-a-uuid", "%00", "%F0%9F%93%B1", "..%2Fx", `${randomUUID()}x`, "a".repeat(5000), randomUUID()])(
+  "the device id %s is not found",
+  async (id) => {
+    const response = await remove(await newAccount(), id);
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ code: "device_not_found" });
+  },
+);
+
+test("removing needs a session", async () => {
+  const { device } = await registeredDevice(await newAccount());
+  expect((await call("DELETE", `/api/push/devices/${device.id}`)).status).toBe(401);
+  expect(await ctx().db.pushDevice.count({ where: { id: device.id } })).toBe(1);
+});
+
+test("of two removals at once one succeeds and the other finds nothing", async () => {
+  const account = await newAccount();
+  const { device } = await registeredDevice(account);
+  const responses = await Promise.all([remove(account, device.id), remove(account, device.id)]);
+  expect(responses.map(({ status }) => status).sort()).toEqual([204, 404]);
+});
+
+test("registering and removing one device at once never fails", async () => {
+  const account = await newAccount();
+  const token = newToken();
+  const { device } = await registeredDevice(account, { token });
+  const again = () => post("/api/push/register", { token }, { token: account.token });
+  const [registered, removed] = await Promise.all([again(), remove(account, device.id)]);
+  expect(registered.status).toBe(202);
+  expect(removed.status).toBe(204);
+});
+
+test.each([
+  ["POST", "/api/push/devices"],
+  ["GET", "/api/push/register"],
+  ["GET", `/api/push/devices/${randomUUID()}`],
+])("%s %s is not allowed", async (method, path) => {
+  const response = await call(method, path);
+  expect(response.status).toBe(405);
+  expect(response.headers.get("allow")).toContain("OPTIONS");
+});

@@ -1,0 +1,236 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { newAccount } from "@/tests/support/accounts";
+import { call } from "@/tests/support/api";
+import { clock, ctx, withContext } from "@/tests/support/context";
+import {
+  activate,
+  insertDevices,
+  newToken,
+  recordingPush,
+  registeredDevice,
+  registerPush,
+} from "@/tests/support/push/push";
+
+const MINUTE_MS = 60 * 1000;
+const rowOf = (id: string) => ctx().db.pushDevice.findUniqueOrThrow({ where: { id } });
+const rowsOf = ({ id }: { id: string }) => ctx().db.pushDevice.findMany({ where: { accountId: id } });
+
+describe("registering again", () => {
+  test("the same token, in whatever case, is the same device, and only what is said changes", async () => {
+    const account = await newAccount();
+    const token = newToken();
+    const first = await registeredDevice(account, { token, device: { name: "Old", model: "iPhone18,1" } });
+    clock.advance(MINUTE_MS);
+    const again = await registeredDevice(account, { token: token.toUpperCase(), device: { name: "New" } });
+    expect(again.device).toMatchObject({ id: first.device.id, name: "New", model: "iPhone18,1" });
+    expect(again.device.createdAt).toBe(first.device.createdAt);
+    expect(again.device.lastSeenAt).not.toBe(first.device.lastSeenAt);
+    expect(again.challenge?.id).not.toBe(first.challenge?.id);
+    expect(await rowsOf(account)).toHaveLength(1);
+  });
+
+  test("an active device with the same token stays active and gets no challenge", async () => {
+    const account = await newAccount();
+    const token = newToken();
+    const { device } = await registeredDevice(account, { token });
+    await activate(device.id);
+    const { push, sent } = recordingPush();
+    const response = await withContext({ push }, () => registerPush(account, { token, device: { name: "Mine" } }));
+    expect(response.status).toBe(200);
+    const body = await response.json();
+    expect(body).toMatchObject({ device: { id: device.id, status: "active", name: "Mine" } });
+    expect(body).not.toHaveProperty("challenge");
+    expect(sent).toEqual([]);
+  });
+
+  test("an active device may register more often than challenges are given", async () => {
+    const account = await newAccount();
+    const token = newToken();
+    await activate((await registeredDevice(account, { token })).device.id);
+    for (let n = 0; n < 5; n += 1) expect((await registerPush(account, { token })).status).toBe(200);
+  });
+
+  test.each([
+    ["token", { token: newToken() }],
+    ["environment", { environment: "sandbox" }],
+  ])(
+    "an active device stays active until one of its installation, with another %s, has proved itself",
+    async (_, change) => {
+      const account = await newAccount();
+      const known = { token: newToken(), installationId: randomUUID() };
+      const { device } = await registeredDevice(account, known);
+      await activate(device.id);
+      const claims = [await registeredDevice(account, { ...known, ...change })];
+      claims.push(await registeredDevice(account, { ...known, token: newToken() }));
+      expect(claims).toMatchObject(Array(2).fill({ device: { status: "pending", verifiedAt: null }, challenge: {} }));
+      expect(claims[1]?.device.id).toBe(claims[0]?.device.id);
+      expect(await rowOf(device.id)).toMatchObject({
+        status: "active",
+        token: known.token,
+        keyId: "key",
+        keyCounter: 1n,
+      });
+      expect((await registerPush(account, known)).status).toBe(200);
+      expect(await rowsOf(account)).toHaveLength(2);
+    },
+  );
+
+  test("a device that is not active keeps its key when its token changes, and loses it with its environment", async () => {
+    const account = await newAccount();
+    const known = { token: newToken(), installationId: randomUUID() };
+    const { device } = await registeredDevice(account, known);
+    await activate(device.id);
+    await ctx().db.pushDevice.update({ where: { id: device.id }, data: { status: "invalid" } });
+    await registeredDevice(account, { ...known, token: newToken() });
+    expect(await rowsOf(account)).toMatchObject([{ id: device.id, status: "pending", keyId: "key", keyCounter: 1n }]);
+    await registeredDevice(account, { ...known, environment: "sandbox" });
+    expect(await rowsOf(account)).toMatchObject([{ id: device.id, keyId: null, publicKey: null, keyCounter: null }]);
+  });
+
+  test("a nonce that was sent to the old token proves nothing for the new one", async () => {
+    const account = await newAccount();
+    const installationId = randomUUID();
+    const failing = recordingPush(async () => {
+      throw new Error("out of reach");
+    });
+    const old = await withContext({ push: failing.push }, () => registeredDevice(account, { installationId }));
+    const { challenge } = await registeredDevice(account, { installationId });
+    const deviceId = old.device.id;
+    expect(await ctx().db.pushChallenge.findMany({ where: { deviceId } })).toMatchObject([{ id: challenge?.id }]);
+    expect(
+      await ctx().db.pushDelivery.findFirst({ where: { eventKey: `challenge:${old.challenge?.id}` } }),
+    ).toMatchObject({ state: "cancelled" });
+  });
+
+  test("an invalid device becomes pending", async () => {
+    const account = await newAccount();
+    const token = newToken();
+    const { device } = await registeredDevice(account, { token });
+    await ctx().db.pushDevice.update({
+      where: { id: device.id },
+      data: { status: "invalid", invalidReason: "Unregistered" },
+    });
+    expect((await registeredDevice(account, { token })).device).toMatchObject({
+      id: device.id,
+      status: "pending",
+      invalidReason: null,
+    });
+  });
+
+  test("an installation that takes over a pending device's token takes its place", async () => {
+    const account = await newAccount();
+    const [installationId, token] = [randomUUID(), newToken()];
+    const installed = await registeredDevice(account, { installationId });
+    await registeredDevice(account, { token, installationId: randomUUID() });
+    const merged = await registeredDevice(account, { token, installationId });
+    expect(merged.device).toMatchObject({ id: installed.device.id, status: "pending" });
+    expect(await rowsOf(account)).toMatchObject([{ id: installed.device.id, token, installationId }]);
+  });
+
+  test("an active device stays active under an installation id that is new, or another device's", async () => {
+    const account = await newAccount();
+    const [token, others] = [newToken(), randomUUID()];
+    await registeredDevice(account, { installationId: others });
+    const { device } = await registeredDevice(account, { token, installationId: randomUUID() });
+    await activate(device.id);
+    for (const installationId of [randomUUID(), others]) {
+      expect((await registeredDevice(account, { token, installationId })).device).toMatchObject({ id: device.id });
+      expect(await rowOf(device.id)).toMatchObject({ status: "active", installationId });
+    }
+  });
+
+  test("a token in another environment is another device", async () => {
+    const account = await newAccount();
+    const token = newToken();
+    await registeredDevice(account, { token });
+    await registeredDevice(account, { token, environment: "sandbox" });
+    expect(await rowsOf(account)).toHaveLength(2);
+  });
+});
+
+describe("two at once", () => {
+  test("two registrations of one token make one device", async () => {
+    const account = await newAccount();
+    const token = newToken();
+    const responses = await Promise.all([1, 2].map(() => registerPush(account, { token })));
+    expect(responses.map(({ status }) => status)).toEqual([202, 202]);
+    const [one, two] = await Promise.all(responses.map((response) => response.json()));
+    expect(one.device.id).toBe(two.device.id);
+    expect(await rowsOf(account)).toHaveLength(1);
+  });
+
+  test("of many registrations of one token three get a challenge", async () => {
+    const account = await newAccount();
+    const token = newToken();
+    const responses = await Promise.all([1, 2, 3, 4, 5, 6].map(() => registerPush(account, { token })));
+    expect(responses.map(({ status }) => status).sort()).toEqual([202, 202, 202, 429, 429, 429]);
+    expect(await rowsOf(account)).toHaveLength(1);
+    expect(await ctx().db.pushChallenge.count({ where: { device: { accountId: account.id } } })).toBe(3);
+  });
+
+  test("one installation with two tokens is one device", async () => {
+    const account = await newAccount();
+    const installationId = randomUUID();
+    const responses = await Promise.all(
+      [newToken(), newToken()].map((token) => registerPush(account, { token, installationId })),
+    );
+    expect(responses.map(({ status }) => status)).toEqual([202, 202]);
+    expect(await rowsOf(account)).toHaveLength(1);
+  });
+
+  test("two installations with one token end as one device", async () => {
+    const account = await newAccount();
+    const token = newToken();
+    const responses = await Promise.all(
+      [randomUUID(), randomUUID()].map((installationId) => registerPush(account, { token, installationId })),
+    );
+    expect(responses.map(({ status }) => status)).toEqual([202, 202]);
+    expect(await rowsOf(account)).toHaveLength(1);
+  });
+
+  test("installation ids that move between devices bring at most one device more for each that there may be", async () => {
+    const account = await newAccount();
+    const installationId = randomUUID();
+    const tokens = Array.from({ length: 39 }, newToken);
+    await insertDevices(account, tokens);
+    await ctx().db.pushDevice.updateMany({ where: { token: tokens[0] }, data: { installationId, status: "active" } });
+    const [first, second] = [newToken(), newToken()];
+    expect((await registerPush(account, { token: first, installationId })).status).toBe(202);
+    expect((await registerPush(account, { token: first, installationId: randomUUID() })).status).toBe(202);
+    const response = await registerPush(account, { token: second, installationId });
+    expect(await response.json()).toMatchObject({ status: 409, code: "device_limit_reached" });
+    expect(await rowsOf(account)).toHaveLength(40);
+  });
+
+  test("two new devices cannot both be the 20th", async () => {
+    const account = await newAccount();
+    await insertDevices(
+      account,
+      Array.from({ length: 19 }, () => newToken()),
+    );
+    const responses = await Promise.all([1, 2].map(() => registerPush(account, { token: newToken() })));
+    expect(responses.map(({ status }) => status).sort()).toEqual([202, 409]);
+    expect(await rowsOf(account)).toHaveLength(20);
+  });
+
+  test("a token that two people claim is pending for both, and whoever had it keeps it", async () => {
+    const [ann, bob] = [await newAccount(), await newAccount()];
+    const token = newToken();
+    const { device } = await registeredDevice(ann, { token });
+    await activate(device.id);
+    expect((await registeredDevice(bob, { token })).device.status).toBe("pending");
+    expect(await rowOf(device.id)).toMatchObject({ accountId: ann.id, status: "active" });
+  });
+});
+
+test("deleting a device and registering it anew brings no further challenges, and keeps nobody else from theirs", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const token = newToken();
+  for (let i = 0; i < 3; i++) {
+    const { device } = await registeredDevice(ann, { token });
+    expect((await call("DELETE", `/api/push/devices/${device.id}`, { token: ann.token })).status).toBe(204);
+  }
+  expect((await registerPush(ann, { token })).status).toBe(429);
+  expect((await registerPush(bob, { token })).status).toBe(202);
+});

@@ -1,0 +1,103 @@
+import { randomBytes, sign } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { verifyAssertion } from "@/lib/push/evidence/app-attest";
+import { mintAssertion, newAttestKey, sha256, toCbor } from "@/tests/support/push/app-attest";
+import { newKeys } from "@/tests/support/push/certificates";
+
+const key = newAttestKey();
+const parts = { key, clientDataHash: randomBytes(32), appId: "TEAM123456.com.example.homeport" };
+
+type Given = Parameters<typeof verifyAssertion>[1];
+const check = (assertion: Uint8Array, change: Partial<Given> = {}) =>
+  verifyAssertion(assertion, { ...parts, publicKey: key.point, counter: 0n, ...change });
+const refused = (assertion: Uint8Array, reason: string, change?: Partial<Given>) =>
+  expect(() => check(assertion, change)).toThrow(
+    expect.objectContaining({ extras: expect.objectContaining({ members: { reason } }) }),
+  );
+
+test("a genuine assertion gives its counter", () => {
+  expect(check(mintAssertion(parts, 1))).toBe(1n);
+  expect(check(mintAssertion(parts, 0xffffffff), { counter: 0xfffffffen })).toBe(0xffffffffn);
+});
+
+test("newer systems append extensions to what is signed", () => {
+  expect(check(mintAssertion(parts, 7, Buffer.from("a163666f6f63626172", "hex")))).toBe(7n);
+});
+
+test.each<[string, Partial<Given>, string]>([
+  ["other client data", { clientDataHash: randomBytes(32) }, "signature_invalid"],
+  ["another key", { publicKey: newAttestKey().point }, "signature_invalid"],
+  ["a stored key that is none", { publicKey: randomBytes(65) }, "signature_invalid"],
+  ["another app", { appId: "TEAM123456.com.example.other" }, "app_id_mismatch"],
+  ["a counter that was seen before", { counter: 5n }, "counter_replayed"],
+  ["a counter that goes back", { counter: 6n }, "counter_replayed"],
+])("an assertion does not hold for %s", (_, change, reason) => refused(mintAssertion(parts, 5), reason, change));
+
+test("an assertion that signs the nonce itself, and not its hash, is not what a device makes", () => {
+  const authenticatorData = Buffer.concat([sha256(parts.appId), Buffer.of(0x40, 0, 0, 0, 1)]);
+  const once = sign("sha256", Buffer.concat([authenticatorData, parts.clientDataHash]), key.privateKey);
+  refused(toCbor({ signature: once, authenticatorData }), "signature_invalid");
+});
+
+test("authenticator data without a whole counter is malformed, however well it is signed", () => {
+  const authenticatorData = Buffer.concat([sha256(parts.appId), Buffer.of(0x40, 0, 0, 1)]);
+  const signature = sign("sha256", sha256(authenticatorData, parts.clientDataHash), key.privateKey);
+  refused(toCbor({ signature, authenticatorData }), "malformed");
+});
+
+test("an assertion with any bit changed does not hold", () => {
+  const assertion = mintAssertion(parts, 5);
+  for (let bit = 0; bit < assertion.length * 8; bit++) {
+    const changed = Buffer.from(assertion);
+    changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+    expect(() => check(changed)).toThrow(expect.objectContaining({ code: "evidence_invalid" }));
+  }
+});
+
+describe("CBOR that no device makes", () => {
+  const [signature, data] = [Buffer.of(1), Buffer.of(2)];
+  const hex = (text: string) => Buffer.from(text.replaceAll(" ", ""), "hex");
+  const fields = `69 ${Buffer.from("signature").toString("hex")} 41 01`;
+  const more = `71 ${Buffer.from("authenticatorData").toString("hex")} 41 02`;
+
+  test("(the same as these, but for their fault, is read)", () => {
+    expect(hex(`a2 ${fields} ${more}`)).toEqual(toCbor({ signature, authenticatorData: data }));
+    refused(hex(`a2 ${fields} ${more}`), "signature_invalid");
+  });
+
+  test("a member that nobody asks for is let by, unless it is larger than all the rest", () => {
+    refused(toCbor({ signature, authenticatorData: data, more: [1, 2, 3] }), "signature_invalid");
+    refused(toCbor({ signature, authenticatorData: data, more: Array(40).fill(1) }), "malformed");
+  });
+
+  test.each<[string, Buffer]>([
+    ["nothing", Buffer.alloc(0)],
+    ["a number", hex("01")],
+    ["null", hex("f6")],
+    ["a list", hex("80")],
+    ["a byte after its end", hex(`a2 ${fields} ${more} 00`)],
+    ["a member twice", hex(`a3 ${fields} ${fields} ${more}`)],
+    ["a map of indefinite length", hex(`bf ${fields} ${more} ff`)],
+    ["bytes of indefinite length", hex(`a2 ${fields.replace("41 01", "5f 41 01 ff")} ${more}`)],
+    ["a length that could be shorter", hex(`a2 ${fields.replace("41 01", "58 01 01")} ${more}`)],
+    ["text where bytes belong", toCbor({ signature: "s", authenticatorData: data })],
+    ["a member missing", toCbor({ signature })],
+    ["a tag", hex(`c1 a2 ${fields} ${more}`)],
+    ["an undefined", hex("f7")],
+    ["a not-a-number", hex("f97e00")],
+    ["a number of 64 bits", hex("1bffffffffffffffff")],
+    ["a byte string of 4 GiB", hex("5affffffff")],
+    ["a list of 4 billion", hex("9affffffff")],
+    ["a byte string of 2^63 bytes", hex("5b7fffffffffffffff")],
+    ["a prototype", toCbor(new Map([["__proto__", new Map([["signature", signature]])]]))],
+    ["3,000 lists in each other", Buffer.alloc(3_000, 0x81)],
+    ["3,000 maps in each other", Buffer.from("a16161".repeat(3_000), "hex")],
+    ["3,000 small items", Buffer.concat([hex("990bb8"), Buffer.alloc(3_000)])],
+    ["noise", randomBytes(3_000)],
+  ])("%s", (_, bytes) => refused(bytes, "malformed"));
+});
+
+test("a key of another curve is not the device's, whatever it signs", () => {
+  const publicKey = newKeys("P-384").publicKey.export({ format: "der", type: "spki" });
+  refused(mintAssertion(parts, 5), "signature_invalid", { publicKey });
+});

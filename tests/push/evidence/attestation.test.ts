@@ -1,0 +1,191 @@
+import { createHash, randomBytes, X509Certificate } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { verifyAttestation } from "@/lib/push/evidence/app-attest";
+import { APPLE_APP_ATTESTATION_ROOT } from "@/lib/push/evidence/apple-root";
+import {
+  AAGUIDS,
+  type AttestationParts,
+  authority,
+  type Forgery,
+  mintAttestation,
+  NONCE_EXTENSION,
+  newAttestKey,
+  newAuthority,
+  nonceExtension,
+  sha256,
+  toCbor,
+} from "@/tests/support/push/app-attest";
+import { extension, issue, newKeys } from "@/tests/support/push/certificates";
+import { der, octets, sequence } from "@/tests/support/push/der";
+
+const NOW = new Date();
+const DAY_MS = 24 * 60 * 60 * 1000;
+const parts: AttestationParts = {
+  key: newAttestKey(),
+  clientDataHash: randomBytes(32),
+  appId: "TEAM123456.com.example.homeport",
+  environment: "production",
+};
+const root = new X509Certificate(authority.rootPem);
+
+type Given = Parameters<typeof verifyAttestation>[1];
+const check = (attestation: Uint8Array, change: Partial<Given> = {}) =>
+  verifyAttestation(attestation, { ...parts, keyId: parts.key.keyId, root, now: NOW, ...change });
+const reason = (reason: string) =>
+  expect.objectContaining({ extras: expect.objectContaining({ members: { reason } }) });
+const refused = (attestation: Uint8Array, why: string, change?: Partial<Given>) =>
+  expect(() => check(attestation, change)).toThrow(reason(why));
+
+test.each(["production", "sandbox"] as const)(
+  "a genuine attestation of the %s environment gives its key",
+  (environment) => {
+    const genuine = mintAttestation({ ...parts, environment });
+    expect(check(genuine, { environment })).toEqual(parts.key.point);
+  },
+);
+
+describe("what an attestation was not made for", () => {
+  test.each<[string, Partial<Given>, string]>([
+    ["another challenge, account, token", { clientDataHash: randomBytes(32) }, "nonce_mismatch"],
+    ["another key id", { keyId: randomBytes(32) }, "key_id_mismatch"],
+    ["another team", { appId: "TEAM654321.com.example.homeport" }, "app_id_mismatch"],
+    ["another bundle", { appId: "TEAM123456.com.example.other" }, "app_id_mismatch"],
+    ["the other environment", { environment: "sandbox" }, "environment_mismatch"],
+    ["Apple's own root", { root: new X509Certificate(APPLE_APP_ATTESTATION_ROOT) }, "certificate_untrusted"],
+    ["another root of the same name", { root: new X509Certificate(newAuthority().rootPem) }, "certificate_untrusted"],
+    ["a time after its certificates", { now: new Date(NOW.getTime() + 400 * DAY_MS) }, "certificate_expired"],
+    ["a time before its certificates", { now: new Date(NOW.getTime() - 400 * DAY_MS) }, "certificate_expired"],
+  ])("%s", (_, change, why) => refused(mintAttestation(parts), why, change));
+});
+
+describe("what no device makes", () => {
+  const other = newKeys();
+  const nonce = extension(NONCE_EXTENSION, sequence(der(0xa1, octets(randomBytes(32)))));
+  test.each<[string, Forgery, string]>([
+    ["a format of another kind", { fmt: "apple" }, "malformed"],
+    ["certificates of another authority", { by: newAuthority() }, "certificate_untrusted"],
+    ["a certificate that has expired", { validTo: new Date(NOW.getTime() - 1000) }, "certificate_expired"],
+    ["a certificate for later", { validFrom: new Date(NOW.getTime() + DAY_MS) }, "certificate_expired"],
+    ["a certificate for another key", { certified: other }, "key_id_mismatch"],
+    ["a certificate for a P-384 key", { certified: newKeys("P-384") }, "malformed"],
+    ["a nonce of another attestation", { extensions: [nonce] }, "nonce_mismatch"],
+    ["no nonce", { extensions: [] }, "malformed"],
+    ["two nonces", { extensions: [nonce, nonce] }, "malformed"],
+    [
+      "a nonce that is not in a sequence",
+      { extensions: [extension(NONCE_EXTENSION, octets(randomBytes(32)))] },
+      "malformed",
+    ],
+    ["an empty nonce extension", { extensions: [extension(NONCE_EXTENSION, Buffer.alloc(0))] }, "malformed"],
+    ["a counter of 1", { counter: 1 }, "counter_not_zero"],
+    ["a counter in the highest byte", { counter: 0x01000000 }, "counter_not_zero"],
+    ["a development key for production", { aaguid: AAGUIDS.sandbox }, "environment_mismatch"],
+    [
+      "an aaguid whose last byte is wrong",
+      { aaguid: Buffer.from("appattest\0\0\0\0\0\0\x01") },
+      "environment_mismatch",
+    ],
+    ["an aaguid whose first byte is wrong", { aaguid: Buffer.from("Appattest\0\0\0\0\0\0\0") }, "environment_mismatch"],
+    ["another credential id", { credentialId: randomBytes(32) }, "credential_id_mismatch"],
+    ["a credential id cut short", { credentialId: parts.key.keyId.subarray(0, 31) }, "credential_id_mismatch"],
+    ["no certificate", { x5c: () => [] }, "malformed"],
+    ["one certificate", { x5c: (leaf) => [leaf] }, "malformed"],
+    ["three certificates", { x5c: (leaf, intermediate) => [leaf, intermediate, intermediate] }, "malformed"],
+    [
+      "certificates the other way round",
+      { x5c: (leaf, intermediate) => [intermediate, leaf] },
+      "certificate_untrusted",
+    ],
+    ["a leaf twice", { x5c: (leaf) => [leaf, leaf] }, "certificate_untrusted"],
+    ["text for a certificate", { x5c: (_, intermediate) => ["leaf", intermediate] }, "malformed"],
+    ["a certificate with a byte after it", { x5c: (leaf, i) => [Buffer.concat([leaf, Buffer.of(0)]), i] }, "malformed"],
+    ["a certificate cut short", { x5c: (leaf, i) => [leaf.subarray(0, -1), i] }, "malformed"],
+    ["a certificate in PEM", { x5c: (leaf, i) => [Buffer.from(new X509Certificate(leaf).toString()), i] }, "malformed"],
+  ])("%s", (_, forgery, why) => refused(mintAttestation(parts, forgery), why));
+
+  test("a certificate that an attested key issued: it is no authority", () => {
+    const attested = issue({ name: "Attested key" }, authority.intermediate);
+    const by = { ...authority, intermediate: attested };
+    refused(mintAttestation(parts, { by }), "certificate_untrusted");
+  });
+
+  test("a certificate that another issued which the root made no authority", () => {
+    const by = { ...authority, intermediate: issue({ name: "No authority" }, authority.root) };
+    refused(mintAttestation(parts, { by }), "certificate_untrusted");
+  });
+
+  test("an authority whose certificate has expired, though the key's has not", () => {
+    const expired = { name: "CA", keys: newKeys(), isAuthority: true, validTo: new Date(NOW.getTime() - 1000) };
+    const by = { ...authority, intermediate: issue(expired, authority.root) };
+    refused(mintAttestation(parts, { by }), "certificate_expired");
+  });
+
+  test("authenticator data that is cut off before the credential's end, with its nonce right", () => {
+    const whole = sha256(parts.appId);
+    const authData = Buffer.concat([whole, Buffer.of(0x40), Buffer.alloc(4), AAGUIDS.production, Buffer.of(0, 32, 1)]);
+    const nonce = nonceExtension(sha256(authData, parts.clientDataHash));
+    const leaf = issue({ name: "Attested key", keys: parts.key, extensions: [nonce] }, authority.intermediate);
+    const x5c = [leaf.der, authority.intermediate.der];
+    refused(toCbor({ fmt: "apple-appattest", attStmt: { x5c, receipt: Buffer.of() }, authData }), "malformed");
+  });
+});
+
+/** Which part of an attestation a byte lies in, and what may come of it when it is another. */
+function partsOf(attestation: Buffer, forgery: { leaf: Buffer; intermediate: Buffer }) {
+  const authData = attestation.indexOf("authData") + "authData".length;
+  return [
+    { name: "leaf", at: attestation.indexOf(forgery.leaf), length: forgery.leaf.length },
+    { name: "intermediate", at: attestation.indexOf(forgery.intermediate), length: forgery.intermediate.length },
+    { name: "receipt", at: attestation.indexOf(Buffer.from("Greceipt")) + 1, length: "receipt".length },
+    { name: "authData", at: authData + 2, length: attestation.length - authData - 2 },
+  ];
+}
+
+test("an attestation with any byte changed does not hold, except in the receipt, on which nothing relies", () => {
+  const certificates = { leaf: Buffer.alloc(0), intermediate: Buffer.alloc(0) };
+  const attestation = mintAttestation(parts, {
+    x5c: (leaf, intermediate) => {
+      Object.assign(certificates, { leaf, intermediate });
+      return [leaf, intermediate];
+    },
+  });
+  const regions = partsOf(attestation, certificates);
+  const found: Record<string, Set<string>> = {};
+  for (const at of attestation.keys()) {
+    const changed = Buffer.from(attestation);
+    changed[at] = (changed[at] ?? 0) ^ (1 << (at % 8));
+    const region = regions.find((part) => at >= part.at && at < part.at + part.length)?.name ?? "cbor";
+    found[region] = (found[region] ?? new Set()).add(outcome(() => check(changed)));
+  }
+  expect(found).toEqual({
+    cbor: new Set(["malformed"]),
+    leaf: new Set(["malformed", "certificate_untrusted"]),
+    intermediate: new Set(["malformed", "certificate_untrusted"]),
+    receipt: new Set(["holds"]),
+    authData: new Set(["nonce_mismatch"]),
+  });
+});
+
+test("an attestation cut off anywhere is malformed", () => {
+  const attestation = mintAttestation(parts);
+  for (const end of attestation.keys()) refused(attestation.subarray(0, end), "malformed");
+});
+
+test("Apple's root is bundled as Apple published it", () => {
+  const apple = new X509Certificate(APPLE_APP_ATTESTATION_ROOT);
+  expect(apple.subject).toContain("CN=Apple App Attestation Root CA");
+  expect(apple.verify(apple.publicKey)).toBe(true);
+  expect(createHash("sha256").update(apple.raw).digest("hex")).toBe(
+    "1cb9823ba28ba6ad2d33a006941de2ae4f513ef1d4e831b9f7e0fa7b6242c932",
+  );
+});
+
+/** "holds", or the reason why not. */
+function outcome(run: () => unknown): string {
+  try {
+    run();
+    return "holds";
+  } catch (error) {
+    return (error as { extras: { members: { reason: string } } }).extras.members.reason;
+  }
+}

@@ -1,0 +1,430 @@
+import { createHash, randomBytes, randomUUID, verify } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { sendWords } from "@/lib/push/operations";
+import { newAccount, type TestAccount } from "@/tests/support/accounts";
+import { get, post } from "@/tests/support/api";
+import { clock, ctx, withContext } from "@/tests/support/context";
+import { newAttestKey } from "@/tests/support/push/app-attest";
+import {
+  answer,
+  asserted,
+  attested,
+  challenge,
+  decidingTogether,
+  newPhone,
+  signedByDeviceKey,
+  verifiedDevice,
+} from "@/tests/support/push/phone";
+import { activeDevices, deliverDue, newToken, recordingPush } from "@/tests/support/push/push";
+
+const MINUTE_MS = 60 * 1000;
+const BUNDLES = ["com.example.homeport", "com.example.other"];
+const rowOf = (id: string) => ctx().db.pushDevice.findUniqueOrThrow({ where: { id } });
+
+async function refused(response: Response, reason: string) {
+  expect(await response.json()).toMatchObject({ status: 422, code: "evidence_invalid", reason });
+}
+
+/** An account whose phone was asked to prove itself. */
+async function asked(change = {}) {
+  const account = await newAccount();
+  const phone = newPhone(change);
+  return { account, phone, challenged: await challenge(account, phone) };
+}
+
+/** An account whose phone, the device of `deviceId`, has proved itself and was asked again, since its token changed. */
+async function askedAgain(change = {}) {
+  const account = await newAccount();
+  const first = newPhone(change);
+  const { id: deviceId } = await verifiedDevice(account, first);
+  const phone = { ...first, token: newToken() };
+  return { account, phone, deviceId, challenged: await challenge(account, phone) };
+}
+
+describe("a device that proves itself", () => {
+  test("becomes active by attesting a key", async () => {
+    const { account, phone, challenged } = await asked();
+    const response = await answer(account, phone, attested(account, phone, challenged));
+    expect(response.status).toBe(200);
+    const body = await response.json();
+    expect(body).toEqual({
+      device: expect.objectContaining({ id: challenged.deviceId, status: "active", current: true }),
+    });
+    expect(Date.parse(body.device.verifiedAt)).toBeGreaterThanOrEqual(Date.parse(body.device.createdAt));
+    expect(await rowOf(challenged.deviceId)).toMatchObject({
+      keyId: phone.key.keyId.toString("base64"),
+      publicKey: new Uint8Array(phone.key.point),
+      keyCounter: 0n,
+    });
+    const { devices } = await (await get("/api/push/devices", { token: account.token })).json();
+    expect(devices).toEqual([body.device]);
+  });
+
+  test("is written down as a security event, with where it came from", async () => {
+    const { account, phone, challenged } = await asked();
+    await answer(account, phone, attested(account, phone, challenged));
+    const where = { accountId: account.id, type: "device_verified" as const };
+    expect(await ctx().db.securityEvent.findMany({ where })).toMatchObject([
+      { address: expect.stringMatching(/\/24$/) },
+    ]);
+  });
+
+  test("signs eight lines, of which the token is one only as its hash", async () => {
+    const { account, phone, challenged } = await asked({ environment: "sandbox" });
+    const lines = [
+      "push-register.v1",
+      challenged.challengeId,
+      challenged.challengeValue,
+      challenged.pushNonce,
+      "sandbox",
+      "com.example.homeport",
+      createHash("sha256").update(phone.token).digest("hex"),
+      account.id,
+    ];
+    const evidence = signedByDeviceKey(account, phone, challenged);
+    const signature = Buffer.from(evidence.signature, "base64");
+    expect(verify("sha256", Buffer.from(lines.join("\n")), phone.key.publicKey, signature)).toBe(true);
+    expect((await answer(account, phone, evidence)).status).toBe(200);
+  });
+
+  test("answers by an assertion of the same key when its token has changed", async () => {
+    const { account, phone, challenged, deviceId } = await askedAgain();
+    const response = await answer(account, phone, asserted(account, phone, challenged, 1));
+    expect(await response.json()).toMatchObject({ device: { id: deviceId, status: "active" } });
+    const devices = await ctx().db.pushDevice.findMany({ where: { accountId: account.id } });
+    expect(devices).toMatchObject([{ id: deviceId, status: "active", token: phone.token, keyCounter: 1n }]);
+  });
+
+  test("takes along what is queued for it when its token has changed", async () => {
+    const { account, phone, challenged, deviceId } = await askedAgain();
+    await sendWords(ctx(), { accountId: account.id, title: "A", body: "B", link: null });
+    expect((await answer(account, phone, asserted(account, phone, challenged, 1))).status).toBe(200);
+    const { push, sent } = recordingPush();
+    await ctx().db.pushDelivery.updateMany({ where: { deviceId, kind: "custom" }, data: { state: "queued" } });
+    await deliverDue({ push });
+    expect(sent).toMatchObject([{ token: phone.token }]);
+  });
+
+  test.each<["production" | "sandbox", (...asked: Parameters<typeof signedByDeviceKey>) => object]>([
+    ["production", attested],
+    ["sandbox", signedByDeviceKey],
+  ])(
+    "in %s by a key of its own is a device of its own, whatever installation it says it is",
+    async (environment, sign) => {
+      const { account, phone, challenged, deviceId } = await askedAgain({ environment });
+      const restored = { ...phone, key: newAttestKey() };
+      expect((await answer(account, restored, sign(account, restored, challenged))).status).toBe(200);
+      expect(await rowOf(challenged.deviceId)).toMatchObject({ keyId: restored.key.keyId.toString("base64") });
+      expect(await rowOf(deviceId)).toMatchObject({ status: "active" });
+    },
+  );
+
+  test("of an installation that is known is let in beyond the limit, in the place of the one before", async () => {
+    const { account, phone, challenged, deviceId } = await askedAgain();
+    await activeDevices(account, 19);
+    const again = { ...phone, token: newToken(), key: newAttestKey() };
+    const latest = await challenge(account, again);
+    expect(latest.deviceId).toBe(challenged.deviceId);
+    expect((await answer(account, again, attested(account, again, latest))).status).toBe(200);
+    const devices = await ctx().db.pushDevice.findMany({ where: { accountId: account.id } });
+    expect(devices).toHaveLength(20);
+    expect(devices.map(({ id }) => id)).not.toContain(deviceId);
+  });
+
+  test("beyond the limit by an installation id that no other device has any more is refused", async () => {
+    const { account, phone, challenged, deviceId } = await askedAgain();
+    await activeDevices(account, 19);
+    await ctx().db.pushDevice.update({ where: { id: deviceId }, data: { installationId: randomUUID() } });
+    const other = { ...phone, key: newAttestKey() };
+    const response = await answer(account, other, attested(account, other, challenged));
+    expect(await response.json()).toMatchObject({ status: 409, code: "device_limit_reached" });
+    expect(await ctx().db.pushDevice.count({ where: { accountId: account.id, status: "active" } })).toBe(20);
+  });
+
+  test("may be a simulator with a key of its own, which has to stay the same", async () => {
+    const { account, phone, challenged } = await asked({ environment: "sandbox" });
+    expect((await answer(account, phone, signedByDeviceKey(account, phone, challenged))).status).toBe(200);
+    await ctx().db.pushDevice.update({ where: { id: challenged.deviceId }, data: { status: "invalid" } });
+    const again = await challenge(account, phone);
+    const other = { ...phone, key: newAttestKey() };
+    await refused(await answer(account, other, signedByDeviceKey(account, other, again)), "key_unknown");
+    expect((await answer(account, phone, signedByDeviceKey(account, phone, again))).status).toBe(200);
+  });
+
+  test("says meanwhile what it is, as with any registration", async () => {
+    const { account, phone, challenged } = await asked();
+    const { token, installationId } = phone;
+    const evidence = attested(account, phone, challenged);
+    const json = { token: token.toUpperCase(), installationId, device: { name: "Ann's" }, evidence };
+    const response = await post("/api/push/register", json, { token: account.token });
+    expect(await response.json()).toMatchObject({ device: { status: "active", name: "Ann's" } });
+  });
+});
+
+describe("evidence for something else", () => {
+  test.each([
+    ["another token", { token: newToken() }],
+    ["another environment", { environment: "sandbox" as const }],
+    ["another bundle", { bundleId: "com.example.other" }],
+    ["another installation", { installationId: randomUUID() }],
+  ])("registered under %s answers no challenge of that device", async (_, change) => {
+    await withContext({ config: { APNS_BUNDLE_IDS: BUNDLES } }, async () => {
+      const { account, phone, challenged } = await asked();
+      const evidence = attested(account, phone, challenged);
+      await refused(await answer(account, { ...phone, ...change }, evidence), "challenge_unknown");
+      expect(await ctx().db.pushDevice.findMany({ where: { accountId: account.id } })).toMatchObject([
+        { id: challenged.deviceId, token: phone.token, status: "pending" },
+      ]);
+    });
+  });
+
+  test.each<[string, object, string]>([
+    ["another token", { token: newToken() }, "nonce_mismatch"],
+    ["another bundle", { bundleId: "com.example.other" }, "nonce_mismatch"],
+    ["another environment", { environment: "sandbox" }, "nonce_mismatch"],
+  ])("signed for %s does not hold", async (_, change, reason) => {
+    const { account, phone, challenged } = await asked();
+    await refused(await answer(account, phone, attested(account, { ...phone, ...change }, challenged)), reason);
+  });
+
+  test("signed for another account does not hold", async () => {
+    const { account, phone, challenged } = await asked();
+    await refused(await answer(account, phone, attested({ id: randomUUID() }, phone, challenged)), "nonce_mismatch");
+  });
+
+  test("signed for another challenge does not hold", async () => {
+    const { account, phone, challenged } = await asked();
+    const other = await challenge(account, phone);
+    const evidence = { ...attested(account, phone, other), ...{ challengeId: challenged.challengeId } };
+    await refused(await answer(account, phone, { ...evidence, pushNonce: challenged.pushNonce }), "nonce_mismatch");
+  });
+
+  test("brought by somebody else answers nothing of theirs", async () => {
+    const { account, phone, challenged } = await asked();
+    const thief = await newAccount();
+    const evidence = attested(account, phone, challenged);
+    await refused(await answer(thief, phone, evidence), "challenge_unknown");
+    await challenge(thief, phone);
+    await refused(await answer(thief, phone, evidence), "challenge_unknown");
+  });
+
+  test("without the nonce that APNs carried does not hold, whoever made the challenge's value known", async () => {
+    const { account, phone, challenged } = await asked();
+    const guessed = { ...challenged, pushNonce: randomBytes(32).toString("base64url") };
+    await refused(await answer(account, phone, attested(account, phone, guessed)), "push_nonce_mismatch");
+  });
+
+  test("for a challenge that never was does not hold", async () => {
+    const { account, phone, challenged } = await asked();
+    const evidence = attested(account, phone, { ...challenged, challengeId: randomUUID() });
+    await refused(await answer(account, phone, evidence), "challenge_unknown");
+  });
+
+  test("that fails leaves the device pending and the challenge open", async () => {
+    const { account, phone, challenged } = await asked();
+    await refused(
+      await answer(account, phone, attested(account, phone, challenged, { counter: 1 })),
+      "counter_not_zero",
+    );
+    expect((await rowOf(challenged.deviceId)).status).toBe("pending");
+    expect((await answer(account, phone, attested(account, phone, challenged))).status).toBe(200);
+  });
+
+  test("for a device that APNs found dead meanwhile does not revive it: it registers again first", async () => {
+    const { account, phone, challenged } = await asked();
+    await ctx().db.pushDevice.update({ where: { id: challenged.deviceId }, data: { status: "invalid" } });
+    await refused(await answer(account, phone, attested(account, phone, challenged)), "challenge_unknown");
+    expect((await rowOf(challenged.deviceId)).status).toBe("invalid");
+    expect((await verifiedDevice(account, phone)).status).toBe("active");
+  });
+});
+
+describe("a challenge", () => {
+  const status = async (response: Response) => ({ status: response.status, code: (await response.json()).code });
+
+  test("has expired after 15 minutes", async () => {
+    const { account, phone, challenged } = await asked();
+    const evidence = attested(account, phone, challenged);
+    clock.advance(15 * MINUTE_MS);
+    expect(await status(await answer(account, phone, evidence))).toEqual({ status: 409, code: "challenge_expired" });
+    expect((await rowOf(challenged.deviceId)).status).toBe("pending");
+  });
+
+  test("is good for almost 15 minutes", async () => {
+    const { account, phone, challenged } = await asked();
+    clock.advance(14 * MINUTE_MS);
+    expect((await answer(account, phone, attested(account, phone, challenged))).status).toBe(200);
+  });
+
+  test("is used once", async () => {
+    const { account, phone, challenged } = await asked();
+    const evidence = attested(account, phone, challenged);
+    expect((await answer(account, phone, evidence)).status).toBe(200);
+    expect(await status(await answer(account, phone, evidence))).toEqual({ status: 409, code: "challenge_used" });
+    expect((await rowOf(challenged.deviceId)).status).toBe("active");
+  });
+
+  test("of many uses at the same moment one wins", async () => {
+    const { account, phone, challenged } = await asked();
+    const evidence = attested(account, phone, challenged);
+    const responses = await withContext({ db: decidingTogether(5) }, () =>
+      Promise.all([1, 2, 3, 4, 5].map(() => answer(account, phone, evidence))),
+    );
+    expect(responses.map((response) => response.status).sort()).toEqual([200, 409, 409, 409, 409]);
+    const where = { accountId: account.id, type: "device_verified" as const };
+    expect(await ctx().db.securityEvent.count({ where })).toBe(1);
+  });
+
+  test("ends with the token that it was sent to", async () => {
+    const { account, phone, challenged } = await asked();
+    await challenge(account, { ...phone, token: newToken() });
+    const back = { ...phone };
+    await challenge(account, back);
+    await refused(await answer(account, back, attested(account, back, challenged)), "challenge_unknown");
+  });
+});
+
+describe("an assertion", () => {
+  test("of a key that was never attested is refused", async () => {
+    const { account, phone, challenged } = await asked();
+    await refused(await answer(account, phone, asserted(account, phone, challenged, 1)), "key_unknown");
+  });
+
+  test("of another key than the device's is refused", async () => {
+    const { account, phone, challenged } = await askedAgain();
+    const other = { ...phone, key: newAttestKey() };
+    await refused(await answer(account, other, asserted(account, other, challenged, 1)), "key_unknown");
+    const claimed = { ...asserted(account, other, challenged, 1), keyId: phone.key.keyId.toString("base64") };
+    await refused(await answer(account, phone, claimed), "signature_invalid");
+  });
+
+  test("with a counter that was seen before is refused", async () => {
+    const { account, phone, challenged } = await askedAgain();
+    expect((await answer(account, phone, asserted(account, phone, challenged, 5))).status).toBe(200);
+    const moved = { ...phone, token: newToken() };
+    const again = await challenge(account, moved);
+    for (const counter of [5, 4, 0]) {
+      await refused(await answer(account, moved, asserted(account, moved, again, counter)), "counter_replayed");
+    }
+    expect((await answer(account, moved, asserted(account, moved, again, 6))).status).toBe(200);
+  });
+
+  test("of two with one counter, for two challenges at the same moment, one wins", async () => {
+    const { account, phone, challenged, deviceId } = await askedAgain();
+    const second = await challenge(account, phone);
+    const responses = await withContext({ db: decidingTogether(2) }, () =>
+      Promise.all([challenged, second].map((one) => answer(account, phone, asserted(account, phone, one, 1)))),
+    );
+    expect(responses.map((response) => response.status).sort()).toEqual([200, 422]);
+    expect(await rowOf(deviceId)).toMatchObject({ status: "active", keyCounter: 1n });
+  });
+
+  test("of a key attested for one environment or bundle says nothing in another", async () => {
+    await withContext({ config: { APNS_BUNDLE_IDS: BUNDLES } }, async () => {
+      const account = await newAccount();
+      const phone = newPhone({ environment: "sandbox" });
+      await verifiedDevice(account, phone);
+      for (const change of [{ environment: "production" as const }, { bundleId: "com.example.other" }]) {
+        const moved = { ...phone, ...change };
+        const again = await challenge(account, moved);
+        await refused(await answer(account, moved, asserted(account, moved, again, 9)), "key_unknown");
+      }
+    });
+  });
+
+  test("of a key that a simulator made up is refused", async () => {
+    const { account, phone, challenged } = await asked({ environment: "sandbox" });
+    expect((await answer(account, phone, signedByDeviceKey(account, phone, challenged))).status).toBe(200);
+    const moved = { ...phone, token: newToken() };
+    const again = await challenge(account, moved);
+    await refused(await answer(account, moved, asserted(account, moved, again, 1)), "key_unknown");
+  });
+});
+
+describe("a device key", () => {
+  test("is refused in production", async () => {
+    const { account, phone, challenged } = await asked();
+    await refused(await answer(account, phone, signedByDeviceKey(account, phone, challenged)), "device_key_refused");
+  });
+
+  test("does not take the place of one that was attested", async () => {
+    const account = await newAccount();
+    const phone = newPhone({ environment: "sandbox" });
+    const { id } = await verifiedDevice(account, phone);
+    await ctx().db.pushDevice.update({ where: { id }, data: { status: "invalid" } });
+    const challenged = await challenge(account, phone);
+    const other = { ...phone, key: newAttestKey() };
+    await refused(await answer(account, other, signedByDeviceKey(account, other, challenged)), "key_unknown");
+  });
+
+  test("has to be a point on the curve, and its signature right", async () => {
+    const { account, phone, challenged } = await asked({ environment: "sandbox" });
+    const evidence = signedByDeviceKey(account, phone, challenged);
+    const off = Buffer.concat([Buffer.of(4), randomBytes(64)]).toString("base64");
+    await refused(await answer(account, phone, { ...evidence, publicKey: off }), "signature_invalid");
+    const signature = Buffer.from("no signature").toString("base64");
+    await refused(await answer(account, phone, { ...evidence, signature }), "signature_invalid");
+    await refused(await answer(account, phone, { ...evidence, signature: "" }), "signature_invalid");
+  });
+});
+
+describe("evidence that cannot be read", () => {
+  const base = () => ({
+    ...{ type: "app_attest", challengeId: randomUUID(), pushNonce: randomBytes(32).toString("base64url") },
+    keyId: randomBytes(32).toString("base64"),
+  });
+  const validation = async (account: TestAccount, evidence: unknown, pointer: string) => {
+    const response = await answer(account, newPhone(), evidence);
+    expect(await response.json()).toMatchObject({ status: 422, code: "validation_failed", errors: [{ pointer }] });
+  };
+
+  test.each<[string, object, string]>([
+    ["neither attestation nor assertion", {}, "/evidence"],
+    ["both", { attestation: "AAAA", assertion: "AAAA" }, "/evidence"],
+    ["an attestation over 16 KiB", { attestation: "A".repeat(16 * 1024 + 4) }, "/evidence/attestation"],
+    ["an assertion over 4 KiB", { assertion: "A".repeat(4 * 1024 + 4) }, "/evidence/assertion"],
+    ["an attestation that is not base64", { attestation: "*" }, "/evidence/attestation"],
+    ["a key id of 31 bytes", { attestation: "AAAA", keyId: randomBytes(31).toString("base64") }, "/evidence/keyId"],
+    ["a challenge id that is no UUID", { attestation: "AAAA", challengeId: "1" }, "/evidence/challengeId"],
+    ["a nonce of 31 bytes", { attestation: "AAAA", pushNonce: "A".repeat(42) }, "/evidence/pushNonce"],
+    ["a nonce that is not base64url", { attestation: "AAAA", pushNonce: "+".repeat(43) }, "/evidence/pushNonce"],
+    ["a type that there is not", { attestation: "AAAA", type: "safety_net" }, "/evidence/type"],
+  ])("with %s is 422", async (_, change, pointer) => {
+    await validation(await newAccount(), { ...base(), ...change }, pointer);
+  });
+
+  test("of text, null or a list is 422", async () => {
+    const account = await newAccount();
+    for (const evidence of ["app_attest", null, []]) await validation(account, evidence, "/evidence");
+  });
+
+  test("of noise is malformed, and never a fault of ours", async () => {
+    const { account, phone, challenged } = await asked();
+    const genuine = attested(account, phone, challenged);
+    const bytes = Buffer.from(genuine.attestation, "base64");
+    const noises = [Buffer.alloc(0), randomBytes(12_000), Buffer.alloc(12_000, 0x81), Buffer.alloc(12_000, 0x9f)];
+    for (let end = 1; end < bytes.length; end += 97)
+      noises.push(Buffer.concat([bytes.subarray(0, end), randomBytes(64)]));
+    for (const noise of noises) {
+      const evidence = { ...genuine, attestation: noise.toString("base64") };
+      const ctxWithout = { limits: { ...ctx().limits, consume: async () => {} } };
+      await refused(await withContext(ctxWithout, () => answer(account, phone, evidence)), "malformed");
+    }
+  });
+});
+
+test("without a team id App Attest is not configured, and a simulator still proves itself", async () => {
+  await withContext({ config: { APNS_TEAM_ID: undefined } }, async () => {
+    const { account, phone, challenged } = await asked({ environment: "sandbox" });
+    const response = await answer(account, phone, attested(account, phone, challenged));
+    expect(await response.json()).toMatchObject({ status: 503, code: "push_not_configured" });
+    expect((await answer(account, phone, signedByDeviceKey(account, phone, challenged))).status).toBe(200);
+  });
+});
+
+test("evidence that Apple's root does not vouch for does not hold where no other root is configured", async () => {
+  await withContext({ config: { APP_ATTEST_ROOT_CA: undefined } }, async () => {
+    const { account, phone, challenged } = await asked();
+    await refused(await answer(account, phone, attested(account, phone, challenged)), "certificate_untrusted");
+  });
+});

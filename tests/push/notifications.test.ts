@@ -1,0 +1,145 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { composeNotification, type Message, objectionTo, toNotification } from "@/lib/push/notifications";
+import { BUNDLE_ID } from "@/tests/support/push/push";
+
+const HOUR_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * HOUR_MS;
+const now = new Date("2026-11-20T10:00:00Z");
+const eventId = randomUUID();
+const lineId = randomUUID();
+const challenge: Message = { kind: "push.challenge", challengeId: randomUUID(), nonce: "n".repeat(43) };
+const words = { kind: "custom", title: "A title", body: "A body", link: null } as const;
+
+/** What a row of the outbox holds, as the outbox writes it down. */
+const composed = (message: Message) => {
+  const { ttlSeconds, ...row } = composeNotification(message);
+  return { ...row, expiresAt: new Date(now.getTime() + ttlSeconds * 1000) };
+};
+const outgoing = (message: Message, change: object = {}) => ({
+  ...composed(message),
+  ...{ id: randomUUID(), deviceId: randomUUID(), token: "ab", bundleId: BUNDLE_ID },
+  ...{ environment: "sandbox" as const, status: "active" as const },
+  ...change,
+});
+const sent = (message: Message) => {
+  const { pushType, priority, collapseId, expiresAt, payload } = toNotification(outgoing(message));
+  return { pushType, priority, collapseId, livesMs: expiresAt.getTime() - now.getTime(), payload };
+};
+const alert = (kind: string, level: string, args?: string[]) => ({
+  alert: { "title-loc-key": `${kind}.title`, "loc-key": `${kind}.body`, ...(args ? { "loc-args": args } : {}) },
+  ...(level === "passive" ? {} : { sound: "default" }),
+  "thread-id": kind.split(".")[0],
+  "interruption-level": level,
+});
+
+type Row = [message: Message, priority: number, livesMs: number, collapseId: string | null, aps: object, data: object];
+const security = { link: "security" };
+const billing = { link: "subscription" };
+const ROWS: Row[] = [
+  [
+    { kind: "security.new_sign_in", eventId, client: "Ann's iPhone" },
+    ...([10, DAY_MS, eventId, alert("security.new_sign_in", "time-sensitive", ["Ann's iPhone"]), security] as const),
+  ],
+  [
+    { kind: "security.password_changed", eventId },
+    ...([10, DAY_MS, eventId, alert("security.password_changed", "time-sensitive"), security] as const),
+  ],
+  [
+    { kind: "billing.payment_failed", lineId },
+    ...([10, 3 * DAY_MS, `bill:${lineId}`, alert("billing.payment_failed", "active"), billing] as const),
+  ],
+  [
+    { kind: "billing.expired", lineId },
+    ...([10, 7 * DAY_MS, `bill:${lineId}`, alert("billing.expired", "active"), billing] as const),
+  ],
+  [
+    { kind: "billing.renewed", lineId },
+    ...([5, DAY_MS, `bill:${lineId}`, alert("billing.renewed", "passive"), billing] as const),
+  ],
+  [
+    { kind: "app.new_version", version: "2.1.0" },
+    5,
+    7 * DAY_MS,
+    "version",
+    alert("app.new_version", "passive", ["2.1.0"]),
+    { version: "2.1.0", link: "updates" },
+  ],
+  [
+    { ...words, link: "https://example.com" },
+    10,
+    DAY_MS,
+    null,
+    {
+      alert: { title: "A title", body: "A body" },
+      sound: "default",
+      "thread-id": "custom",
+      "interruption-level": "active",
+    },
+    { link: "https://example.com" },
+  ],
+];
+
+test.each(ROWS)("$kind: its urgency, its lifetime, what it replaces and what it says", (message, ...wanted) => {
+  const [priority, livesMs, collapseId, aps, data] = wanted;
+  expect(sent(message)).toEqual({
+    pushType: "alert",
+    priority,
+    livesMs,
+    collapseId,
+    payload: { aps, data: { v: 1, id: expect.any(String), kind: message.kind, ...data } },
+  });
+});
+
+test("a challenge lives for 15 minutes and shows nothing", () => {
+  const { kind, ...data } = challenge;
+  expect(sent(challenge)).toEqual({
+    pushType: "background",
+    priority: 5,
+    livesMs: HOUR_MS / 4,
+    collapseId: null,
+    payload: { aps: { "content-available": 1 }, data: { v: 1, id: expect.any(String), kind, ...data } },
+  });
+});
+
+test("the id that the app sees is the apns-id", () => {
+  const row = outgoing(words);
+  expect(toNotification(row)).toMatchObject({ id: row.id, payload: { data: { id: row.id } } });
+});
+
+describe("the size", () => {
+  const sizeOf = (body: string) =>
+    Buffer.byteLength(JSON.stringify(toNotification(outgoing({ ...words, body })).payload));
+
+  test("4,096 bytes are taken, 4,097 refused in plain words", () => {
+    const most = "x".repeat(4096 - sizeOf(""));
+    expect(sizeOf(most)).toBe(4096);
+    expect(() => composeNotification({ ...words, body: `${most}x` })).toThrow(
+      new RangeError("custom: 4097 bytes of payload, where APNs takes 4096"),
+    );
+  });
+
+  test("what is told of an event always fits, whatever others have written into it", () => {
+    for (const hostile of ["x".repeat(1_000_000), "\u0001".repeat(10_000), "👩‍👩‍👧‍👦".repeat(10_000)]) {
+      composeNotification({ kind: "security.new_sign_in", eventId, client: hostile });
+      composeNotification({ kind: "app.new_version", version: hostile });
+    }
+  });
+
+  test("what PostgreSQL could not keep is left out", () => {
+    const { payload } = composeNotification({ kind: "security.new_sign_in", eventId, client: "a\0b\ud800c" });
+    expect(payload.aps).toMatchObject({ alert: { "loc-args": ["ab\ufffdc"] } });
+  });
+});
+
+test.each([
+  ["device_state", challenge, { status: "active" }, now],
+  ["device_state", words, { status: "pending" }, now],
+  ["device_state", words, { status: "invalid" }, now],
+  ["expired", words, {}, new Date(now.getTime() + DAY_MS)],
+  ["unknown_kind", words, { kind: "toString" }, now],
+  [null, challenge, { status: "pending" }, now],
+  [null, words, {}, new Date(now.getTime() + DAY_MS - 1)],
+] as const)("what speaks against sending: %s", (objection, message, change, at) => {
+  expect(objectionTo(outgoing(message, change), at)).toBe(objection);
+});

@@ -1,0 +1,189 @@
+import { randomUUID } from "node:crypto";
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Context } from "@/lib/context";
+import { announceVersion, listDeliveries, listPauses, retryDeliveries, sendWords } from "@/lib/push/operations";
+import { openSender, type SenderDeps } from "@/lib/push/worker/sender";
+import { newAccount } from "@/tests/support/accounts";
+import { clock, ctx } from "@/tests/support/context";
+import {
+  activeDevices,
+  deliverDue,
+  queueFor,
+  recordingPush,
+  registeredDevice,
+  setQueueAside,
+} from "@/tests/support/push/push";
+
+const MINUTE_MS = 60 * 1000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const failing = (reason: string, status = 400) => recordingPush(async () => ({ status, reason })).push;
+
+type Answer = { status: number; reason: string };
+
+beforeEach(setQueueAside);
+
+/** A promise, and what fulfils it. */
+function gate<T>() {
+  let open: (value: T) => void = () => {};
+  const opened = new Promise<T>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+describe("words of one's own", () => {
+  test("reach each of the account's devices", async () => {
+    const account = await newAccount();
+    const devices = await activeDevices(account, 2);
+    expect(await sendWords(ctx(), { accountId: account.id, title: "A", body: "B", link: null })).toBe(2);
+    const { push, sent } = recordingPush();
+    await deliverDue({ push });
+    expect(sent.map(({ token }) => token).sort()).toEqual(devices.map(({ token }) => token).sort());
+    expect(sent[0]?.payload).toMatchObject({ aps: { alert: { title: "A", body: "B" } } });
+  });
+
+  test("that APNs would not take are refused before anything is queued", async () => {
+    const account = await newAccount();
+    await activeDevices(account, 1);
+    const words = { accountId: account.id, title: "A", body: "b".repeat(4096), link: null };
+    await expect(sendWords(ctx(), words)).rejects.toThrow("where APNs takes 4096");
+    expect(await listDeliveries(ctx(), { accountId: account.id, most: 10 })).toEqual([]);
+  });
+});
+
+test("a version may be announced to the devices of one app alone", async () => {
+  const account = await newAccount();
+  const bundleId = `com.example.${randomUUID()}`;
+  const [device] = await activeDevices(account, 1, { bundleId });
+  await activeDevices(account, 1);
+  const version = `3.${Date.now()}.0`;
+  expect(await announceVersion(ctx(), { version, bundleId, perSecond: 1_000 })).toBe(1);
+  const where = { eventKey: `version:${version}` };
+  expect(await ctx().db.pushDelivery.findMany({ where })).toMatchObject([{ deviceId: device?.id }]);
+});
+
+test("a version is announced to everybody once, however often it is announced", async () => {
+  const account = await newAccount();
+  const [device] = await activeDevices(account, 1);
+  const version = `2.${Date.now()}.0`;
+  const everybody = await ctx().db.pushDevice.count({ where: { status: "active" } });
+  expect(await announceVersion(ctx(), { version, perSecond: 1_000 })).toBe(everybody);
+  expect(await announceVersion(ctx(), { version, perSecond: 1_000 })).toBe(0);
+  const row = await ctx().db.pushDelivery.findFirst({ where: { deviceId: device?.id } });
+  expect(row).toMatchObject({ kind: "app.new_version", eventKey: `version:${version}`, collapseId: "version" });
+});
+
+test("the list is newest first, by account and state, and never holds what was said", async () => {
+  const account = await newAccount();
+  await activeDevices(account, 1);
+  const words = { accountId: account.id, body: "Between us", link: null };
+  for (const title of ["One", "Two", "Three"]) {
+    await sendWords(ctx(), { ...words, title });
+    clock.advance(1_000);
+  }
+  const all = await listDeliveries(ctx(), { accountId: account.id, most: 10 });
+  expect(all.map(({ createdAt }) => createdAt)).toEqual(
+    all.map(({ createdAt }) => createdAt).toSorted((a, b) => +b - +a),
+  );
+  expect(all).toHaveLength(3);
+  expect(JSON.stringify(all)).not.toContain("Between us");
+  expect(await listDeliveries(ctx(), { accountId: account.id, most: 2 })).toEqual(all.slice(0, 2));
+  expect(await listDeliveries(ctx(), { accountId: account.id, state: "failed", most: 10 })).toEqual([]);
+});
+
+test("a pause is listed with its reason until it is over", async () => {
+  await queueFor(1);
+  await deliverDue({ push: failing("InvalidProviderToken", 403) });
+  expect(await listPauses(ctx())).toMatchObject([{ environment: "production", reason: "403 InvalidProviderToken" }]);
+  clock.advance(6 * MINUTE_MS);
+  expect(await listPauses(ctx())).toEqual([]);
+});
+
+describe("trying again", () => {
+  test("queues what has failed, with all its attempts before it", async () => {
+    const { rows } = await queueFor(2);
+    await deliverDue({ push: failing("BadTopic") });
+    expect(await retryDeliveries(ctx())).toMatchObject({ retried: 2 });
+    await deliverDue({ push: recordingPush().push });
+    expect(await rows()).toMatchObject(Array(2).fill({ state: "sent", attempts: 1 }));
+  });
+
+  test("takes just the given ones", async () => {
+    const { rows } = await queueFor(2);
+    await deliverDue({ push: failing("BadTopic") });
+    const [first] = await rows();
+    expect(await retryDeliveries(ctx(), [first?.id ?? "", randomUUID()])).toMatchObject({ retried: 1 });
+    expect(await rows()).toMatchObject([{ state: "queued" }, { state: "failed" }]);
+  });
+
+  test("leaves what has expired, and secrets that are forgotten", async () => {
+    const { rows } = await queueFor(1);
+    await deliverDue({ push: failing("BadTopic") });
+    clock.advance(2 * DAY_MS);
+    const { device } = await registeredDevice(await newAccount());
+    await ctx().db.pushDelivery.updateMany({ where: { deviceId: device.id }, data: { state: "failed" } });
+    await retryDeliveries(ctx());
+    expect(await rows()).toMatchObject([{ state: "failed" }]);
+    expect(await ctx().db.pushDelivery.findFirst({ where: { deviceId: device.id } })).toMatchObject({
+      state: "failed",
+    });
+  });
+
+  test("ends a pause: what waited for it is due at once, what waits for something else is not", async () => {
+    const waiting = await queueFor(2);
+    await deliverDue({ push: failing("InvalidProviderToken", 403) });
+    const other = await queueFor(1);
+    const tomorrow = new Date(clock.now().getTime() + DAY_MS / 2);
+    const [{ id } = { id: "" }] = await other.rows();
+    await ctx().db.pushDelivery.update({ where: { id }, data: { nextAttemptAt: tomorrow } });
+    expect(await retryDeliveries(ctx())).toMatchObject({ resumed: 2 });
+    await deliverDue({ push: recordingPush().push });
+    expect(await waiting.rows()).toMatchObject(Array(2).fill({ state: "sent" }));
+    expect(await other.rows()).toMatchObject([{ state: "queued" }]);
+  });
+
+  test("ends the pauses of two workers that met the same fault one after the other", async () => {
+    const config = { ...ctx().config, PUSH_CONCURRENCY: 1 };
+    const refusals = [gate<Answer>(), gate<Answer>()];
+    const waiting = [];
+    const senders = [];
+    for (const { opened } of refusals) {
+      const sender = openSender({ ...(ctx() as SenderDeps), config, push: recordingPush(() => opened).push });
+      waiting.push(await queueFor(5));
+      senders.push({ sender, taking: sender.take() });
+      await expect.poll(() => ctx().db.pushDelivery.count({ where: { state: "queued" } })).toBe(0);
+    }
+    for (const [i, { open }] of refusals.entries()) {
+      open({ status: 403, reason: "InvalidProviderToken" });
+      await senders[i]?.taking;
+      await senders[i]?.sender.finish();
+      clock.advance(MINUTE_MS);
+    }
+    expect(await retryDeliveries(ctx())).toMatchObject({ resumed: 10 });
+    await deliverDue({ push: recordingPush().push });
+    for (const { rows } of waiting) expect(await rows()).toMatchObject(Array(5).fill({ state: "sent" }));
+  });
+
+  test("reaches rows that met the pause before, and are written down only after it was ended", async () => {
+    const { rows } = await queueFor(3);
+    const writing = gate<void>();
+    const slow = new Proxy(ctx().db, {
+      get: (db, name, receiver) =>
+        name !== "$executeRaw"
+          ? Reflect.get(db, name, receiver)
+          : async (parts: TemplateStringsArray, ...values: unknown[]) => {
+              if (parts.join().includes("AS outcome(")) await writing.opened;
+              return db.$executeRaw(parts, ...values);
+            },
+    }) as Context["db"];
+    const push = failing("InvalidProviderToken", 403);
+    const sender = openSender({ ...(ctx() as SenderDeps), push, db: slow });
+    await sender.take();
+    await expect.poll(() => listPauses(ctx())).toHaveLength(1);
+    await retryDeliveries(ctx());
+    writing.open();
+    await sender.finish();
+    await deliverDue({ push: recordingPush().push });
+    expect(await rows()).toMatchObject(Array(3).fill({ state: "sent" }));
+  });
+});

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { newAccount } from "@/tests/support/accounts";
+import { post } from "@/tests/support/api";
+import { ctx } from "@/tests/support/context";
+import { activeDevices } from "@/tests/support/push/push";
+
+const CHROME =
+  "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0 Safari/537.36";
+
+test.each([
+  ["the name that it gives itself", { deviceName: "Ann's Mac" }, {}, "Ann's Mac"],
+  ["its browser and system", {}, { "user-agent": CHROME }, "Chrome, Windows"],
+  ["no more than that it is another device", {}, { "user-agent": "\u00fc" }, "another device"],
+])("a sign-in is told to the devices that the account has, once each, with %s", async (_, how, headers, client) => {
+  const account = await newAccount();
+  const devices = await activeDevices(account, 2);
+  const { email, password } = account;
+  const response = await post("/api/auth/login", { email, password, ...how }, { headers });
+  expect(response.status).toBe(200);
+  const rows = await ctx().db.pushDelivery.findMany({ where: { device: { accountId: account.id } } });
+  expect(rows.map(({ deviceId }) => deviceId).sort()).toEqual(devices.map(({ id }) => id).sort());
+  for (const { kind, payload } of rows) {
+    expect(kind).toBe("security.new_sign_in");
+    expect(payload).toMatchObject({ aps: { alert: { "loc-args": [client] }, "interruption-level": "time-sensitive" } });
+  }
+});
+
+test("a sign-in that fails is told to nobody", async () => {
+  const account = await newAccount();
+  await activeDevices(account, 1);
+  expect((await post("/api/auth/login", { email: account.email, password: "not this one" })).status).toBe(401);
+  expect(await ctx().db.pushDelivery.count({ where: { device: { accountId: account.id } } })).toBe(0);
+});

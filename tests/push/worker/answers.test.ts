@@ -1,0 +1,267 @@
+import { pino } from "pino";
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Context } from "@/lib/context";
+import { openSender, type SenderDeps } from "@/lib/push/worker/sender";
+import type { Reply } from "@/scripts/apns/stand-in";
+import { clock, ctx } from "@/tests/support/context";
+import { startApns } from "@/tests/support/push/apns";
+import { deliverDue, queueFor, recordingPush, setQueueAside } from "@/tests/support/push/push";
+
+const MINUTE_MS = 60 * 1000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+beforeEach(setQueueAside);
+
+/** Queues one notification, has APNs answer so, and returns what became of it and of its device. */
+async function answered(...replies: Reply[]) {
+  const apns = await startApns();
+  const { devices, rows } = await queueFor(1);
+  const token = devices[0]?.token ?? "";
+  apns.answer(token, ...replies);
+  await deliverDue({ push: apns.transport(replies.includes("silence") ? { timeoutMs: 1_000 } : {}) });
+  const [row] = await rows();
+  if (!row) throw new Error("no row");
+  const device = await ctx().db.pushDevice.findFirstOrThrow({ where: { token } });
+  const pause = await ctx().db.pushPause.findFirst();
+  const waitsMs = row.nextAttemptAt.getTime() - clock.now().getTime();
+  return { row, device, pause, waitsMs, asked: apns.received.length, refused: apns.refused };
+}
+
+describe("each answer of APNs", () => {
+  test("200: it is sent, and the device shows when", async () => {
+    const { row, device, asked, refused } = await answered({ status: 200 });
+    expect(row).toMatchObject({ state: "sent", apnsStatus: 200, reason: null, attempts: 1, leaseUntil: null });
+    expect(device).toMatchObject({ status: "active", lastDeliveredAt: row.sentAt });
+    expect({ asked, refused }).toEqual({ asked: 1, refused: [] });
+  });
+
+  test.each(["Unregistered", "ExpiredToken"])("410 %s: the device is invalid", async (reason) => {
+    const { row, device } = await answered({ status: 410, reason, timestamp: Date.now() + HOUR_MS });
+    expect(row).toMatchObject({ state: "failed", apnsStatus: 410, reason, attempts: 1 });
+    expect(device).toMatchObject({ status: "invalid", invalidReason: reason });
+  });
+
+  test("410 from before the app registered again: the device stays", async () => {
+    const { row, device } = await answered({ status: 410, reason: "Unregistered", timestamp: Date.now() - HOUR_MS });
+    expect(row).toMatchObject({ state: "failed", apnsStatus: 410 });
+    expect(device).toMatchObject({ status: "active", invalidReason: null });
+  });
+
+  test.each(["BadDeviceToken", "DeviceTokenNotForTopic"])("400 %s: the device is invalid", async (reason) => {
+    const { row, device } = await answered({ status: 400, reason });
+    expect(row).toMatchObject({ state: "failed", apnsStatus: 400, reason, attempts: 1 });
+    expect(device).toMatchObject({ status: "invalid", invalidReason: reason });
+  });
+
+  test.each([
+    [400, "BadTopic"],
+    [404, "BadPath"],
+    [413, "PayloadTooLarge"],
+  ])("%d %s: it has failed, and the device stays", async (status, reason) => {
+    const { row, device } = await answered({ status, reason });
+    expect(row).toMatchObject({ state: "failed", apnsStatus: status, reason, attempts: 1 });
+    expect(device.status).toBe("active");
+  });
+
+  test("403 ExpiredProviderToken: once more, with a new provider token", async () => {
+    const { row, asked } = await answered({ status: 403, reason: "ExpiredProviderToken" });
+    expect(row).toMatchObject({ state: "sent", attempts: 1 });
+    expect(asked).toBe(2);
+  });
+
+  const expired = { status: 403, reason: "ExpiredProviderToken" };
+  test.each<[number, string, Reply[]]>([
+    [5, "403 InvalidProviderToken", [{ status: 403, reason: "InvalidProviderToken" }]],
+    [5, "403 ExpiredProviderToken", [expired, expired]],
+    [20, "429 TooManyProviderTokenUpdates", [{ status: 429, reason: "TooManyProviderTokenUpdates" }]],
+  ])(
+    "its environment is paused for %d minutes after %s, at the cost of no attempt",
+    async (minutes, reason, replies) => {
+      const { row, device, pause, waitsMs } = await answered(...replies);
+      expect(row).toMatchObject({ state: "queued", attempts: 0, leaseUntil: null });
+      expect(device.status).toBe("active");
+      expect(pause).toMatchObject({ environment: "production", reason });
+      const pausedMs = (pause?.until.getTime() ?? 0) - clock.now().getTime();
+      expect(pausedMs).toBeGreaterThan((minutes - 1) * MINUTE_MS);
+      expect(pausedMs).toBeLessThanOrEqual(minutes * MINUTE_MS);
+      expect(waitsMs).toBeGreaterThanOrEqual(pausedMs);
+      expect(waitsMs).toBeLessThanOrEqual(pausedMs + MINUTE_MS);
+    },
+  );
+
+  test.each<[string, Reply, number, object]>([
+    ["429 TooManyRequests", { status: 429, reason: "TooManyRequests" }, MINUTE_MS, { apnsStatus: 429 }],
+    ["500", { status: 500, reason: "InternalServerError" }, 15 * MINUTE_MS, { reason: "InternalServerError" }],
+    ["503", { status: 503, reason: "ServiceUnavailable" }, 15 * MINUTE_MS, { reason: "ServiceUnavailable" }],
+    [
+      "503 with a Retry-After of 30 seconds",
+      { status: 503, reason: "ServiceUnavailable", retryAfter: "30" },
+      45_000,
+      { reason: "ServiceUnavailable" },
+    ],
+    ["a broken connection", "hang up", 5_000, { apnsStatus: null, reason: "unreachable" }],
+    ["a time-out", "silence", 5_000, { apnsStatus: null, reason: "timeout" }],
+  ])("it is tried again after %s", async (_, reply, mostMs, told) => {
+    const { row, device, waitsMs, asked } = await answered(reply);
+    expect(row).toMatchObject({ state: "queued", attempts: 1, leaseUntil: null, sentAt: null, ...told });
+    expect(waitsMs).toBeLessThanOrEqual(mostMs);
+    expect(device.status).toBe("active");
+    expect(asked).toBe(1);
+  });
+
+  test("the eighth attempt is the last", async () => {
+    const apns = await startApns();
+    const { rows } = await queueFor(1);
+    for (let attempts = 1; attempts <= 8; attempts++) {
+      apns.answer("*", { status: 429, reason: "TooManyRequests" });
+      await deliverDue({ push: apns.transport() });
+      expect(await rows()).toMatchObject([{ attempts, state: attempts < 8 ? "queued" : "failed" }]);
+      clock.advance(HOUR_MS);
+    }
+    await deliverDue({ push: apns.transport() });
+    expect(apns.received).toHaveLength(8);
+  });
+});
+
+test("an hour without APNs loses nothing", async () => {
+  const { rows } = await queueFor(20);
+  const [dead, alive] = [recordingPush(() => Promise.reject(new Error("no route to host"))), recordingPush()];
+  for (let minute = 0; minute < 4 * 60; minute++) {
+    await deliverDue({ push: minute < 60 ? dead.push : alive.push });
+    clock.advance(MINUTE_MS);
+  }
+  expect(dead.sent.length).toBeGreaterThan(4 * 20);
+  expect(alive.sent).toHaveLength(20);
+  expect((await rows()).every(({ state, attempts }) => state === "sent" && attempts <= 8)).toBe(true);
+});
+
+test("what failed together does not come back together", async () => {
+  const apns = await startApns();
+  const { rows } = await queueFor(20);
+  apns.answer("*", ...Array(20).fill({ status: 503, reason: "ServiceUnavailable" }));
+  await deliverDue({ push: apns.transport() });
+  const due = (await rows()).map(({ nextAttemptAt }) => nextAttemptAt.getTime());
+  expect(Math.max(...due) - Math.min(...due)).toBeGreaterThan(MINUTE_MS);
+});
+
+describe("a pause", () => {
+  test("holds for rows that come later and for other workers, ends by itself, and leaves the other environment alone", async () => {
+    const apns = await startApns();
+    const push = apns.transport();
+    apns.answer("*", { status: 403, reason: "InvalidProviderToken" });
+    const first = await queueFor(1);
+    await deliverDue({ push });
+    const [late, other] = [await queueFor(1), await queueFor(1, { environment: "sandbox" })];
+    await deliverDue({ push });
+    expect(await late.rows()).toMatchObject([{ state: "queued", attempts: 0 }]);
+    expect(await other.rows()).toMatchObject([{ state: "sent" }]);
+    expect(apns.received).toHaveLength(2);
+    clock.advance(6 * MINUTE_MS);
+    await deliverDue({ push });
+    expect(await first.rows()).toMatchObject([{ state: "sent", attempts: 1 }]);
+    expect(await late.rows()).toMatchObject([{ state: "sent", attempts: 1 }]);
+  });
+
+  test("holds for what is taken while it is being written down", async () => {
+    let writeDown = () => {};
+    const gate = new Promise<void>((resolve) => {
+      writeDown = resolve;
+    });
+    const slow = new Proxy(ctx().db, {
+      get: (db, name, receiver) =>
+        name !== "$executeRaw"
+          ? Reflect.get(db, name, receiver)
+          : async (parts: TemplateStringsArray, ...values: unknown[]) => {
+              if (parts.join().includes('"PushPause"')) await gate;
+              return db.$executeRaw(parts, ...values);
+            },
+    }) as Context["db"];
+    const { push, sent } = recordingPush(async () => ({ status: 403, reason: "InvalidProviderToken" }));
+    const sender = openSender({ ...(ctx() as SenderDeps), push, db: slow });
+    await queueFor(1);
+    await sender.take();
+    await expect.poll(() => sent.length).toBe(1);
+    const late = await queueFor(1);
+    await sender.take();
+    writeDown();
+    await sender.finish();
+    expect(sent).toHaveLength(1);
+    expect(await late.rows()).toMatchObject([{ state: "queued", attempts: 0 }]);
+  });
+
+  test("holds at once for what its own worker has taken", async () => {
+    const apns = await startApns();
+    const { rows } = await queueFor(5);
+    apns.answer("*", { status: 403, reason: "InvalidProviderToken" });
+    await deliverDue({ push: apns.transport(), config: { ...ctx().config, PUSH_CONCURRENCY: 1 } });
+    expect(apns.received).toHaveLength(1);
+    expect(await rows()).toMatchObject(Array(5).fill({ state: "queued", attempts: 0, leaseUntil: null }));
+  });
+});
+
+describe("the breaker", () => {
+  const unknown = { status: 400, reason: "BadDeviceToken" };
+
+  test("keeps a wrong key or host from wiping the devices: it pauses the environment, and says so", async () => {
+    const apns = await startApns();
+    const { devices, rows } = await queueFor(40);
+    apns.answer("*", ...Array(40).fill(unknown));
+    const lines: string[] = [];
+    await deliverDue({
+      push: apns.transport(),
+      config: { ...ctx().config, PUSH_CONCURRENCY: 1 },
+      log: pino({}, { write: (line: string) => void lines.push(line) }),
+    });
+    const ids = devices.map(({ id }) => id);
+    expect(await ctx().db.pushDevice.count({ where: { id: { in: ids }, status: "invalid" } })).toBe(10);
+    expect((await rows()).filter(({ state }) => state === "failed")).toHaveLength(10);
+    expect((await rows()).filter(({ state, attempts }) => state === "queued" && attempts === 0)).toHaveLength(30);
+    expect(apns.received).toHaveLength(11);
+    expect(await ctx().db.pushPause.findFirst()).toMatchObject({
+      environment: "production",
+      reason: "400 BadDeviceToken",
+    });
+    expect(lines.filter((line) => JSON.parse(line).level >= 50)).toHaveLength(1);
+    const told = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "notifications not delivered");
+    expect(told.reduce((sum, { rows }) => sum + rows, 0)).toBe(10); // not those that only wait for the pause
+  });
+
+  test("lets no more devices go when many answers come at once", async () => {
+    const apns = await startApns();
+    const { devices } = await queueFor(40);
+    apns.answer("*", ...Array(40).fill(unknown));
+    await deliverDue({ push: apns.transport() });
+    const ids = devices.map(({ id }) => id);
+    expect(await ctx().db.pushDevice.count({ where: { id: { in: ids }, status: "invalid" } })).toBe(10);
+  });
+
+  test("does not count devices that proved nothing: anybody can register a token that never was", async () => {
+    const apns = await startApns();
+    const { rows } = await queueFor(40);
+    const kind = "push.challenge";
+    await ctx().db.pushDelivery.updateMany({
+      where: { id: { in: (await rows()).map(({ id }) => id) } },
+      data: { kind },
+    });
+    await ctx().db.pushDevice.updateMany({
+      where: { id: { in: (await rows()).map(({ deviceId }) => deviceId) } },
+      data: { status: "pending" },
+    });
+    apns.answer("*", ...Array(40).fill(unknown));
+    await deliverDue({ push: apns.transport() });
+    expect((await rows()).filter(({ state }) => state === "failed")).toHaveLength(40);
+    expect(await ctx().db.pushPause.count()).toBe(0);
+  });
+});
+
+test("no log line holds a token or what a notification says", async () => {
+  const apns = await startApns();
+  const { devices } = await queueFor(4);
+  apns.answer("*", { status: 400, reason: "BadTopic" }, { status: 503, reason: "ServiceUnavailable" }, "hang up");
+  const lines: string[] = [];
+  const log = pino({ level: "trace" }, { write: (line: string) => void lines.push(line) });
+  await deliverDue({ push: apns.transport({}, log), log });
+  expect(lines.length).toBeGreaterThan(2);
+  for (const { token } of devices) expect(lines.join()).not.toContain(token);
+  expect(lines.join()).not.toContain("A body");
+});

@@ -1,0 +1,245 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import type { Reply } from "@/scripts/apns/stand-in";
+import { type Apns, startApns } from "@/tests/support/push/apns";
+import { BUNDLE_ID, newToken } from "@/tests/support/push/push";
+
+const notification = (token = newToken(), changed: object = {}) => ({
+  id: randomUUID(),
+  token,
+  environment: "production" as const,
+  bundleId: BUNDLE_ID,
+  pushType: "alert" as const,
+  priority: 10,
+  collapseId: null,
+  expiresAt: new Date("2030-01-01T00:00:00.999Z"),
+  payload: { aps: { alert: { title: "A", body: "B" } }, data: { v: 1 } },
+  ...changed,
+});
+const OK = { status: 200, reason: null };
+type Send = ReturnType<Apns["transport"]>["send"];
+
+describe("what reaches APNs", () => {
+  test("carries every header and the payload as it is, over one connection", async () => {
+    const apns = await startApns();
+    const { send } = apns.transport();
+    const push = notification(newToken(), { collapseId: "bill:1", priority: 5 });
+    expect(await send(push)).toEqual(OK);
+    expect(
+      await send(
+        notification(newToken(100), {
+          pushType: "background",
+          priority: 5,
+          payload: { aps: { "content-available": 1 } },
+        }),
+      ),
+    ).toEqual(OK);
+    expect(apns.refused).toEqual([]);
+    expect(apns.sessions.size).toBe(1);
+    expect(apns.received[0]).toMatchObject({
+      id: push.id,
+      token: push.token,
+      payload: push.payload,
+      headers: {
+        "apns-id": push.id,
+        "apns-topic": BUNDLE_ID,
+        "apns-push-type": "alert",
+        "apns-priority": "5",
+        "apns-expiration": "1893456000",
+        "apns-collapse-id": "bill:1",
+        authorization: expect.stringMatching(/^bearer /),
+      },
+    });
+    expect(apns.received[1]?.headers).not.toHaveProperty("apns-collapse-id");
+  });
+
+  test("goes over a connection of its own for each environment", async () => {
+    const apns = await startApns();
+    const { send } = apns.transport();
+    await send(notification());
+    await send(notification(newToken(), { environment: "sandbox" }));
+    expect(apns.sessions.size).toBe(2);
+  });
+});
+
+const answersWith = async (apns: Apns, reply: Exclude<Reply, string>) => {
+  const token = newToken();
+  apns.answer(token, reply);
+  return apns.transport().send(notification(token));
+};
+
+describe("what APNs answers", () => {
+  test.each([
+    [400, "BadDeviceToken"],
+    [403, "InvalidProviderToken"],
+    [413, "PayloadTooLarge"],
+    [429, "TooManyRequests"],
+    [500, "InternalServerError"],
+    [503, "ServiceUnavailable"],
+  ])("%d %s comes back as it is, after one request", async (status, reason) => {
+    const apns = await startApns();
+    expect(await answersWith(apns, { status, reason })).toEqual({ status, reason });
+    expect(apns.received).toHaveLength(1);
+  });
+
+  test("410 says since when", async () => {
+    const timestamp = Date.parse("2026-11-20T10:00:00Z");
+    const answer = await answersWith(await startApns(), { status: 410, reason: "Unregistered", timestamp });
+    expect(answer).toEqual({ status: 410, reason: "Unregistered", timestamp: new Date(timestamp) });
+  });
+
+  const inAnHour = () => new Date(Date.now() + 3_600_000).toUTCString();
+  test.each<[number, string, string, unknown]>([
+    [503, "ServiceUnavailable", "30", 30],
+    [429, "TooManyRequests", "0", 0],
+    [500, "InternalServerError", inAnHour(), expect.closeTo(3_600, -2)],
+    [503, "ServiceUnavailable", "soon", undefined],
+    [503, "ServiceUnavailable", "-5", undefined],
+    [503, "ServiceUnavailable", "1.5", undefined],
+  ])("%d %s with a Retry-After of %s says when to come back", async (status, reason, retryAfter, seconds) => {
+    const answer = await answersWith(await startApns(), { status, reason, retryAfter });
+    expect(answer).toMatchObject({ status, reason });
+    expect(answer.retryAfterSeconds).toEqual(seconds);
+  });
+
+  test.each([1.5, null, true, "", "1795191490593"])(
+    "a reason that is none, and %o for a time, are left out",
+    async (time) => {
+      const odd = { status: 410, reason: "Un\0registered".repeat(100), timestamp: time as number };
+      expect(await answersWith(await startApns(), odd)).toEqual({ status: 410, reason: null });
+    },
+  );
+
+  test("a provider token of another key is refused", async () => {
+    const [apns, other] = [await startApns(), await startApns()];
+    const { send } = apns.transport({ key: other.env.APNS_KEY });
+    expect(await send(notification())).toEqual({ status: 403, reason: "InvalidProviderToken" });
+    expect(apns.refused).toEqual(["InvalidProviderToken"]);
+  });
+
+  test("an expired provider token is replaced, and the notification sent once more", async () => {
+    const apns = await startApns();
+    const token = newToken();
+    apns.answer(token, { status: 403, reason: "ExpiredProviderToken" });
+    expect(await apns.transport().send(notification(token))).toEqual(OK);
+    expect(apns.received).toHaveLength(2);
+    const [old, renewed] = apns.received.map(({ headers }) => headers.authorization);
+    expect(renewed).not.toBe(old);
+  });
+
+  test("one that is still called expired then is not replaced again", async () => {
+    const apns = await startApns();
+    const token = newToken();
+    const expired = { status: 403, reason: "ExpiredProviderToken" };
+    apns.answer(token, expired, expired);
+    expect(await apns.transport().send(notification(token))).toEqual(expired);
+    expect(apns.received).toHaveLength(2);
+  });
+});
+
+describe("no answer", () => {
+  test("nobody there is an error, and so is a certificate that nobody trusts", async () => {
+    const apns = await startApns();
+    await expect(apns.transport({ ca: undefined }).send(notification())).rejects.toThrow();
+    const { send } = apns.transport();
+    await apns.close();
+    await expect(send(notification())).rejects.toThrow();
+  });
+
+  test("a connection that breaks while a push is on its way is an error, and the next push has another", async () => {
+    const apns = await startApns();
+    const token = newToken();
+    apns.answer(token, "hang up");
+    const { send } = apns.transport();
+    await expect(send(notification(token))).rejects.toThrow();
+    expect(await send(notification())).toEqual(OK);
+  });
+
+  test("none in time is a TimeoutError", async () => {
+    const apns = await startApns();
+    const token = newToken();
+    apns.answer(token, "silence");
+    await expect(apns.transport({ timeoutMs: 50 }).send(notification(token))).rejects.toMatchObject({
+      name: "TimeoutError",
+    });
+  });
+
+  test("after GOAWAY what APNs has is still answered, and the next push has another connection", async () => {
+    const apns = await startApns();
+    const token = newToken();
+    let answer = () => {};
+    apns.answer(token, new Promise((resolve) => (answer = () => resolve({ status: 200 }))));
+    const { send } = apns.transport();
+    const underWay = send(notification(token));
+    await expect.poll(() => apns.received.length).toBe(1);
+    const [session] = apns.sessions;
+    session?.goaway();
+    expect(await send(notification()).catch(() => send(notification()))).toEqual(OK);
+    expect(apns.sessions.size).toBe(2);
+    answer();
+    expect(await underWay).toEqual(OK);
+    await expect.poll(() => [...apns.sessions]).not.toContain(session);
+  });
+});
+
+describe("a connection that swallows everything", () => {
+  const TIMEOUT_MS = 1_000;
+  const POLL = { timeout: 20_000 };
+  const sendTogether = (send: Send, pushes: number) =>
+    Promise.all(Array.from({ length: pushes }, () => send(notification()).catch((error: Error) => error.name)));
+  const silence = (apns: Apns, pushes: number) => apns.answer("*", ...Array(pushes).fill("silence"));
+
+  test("is dropped after three time-outs in a row", async () => {
+    const apns = await startApns();
+    const { send } = apns.transport({ timeoutMs: TIMEOUT_MS });
+    silence(apns, 3);
+    expect(await sendTogether(send, 3)).toEqual(["TimeoutError", "TimeoutError", "TimeoutError"]);
+    const [dead] = apns.sessions;
+    await expect.poll(() => send(notification()).catch(() => null), POLL).toEqual(OK);
+    await expect.poll(() => [...apns.sessions]).not.toContain(dead);
+  });
+
+  test("takes what is on its way along when it is dropped", async () => {
+    const apns = await startApns();
+    const { send } = apns.transport({ timeoutMs: TIMEOUT_MS });
+    silence(apns, 4);
+    const early = sendTogether(send, 3);
+    await expect.poll(() => apns.received.length).toBe(3);
+    const late = expect(send(notification())).rejects.toThrow("dropped");
+    await early;
+    await late;
+  });
+
+  test("is kept where an answer came in between", async () => {
+    const apns = await startApns();
+    const { send } = apns.transport({ timeoutMs: TIMEOUT_MS });
+    silence(apns, 2);
+    await sendTogether(send, 2);
+    await send(notification());
+    const [kept] = apns.sessions;
+    silence(apns, 2);
+    await sendTogether(send, 2);
+    expect([...apns.sessions]).toEqual([kept]);
+  });
+
+  test("is dropped once a minute at most, and never for a new provider token", async () => {
+    const apns = await startApns();
+    let elapsedMs = 0;
+    const { send } = apns.transport({ timeoutMs: TIMEOUT_MS, elapsedMs: () => elapsedMs });
+    silence(apns, 3);
+    await sendTogether(send, 3);
+    silence(apns, 3);
+    await sendTogether(send, 3);
+    await expect.poll(() => send(notification()).catch(() => null), POLL).toEqual(OK);
+    const [second] = apns.sessions;
+    silence(apns, 3);
+    await sendTogether(send, 3);
+    expect([...apns.sessions]).toEqual([second]);
+    elapsedMs = 60_000;
+    silence(apns, 1);
+    await sendTogether(send, 1);
+    await expect.poll(() => send(notification()).catch(() => null), POLL).toEqual(OK);
+    await expect.poll(() => [...apns.sessions]).not.toContain(second);
+    expect(new Set(apns.received.map(({ headers }) => headers.authorization)).size).toBe(1);
+  });
+});

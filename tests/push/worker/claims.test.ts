@@ -1,0 +1,377 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Context } from "@/lib/context";
+import { Prisma } from "@/lib/db/generated/client";
+import { claimDue } from "@/lib/push/worker/claim";
+import { openSender, type SenderDeps } from "@/lib/push/worker/sender";
+import { sweepOutbox } from "@/lib/push/worker/sweep";
+import { call } from "@/tests/support/api";
+import { clock, ctx } from "@/tests/support/context";
+import { deliverDue, queueFor, recordingPush, setQueueAside } from "@/tests/support/push/push";
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const OK = { status: 200, reason: null };
+
+beforeEach(setQueueAside);
+
+const claim = async (most = 250) => (await claimDue(ctx(), { notBefore: new Date(0), most })).rows;
+const deps = (changed: Partial<SenderDeps>) => ({ ...(ctx() as SenderDeps), ...changed });
+
+/** A transport whose answers wait until they are let go. */
+function heldPush(result = OK) {
+  let letGo = () => {};
+  const gate = new Promise<typeof OK>((resolve) => {
+    letGo = () => resolve(result);
+  });
+  return { ...recordingPush(() => gate), letGo: () => letGo() };
+}
+
+describe("who takes a row", () => {
+  test("one of two workers, each row once", async () => {
+    const { rows } = await queueFor(200);
+    const { push, sent } = recordingPush();
+    const senders = [openSender(deps({ push })), openSender(deps({ push }))];
+    await Promise.all(senders.map((sender) => sender.take()));
+    await Promise.all(senders.map((sender) => sender.finish()));
+    expect(sent).toHaveLength(200);
+    expect(new Set(sent.map(({ id }) => id)).size).toBe(200);
+    expect((await rows()).every(({ state, attempts }) => state === "sent" && attempts === 1)).toBe(true);
+  });
+
+  test("takers at the same moment share the rows, and none waits for another", async () => {
+    await queueFor(100);
+    const taken = await Promise.all(Array.from({ length: 5 }, () => claim(40)));
+    const ids = taken.flat().map(({ id }) => id);
+    expect(ids).toHaveLength(100);
+    expect(new Set(ids).size).toBe(100);
+  });
+
+  test("the longest due goes first", async () => {
+    const old = await queueFor(1);
+    clock.advance(SECOND_MS);
+    const young = await queueFor(1);
+    expect((await claim(1)).map(({ deviceId }) => deviceId)).toEqual([old.devices[0]?.id]);
+    expect((await claim(1)).map(({ deviceId }) => deviceId)).toEqual([young.devices[0]?.id]);
+  });
+
+  test("no more are on their way at once than allowed", async () => {
+    await queueFor(12);
+    const counts: number[] = [];
+    let underWay = 0;
+    const { push } = recordingPush(async () => {
+      underWay += 1;
+      counts.push(underWay);
+      await new Promise(setImmediate);
+      underWay -= 1;
+      return OK;
+    });
+    await deliverDue({ push, config: { ...ctx().config, PUSH_CONCURRENCY: 5 } });
+    expect(counts).toHaveLength(12);
+    expect(Math.max(...counts)).toBe(5);
+  });
+});
+
+describe("what is looked at again before sending", () => {
+  test("a device that changed since it was told is not sent to", async () => {
+    const { devices, rows } = await queueFor(1);
+    await ctx().db.pushDevice.updateMany({ where: { id: devices[0]?.id }, data: { status: "invalid" } });
+    const { push, sent } = recordingPush();
+    await deliverDue({ push });
+    expect(sent).toEqual([]);
+    expect(await rows()).toMatchObject([{ state: "cancelled", reason: "device_state", attempts: 0 }]);
+  });
+
+  test("what has expired is not sent", async () => {
+    const { rows } = await queueFor(1);
+    clock.advance(DAY_MS);
+    const { push, sent } = recordingPush();
+    await deliverDue({ push });
+    expect(sent).toEqual([]);
+    expect(await rows()).toMatchObject([{ state: "cancelled", reason: "expired", attempts: 0 }]);
+  });
+
+  test("a row that waited for its turn for more than five seconds is given back", async () => {
+    const { rows } = await queueFor(2);
+    const { push, sent, letGo } = heldPush();
+    const sender = openSender(deps({ push, config: { ...ctx().config, PUSH_CONCURRENCY: 1 } }));
+    const taking = sender.take();
+    await expect.poll(() => sent.length).toBe(1);
+    clock.advance(6 * SECOND_MS);
+    letGo();
+    await taking;
+    await sender.finish();
+    expect(sent).toHaveLength(1);
+    expect((await rows()).map(({ state, attempts }) => `${state} ${attempts}`).sort()).toEqual(["queued 0", "sent 1"]);
+  });
+
+  test("a device that is removed while its push is on its way takes nothing else along", async () => {
+    const { account, devices, rows } = await queueFor(3);
+    const { push, sent, letGo } = heldPush();
+    const sender = openSender(deps({ push }));
+    await sender.take();
+    await expect.poll(() => sent.length).toBe(3);
+    const removed = await call("DELETE", `/api/push/devices/${devices[0]?.id}`, { token: account.token });
+    expect(removed.status).toBe(204);
+    letGo();
+    await sender.finish();
+    expect(await rows()).toMatchObject([{ state: "sent" }, { state: "sent" }]);
+  });
+});
+
+test("a worker that stops gives back what it has not begun", async () => {
+  const { rows } = await queueFor(5);
+  const { push, sent, letGo } = heldPush();
+  let isStopping = false;
+  const sender = openSender(deps({ push, config: { ...ctx().config, PUSH_CONCURRENCY: 2 } }), () => isStopping);
+  const taking = sender.take();
+  await expect.poll(() => sent.length).toBe(2);
+  isStopping = true;
+  letGo();
+  await taking;
+  await sender.finish();
+  const states = (await rows()).map(({ state, attempts, leaseUntil }) => `${state} ${attempts} ${leaseUntil}`).sort();
+  expect(states).toEqual(["queued 0 null", "queued 0 null", "queued 0 null", "sent 1 null", "sent 1 null"]);
+});
+
+describe("a worker that is gone", () => {
+  test("keeps its rows for a minute; then they go out, as a second attempt", async () => {
+    const { rows } = await queueFor(3);
+    await claim();
+    const { push, sent } = recordingPush();
+    clock.advance(59 * SECOND_MS);
+    await sweepOutbox(ctx());
+    await deliverDue({ push });
+    expect(sent).toEqual([]);
+    clock.advance(2 * SECOND_MS);
+    await sweepOutbox(ctx());
+    await deliverDue({ push });
+    expect(sent).toHaveLength(3);
+    expect(await rows()).toMatchObject(Array(3).fill({ state: "sent", attempts: 2, leaseUntil: null }));
+  });
+
+  test("does not come back for ever: a row that brings its worker down is given up after eight times", async () => {
+    const { rows } = await queueFor(1);
+    for (let i = 0; i < 8; i++) {
+      expect(await claim()).toHaveLength(1);
+      clock.advance(61 * SECOND_MS);
+      await sweepOutbox(ctx());
+    }
+    expect(await claim()).toEqual([]);
+    expect(await rows()).toMatchObject([{ state: "failed", reason: "abandoned", attempts: 8 }]);
+  });
+
+  test("and answers late cannot take back what another has sent", async () => {
+    const { rows } = await queueFor(1);
+    const late = heldPush({ status: 400, reason: null });
+    const sender = openSender(deps({ push: late.push }));
+    await sender.take();
+    clock.advance(61 * SECOND_MS);
+    await sweepOutbox(ctx());
+    await deliverDue({ push: recordingPush().push });
+    late.letGo();
+    await sender.finish();
+    expect(await rows()).toMatchObject([{ state: "sent", apnsStatus: 200, attempts: 2 }]);
+  });
+
+  test("and was successful, late, saves the row from going out once more", async () => {
+    const { rows } = await queueFor(1);
+    const late = heldPush();
+    const sender = openSender(deps({ push: late.push }));
+    await sender.take();
+    clock.advance(61 * SECOND_MS);
+    await sweepOutbox(ctx());
+    late.letGo();
+    await sender.finish();
+    const { push, sent } = recordingPush();
+    await deliverDue({ push });
+    expect(sent).toEqual([]);
+    expect(await rows()).toMatchObject([{ state: "sent" }]);
+  });
+});
+
+describe("a worker whose own clock is wrong", () => {
+  const wrong = (ms: number) => ({ now: () => new Date(clock.now().getTime() + ms) });
+
+  test.each([HOUR_MS, -HOUR_MS])("by %d ms frees no row that another is sending", async (ms) => {
+    const { rows } = await queueFor(2);
+    const slow = heldPush();
+    const sender = openSender(deps({ push: slow.push }));
+    await sender.take();
+    await expect.poll(() => slow.sent.length).toBe(2);
+    await sweepOutbox({ ...ctx(), ...wrong(ms) });
+    const { push, sent } = recordingPush();
+    await deliverDue({ push, ...wrong(ms) });
+    expect(sent).toEqual([]);
+    slow.letGo();
+    await sender.finish();
+    expect(await rows()).toMatchObject(Array(2).fill({ state: "sent", attempts: 1 }));
+  });
+
+  test.each([HOUR_MS, -HOUR_MS])("by %d ms has leases of a minute, and frees those that have run out", async (ms) => {
+    const { rows } = await queueFor(1);
+    await claimDue({ ...ctx(), ...wrong(ms) }, { notBefore: new Date(0), most: 1 });
+    await sweepOutbox(ctx());
+    expect(await rows()).toMatchObject([{ state: "sending" }]);
+    clock.advance(61 * SECOND_MS);
+    await sweepOutbox({ ...ctx(), ...wrong(ms) });
+    expect(await rows()).toMatchObject([{ state: "queued" }]);
+  });
+
+  test.each([2 * DAY_MS, -2 * DAY_MS])("by %d ms sends what is due, and nothing that has expired", async (ms) => {
+    const { push, sent } = recordingPush();
+    const expired = await queueFor(1);
+    clock.advance(DAY_MS);
+    const due = await queueFor(1);
+    await deliverDue({ push, ...wrong(ms) });
+    expect(await expired.rows()).toMatchObject([{ state: "cancelled", reason: "expired" }]);
+    expect(await due.rows()).toMatchObject([{ state: "sent" }]);
+    expect(sent).toHaveLength(1);
+  });
+
+  test.each([HOUR_MS, -HOUR_MS])("by %d ms backs off for as long as any other", async (ms) => {
+    const { rows } = await queueFor(1);
+    await deliverDue({ push: recordingPush(async () => ({ status: 429, reason: null })).push, ...wrong(ms) });
+    const [row] = await rows();
+    const waitsMs = (row?.nextAttemptAt.getTime() ?? 0) - clock.now().getTime();
+    expect(waitsMs).toBeGreaterThan(0);
+    expect(waitsMs).toBeLessThanOrEqual(MINUTE_MS + 10 * SECOND_MS);
+  });
+});
+
+test("a worker whose own clock is a year ahead removes nothing that is kept", async () => {
+  const { rows } = await queueFor(1);
+  await deliverDue({ push: recordingPush().push });
+  await sweepOutbox({ ...ctx(), ...{ now: () => new Date(clock.now().getTime() + 365 * DAY_MS) } });
+  expect(await rows()).toHaveLength(1);
+});
+
+describe("a clock that is set back", () => {
+  test("keeps nothing from being sent, neither what is due nor what comes later", async () => {
+    const { push, sent } = recordingPush();
+    const sender = openSender(deps({ push }));
+    await sender.take();
+    const before = await queueFor(1);
+    await sender.take();
+    await sender.finish();
+    await ctx().db.pushDelivery.updateMany({
+      where: { deviceId: before.devices[0]?.id },
+      data: { state: "queued", attempts: 0 },
+    });
+    clock.advance(-HOUR_MS);
+    await queueFor(1);
+    await sender.take();
+    await sender.finish();
+    expect(sent).toHaveLength(3);
+  });
+
+  test("frees the rows of a worker that went before", async () => {
+    const { rows } = await queueFor(1);
+    await claim();
+    clock.advance(-HOUR_MS);
+    await sweepOutbox(ctx());
+    expect(await rows()).toMatchObject([{ state: "queued" }]);
+  });
+
+  test("by a little frees nothing", async () => {
+    await queueFor(1);
+    await claim();
+    clock.advance(-5 * MINUTE_MS);
+    await sweepOutbox(ctx());
+    clock.advance(5 * MINUTE_MS);
+    expect(await claim()).toEqual([]);
+  });
+});
+
+test("outcomes that the database did not take are written once it is back", async () => {
+  const { rows } = await queueFor(2);
+  let failures = 2;
+  const away = new Proxy(ctx().db, {
+    get: (db, name, receiver) => {
+      if (name !== "$executeRaw" || failures === 0) return Reflect.get(db, name, receiver);
+      failures -= 1;
+      return () => Promise.reject(new Error("connection terminated"));
+    },
+  }) as Context["db"];
+  const { push, sent } = recordingPush();
+  const sender = openSender(deps({ push, db: away }));
+  await sender.take();
+  await expect
+    .poll(async () => (await rows()).map(({ state }) => state), { timeout: 20_000 })
+    .toEqual(["sent", "sent"]);
+  await sender.finish();
+  expect({ failures, sent: sent.length }).toEqual({ failures: 0, sent: 2 });
+});
+
+test("what was sent while the database was away stays sent, however long that took", async () => {
+  const { rows } = await queueFor(3);
+  let isAway = true;
+  let failures = 0;
+  const away = new Proxy(ctx().db, {
+    get: (db, name, receiver) => {
+      if (name !== "$executeRaw" || !isAway) return Reflect.get(db, name, receiver);
+      failures += 1;
+      return () => Promise.reject(new Error("connection terminated"));
+    },
+  }) as Context["db"];
+  const { push, sent } = recordingPush();
+  const sender = openSender(deps({ push, db: away }));
+  await sender.take();
+  await expect.poll(() => failures).toBeGreaterThan(0);
+  clock.advance(61 * SECOND_MS);
+  isAway = false;
+  await sender.sweep();
+  await sender.finish();
+  expect(sent).toHaveLength(3);
+  expect(await rows()).toMatchObject(Array(3).fill({ state: "sent", attempts: 1, reason: null }));
+});
+
+describe("cleaning up", () => {
+  test("removes what was settled more than 30 days ago, and keeps what still waits", async () => {
+    const settled = await queueFor(3);
+    await deliverDue({ push: recordingPush().push });
+    const waiting = await queueFor(1);
+    clock.advance(31 * DAY_MS);
+    const fresh = await queueFor(1);
+    await deliverDue({ push: recordingPush().push });
+    await ctx().db.pushDelivery.updateMany({ where: { deviceId: waiting.devices[0]?.id }, data: { state: "queued" } });
+    await sweepOutbox(ctx());
+    expect(await settled.rows()).toEqual([]);
+    expect(await waiting.rows()).toHaveLength(1);
+    expect(await fresh.rows()).toHaveLength(1);
+  });
+});
+
+test("claiming reads no more pages with 50,000 sent rows in the table than with none", async () => {
+  const { devices } = await queueFor(20);
+  const [device] = devices;
+  const pagesOf = async () => {
+    let text = "";
+    const explain = new Proxy(ctx().db, {
+      get:
+        () =>
+        async (parts: TemplateStringsArray, ...values: unknown[]) => {
+          const query = Prisma.sql(parts, ...values);
+          text = JSON.stringify(await ctx().db.$queryRaw`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${query}`);
+          return [];
+        },
+    }) as Context["db"];
+    await claimDue({ ...ctx(), db: explain }, { notBefore: new Date(0), most: 10 });
+    expect(text).toContain("PushDelivery_queued_idx");
+    return (
+      Number(/"Shared Hit Blocks":\s*(\d+)/.exec(text)?.[1]) + Number(/"Shared Read Blocks":\s*(\d+)/.exec(text)?.[1])
+    );
+  };
+  const before = await pagesOf();
+  await ctx().db.$executeRaw`
+    INSERT INTO "PushDelivery" ("id", "eventKey", "deviceId", "kind", "payload", "priority", "expiresAt", "state",
+      "nextAttemptAt", "sentAt")
+    SELECT gen_random_uuid(), 'many:' || n, ${device?.id}::uuid, 'custom', '{}', 5, now(), 'sent', now(), now()
+    FROM generate_series(1, 50000) AS n`;
+  try {
+    expect(await pagesOf()).toBeLessThan(before * 2 + 20);
+  } finally {
+    await ctx().db.pushDevice.deleteMany({ where: { id: device?.id } });
+  }
+});

@@ -1,0 +1,111 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { enqueue, enqueueForEverybody } from "@/lib/push/outbox";
+import { newAccount } from "@/tests/support/accounts";
+import { clock, ctx } from "@/tests/support/context";
+import { activeDevices, insertDevices, newToken, registeredDevice } from "@/tests/support/push/push";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const NIL_ID = "00000000-0000-0000-0000-000000000000";
+const words = { kind: "custom", title: "A title", body: "A body", link: null } as const;
+const keyOfTest = () => `test:${randomUUID()}`;
+const rowsOf = (eventKey: string) => ctx().db.pushDelivery.findMany({ where: { eventKey }, orderBy: { id: "asc" } });
+const tell = (accountId: string, eventKey = keyOfTest()) =>
+  ctx().db.$transaction((tx) => enqueue(tx, ctx().dbNow(), { eventKey, to: { accountId }, message: words }));
+
+describe("one event", () => {
+  test("reaches the account's active devices, and no other", async () => {
+    const [ann, bob] = [await newAccount(), await newAccount()];
+    const [first, second] = await activeDevices(ann, 2);
+    await registeredDevice(ann);
+    await activeDevices(bob, 1);
+    const eventKey = keyOfTest();
+    expect(await tell(ann.id, eventKey)).toBe(2);
+    const rows = await rowsOf(eventKey);
+    expect(new Set(rows.map(({ deviceId }) => deviceId))).toEqual(new Set([first?.id, second?.id]));
+    expect(rows[0]).toMatchObject({ kind: "custom", state: "queued", attempts: 0, priority: 10, leaseUntil: null });
+    expect(rows[0]?.expiresAt.getTime()).toBe((rows[0]?.createdAt.getTime() ?? 0) + DAY_MS);
+    expect(rows[0]?.nextAttemptAt).toEqual(rows[0]?.createdAt);
+  });
+
+  test("is heard of once by each device, however often it is enqueued", async () => {
+    const account = await newAccount();
+    await activeDevices(account, 1);
+    const eventKey = keyOfTest();
+    expect(await tell(account.id, eventKey)).toBe(1);
+    await activeDevices(account, 1);
+    expect(await Promise.all([tell(account.id, eventKey), tell(account.id, eventKey)]).then((n) => n.sort())).toEqual([
+      0, 1,
+    ]);
+    expect(await rowsOf(eventKey)).toHaveLength(2);
+  });
+
+  test("that is rolled back leaves no notification", async () => {
+    const account = await newAccount();
+    await activeDevices(account, 1);
+    const eventKey = keyOfTest();
+    const failed = ctx().db.$transaction(async (tx) => {
+      expect(await enqueue(tx, ctx().dbNow(), { eventKey, to: { accountId: account.id }, message: words })).toBe(1);
+      throw new Error("rolled back");
+    });
+    await expect(failed).rejects.toThrow("rolled back");
+    expect(await rowsOf(eventKey)).toEqual([]);
+  });
+
+  test("of a person without devices is told to nobody", async () => {
+    expect(await tell((await newAccount()).id)).toBe(0);
+    expect(await tell(randomUUID())).toBe(0);
+  });
+});
+
+test("rows have ids of version 7, which rise with the time at which they were made", async () => {
+  const account = await newAccount();
+  await activeDevices(account, 3);
+  const keys = [keyOfTest(), keyOfTest(), keyOfTest()];
+  for (const key of keys) {
+    await tell(account.id, key);
+    clock.advance(1_000);
+  }
+  const ids = (await Promise.all(keys.map(rowsOf))).flat().map(({ id }) => id);
+  expect(ids).toHaveLength(9);
+  for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(ids).toEqual(ids.toSorted());
+});
+
+describe("a broadcast", () => {
+  const broadcast = (eventKey: string, afterDeviceId: string, most: number, perSecond = 1_000, from = ctx().now()) => {
+    const to = { afterDeviceId, bundleId: null, most, from, perSecond };
+    const message = { kind: "app.new_version", version: "2.1.0" } as const;
+    return ctx().db.$transaction((tx) => enqueueForEverybody(tx, ctx().dbNow(), { eventKey, to, message }));
+  };
+
+  test("reaches every active device, some at a time, each once", async () => {
+    const account = await newAccount();
+    await insertDevices(account, [newToken()]); // pending
+    const mine = await activeDevices(account, 5);
+    const eventKey = keyOfTest();
+    let after = NIL_ID;
+    for (let last: string | null = after; last; ) {
+      after = last;
+      ({ lastDeviceId: last } = await broadcast(eventKey, after, 2));
+    }
+    expect((await broadcast(eventKey, NIL_ID, 1_000)).added).toBe(0);
+    const told = (await rowsOf(eventKey)).map(({ deviceId }) => deviceId);
+    const active = await ctx().db.pushDevice.findMany({ where: { status: "active" }, select: { id: true } });
+    expect(new Set(told)).toEqual(new Set(active.map(({ id }) => id)));
+    expect(told).toEqual(expect.arrayContaining(mine.map(({ id }) => id)));
+    expect(told).toHaveLength(new Set(told).size);
+  });
+
+  test("comes due at so many a second, and expires seven days after that", async () => {
+    await activeDevices(await newAccount(), 4);
+    const eventKey = keyOfTest();
+    const from = new Date("2030-01-01T00:00:00Z");
+    const { added } = await broadcast(eventKey, NIL_ID, 1_000, 2, from);
+    const rows = await rowsOf(eventKey);
+    const dueMs = rows.map(({ nextAttemptAt }) => nextAttemptAt.getTime() - from.getTime());
+    expect(dueMs.toSorted((a, b) => a - b)).toEqual(Array.from({ length: added }, (_, i) => i * 500));
+    const livesMs = rows.map(({ nextAttemptAt, expiresAt }) => expiresAt.getTime() - nextAttemptAt.getTime());
+    expect(livesMs).toEqual(Array(added).fill(7 * DAY_MS));
+  });
+});

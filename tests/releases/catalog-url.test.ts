@@ -1,0 +1,214 @@
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import type { RequestListener } from "node:http";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { gzipSync } from "node:zlib";
+import { pino } from "pino";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type Catalog, openCatalog } from "@/lib/releases/catalog/catalog";
+import { urlSource } from "@/lib/releases/catalog/url-source";
+import { ctx } from "@/tests/support/context";
+import { startOrigin } from "@/tests/support/releases/origin";
+import { elsewhere, manifested, manifestText } from "@/tests/support/releases/releases";
+
+type Logged = { level: number; msg: string; catalog?: string; releases?: number; err?: { message: string } };
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), "homeport-url-catalog-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Opens the catalog at an address as a service with this data folder does. */
+async function open(RELEASE_CATALOG: string, DATA_DIR: string) {
+  const lines: Logged[] = [];
+  const log = pino({ level: "info" }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const catalog = await openCatalog({ ...ctx().config, RELEASE_CATALOG, DATA_DIR }, log);
+  onTestFinished(catalog.close);
+  return { catalog, lines, errors: () => lines.filter(({ level }) => level >= 50) };
+}
+
+const versions = (catalog: Catalog) =>
+  catalog
+    .current()
+    ?.index.get("windows/core/x64/stable")
+    ?.map(({ version }) => version.version);
+
+/** Answers with a manifest of one release. With `etag`, 304 to whoever has it already. */
+const serve =
+  (version: string, etag?: string): RequestListener =>
+  (request, response) => {
+    if (etag !== undefined && request.headers["if-none-match"] === etag) return response.writeHead(304).end();
+    response.writeHead(200, etag === undefined ? {} : { etag });
+    response.end(manifestText([manifested({ id: "one", version })]));
+  };
+
+describe("a catalog at an address", () => {
+  test("is read, and asked for again with its ETag; 304 changes nothing", async () => {
+    const origin = await startOrigin(serve("1.0.0", '"a"'));
+    const { catalog } = await open(`${origin.url}/catalog.json`, await newFolder());
+    expect([catalog.state(), versions(catalog)]).toEqual(["ok", ["1.0.0"]]);
+    const before = catalog.current();
+    await catalog.refresh();
+    expect(origin.asked.map(({ headers }) => headers["if-none-match"])).toEqual([undefined, '"a"']);
+    expect(catalog.current()).toBe(before);
+    origin.answer(serve("1.1.0", '"b"'));
+    await catalog.refresh();
+    expect([catalog.state(), versions(catalog)]).toEqual(["ok", ["1.1.0"]]);
+  });
+
+  test("is asked for by date where it has no ETag, and the same bytes are not taken for new ones", async () => {
+    const date = "Sun, 01 Nov 2026 10:00:00 GMT";
+    const text = manifestText([manifested()]);
+    const origin = await startOrigin((_, response) => response.writeHead(200, { "last-modified": date }).end(text));
+    const { catalog } = await open(origin.url, await newFolder());
+    const before = catalog.current();
+    await catalog.refresh();
+    expect(origin.asked[1]?.headers["if-modified-since"]).toBe(date);
+    expect(catalog.current()).toBe(before);
+  });
+
+  test("that turns bad keeps the last good one, logs each break once, and recovers by itself", async () => {
+    const origin = await startOrigin(serve("1.0.0", '"good"'));
+    const { catalog, errors } = await open(origin.url, await newFolder());
+    const breaks: RequestListener[] = [
+      (request, response) =>
+        request.headers["if-none-match"] === '"bad"'
+          ? response.writeHead(304).end()
+          : response.writeHead(200, { etag: '"bad"' }).end('{ "schemaVersion": 1,'),
+      (request) => request.socket.destroy(),
+      (_, response) => response.writeHead(500).end(),
+      (_, response) => {
+        response.writeHead(200, { "content-length": "1000" }).write("{");
+        response.destroy();
+      },
+    ];
+    for (const [i, listener] of breaks.entries()) {
+      origin.answer(listener);
+      for (let look = 0; look < 3; look++) await catalog.refresh();
+      expect([catalog.state(), versions(catalog), errors().length]).toEqual(["warn", ["1.0.0"], i + 1]);
+    }
+    origin.answer(serve("1.0.0", '"good"'));
+    await catalog.refresh();
+    expect([catalog.state(), versions(catalog), errors().length]).toEqual(["ok", ["1.0.0"], breaks.length]);
+  });
+
+  test("is good again without a new answer once its address is reached again", async () => {
+    const origin = await startOrigin(serve("1.0.0", '"a"'));
+    const { catalog } = await open(origin.url, await newFolder());
+    origin.answer((_, response) => response.writeHead(503).end());
+    await catalog.refresh();
+    expect(catalog.state()).toBe("warn");
+    origin.answer(serve("1.0.0", '"a"'));
+    await catalog.refresh();
+    expect(catalog.state()).toBe("ok");
+  });
+
+  test("has no folder: its files are left out with one logged error, the rest stays", async () => {
+    const file = { installer: elsewhere({ url: undefined, file: "setup.exe" }) };
+    const origin = await startOrigin((_, response) =>
+      response.end(
+        manifestText([
+          manifested({ version: "1.0.0" }),
+          manifested({ version: "1.1.0", artifacts: { ...file, update: elsewhere() } }),
+          manifested({ version: "1.2.0", artifacts: file }),
+        ]),
+      ),
+    );
+    const { catalog, errors } = await open(origin.url, await newFolder());
+    expect([catalog.state(), versions(catalog)]).toEqual(["ok", ["1.1.0", "1.0.0"]]);
+    expect(errors()).toMatchObject([{ releases: 2 }]);
+  });
+
+  test("is never logged with its query, which may hold a secret", async () => {
+    const origin = await startOrigin(serve("1.0.0"));
+    const { catalog, lines } = await open(`${origin.url}/catalog.json?token=hush`, await newFolder());
+    await origin.close();
+    await catalog.refresh();
+    expect(lines.map(({ catalog }) => catalog)).toEqual([`${origin.url}/catalog.json`, `${origin.url}/catalog.json`]);
+    expect(JSON.stringify(lines)).not.toContain("hush");
+  });
+});
+
+describe("an address that misbehaves", () => {
+  const read = async (listener: RequestListener, timeoutMs?: number) => {
+    const origin = await startOrigin(listener);
+    return urlSource(origin.url, await newFolder(), timeoutMs).read();
+  };
+
+  test("is given up where it hangs, before its answer or in the middle", async () => {
+    await expect(read(() => {}, 100)).rejects.toThrow("took too long");
+    await expect(read((_, response) => void response.writeHead(200).write("{"), 100)).rejects.toThrow("took too long");
+  });
+
+  test("is given up where it drips", async () => {
+    const drip: RequestListener = (_, response) => {
+      const timer = setInterval(() => response.write(" "), 5);
+      response.on("close", () => clearInterval(timer));
+    };
+    await expect(read(drip, 100)).rejects.toThrow("took too long");
+  });
+
+  test("is refused where it sends more than 64 MiB, also when that is small on the wire", async () => {
+    const chunk = Buffer.alloc(1024 * 1024, " ");
+    const endless: RequestListener = (_, response) => {
+      const more = () => {
+        while (response.writable && response.write(chunk));
+      };
+      response.on("drain", more);
+      more();
+    };
+    await expect(read(endless)).rejects.toThrow("larger than");
+    const bomb = gzipSync(Buffer.alloc(65 * 1024 * 1024, " "));
+    await expect(
+      read((_, response) => response.writeHead(200, { "content-encoding": "gzip" }).end(bomb)),
+    ).rejects.toThrow("larger than");
+  });
+
+  test.each([
+    ["in a circle", "/again", "more than 5 times"],
+    ["to another machine without https", "http://catalog.example.com/", "not https"],
+    ["to a file", "file:///etc/passwd", "not https"],
+    ["to nowhere", "http://", "to nowhere"],
+  ])("is refused where it redirects %s", async (_, location, reason) => {
+    await expect(read((_request, response) => response.writeHead(302, { location }).end())).rejects.toThrow(reason);
+  });
+
+  test("is followed where it redirects a few times", async () => {
+    const found = await read((request, response) => {
+      const hops = Number(request.url?.slice(1) || 0);
+      if (hops < 5) response.writeHead(307, { location: `/${hops + 1}` }).end();
+      else response.end("{}");
+    });
+    expect(Buffer.from(found?.bytes ?? []).toString()).toBe("{}");
+  });
+});
+
+describe("a start while the address is out of reach", () => {
+  test("goes on with the last good one that was kept, and with no other address's", async () => {
+    const folder = await newFolder();
+    const origin = await startOrigin(serve("1.0.0"));
+    (await open(origin.url, folder)).catalog.close();
+    await origin.close();
+    const { catalog, errors } = await open(origin.url, folder);
+    expect([catalog.state(), versions(catalog)]).toEqual(["warn", ["1.0.0"]]);
+    expect(errors()).toHaveLength(1);
+    expect((await open(`${origin.url}/other`, folder)).catalog.state()).toBe("error");
+  });
+
+  test("is not held up by an address that hangs", async () => {
+    const origin = await startOrigin(() => {});
+    const { catalog } = await open(origin.url, await newFolder());
+    expect([catalog.state(), catalog.current()]).toEqual(["error", null]);
+  });
+
+  test("does without what was kept where that is broken", async () => {
+    const folder = await newFolder();
+    const origin = await startOrigin(serve("1.0.0"));
+    (await open(origin.url, folder)).catalog.close();
+    const [kept = ""] = await readdir(path.join(folder, "releases"));
+    await writeFile(path.join(folder, "releases", kept), "{");
+    const { catalog, errors } = await open(origin.url, folder);
+    expect([catalog.state(), versions(catalog), errors().length]).toEqual(["ok", ["1.0.0"], 1]);
+  });
+});

@@ -1,0 +1,267 @@
+import { execFileSync } from "node:child_process";
+import { createHash, randomUUID } from "node:crypto";
+import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, truncate, unlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { gunzipSync } from "node:zlib";
+import { pino } from "pino";
+import { afterEach, describe, expect, test } from "vitest";
+import { type Catalog, openCatalog } from "@/lib/releases/catalog/catalog";
+import { Release } from "@/lib/releases/schema";
+import { ctx } from "@/tests/support/context";
+import { elsewhere, manifested, manifestText, type Shelf, withShelf } from "@/tests/support/releases/releases";
+
+const opened: Catalog[] = [];
+const folders: string[] = [];
+
+afterEach(async () => {
+  for (const catalog of opened.splice(0)) catalog.close();
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
+});
+
+async function newFolder(): Promise<string> {
+  const folder = await realpath(await mkdtemp(path.join(tmpdir(), "homeport-catalog-")));
+  folders.push(folder);
+  return folder;
+}
+
+async function open(change: Partial<ReturnType<typeof ctx>["config"]>): Promise<Catalog> {
+  const catalog = await openCatalog({ ...ctx().config, ...change }, pino({ level: "silent" }));
+  opened.push(catalog);
+  return catalog;
+}
+
+/** The versions of Windows' core that the stable channel sees. */
+const versions = ({ catalog }: Pick<Shelf, "catalog">) =>
+  catalog
+    .current()
+    ?.index.get("windows/core/x64/stable")
+    ?.map(({ version }) => version.version);
+
+describe("following the manifest", () => {
+  test("a catalog that turns to garbage and back keeps the last good one and logs each break once", () =>
+    withShelf(async (shelf) => {
+      await shelf.publish(manifested({ version: "1.0.0" }));
+      expect([shelf.catalog.state(), versions(shelf)]).toEqual(["ok", ["1.0.0"]]);
+      await shelf.publishText('{ "schemaVersion": 1, "releases": [');
+      await shelf.catalog.refresh();
+      expect([shelf.catalog.state(), versions(shelf)]).toEqual(["warn", ["1.0.0"]]);
+      expect(shelf.errors).toHaveLength(1);
+      await shelf.publish(manifested({ version: "not a version" }));
+      expect([shelf.catalog.state(), versions(shelf)]).toEqual(["warn", ["1.0.0"]]);
+      expect(shelf.errors).toHaveLength(2);
+      await shelf.publish(manifested({ version: "1.1.0" }));
+      expect([shelf.catalog.state(), versions(shelf)]).toEqual(["ok", ["1.1.0"]]);
+      expect(shelf.errors).toHaveLength(2);
+    }));
+
+  test("a manifest that is taken away is missed, and taken up again when it is back", () =>
+    withShelf(async (shelf) => {
+      await shelf.publish(manifested());
+      await unlink(shelf.manifest);
+      await shelf.catalog.refresh();
+      await shelf.catalog.refresh();
+      expect([shelf.catalog.state(), versions(shelf), shelf.errors.length]).toEqual(["warn", ["1.0.0"], 1]);
+      await shelf.publish(manifested({ version: "1.1.0" }));
+      expect([shelf.catalog.state(), versions(shelf)]).toEqual(["ok", ["1.1.0"]]);
+    }));
+
+  test("a snapshot in use stays as it was", () =>
+    withShelf(async (shelf) => {
+      await shelf.publish(manifested({ version: "1.0.0" }));
+      const before = shelf.catalog.current();
+      await shelf.publish(manifested({ version: "1.1.0" }));
+      expect(before?.index.get("windows/core/x64/stable")).toMatchObject([{ version: { version: "1.0.0" } }]);
+      expect(shelf.catalog.current()).not.toBe(before);
+    }));
+
+  test("an unchanged manifest is not read again", () =>
+    withShelf(async (shelf) => {
+      const before = shelf.catalog.current();
+      await shelf.catalog.refresh();
+      expect(shelf.catalog.current()).toBe(before);
+    }));
+
+  test("a manifest of 50 MB is taken up", () =>
+    withShelf(async (shelf) => {
+      const notes = "n".repeat(10_000);
+      await shelf.publish(...Array.from({ length: 5_000 }, (_, i) => manifested({ version: `1.0.${i}`, notes })));
+      expect([shelf.catalog.state(), versions(shelf)?.length]).toEqual(["ok", 5_000]);
+    }));
+
+  test.each<[string, (manifest: string) => Promise<unknown> | unknown]>([
+    ["a folder", (manifest) => mkdir(manifest)],
+    ["a pipe that nobody writes to", (manifest) => execFileSync("/usr/bin/mkfifo", [manifest])],
+  ])("a manifest in whose place is %s is refused with one logged error, until there is a file again", (_, make) =>
+    withShelf(async (shelf) => {
+      await shelf.publish(manifested());
+      await unlink(shelf.manifest);
+      await make(shelf.manifest);
+      await shelf.catalog.refresh();
+      await shelf.catalog.refresh();
+      expect([shelf.catalog.state(), versions(shelf), shelf.errors.length]).toEqual(["warn", ["1.0.0"], 1]);
+      await rm(shelf.manifest, { recursive: true });
+      await shelf.publish(manifested({ version: "1.1.0" }));
+      expect([shelf.catalog.state(), versions(shelf)]).toEqual(["ok", ["1.1.0"]]);
+    }),
+  );
+
+  test("without any manifest there is no catalog, until one comes", async () => {
+    const folder = await newFolder();
+    const manifest = path.join(folder, "catalog.json");
+    const catalog = await open({ RELEASE_CATALOG: manifest });
+    expect([catalog.state(), catalog.current()]).toEqual(["error", null]);
+    await writeFile(manifest, manifestText([manifested()]));
+    await catalog.refresh();
+    expect([catalog.state(), versions({ catalog })]).toEqual(["ok", ["1.0.0"]]);
+  });
+});
+
+describe("what is refused", () => {
+  const id = randomUUID();
+  test.each([
+    ["two releases of one id", manifestText([manifested({ id }), manifested({ id, version: "2.0.0" })])],
+    ["two releases of one version", manifestText([manifested(), manifested()])],
+    ["another schema version", JSON.stringify({ schemaVersion: 2, releases: [] })],
+    ["no JSON object", "[]"],
+    ["an unknown platform", manifestText([manifested({ platform: "linux" })])],
+    ["a rollout above 100", manifestText([manifested({ rollout: 101 })])],
+    ["a date that does not exist", manifestText([manifested({ releasedAt: "2026-02-30T00:00:00Z" })])],
+    [
+      "an artifact that is nowhere",
+      manifestText([manifested({ artifacts: { installer: elsewhere({ url: undefined }) } })]),
+    ],
+    ["an artifact in two places", manifestText([manifested({ artifacts: { installer: elsewhere({ file: "a" }) } })])],
+    [
+      "a url that is none of the Web's",
+      manifestText([manifested({ artifacts: { installer: elsewhere({ url: "file:///etc/passwd" }) } })]),
+    ],
+    ["a short hash", manifestText([manifested({ artifacts: { installer: elsewhere({ sha256: "ab" }) } })])],
+    [
+      "a file name with a line break",
+      manifestText([manifested({ artifacts: { installer: elsewhere({ fileName: "a\r\nb" }) } })]),
+    ],
+    [
+      "a media type with a line break",
+      manifestText([manifested({ artifacts: { installer: elsewhere({ contentType: "a/b\r\nc: d" }) } })]),
+    ],
+    ["nothing in it", ""],
+    ["more than 64 MiB", `${manifestText([manifested()])}${" ".repeat(64 * 1024 * 1024)}`],
+  ])("a manifest with %s is refused whole, with one logged error", (_, text) =>
+    withShelf(async (shelf) => {
+      await shelf.publish(manifested({ version: "0.9.0" }));
+      await shelf.publishText(text);
+      expect([shelf.catalog.state(), versions(shelf), shelf.errors.length]).toEqual(["warn", ["0.9.0"], 1]);
+    }),
+  );
+
+  test.each(["../secret", "/etc/passwd", "sub/../../secret", "sub\\..\\..\\secret", "nul\0byte", ".."])(
+    "an artifact at %j is left out with one logged error; the rest stays",
+    (file) =>
+      withShelf(async (shelf) => {
+        const climbing = elsewhere({ url: undefined, file });
+        await shelf.publish(
+          manifested({ version: "1.0.0" }),
+          manifested({ version: "1.1.0", artifacts: { installer: climbing, update: elsewhere() } }),
+          manifested({ version: "1.2.0", artifacts: { installer: climbing } }),
+        );
+        expect([shelf.catalog.state(), versions(shelf)]).toEqual(["ok", ["1.1.0", "1.0.0"]]);
+        expect(shelf.errors).toHaveLength(2);
+      }),
+  );
+
+  test("artifacts in an object storage that is not configured are left out with one logged error", () =>
+    withShelf(async (shelf) => {
+      const stored = elsewhere({ url: undefined, s3Key: "core/setup.exe" });
+      await shelf.publish(
+        manifested({ version: "1.0.0" }),
+        manifested({ version: "1.1.0", artifacts: { installer: stored, update: stored } }),
+        manifested({ version: "1.2.0", artifacts: { installer: stored } }),
+      );
+      expect([shelf.catalog.state(), versions(shelf)]).toEqual(["ok", ["1.0.0"]]);
+      expect(shelf.errors).toMatchObject([{ releases: 2 }]);
+    }));
+
+  test("an artifact behind a link out of the folder is left out; one behind a link inside it stays", () =>
+    withShelf(async (shelf) => {
+      const outside = await newFolder();
+      await writeFile(path.join(outside, "secret"), "secret");
+      await symlink(path.join(outside, "secret"), path.join(shelf.folder, "link"));
+      await symlink(outside, path.join(shelf.folder, "linked-folder"));
+      const inside = await shelf.put("real", Buffer.from("real"));
+      await symlink("real", path.join(shelf.folder, "alias"));
+      const at = (file: string) => ({ installer: { ...inside, file } });
+      await shelf.publish(
+        manifested({ version: "1.0.0", artifacts: at("alias") }),
+        manifested({ version: "1.1.0", artifacts: at("link") }),
+        manifested({ version: "1.2.0", artifacts: at("linked-folder/secret") }),
+      );
+      expect(versions(shelf)).toEqual(["1.0.0"]);
+      expect(shelf.errors).toHaveLength(2);
+    }));
+});
+
+describe("the sample", () => {
+  const manifestOf = async (dataDir: string) => {
+    const text = await readFile(path.join(dataDir, "releases", "catalog.json"), "utf8");
+    return (JSON.parse(text) as { releases: unknown[] }).releases.map((release) => Release.parse(release));
+  };
+
+  test("is laid down on the first start, with true sizes and hashes", async () => {
+    const DATA_DIR = await newFolder();
+    const catalog = await open({ DATA_DIR });
+    expect(catalog.state()).toBe("ok");
+    const releases = await manifestOf(DATA_DIR);
+    expect(releases).toHaveLength(10);
+    for (const { artifacts } of releases) {
+      const { file, sizeBytes, sha256, sha512 } = Release.shape.artifacts.parse(artifacts).installer ?? {};
+      const bytes = await readFile(path.join(DATA_DIR, "releases", file ?? ""));
+      expect([sizeBytes, sha256, sha512]).toEqual([
+        bytes.byteLength,
+        createHash("sha256").update(bytes).digest("hex"),
+        createHash("sha512").update(bytes).digest("base64"),
+      ]);
+      if (file?.endsWith(".exe")) expect(bytes.subarray(0, 2).toString()).toBe("MZ");
+      else expect(gunzipSync(bytes).subarray(257, 262).toString()).toBe("ustar");
+    }
+  });
+
+  test("is the same wherever it is made", async () => {
+    const [one, other] = [await newFolder(), await newFolder()];
+    await open({ DATA_DIR: one });
+    await open({ DATA_DIR: other });
+    expect(await manifestOf(one)).toEqual(await manifestOf(other));
+  });
+
+  test("is finished by the next start after a kill half-way", async () => {
+    const [whole, killed] = [await newFolder(), await newFolder()];
+    await open({ DATA_DIR: whole });
+    const [first] = await manifestOf(whole);
+    const file = first?.artifacts.installer?.file ?? "";
+    await mkdir(path.join(killed, "releases"));
+    await cp(path.join(whole, "releases", file), path.join(killed, "releases", file));
+    await truncate(path.join(killed, "releases", file), 1000);
+    await cp(path.join(killed, "releases", file), path.join(killed, "releases", `${file}.tmp`));
+    await writeFile(path.join(killed, "releases", "catalog.json.tmp"), "{");
+    const catalog = await open({ DATA_DIR: killed });
+    expect(catalog.state()).toBe("ok");
+    expect(await readFile(path.join(killed, "releases", file))).toEqual(
+      await readFile(path.join(whole, "releases", file)),
+    );
+  });
+
+  test("never takes the place of a catalog that is there, not even of a broken one", async () => {
+    const DATA_DIR = await newFolder();
+    await mkdir(path.join(DATA_DIR, "releases"));
+    await writeFile(path.join(DATA_DIR, "releases", "catalog.json"), "mine");
+    expect((await open({ DATA_DIR })).state()).toBe("error");
+    expect(await readFile(path.join(DATA_DIR, "releases", "catalog.json"), "utf8")).toBe("mine");
+  });
+
+  test("is not laid down in server mode, where none is needed, nor where RELEASE_CATALOG names another", async () => {
+    const DATA_DIR = await newFolder();
+    expect((await open({ DATA_DIR, mode: "server" })).state()).toBe("warn");
+    expect((await open({ DATA_DIR, RELEASE_CATALOG: path.join(DATA_DIR, "mine.json") })).state()).toBe("error");
+    expect((await open({ DATA_DIR })).state()).toBe("ok");
+  });
+});

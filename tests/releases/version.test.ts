@@ -1,0 +1,288 @@
+import { describe, expect, test } from "vitest";
+import { call, get } from "@/tests/support/api";
+import { BASE_URL, ctx, withContext } from "@/tests/support/context";
+import { contentLength } from "@/tests/support/door";
+import { elsewhere, type Manifested, manifested, withShelf } from "@/tests/support/releases/releases";
+
+type Body = Record<string, unknown> & { artifact: Record<string, unknown> };
+
+const WINDOWS = "platform=windows&product=core&architecture=x64";
+const MACOS = "platform=macos&product=core&architecture=universal";
+const version = async (query: string) => {
+  const response = await get(`/api/version?${query}`);
+  const body: Body = { status: response.status, ...(await response.json()) };
+  return body;
+};
+
+describe("the service's own version", () => {
+  test("is told where nothing is selected, whatever else the query holds", async () => {
+    for (const query of ["", "?_=123", "?channel=beta&current=1.0.0"]) {
+      const response = await get(`/api/version${query}`);
+      expect(response.status).toBe(200);
+      expect(await response.json()).toEqual({
+        kind: "service",
+        name: "homeport",
+        version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+        apiVersion: "1",
+        commit: ctx().config.build.commit,
+        builtAt: ctx().config.build.builtAt,
+      });
+    }
+  });
+
+  test("is told without a catalog", () =>
+    withShelf(async ({ catalog }) => {
+      const none = { ...catalog, current: () => null };
+      await withContext({ catalog: none }, async () => expect((await get("/api/version")).status).toBe(200));
+    }));
+});
+
+describe("a release", () => {
+  test("is the newest stable one, with an address that is pinned to it", async () => {
+    expect(await version(MACOS)).toEqual({
+      status: 200,
+      kind: "release",
+      platform: "macos",
+      product: "core",
+      architecture: "universal",
+      requestedArchitecture: "universal",
+      channel: "stable",
+      version: "1.1.0",
+      releasedAt: "2026-11-03T09:00:00.000Z",
+      notes: "Starts faster.",
+      notesUrl: null,
+      minimumSupportedVersion: null,
+      minimumSystemVersion: null,
+      updateAvailable: null,
+      mandatory: null,
+      artifact: {
+        fileName: "homeport-core-1.1.0-universal.tar.gz",
+        url: `${BASE_URL}/api/download/macos?product=core&architecture=universal&channel=stable&version=1.1.0`,
+        sizeBytes: expect.any(Number),
+        sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+        sha512: expect.stringMatching(/^[\w+/]{86}==$/),
+        contentType: "application/gzip",
+      },
+    });
+  });
+
+  test.each([`${WINDOWS}&channel=beta`, WINDOWS, MACOS])("of %s is what its address downloads", async (query) => {
+    const { artifact } = await version(query);
+    const response = await get(String(artifact.url));
+    expect(response.status).toBe(200);
+    expect(response.headers.get("etag")).toBe(`"sha256-${artifact.sha256}"`);
+    expect((await response.arrayBuffer()).byteLength).toBe(artifact.sizeBytes);
+  });
+
+  test("of an update alone, with build metadata, is what its address downloads", () =>
+    withShelf(async (shelf) => {
+      const update = await shelf.put("update.zip", Buffer.from("an update"));
+      await shelf.publish(manifested({ version: "v2.0.0+7", artifacts: { update } }));
+      const release = await version(WINDOWS);
+      expect(release.version).toBe("2.0.0+7");
+      expect(await (await get(String(release.artifact.url))).text()).toBe("an update");
+    }));
+
+  test("is found by any name of its platform and architecture", async () => {
+    const answer = await version("platform=Darwin&product=CORE&architecture=AArch64");
+    expect(answer).toMatchObject({ platform: "macos", architecture: "universal", requestedArchitecture: "arm64" });
+  });
+
+  test("has an address on this service even where its file lies elsewhere", () =>
+    withShelf(async (shelf) => {
+      await shelf.publish(manifested());
+      expect((await version(WINDOWS)).artifact.url).toMatch(`${BASE_URL}/api/download/windows?`);
+    }));
+
+  test("tells nothing that the answer does not declare", () =>
+    withShelf(async (shelf) => {
+      await shelf.publish(manifested({ rollout: 100, artifacts: { installer: elsewhere() } }));
+      expect(JSON.stringify(await version(WINDOWS))).not.toMatch(/cdn\.example\.com|rollout/);
+    }));
+});
+
+describe("an update", () => {
+  test.each([
+    ["current=1.0.0", true],
+    ["current=v1.0.0", true],
+    ["current=1.0.0+7", true],
+    ["current=1.1.0+7", false],
+    ["version=1.0.0", true],
+    ["current=1.1.0-rc.1", true],
+    ["current=1.1.0", false],
+    ["current=1.2.0-beta.1", false],
+    ["current=99.0.0", false],
+    ["current=1", true],
+    ["current=1.0", true],
+    ["current=v1.1", false],
+    ["current=1.01.0", false],
+    ["current=1.0.9.4711", true],
+    ["current=1.1.0.4711", false],
+  ])("with %s is available: %s", (current, updateAvailable) =>
+    withShelf(async (shelf) => {
+      await shelf.publish(manifested({ version: "1.0.0" }), manifested({ version: "1.1.0" }));
+      expect(await version(`${WINDOWS}&${current}`)).toMatchObject({ version: "1.1.0", updateAvailable });
+    }),
+  );
+
+  test("is mandatory below the oldest supported version and where it is critical", () =>
+    withShelf(async (shelf) => {
+      const release: Manifested = { version: "2.0.0", minimumSupportedVersion: "1.5.0" };
+      await shelf.publish(manifested(release));
+      expect(await version(`${WINDOWS}&current=1.4.0`)).toMatchObject({ updateAvailable: true, mandatory: true });
+      expect(await version(`${WINDOWS}&current=1.5.0`)).toMatchObject({ updateAvailable: true, mandatory: false });
+      await shelf.publish(manifested({ ...release, critical: true }));
+      expect(await version(`${WINDOWS}&current=1.5.0`)).toMatchObject({ updateAvailable: true, mandatory: true });
+    }));
+
+  test("stays mandatory after a further release, whose support is no less", () =>
+    withShelf(async (shelf) => {
+      const before = manifested({ version: "1.9.0", minimumSupportedVersion: "1.5.0" });
+      await shelf.publish(before, manifested({ version: "2.0.0" }));
+      const told = { version: "2.0.0", minimumSupportedVersion: "1.5.0" };
+      expect(await version(`${WINDOWS}&current=1.4.0`)).toMatchObject({ ...told, mandatory: true });
+      expect(await version(`${WINDOWS}&current=1.5.0`)).toMatchObject({ ...told, mandatory: false });
+      await shelf.publish(manifested({ version: "1.9.0", critical: true }), manifested({ version: "2.0.0" }));
+      expect(await version(`${WINDOWS}&current=1.8.0`)).toMatchObject({ version: "2.0.0", mandatory: true });
+      expect(await version(`${WINDOWS}&current=1.9.0`)).toMatchObject({ version: "2.0.0", mandatory: false });
+    }));
+
+  test("goes back only where the catalog says so", () =>
+    withShelf(async (shelf) => {
+      const yanked = manifested({ version: "1.1.0", yanked: true });
+      await shelf.publish(yanked, manifested({ version: "1.0.0" }));
+      expect(await version(`${WINDOWS}&current=1.1.0`)).toMatchObject({ version: "1.0.0", updateAvailable: false });
+      await shelf.publish(yanked, manifested({ version: "1.0.0", rollback: true }));
+      expect(await version(`${WINDOWS}&current=1.1.0`)).toMatchObject({ version: "1.0.0", updateAvailable: true });
+    }));
+});
+
+describe("a sample", () => {
+  test("is an update for another sample", async () => {
+    expect(await version(`${WINDOWS}&current=1.0.0`)).toMatchObject({ version: "1.1.0", updateAvailable: true });
+  });
+
+  test.each(["0.9.0", "1.0.5", "1.1.0-rc.1", "9.0.0"])("is no update for %s, which is none", async (current) => {
+    expect(await version(`${WINDOWS}&current=${current}`)).toMatchObject({ updateAvailable: false, mandatory: false });
+    const feed = async (format: string, query = WINDOWS) => {
+      const response = await get(`/api/version?${query}&current=${current}&format=${format}`);
+      return [response.status, await response.text()];
+    };
+    expect(await feed("tauri")).toEqual([204, ""]);
+    expect(await feed("squirrel", MACOS)).toEqual([204, ""]);
+    expect(await feed("electron")).toEqual([200, `version: "${current}"\nfiles: []\n`]);
+    const [status, appcast] = await feed("sparkle");
+    expect([status, String(appcast).includes("<item>")]).toEqual([200, false]);
+  });
+
+  test("is not served beside a release that is none, not even by its version", () =>
+    withShelf(async (shelf) => {
+      const sample = manifested({ version: "1.1.0", sample: true });
+      await shelf.publish(sample, manifested({ version: "0.9.0" }));
+      expect(await version(WINDOWS)).toMatchObject({ version: "0.9.0" });
+      expect((await get("/api/download/windows?version=1.1.0")).status).toBe(404);
+      await shelf.publish(sample, manifested({ version: "0.9.0", product: "ops", yanked: true }));
+      expect(await version(WINDOWS)).toMatchObject({ status: 404 });
+    }));
+
+  test("is kept by no cache: a real release may have its version, and so its address", async () => {
+    for (const query of ["", "?version=1.0.0"]) {
+      const response = await get(`/api/download/windows${query}`);
+      expect([response.status, response.headers.get("cache-control")]).toEqual([200, "no-store"]);
+    }
+  });
+});
+
+describe("what is refused", () => {
+  test("a partial selection, with what is missing and what it may be", async () => {
+    expect(await version("platform=windows&architecture=x64")).toMatchObject({
+      status: 400,
+      code: "invalid_query",
+      errors: [{ pointer: "?product", code: "required" }],
+      missing: ["product"],
+      allowed: { product: ["core", "ops"] },
+    });
+  });
+
+  test.each([
+    ["?platform", "platform=linux&product=core&architecture=x64"],
+    ["?product", "platform=windows&product=__proto__&architecture=x64"],
+    ["?architecture", "platform=windows&product=core&architecture="],
+    ["?channel", `${WINDOWS}&channel=%00`],
+    ["?current", `${WINDOWS}&current=latest`],
+    ["?current", `${WINDOWS}&current=1.0.0.0.0`],
+    ["?current", `${WINDOWS}&current=1.`],
+    ["?current", `${WINDOWS}&current=99999999999999999999.0.0`],
+    ["?current", `${WINDOWS}&current=${"1".repeat(300)}.0.0`],
+    ["?version", `${WINDOWS}&version=`],
+    ["?version", `${WINDOWS}&current=1.0.0&version=1.0.0`],
+    ["?platform", `${WINDOWS}&platform=windows`],
+    ["?current", `${WINDOWS}&current=1.0.0&current=1.0.1`],
+  ])("a fault of %s in %s", async (pointer, query) => {
+    expect(await version(query)).toMatchObject({ status: 400, code: "invalid_query", errors: [{ pointer }] });
+  });
+
+  test("a combination that has no release", async () => {
+    for (const query of [
+      "platform=windows&product=core&architecture=universal",
+      "platform=windows&product=ops&architecture=universal",
+    ]) {
+      expect(await version(query)).toMatchObject({ status: 404, code: "release_not_found" });
+    }
+  });
+
+  test("a selection while there is no catalog", () =>
+    withShelf(async ({ catalog }) => {
+      await withContext({ catalog: { ...catalog, current: () => null } }, async () => {
+        const response = await get(`/api/version?${WINDOWS}`);
+        expect([response.status, response.headers.get("retry-after")]).toEqual([503, "30"]);
+        expect(await response.json()).toMatchObject({ code: "catalog_unavailable" });
+      });
+    }));
+
+  test("every method but GET, HEAD and OPTIONS", async () => {
+    const response = await call("POST", "/api/version");
+    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
+  });
+});
+
+describe("caching", () => {
+  test.each(["/api/version", `/api/version?${WINDOWS}`])("%s can be revalidated by its ETag", async (path) => {
+    const first = await get(path);
+    const etag = first.headers.get("etag") ?? "";
+    expect(etag).toMatch(/^"[\w-]+"$/);
+    expect(first.headers.get("cache-control")).toBe("public, max-age=60, stale-while-revalidate=300");
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+      const again = await get(path, { headers: { "if-none-match": known } });
+      expect([again.status, again.headers.get("etag"), await again.text()]).toEqual([304, etag, ""]);
+      expect(again.headers.get("cache-control")).toBe("public, max-age=60, stale-while-revalidate=300");
+    }
+    expect((await get(path, { headers: { "if-none-match": '"other"' } })).status).toBe(200);
+  });
+
+  test("the ETag changes with the body, and with nothing else", async () => {
+    const etag = async (query: string) => (await get(`/api/version?${query}`)).headers.get("etag");
+    expect(await etag(WINDOWS)).toBe(await etag("platform=WIN32&product=Core&architecture=amd64"));
+    expect(await etag(`${WINDOWS}&current=0.1.0`)).toBe(await etag(`${WINDOWS}&current=0.2.0`));
+    expect(await etag(WINDOWS)).not.toBe(await etag(`${WINDOWS}&current=0.1.0`));
+    expect(await etag(WINDOWS)).not.toBe(await etag(MACOS));
+  });
+
+  test("a new catalog is answered from at once", () =>
+    withShelf(async (shelf) => {
+      await shelf.publish(manifested({ version: "1.0.0" }));
+      const { headers } = await get(`/api/version?${WINDOWS}`);
+      await shelf.publish(manifested({ version: "1.1.0" }));
+      const known = { "if-none-match": headers.get("etag") ?? "" };
+      expect((await get(`/api/version?${WINDOWS}`, { headers: known })).status).toBe(200);
+    }));
+
+  test("HEAD has GET's headers and no body", async () => {
+    const [got, head] = [await get(`/api/version?${WINDOWS}`), await call("HEAD", `/api/version?${WINDOWS}`)];
+    expect([head.status, await head.text()]).toEqual([200, ""]);
+    for (const name of ["content-length", "content-type", "etag", "cache-control"]) {
+      expect(head.headers.get(name)).toBe(got.headers.get(name));
+    }
+    expect(head.headers.get("content-length")).toBe(contentLength((await got.text()).length));
+  });
+});

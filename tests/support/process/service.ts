@@ -1,0 +1,110 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { onTestFinished } from "vitest";
+import { WEBHOOK_SECRET } from "@/tests/support/context";
+import { freePort } from "@/tests/support/network/port";
+
+export type Service = {
+  url: string;
+  dataDir: string;
+  pid: number | undefined;
+  /** Everything it printed so far. */
+  output: () => string;
+  fetch: (path: string, init?: RequestInit) => Promise<Response>;
+  /** Sends a signal and waits for the end. Resolves to the exit code; null after a kill. */
+  end: (signal: NodeJS.Signals) => Promise<number | null>;
+};
+
+const BOOT_MS = 120_000;
+const POLL_MS = 25;
+
+/** An empty data folder. */
+export const newDataDir = () => mkdtemp(path.join(tmpdir(), "homeport-service-"));
+
+/** Starts the service as `npm start` does, with the given variables, and waits until it answers. */
+export async function startService(env: Record<string, string> = {}): Promise<Service> {
+  const port = await freePort();
+  const dataDir = env.DATA_DIR ?? (await newDataDir());
+  const { child, output } = spawnService({ PORT: String(port), HOST: "127.0.0.1", DATA_DIR: dataDir, ...env });
+  const url = `http://127.0.0.1:${port}`;
+  const give = Date.now() + BOOT_MS;
+  while (!(await answers(url))) {
+    if (child.exitCode !== null || Date.now() > give) throw new Error(`The service did not start:\n${output()}`);
+    await delay(POLL_MS);
+  }
+  return { url, dataDir, pid: child.pid, output, end: enderOf(child), fetch: (to, init) => fetch(`${url}${to}`, init) };
+}
+
+/** Starts `npm run worker` for one test, after which it is killed, and waits until it is ready. */
+export async function startWorkerForTest(env: Record<string, string>): Promise<Pick<Service, "output" | "end">> {
+  const { child, output } = spawnService(env, "worker");
+  const end = enderOf(child);
+  onTestFinished(async () => void (await end("SIGKILL")));
+  const give = Date.now() + BOOT_MS;
+  while (!output().includes("ready")) {
+    if (child.exitCode !== null || Date.now() > give) throw new Error(`The worker did not start:\n${output()}`);
+    await delay(POLL_MS);
+  }
+  return { output, end };
+}
+
+function enderOf(child: ChildProcess): Service["end"] {
+  return async (signal) => {
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    child.kill(signal);
+    const [code] = (await once(child, "exit")) as [number | null];
+    return code;
+  };
+}
+
+/** The same for one test, after which it is killed. */
+export async function startForTest(env?: Record<string, string>): Promise<Service> {
+  const service = await startService(env);
+  onTestFinished(async () => void (await service.end("SIGKILL")));
+  return service;
+}
+
+/** Starts the service where it is expected to refuse. Resolves to how it ended and what it said. */
+export async function startAndFail(
+  env: Record<string, string>,
+  script?: Script,
+): Promise<{ code: number | null; output: string }> {
+  const { child, output } = spawnService({ HOST: "127.0.0.1", ...env }, script);
+  const [code] = (await once(child, "exit")) as [number | null];
+  return { code, output: output() };
+}
+
+type Script = "start" | "worker";
+
+function spawnService(env: Record<string, string>, script: Script = "start") {
+  const [command, args] = env.BY_NPM ? ["npm", ["run", script]] : [process.execPath, [`scripts/${script}.mjs`]];
+  const child = spawn(command, args, {
+    env: {
+      NODE_ENV: "production",
+      PATH: process.env.PATH ?? "",
+      BCRYPT_COST: "10",
+      BILLING_WEBHOOK_SIGNING_SECRET: WEBHOOK_SECRET,
+      ...env,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let text = "";
+  const keep = (chunk: Buffer) => {
+    text += chunk;
+  };
+  child.stdout.on("data", keep);
+  child.stderr.on("data", keep);
+  return { child, output: () => text };
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/api/health?probe=live`)).ok;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,108 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import type { Context } from "@/lib/context";
+import { enqueue } from "@/lib/push/outbox";
+import { openSender, type SenderDeps } from "@/lib/push/worker/sender";
+import { newAccount, type TestAccount } from "@/tests/support/accounts";
+import { post } from "@/tests/support/api";
+import { ctx } from "@/tests/support/context";
+
+type DeviceRow = Awaited<ReturnType<Context["db"]["pushDevice"]["findUniqueOrThrow"]>>;
+type Push = NonNullable<Context["push"]>;
+type Sent = Parameters<Push["send"]>[0];
+type Registered = {
+  device: Record<string, unknown> & { id: string; status: string };
+  challenge?: { id: string; value: string; expiresAt: string };
+};
+
+export const BUNDLE_ID = "com.example.homeport";
+
+/** A device token that nobody has yet. */
+export const newToken = (sizeBytes = 32): string => randomBytes(sizeBytes).toString("hex");
+
+/** Calls the registration route with a bearer token, and has what comes of it sent. */
+export async function registerPush(account: Pick<TestAccount, "token">, json: unknown): Promise<Response> {
+  await setQueueAside();
+  const response = await post("/api/push/register", json, { token: account.token });
+  await deliverDue();
+  return response;
+}
+
+/** Sends what is due, one batch, as the worker does; by the context unless something else is given. */
+export async function deliverDue(changed: Partial<SenderDeps> = {}): Promise<void> {
+  const { push } = ctx();
+  if (!push && !changed.push) return;
+  const sender = openSender({ ...(ctx() as SenderDeps), ...changed });
+  await sender.take();
+  await sender.finish();
+}
+
+/** A notification in the outbox for each of so many new devices of one account, all of one event. */
+export async function queueFor(devices: number, changed: Partial<DeviceRow> = {}) {
+  const account = await newAccount();
+  const owned = await activeDevices(account, devices, changed);
+  const eventKey = `test:${randomUUID()}`;
+  const message = { kind: "custom", title: "A title", body: "A body", link: null } as const;
+  await ctx().db.$transaction((tx) => enqueue(tx, ctx().dbNow(), { eventKey, to: { accountId: account.id }, message }));
+  const rows = () => ctx().db.pushDelivery.findMany({ where: { eventKey }, orderBy: { deviceId: "asc" } });
+  return { account, devices: owned.toSorted((a, b) => (a.id < b.id ? -1 : 1)), rows };
+}
+
+/** Keeps what is in the outbox already from being sent by a test that it is not for, and ends pauses. */
+export async function setQueueAside(): Promise<void> {
+  await ctx().db.pushPause.deleteMany();
+  await ctx().db.pushDelivery.updateMany({
+    where: { state: { in: ["queued", "sending"] } },
+    data: { state: "cancelled", leaseUntil: null },
+  });
+}
+
+/** Registers a device and returns what came of it; fails unless it was accepted. */
+export async function registeredDevice(account: TestAccount, json: Record<string, unknown> = {}): Promise<Registered> {
+  const response = await registerPush(account, { token: newToken(), ...json });
+  if (!response.ok) throw new Error(`register answered ${response.status}: ${await response.text()}`);
+  return (await response.json()) as Registered;
+}
+
+/** Puts devices straight into an account, one per token. */
+export async function insertDevices(account: TestAccount, tokens: string[]): Promise<void> {
+  const now = ctx().now();
+  await ctx().db.pushDevice.createMany({
+    data: tokens.map((token) => ({
+      ...{ accountId: account.id, environment: "production" as const, bundleId: BUNDLE_ID, token },
+      ...{ createdAt: now, registeredAt: now, lastSeenAt: now },
+    })),
+  });
+}
+
+/** New devices of an account that have proved themselves. */
+export async function activeDevices(account: TestAccount, count: number, changed: Partial<DeviceRow> = {}) {
+  const now = ctx().now();
+  return ctx().db.pushDevice.createManyAndReturn({
+    data: Array.from({ length: count }, () => ({
+      ...{ accountId: account.id, environment: "production" as const, bundleId: BUNDLE_ID, token: newToken() },
+      ...{ createdAt: now, registeredAt: now, lastSeenAt: now, verifiedAt: now, status: "active" as const, ...changed },
+    })),
+  });
+}
+
+/** Makes a device active, as evidence does. */
+export async function activate(deviceId: string): Promise<void> {
+  await ctx().db.pushDevice.update({
+    where: { id: deviceId },
+    data: { status: "active", verifiedAt: ctx().now(), keyId: "key", publicKey: Buffer.from("key"), keyCounter: 1 },
+  });
+}
+
+/** A transport that keeps what it is given and answers as told. */
+export function recordingPush(answer: Push["send"] = async () => ({ status: 200, reason: null })) {
+  const sent: Sent[] = [];
+  const push: Push = {
+    mode: "development",
+    send: (notification) => {
+      sent.push(notification);
+      return answer(notification);
+    },
+    close: () => {},
+  };
+  return { push, sent };
+}

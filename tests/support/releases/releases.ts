@@ -1,0 +1,110 @@
+import { createHash, randomUUID } from "node:crypto";
+import { mkdtemp, readdir, readlink, realpath, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { pino } from "pino";
+import { type Catalog, openCatalog } from "@/lib/releases/catalog/catalog";
+import { indexReleases, type Snapshot } from "@/lib/releases/catalog/snapshot";
+import { Release } from "@/lib/releases/schema";
+import { ctx, withContext } from "@/tests/support/context";
+
+export type Manifested = Record<string, unknown>;
+
+/** A release as a manifest has it, with an installer that lies elsewhere. */
+export function manifested(change: Manifested = {}): Manifested {
+  return {
+    id: randomUUID(),
+    platform: "windows",
+    product: "core",
+    architecture: "x64",
+    version: "1.0.0",
+    releasedAt: "2026-11-01T09:00:00Z",
+    artifacts: { installer: elsewhere() },
+    ...change,
+  };
+}
+
+/** An artifact at another address. */
+export function elsewhere(change: Manifested = {}): Manifested {
+  const sha512 = Buffer.alloc(64, 1).toString("base64");
+  const url = "https://cdn.example.com/setup.exe";
+  return { url, fileName: "setup.exe", sizeBytes: 10, sha256: "ab".repeat(32), sha512, ...change };
+}
+
+/** A snapshot of these releases, without a manifest. */
+export function snapshotOf(...changes: Manifested[]): Snapshot {
+  return indexReleases(
+    "/nowhere",
+    changes.map((change) => Release.parse(manifested(change))),
+  );
+}
+
+export type Shelf = {
+  folder: string;
+  manifest: string;
+  catalog: Catalog;
+  /** What was logged as an error since the catalog was opened. */
+  errors: { release?: string; msg: string; err?: { message: string } }[];
+  /** Writes bytes into the folder. Returns the artifact that describes them. */
+  put: (file: string, bytes: Buffer, change?: Manifested) => Promise<Manifested>;
+  /** Replaces the manifest and has it read. */
+  publish: (...releases: Manifested[]) => Promise<void>;
+  /** Replaces the manifest's text, whatever it is, and has it read. */
+  publishText: (text: string) => Promise<void>;
+};
+
+/** Runs `run` with a catalog of its own in a folder of its own, empty at first. */
+export async function withShelf<T>(run: (shelf: Shelf) => Promise<T>): Promise<T> {
+  const folder = await realpath(await mkdtemp(path.join(tmpdir(), "homeport-shelf-")));
+  const manifest = path.join(folder, "catalog.json");
+  const errors: Shelf["errors"] = [];
+  const log = pino({ level: "error" }, { write: (line: string) => void errors.push(JSON.parse(line)) });
+  await writeFile(manifest, manifestText([]));
+  const catalog = await openCatalog({ ...ctx().config, RELEASE_CATALOG: manifest }, log);
+  const publishText = async (text: string) => {
+    await writeFile(`${manifest}.new`, text);
+    await rename(`${manifest}.new`, manifest);
+    await catalog.refresh();
+  };
+  const shelf: Shelf = {
+    folder,
+    manifest,
+    catalog,
+    errors,
+    publishText,
+    publish: (...releases) => publishText(manifestText(releases)),
+    put: async (file, bytes, change) => {
+      await writeFile(path.join(folder, file), bytes);
+      return describeFile(file, bytes, change);
+    },
+  };
+  try {
+    return await withContext({ catalog, log }, () => run(shelf));
+  } finally {
+    catalog.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** How many descriptors of this process point at a file. */
+export async function openDescriptors(file: string): Promise<number> {
+  const links = await Promise.all(
+    (await readdir("/proc/self/fd")).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => "")),
+  );
+  return links.filter((link) => link === file).length;
+}
+
+export function manifestText(releases: Manifested[]): string {
+  return JSON.stringify({ schemaVersion: 1, releases });
+}
+
+function describeFile(file: string, bytes: Buffer, change: Manifested = {}): Manifested {
+  return {
+    file,
+    fileName: path.basename(file),
+    sizeBytes: bytes.byteLength,
+    sha256: createHash("sha256").update(bytes).digest("hex"),
+    sha512: createHash("sha512").update(bytes).digest("base64"),
+    ...change,
+  };
+}

@@ -1,0 +1,33 @@
+import { type Flash, readFlash } from "@/lib/http/pages/flash";
+import { call } from "@/tests/support/api";
+import { BASE_URL } from "@/tests/support/context";
+
+type Options = { cookie?: string; address?: string; headers?: Record<string, string> };
+
+/** Posts a form as a browser without JavaScript does. */
+export function submit(form: string, fields: Record<string, string>, options: Options = {}): Promise<Response> {
+  return call("POST", `/forms/${form}`, {
+    ...options,
+    body: new URLSearchParams(fields).toString(),
+    headers: { "content-type": "application/x-www-form-urlencoded", origin: BASE_URL, ...options.headers },
+  });
+}
+
+/** Posts a form as a page's script does. */
+export function submitByScript(form: string, fields: Record<string, string>, options: Options = {}): Promise<Response> {
+  return submit(form, fields, { ...options, headers: { accept: "application/json", ...options.headers } });
+}
+
+/** The cookies that an answer sets, as the next request sends them. */
+export function cookiesOf(response: Response): string {
+  return response.headers
+    .getSetCookie()
+    .map((line) => line.split(";", 1)[0])
+    .join("; ");
+}
+
+/** What a page shows after a refused form: the words that the redirect carries. */
+export function wordsOf(response: Response): Flash | null {
+  const again = new URL(response.headers.get("location") ?? "", BASE_URL).searchParams.get("again") ?? undefined;
+  return readFlash({ baseUrl: BASE_URL }, cookiesOf(response), again);
+}

@@ -1,0 +1,95 @@
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import axe from "axe-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { onTestFinished } from "vitest";
+import { laySampleDown } from "@/lib/releases/catalog/sample";
+import { newDataDir, type Service } from "@/tests/support/process/service";
+
+/** Every page; some ask for a session. */
+export const PAGES = [
+  ...[
+    "/",
+    "/sign-in",
+    "/register",
+    "/forgot",
+    "/forgot?sent",
+    "/reset",
+    "/verify",
+    "/download",
+    "/docs",
+    "/docs/errors",
+  ],
+  ...["/account", "/account/delete", "/deleted", "/nothing", "/sign-in?error=SessionRequired"],
+];
+
+/** Where the service's pages are, as its configuration has it: cookies and redirects name this host. */
+const homeOf = (service: Service): string => `http://localhost:${new URL(service.url).port}`;
+
+export type Visit = {
+  page: Page;
+  /** What no page may do: errors in the console, violations of the policy, requests that leave the host. */
+  faults: string[];
+};
+
+/** A new person's browser, its pages relative to the service; closed after the test. */
+export async function visit(browser: Browser, service: Service, options: BrowserContextOptions = {}): Promise<Visit> {
+  const baseURL = homeOf(service);
+  const context = await browser.newContext({ baseURL, ...options });
+  onTestFinished(() => context.close());
+  context.setDefaultTimeout(0);
+  const page = await context.newPage();
+  const faults: string[] = [];
+  context.on("console", (message) => {
+    // Chromium reports refused forms and missing pages there too; those are what was asked for.
+    const isAnswer = message.text().startsWith("Failed to load resource: the server responded with a status of 4");
+    if (["error", "warning"].includes(message.type()) && !isAnswer) faults.push(message.text());
+  });
+  context.on("weberror", (error) => faults.push(String(error.error())));
+  context.on("request", (request) => {
+    if (new URL(request.url()).origin !== baseURL) faults.push(`request to ${request.url()}`);
+  });
+  return { page, faults };
+}
+
+/** What axe finds wrong with a page, by WCAG 2.2 A and AA and its own best practices. */
+export async function accessibilityFaults(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => (window as unknown as { axe: typeof axe }).axe.run());
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+}
+
+export type Person = { email: string; password: string };
+
+/** Somebody new, registered by the page and signed in. */
+export async function registerOn(page: Page, name = ""): Promise<Person> {
+  const person = { email: `visitor-${crypto.randomUUID()}@example.com`, password: "a password for pages" };
+  await page.goto("/register");
+  if (name) await page.getByLabel("Name").fill(name);
+  await page.getByLabel("E-mail").fill(person.email);
+  await page.getByLabel("Password").fill(person.password);
+  await page.getByRole("button", { name: "Make an account" }).click();
+  await page.waitForURL("/account");
+  return person;
+}
+
+/** Signs in by the page. */
+export async function signInOn(page: Page, { email, password }: Person): Promise<void> {
+  await page.goto("/sign-in");
+  await page.getByLabel("E-mail").fill(email);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+type Release = { product: string; platform: string; version: string; notes: string };
+
+/** A data folder with the sample catalog in it, its releases as `change` leaves them. */
+export async function dataDirWithReleases(change: (release: Release) => void): Promise<string> {
+  const dataDir = await newDataDir();
+  const manifest = path.join(dataDir, "releases", "catalog.json");
+  await laySampleDown(manifest);
+  const catalog = JSON.parse(await readFile(manifest, "utf8")) as { releases: Release[] };
+  for (const release of catalog.releases) change(release);
+  await writeFile(manifest, JSON.stringify(catalog));
+  return dataDir;
+}

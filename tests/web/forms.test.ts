@@ -1,0 +1,232 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { readFlash } from "@/lib/http/pages/flash";
+import { newAccount, type TestAccount } from "@/tests/support/accounts";
+import { call, get, post } from "@/tests/support/api";
+import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
+import { mailbox } from "@/tests/support/mailbox";
+import { registeredDevice } from "@/tests/support/push/push";
+import { cookiesOf, submit, submitByScript, wordsOf } from "@/tests/support/web/forms";
+
+const PASSWORD = "a password for forms";
+const newEmail = () => `form-${randomUUID()}@example.com`;
+
+/** Signs in by the form. Returns the session cookie. */
+async function signIn({ email, password }: Pick<TestAccount, "email" | "password">): Promise<string> {
+  return cookiesOf(await submit("sign-in", { email, password }));
+}
+
+const statusOf = async (cookie: string) => (await get("/api/subscription/status", { cookie })).status;
+
+describe("a form without JavaScript", () => {
+  test("makes an account and signs in", async () => {
+    const response = await submit("register", { email: newEmail(), password: PASSWORD, name: "" });
+    expect(response.status).toBe(303);
+    expect(response.headers.get("location")).toBe("/account");
+    expect(await statusOf(cookiesOf(response))).toBe(200);
+  });
+
+  test("comes back with what was wrong and what was typed, but never with a password", async () => {
+    const fields = { email: "nobody", name: "Ann", password: PASSWORD };
+    const response = await submit("register", fields);
+    expect(response.status).toBe(303);
+    expect(response.headers.get("location")).toMatch(/^\/register\?again=[\w-]+$/);
+    expect(wordsOf(response)).toMatchObject({
+      form: "/forms/register",
+      fields: { email: "Must be an e-mail address" },
+      values: { email: "nobody", name: "Ann" },
+    });
+    expect(JSON.stringify(wordsOf(response))).not.toContain(PASSWORD);
+    const [cookie = ""] = response.headers.getSetCookie();
+    expect(cookie).toMatch(/; Path=\/; Max-Age=60; HttpOnly; SameSite=Lax$/);
+  });
+
+  test("says at the field that an address is taken, and that a password is wrong", async () => {
+    const { email } = await newAccount();
+    const taken = wordsOf(await submit("register", { email, password: PASSWORD }));
+    expect(taken?.fields).toEqual({ email: "An account with this e-mail address exists" });
+    const wrong = wordsOf(await submit("sign-in", { email, password: "not the password" }));
+    expect(wrong?.fields).toEqual({ password: "The e-mail address or the password is wrong" });
+  });
+
+  test("with far too long a name is refused in a cookie that a browser keeps", async () => {
+    const response = await submit("register", { email: newEmail(), password: PASSWORD, name: "n".repeat(10_000) });
+    expect(wordsOf(response)?.fields).toEqual({ name: "Must be at most 80 characters long" });
+    expect(cookiesOf(response).length).toBeLessThan(4_000);
+  });
+});
+
+describe("a form sent by script", () => {
+  test("is told where to go", async () => {
+    const response = await submitByScript("register", { email: newEmail(), password: PASSWORD });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ location: "/account" });
+    expect(await statusOf(cookiesOf(response))).toBe(200);
+  });
+
+  test("gets the API's own problem document, in words for people", async () => {
+    const response = await submitByScript("register", { email: newEmail(), password: "short" });
+    expect(response.status).toBe(422);
+    const { code, errors } = (await response.json()) as { code: string; errors: unknown };
+    expect(code).toBe("validation_failed");
+    expect(errors).toEqual([{ pointer: "/password", code: "too_short", detail: "Must be at least 8 characters long" }]);
+  });
+});
+
+describe("what a form does not do", () => {
+  test.each<Record<string, string>>([
+    { origin: "https://evil.example" },
+    { origin: "null" },
+    { "sec-fetch-site": "cross-site" },
+  ])("take what comes from elsewhere: %j", async (headers) => {
+    const { email, password } = await newAccount();
+    const response = await submit("sign-in", { email, password }, { headers });
+    expect(response.status).toBe(403);
+    expect(response.headers.getSetCookie()).toEqual([]);
+  });
+
+  test.each([
+    "https://evil.example/",
+    "//evil.example",
+    "/\\evil.example",
+    "/..//evil.example",
+    "javascript:alert(1)",
+    "http://[",
+    "\thttps://evil.example",
+  ])("send anybody to %j", async (callbackUrl) => {
+    const { email, password } = await newAccount();
+    const response = await submit("sign-in", { email, password, callbackUrl });
+    expect(response.headers.get("location")).toBe("/account");
+  });
+
+  test("lose the page of ours that somebody came from", async () => {
+    const { email, password } = await newAccount();
+    const response = await submit("sign-in", { email, password, callbackUrl: `${BASE_URL}/account/delete?x=1` });
+    expect(response.headers.get("location")).toBe("/account/delete?x=1");
+  });
+
+  test("fail on a body that is no form", async () => {
+    const headers = { "content-type": "application/json", origin: BASE_URL };
+    expect((await call("POST", "/forms/sign-in", { body: "{}", headers })).status).toBe(415);
+    for (const body of ["", "%", "a=%00", "email=%ED%A0%80", "=&=&", "__proto__=1&constructor=2"]) {
+      const type = { "content-type": "application/x-www-form-urlencoded", origin: BASE_URL };
+      expect((await call("POST", "/forms/sign-in", { body, headers: type })).status).toBe(303);
+    }
+    expect((await submit("sign-in", { email: "x".repeat(20_000) })).status).toBe(413);
+  });
+
+  test("answer another method", async () => {
+    const response = await get("/forms/sign-in");
+    expect(response.status).toBe(405);
+    expect(response.headers.get("allow")).toBe("POST, OPTIONS");
+  });
+});
+
+test("over https what a refused form says is bound to the host: another host of the domain plants nothing", async () => {
+  const config = { baseUrl: "https://api.example.com" };
+  await withContext({ config }, async () => {
+    const headers = { origin: config.baseUrl };
+    const refused = await submit("sign-in", { email: "ann@example.com", password: "wrong" }, { headers });
+    const [line = ""] = refused.headers.getSetCookie();
+    expect(line).toMatch(/^__Host-homeport\.form=[\w-]+; Path=\/; Max-Age=60; HttpOnly; SameSite=Lax; Secure$/);
+    const again = new URL(refused.headers.get("location") ?? "", config.baseUrl).searchParams.get("again") ?? "";
+    const cookie = cookiesOf(refused);
+    expect(readFlash(config, cookie, again)?.form).toBe("/forms/sign-in");
+    expect(readFlash(config, cookie.replace("__Host-", ""), again)).toBeNull();
+  });
+});
+
+test("sign-in by the form and by the API share one counter, and the form says how long to wait", async () => {
+  const { email, password } = await newAccount();
+  const from = { address: "203.0.113.80" };
+  for (let i = 0; i < 10; i++) await submit("sign-in", { email, password: "not the password" }, from);
+  expect((await post("/api/auth/login", { email, password }, from)).status).toBe(429);
+  expect(wordsOf(await submit("sign-in", { email, password }, from))?.message).toMatch(
+    /^Too many wrong passwords\. A reset .* at once\. Try again in (a minute|\d+ minutes)\.$/,
+  );
+});
+
+test("signing out by the form ends the session, once", async () => {
+  const account = await newAccount();
+  const cookie = await signIn(account);
+  const response = await submit("sign-out", {}, { cookie });
+  expect(response.headers.get("location")).toBe("/sign-in?done=signed_out");
+  expect(response.headers.getSetCookie()[0]).toMatch(/^next-auth\.session-token=; .*Expires=Thu, 01 Jan 1970/);
+  expect(await statusOf(cookie)).toBe(401);
+  const again = await submit("sign-out", {}, { cookie });
+  expect(again.headers.get("location")).toBe("/sign-in?callbackUrl=%2Faccount&error=SessionRequired");
+  const events = await ctx().db.securityEvent.findMany({ where: { accountId: account.id, type: "signed_out" } });
+  expect(events).toHaveLength(1);
+});
+
+test("a reset by the form takes the whole mailed link as it is pasted, and only once", async () => {
+  const { email, token } = await newAccount();
+  expect((await submit("forgot", { email })).headers.get("location")).toBe("/forgot?sent");
+  const [link = ""] = /http\S+\/reset#token=\S+/.exec(await mailbox.waitFor(email)) ?? [];
+  const fields = { token: ` ${link} `, password: "another good password" };
+  expect((await submit("reset", fields)).headers.get("location")).toBe("/sign-in?done=password_reset");
+  expect((await get("/api/subscription/status", { token })).status).toBe(401);
+  expect(wordsOf(await submit("reset", fields))?.message).toBe("This link is no longer valid. Ask for a new one.");
+});
+
+test("a reset link that has expired is refused in words", async () => {
+  const { email } = await newAccount();
+  await submit("forgot", { email });
+  const [link = ""] = /http\S+\/reset#token=\S+/.exec(await mailbox.waitFor(email)) ?? [];
+  clock.advance(31 * 60 * 1000);
+  const refused = wordsOf(await submit("reset", { token: link, password: "another good password" }));
+  expect(refused?.message).toBe("This link is no longer valid. Ask for a new one.");
+  expect(refused?.values).toEqual({});
+});
+
+test("ending one session leaves the others, and ending all others leaves this one", async () => {
+  const account = await newAccount();
+  const [here, there, elsewhere] = [await signIn(account), await signIn(account), await signIn(account)];
+  const sessions = await ctx().db.session.findMany({ where: { accountId: account.id }, orderBy: { createdAt: "asc" } });
+  const [, , second] = sessions; // the first is the token of the registration
+  expect((await submit("account/session", { id: second?.id ?? "" }, { cookie: here })).headers.get("location")).toBe(
+    "/account?done=session_ended",
+  );
+  expect([await statusOf(here), await statusOf(there), await statusOf(elsewhere)]).toEqual([200, 401, 200]);
+  await submit("account/other-sessions", {}, { cookie: here });
+  expect([await statusOf(here), await statusOf(elsewhere)]).toEqual([200, 401]);
+  expect((await get("/api/subscription/status", { token: account.token })).status).toBe(401);
+});
+
+test("nobody ends somebody else's session, nor removes their device", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const cookie = await signIn(bob);
+  const { device } = await registeredDevice(ann);
+  expect(wordsOf(await submit("account/session", { id: ann.sessionId }, { cookie }))?.message).toBe(
+    "This session has ended already.",
+  );
+  expect(wordsOf(await submit("account/device", { id: device.id }, { cookie }))?.message).toBe(
+    "There is no such device.",
+  );
+  expect((await get("/api/subscription/status", { token: ann.token })).status).toBe(200);
+  const { devices } = (await (await get("/api/push/devices", { token: ann.token })).json()) as { devices: unknown[] };
+  expect(devices).toHaveLength(1);
+});
+
+test.each(["sign-out", "account/session", "account/other-sessions", "account/device", "account/delete"])(
+  "/forms/%s leads to the sign-in page whoever is not signed in",
+  async (form) => {
+    const response = await submit(form, { id: randomUUID(), confirm: "DELETE" });
+    expect(response.headers.get("location")).toMatch(/^\/sign-in\?callbackUrl=%2Faccount(%2Fdelete)?&error=Session/);
+    const byScript = await submitByScript(form, { id: randomUUID(), confirm: "DELETE" });
+    expect(((await byScript.json()) as { location: string }).location).toMatch(/^\/sign-in/);
+  },
+);
+
+test("an account is deleted by its password and the word, and by neither alone", async () => {
+  const account = await newAccount();
+  const cookie = await signIn(account);
+  const wrong = wordsOf(await submit("account/delete", { confirm: "DELETE", password: "nonsense" }, { cookie }));
+  expect(wrong?.fields).toEqual({ password: "This is not your password" });
+  const unsure = wordsOf(await submit("account/delete", { confirm: "yes", password: account.password }, { cookie }));
+  expect(unsure?.fields).toEqual({ confirm: "Must be DELETE" });
+  const done = await submit("account/delete", { confirm: "DELETE", password: account.password }, { cookie });
+  expect(done.headers.get("location")).toBe("/deleted");
+  expect(done.headers.getSetCookie()[0]).toMatch(/^next-auth\.session-token=; /);
+  expect((await post("/api/auth/login", account)).status).toBe(401);
+});
