@@ -8,7 +8,7 @@ import { composeContext } from "./lib/compose";
 import { type Config, loadConfig } from "./lib/config";
 import { type Context, setContext } from "./lib/context";
 import { greeting } from "./lib/greeting";
-import { createFrontDoor } from "./lib/http/front-door";
+import { createHttpServer } from "./lib/http/server/http-server";
 import { loadRoutes } from "./lib/http/server/load-routes";
 import { logConsole } from "./lib/telemetry/log";
 
@@ -33,7 +33,7 @@ async function main(): Promise<void> {
   // With a server of its own to listen on Next leaves ours alone: it would end every connection that offers h2c.
   const app = next({ dev: false, hostname: config.HOST, port: config.PORT, httpServer: createServer() });
   await app.prepare();
-  const server = createFrontDoor(await loadRoutes(".next/server", "public"), app.getRequestHandler());
+  const server = createHttpServer(await loadRoutes(".next/server", "public"), app.getRequestHandler());
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => sockets.add(socket.once("close", () => sockets.delete(socket))));
   await listen(server, config);

@@ -1,4 +1,4 @@
-import { findRoute, type Handlers, routeTable } from "@/lib/http/server/routes";
+import { createRouteTable, findRoute, type Handlers } from "@/lib/http/server/routes";
 import { BASE_URL } from "./context";
 import { holdAgainstDescription } from "./contract";
 import { door, knock } from "./door";
@@ -16,7 +16,7 @@ type Options = {
 };
 
 const modules = import.meta.glob<Handlers>("/app/**/route.ts", { eager: true });
-const routes = routeTable(new Map(Object.entries(modules).map(([file, handlers]) => [routeOf(file), handlers])));
+const routes = createRouteTable(new Map(Object.entries(modules).map(([file, handlers]) => [routeOf(file), handlers])));
 
 /**
  * Calls a route, through the door that the tests run with, and holds the answer against the API's description.

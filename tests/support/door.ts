@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { Readable } from "node:stream";
 import next from "next";
-import { createFrontDoor } from "@/lib/http/front-door";
+import { createHttpServer } from "@/lib/http/server/http-server";
 import { loadRoutes } from "@/lib/http/server/load-routes";
 import type { NextHandler } from "@/lib/http/server/next-page";
 
@@ -27,7 +27,7 @@ export async function openDoor(): Promise<void> {
   const handler = app.getRequestHandler();
   const server: Server =
     door === "npm"
-      ? createFrontDoor(await loadRoutes(".next/server", "public"), onlyPages(handler))
+      ? createHttpServer(await loadRoutes(".next/server", "public"), onlyPages(handler))
       : createServer((incoming, outgoing) => void handler(incoming, outgoing));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

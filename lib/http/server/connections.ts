@@ -4,20 +4,20 @@ import type { Duplex } from "node:stream";
 import { currentContext } from "../../context";
 import { AppError, ERRORS, type ErrorCode } from "../../errors";
 import { problemAnswer } from "../problem";
-import { rawAnswer } from "./send";
+import { formatResponse } from "./send";
 
 /** Requests on one connection that wait for the answers before theirs. */
 const MAX_PIPELINED = 100;
 
 /** The answer to a connection's latest request, and how many of its requests wait. */
-type State = { latest: ServerResponse; waiting: number };
-const states = new WeakMap<Duplex, State>();
+type ConnectionState = { latest: ServerResponse; waiting: number };
+const states = new WeakMap<Duplex, ConnectionState>();
 
 /**
  * Handles one request of a connection at a time: Node hands over at once all that a packet holds. A connection on
  * which too many wait is cut, and its client may send again what was not answered (RFC 9112, 9.3.2).
  */
-export function takeTurn({ socket }: IncomingMessage, outgoing: ServerResponse, handle: () => void): void {
+export function handleInOrder({ socket }: IncomingMessage, outgoing: ServerResponse, handle: () => void): void {
   const state = states.get(socket);
   if (!state) states.set(socket, { latest: outgoing, waiting: 0 });
   else state.latest = outgoing;
@@ -35,9 +35,9 @@ export function takeTurn({ socket }: IncomingMessage, outgoing: ServerResponse, 
 }
 
 /** The route of what never became a request, in the log. */
-const REFUSED = "(refused)";
+const UNPARSED = "(refused)";
 /** What Node's parser refuses, by the code of its error; anything else is malformed. */
-const REFUSALS: Readonly<Record<string, ErrorCode>> = {
+const PARSER_ERROR_CODES: Readonly<Record<string, ErrorCode>> = {
   HPE_HEADER_OVERFLOW: "headers_too_large",
   HPE_CHUNK_EXTENSIONS_OVERFLOW: "payload_too_large",
   ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
@@ -47,12 +47,12 @@ const REFUSALS: Readonly<Record<string, ErrorCode>> = {
  * Answers what is no HTTP, came too slowly or has too large headers, and closes. Where another request of the
  * connection is still being answered, nothing may be written between.
  */
-export function answerParserError(error: NodeJS.ErrnoException, socket: Duplex): void {
+export function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
   const latest = states.get(socket)?.latest;
   const isAnswering = latest !== undefined && !latest.writableFinished;
   const isBetween = isAnswering && (latest.headersSent || latest.socket !== socket);
   if (error.code === "ECONNRESET" || !socket.writable || isBetween) return void socket.destroy();
-  const refusal = new AppError(REFUSALS[error.code ?? ""] ?? "malformed_request");
+  const refusal = new AppError(PARSER_ERROR_CODES[error.code ?? ""] ?? "malformed_request");
   const requestId = randomUUID();
   // A request whose body broke has a line of its own.
   if (!isAnswering) logRefusal(requestId, "other", refusal);
@@ -60,7 +60,7 @@ export function answerParserError(error: NodeJS.ErrnoException, socket: Duplex):
 }
 
 /** Nobody is connected to anywhere else. */
-export function answerConnect(_incoming: IncomingMessage, socket: Duplex): void {
+export function refuseConnect(_incoming: IncomingMessage, socket: Duplex): void {
   socket.on("error", () => {}); // Node listens to it no more
   const refusal = new AppError("method_not_allowed", { headers: { Allow: "GET, HEAD, OPTIONS" } });
   const requestId = randomUUID();
@@ -69,7 +69,7 @@ export function answerConnect(_incoming: IncomingMessage, socket: Duplex): void 
 }
 
 function logRefusal(requestId: string, method: string, { code }: AppError): void {
-  const record = { requestId, method, route: REFUSED, status: ERRORS[code][0], ms: 0 };
+  const record = { requestId, method, route: UNPARSED, status: ERRORS[code][0], ms: 0 };
   currentContext().observe(record, null);
 }
 
@@ -77,5 +77,5 @@ function logRefusal(requestId: string, method: string, { code }: AppError): void
 function refuse(socket: Duplex, requestId: string, error: AppError): void {
   const { status, headers, body } = problemAnswer(error, requestId, currentContext().config.baseUrl);
   const own = { "Cache-Control": "private, no-store", "X-Content-Type-Options": "nosniff", "X-Request-Id": requestId };
-  socket.end(rawAnswer(status, { ...headers, ...own }, String(body)));
+  socket.end(formatResponse(status, { ...headers, ...own }, String(body)));
 }

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import { currentContext } from "../../context";
 import { defineRoute, endpoint, forEveryMethod } from "../route";
-import { type Handlers, type Responder, type RouteTable, routeTable } from "./routes";
+import { createRouteTable, type Handlers, type Responder, type RouteTable } from "./routes";
 
 /** A segment of the App Router's that is no part of the path. */
 const GROUP = /\/\([^/]+\)(?=\/)/g;
@@ -29,7 +29,7 @@ export async function loadRoutes(serverDir: string, publicDir: string): Promise<
     if (kind === "page") responders.set(route, "page");
     if (kind === "route") responders.set(route, await loadHandlers(require, `./${file}`, route));
   }
-  return routeTable(responders);
+  return createRouteTable(responders);
 }
 
 /** Next 16: a compiled route's module exports `routeModule`, whose `userland` is the route file's exports. */

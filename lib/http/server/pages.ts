@@ -17,7 +17,7 @@ const MAX_RENDER_MS = 30_000;
 /** Pages that say the same to everybody: rendered once. */
 const STATIC_PATHS: ReadonlySet<string> = new Set(["/docs", "/docs/errors"]);
 /** A path that Next has nothing for. What was asked for does not reach it. */
-const NOTHING = "/_not-found";
+const NOT_FOUND_PATH = "/_not-found";
 const MIN_GZIP_BYTES = 1024;
 
 /** The route of requests for what is nowhere, in the log. */
@@ -27,13 +27,13 @@ const compress = promisify(gzip);
 /** On one of libuv's threads; the fastest of its levels makes a page a fifth of its size. */
 const GZIP = { level: constants.Z_BEST_SPEED };
 /** Whose headers a static page is rendered with: it may depend on no visitor. */
-const NOBODY = {
+const ANONYMOUS = {
   head: { method: "GET", url: "/", headers: { get: () => null, has: () => false } },
-  isGone: () => false,
+  isAborted: () => false,
 };
 
 /**
- * A request for a page. `path` is the page's, null where there is none; `movedTo` is where it is instead; `isGone`:
+ * A request for a page. `path` is the page's, null where there is none; `movedTo` is where it is instead; `isAborted`:
  * nobody waits for it any more.
  */
 export type PageRequest = {
@@ -41,7 +41,7 @@ export type PageRequest = {
   search: string;
   movedTo?: string;
   head: RequestHead;
-  isGone: () => boolean;
+  isAborted: () => boolean;
 };
 
 /** A page between whose parts the nonce of an answer goes. */
@@ -51,15 +51,18 @@ type StaticPage = { nonce: string; headers: RenderedPage["headers"]; status: num
  * Answers requests for pages: a few renders at a time, and a queue of bounded length. The promise rejects with
  * AppError overloaded where the queue is full, and with what Next throws.
  */
-export function createPages(next: NextHandler, maxRenderMs = MAX_RENDER_MS): (request: PageRequest) => Promise<Answer> {
+export function createPageResponder(
+  next: NextHandler,
+  maxRenderMs = MAX_RENDER_MS,
+): (request: PageRequest) => Promise<Answer> {
   const limit = pLimit(MAX_RENDERS);
   const kept = new Map<string, Promise<StaticPage>>();
 
-  const render = async (url: string, id: string, { head, isGone }: PageRequest): Promise<RenderedPage> => {
+  const render = async (url: string, id: string, { head, isAborted }: PageRequest): Promise<RenderedPage> => {
     if (limit.pendingCount >= MAX_WAITING_RENDERS) throw new AppError("overloaded");
     const host = new URL(currentContext().config.baseUrl).host;
     const page = await limit(() => {
-      if (isGone()) throw new AppError("overloaded");
+      if (isAborted()) throw new AppError("overloaded");
       return within(maxRenderMs, renderPage(next, { url, host, requestId: id, headers: head.headers }));
     });
     const isPage = String(page.headers["content-type"]).startsWith("text/html");
@@ -67,7 +70,7 @@ export function createPages(next: NextHandler, maxRenderMs = MAX_RENDER_MS): (re
     return page;
   };
   const renderOnce = (url: string, id: string): Promise<StaticPage> => {
-    const page = kept.get(url) ?? render(url, id, { ...NOBODY, path: url, search: "" }).then(toStatic);
+    const page = kept.get(url) ?? render(url, id, { ...ANONYMOUS, path: url, search: "" }).then(toStatic);
     kept.set(url, page);
     page.catch(() => kept.delete(url));
     return page;
@@ -75,8 +78,8 @@ export function createPages(next: NextHandler, maxRenderMs = MAX_RENDER_MS): (re
   const find = async (request: PageRequest, id: string): Promise<RenderedPage> => {
     const { path, search, movedTo } = request;
     if (movedTo) return { status: 308, headers: { location: movedTo }, body: Buffer.alloc(0) };
-    if (isRendered(request)) return render(path + search, id, request);
-    return withNonce(await renderOnce(path ?? NOTHING, id));
+    if (isRenderedPerRequest(request)) return render(path + search, id, request);
+    return withNonce(await renderOnce(path ?? NOT_FOUND_PATH, id));
   };
   return async (request) => {
     const { path, head } = request;
@@ -86,7 +89,7 @@ export function createPages(next: NextHandler, maxRenderMs = MAX_RENDER_MS): (re
     const answer = await toAnswer(page, id, head);
     const ms = performance.now() - startedMs;
     const record = { requestId: id, method: head.method, route: path ?? UNMATCHED, status: answer.status, ms };
-    currentContext().observe(record, isRendered(request) ? null : head);
+    currentContext().observe(record, isRenderedPerRequest(request) ? null : head);
     return answer;
   };
 }
@@ -105,7 +108,7 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T> {
 }
 
 /** Whether Next renders the page for this very request. */
-function isRendered({ path, movedTo }: PageRequest): boolean {
+function isRenderedPerRequest({ path, movedTo }: PageRequest): boolean {
   return movedTo === undefined && path !== null && !STATIC_PATHS.has(path);
 }
 
@@ -123,7 +126,7 @@ function withNonce({ nonce, status, headers, parts }: StaticPage): RenderedPage 
 }
 
 async function toAnswer({ status, headers, body }: RenderedPage, id: string, head: RequestHead): Promise<Answer> {
-  const isSmaller = body.byteLength >= MIN_GZIP_BYTES && takesGzip(head.headers.get("accept-encoding") ?? "");
+  const isSmaller = body.byteLength >= MIN_GZIP_BYTES && acceptsGzip(head.headers.get("accept-encoding") ?? "");
   const sent = isSmaller ? await compress(body, GZIP) : body;
   const own = {
     ...(isSmaller ? { "content-encoding": "gzip" } : {}),
@@ -136,6 +139,6 @@ async function toAnswer({ status, headers, body }: RenderedPage, id: string, hea
 }
 
 /** RFC 9110, 12.5.3. */
-function takesGzip(accepted: string): boolean {
+function acceptsGzip(accepted: string): boolean {
   return /(?:^|[,\s])gzip\s*(?:$|,|;\s*q=(?!0(?:\.0*)?\s*(?:$|,)))/i.test(accepted);
 }

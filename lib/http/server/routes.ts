@@ -11,12 +11,12 @@ export type Responder = Handlers | "page" | "file" | "next";
 
 type Entry = { path: string; responder: Responder };
 type Pattern = Entry & { pattern: RegExp; names: string[] };
-export type Found = Entry & { params: Segment["params"] };
+export type RouteMatch = Entry & { params: Segment["params"] };
 /** Paths without parameters by name, the others by pattern, the most specific first. */
 export type RouteTable = { fixed: ReadonlyMap<string, Entry>; patterns: readonly Pattern[] };
 
 /** Sorts what answers, by paths as the App Router writes them, for `findRoute`. */
-export function routeTable(responders: ReadonlyMap<string, Responder>): RouteTable {
+export function createRouteTable(responders: ReadonlyMap<string, Responder>): RouteTable {
   const entries = [...responders].map(([path, responder]) => ({ path, responder }));
   const isFixed = ({ path }: Entry) => !path.includes("[");
   const fixed = new Map(entries.filter(isFixed).map((entry) => [entry.path, entry]));
@@ -25,7 +25,7 @@ export function routeTable(responders: ReadonlyMap<string, Responder>): RouteTab
 }
 
 /** What answers a path, by the App Router's rules, and the parameters in it. */
-export function findRoute({ fixed, patterns }: RouteTable, pathname: string): Found | null {
+export function findRoute({ fixed, patterns }: RouteTable, pathname: string): RouteMatch | null {
   const entry = fixed.get(pathname);
   if (entry) return { ...entry, params: undefined };
   for (const { path, responder, pattern, names } of patterns) {

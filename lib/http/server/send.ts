@@ -7,7 +7,7 @@ import { type Answer, isStreamed } from "../answer";
  * thrown away until the client has finished or `requestTimeout` ends it: a close before that could cost it the
  * answer (RFC 9112, 9.6). @throws TypeError for a header that Node refuses
  */
-export function sendAnswer(incoming: IncomingMessage, outgoing: ServerResponse, answer: Answer): void {
+export function sendResponse(incoming: IncomingMessage, outgoing: ServerResponse, answer: Answer): void {
   const { status, headers, body } = answer;
   const hasUpload = leavesBodyUnread(incoming);
   if (hasUpload) outgoing.shouldKeepAlive = false;
@@ -20,7 +20,7 @@ export function sendAnswer(incoming: IncomingMessage, outgoing: ServerResponse, 
 }
 
 /** An answer as it goes over a connection that Node has no request for. It is the last there. */
-export function rawAnswer(status: number, headers: Answer["headers"], body: string): string {
+export function formatResponse(status: number, headers: Answer["headers"], body: string): string {
   const all = { ...headers, Connection: "close", Date: new Date().toUTCString() };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, "", body].join("\r\n");

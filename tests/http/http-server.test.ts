@@ -10,9 +10,9 @@ import { ready, reply } from "@/lib/http/reply";
 import { defineRoute, endpoint } from "@/lib/http/route";
 import { loadRoutes } from "@/lib/http/server/load-routes";
 import type { NextHandler } from "@/lib/http/server/next-page";
-import { findRoute, routeTable } from "@/lib/http/server/routes";
+import { createRouteTable, findRoute } from "@/lib/http/server/routes";
 import { ctx, withContext } from "@/tests/support/context";
-import { httpRequest, openFrontDoor, parseAnswer, type RawAnswer } from "@/tests/support/network/front-door";
+import { httpRequest, openTestServer, parseResponse, type RawResponse } from "@/tests/support/network/http-server";
 
 /** A route that answers with what `body` gives. */
 const route = (path: string, body: () => Parameters<typeof ready>[0]["body"]) =>
@@ -50,8 +50,8 @@ const echo: NextHandler = async ({ url, headers }, outgoing) => {
 /** Different in each answer. */
 const VOLATILE = { date: "", "x-request-id": "" };
 
-/** A problem document as the front door has to send it. */
-function expectProblem({ status, headers, body }: RawAnswer, code: string): void {
+/** A problem document as the HTTP server has to send it. */
+function expectProblem({ status, headers, body }: RawResponse, code: string): void {
   expect(headers).toMatchObject({
     "content-type": "application/problem+json",
     "content-length": String(Buffer.byteLength(body)),
@@ -80,8 +80,10 @@ describe("a reader that takes nothing", () => {
         isLetGo = true;
       }
     }
-    const door = await openFrontDoor({ "/api/endless": route("/api/endless", endless) }, undefined, { stalledMs: 200 });
-    const reader = await door.open();
+    const server = await openTestServer({ "/api/endless": route("/api/endless", endless) }, undefined, {
+      socketTimeoutMs: 200,
+    });
+    const reader = await server.open();
     reader.write(httpRequest("/api/endless"));
     await once(reader, "readable"); // it has an answer, and reads no further
     await expect.poll(() => isLetGo).toBe(true);
@@ -91,11 +93,11 @@ describe("a reader that takes nothing", () => {
     const long = Buffer.alloc(64 * 1024 * 1024, "x").toString();
     const page: NextHandler = async (_incoming, outgoing) => void outgoing.end(long);
     const routes = { "/api/long": route("/api/long", () => long), "/page": "page" } as const;
-    const door = await openFrontDoor(routes, page, { stalledMs: 200 });
-    const reader = await door.open();
+    const server = await openTestServer(routes, page, { socketTimeoutMs: 200 });
+    const reader = await server.open();
     reader.write(httpRequest(path));
     await once(reader, "readable");
-    await expect.poll(door.connections).toBe(0);
+    await expect.poll(server.connections).toBe(0);
   });
 });
 
@@ -107,8 +109,8 @@ describe("a target", () => {
     ...["/api\\hello", "/page#x", "/%ff", "/%", "/forms/%E0%A4%A", "/%%32%65%%32%65/api/hello"],
     ...["ftp://localhost/page", "http://", "http://user@localhost/page", "http:///page", "page"],
   ])("%s is refused before anybody looks at it", async (target) => {
-    const door = await openFrontDoor(routes, echo);
-    const answer = parseAnswer(await door.exchange(httpRequest(target)));
+    const server = await openTestServer(routes, echo);
+    const answer = parseResponse(await server.exchange(httpRequest(target)));
     expect(answer.status).toBe(400);
     if (answer.headers["x-request-id"]) expectProblem(answer, "malformed_request");
   });
@@ -120,30 +122,30 @@ describe("a target", () => {
     ["http://evil.example?x", "/?x"],
     ["/%70ag%65", "/page"],
   ])("%s reaches Next as %s, for this host", async (target, url) => {
-    const door = await openFrontDoor(routes, echo);
-    const seen = JSON.parse(parseAnswer(await door.exchange(httpRequest(target))).body);
+    const server = await openTestServer(routes, echo);
+    const seen = JSON.parse(parseResponse(await server.exchange(httpRequest(target))).body);
     expect([seen.url, seen.headers.host]).toEqual([url, "localhost:3000"]);
   });
 
   test("with an empty segment is nowhere, and no redirect to a host", async () => {
-    const door = await openFrontDoor(routes, echo);
+    const server = await openTestServer(routes, echo);
     for (const target of ["//evil.example/x", "//api/hello", "/api//hello", "/page//"]) {
-      const answer = parseAnswer(await door.exchange(httpRequest(target)));
+      const answer = parseResponse(await server.exchange(httpRequest(target)));
       expect([target, answer.status]).toEqual([target, 404]);
       expectProblem(answer, "not_found");
     }
   });
 
   test("with a slash behind a page's leads to the page", async () => {
-    const door = await openFrontDoor(routes, echo);
-    const { status, headers } = parseAnswer(await door.exchange(httpRequest("/page/?x=1")));
+    const server = await openTestServer(routes, echo);
+    const { status, headers } = parseResponse(await server.exchange(httpRequest("/page/?x=1")));
     expect([status, headers.location]).toEqual([308, "/page?x=1"]);
   });
 
   test("of all the service is answered to OPTIONS", async () => {
-    const door = await openFrontDoor(routes, echo);
-    expect(parseAnswer(await door.exchange(httpRequest("*", [], "OPTIONS"))).status).toBe(204);
-    expectProblem(parseAnswer(await door.exchange(httpRequest("*"))), "method_not_allowed");
+    const server = await openTestServer(routes, echo);
+    expect(parseResponse(await server.exchange(httpRequest("*", [], "OPTIONS"))).status).toBe(204);
+    expectProblem(parseResponse(await server.exchange(httpRequest("*"))), "method_not_allowed");
   });
 });
 
@@ -157,15 +159,15 @@ describe("a Host header", () => {
     ["a list", bare("Host: a, b")],
     ["a URL", bare("Host: http://localhost")],
   ])("that is %s is refused", async (_, text) => {
-    const door = await openFrontDoor({ "/api/hello": hello });
-    expectProblem(parseAnswer(await door.exchange(text)), "malformed_request");
+    const server = await openTestServer({ "/api/hello": hello });
+    expectProblem(parseResponse(await server.exchange(text)), "malformed_request");
   });
 
   test.each(["localhost", "localhost:3000", "[::1]:3000", "a_b.example", "xn--bcher-kva.example", ""])(
     "%j is taken",
     async (host) => {
-      const door = await openFrontDoor({ "/api/hello": hello });
-      expect(parseAnswer(await door.exchange(bare(`Host: ${host}`))).body).toContain("hello");
+      const server = await openTestServer({ "/api/hello": hello });
+      expect(parseResponse(await server.exchange(bare(`Host: ${host}`))).body).toContain("hello");
     },
   );
 });
@@ -193,15 +195,15 @@ describe("what never becomes a request", () => {
     ["a tunnel", "CONNECT evil.example:443 HTTP/1.1\r\nHost: x\r\n\r\n", "method_not_allowed"],
   ] as const)("as %s is answered with a problem document, logged, and let go", async (_, text, code) => {
     const records = await recordsOf(async () => {
-      const door = await openFrontDoor({ "/api/hello": waits });
-      expectProblem(parseAnswer(await door.exchange(text)), code);
+      const server = await openTestServer({ "/api/hello": waits });
+      expectProblem(parseResponse(await server.exchange(text)), code);
     });
     await expect.poll(() => records).toMatchObject([{ status: ERRORS[code][0] }]);
   });
 
   test("is answered by no line in the middle of another answer", async () => {
-    const door = await openFrontDoor({ "/api/never": route("/api/never", neverEnding) });
-    const socket = await door.open();
+    const server = await openTestServer({ "/api/never": route("/api/never", neverEnding) });
+    const socket = await server.open();
     const keptAlive = httpRequest("/api/never").replace("Connection: close\r\n", "");
     socket.write(keptAlive);
     await once(socket, "readable");
@@ -219,34 +221,34 @@ describe("pages", () => {
   test("take GET and HEAD alone, and no byte of a body", async () => {
     let asked = 0;
     const count: NextHandler = async () => void asked++;
-    const door = await openFrontDoor({ "/page": "page", "/file.json": "file" }, count);
+    const server = await openTestServer({ "/page": "page", "/file.json": "file" }, count);
     for (const path of ["/page", "/file.json"]) {
       for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"]) {
-        const answer = parseAnswer(await door.exchange(httpRequest(path, ["Content-Length: 0"], method)));
+        const answer = parseResponse(await server.exchange(httpRequest(path, ["Content-Length: 0"], method)));
         expect([method, answer.status, answer.headers.allow]).toEqual([method, 405, "GET, HEAD"]);
         expectProblem(answer, "method_not_allowed");
       }
     }
     // Told at once, without the body that it announces.
-    const socket = await door.open();
+    const socket = await server.open();
     socket.write(httpRequest("/page", ["Content-Length: 10000000"], "POST"));
     const [chunk] = await once(socket, "data");
-    expect(parseAnswer(String(chunk)).status).toBe(405);
-    expectProblem(parseAnswer(await door.exchange(httpRequest("/nowhere", [], "POST"))), "not_found");
+    expect(parseResponse(String(chunk)).status).toBe(405);
+    expectProblem(parseResponse(await server.exchange(httpRequest("/nowhere", [], "POST"))), "not_found");
     expect(asked).toBe(0);
   });
 
   test("give HEAD the headers that GET gets", async () => {
-    const door = await openFrontDoor({ "/page": "page" }, echo);
-    const get = parseAnswer(await door.exchange(httpRequest("/page")));
-    const head = parseAnswer(await door.exchange(httpRequest("/page", [], "HEAD")));
+    const server = await openTestServer({ "/page": "page" }, echo);
+    const get = parseResponse(await server.exchange(httpRequest("/page")));
+    const head = parseResponse(await server.exchange(httpRequest("/page", [], "HEAD")));
     expect(get.headers["content-length"]).toBe(String(get.body.length));
     expect({ ...head.headers, ...VOLATILE }).toEqual({ ...get.headers, ...VOLATILE });
     expect(head.body).toBe("");
   });
 
   test("are rendered without what steers Next", async () => {
-    const door = await openFrontDoor({ "/page": "page" }, echo);
+    const server = await openTestServer({ "/page": "page" }, echo);
     const steering = [
       ...[
         "RSC: 1",
@@ -258,14 +260,16 @@ describe("pages", () => {
       ...["X-Middleware-Subrequest: proxy", "X-Matched-Path: /x", "X-Invoke-Status: 500", "X-Nextjs-Data: 1"],
     ];
     const sent = ["Cookie: a=b", "User-Agent: test", "X-Request-Id: seen"];
-    const { headers } = JSON.parse(parseAnswer(await door.exchange(httpRequest("/page", [...steering, ...sent]))).body);
+    const { headers } = JSON.parse(
+      parseResponse(await server.exchange(httpRequest("/page", [...steering, ...sent]))).body,
+    );
     expect(headers).toEqual({ host: "localhost:3000", cookie: "a=b", "user-agent": "test", "x-request-id": "seen" });
   });
 
   test("have their line in the log, by the page and not by what was asked for", async () => {
     const records = await recordsOf(async () => {
-      const door = await openFrontDoor({ "/page": "page", "/file.json": "file" }, echo);
-      for (const target of ["/page?secret", "/file.json?secret", "/%ff"]) await door.exchange(httpRequest(target));
+      const server = await openTestServer({ "/page": "page", "/file.json": "file" }, echo);
+      for (const target of ["/page?secret", "/file.json?secret", "/%ff"]) await server.exchange(httpRequest(target));
     });
     expect(records).toMatchObject([
       { method: "GET", route: "/page", status: 200 },
@@ -285,8 +289,8 @@ describe("pages", () => {
     ["answers 500 in a word", async (_, outgoing) => void outgoing.writeHead(500).end("Internal Server Error")],
     ["gives nothing", async () => {}],
   ])("are a problem document where Next %s", async (_, next) => {
-    const door = await openFrontDoor({ "/page": "page" }, next);
-    const answer = parseAnswer(await door.exchange(httpRequest("/page")));
+    const server = await openTestServer({ "/page": "page" }, next);
+    const answer = parseResponse(await server.exchange(httpRequest("/page")));
     expect(answer.status).toBe(500);
     expectProblem(answer, "internal_error");
   });
@@ -300,9 +304,11 @@ describe("pages", () => {
         .setHeader("Content-Security-Policy", "script-src 'nonce-rendered'");
       outgoing.end('<script nonce="rendered"></script><script nonce="rendered"></script>');
     };
-    const door = await openFrontDoor({ "/docs": "page" }, next);
+    const server = await openTestServer({ "/docs": "page" }, next);
     const answers = await Promise.all(
-      Array.from({ length: 8 }, async () => parseAnswer(await door.exchange(httpRequest("/docs", ["Cookie: a=b"])))),
+      Array.from({ length: 8 }, async () =>
+        parseResponse(await server.exchange(httpRequest("/docs", ["Cookie: a=b"]))),
+      ),
     );
     const nonces = answers.map(({ headers }) => /'nonce-(.+)'/.exec(headers["content-security-policy"] ?? "")?.[1]);
     expect(new Set(nonces).size).toBe(8);
@@ -326,9 +332,9 @@ describe("pages", () => {
       rendering--;
       await echo(incoming, outgoing);
     };
-    const door = await openFrontDoor({ "/page": "page", "/api/hello": hello }, next);
+    const server = await openTestServer({ "/page": "page", "/api/hello": hello }, next);
     const asked = Array.from({ length: 100 }, async () => {
-      const answer = parseAnswer(await door.exchange(httpRequest("/page")));
+      const answer = parseResponse(await server.exchange(httpRequest("/page")));
       if (answer.status !== 200) expectProblem(answer, "overloaded");
       if (answer.status !== 200 && ++refused === 36) release();
       return [answer.status, answer.headers["retry-after"]] as const;
@@ -337,16 +343,16 @@ describe("pages", () => {
     expect(answers.filter(([status]) => status === 200)).toHaveLength(64);
     expect(answers.filter(([status, wait]) => status === 503 && wait === "2")).toHaveLength(36);
     expect(most).toBe(4);
-    expect(parseAnswer(await door.exchange(httpRequest("/api/hello"))).status).toBe(200);
+    expect(parseResponse(await server.exchange(httpRequest("/api/hello"))).status).toBe(200);
   });
 
   test("that never end are given up, and make room for others", async () => {
     const next: NextHandler = (incoming, outgoing) =>
       incoming.url === "/page?endless" ? new Promise(() => {}) : echo(incoming, outgoing);
-    const door = await openFrontDoor({ "/page": "page" }, next, { maxRenderMs: 200 });
+    const server = await openTestServer({ "/page": "page" }, next, { maxRenderMs: 200 });
     const targets = [...Array<string>(4).fill("/page?endless"), "/page"];
     const answers = await Promise.all(
-      targets.map(async (target) => parseAnswer(await door.exchange(httpRequest(target)))),
+      targets.map(async (target) => parseResponse(await server.exchange(httpRequest(target)))),
     );
     expect(answers.map(({ status }) => status)).toEqual([500, 500, 500, 500, 200]);
   });
@@ -359,16 +365,16 @@ describe("pages", () => {
       await new Promise<void>((go) => held.push(go));
       outgoing.end();
     };
-    const door = await openFrontDoor({ "/page": "page" }, next);
-    const [gone, ...kept] = await Promise.all(Array.from({ length: 5 }, door.open));
+    const server = await openTestServer({ "/page": "page" }, next);
+    const [gone, ...kept] = await Promise.all(Array.from({ length: 5 }, server.open));
     for (const socket of kept) socket.write(httpRequest("/page"));
     await expect.poll(() => held.length).toBe(4);
     gone?.write(httpRequest("/page?gone"));
-    await door.exchange(httpRequest("/api/nothing", [], "POST")); // by now it is known, and waits
+    await server.exchange(httpRequest("/api/nothing", [], "POST")); // by now it is known, and waits
     gone?.destroy();
-    await expect.poll(door.connections).toBe(4);
+    await expect.poll(server.connections).toBe(4);
     for (const go of held) go();
-    await expect.poll(door.connections).toBe(0);
+    await expect.poll(server.connections).toBe(0);
     expect(rendered).toEqual(Array(4).fill("/page"));
   });
 });
@@ -384,8 +390,8 @@ describe("requests in one packet", () => {
       seen.push(`end ${url}`);
       outgoing.end(url);
     };
-    const door = await openFrontDoor({ "/page": "page" }, next);
-    const text = await door.exchange(`${kept("/page?1")}${kept("/page?2")}${httpRequest("/page?3")}`);
+    const server = await openTestServer({ "/page": "page" }, next);
+    const text = await server.exchange(`${kept("/page?1")}${kept("/page?2")}${httpRequest("/page?3")}`);
     expect(text.match(/\/page\?\d/g)).toEqual(["/page?1", "/page?2", "/page?3"]);
     expect(seen).toEqual(["1", "2", "3"].flatMap((n) => [`begin /page?${n}`, `end /page?${n}`]));
   });
@@ -396,8 +402,8 @@ describe("requests in one packet", () => {
       begun += 1;
       return new Promise(() => {});
     };
-    const door = await openFrontDoor({ "/page": "page" }, next);
-    expect(await door.exchange(kept("/page").repeat(400))).toBe("");
+    const server = await openTestServer({ "/page": "page" }, next);
+    expect(await server.exchange(kept("/page").repeat(400))).toBe("");
     expect(begun).toBeLessThan(2);
   });
 });
@@ -416,32 +422,32 @@ describe("a client that asks before it sends its body", () => {
   });
 
   test("is told to go on where the body is read, and not where it is refused", async () => {
-    const door = await openFrontDoor({ "/api/upload": upload, "/page": "page" });
-    expect(await door.exchange(asking("/api/upload", 2), "{}")).toMatch(
+    const server = await openTestServer({ "/api/upload": upload, "/page": "page" });
+    expect(await server.exchange(asking("/api/upload", 2), "{}")).toMatch(
       /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 204/,
     );
     for (const [path, code] of [
       ["/page", 405],
       ["/api/upload", 413],
     ] as const) {
-      const socket = await door.open();
+      const socket = await server.open();
       socket.write(asking(path, 1_000_000));
       const [chunk] = await once(socket, "data");
-      expect(parseAnswer(String(chunk)).status).toBe(code);
+      expect(parseResponse(String(chunk)).status).toBe(code);
     }
   });
 });
 
 describe("the table of routes", () => {
   test("leaves to Next what it could not load, before the route for everything else", async () => {
-    const door = await openFrontDoor({ "/api/[[...path]]": hello, "/api/left/[out]": "next" }, echo);
-    const answer = parseAnswer(await door.exchange(httpRequest("/api/left/x?y", ["X-Own: kept"])));
+    const server = await openTestServer({ "/api/[[...path]]": hello, "/api/left/[out]": "next" }, echo);
+    const answer = parseResponse(await server.exchange(httpRequest("/api/left/x?y", ["X-Own: kept"])));
     expect(JSON.parse(answer.body)).toMatchObject({ url: "/api/left/x?y", headers: { "x-own": "kept" } });
-    expect(parseAnswer(await door.exchange(httpRequest("/api/left"))).body).toContain("hello");
+    expect(parseResponse(await server.exchange(httpRequest("/api/left"))).body).toContain("hello");
   });
 
   test("takes paths for what they say", () => {
-    const table = routeTable(
+    const table = createRouteTable(
       new Map([
         ["/a.b/[x-y]", hello],
         ["/a+/[...rest]", hello],

@@ -3,11 +3,11 @@ import type { Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
-import { createFrontDoor } from "@/lib/http/front-door";
+import { createHttpServer } from "@/lib/http/server/http-server";
 import type { NextHandler } from "@/lib/http/server/next-page";
-import { type Responder, routeTable } from "@/lib/http/server/routes";
+import { createRouteTable, type Responder } from "@/lib/http/server/routes";
 
-export type Door = {
+export type TestServer = {
   open: () => Promise<Socket>;
   /** Sends bytes as they are; everything that comes back until the server closes. */
   exchange: (...parts: string[]) => Promise<string>;
@@ -15,13 +15,13 @@ export type Door = {
   connections: () => Promise<number>;
 };
 
-/** The front door over some routes and something in Next's place, for one test. */
-export async function openFrontDoor(
+/** The HTTP server over some routes and something in Next's place, for one test. */
+export async function openTestServer(
   routes: Record<string, Responder>,
   next: NextHandler = async () => {},
-  options?: Parameters<typeof createFrontDoor>[2],
-): Promise<Door> {
-  const server: Server = createFrontDoor(routeTable(new Map(Object.entries(routes))), next, options);
+  options?: Parameters<typeof createHttpServer>[2],
+): Promise<TestServer> {
+  const server: Server = createHttpServer(createRouteTable(new Map(Object.entries(routes))), next, options);
   await once(server.listen(0, "127.0.0.1"), "listening");
   onTestFinished(() => {
     server.closeAllConnections();
@@ -56,10 +56,10 @@ async function exchangeOver(socket: Socket, parts: string[]): Promise<string> {
 export const httpRequest = (target: string, headers: string[] = [], method = "GET") =>
   [`${method} ${target} HTTP/1.1`, "Host: localhost", "Connection: close", ...headers, "", ""].join("\r\n");
 
-export type RawAnswer = { status: number; headers: Record<string, string>; body: string };
+export type RawResponse = { status: number; headers: Record<string, string>; body: string };
 
 /** The first answer in what came over a connection. */
-export function parseAnswer(text: string): RawAnswer {
+export function parseResponse(text: string): RawResponse {
   const [head = "", body = ""] = text.split(/\r\n\r\n(.*)/s);
   const [line, ...fields] = head.split("\r\n");
   const headers = fields

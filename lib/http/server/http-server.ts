@@ -1,18 +1,18 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { currentContext } from "../context";
-import { AppError, isAppError } from "../errors";
-import type { Answer } from "./answer";
-import { defineRoute, refuseRequest, requestId } from "./route";
-import { answerConnect, answerParserError, takeTurn } from "./server/connections";
-import type { NextHandler } from "./server/next-page";
-import { NodeRequest } from "./server/node-request";
-import { createPages, UNMATCHED } from "./server/pages";
-import { type Found, findRoute, type RouteTable } from "./server/routes";
-import { sendAnswer } from "./server/send";
-import { parseTarget, type Target } from "./server/target";
+import { currentContext } from "../../context";
+import { AppError, isAppError } from "../../errors";
+import type { Answer } from "../answer";
+import { defineRoute, refuseRequest, requestId } from "../route";
+import { handleInOrder, refuseConnect, refuseMalformed } from "./connections";
+import type { NextHandler } from "./next-page";
+import { NodeRequest } from "./node-request";
+import { createPageResponder, UNMATCHED } from "./pages";
+import { findRoute, type RouteMatch, type RouteTable } from "./routes";
+import { sendResponse } from "./send";
+import { parseTarget, type Target } from "./target";
 
 /** A connection on which nothing moves for so long is cut, as one whose reader takes nothing of a download. */
-const STALLED_MS = 120_000;
+const SOCKET_TIMEOUT_MS = 120_000;
 /** For clients that send a byte a second. Connections kept for later outlast a proxy's. */
 const LIMITS = {
   headersTimeout: 10_000,
@@ -23,34 +23,34 @@ const LIMITS = {
   requireHostHeader: false, // parseTarget refuses it, with a problem document
 };
 /** `OPTIONS *` (RFC 9112, 3.2.4). */
-const WHOLE_SERVER: Found = { path: "*", responder: defineRoute("*", {}), params: undefined };
+const ASTERISK_ROUTE: RouteMatch = { path: "*", responder: defineRoute("*", {}), params: undefined };
 /** What Next reads of a request for a file. */
 const FILE_HEADERS = ["accept-encoding", "if-modified-since", "if-none-match", "if-range", "range"];
 
 /** A request and where its answer goes. */
 type Exchange = { incoming: IncomingMessage; outgoing: ServerResponse; request: NodeRequest; expectsContinue: boolean };
 /** Answers a request; null where Next has written the answer. */
-type Respond = (exchange: Exchange, target: Target, found: Found | null) => Answer | Promise<Answer | null>;
+type Respond = (exchange: Exchange, target: Target, found: RouteMatch | null) => Answer | Promise<Answer | null>;
 
-/** `stalledMs`: how long nothing may move on a connection; `maxRenderMs`: how long a page may take to render. */
-type Options = { stalledMs?: number; maxRenderMs?: number };
+/** `socketTimeoutMs`: how long nothing may move on a connection; `maxRenderMs`: how long a page may take to render. */
+type Options = { socketTimeoutMs?: number; maxRenderMs?: number };
 
 /** The one HTTP server: routes are answered here, pages are rendered by Next. */
-export function createFrontDoor(routes: RouteTable, next: NextHandler, options: Options = {}): Server {
-  const { stalledMs = STALLED_MS, maxRenderMs } = options;
+export function createHttpServer(routes: RouteTable, next: NextHandler, options: Options = {}): Server {
+  const { socketTimeoutMs = SOCKET_TIMEOUT_MS, maxRenderMs } = options;
   const respond = createResponder(routes, next, maxRenderMs);
   const listen = (expectsContinue: boolean) => (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const request = new NodeRequest(incoming, expectsContinue ? () => outgoing.writeContinue() : undefined);
-    takeTurn(incoming, outgoing, () => handle({ incoming, outgoing, request, expectsContinue }, routes, respond));
+    handleInOrder(incoming, outgoing, () => handle({ incoming, outgoing, request, expectsContinue }, routes, respond));
   };
   const server = createServer(LIMITS);
   server.maxHeadersCount = 0; // maxHeaderSize bounds them, and none may be left out
-  server.setTimeout(stalledMs);
+  server.setTimeout(socketTimeoutMs);
   server.on("request", listen(false));
   server.on("checkContinue", listen(true));
   server.on("checkExpectation", listen(false)); // others may be ignored (RFC 9110, 10.1.1)
-  server.on("connect", answerConnect);
-  server.on("clientError", answerParserError);
+  server.on("connect", refuseConnect);
+  server.on("clientError", refuseMalformed);
   return server;
 }
 
@@ -61,13 +61,13 @@ function handle(exchange: Exchange, routes: RouteTable, respond: Respond): void 
     if (outgoing.headersSent) return void outgoing.destroy();
     for (const name of outgoing.getHeaderNames()) outgoing.removeHeader(name); // Next's, for what failed
     if (isAppError(error) && error.code === "malformed_request") outgoing.shouldKeepAlive = false;
-    sendAnswer(incoming, outgoing, refuseRequest(path, request, error));
+    sendResponse(incoming, outgoing, refuseRequest(path, request, error));
   };
   const send = (answer: Answer | null) => {
     if (answer === null) return;
     if (currentContext().draining) outgoing.shouldKeepAlive = false;
     try {
-      sendAnswer(incoming, outgoing, answer);
+      sendResponse(incoming, outgoing, answer);
     } catch (error) {
       refuse(error); // a header that Node refuses
     }
@@ -75,7 +75,7 @@ function handle(exchange: Exchange, routes: RouteTable, respond: Respond): void 
   try {
     const target = parseTarget(incoming);
     request.url = target.pathname + target.search;
-    const found = target.pathname === "*" ? WHOLE_SERVER : findRoute(routes, target.pathname);
+    const found = target.pathname === "*" ? ASTERISK_ROUTE : findRoute(routes, target.pathname);
     if (found) path = found.path;
     const made = respond(exchange, target, found);
     if (made instanceof Promise) made.then(send, refuse);
@@ -86,7 +86,7 @@ function handle(exchange: Exchange, routes: RouteTable, respond: Respond): void 
 }
 
 function createResponder(routes: RouteTable, next: NextHandler, maxRenderMs?: number): Respond {
-  const answerPage = createPages(next, maxRenderMs);
+  const answerPage = createPageResponder(next, maxRenderMs);
   return (exchange, { pathname, search }, found) => {
     const { incoming, request } = exchange;
     if (typeof found?.responder === "object") {
@@ -100,19 +100,19 @@ function createResponder(routes: RouteTable, next: NextHandler, maxRenderMs?: nu
     if (found?.responder === "file") return handOver(exchange, found, next);
     const bare = pathname.replace(/(?<=[^/])\/$/, "");
     const movedTo = !found && findRoute(routes, bare)?.responder === "page" ? bare + search : undefined;
-    const isGone = () => incoming.socket.destroyed;
-    return answerPage({ path: found?.path ?? null, search, movedTo, head: request, isGone });
+    const isAborted = () => incoming.socket.destroyed;
+    return answerPage({ path: found?.path ?? null, search, movedTo, head: request, isAborted });
   };
 }
 
 /** Pages and files are read. @throws AppError not_found, method_not_allowed */
-function requireRead({ method }: NodeRequest, found: Found | null): void {
+function requireRead({ method }: NodeRequest, found: RouteMatch | null): void {
   if (method === "GET" || method === "HEAD") return;
   throw found ? new AppError("method_not_allowed", { headers: { Allow: "GET, HEAD" } }) : new AppError("not_found");
 }
 
 /** Lets Next write the answer itself, and logs it once it is written. */
-async function handOver(exchange: Exchange, { path, responder }: Found, next: NextHandler): Promise<null> {
+async function handOver(exchange: Exchange, { path, responder }: RouteMatch, next: NextHandler): Promise<null> {
   const { incoming, outgoing, request, expectsContinue } = exchange;
   const { config, draining, observe } = currentContext();
   const startedMs = performance.now();
