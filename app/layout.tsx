@@ -1,19 +1,19 @@
 import type { Metadata, Viewport } from "next";
 import type { ReactNode } from "react";
 import { pageContext } from "@/lib/http/pages/visitor";
-import { NeverStale } from "./(web)/parts/never-stale";
+import { ReloadRestoredPage } from "./(web)/components/reload-restored-page";
 import "./(web)/styles/base.css";
-import "./(web)/styles/parts.css";
+import "./(web)/styles/components.css";
 import "./(web)/styles/forms.css";
 
 export const metadata: Metadata = {
   title: { default: "Homeport", template: "%s – Homeport" },
-  description: "Updates, accounts, notifications and subscriptions for our apps.",
+  description: "Downloads and updates for our apps, and your account.",
 };
 
 export const viewport: Viewport = { colorScheme: "light dark" };
 
-// Each answer has a nonce of its own.
+// Every response has its own nonce.
 export const dynamic = "force-dynamic";
 
 export default function Layout({ children }: { children: ReactNode }) {
@@ -22,11 +22,11 @@ export default function Layout({ children }: { children: ReactNode }) {
     <html lang="en">
       <body>
         <a className="skip" href="#content">
-          Skip to the content
+          Skip to content
         </a>
-        <header className="top">
+        <header className="site-header">
           <a className="brand" href="/">
-            <Mark />
+            <Logo />
             Homeport
           </a>
           <nav aria-label="Main">
@@ -35,8 +35,8 @@ export default function Layout({ children }: { children: ReactNode }) {
           </nav>
         </header>
         <main id="content">{children}</main>
-        <NeverStale />
-        <footer className="bottom">
+        <ReloadRestoredPage />
+        <footer className="site-footer">
           <span>Homeport {build.version}</span>
           <nav aria-label="Reference">
             <a href="/docs">API reference</a>
@@ -48,8 +48,7 @@ export default function Layout({ children }: { children: ReactNode }) {
   );
 }
 
-/** A harbour: a mole around a ship that has come home. */
-function Mark() {
+function Logo() {
   return (
     <svg viewBox="0 0 32 32" width="28" height="28" aria-hidden="true">
       <path d="M6 9v7a10 10 0 0 0 20 0V9" fill="none" stroke="currentColor" strokeWidth="3.5" strokeLinecap="round" />

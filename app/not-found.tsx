@@ -3,10 +3,10 @@ export const metadata = { title: "Not found" };
 export default function NotFound() {
   return (
     <>
-      <h1>There is nothing here</h1>
-      <p className="lead">The address may have been mistyped, or what it led to is gone.</p>
+      <h1>Not found</h1>
+      <p className="lead">Check the URL. The page may also have been removed.</p>
       <p>
-        <a href="/">To the start page</a>
+        <a href="/">Go to the home page</a>
       </p>
     </>
   );

@@ -1,18 +1,18 @@
 "use client";
 
-/** A page that failed. The log has the reason; visitors are told what they can do. */
+/** Shown when rendering a page fails. The error itself is logged. */
 export default function PageError() {
   return (
     <>
-      <h1>Something went wrong on our side</h1>
-      <p className="lead">It is not your fault. Try again in a moment.</p>
+      <h1>Something went wrong</h1>
+      <p className="lead">This is a problem on our side. Try again in a moment.</p>
       <p>
         <button type="button" onClick={() => window.location.reload()}>
           Try again
         </button>
       </p>
       <p>
-        <a href="/">To the start page</a>
+        <a href="/">Go to the home page</a>
       </p>
     </>
   );

@@ -1,6 +1,6 @@
 import { checkHealth } from "@/lib/http/health";
 import { pageContext } from "@/lib/http/pages/visitor";
-import { Moment } from "./parts/time";
+import { Moment } from "./components/time";
 
 export default async function Page() {
   const ctx = pageContext();
@@ -9,10 +9,10 @@ export default async function Page() {
   return (
     <>
       <h1>Homeport</h1>
-      <p className="lead">Our apps come home here: for their updates, your account, notifications and subscriptions.</p>
+      <p className="lead">Downloads and updates for our apps, and your account.</p>
       <section className="card" aria-labelledby="service">
-        <h2 id="service">This service</h2>
-        <p className={status === "ok" ? "state good" : "state bad"}>{HEALTH_IN_WORDS[status]}</p>
+        <h2 id="service">Service status</h2>
+        <p className={status === "ok" ? "status ok" : "status error"}>{HEALTH_MESSAGES[status]}</p>
         <dl>
           <dt>Version</dt>
           <dd>{version}</dd>
@@ -35,7 +35,7 @@ export default async function Page() {
         </dl>
       </section>
       <ul className="tiles">
-        {PLACES.map(({ href, title, text }) => (
+        {LINKS.map(({ href, title, text }) => (
           <li key={href}>
             <a href={href}>{title}</a>
             <p>{text}</p>
@@ -46,17 +46,21 @@ export default async function Page() {
   );
 }
 
-const HEALTH_IN_WORDS = {
-  ok: "Everything works",
-  error: "Something is out of order; we are on it",
-  draining: "This instance is about to restart",
+const HEALTH_MESSAGES = {
+  ok: "All systems operational",
+  error: "The service is degraded",
+  draining: "This instance is restarting",
 } as const;
 
-const PLACES = [
-  { href: "/download", title: "Download", text: "The newest installers, with their checksums and what is new." },
-  { href: "/account", title: "Your account", text: "Subscription, devices, sessions; export or delete it all." },
-  { href: "/docs", title: "API reference", text: "Every address of the API, what it takes and what it answers." },
-  { href: "/docs/errors", title: "Error reference", text: "Every error code of the API, and what to do about it." },
-  { href: "/api/health", title: "Health", text: "For uptime probes: 200 while everything works." },
-  { href: "/api/version", title: "Version", text: "For programs: which version of the service this is." },
+const LINKS = [
+  { href: "/download", title: "Download", text: "The latest installers, with release notes and checksums." },
+  {
+    href: "/account",
+    title: "Your account",
+    text: "Your subscription, devices and sessions. Export or delete your data.",
+  },
+  { href: "/docs", title: "API reference", text: "Every endpoint with its parameters and responses." },
+  { href: "/docs/errors", title: "Error reference", text: "Every error code, and how to handle it." },
+  { href: "/api/health", title: "Health", text: "For uptime probes. Returns 200 while the service is healthy." },
+  { href: "/api/version", title: "Version", text: "The version of this service, as JSON." },
 ];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { statusInWords } from "@/app/(web)/account/subscription-words";
-import { platformOfAgent } from "@/app/(web)/download/platform";
-import { waitInWords } from "@/lib/http/pages/words";
+import { describeStatus } from "@/app/(web)/account/describe-status";
+import { platformFromUserAgent } from "@/app/(web)/download/platform";
+import { retryMessage } from "@/lib/http/pages/form-errors";
 import { LineStatus } from "@/lib/subscriptions/schema";
 
 test.each([
@@ -12,28 +12,28 @@ test.each([
   ["curl/8.9.1", null],
   ["", null],
 ])("%s runs on %s", (agent, platform) => {
-  expect(platformOfAgent(agent)).toBe(platform);
+  expect(platformFromUserAgent(agent)).toBe(platform);
 });
 
 test.each([
   [{ status: "none" }, "You have no subscription."],
   [{ status: "active", willRenew: true, currentPeriodEndsAt: day(3) }, "Active. Renews on 3 Dec 2026."],
   [{ status: "active", accessEndsAt: day(3) }, "Active. Ends on 3 Dec 2026."],
-  [{ status: "active", isLifetime: true }, "Yours for good."],
+  [{ status: "active", isLifetime: true }, "Lifetime access."],
   [
     { status: "trialing", willRenew: true, currentPeriodEndsAt: day(3) },
-    "Free trial until 3 Dec 2026. Then it renews.",
+    "Free trial until 3 Dec 2026. Renews automatically afterwards.",
   ],
-  [{ status: "canceled", accessEndsAt: day(3) }, "Cancelled. You can use it until 3 Dec 2026."],
-  [{ status: "grace_period", accessEndsAt: day(3) }, /^The last payment failed; you can use it until 3 Dec 2026\./],
-  [{ status: "billing_retry" }, /^Interrupted: the last payment failed\./],
-  [{ status: "paused", resumesAt: day(3) }, "Paused. Goes on from 3 Dec 2026."],
+  [{ status: "canceled", accessEndsAt: day(3) }, "Canceled. You have access until 3 Dec 2026."],
+  [{ status: "grace_period", accessEndsAt: day(3) }, /^The last payment failed. You have access until 3 Dec 2026\./],
+  [{ status: "billing_retry" }, /^The last payment failed, and access has ended\./],
+  [{ status: "paused", resumesAt: day(3) }, "Paused. Resumes on 3 Dec 2026."],
   [{ status: "paused" }, "Paused."],
-  [{ status: "expired", accessEndsAt: day(3) }, "Ended on 3 Dec 2026."],
+  [{ status: "expired", accessEndsAt: day(3) }, "Expired on 3 Dec 2026."],
   [{ status: "revoked", refundedAt: day(3) }, "Refunded or revoked on 3 Dec 2026."],
-] as [Partial<LineStatus>, string | RegExp][])("a subscription of %j is told in words", (known, words) => {
+] as [Partial<LineStatus>, string | RegExp][])("a subscription of %j is described to its owner", (known, words) => {
   const fields = Object.keys(LineStatus.shape).map((name) => [name, null]);
-  expect(statusInWords({ ...Object.fromEntries(fields), ...known })).toMatch(words);
+  expect(describeStatus({ ...Object.fromEntries(fields), ...known })).toMatch(words);
 });
 
 test.each([
@@ -42,8 +42,8 @@ test.each([
   [61, "Try again in 2 minutes."],
   [7_140, "Try again in 119 minutes."],
   [86_400, "Try again in 24 hours."],
-])("%i seconds are told in words", (seconds, words) => {
-  expect(waitInWords(seconds)).toBe(words);
+])("after %i seconds a form says when to try again", (seconds, words) => {
+  expect(retryMessage(seconds)).toBe(words);
 });
 
 function day(date: number): Date {

@@ -29,10 +29,10 @@ test("where addresses have to be verified, the forms register, confirm by the pa
     expect(registered.headers.get("location")).toBe("/verify");
     expect(registered.headers.getSetCookie()).toEqual([]);
     const early = wordsOf(await submit("sign-in", { email, password: PASSWORD }));
-    expect(early?.message).toBe("Confirm your address first: a mail is on its way.");
+    expect(early?.message).toBe("Verify your email first. We have sent you a link.");
     const [link = ""] = /http\S+\/verify#token=\S+/.exec(await mailbox.waitFor(email)) ?? [];
     const wrong = wordsOf(await submit("verify", { token: link, password: "another password" }));
-    expect(wrong?.fields).toEqual({ password: "The address was not registered with this password" });
+    expect(wrong?.fields).toEqual({ password: "This is not the password you registered with" });
     const confirmed = await submit("verify", { token: link, password: PASSWORD }, { cookie: before });
     expect(confirmed.headers.get("location")).toBe("/account?done=email_verified");
     expect([await statusOf(before), await statusOf(cookiesOf(confirmed))]).toEqual([401, 200]);

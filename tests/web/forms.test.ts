@@ -166,7 +166,7 @@ test("a reset by the form takes the whole mailed link as it is pasted, and only 
   const fields = { token: ` ${link} `, password: "another good password" };
   expect((await submit("reset", fields)).headers.get("location")).toBe("/sign-in?done=password_reset");
   expect((await get("/api/subscription/status", { token })).status).toBe(401);
-  expect(wordsOf(await submit("reset", fields))?.message).toBe("This link is no longer valid. Ask for a new one.");
+  expect(wordsOf(await submit("reset", fields))?.message).toBe("This link is no longer valid. Request a new one.");
 });
 
 test("a reset link that has expired is refused in words", async () => {
@@ -175,7 +175,7 @@ test("a reset link that has expired is refused in words", async () => {
   const [link = ""] = /http\S+\/reset#token=\S+/.exec(await mailbox.waitFor(email)) ?? [];
   clock.advance(31 * 60 * 1000);
   const refused = wordsOf(await submit("reset", { token: link, password: "another good password" }));
-  expect(refused?.message).toBe("This link is no longer valid. Ask for a new one.");
+  expect(refused?.message).toBe("This link is no longer valid. Request a new one.");
   expect(refused?.values).toEqual({});
 });
 
@@ -198,7 +198,7 @@ test("nobody ends somebody else's session, nor removes their device", async () =
   const cookie = await signIn(bob);
   const { device } = await registeredDevice(ann);
   expect(wordsOf(await submit("account/session", { id: ann.sessionId }, { cookie }))?.message).toBe(
-    "This session has ended already.",
+    "This session has already ended.",
   );
   expect(wordsOf(await submit("account/device", { id: device.id }, { cookie }))?.message).toBe(
     "There is no such device.",

@@ -1,24 +1,24 @@
 import type { Principal } from "@/lib/auth/authenticate";
 import { listDevices } from "@/lib/push/devices";
 import type { Device } from "@/lib/push/schema";
-import { Form } from "../parts/form";
-import { Day, Moment } from "../parts/time";
+import { Form } from "../components/form";
+import { Day, Moment } from "../components/time";
 
 type Props = { ctx: Parameters<typeof listDevices>[0]; visitor: Principal };
 
-/** The devices that get notifications. */
+/** The devices that receive notifications. */
 export async function Devices({ ctx, visitor }: Props) {
   const devices = await listDevices(ctx, visitor);
   return (
     <section className="card" aria-labelledby="devices">
       <h2 id="devices">Devices</h2>
-      {devices.length === 0 && <p>No device gets notifications. Sign in on your phone, and it appears here.</p>}
+      {devices.length === 0 && <p>No device receives notifications yet. Sign in to the app on your phone to add it.</p>}
       <ul className="rows">
         {devices.map((device) => (
           <li key={device.id} className="row">
-            <div className="what">
-              <strong>{device.name ?? device.model ?? "A device"}</strong>{" "}
-              <span className="tag">{STATUS_IN_WORDS[device.status]}</span>
+            <div className="details">
+              <strong>{device.name ?? device.model ?? "Unnamed device"}</strong>{" "}
+              <span className="tag">{STATUS_LABELS[device.status]}</span>
               <p>
                 {[device.name && device.model, device.osVersion && `iOS ${device.osVersion}`]
                   .filter(Boolean)
@@ -45,8 +45,8 @@ export async function Devices({ ctx, visitor }: Props) {
   );
 }
 
-const STATUS_IN_WORDS: Record<Device["status"], string> = {
-  pending: "not confirmed yet",
-  active: "gets notifications",
-  invalid: "cannot be reached",
+const STATUS_LABELS: Record<Device["status"], string> = {
+  pending: "not verified",
+  active: "notifications on",
+  invalid: "unreachable",
 };

@@ -1,22 +1,22 @@
 import { pageContext } from "@/lib/http/pages/visitor";
-import { Notice } from "../parts/notice";
-import { flashOf, type PageProps, queryOf } from "../parts/search-params";
+import { Notice } from "../components/notice";
+import { flashOf, type PageProps, queryOf } from "../components/page-props";
+import { AccountHeading } from "./account-heading";
 import { Devices } from "./devices";
-import { Heading } from "./heading";
 import { ProfileCard } from "./profile-card";
+import { requireVisitor } from "./require-visitor";
 import { SecurityEvents } from "./security-events";
 import { Sessions } from "./sessions";
-import { requireVisitor } from "./signed-in";
 import { Subscription } from "./subscription";
 
 export const metadata = { title: "Your account", robots: { index: false } };
 
-const DONE_IN_WORDS: Record<string, string> = {
-  email_verified: "Your e-mail address is confirmed.",
-  identity_unlinked: "The provider is removed, and you are signed out everywhere else.",
-  device_removed: "The device is removed.",
-  session_ended: "The session is ended.",
-  sessions_ended: "You are signed out everywhere else.",
+const SUCCESS_MESSAGES: Record<string, string> = {
+  email_verified: "Your email address is verified.",
+  identity_unlinked: "The provider was removed. You have been signed out of all other sessions.",
+  device_removed: "The device was removed.",
+  session_ended: "The session was signed out.",
+  sessions_ended: "You have been signed out of all other sessions.",
 };
 
 export default async function Page(props: PageProps) {
@@ -24,13 +24,13 @@ export default async function Page(props: PageProps) {
   const ctx = pageContext();
   const { done, again } = await queryOf(props);
   const flash = await flashOf(again);
-  const doneWords = done && Object.hasOwn(DONE_IN_WORDS, done) ? DONE_IN_WORDS[done] : null;
+  const successMessage = done && Object.hasOwn(SUCCESS_MESSAGES, done) ? SUCCESS_MESSAGES[done] : null;
   const { account } = visitor;
   return (
     <>
-      <Heading title="Your account" />
-      {doneWords && <Notice>{doneWords}</Notice>}
-      {flash && <Notice kind="wrong">{flash.message}</Notice>}
+      <AccountHeading title="Your account" />
+      {successMessage && <Notice>{successMessage}</Notice>}
+      {flash && <Notice kind="error">{flash.message}</Notice>}
       <ProfileCard ctx={ctx} profile={visitor} />
       <Subscription ctx={ctx} visitor={visitor} />
       <Devices ctx={ctx} visitor={visitor} />
@@ -38,14 +38,14 @@ export default async function Page(props: PageProps) {
       <SecurityEvents ctx={ctx} accountId={account.id} />
       <section className="card" aria-labelledby="data">
         <h2 id="data">Your data</h2>
-        <p>Everything that we keep about you, in one JSON file.</p>
+        <p>Download everything we store about you as one JSON file.</p>
         <p>
           <a className="button quiet" href="/api/auth/account/export">
             Export my data
           </a>
         </p>
         <p>
-          <a href="/account/delete">Delete my account</a>
+          <a href="/account/delete">Delete account</a>
         </p>
       </section>
     </>

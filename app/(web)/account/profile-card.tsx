@@ -1,12 +1,12 @@
 import type { Profile } from "@/lib/accounts/profile";
 import { listSignInProviders } from "@/lib/auth/next-auth/from-pages";
 import { providerTitle } from "@/lib/auth/oauth/providers";
-import { Form } from "../parts/form";
-import { Day } from "../parts/time";
+import { Form } from "../components/form";
+import { Day } from "../components/time";
 
 type Props = { ctx: Parameters<typeof listSignInProviders>[0]; profile: Profile };
 
-/** Who the account is, and how to sign in to it. */
+/** The account's profile and its sign-in methods. */
 export async function ProfileCard({ ctx, profile: { user, hasPassword, identities } }: Props) {
   const configured = await listSignInProviders(ctx);
   const linked = new Set(identities.map(({ provider }) => provider));
@@ -16,9 +16,9 @@ export async function ProfileCard({ ctx, profile: { user, hasPassword, identitie
       <dl>
         <dt>Name</dt>
         <dd>{user.name ?? "–"}</dd>
-        <dt>E-mail</dt>
+        <dt>Email</dt>
         <dd>
-          {user.email} <span className="tag">{user.emailVerified ? "confirmed" : "not confirmed"}</span>
+          {user.email} <span className="tag">{user.emailVerified ? "verified" : "not verified"}</span>
         </dd>
         <dt>Member since</dt>
         <dd>
@@ -31,10 +31,10 @@ export async function ProfileCard({ ctx, profile: { user, hasPassword, identitie
         <ul className="rows">
           {identities.map(({ id, provider, createdAt }) => (
             <li key={id} className="row">
-              <div className="what">
+              <div className="details">
                 <strong>{providerTitle(provider)}</strong>
                 <p>
-                  Signs in since <Day at={createdAt} />
+                  Added <Day at={createdAt} />
                 </p>
               </div>
               <a className="button quiet" href={`/account/unlink?id=${id}`}>
@@ -44,7 +44,7 @@ export async function ProfileCard({ ctx, profile: { user, hasPassword, identitie
           ))}
         </ul>
       )}
-      <div className="choices">
+      <div className="actions">
         {configured
           .filter(({ id }) => !linked.has(id))
           .map(({ id, name }) => (
@@ -58,7 +58,7 @@ export async function ProfileCard({ ctx, profile: { user, hasPassword, identitie
           ))}
       </div>
       <p>
-        <a href="/forgot">{hasPassword ? "Change the password" : "Set a password"}</a>
+        <a href="/forgot">{hasPassword ? "Change password" : "Set a password"}</a>
       </p>
     </section>
   );

@@ -1,21 +1,21 @@
-import { Field } from "../parts/field";
+import { Field } from "../components/field";
 
-type Props = { email: string; hasPassword: boolean; signInAgainAt: string };
+type Props = { email: string; hasPassword: boolean; returnTo: string };
 
-/** The part of a form that has the owner prove again who they are: the password, or a link to sign in anew. */
-export function Reauthentication({ email, hasPassword, signInAgainAt }: Props) {
+/** Asks for the password again, or for a recent sign-in where the account has no password. */
+export function Reauthentication({ email, hasPassword, returnTo }: Props) {
   if (!hasPassword) {
     return (
       <p>
-        You have no password here. If you signed in more than ten minutes ago,{" "}
-        <a href={`/sign-in?callbackUrl=${signInAgainAt}`}>sign in again</a> first.
+        Your account has no password. If you signed in more than ten minutes ago,{" "}
+        <a href={`/sign-in?callbackUrl=${returnTo}`}>sign in again</a> first.
       </p>
     );
   }
   return (
     <>
       <input hidden readOnly name="username" autoComplete="username" value={email} />
-      <Field name="password" label="Your password" type="password" required autoComplete="current-password" />
+      <Field name="password" label="Password" type="password" required autoComplete="current-password" />
     </>
   );
 }

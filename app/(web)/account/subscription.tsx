@@ -1,38 +1,38 @@
 import { readSubscriptionStatus } from "@/lib/subscriptions/subscription-status";
-import { Day } from "../parts/time";
-import { statusInWords } from "./subscription-words";
+import { Day } from "../components/time";
+import { describeStatus } from "./describe-status";
 
 type Props = {
   ctx: Parameters<typeof readSubscriptionStatus>[0];
   visitor: Parameters<typeof readSubscriptionStatus>[1];
 };
 
-/** The account's subscription: the answer that the API gives, in words, and every purchase behind it. */
+/** The account's subscription status, and the purchases it is computed from. */
 export async function Subscription({ ctx, visitor }: Props) {
   const status = await readSubscriptionStatus(ctx, visitor);
   return (
     <section className="card" aria-labelledby="subscription">
       <h2 id="subscription">Subscription</h2>
-      <p className={status.isActive ? "state good" : "state none"}>{statusInWords(status)}</p>
+      <p className={status.isActive ? "status ok" : "status"}>{describeStatus(status)}</p>
       {status.subscriptions.length > 0 && (
         <ul className="rows">
-          {status.subscriptions.map((line, i) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: purchases have no name of their own, and none moves.
+          {status.subscriptions.map((purchase, i) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: purchases have no key, and their order does not change.
             <li key={i} className="row">
-              <div className="what">
-                <strong>{line.productId ?? "Purchase"}</strong>{" "}
-                <span className="tag">{STORES[line.store ?? ""] ?? line.store}</span>
+              <div className="details">
+                <strong>{purchase.productId ?? "Purchase"}</strong>{" "}
+                <span className="tag">{STORES[purchase.store ?? ""] ?? purchase.store}</span>
                 <p>
-                  {statusInWords(line)}
-                  {line.startedAt && (
+                  {describeStatus(purchase)}
+                  {purchase.startedAt && (
                     <>
                       {" "}
-                      Since <Day at={line.startedAt} />.
+                      Since <Day at={purchase.startedAt} />.
                     </>
                   )}
                 </p>
               </div>
-              {line.managementUrl && <a href={line.managementUrl}>Manage</a>}
+              {purchase.managementUrl && <a href={purchase.managementUrl}>Manage</a>}
             </li>
           ))}
         </ul>
@@ -49,5 +49,5 @@ const STORES: Record<string, string> = {
   STRIPE: "Web",
   RC_BILLING: "Web",
   PADDLE: "Web",
-  PROMOTIONAL: "Gift",
+  PROMOTIONAL: "Promotion",
 };

@@ -1,16 +1,16 @@
-import { Notice } from "../parts/notice";
-import { StoreNote } from "../parts/store-note";
+import { Notice } from "../components/notice";
+import { StoreBillingNote } from "../components/store-billing-note";
 
 export const metadata = { title: "Account deleted" };
 
 export default function Page() {
   return (
     <div className="narrow">
-      <h1>Goodbye</h1>
-      <Notice>Your account is deleted, with everything that belonged to it.</Notice>
-      <StoreNote />
+      <h1>Account deleted</h1>
+      <Notice>Your account and all of its data have been deleted.</Notice>
+      <StoreBillingNote />
       <p className="aside">
-        <a href="/">To the start page</a>
+        <a href="/">Go to the home page</a>
       </p>
     </div>
   );

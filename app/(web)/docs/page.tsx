@@ -1,7 +1,7 @@
 import { api, nameOf, operationsOf } from "./reference/document";
+import { MarkdownText } from "./reference/markdown";
 import { OperationCard } from "./reference/operation";
-import { Members, Type } from "./reference/schema";
-import { Text } from "./reference/text";
+import { Fields, Type } from "./reference/schema";
 import "../styles/reference.css";
 
 export const metadata = { title: "API reference" };
@@ -13,11 +13,11 @@ export default function Page() {
     <>
       <h1>API reference</h1>
       <p className="lead">
-        Everything that the service answers, from <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1): for client
-        generators, linters and your own tools. <a href="/docs/errors">The errors</a> have a page of their own.
+        Every endpoint with its parameters and responses, generated from <a href="/openapi.json">openapi.json</a>{" "}
+        (OpenAPI 3.1). See also the <a href="/docs/errors">error reference</a>.
       </p>
-      <Text block>{api.info.description}</Text>
-      <Contents />
+      <MarkdownText block>{api.info.description}</MarkdownText>
+      <OperationList />
       {GROUPS.map(({ name, description, operations }) => (
         <section key={name} aria-labelledby={`tag-${name}`}>
           <h2 id={`tag-${name}`}>{name}</h2>
@@ -27,15 +27,15 @@ export default function Page() {
           ))}
         </section>
       ))}
-      <Proofs />
+      <Authentication />
       <Schemas />
     </>
   );
 }
 
-function Contents() {
+function OperationList() {
   return (
-    <nav className="card contents" aria-label="Operations">
+    <nav className="card operations" aria-label="Operations">
       {GROUPS.map(({ name, operations }) => (
         <div key={name}>
           <a href={`#tag-${name}`}>{name}</a>
@@ -54,18 +54,18 @@ function Contents() {
   );
 }
 
-function Proofs() {
+function Authentication() {
   return (
-    <section aria-labelledby="proofs">
-      <h2 id="proofs">How a caller proves itself</h2>
-      <dl className="members">
+    <section aria-labelledby="authentication">
+      <h2 id="authentication">Authentication</h2>
+      <dl className="fields">
         {Object.entries(api.components.securitySchemes).map(([name, { description }]) => (
-          <div key={name} id={`proof-${name}`}>
+          <div key={name} id={`auth-${name}`}>
             <dt>
               <code>{name}</code>
             </dt>
             <dd>
-              <Text>{description}</Text>
+              <MarkdownText>{description}</MarkdownText>
             </dd>
           </div>
         ))}
@@ -83,17 +83,17 @@ function Schemas() {
           <h3 id={`schema-${name}-title`}>{name}</h3>
           {schema.description && (
             <p>
-              <Text>{schema.description}</Text>
+              <MarkdownText>{schema.description}</MarkdownText>
             </p>
           )}
-          {(schema.anyOf ?? schema.oneOf ?? [schema]).map((one) => (
-            <div key={JSON.stringify(one)}>
-              {!nameOf(one) && !one.properties && (
+          {(schema.anyOf ?? schema.oneOf ?? [schema]).map((variant) => (
+            <div key={JSON.stringify(variant)}>
+              {!nameOf(variant) && !variant.properties && (
                 <p>
-                  <Type schema={one} />
+                  <Type schema={variant} />
                 </p>
               )}
-              <Members schema={one} />
+              <Fields schema={variant} />
             </div>
           ))}
         </section>

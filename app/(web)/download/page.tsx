@@ -1,27 +1,29 @@
 import { headers } from "next/headers";
 import { pageContext } from "@/lib/http/pages/visitor";
 import { listInstallers, type Shelf } from "@/lib/releases/installers";
-import { Notice } from "../parts/notice";
-import { platformOfAgent } from "./platform";
+import { Notice } from "../components/notice";
+import { platformFromUserAgent } from "./platform";
 import { Product } from "./product";
 
 export const metadata = { title: "Download" };
 
 export default async function Page() {
   const shelves = listInstallers(pageContext());
-  const platform = platformOfAgent((await headers()).get("user-agent") ?? "");
+  const platform = platformFromUserAgent((await headers()).get("user-agent") ?? "");
   const fitting = shelves?.filter((shelf) => shelf.platform === platform) ?? [];
   const others = shelves?.filter((shelf) => !fitting.includes(shelf)) ?? [];
   return (
     <>
       <h1>Download</h1>
-      {!shelves && <Notice kind="wrong">There is no release catalog right now. Try again in a minute.</Notice>}
+      {!shelves && <Notice kind="error">The release catalog is not available. Try again in a minute.</Notice>}
       {shelves?.some(({ newest, others }) => [newest, ...others].some((installer) => installer?.isSample)) && (
-        <p className="lead">These are samples, which install nothing. The first release takes their place.</p>
+        <p className="lead">
+          These are sample files that install nothing. They are replaced by the first release you publish.
+        </p>
       )}
-      {shelves?.length === 0 && <p className="lead">Nothing has been released yet.</p>}
+      {shelves?.length === 0 && <p className="lead">No releases have been published yet.</p>}
       {platform && <Products title={`For ${PLATFORMS[platform]}`} shelves={fitting} />}
-      <Products title={fitting.length > 0 ? "For other systems" : "All installers"} shelves={others} />
+      <Products title={fitting.length > 0 ? "Other platforms" : "All installers"} shelves={others} />
     </>
   );
 }

@@ -1,8 +1,8 @@
 import type { Installer, Shelf } from "@/lib/releases/installers";
-import { Day } from "../parts/time";
-import { Notes } from "./notes";
+import { Day } from "../components/time";
+import { ReleaseNotes } from "./release-notes";
 
-/** One product on one platform and architecture: its newest installer whole, the others by their names. */
+/** A product on one platform and architecture: its newest installer, and a list of its other versions. */
 export function Product({ shelf, platform }: { shelf: Shelf; platform: string }) {
   const { product, architecture, newest, others } = shelf;
   return (
@@ -16,7 +16,7 @@ export function Product({ shelf, platform }: { shelf: Shelf; platform: string })
         </span>
       </div>
       {newest ? (
-        <Newest installer={newest} name={`${product} ${newest.version}`} platform={platform} />
+        <NewestInstaller installer={newest} name={`${product} ${newest.version}`} platform={platform} />
       ) : (
         <p>There is no stable release yet.</p>
       )}
@@ -26,11 +26,11 @@ export function Product({ shelf, platform }: { shelf: Shelf; platform: string })
           <ul className="rows">
             {others.map((installer) => (
               <li key={installer.id} className="row">
-                <div className="what">
+                <div className="details">
                   <a href={installer.href}>{installer.version}</a>{" "}
                   {installer.channel !== "stable" && <span className="tag">{installer.channel}</span>}
                   <p>
-                    <Day at={installer.releasedAt} />, {sizeInWords(installer.sizeBytes)}
+                    <Day at={installer.releasedAt} />, {formatSize(installer.sizeBytes)}
                   </p>
                   <Checksum of={installer} />
                 </div>
@@ -43,11 +43,11 @@ export function Product({ shelf, platform }: { shelf: Shelf; platform: string })
   );
 }
 
-function Newest({ installer, name, platform }: { installer: Installer; name: string; platform: string }) {
+function NewestInstaller({ installer, name, platform }: { installer: Installer; name: string; platform: string }) {
   const { fileName, href, notes, notesUrl, sizeBytes, minimumSystemVersion, releasedAt } = installer;
   return (
     <>
-      <div className="get">
+      <div className="download">
         <a className="button" href={href} aria-label={`Download ${name} for ${platform}`}>
           Download
         </a>
@@ -55,19 +55,19 @@ function Newest({ installer, name, platform }: { installer: Installer; name: str
           {fileName}
           <br />
           <span className="aside">
-            {sizeInWords(sizeBytes)}, <Day at={releasedAt} />
-            {minimumSystemVersion && `, for ${platform} ${minimumSystemVersion} or newer`}
+            {formatSize(sizeBytes)}, <Day at={releasedAt} />
+            {minimumSystemVersion && `, requires ${platform} ${minimumSystemVersion} or newer`}
           </span>
         </p>
       </div>
       <Checksum of={installer} />
       {(notes || notesUrl) && (
         <div className="notes">
-          <h4>What is new</h4>
-          <Notes markdown={notes} />
+          <h4>Release notes</h4>
+          <ReleaseNotes markdown={notes} />
           {notesUrl && (
             <p>
-              <a href={notesUrl}>All the notes</a>
+              <a href={notesUrl}>Full release notes</a>
             </p>
           )}
         </div>
@@ -87,7 +87,7 @@ function Checksum({ of: { sha256 } }: { of: Installer }) {
 const SIZE = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 3 });
 
 /** 268435456 is "268 MB". */
-function sizeInWords(bytes: number): string {
+function formatSize(bytes: number): string {
   const [unit, name] = bytes < 1e6 ? [1e3, "kB"] : bytes < 1e9 ? [1e6, "MB"] : [1e9, "GB"];
   return `${SIZE.format(bytes / (unit as number))} ${name}`;
 }

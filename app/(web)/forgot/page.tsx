@@ -1,7 +1,7 @@
-import { Field } from "../parts/field";
-import { Form } from "../parts/form";
-import { Notice } from "../parts/notice";
-import { flashOf, type PageProps, queryOf } from "../parts/search-params";
+import { Field } from "../components/field";
+import { Form } from "../components/form";
+import { Notice } from "../components/notice";
+import { flashOf, type PageProps, queryOf } from "../components/page-props";
 
 export const metadata = { title: "Forgot your password?" };
 
@@ -11,22 +11,22 @@ export default async function Page(props: PageProps) {
     <div className="narrow">
       <h1>Forgot your password?</h1>
       {sent === undefined ? (
-        <Form action="/forms/forgot" trouble={await flashOf(again)}>
-          <p>Tell us your e-mail address, and we send you a link with which you choose a new password.</p>
-          <Field name="email" label="E-mail" type="email" required autoComplete="username" />
-          <button type="submit">Send the link</button>
+        <Form action="/forms/forgot" flash={await flashOf(again)}>
+          <p>Enter your email address, and we will send you a link to reset your password.</p>
+          <Field name="email" label="Email" type="email" required autoComplete="username" />
+          <button type="submit">Send reset link</button>
         </Form>
       ) : (
         <>
-          <Notice>If there is an account with this address, a mail is on its way.</Notice>
+          <Notice>If an account with this email exists, we have sent a reset link.</Notice>
           <p>
-            The link in it is good for 30 minutes. No mail? Look into the spam folder, or{" "}
+            The link is valid for 30 minutes. No email? Check your spam folder, or{" "}
             <a href="/forgot">try another address</a>.
           </p>
         </>
       )}
       <p className="aside">
-        <a href="/sign-in">Back to signing in</a>
+        <a href="/sign-in">Back to sign-in</a>
       </p>
     </div>
   );

@@ -1,11 +1,11 @@
 import { listSignInProviders } from "@/lib/auth/next-auth/from-pages";
 import { ownPath } from "@/lib/http/pages/own-path";
 import { pageContext } from "@/lib/http/pages/visitor";
-import { Field } from "../parts/field";
-import { Form } from "../parts/form";
-import { Notice } from "../parts/notice";
-import { flashOf, type PageProps, queryOf } from "../parts/search-params";
-import { doneInWords, errorInWords, linkedInWords } from "./words";
+import { Field } from "../components/field";
+import { Form } from "../components/form";
+import { Notice } from "../components/notice";
+import { flashOf, type PageProps, queryOf } from "../components/page-props";
+import { errorMessage, linkedProvidersMessage, successMessage } from "./messages";
 
 export const metadata = { title: "Sign in" };
 
@@ -14,22 +14,22 @@ export default async function Page(props: PageProps) {
   const { error, done, again, callbackUrl, linked } = await queryOf(props);
   const flash = await flashOf(again);
   const next = ownPath(callbackUrl ?? flash?.values.callbackUrl, ctx.config.baseUrl, "/account");
-  const doneWords = done && doneInWords(done);
-  const linkedWords = done === "password_reset" && linkedInWords(linked);
+  const success = done && successMessage(done);
+  const linkedProviders = done === "password_reset" && linkedProvidersMessage(linked);
   const providers = await listSignInProviders(ctx);
   return (
     <div className="narrow">
       <h1>Sign in</h1>
-      {error && !flash && <Notice kind="wrong">{errorInWords(error)}</Notice>}
-      {doneWords && !flash && <Notice>{doneWords}</Notice>}
-      {linkedWords && !flash && <Notice>{linkedWords}</Notice>}
-      <Form action="/forms/sign-in" trouble={flash}>
+      {error && !flash && <Notice kind="error">{errorMessage(error)}</Notice>}
+      {success && !flash && <Notice>{success}</Notice>}
+      {linkedProviders && !flash && <Notice>{linkedProviders}</Notice>}
+      <Form action="/forms/sign-in" flash={flash}>
         <input type="hidden" name="callbackUrl" value={next} />
-        <Field name="email" label="E-mail" type="email" required autoComplete="username" />
+        <Field name="email" label="Email" type="email" required autoComplete="username" />
         <Field name="password" label="Password" type="password" required autoComplete="current-password" />
         <button type="submit">Sign in</button>
       </Form>
-      {providers.length > 0 && <p className="or">or</p>}
+      {providers.length > 0 && <p className="separator">or</p>}
       {providers.map(({ id, name }) => (
         <Form key={id} action="/forms/provider">
           <input type="hidden" name="callbackUrl" value={next} />
@@ -43,7 +43,7 @@ export default async function Page(props: PageProps) {
         <a href="/forgot">Forgot your password?</a>
       </p>
       <p className="aside">
-        New here? <a href="/register">Make an account</a>
+        New here? <a href="/register">Create account</a>
       </p>
     </div>
   );

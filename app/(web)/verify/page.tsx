@@ -2,12 +2,12 @@ import { headers } from "next/headers";
 import { listSignInProviders } from "@/lib/auth/next-auth/from-pages";
 import { recallIdentity } from "@/lib/auth/next-auth/pending-identity";
 import { pageContext } from "@/lib/http/pages/visitor";
-import { Field } from "../parts/field";
-import { Form } from "../parts/form";
-import { MailedToken } from "../parts/mailed-token";
-import { flashOf, type PageProps, queryOf } from "../parts/search-params";
+import { Field } from "../components/field";
+import { Form } from "../components/form";
+import { flashOf, type PageProps, queryOf } from "../components/page-props";
+import { TokenField } from "../components/token-field";
 
-export const metadata = { title: "Confirm your address" };
+export const metadata = { title: "Verify your email" };
 
 export default async function Page(props: PageProps) {
   const ctx = pageContext();
@@ -17,34 +17,34 @@ export default async function Page(props: PageProps) {
   const signedInWith = providers.find(({ id }) => id === identity?.provider)?.name;
   return (
     <div className="narrow">
-      <h1>Confirm your address</h1>
-      <p>We have sent you a mail with a link. Confirm only if it was you who made an account with this address.</p>
-      <Form action="/forms/verify" trouble={await flashOf(again)}>
-        <MailedToken />
+      <h1>Verify your email</h1>
+      <p>We sent a link to your email address. Continue only if you created this account.</p>
+      <Form action="/forms/verify" flash={await flashOf(again)}>
+        <TokenField />
         <Field
           name="password"
           label="Password"
           hint={
             signedInWith
-              ? `The one that you registered with. Leave it empty if you signed in with ${signedInWith}.`
-              : "The one that you registered with."
+              ? `The password you registered with. Leave it empty if you signed in with ${signedInWith}.`
+              : "The password you registered with."
           }
           type="password"
           required={signedInWith === undefined}
           autoComplete="current-password"
         />
-        <button type="submit">This address is mine</button>
+        <button type="submit">Verify email</button>
       </Form>
       {providers.length > 0 && signedInWith === undefined && (
         <p className="aside">
-          You signed in with a provider? <a href="/sign-in">Do so again</a> in this browser, then open the link.
+          Signed up with a provider? <a href="/sign-in">Sign in with it again</a> in this browser, then open the link.
         </p>
       )}
       <p className="aside">
-        No mail? Look into the spam folder, or <a href="/sign-in">sign in</a> with your password to get another.
+        No email? Check your spam folder, or <a href="/sign-in">sign in</a> with your password to get a new link.
       </p>
       <p className="aside">
-        The password is not accepted? <a href="/forgot">Set a new one</a>: that confirms your address as well.
+        Password not accepted? <a href="/forgot">Reset it</a>. This also verifies your email.
       </p>
     </div>
   );

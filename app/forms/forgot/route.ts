@@ -3,7 +3,7 @@ import { RequestReset } from "@/lib/accounts/schema";
 import { defineForm } from "@/lib/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/forgot", {
-  summary: "Ask for a link to reset a password",
+  summary: "Request a password reset link",
   page: "/forgot",
   fields: RequestReset,
   keep: ["email"],

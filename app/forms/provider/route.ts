@@ -4,7 +4,7 @@ import { defineForm } from "@/lib/http/pages/form";
 import { NextPage, ownPath } from "@/lib/http/pages/own-path";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/provider", {
-  summary: "Go to a provider to sign in there, or to add it to the account",
+  summary: "Sign in with a provider, or add it to the account",
   page: "/sign-in",
   fields: z.object({ provider: z.string() }).and(NextPage),
   keep: ["callbackUrl"],

@@ -4,7 +4,7 @@ import { defineForm } from "@/lib/http/pages/form";
 import { replaceSession } from "@/lib/http/session-reply";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/register", {
-  summary: "Make an account",
+  summary: "Create an account",
   page: "/register",
   fields: Register,
   keep: ["name", "email"],

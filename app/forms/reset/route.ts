@@ -4,10 +4,10 @@ import { setDeviceCookie } from "@/lib/auth/limits/recognized-clients";
 import { defineForm } from "@/lib/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/reset", {
-  summary: "Choose a new password",
+  summary: "Set a new password",
   page: "/reset",
   fields: ConfirmReset.extend({ token: MailedToken }),
-  places: { invalid_or_expired_token: { words: "This link is no longer valid. Ask for a new one" } },
+  places: { invalid_or_expired_token: { message: "This link is no longer valid. Request a new one" } },
   handle: async ({ ctx, fields, caller }) => {
     const identities = await confirmReset(ctx, fields, caller);
     const linked = [...new Set(identities.map(({ provider }) => provider))].join(",");

@@ -11,7 +11,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   keep: ["email", "callbackUrl"],
   places: {
     invalid_credentials: { field: "password" },
-    email_not_verified: { words: "Confirm your address first: a mail is on its way" },
+    email_not_verified: { message: "Verify your email first. We have sent you a link" },
   },
   handle: async ({ ctx, fields, headers, caller }) => {
     const issued = await logIn(ctx, fields, "cookie", caller);

@@ -3,12 +3,12 @@ import { confirmAddress } from "@/lib/auth/next-auth/from-pages";
 import { defineForm } from "@/lib/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/verify", {
-  summary: "Confirm an e-mail address",
+  summary: "Verify an email",
   page: "/verify",
   fields: ConfirmAddress,
   places: {
-    invalid_or_expired_token: { words: "This link is no longer valid. Sign in to get a new one" },
-    invalid_credentials: { field: "password", words: "The address was not registered with this password" },
+    invalid_or_expired_token: { message: "This link is no longer valid. Sign in to get a new one" },
+    invalid_credentials: { field: "password", message: "This is not the password you registered with" },
   },
   handle: async ({ ctx, fields, headers, caller }) => {
     const { cookies } = await confirmAddress(ctx, fields, { headers, caller });

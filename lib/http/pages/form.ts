@@ -10,8 +10,8 @@ import { toAppError } from "../problem";
 import { type Reply, ready, reply } from "../reply";
 import { defineRoute, endpoint, type PublicInput } from "../route";
 import { setFlash } from "./flash";
+import { type ErrorPlacement, toFormError } from "./form-errors";
 import { signInPath } from "./own-path";
-import { type Places, refusalInWords } from "./words";
 
 type Input<Fields, Visitor> = {
   ctx: Context;
@@ -34,7 +34,7 @@ type Form<Fields, Auth extends "account" | "none"> = {
   /** Fields whose values may stand in the page again. */
   keep?: readonly string[];
   /** The fields at which refusals belong that name none themselves. */
-  places?: Places;
+  places?: ErrorPlacement;
   handle: (input: Input<Fields, Auth extends "account" ? Principal : null>) => Promise<Done>;
 };
 
@@ -70,7 +70,7 @@ async function answerForm<Fields, Auth extends "account" | "none">(
   } catch (error) {
     const refused = toAppError(error);
     if (refused.code === "unauthenticated") return sendOn({ to: signInPath(form.page) }, byScript);
-    const told = refusalInWords(refused, form.places);
+    const told = toFormError(refused, form.places);
     if (byScript || !isForPeople(told.code)) throw told;
     const kept = Object.entries(posted).filter(([name]) => form.keep?.includes(name));
     const said = { form: path, message: told.message, fields: fieldsOf(told), values: Object.fromEntries(kept) };

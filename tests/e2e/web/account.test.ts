@@ -8,7 +8,7 @@ import { newToken } from "@/tests/support/push/push";
 import { chromiumPath, inChromium, launchChromium } from "@/tests/support/web/chromium";
 import { registerOn, signInOn, visit } from "@/tests/support/web/pages";
 
-/** Two processes that a busy machine takes long to start. */
+/** Starting the service and the browser takes long on a busy machine. */
 const STARTS_MS = 180_000;
 const NEW_PASSWORD = "another password for pages";
 
@@ -39,16 +39,16 @@ describe.runIf(chromiumPath)(inChromium, () => {
   const statusWith = async (token: string) =>
     (await service.fetch("/api/subscription/status", { headers: { authorization: `Bearer ${token}` } })).status;
 
-  test("a newcomer registers, signs out, signs in again, and removes a device", async () => {
+  test("a new user registers, signs out, signs in again and removes a device", async () => {
     const { page, faults } = await visit(browser, service);
     const person = await registerOn(page, "Ann Example");
     expect(await page.getByRole("region", { name: "Profile" }).innerText()).toContain("Ann Example");
-    await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByText("You are signed out.").waitFor();
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByText("You have been signed out.").waitFor();
 
     await signInOn(page, { ...person, password: "not the password" });
     await page.getByText("The e-mail address or the password is wrong").waitFor();
-    expect(await page.getByLabel("E-mail").inputValue()).toBe(person.email);
+    expect(await page.getByLabel("Email").inputValue()).toBe(person.email);
     await page.getByLabel("Password").fill(person.password);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.waitForURL("/account");
@@ -60,64 +60,64 @@ describe.runIf(chromiumPath)(inChromium, () => {
     expect(registered.status()).toBe(202);
     await page.reload();
     await page.getByRole("button", { name: "Remove Ann's iPhone" }).click();
-    await page.getByText("The device is removed.").waitFor();
+    await page.getByText("The device was removed.").waitFor();
     expect(await page.getByText("Ann's iPhone").count()).toBe(0);
     expect(faults).toEqual([]);
   });
 
-  test("a page asked for before signing in is the page that comes after", async () => {
+  test("signing in returns to the page that required it", async () => {
     const { page } = await visit(browser, service);
     const person = await registerOn(page);
-    await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByText("You are signed out.").waitFor();
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByText("You have been signed out.").waitFor();
     await page.goto("/account/delete");
-    await page.getByText("Sign in to go on.").waitFor();
-    await page.getByLabel("E-mail").fill(person.email);
+    await page.getByText("Sign in to continue.").waitFor();
+    await page.getByLabel("Email").fill(person.email);
     await page.getByLabel("Password").fill(person.password);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.waitForURL("/account/delete");
   });
 
-  test("the back button shows nothing of an account that was signed out", async () => {
+  test("the back button shows nothing of the account after signing out", async () => {
     const { page } = await visit(browser, service);
     const { email } = await registerOn(page);
-    await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByText("You are signed out.").waitFor();
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByText("You have been signed out.").waitFor();
     await page.goBack();
-    await page.getByText("Sign in to go on.").waitFor();
+    await page.getByText("Sign in to continue.").waitFor();
     expect(await page.content()).not.toContain(email);
   });
 
-  test("a tab whose session was ended in another is led to the sign-in page, and nothing is done", async () => {
+  test("a form of a signed-out session does nothing and redirects to the sign-in page", async () => {
     const { page } = await visit(browser, service);
     const person = await registerOn(page);
     const token = await signInElsewhere(person, "Ann's MacBook");
     await page.reload();
     const other = await page.context().newPage();
     await other.goto("/account");
-    await other.getByRole("button", { name: "Sign out" }).click();
-    await other.getByText("You are signed out.").waitFor();
-    await page.getByRole("button", { name: "End the session of Ann's MacBook" }).click();
-    await page.getByText("Sign in to go on.").waitFor();
+    await other.getByRole("button", { name: "Sign out", exact: true }).click();
+    await other.getByText("You have been signed out.").waitFor();
+    await page.getByRole("button", { name: "Sign out Ann's MacBook" }).click();
+    await page.getByText("Sign in to continue.").waitFor();
     expect(await statusWith(token)).toBe(200);
   });
 
-  test("one session can be ended, and all others at once", async () => {
+  test("one session, or all other sessions, can be signed out", async () => {
     const { page } = await visit(browser, service);
     const person = await registerOn(page);
     const tokens = [];
     for (const name of ["MacBook", "Studio", "Laptop"]) tokens.push(await signInElsewhere(person, name));
     await page.reload();
-    await page.getByRole("button", { name: "End the session of MacBook" }).click();
-    await page.getByText("The session is ended.").waitFor();
+    await page.getByRole("button", { name: "Sign out MacBook" }).click();
+    await page.getByText("The session was signed out.").waitFor();
     expect(await Promise.all(tokens.map(statusWith))).toEqual([401, 200, 200]);
-    await page.getByRole("button", { name: "End all others" }).click();
-    await page.getByText("You are signed out everywhere else.").waitFor();
+    await page.getByRole("button", { name: "Sign out all other sessions" }).click();
+    await page.getByText("You have been signed out of all other sessions.").waitFor();
     expect(await Promise.all(tokens.map(statusWith))).toEqual([401, 401, 401]);
-    expect(await page.getByRole("region", { name: "What happened lately" }).innerText()).toContain("Signed out");
+    expect(await page.getByRole("region", { name: "Recent activity" }).innerText()).toContain("Signed out");
   });
 
-  test("the export is one file with the account in it", async () => {
+  test("the export is one file that contains the account", async () => {
     const { page } = await visit(browser, service);
     const { email } = await registerOn(page);
     const [download] = await Promise.all([
@@ -129,19 +129,19 @@ describe.runIf(chromiumPath)(inChromium, () => {
     expect(data).toMatchObject({ schema: "account-export", account: { email } });
   });
 
-  test("an account is deleted only with its password and the word, and says what a store goes on charging", async () => {
+  test("an account is deleted only with its password and the word DELETE, and the page mentions store subscriptions", async () => {
     const { page, faults } = await visit(browser, service);
     const person = await registerOn(page);
-    await page.getByRole("link", { name: "Delete my account" }).click();
-    await page.getByLabel("Your password").fill("not the password");
+    await page.getByRole("link", { name: "Delete account" }).click();
+    await page.getByLabel("Password").fill("not the password");
     await page.getByLabel("Type DELETE to confirm").fill("DELETE");
-    await page.getByRole("button", { name: "Delete my account" }).click();
+    await page.getByRole("button", { name: "Delete account" }).click();
     await page.getByText("This is not your password").waitFor();
     expect(await page.evaluate(() => document.activeElement?.getAttribute("name"))).toBe("password");
-    await page.getByLabel("Your password").fill(person.password);
-    await page.getByRole("button", { name: "Delete my account" }).click();
+    await page.getByLabel("Password").fill(person.password);
+    await page.getByRole("button", { name: "Delete account" }).click();
     await page.waitForURL("/deleted");
-    expect(await page.getByRole("main").innerText()).toContain("A subscription bought in a store goes on");
+    expect(await page.getByRole("main").innerText()).toContain("Store subscriptions continue");
     await signInOn(page, person);
     await page.getByText("The e-mail address or the password is wrong").waitFor();
     expect(faults).toEqual([]);
@@ -149,7 +149,7 @@ describe.runIf(chromiumPath)(inChromium, () => {
 
   const linkIn = (mail: string): string => /http\S+\/reset#token=\S+/.exec(mail)?.[0] ?? "";
 
-  test("a subscription is told in words, with where to manage it", async () => {
+  test("a subscription is described, with a link to manage it", async () => {
     const { page } = await visit(browser, service);
     await registerOn(page);
     const subscription = page.getByRole("region", { name: "Subscription" });
@@ -167,24 +167,24 @@ describe.runIf(chromiumPath)(inChromium, () => {
     );
   });
 
-  test("a forgotten password is reset by the mailed link: the old session is gone, and the link with it", async () => {
+  test("the emailed link resets the password once and signs out old sessions", async () => {
     const { page: old } = await visit(browser, service);
     const person = await registerOn(old);
 
     const { page, faults } = await visit(browser, service);
     await page.goto("/forgot");
-    await page.getByLabel("E-mail").fill(person.email);
-    await page.getByRole("button", { name: "Send the link" }).click();
-    await page.getByText("a mail is on its way").waitFor();
+    await page.getByLabel("Email").fill(person.email);
+    await page.getByRole("button", { name: "Send reset link" }).click();
+    await page.getByText("we have sent a reset link").waitFor();
     const link = linkIn(await mailbox.waitFor(person.email));
 
     await page.goto(link);
     await page.getByLabel("New password").fill(NEW_PASSWORD);
     await page.waitForURL("/reset");
-    await page.getByRole("button", { name: "Change the password" }).click();
-    await page.getByText("Your password is changed").waitFor();
+    await page.getByRole("button", { name: "Change password" }).click();
+    await page.getByText("Your password was changed").waitFor();
     await old.reload();
-    await old.getByText("Sign in to go on.").waitFor();
+    await old.getByText("Sign in to continue.").waitFor();
 
     await signInOn(page, { ...person, password: NEW_PASSWORD });
     await page.waitForURL("/account");
@@ -193,11 +193,11 @@ describe.runIf(chromiumPath)(inChromium, () => {
     const { page: late } = await visit(browser, service);
     await late.goto(link);
     await late.getByLabel("New password").fill(NEW_PASSWORD);
-    await late.getByRole("button", { name: "Change the password" }).click();
-    await late.getByText("This link is no longer valid. Ask for a new one.").waitFor();
+    await late.getByRole("button", { name: "Change password" }).click();
+    await late.getByText("This link is no longer valid. Request a new one.").waitFor();
   });
 
-  test("a mailed link that holds no token, as programs break them, is asked for in words", async () => {
+  test("a link with a broken token asks the user to paste the link", async () => {
     const { page } = await visit(browser, service);
     for (const path of ["/reset", "/verify"]) {
       await page.goto(`${path}#token=${"x".repeat(300)}`);
@@ -206,40 +206,40 @@ describe.runIf(chromiumPath)(inChromium, () => {
       await page.getByRole("main").getByRole("button").click();
       await page.getByText("Must be at most 256 characters long").waitFor();
       expect(await page.evaluate(() => document.activeElement?.getAttribute("name"))).toBe("token");
-      await page.getByLabel("The link from the mail").fill(`https://home.example${path}#token=used`);
+      await page.getByLabel("Link from the email").fill(`https://home.example${path}#token=used`);
       await page.getByRole("main").getByRole("button").click();
       await page.getByText("This link is no longer valid.").waitFor();
     }
   });
 
-  test("without JavaScript a forgotten password is reset by pasting the mailed link", async () => {
+  test("without JavaScript a password is reset by pasting the emailed link", async () => {
     const { page } = await visit(browser, service, { javaScriptEnabled: false });
     const person = await registerOn(page);
     await page.goto("/forgot");
-    await page.getByLabel("E-mail").fill(person.email);
-    await page.getByRole("button", { name: "Send the link" }).click();
-    await page.getByText("a mail is on its way").waitFor();
+    await page.getByLabel("Email").fill(person.email);
+    await page.getByRole("button", { name: "Send reset link" }).click();
+    await page.getByText("we have sent a reset link").waitFor();
     const link = linkIn(await mailbox.waitFor(person.email));
     await page.goto(link);
-    await page.getByLabel("The link from the mail").fill(link);
+    await page.getByLabel("Link from the email").fill(link);
     await page.getByLabel("New password").fill("short");
-    await page.getByRole("button", { name: "Change the password" }).click();
+    await page.getByRole("button", { name: "Change password" }).click();
     await page.getByText("Must be at least 8 characters long").waitFor();
-    await page.getByLabel("The link from the mail").fill(link);
+    await page.getByLabel("Link from the email").fill(link);
     await page.getByLabel("New password").fill(NEW_PASSWORD);
-    await page.getByRole("button", { name: "Change the password" }).click();
-    await page.getByText("Your password is changed").waitFor();
+    await page.getByRole("button", { name: "Change password" }).click();
+    await page.getByText("Your password was changed").waitFor();
     await signInOn(page, { ...person, password: NEW_PASSWORD });
     await page.waitForURL("/account");
   });
 
-  test("a callbackUrl of another host leads nowhere but to the account", async () => {
+  test("a callbackUrl of another host redirects to the account instead", async () => {
     const { page, faults } = await visit(browser, service);
     const person = await registerOn(page);
-    await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByText("You are signed out.").waitFor();
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByText("You have been signed out.").waitFor();
     await page.goto("/sign-in?callbackUrl=https://evil.example/account");
-    await page.getByLabel("E-mail").fill(person.email);
+    await page.getByLabel("Email").fill(person.email);
     await page.getByLabel("Password").fill(person.password);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.waitForURL("/account");

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { EXPLANATIONS } from "@/app/(web)/docs/errors/explanations";
+import { ERROR_DESCRIPTIONS } from "@/app/(web)/docs/errors/descriptions";
 import { ERRORS, type ErrorCode } from "@/lib/errors";
 import { type Service, startService } from "@/tests/support/process/service";
 import { dataDirWithReleases, PAGES } from "@/tests/support/web/pages";
@@ -15,7 +15,7 @@ afterAll(async () => {
 });
 
 describe("every page", () => {
-  test.each(PAGES)("%s carries the strict policy, with a nonce of its own each time", async (path) => {
+  test.each(PAGES)("%s has the strict Content-Security-Policy with a new nonce for each response", async (path) => {
     const [first, second] = [await service.fetch(path, { redirect: "manual" }), await service.fetch(path)];
     const nonces = [first, second].map(
       ({ headers }) => /'nonce-([\w+/=]{24})'/.exec(headers.get("content-security-policy") ?? "")?.[1],
@@ -35,7 +35,7 @@ describe("every page", () => {
     expect(first.headers.get("strict-transport-security")).toBeNull();
   });
 
-  test("takes no other method than GET and HEAD", async () => {
+  test("accepts only GET and HEAD", async () => {
     for (const method of ["POST", "PUT", "DELETE", "PATCH"]) {
       const body = "x".repeat(100);
       const headers = { "next-action": "0".repeat(42), "content-type": "multipart/form-data; boundary=x" };
@@ -46,7 +46,7 @@ describe("every page", () => {
   });
 });
 
-test("what does not exist is a page of ours, 404", async () => {
+test("an unknown path returns our 404 page", async () => {
   const odd = ["/%F0%9F%9A%A2", "/icons", "/_next/nothing", "/_global-error", "/%5Fglobal-error"];
   for (const path of ["/nothing", "/account/nothing", "/download/nothing", ...odd]) {
     const response = await service.fetch(path);
@@ -56,7 +56,7 @@ test("what does not exist is a page of ours, 404", async () => {
   }
 });
 
-test("what pages load is taken for nothing but what it is", async () => {
+test("files that pages load are sent with nosniff", async () => {
   const html = await (await service.fetch("/")).text();
   const files = [...html.matchAll(/(?:href|src)="(\/(?:_next|icon)[^"]+)"/g)].map(([, file = ""]) => file);
   expect(files.some((file) => file.startsWith("/icon")) && files.some((file) => file.endsWith(".css"))).toBe(true);
@@ -66,21 +66,21 @@ test("what pages load is taken for nothing but what it is", async () => {
   }
 });
 
-test("a form that does not exist is a problem, 404", async () => {
+test("an unknown form returns a 404 problem document", async () => {
   for (const method of ["GET", "POST"]) {
     const response = await service.fetch("/forms/nothing", { method });
     expect([response.status, await response.json()]).toMatchObject([404, { code: "not_found" }]);
   }
 });
 
-test("every error code has its anchor, and what to do about it, on the page that problem documents name", async () => {
+test("every error code is documented under its anchor on the page that problem documents link to", async () => {
   const { type } = (await (await service.fetch("/api/nothing")).json()) as { type: string };
   expect(new URL(type).pathname).toBe("/docs/errors");
   const html = await (await service.fetch("/docs/errors")).text();
   for (const code of Object.keys(ERRORS) as ErrorCode[]) {
     const [, text = ""] = new RegExp(`id="${code}".*?<dd>(.*?)</dd>`, "s").exec(html) ?? [];
     const words = text.replace(/<[^>]*>/g, "").replaceAll("&#x27;", "'");
-    expect(words).toBe(`${ERRORS[code][1]}. ${EXPLANATIONS[code].replaceAll("`", "")}`);
+    expect(words).toBe(`${ERRORS[code][1]}. ${ERROR_DESCRIPTIONS[code].replaceAll("`", "")}`);
   }
 });
 
@@ -88,13 +88,13 @@ test.each([
   ["For Windows", "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/140.0 Safari/537.36"],
   ["For macOS", "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 Version/26.0 Safari/605.1.15"],
   ["All installers", "Mozilla/5.0 (iPhone; CPU iPhone OS 20_0 like Mac OS X) AppleWebKit/605.1.15"],
-])("downloads begin with %s where the visitor's browser says so", async (title, agent) => {
+])("the download page begins with %s for that platform's browsers", async (title, agent) => {
   const html = await (await service.fetch("/download", { headers: { "user-agent": agent } })).text();
   expect(/<h2[^>]*>([^<]+)/.exec(html)?.[1]).toBe(title);
   expect(html.match(/aria-label="(core|ops) for (Windows|macOS), (x64|universal)"/g)).toHaveLength(4);
 });
 
-test("without its database the service shows what needs none, and says of the account that it cannot", async () => {
+test("without its database the service serves every page but the account", async () => {
   const DATA_DIR = await dataDirWithReleases(() => {});
   const down = await startService({
     DATABASE_URL: "postgres://nobody@127.0.0.1:1/nothing",
@@ -105,7 +105,7 @@ test("without its database the service shows what needs none, and says of the ac
   try {
     const account = await down.fetch("/account");
     expect(account.status).toBe(503);
-    expect(await account.text()).toContain("Not available right now");
+    expect(await account.text()).toContain("Temporarily unavailable");
     for (const path of ["/", "/download", "/docs/errors", "/sign-in", "/nothing"]) {
       expect((await down.fetch(path)).status).toBeLessThan(500);
     }

@@ -6,7 +6,7 @@ import { type Service, startService } from "@/tests/support/process/service";
 import { chromiumPath, inChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, dataDirWithReleases, PAGES, registerOn, visit } from "@/tests/support/web/pages";
 
-/** For what looks at every page, and for starting: a busy machine takes long. */
+/** For tests that load every page, on a busy machine. */
 const LONG_MS = 180_000;
 const SCRIPT = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">";
 const HOSTILE_NOTES = [
@@ -31,18 +31,18 @@ describe.runIf(chromiumPath)(inChromium, () => {
     expect(await service.end("SIGTERM")).toBe(0);
   });
 
-  /** Every page as somebody signed in sees it. */
-  async function onEveryPage(page: Page, name: string, look: (path: string) => Promise<void>): Promise<void> {
+  /** Visits every page as a signed-in user. */
+  async function onEveryPage(page: Page, name: string, check: (path: string) => Promise<void>): Promise<void> {
     await registerOn(page, name);
     for (const path of PAGES) {
       await page.goto(path);
-      await look(path);
+      await check(path);
     }
   }
 
   describe("every page", () => {
     test.each(["light", "dark"] as const)(
-      "is accessible, quiet and asks nobody else, in %s colours",
+      "is accessible, logs no errors and makes no requests to other hosts, in %s mode",
       async (scheme) => {
         const { page, faults } = await visit(browser, service, { colorScheme: scheme });
         await onEveryPage(page, "Ann Example", async (path) => {
@@ -54,7 +54,7 @@ describe.runIf(chromiumPath)(inChromium, () => {
     );
 
     test(
-      "fits a screen that is 320 pixels wide, also with the longest name",
+      "fits a 320 px wide screen, even with the longest name",
       async () => {
         const { page } = await visit(browser, service, { viewport: { width: 320, height: 640 } });
         await onEveryPage(page, "W".repeat(80), async (path) => {
@@ -66,7 +66,7 @@ describe.runIf(chromiumPath)(inChromium, () => {
     );
   });
 
-  test("the keyboard alone is enough to make an account and to delete it", async () => {
+  test("an account can be created and deleted with the keyboard alone", async () => {
     const { page } = await visit(browser, service);
     const press = async (...keys: string[]) => {
       for (const key of keys) await page.keyboard.press(key);
@@ -77,7 +77,7 @@ describe.runIf(chromiumPath)(inChromium, () => {
           await press("Tab");
           return page.evaluate(() => {
             const focused = document.activeElement as HTMLElement;
-            if (getComputedStyle(focused).outlineStyle === "none") return "something that looks as if it had no focus";
+            if (getComputedStyle(focused).outlineStyle === "none") return "an element without a visible focus";
             return (focused as HTMLInputElement).labels?.[0]?.textContent ?? focused.textContent;
           });
         })
@@ -85,45 +85,45 @@ describe.runIf(chromiumPath)(inChromium, () => {
     };
     await page.goto("/register");
     await press("Tab");
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to the content");
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to content");
     await press("Enter", "Tab");
     await page.keyboard.type("Ann");
-    await tabTo("E-mail");
+    await tabTo("Email");
     await page.keyboard.type(`keys-${crypto.randomUUID()}@example.com`);
     await tabTo("Password");
     await page.keyboard.type("a password for pages");
     await press("Enter");
     await page.waitForURL("/account");
-    await tabTo("Delete my account");
+    await tabTo("Delete account");
     await press("Enter");
     await page.waitForURL("/account/delete");
-    await tabTo("Your password");
+    await tabTo("Password");
     await page.keyboard.type("a password for pages");
     await tabTo("Type DELETE to confirm");
     await page.keyboard.type("DELETE");
-    await tabTo("Delete my account");
+    await tabTo("Delete account");
     await press("Enter");
     await page.waitForURL("/deleted");
   });
 
   describe("without JavaScript", () => {
-    test("somebody registers, signs out and in again, with every error in words", async () => {
+    test("a user registers, signs out and signs in again, and sees every error", async () => {
       const { page } = await visit(browser, service, { javaScriptEnabled: false });
       const person = await registerOn(page);
       await page.getByRole("button", { name: "Sign out" }).click();
-      await page.getByText("You are signed out.").waitFor();
+      await page.getByText("You have been signed out.").waitFor();
       await page.goto("/sign-in?callbackUrl=/account/delete");
-      await page.getByLabel("E-mail").fill(person.email);
+      await page.getByLabel("Email").fill(person.email);
       await page.getByLabel("Password").fill("not the password");
       await page.getByRole("button", { name: "Sign in" }).click();
       await page.getByText("The e-mail address or the password is wrong").waitFor();
-      expect(await page.getByLabel("E-mail").inputValue()).toBe(person.email);
+      expect(await page.getByLabel("Email").inputValue()).toBe(person.email);
       await page.getByLabel("Password").fill(person.password);
       await page.getByRole("button", { name: "Sign in" }).click();
       await page.waitForURL("/account/delete");
     });
 
-    test("an installer is downloaded, and is the one whose checksum stands beside it", async () => {
+    test("an installer is downloaded and matches the checksum shown beside it", async () => {
       const { page } = await visit(browser, service, { javaScriptEnabled: false });
       await page.goto("/download");
       const product = page.getByRole("region", { name: "core for Windows, x64" });
@@ -138,10 +138,10 @@ describe.runIf(chromiumPath)(inChromium, () => {
   });
 
   describe("the download page", () => {
-    test("shows notes as text and nothing of what they try to do", async () => {
+    test("renders release notes without their HTML, scripts, images and unsafe links", async () => {
       const { page, faults } = await visit(browser, service);
       await page.goto("/download");
-      expect(await page.getByText("These are samples").count()).toBe(1);
+      expect(await page.getByText("These are sample files").count()).toBe(1);
       const notes = page.getByRole("region", { name: "ops for Windows, x64" });
       expect(await page.title()).toBe("Download – Homeport");
       expect(await notes.innerText()).toContain("<script>");
@@ -152,7 +152,7 @@ describe.runIf(chromiumPath)(inChromium, () => {
       expect(faults).toEqual([]);
     });
 
-    test("has older and early versions too", async () => {
+    test("lists older versions and prereleases", async () => {
       const { page } = await visit(browser, service);
       await page.goto("/download");
       const product = page.getByRole("region", { name: "core for macOS, universal" });
@@ -164,7 +164,7 @@ describe.runIf(chromiumPath)(inChromium, () => {
     });
   });
 
-  test("script in a name, a device's name and an error's parameter stays text", async () => {
+  test("scripts in names, device names and query parameters are shown as text", async () => {
     const { page, faults } = await visit(browser, service);
     const name = SCRIPT.slice(0, 80);
     await registerOn(page, name);
@@ -185,10 +185,10 @@ describe.runIf(chromiumPath)(inChromium, () => {
     expect(faults).toEqual([]);
   });
 
-  test("a password is hidden, may be pasted, and is told to password managers for what it is", async () => {
+  test("password fields are masked, allow pasting and support password managers", async () => {
     const { page } = await visit(browser, service);
     await registerOn(page);
-    const asked: [path: string, autocomplete: string][] = [
+    const expected: [path: string, autocomplete: string][] = [
       ["/sign-in", "current-password"],
       ["/register", "new-password"],
       ["/reset", "new-password"],
@@ -206,10 +206,10 @@ describe.runIf(chromiumPath)(inChromium, () => {
         seen.set(new URL(page.url()).pathname, await field.getAttribute("autocomplete"));
       }
     }
-    expect(seen).toEqual(new Map(asked));
+    expect(seen).toEqual(new Map(expected));
   });
 
-  test("every page that asks for a session has a button to sign out", async () => {
+  test("every page that requires a session has a sign-out button", async () => {
     const { page } = await visit(browser, service);
     for (const path of ["/account", "/account/delete"]) {
       await registerOn(page);
@@ -219,7 +219,7 @@ describe.runIf(chromiumPath)(inChromium, () => {
     }
   });
 
-  test("next-auth sends people to our pages, errors in words", async () => {
+  test("next-auth redirects to our pages, which explain its errors", async () => {
     const { page } = await visit(browser, service);
     await page.goto("/api/auth/signin?callbackUrl=/account");
     expect(new URL(page.url()).pathname).toBe("/sign-in");

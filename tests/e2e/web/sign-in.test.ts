@@ -40,7 +40,7 @@ describe.runIf(chromiumPath)(inChromium, () => {
   /** Signs in through the page to which next-auth sends people. */
   async function signIn(page: Page, origin: string, email: string): Promise<void> {
     await page.goto(`${origin}/api/auth/signin`);
-    await page.getByLabel("E-mail").fill(email);
+    await page.getByLabel("Email").fill(email);
     await page.getByLabel("Password").fill(PASSWORD);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.waitForURL(`${origin}/`);
@@ -82,7 +82,7 @@ describe.runIf(chromiumPath)(inChromium, () => {
       sameSite: "Lax",
     });
     await page.goto(`${web.origin}/api/auth/signout`);
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await page.waitForURL(`${web.origin}/sign-in?done=signed_out`);
     expect(await session(page)).toEqual({});
   });
@@ -128,7 +128,7 @@ describe.runIf(chromiumPath)(inChromium, () => {
     const [link = ""] = /https:\/\/localhost\S+\/verify#token=\S+/.exec(await mailbox.waitFor(email)) ?? [];
     const page = await newPage(browser);
     await page.goto(link);
-    const confirm = page.getByRole("button", { name: "This address is mine" });
+    const confirm = page.getByRole("button", { name: "Verify email" });
     await confirm.waitFor();
     expect(await session(page)).toEqual({});
     await page.getByLabel("Password").fill(PASSWORD);

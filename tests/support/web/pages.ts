@@ -66,9 +66,9 @@ export async function registerOn(page: Page, name = ""): Promise<Person> {
   const person = { email: `visitor-${crypto.randomUUID()}@example.com`, password: "a password for pages" };
   await page.goto("/register");
   if (name) await page.getByLabel("Name").fill(name);
-  await page.getByLabel("E-mail").fill(person.email);
+  await page.getByLabel("Email").fill(person.email);
   await page.getByLabel("Password").fill(person.password);
-  await page.getByRole("button", { name: "Make an account" }).click();
+  await page.getByRole("button", { name: "Create account" }).click();
   await page.waitForURL("/account");
   return person;
 }
@@ -76,7 +76,7 @@ export async function registerOn(page: Page, name = ""): Promise<Person> {
 /** Signs in by the page. */
 export async function signInOn(page: Page, { email, password }: Person): Promise<void> {
   await page.goto("/sign-in");
-  await page.getByLabel("E-mail").fill(email);
+  await page.getByLabel("Email").fill(email);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
 }

@@ -1,26 +1,26 @@
-import { Field } from "../../parts/field";
-import { Form } from "../../parts/form";
-import { flashOf, type PageProps, queryOf } from "../../parts/search-params";
-import { StoreNote } from "../../parts/store-note";
-import { Heading } from "../heading";
+import { Field } from "../../components/field";
+import { Form } from "../../components/form";
+import { flashOf, type PageProps, queryOf } from "../../components/page-props";
+import { StoreBillingNote } from "../../components/store-billing-note";
+import { AccountHeading } from "../account-heading";
 import { Reauthentication } from "../reauthentication";
-import { requireVisitor } from "../signed-in";
+import { requireVisitor } from "../require-visitor";
 
-export const metadata = { title: "Delete your account", robots: { index: false } };
+export const metadata = { title: "Delete account", robots: { index: false } };
 
 export default async function Page(props: PageProps) {
   const { user, hasPassword } = await requireVisitor("/account/delete");
   const { again } = await queryOf(props);
   return (
     <div className="narrow">
-      <Heading title="Delete your account" />
+      <AccountHeading title="Delete account" />
       <p>
-        This deletes {user.email} with its sessions, devices and history, at once and for good. You may want to{" "}
+        This permanently deletes {user.email} with all of its sessions, devices and history. You can{" "}
         <a href="/api/auth/account/export">export your data</a> first.
       </p>
-      <StoreNote />
-      <Form action="/forms/account/delete" trouble={await flashOf(again)}>
-        <Reauthentication email={user.email} hasPassword={hasPassword} signInAgainAt="/account/delete" />
+      <StoreBillingNote />
+      <Form action="/forms/account/delete" flash={await flashOf(again)}>
+        <Reauthentication email={user.email} hasPassword={hasPassword} returnTo="/account/delete" />
         <Field
           name="confirm"
           label="Type DELETE to confirm"
@@ -30,11 +30,11 @@ export default async function Page(props: PageProps) {
           spellCheck={false}
         />
         <button type="submit" className="danger">
-          Delete my account
+          Delete account
         </button>
       </Form>
       <p className="aside">
-        <a href="/account">Keep it, and go back</a>
+        <a href="/account">Cancel</a>
       </p>
     </div>
   );

@@ -1,12 +1,12 @@
 import { notFound } from "next/navigation";
 import { providerTitle } from "@/lib/auth/oauth/providers";
-import { Form } from "../../parts/form";
-import { flashOf, type PageProps, queryOf } from "../../parts/search-params";
-import { Heading } from "../heading";
+import { Form } from "../../components/form";
+import { flashOf, type PageProps, queryOf } from "../../components/page-props";
+import { AccountHeading } from "../account-heading";
 import { Reauthentication } from "../reauthentication";
-import { requireVisitor } from "../signed-in";
+import { requireVisitor } from "../require-visitor";
 
-export const metadata = { title: "Remove a way to sign in", robots: { index: false } };
+export const metadata = { title: "Remove a sign-in provider", robots: { index: false } };
 
 export default async function Page(props: PageProps) {
   const { user, hasPassword, identities } = await requireVisitor("/account");
@@ -17,19 +17,19 @@ export default async function Page(props: PageProps) {
   const name = providerTitle(identity.provider);
   return (
     <div className="narrow">
-      <Heading title={`Remove ${name}`} />
+      <AccountHeading title={`Remove ${name}`} />
       <p>
-        {name} will no longer sign in to {user.email}. You stay signed in here and are signed out everywhere else.
+        You will no longer be able to sign in to {user.email} with {name}. All other sessions will be signed out.
       </p>
-      <Form action="/forms/account/unlink" trouble={flash}>
+      <Form action="/forms/account/unlink" flash={flash}>
         <input type="hidden" name="identityId" value={identity.id} />
-        <Reauthentication email={user.email} hasPassword={hasPassword} signInAgainAt="/account" />
+        <Reauthentication email={user.email} hasPassword={hasPassword} returnTo="/account" />
         <button type="submit" className="danger">
           Remove {name}
         </button>
       </Form>
       <p className="aside">
-        <a href="/account">Keep it, and go back</a>
+        <a href="/account">Cancel</a>
       </p>
     </div>
   );

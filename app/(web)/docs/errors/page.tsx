@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode } from "@/lib/errors";
-import { EXPLANATIONS } from "./explanations";
+import { ERROR_DESCRIPTIONS } from "./descriptions";
 
 export const metadata = { title: "Error reference" };
 
@@ -15,12 +15,12 @@ export default function Page() {
       <h1>Error reference</h1>
       <p className="lead">
         Every error of the API is a problem document (<a href="https://www.rfc-editor.org/rfc/rfc9457">RFC 9457</a>).
-        Switch on its <code>code</code>; tell people the <code>title</code>, and the <code>detail</code> where there is
-        one. Give us the <code>requestId</code> when you ask about an error.
+        Handle errors by their <code>code</code>. Show users the <code>title</code>, and the <code>detail</code> if
+        there is one. Include the <code>requestId</code> when you contact support.
       </p>
       <dl className="errors">
         {CODES.map(({ code, status, title }) => (
-          <div key={code} id={code} className="code">
+          <div key={code} id={code} className="error-code">
             <dt>
               <a href={`#${code}`}>
                 <code>{code}</code>
@@ -28,7 +28,7 @@ export default function Page() {
               <span className="tag">{status}</span>
             </dt>
             <dd>
-              <strong>{title}.</strong> <Explanation text={EXPLANATIONS[code]} />
+              <strong>{title}.</strong> <Description text={ERROR_DESCRIPTIONS[code]} />
             </dd>
           </div>
         ))}
@@ -37,7 +37,7 @@ export default function Page() {
   );
 }
 
-/** Plain text with names of headers, members and variables between backticks. */
-function Explanation({ text }: { text: string }) {
+/** Plain text with code between backticks. */
+function Description({ text }: { text: string }) {
   return text.split("`").map((part, i) => (i % 2 === 0 ? part : <code key={part}>{part}</code>));
 }

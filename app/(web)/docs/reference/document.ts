@@ -1,6 +1,6 @@
 import document from "@/public/openapi.json";
 
-/** What of a JSON Schema the reference shows. */
+/** The JSON Schema keywords that the reference shows. */
 export type Schema = {
   $ref?: string;
   type?: string | string[];
@@ -32,9 +32,9 @@ export type Content = Record<
   string,
   { schema?: Schema; examples?: Record<string, { summary: string; value: unknown }> }
 >;
-export type Answer = { description: string; headers?: Record<string, unknown>; content?: Content };
+export type ResponseObject = { description: string; headers?: Record<string, unknown>; content?: Content };
 type Reference = { $ref: string };
-type Described = {
+type OperationObject = {
   operationId: string;
   summary: string;
   description: string;
@@ -43,13 +43,13 @@ type Described = {
   security: Record<string, never[]>[];
   parameters?: (Parameter | Reference)[];
   requestBody?: { required?: boolean; content: Content };
-  responses: Record<string, Answer | Reference>;
+  responses: Record<string, ResponseObject | Reference>;
 };
-export type Operation = Described & { method: string; path: string };
+export type Operation = OperationObject & { method: string; path: string };
 type Api = {
   info: { description: string };
   tags: { name: string; description: string }[];
-  paths: Record<string, Record<string, Described>>;
+  paths: Record<string, Record<string, OperationObject>>;
   components: {
     schemas: Record<string, Schema>;
     securitySchemes: Record<string, { description: string }>;
@@ -57,34 +57,34 @@ type Api = {
 };
 
 export const api = document as unknown as Api;
-/** HEAD and OPTIONS go without saying. */
+/** HEAD and OPTIONS are not listed. */
 const METHODS = ["get", "post", "put", "patch", "delete"];
 
-/** A group's operations. A retired path answers every method alike, and stands here once. */
+/** The operations of a tag. A retired path responds to every method alike and is listed once. */
 export function operationsOf(tag: string): Operation[] {
   return Object.entries(api.paths).flatMap(([path, methods]) =>
     METHODS.flatMap((method) => {
-      const described = methods[method];
-      if (described?.tags[0] !== tag || (described.deprecated && method !== "post")) return [];
-      return [{ ...described, method: described.deprecated ? "any" : method.toUpperCase(), path }];
+      const operation = methods[method];
+      if (operation?.tags[0] !== tag || (operation.deprecated && method !== "post")) return [];
+      return [{ ...operation, method: operation.deprecated ? "any" : method.toUpperCase(), path }];
     }),
   );
 }
 
-/** What a reference into the document leads to; anything else is what it is. */
-export function resolve<T extends object>(found: T | Reference): T {
-  if (!("$ref" in found) || found.$ref === undefined) return found as T;
-  const parts = found.$ref.slice("#/".length).split("/");
-  return parts.reduce<unknown>((node, part) => (node as Record<string, unknown>)[part], api) as T;
+/** Resolves a `$ref` within the document. Returns other values unchanged. */
+export function resolve<T extends object>(value: T | Reference): T {
+  if (!("$ref" in value) || value.$ref === undefined) return value as T;
+  const keys = value.$ref.slice("#/".length).split("/");
+  return keys.reduce<unknown>((node, key) => (node as Record<string, unknown>)[key], api) as T;
 }
 
-/** The name of the schema that a reference leads to. */
+/** The name of the schema that a `$ref` points to. */
 export function nameOf({ $ref }: Schema): string | undefined {
   return $ref?.split("/").pop();
 }
 
-/** The codes of the problem that an answer may carry. */
-export function codesOf({ content }: Answer): string[] {
+/** The error codes that a response's problem document may contain. */
+export function errorCodesOf({ content }: ResponseObject): string[] {
   const { allOf = [] } = content?.["application/problem+json"]?.schema ?? {};
   return allOf.flatMap(({ properties }) => (properties?.code?.enum ?? []) as string[]);
 }

@@ -1,63 +1,71 @@
 import {
-  type Answer,
   api,
   type Content,
-  codesOf,
+  errorCodesOf,
   type Operation,
   type Parameter,
+  type ResponseObject,
   resolve,
   type Schema,
 } from "./document";
-import { MemberList, Members, Type } from "./schema";
-import { Text } from "./text";
+import { MarkdownText } from "./markdown";
+import { FieldList, Fields, Type } from "./schema";
 
-/** One operation: what it takes, and all that it may answer. */
+/** One operation with its parameters, body and responses. */
 export function OperationCard({ operation }: { operation: Operation }) {
   const { operationId, method, path, summary, description, requestBody, deprecated, security } = operation;
-  const parameters = (operation.parameters ?? []).map((one) => resolve<Parameter>(one));
-  const answers = Object.entries(operation.responses).map(([status, one]) => ({ status, ...resolve<Answer>(one) }));
+  const parameters = (operation.parameters ?? []).map((parameter) => resolve<Parameter>(parameter));
+  const responses = Object.entries(operation.responses).map(([status, response]) => ({
+    status,
+    ...resolve<ResponseObject>(response),
+  }));
   return (
     <section className="card operation" id={operationId} aria-labelledby={`${operationId}-title`}>
       <h3 id={`${operationId}-title`}>
         <span className="method">{method}</span> <code>{path}</code>
       </h3>
       <p>
-        <strong>{summary}.</strong> <Text>{description}</Text> {deprecated && <span className="tag">retired</span>}
+        <strong>{summary}.</strong> <MarkdownText>{description}</MarkdownText>{" "}
+        {deprecated && <span className="tag">retired</span>}
       </p>
-      {security.length > 0 && <Proofs security={security} />}
+      {security.length > 0 && <Authentication security={security} />}
       {parameters.length > 0 && (
         <>
           <h4>Parameters</h4>
-          <MemberList members={parameters.map((one) => ({ ...one, required: one.required ?? false }))} />
+          <FieldList
+            fields={parameters.map((parameter) => ({ ...parameter, required: parameter.required ?? false }))}
+          />
         </>
       )}
       {requestBody && (
         <>
           <h4>Body</h4>
-          <Body content={requestBody.content} unfold />
+          <Body content={requestBody.content} isExpanded />
         </>
       )}
-      <h4>Answers</h4>
-      {answers.filter(isOwn).map((answer) => (
-        <Told key={answer.status} {...answer} />
+      <h4>Responses</h4>
+      {responses.filter(hasOwnBody).map((response) => (
+        <ResponseDetails key={response.status} {...response} />
       ))}
-      <Errors answers={answers} />
+      <ErrorCodes responses={responses} />
     </section>
   );
 }
 
-const isOwn = (answer: Answer) => codesOf(answer).length === 0 || Object.keys(answer.content ?? {}).length > 1;
+/** Whether a response is more than a problem document; those are listed by their codes. */
+const hasOwnBody = (response: ResponseObject) =>
+  errorCodesOf(response).length === 0 || Object.keys(response.content ?? {}).length > 1;
 
-function Proofs({ security }: Pick<Operation, "security">) {
-  const names = [...new Set(security.flatMap((one) => Object.keys(one)))];
-  const optional = security.some((one) => Object.keys(one).length === 0);
+function Authentication({ security }: Pick<Operation, "security">) {
+  const names = [...new Set(security.flatMap((requirement) => Object.keys(requirement)))];
+  const isOptional = security.some((requirement) => Object.keys(requirement).length === 0);
   return (
     <p className="aside">
-      {optional ? "May prove itself by " : "Proves itself by "}
+      {isOptional ? "Optional authentication: " : "Authentication: "}
       {names.map((name, i) => (
         <span key={name} title={api.components.securitySchemes[name]?.description}>
           {i > 0 && (i === names.length - 1 ? " or " : ", ")}
-          <a href={`#proof-${name}`}>{name}</a>
+          <a href={`#auth-${name}`}>{name}</a>
         </span>
       ))}
       .
@@ -65,16 +73,16 @@ function Proofs({ security }: Pick<Operation, "security">) {
   );
 }
 
-function Told({ status, description, headers = {}, content }: Answer & { status: string }) {
-  const own = Object.keys(headers).filter((name) => !EVERYWHERE.includes(name));
+function ResponseDetails({ status, description, headers = {}, content }: ResponseObject & { status: string }) {
+  const names = Object.keys(headers).filter((name) => !COMMON_HEADERS.includes(name));
   return (
     <details>
       <summary>
-        <code>{status}</code> <Text>{description}</Text>
+        <code>{status}</code> <MarkdownText>{description}</MarkdownText>
       </summary>
-      {own.length > 0 && (
+      {names.length > 0 && (
         <p className="aside">
-          Headers: <Text>{own.map((name) => `\`${name}\``).join(", ")}</Text>
+          Headers: <MarkdownText>{names.map((name) => `\`${name}\``).join(", ")}</MarkdownText>
         </p>
       )}
       {content && <Body content={content} />}
@@ -82,23 +90,23 @@ function Told({ status, description, headers = {}, content }: Answer & { status:
   );
 }
 
-/** What every answer carries. */
-const EVERYWHERE = ["X-Request-Id", "X-Content-Type-Options", "Cache-Control"];
+/** Headers of every response. */
+const COMMON_HEADERS = ["X-Request-Id", "X-Content-Type-Options", "Cache-Control"];
 
-function Body({ content, unfold = false }: { content: Content; unfold?: boolean }) {
+function Body({ content, isExpanded = false }: { content: Content; isExpanded?: boolean }) {
   return bodiesOf(content).map(({ mediaTypes, schema, examples = {} }) => (
     <div key={mediaTypes.join()}>
       <p className="aside">
-        <Text>{mediaTypes.map((mediaType) => `\`${mediaType}\``).join(" or ")}</Text>
+        <MarkdownText>{mediaTypes.map((mediaType) => `\`${mediaType}\``).join(" or ")}</MarkdownText>
         {schema && (
           <>
             : <Type schema={schema} />
           </>
         )}
       </p>
-      {schema && <Members schema={unfold ? resolve<Schema>(schema) : schema} />}
+      {schema && <Fields schema={isExpanded ? resolve<Schema>(schema) : schema} />}
       {Object.entries(examples).map(([name, { summary, value }]) => (
-        <details key={name} open={!unfold}>
+        <details key={name} open={!isExpanded}>
           <summary>{summary}</summary>
           <pre>{typeof value === "string" ? value : JSON.stringify(value, null, 2)}</pre>
         </details>
@@ -107,7 +115,7 @@ function Body({ content, unfold = false }: { content: Content; unfold?: boolean 
   ));
 }
 
-/** A route's own bodies; media types that carry the same stand together. */
+/** The bodies of a response. Media types with the same schema and examples are merged. */
 function bodiesOf(content: Content) {
   const own = Object.entries(content).filter(([mediaType]) => mediaType !== "application/problem+json");
   const distinct = new Map(own.map(([, body]) => [JSON.stringify(body), body]));
@@ -117,13 +125,13 @@ function bodiesOf(content: Content) {
   }));
 }
 
-function Errors({ answers }: { answers: (Answer & { status: string })[] }) {
+function ErrorCodes({ responses }: { responses: (ResponseObject & { status: string })[] }) {
   return (
-    <ul className="codes" aria-label="Errors">
-      {answers.flatMap((answer) =>
-        codesOf(answer).map((code) => (
+    <ul className="error-codes" aria-label="Errors">
+      {responses.flatMap((response) =>
+        errorCodesOf(response).map((code) => (
           <li key={code}>
-            {answer.status}{" "}
+            {response.status}{" "}
             <a href={`/docs/errors#${code}`}>
               <code>{code}</code>
             </a>

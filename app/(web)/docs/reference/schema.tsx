@@ -1,39 +1,39 @@
 import { Fragment, type ReactNode } from "react";
 import { nameOf, type Schema } from "./document";
-import { Text } from "./text";
+import { MarkdownText } from "./markdown";
 
-type Member = { name: string; required: boolean; schema: Schema; description?: string | undefined };
+type FieldInfo = { name: string; required: boolean; schema: Schema; description?: string | undefined };
 
-/** The members of an object, and of those within it that have no name of their own. */
-export function Members({ schema }: { schema: Schema }) {
-  const { properties = {}, required = [] } = objectWithin(schema);
-  const members = Object.entries(properties).map(([name, member]) => ({
+/** The fields of an object, including those of its inline objects. */
+export function Fields({ schema }: { schema: Schema }) {
+  const { properties = {}, required = [] } = objectSchemaOf(schema);
+  const fields = Object.entries(properties).map(([name, property]) => ({
     name,
     required: required.includes(name),
-    schema: member,
-    description: member.description,
+    schema: property,
+    description: property.description,
   }));
-  return members.length === 0 ? null : <MemberList members={members} />;
+  return fields.length === 0 ? null : <FieldList fields={fields} />;
 }
 
-export function MemberList({ members }: { members: Member[] }) {
+export function FieldList({ fields }: { fields: FieldInfo[] }) {
   return (
-    <dl className="members">
-      {members.map(({ name, required, schema, description }) => (
+    <dl className="fields">
+      {fields.map(({ name, required, schema, description }) => (
         <div key={name}>
           <dt>
             <code>{name}</code> <Type schema={schema} /> {required && <span className="tag">required</span>}
           </dt>
           <dd>
-            {description && <Text>{description}</Text>}
+            {description && <MarkdownText>{description}</MarkdownText>}
             {schema.default !== undefined && typeof schema.default !== "object" && (
               <>
                 {" "}
-                Without it, <code>{String(schema.default)}</code>.
+                Default: <code>{String(schema.default)}</code>.
               </>
             )}
             <Examples of={schema.examples} />
-            <Members schema={schema} />
+            <Fields schema={schema} />
           </dd>
         </div>
       ))}
@@ -46,12 +46,12 @@ function Examples({ of = [] }: { of?: unknown[] | undefined }) {
   return (
     <>
       {" "}
-      Such as <Choices of={of.map((value) => <code key={String(value)}>{JSON.stringify(value)}</code>)} />.
+      Example: <Choices of={of.map((value) => <code key={String(value)}>{JSON.stringify(value)}</code>)} />.
     </>
   );
 }
 
-/** A schema's type in words; one with a name leads to it. */
+/** A schema's type. A named schema is a link. */
 export function Type({ schema }: { schema: Schema }): ReactNode {
   const name = nameOf(schema);
   if (name) return <a href={`#schema-${name}`}>{name}</a>;
@@ -69,22 +69,22 @@ export function Type({ schema }: { schema: Schema }): ReactNode {
     );
   }
   const { type, format, maxLength } = schema;
-  const told = [format, maxLength === undefined ? undefined : `at most ${maxLength} characters`].filter(Boolean);
-  return `${[type ?? "anything"].flat().join(" or ")}${told.length > 0 ? ` (${told.join(", ")})` : ""}`;
+  const constraints = [format, maxLength === undefined ? undefined : `at most ${maxLength} characters`].filter(Boolean);
+  return `${[type ?? "anything"].flat().join(" or ")}${constraints.length > 0 ? ` (${constraints.join(", ")})` : ""}`;
 }
 
 function Choices({ of }: { of: ReactNode[] }) {
-  return of.map((one, i) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: nothing is added or moved.
+  return of.map((choice, i) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the list does not change.
     <Fragment key={i}>
       {i > 0 && " or "}
-      {one}
+      {choice}
     </Fragment>
   ));
 }
 
-/** The object whose members are shown: the schema itself, what its list is of, or the one of its choices that is one. */
-function objectWithin(schema: Schema): Schema {
-  if (schema.items) return objectWithin(schema.items);
+/** The object schema whose fields are shown: the schema itself, its items, or its first variant with properties. */
+function objectSchemaOf(schema: Schema): Schema {
+  if (schema.items) return objectSchemaOf(schema.items);
   return schema.anyOf?.find(({ properties }) => properties) ?? schema;
 }

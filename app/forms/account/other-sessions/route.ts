@@ -3,7 +3,7 @@ import { endOtherSessions } from "@/lib/accounts/sessions";
 import { defineForm } from "@/lib/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/other-sessions", {
-  summary: "End every session but this one",
+  summary: "Sign out all other sessions",
   page: "/account",
   auth: "account",
   fields: z.object({}),

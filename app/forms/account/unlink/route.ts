@@ -8,7 +8,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   auth: "account",
   fields: z.object({ identityId: z.string(), password: z.string().max(1024).optional() }),
   keep: ["identityId"],
-  places: { not_found: { words: "This provider is not linked to your account" } },
+  places: { not_found: { message: "This provider is not linked to your account" } },
   handle: async ({ ctx, fields, visitor, caller }) => {
     const { identityId, password } = fields;
     await unlinkIdentity(ctx, visitor, { identityId, password }, caller);

@@ -1,7 +1,7 @@
-import { Form } from "../parts/form";
+import { Form } from "../components/form";
 
-/** The title of a page that asks for a session, with the way out of it. */
-export function Heading({ title }: { title: string }) {
+/** The title of a page for signed-in users, with a button to sign out. */
+export function AccountHeading({ title }: { title: string }) {
   return (
     <div className="heading">
       <h1>{title}</h1>

@@ -1,16 +1,16 @@
 "use client";
 
 import { type ComponentProps, use, useId } from "react";
-import { FormTrouble } from "./form";
+import { FormContext } from "./form";
 
 type Props = { name: string; label: string; hint?: string } & Omit<ComponentProps<"input">, "id" | "name">;
 
-/** An input with its label, and below it what the form's refusal says of it. */
+/** A labelled input with its hint, and the error that the form has for it. */
 export function Field({ name, label, hint, ...input }: Props) {
-  const { fields, values } = use(FormTrouble);
+  const { fields, values } = use(FormContext);
   const id = useId();
   const error = fields[name];
-  const told = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
+  const describedBy = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
@@ -25,10 +25,10 @@ export function Field({ name, label, hint, ...input }: Props) {
         name={name}
         defaultValue={values[name]}
         aria-invalid={error ? true : undefined}
-        aria-describedby={told || undefined}
+        aria-describedby={describedBy || undefined}
       />
       {error && (
-        <p className="error" id={`${id}-error`}>
+        <p className="field-error" id={`${id}-error`}>
           {error}
         </p>
       )}

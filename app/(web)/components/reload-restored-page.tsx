@@ -2,8 +2,8 @@
 
 import { useEffect } from "react";
 
-/** Asks for the page anew where the back button brings it back as it was: somebody may have signed out since. */
-export function NeverStale() {
+/** Reloads a page that the browser restores from its back/forward cache: the user may have signed out since. */
+export function ReloadRestoredPage() {
   useEffect(() => {
     const onShow = ({ persisted }: PageTransitionEvent) => {
       if (persisted) window.location.reload();

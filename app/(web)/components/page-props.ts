@@ -4,13 +4,13 @@ import { pageContext } from "@/lib/http/pages/visitor";
 
 export type PageProps = { searchParams: Promise<Record<string, string | string[] | undefined>> };
 
-/** A page's query: of a parameter that comes twice the first counts. */
+/** A page's query parameters. Of a repeated parameter, the first value. */
 export async function queryOf({ searchParams }: PageProps): Promise<Record<string, string | undefined>> {
   const given = Object.entries(await searchParams);
   return Object.fromEntries(given.map(([name, value]) => [name, [value].flat()[0]]));
 }
 
-/** What a form of this page said when it was refused, as the query's `again` names it. */
+/** The errors of a form that was posted without JavaScript, identified by the query parameter `again`. */
 export async function flashOf(again: string | undefined): Promise<Flash | null> {
   return readFlash(pageContext().config, (await headers()).get("cookie"), again);
 }

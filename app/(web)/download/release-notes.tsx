@@ -1,8 +1,8 @@
 import Markdown from "markdown-to-jsx/react";
 import type { ReactNode } from "react";
 
-/** A release's notes. HTML in them is text, pictures from elsewhere are left out, and headings stay below ours. */
-export function Notes({ markdown }: { markdown: string }) {
+/** Renders a release's notes. HTML is shown as text, images as their alt text, headings as h5. */
+export function ReleaseNotes({ markdown }: { markdown: string }) {
   return (
     <Markdown options={{ disableParsingRawHTML: true, forceBlock: true, wrapper: "div", overrides: OVERRIDES }}>
       {markdown}
@@ -25,12 +25,12 @@ function Link({ href, children }: { href?: string; children?: ReactNode }) {
   );
 }
 
-function Picture({ alt }: { alt?: string }) {
+function AltText({ alt }: { alt?: string }) {
   return alt ?? null;
 }
 
 const OVERRIDES = {
   ...Object.fromEntries(["h1", "h2", "h3", "h4", "h5", "h6"].map((name) => [name, { component: Heading }])),
   a: { component: Link },
-  img: { component: Picture },
+  img: { component: AltText },
 };

@@ -5,7 +5,7 @@ import type { Principal } from "@/lib/auth/authenticate";
 import { signInPath } from "@/lib/http/pages/own-path";
 import { findVisitor, pageContext } from "@/lib/http/pages/visitor";
 
-/** Whoever looks at a page that is theirs alone; others are sent to sign in and come back to `page`. */
+/** Returns the signed-in visitor. Redirects others to the sign-in page, which returns them to `page`. */
 export async function requireVisitor(page: string): Promise<Principal & Profile> {
   const principal = await findVisitor(await headers());
   const profile = principal && (await readProfile(pageContext(), principal.account.id));

@@ -1,0 +1,51 @@
+"use client";
+
+import { createContext, type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { type FormErrors, sendForm } from "./send-form";
+
+/** The errors of the last submission, and the values to fill in again. */
+export type FormState = FormErrors & { values: Record<string, string> };
+
+const EMPTY_STATE: FormState = { message: "", fields: {}, values: {} };
+
+export const FormContext = createContext<FormState>(EMPTY_STATE);
+
+type Props = { action: string; flash?: FormState | null; className?: string; children: ReactNode };
+
+/**
+ * A form that works without JavaScript: the browser posts it, and after an error the page shows it again with
+ * `flash`. With JavaScript it is sent by `fetch`, and the inputs keep their values.
+ */
+export function Form({ action, flash, className, children }: Props) {
+  const [state, setState] = useState(flash ?? EMPTY_STATE);
+  const [isBusy, setBusy] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (state === EMPTY_STATE) return;
+    form.current?.querySelector<HTMLElement>("[aria-invalid=true], [role=alert]")?.focus();
+  }, [state]);
+
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    if (isBusy) return;
+    setBusy(true);
+    const result = await sendForm(action, new FormData(event.currentTarget));
+    if ("location" in result) return window.location.assign(result.location);
+    setState({ ...result, values: {} });
+    setBusy(false);
+  };
+
+  const hasFieldErrors = Object.keys(state.fields).length > 0;
+  return (
+    <FormContext value={state}>
+      <form ref={form} action={action} method="post" className={className} onSubmit={submit} aria-busy={isBusy}>
+        {state.message && !hasFieldErrors && (
+          <p className="notice error" role="alert" tabIndex={-1}>
+            {state.message}
+          </p>
+        )}
+        {children}
+      </form>
+    </FormContext>
+  );
+}

@@ -1,0 +1,58 @@
+import type { ErrorCode } from "@/lib/errors";
+
+/** What each error code means to the client, and how to handle it. Backticks mark code. */
+export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
+  malformed_request:
+    "The request line, the `Host` header or the message framing violates RFC 9112. HTTP clients that parse URLs before they send them never get this error.",
+  request_timeout: "Send the headers within 10 seconds and the whole request within 30.",
+  headers_too_large: "The request line and headers may have 16 KiB in total.",
+  malformed_json: "Send a JSON body in UTF-8 (RFC 8259). An empty body is not valid JSON.",
+  invalid_query:
+    "`errors` names each invalid parameter. `missing` lists required parameters, `allowed` the values that are accepted. Send each parameter only once.",
+  invalid_or_expired_token: "The emailed token was used, replaced by a newer one, or has expired. Request a new one.",
+  unauthenticated:
+    "Send `Authorization: Bearer` with the token of a live session, or the session cookie. A session ends when the user signs out or resets the password, and when it expires. Sign in again.",
+  invalid_credentials:
+    "The error is the same for an unknown email and for a wrong password. Ask the user to try again.",
+  webhook_unauthorized:
+    "The `Authorization` value or the signature does not match the configuration, or the timestamp is more than five minutes off. Nothing was stored.",
+  origin_not_allowed:
+    "A request that changes data with a session cookie must come from this service's own pages or from an origin in `AUTH_TRUSTED_ORIGINS`. Native clients send a bearer token instead.",
+  reauthentication_required:
+    "Send the account's password. If the account has none, sign in again no more than ten minutes before the request.",
+  email_not_verified: "The password is correct. Open the link in the email that was sent, then sign in.",
+  identity_unverified:
+    "An account with this email exists, and the provider does not guarantee that the email belongs to the user who signed in. Sign in to that account with its usual method, then add the provider there.",
+  identity_in_use: "Sign out first, then sign in with this provider.",
+  last_sign_in_method: "Set a password or link another provider before you remove this one.",
+  identity_without_email: "Verify the email with the provider, or register with an email and password.",
+  not_found: "The URL or the resource does not exist, or it belongs to another account.",
+  release_not_found: "The query is valid, but no release matches it.",
+  device_not_found: "The account has no such device. If you wanted to remove it, nothing is left to do.",
+  method_not_allowed: "`Allow` lists the methods of this URL.",
+  email_taken: "Sign in instead, or reset the password.",
+  challenge_expired: "A challenge is valid for 15 minutes. Register the device again to get a new one.",
+  challenge_used: "A challenge can be used once. Register the device again to get a new one.",
+  device_limit_reached: "Remove a device first.",
+  endpoint_retired: "The `Link` header contains the replacement.",
+  precondition_failed:
+    "The file no longer matches `If-Match` or `If-Unmodified-Since`. Start the download from the beginning.",
+  payload_too_large: "The body may have at most `limitBytes` bytes.",
+  unsupported_media_type: "Send `Content-Type: application/json`.",
+  range_not_satisfiable:
+    "The range starts after the end of the file. `Content-Range` contains the file's size. Start the download from the beginning.",
+  validation_failed: "`errors` points to each invalid field (JSON Pointer, RFC 6901) and describes the problem.",
+  evidence_invalid: "`reason` names the check that the device's evidence failed. Do not send the same evidence again.",
+  rate_limited:
+    "Wait for the number of seconds in `Retry-After`. `RateLimit` and `RateLimit-Policy` name the limit that was reached.",
+  internal_error: "The cause is logged with the `requestId`. A retry may succeed.",
+  unavailable: "The database cannot be reached. Retry after `Retry-After`.",
+  storage_full: "The database's disk is full. Requests that only read still work. Retry after `Retry-After`.",
+  overloaded: "The service has too many sign-ins or pages in progress. Retry after `Retry-After`.",
+  catalog_unavailable: "The release catalog has not been loaded yet. Retry after `Retry-After`.",
+  artifact_unavailable:
+    "The release exists, but its file is missing, unreadable or different from what was published. The cause is logged. Retry after `Retry-After`.",
+  webhook_not_configured:
+    "Set `BILLING_WEBHOOK_AUTHORIZATION` or `BILLING_WEBHOOK_SIGNING_SECRET`. The provider will retry the delivery.",
+  push_not_configured: "This service has no connection to APNs. Continue without push notifications.",
+};
