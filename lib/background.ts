@@ -2,7 +2,7 @@ import path from "node:path";
 import { removeOldFiles } from "./adapters/outbox-folder";
 import { removeOutdated } from "./auth/retention";
 import type { Context } from "./context";
-import { removeUnverified } from "./push/devices";
+import { removeUnverifiedDevices } from "./push/devices";
 import { retryReceived } from "./subscriptions/inbox/retry";
 import { removeUnaskable } from "./subscriptions/reconcile/schedule";
 
@@ -19,7 +19,7 @@ const OUTBOX_FILES_MS = 7 * 24 * 60 * 60 * 1000;
  */
 export function startBackground(ctx: Context): void {
   const every = (ms: number, run: () => void) => setInterval(() => !ctx.draining && run(), ms).unref();
-  every(MAIL_MS, ctx.mails.wake);
+  every(MAIL_MS, ctx.emails.wake);
   every(BILLING_MS, ctx.reconciler.wake);
   every(
     BILLING_MS,
@@ -28,7 +28,7 @@ export function startBackground(ctx: Context): void {
   every(
     RETENTION_MS,
     oneAtATime(ctx, "retention put off", () =>
-      Promise.all([removeOutdated(ctx), removeUnverified(ctx), removeUnaskable(ctx)]),
+      Promise.all([removeOutdated(ctx), removeUnverifiedDevices(ctx), removeUnaskable(ctx)]),
     ),
   );
   if (ctx.config.mode === "embedded") {
@@ -38,7 +38,7 @@ export function startBackground(ctx: Context): void {
     every(RETENTION_MS, sweep);
     sweep();
   }
-  ctx.mails.wake();
+  ctx.emails.wake();
   ctx.reconciler.wake();
 }
 

@@ -11,7 +11,7 @@ import { databaseNow } from "./db/clock";
 import { type Database, openDatabase } from "./db/open";
 import { warnOfProxy } from "./http/client-address";
 import { createRateLimits } from "./http/rate-limits";
-import { createMailQueue } from "./mail/queue";
+import { createEmailQueue } from "./mail/queue";
 import { startWorker } from "./push/worker/worker";
 import { openCatalog } from "./releases/catalog/catalog";
 import { embeddedSecrets } from "./secrets";
@@ -33,7 +33,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const telemetry = await openTelemetry({ config, db: database.client, log, dbNow });
   const mailer = overrides.mailer ?? createMailer(config, log);
   const db = database.client;
-  const mails = createMailQueue({ db, dbNow, log, mailer }, LETTER_TTL_SECONDS, accountLetters({ config, db, now }));
+  const emails = createEmailQueue({ db, dbNow, log, mailer }, LETTER_TTL_SECONDS, accountLetters({ config, db, now }));
   const catalog = await openCatalog(config, log);
   const billing = createBillingApi(config);
   const reconciler = createReconciler({ billing, config, db, dbNow, log, now });
@@ -54,7 +54,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     hasher,
     breaches: createBreachLookup(config, log),
     mailer,
-    mails,
+    emails,
     push,
     wakePush: worker?.wake ?? (() => {}),
     billing,
@@ -69,7 +69,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
       push?.close();
       await telemetry.close();
       catalog.close();
-      await mails.close();
+      await emails.close();
       await reconciler.close();
       await mailer.close();
       await hasher.close();

@@ -11,7 +11,7 @@ import type { Prisma, PrismaClient } from "./db/generated/client";
 import type { Database } from "./db/open";
 import type { RequestHead } from "./http/answer";
 import type { RateLimits } from "./http/rate-limits";
-import type { MailQueue } from "./mail/queue";
+import type { EmailQueue } from "./mail/queue";
 import type { Catalog } from "./releases/catalog/catalog";
 import type { Reconciler } from "./subscriptions/reconcile/reconciler";
 
@@ -30,7 +30,7 @@ export type Context = {
   hasher: Hasher;
   breaches: BreachLookup;
   mailer: Mailer;
-  mails: MailQueue<LetterKind>;
+  emails: EmailQueue<LetterKind>;
   /** null: push is not configured. */
   push: PushTransport | null;
   /** Has this process's worker look into the outbox at once; does nothing where there is none. */

@@ -13,7 +13,7 @@ import { PROVIDER_NAMES } from "../lib/auth/oauth/providers";
 import { loadConfig } from "../lib/config";
 import { databaseNow } from "../lib/db/clock";
 import { type Database, openDatabase } from "../lib/db/open";
-import { createMailPost } from "../lib/mail/queue";
+import { createEnqueueEmail } from "../lib/mail/queue";
 import { runCommandLine, UsageError } from "./command-line";
 
 const HELP = `Usage: npm run accounts -- COMMAND   (an account is named by its id or its e-mail address)
@@ -27,8 +27,8 @@ const HELP = `Usage: npm run accounts -- COMMAND   (an account is named by its i
 On PostgreSQL (DATABASE_URL) at any time; on the embedded database while the service is stopped.`;
 
 const MOST_LISTED = 50;
-const mails = { post: createMailPost({ dbNow: databaseNow }, LETTER_TTL_SECONDS) };
-const deps = (database: Database) => ({ db: database.client, mails, now: () => new Date() });
+const emails = { enqueue: createEnqueueEmail({ dbNow: databaseNow }, LETTER_TTL_SECONDS) };
+const deps = (database: Database) => ({ db: database.client, emails, now: () => new Date() });
 type Deps = ReturnType<typeof deps>;
 type Found = NonNullable<Awaited<ReturnType<typeof findAccount>>>;
 

@@ -2,26 +2,26 @@ import { createPublicKey } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
+import { newCertificate, newSigningKey } from "../dev/apns/credentials";
+import { type Push, startFakeApns } from "../dev/apns/fake-server";
+import { createReplyScript, REPLY_HELP } from "../dev/apns/reply-script";
 import { loadConfig } from "../lib/config";
-import { newCertificate, newSigningKey } from "./apns/credentials";
-import { createPractice, PRACTICE_HELP } from "./apns/practice";
-import { type Push, startStandIn } from "./apns/stand-in";
 import { runCommandLine, UsageError } from "./command-line";
 
 const KEY_ID = "STANDIN001";
 const TEAM_ID = "HOMEPORT00";
 const PORT = 8443;
-const PORT_MOST = 65_535;
+const MAX_PORT = 65_535;
 
 const HELP = `Usage: npm run apns [-- PORT]
 
 Runs a local server in place of Apple's push service, on port ${PORT} unless another is given. Prints what to set for the
 service, then each push, and writes each into DATA_DIR/outbox as well, as the service does without APNs.
 
-${PRACTICE_HELP}`;
+${REPLY_HELP}`;
 
 /** A file's text; where it is not there yet, one that is made and kept for the next time. */
-function kept(folder: string, name: string, make: () => string): string {
+function readOrCreate(folder: string, name: string, make: () => string): string {
   const file = path.join(folder, name);
   if (!existsSync(file)) writeFileSync(file, make(), { mode: 0o600 });
   return readFileSync(file, "utf8");
@@ -42,7 +42,7 @@ function show(outbox: string, { id, token, payload, headers }: Push): void {
 
 async function main([given, ...rest]: string[]): Promise<void> {
   const wanted = Number(given ?? PORT);
-  if (!Number.isInteger(wanted) || wanted < 0 || wanted > PORT_MOST || rest.length > 0) {
+  if (!Number.isInteger(wanted) || wanted < 0 || wanted > MAX_PORT || rest.length > 0) {
     throw new UsageError(`Not a port: ${[given, ...rest].join(" ")}`);
   }
   const { DATA_DIR, APNS_BUNDLE_IDS: bundleIds } = loadConfig({
@@ -53,14 +53,14 @@ async function main([given, ...rest]: string[]): Promise<void> {
   const outbox = path.join(DATA_DIR, "outbox");
   for (const each of [folder, outbox]) mkdirSync(each, { recursive: true, mode: 0o700 });
 
-  const tls = JSON.parse(kept(folder, "tls.json", () => JSON.stringify(newCertificate()))) as {
+  const tls = JSON.parse(readOrCreate(folder, "tls.json", () => JSON.stringify(newCertificate()))) as {
     key: string;
     cert: string;
   };
-  const key = kept(folder, "key.p8", () => newSigningKey().privateKey);
-  kept(folder, "ca.pem", () => tls.cert);
-  const practice = createPractice();
-  const { port } = await startStandIn({
+  const key = readOrCreate(folder, "key.p8", () => newSigningKey().privateKey);
+  readOrCreate(folder, "ca.pem", () => tls.cert);
+  const practice = createReplyScript();
+  const { port } = await startFakeApns({
     publicKey: createPublicKey(key).export({ type: "spki", format: "pem" }).toString(),
     keyId: KEY_ID,
     teamId: TEAM_ID,
@@ -83,7 +83,7 @@ async function main([given, ...rest]: string[]): Promise<void> {
     export APNS_KEY=${path.resolve(folder, "key.p8")} APNS_KEY_ID=${KEY_ID} APNS_TEAM_ID=${TEAM_ID}
     npm start
 
-${PRACTICE_HELP}
+${REPLY_HELP}
 `);
   createInterface({ input: process.stdin }).on("line", (line) => console.log(practice.take(line)));
 }

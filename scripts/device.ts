@@ -4,8 +4,8 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { loadConfig } from "../lib/config";
-import { clientDataOf } from "../lib/push/evidence/client-data";
-import { pointOf } from "../lib/push/evidence/p256";
+import { buildClientData } from "../lib/push/evidence/client-data";
+import { publicPointOf } from "../lib/push/evidence/p256";
 import { baseUrlFrom, runCommandLine } from "./command-line";
 
 const HELP = `Usage: npm run device [-- BASE_URL]
@@ -84,13 +84,13 @@ async function dataIn(file: string): Promise<Json> {
 function evidenceFor(registration: Json, pushNonce: string, accountId: string, key: KeyPair, token: string) {
   const { challenge, device } = registration;
   const { environment, bundleId } = device;
-  const clientData = clientDataOf({
+  const clientData = buildClientData({
     ...{ challengeId: challenge.id, challengeValue: challenge.value, pushNonce },
     ...{ environment, bundleId, token, accountId },
   });
   return {
     ...{ type: "device_key", challengeId: challenge.id, pushNonce },
-    publicKey: pointOf(key.publicKey)?.toString("base64"),
+    publicKey: publicPointOf(key.publicKey)?.toString("base64"),
     signature: sign("sha256", clientData, key.privateKey).toString("base64"),
   };
 }

@@ -1,11 +1,17 @@
 import { parseArgs } from "node:util";
 import { z } from "zod";
+import {
+  announceVersion,
+  listDeliveries,
+  listPauses,
+  retryDeliveries,
+  sendCustomNotification,
+} from "../lib/admin/push";
 import { Email } from "../lib/auth/email";
 import { type Config, loadConfig } from "../lib/config";
 import { databaseNow } from "../lib/db/clock";
 import { PushDeliveryState } from "../lib/db/generated/client";
 import { openDatabase } from "../lib/db/open";
-import { announceVersion, listDeliveries, listPauses, retryDeliveries, sendWords } from "../lib/push/operations";
 import { runCommandLine, UsageError } from "./command-line";
 
 const HELP = `Usage: npm run push -- COMMAND
@@ -28,7 +34,12 @@ const COMMANDS: Record<string, (flags: Flags) => Run> = {
   send: ({ account, title, body, link = null }) => {
     if (!account || !title || !body) throw new UsageError("send needs --account, --title and --body");
     return async (deps) => {
-      const devices = await sendWords(deps, { accountId: await accountId(deps, account), title, body, link });
+      const devices = await sendCustomNotification(deps, {
+        accountId: await accountId(deps, account),
+        title,
+        body,
+        link,
+      });
       console.log(devices > 0 ? `Queued for ${count(devices, "device")}.` : "The account has no active device.");
     };
   },

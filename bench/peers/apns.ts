@@ -1,13 +1,13 @@
 // The product's stand-in for APNs, in a process of its own: GET / tells its port and what it has seen.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { startStandIn } from "../../scripts/apns/stand-in";
+import { startFakeApns } from "../../dev/apns/fake-server";
 
 const { APNS_KEY_ID = "", APNS_TEAM_ID = "", BUNDLE_ID = "", PORT, PUBLIC_KEY = "", TLS = "" } = process.env;
 let taken = 0;
 let refused = 0;
 
-const { port } = await startStandIn({
+const { port } = await startFakeApns({
   publicKey: readFileSync(PUBLIC_KEY, "utf8"),
   keyId: APNS_KEY_ID,
   teamId: APNS_TEAM_ID,

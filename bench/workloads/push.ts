@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { newCertificate, newSigningKey } from "../../scripts/apns/credentials";
+import { newCertificate, newSigningKey } from "../../dev/apns/credentials";
 import { addDevices, addRows, allSent, PAYLOAD } from "../fixtures/outbox";
 import type { Bench } from "../lib/bench";
 import { homeport, NAMES, peer } from "../lib/contenders";

@@ -5,7 +5,7 @@ import { storeClaim, unverifiedExpiry } from "../auth/verification";
 import type { Context } from "../context";
 import type { Register } from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "limits" | "mails" | "now">;
+type Deps = Pick<Context, "config" | "db" | "limits" | "emails" | "now">;
 
 /**
  * Registers an address that has yet to be proven, without telling the caller whether it has an account: its owner
@@ -26,7 +26,7 @@ export async function claimAddress(
     const { id, emailVerifiedAt } = await tx.account.findUniqueOrThrow({ where: { email } });
     if (count > 0) await recordSecurityEvent(tx, now, id, "registered", caller);
     if (!emailVerifiedAt) await storeClaim(ctx, tx, id, count > 0 ? null : { passwordHash, name });
-    if (isMailed) await ctx.mails.post(tx, emailVerifiedAt ? "registered_already" : "email_verification", email);
+    if (isMailed) await ctx.emails.enqueue(tx, emailVerifiedAt ? "registered_already" : "email_verification", email);
   });
-  ctx.mails.wake();
+  ctx.emails.wake();
 }

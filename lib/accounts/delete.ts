@@ -8,7 +8,7 @@ import { isLostRace } from "../errors";
 import { accountSubscriptions, detachBilling } from "../subscriptions/account-data";
 import type { AccountDeleted } from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "mails" | "now">;
+type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now">;
 
 const MOST_TRIES = 5;
 
@@ -30,11 +30,11 @@ export async function deleteAccount(
   // Anybody may register an address that is not verified and delete it again, many times.
   const isMailed = emailVerifiedAt !== null || (await mayMail(ctx, "verification", email, caller.address));
   await removeAccount(ctx, id, caller, isMailed);
-  ctx.mails.wake();
+  ctx.emails.wake();
   return { status: "deleted", subscriptions, storeSubscriptionsCancelled: false };
 }
 
-type RemoveDeps = Pick<Deps, "db" | "now"> & { mails: Pick<Deps["mails"], "post"> };
+type RemoveDeps = Pick<Deps, "db" | "now"> & { emails: Pick<Deps["emails"], "enqueue"> };
 
 /**
  * Removes an account with everything that hangs on it, in one transaction, and mails its owner where `isMailed`.
@@ -43,7 +43,7 @@ type RemoveDeps = Pick<Deps, "db" | "now"> & { mails: Pick<Deps["mails"], "post"
  * whoever PostgreSQL sends away tries again. Returns whether there was such an account.
  */
 export async function removeAccount(
-  { db, mails, now }: RemoveDeps,
+  { db, emails, now }: RemoveDeps,
   accountId: string,
   caller: Pick<Caller, "address" | "client">,
   isMailed: boolean,
@@ -58,7 +58,7 @@ export async function removeAccount(
         // After the account, as where a reset puts one in.
         await tx.queuedMail.deleteMany({ where: { email: account.email } });
         await recordSecurityEvent(tx, now(), accountId, "account_deleted", caller);
-        if (isMailed) await mails.post(tx, "account_deleted", account.email);
+        if (isMailed) await emails.enqueue(tx, "account_deleted", account.email);
         return true;
       });
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { Caller } from "../auth/credentials";
 import { recordSecurityEvent } from "../auth/security-events";
 import type { Context, Tx } from "../context";
-import { exportDevices } from "../push/account-data";
+import { exportDevices } from "../push/export";
 import { exportBilling } from "../subscriptions/account-data";
 import { toUser } from "./schema";
 

@@ -6,7 +6,7 @@ import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
 import { closeOtherSessions } from "./sessions";
 
-type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "mails" | "now">;
+type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now">;
 
 /** A provider that signs in to an account. */
 export type LinkedIdentity = { id: string; provider: string; createdAt: Date };
@@ -45,7 +45,7 @@ export async function unlinkIdentity(
     await tx.identity.delete({ where: { id: identityId } });
     await recordSecurityEvent(tx, ctx.now(), accountId, "identity_unlinked", caller);
     await closeOtherSessions(tx, ctx.now(), { accountId, keep: principal.session.id }, caller);
-    await ctx.mails.post(tx, "identity_unlinked", account.email);
+    await ctx.emails.enqueue(tx, "identity_unlinked", account.email);
   });
-  ctx.mails.wake();
+  ctx.emails.wake();
 }

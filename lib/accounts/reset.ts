@@ -14,7 +14,7 @@ import { type LinkedIdentity, listIdentities } from "./identities";
 import { hashResetToken } from "./reset-token";
 import type { ConfirmReset } from "./schema";
 
-type Deps = Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "mails" | "now">;
+type Deps = Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "emails" | "now">;
 
 /** Many times as long as a mail keeps the process busy. */
 const MAX_SEND_DELAY_MS = 250;
@@ -26,16 +26,16 @@ const MAX_SEND_DELAY_MS = 250;
  * @throws AppError rate_limited for the caller's network alone, and not for a device that the account recognizes
  */
 export async function requestReset(
-  { db, limits, mails, now }: Pick<Deps, "db" | "limits" | "mails" | "now">,
+  { db, limits, emails, now }: Pick<Deps, "db" | "limits" | "emails" | "now">,
   email: string,
   caller: Caller,
 ): Promise<void> {
   const recognized = await findRecognizedClient({ db, limits, now }, email, caller);
   if (!recognized?.isDevice) await limits.consume("resetRequestByAddress", caller.address);
   if (!(await mayMail({ limits }, "reset", email, caller.address))) return;
-  await mails.post(db, "password_reset", email);
+  await emails.enqueue(db, "password_reset", email);
   // The work of sending slows the next request, and there is none for an unknown address: nobody foresees when it comes.
-  setTimeout(mails.wake, randomInt(MAX_SEND_DELAY_MS)).unref();
+  setTimeout(emails.wake, randomInt(MAX_SEND_DELAY_MS)).unref();
 }
 
 /**
@@ -69,9 +69,9 @@ export async function confirmReset(
     await recognizeClient(tx, ctx, row.account, caller, { withDevice: true });
     await forgetFailures(tx, ctx, row.account, caller);
     await recordSecurityEvent(tx, ctx.now(), row.account.id, "password_reset", caller);
-    await ctx.mails.post(tx, "password_changed", row.account.email);
+    await ctx.emails.enqueue(tx, "password_changed", row.account.email);
   });
-  ctx.mails.wake();
+  ctx.emails.wake();
   return listIdentities(ctx.db, row.account.id);
 }
 

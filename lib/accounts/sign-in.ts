@@ -9,7 +9,7 @@ import { AppError, isUniqueViolation } from "../errors";
 import { claimAddress } from "./claim-address";
 import { type Login, type Register, toUser } from "./schema";
 
-type Deps = Pick<Context, "breaches" | "config" | "db" | "dbNow" | "hasher" | "limits" | "mails" | "now">;
+type Deps = Pick<Context, "breaches" | "config" | "db" | "dbNow" | "hasher" | "limits" | "emails" | "now">;
 
 /** Signs in with a password. @throws AppError invalid_credentials, email_not_verified, rate_limited, overloaded */
 export async function logIn(ctx: Omit<Deps, "breaches">, login: Login, transport: Transport, caller: Caller) {

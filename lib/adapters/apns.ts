@@ -1,7 +1,7 @@
 import type { ClientHttp2Session } from "node:http2";
 import { Notification as Note, Provider, type ResponseFailure } from "@parse/node-apn";
 import type { Logger } from "pino";
-import type { Notification, PushAnswer, PushTransport } from "./push-transport";
+import type { ApnsResponse, Notification, PushTransport } from "./push-transport";
 
 /** Token-based trust, and where APNs is: Apple's hosts unless `host` says otherwise. `key` and `ca` are PEM. */
 type Options = {
@@ -19,8 +19,8 @@ type Options = {
 const TIMEOUT_MS = 10_000;
 /** node-apn never settles a request whose connection went down without a word. */
 const GRACE_MS = 1_000;
-const SILENT_MOST = 3;
-const RENEW_INTERVAL_MS = 60_000;
+const MAX_TIMEOUTS = 3;
+const MIN_RECONNECT_INTERVAL_MS = 60_000;
 
 /** Sends through Apple's push service, over one connection an environment. */
 export function createApnsTransport(options: Options, log: Logger): PushTransport {
@@ -35,7 +35,7 @@ export function createApnsTransport(options: Options, log: Logger): PushTranspor
   };
 }
 
-type Connection = { send: (notification: Notification) => Promise<PushAnswer>; close: () => void };
+type Connection = { send: (notification: Notification) => Promise<ApnsResponse>; close: () => void };
 
 /**
  * One provider, made when it is first needed. Its own retries are off: they do not wait for as long as APNs asks.
@@ -49,7 +49,7 @@ function openConnection(environment: Notification["environment"], options: Optio
   let renewedAtMs = Number.NEGATIVE_INFINITY;
   let isReached = true;
 
-  const ask = async (notification: Notification): Promise<PushAnswer> => {
+  const ask = async (notification: Notification): Promise<ApnsResponse> => {
     provider ??= createProvider(environment, options, timeoutMs);
     const sending = provider.send(toNote(notification), notification.token);
     const { failed } = await withDeadline(sending, timeoutMs + GRACE_MS);
@@ -65,7 +65,7 @@ function openConnection(environment: Notification["environment"], options: Optio
     isReached = false;
     if (error.name !== "TimeoutError") return;
     silent += 1;
-    if (silent < SILENT_MOST || elapsedMs() - renewedAtMs < RENEW_INTERVAL_MS) return;
+    if (silent < MAX_TIMEOUTS || elapsedMs() - renewedAtMs < MIN_RECONNECT_INTERVAL_MS) return;
     renewedAtMs = elapsedMs();
     silent = 0;
     log.warn({ environment }, "the connection to APNs is dead: another one is opened");
@@ -154,7 +154,7 @@ function toNote({ id, bundleId, pushType, priority, collapseId, expiresAt, paylo
 }
 
 /** APNs's answer in what node-apn makes of it. @throws Error where it says that there was none */
-function toAnswer({ status, response, error, retryAfterText }: Failure): PushAnswer {
+function toAnswer({ status, response, error, retryAfterText }: Failure): ApnsResponse {
   const retryAfterSeconds = toSeconds(retryAfterText);
   const later = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
   if (status !== undefined && response) {
@@ -180,7 +180,7 @@ function toSeconds(text: string | undefined): number | undefined {
   return Number.isSafeInteger(seconds) ? Math.max(seconds, 0) : undefined;
 }
 
-function isTokenExpired({ status, reason }: PushAnswer): boolean {
+function isTokenExpired({ status, reason }: ApnsResponse): boolean {
   return status === 403 && reason === "ExpiredProviderToken";
 }
 

@@ -10,7 +10,7 @@ export type BillingApi = {
    * What the provider knows of a customer, as JSON: RevenueCat, "REST API v1", Get Customer Info.
    * @throws BillingApiError within five seconds
    */
-  customer: (name: string) => Promise<unknown>;
+  getCustomer: (name: string) => Promise<unknown>;
 };
 
 /** The provider did not answer, or not as it should. `retryAfterSeconds` where it said when to come again: a day at most. */
@@ -28,10 +28,10 @@ class BillingApiError extends Error {
 export function createBillingApi(config: Config): BillingApi | null {
   const { BILLING_API_KEY: key, BILLING_API_URL: url, BILLING_PROVIDER: provider } = config;
   if (key === undefined || provider !== "revenuecat") return null;
-  return { customer: (name) => ask(`${url.replace(/\/+$/, "")}/subscribers/${encodeURIComponent(name)}`, key) };
+  return { getCustomer: (name) => request(`${url.replace(/\/+$/, "")}/subscribers/${encodeURIComponent(name)}`, key) };
 }
 
-async function ask(url: string, key: string): Promise<unknown> {
+async function request(url: string, key: string): Promise<unknown> {
   const response = await fetch(url, {
     headers: { authorization: `Bearer ${key}`, accept: "application/json" },
     redirect: "error", // the key is for this host alone

@@ -5,12 +5,12 @@ import type { Logger } from "pino";
 import type { Config } from "../config";
 import { makeFolder, writeDurably } from "../files/durable";
 
-type Mail = { to: string; subject: string; text: string };
+type Email = { to: string; subject: string; text: string };
 
 /** Sends mail. `mode` says where it goes: SMTP, files (embedded mode), or nowhere. */
 export type Mailer = {
   mode: "smtp" | "files" | "off";
-  send: (mail: Mail) => Promise<void>;
+  send: (mail: Email) => Promise<void>;
   /** Waits for what is on its way. */
   close: () => Promise<void>;
 };

@@ -28,7 +28,7 @@ const SILENT_MS = 30_000;
 /** How long the word to go on is waited for. */
 const CONTINUE_MS = 2_000;
 
-type Account = { endpoint: string; bucket: string; region: string; accessKeyId: string; secretAccessKey: string };
+type Credentials = { endpoint: string; bucket: string; region: string; accessKeyId: string; secretAccessKey: string };
 
 /** The storage that the configuration names; null without one. `silentMs`: how long it may say nothing. */
 export function createObjectStorage(
@@ -48,7 +48,7 @@ export function createObjectStorage(
   };
   return {
     presignGet: async ({ key, contentDisposition, contentType }) => {
-      const url = addressOf(account, key);
+      const url = urlOf(account, key);
       url.searchParams.set("X-Amz-Expires", String(EXPIRES_SECONDS));
       url.searchParams.set("response-content-disposition", contentDisposition);
       url.searchParams.set("response-content-type", contentType);
@@ -58,14 +58,14 @@ export function createObjectStorage(
     put: async ({ key, sizeBytes, sha256, contentType, bytes }) => {
       if (sizeBytes > MAX_PUT_BYTES) throw new Error("The storage takes 5 GiB at once, and no more");
       const headers = { "content-type": contentType, "x-amz-content-sha256": sha256 };
-      const signed = await signer({ method: "PUT", url: addressOf(account, key).href, headers }).sign();
+      const signed = await signer({ method: "PUT", url: urlOf(account, key).href, headers }).sign();
       const all = { ...Object.fromEntries(signed.headers), "content-length": String(sizeBytes) };
       await send(signed.url, all, bytes, silentMs);
     },
   };
 }
 
-function accountOf(config: Config): Account | null {
+function accountOf(config: Config): Credentials | null {
   const { RELEASE_S3_ENDPOINT: endpoint, RELEASE_S3_BUCKET: bucket, RELEASE_S3_REGION: region } = config;
   const { RELEASE_S3_ACCESS_KEY_ID: accessKeyId, RELEASE_S3_SECRET_ACCESS_KEY: secretAccessKey } = config;
   if (!endpoint || !bucket || !region || !accessKeyId || !secretAccessKey) return null;
@@ -76,7 +76,7 @@ function accountOf(config: Config): Account | null {
  * Amazon's own addresses name the bucket in the host (a bucket with a dot has no certificate there), all others
  * in the path.
  */
-function addressOf({ endpoint, bucket }: Account, key: string): URL {
+function urlOf({ endpoint, bucket }: Credentials, key: string): URL {
   const url = new URL(endpoint);
   const base = url.pathname.replace(/\/+$/, "");
   const inHost = url.hostname.startsWith(`${bucket}.`);
@@ -110,7 +110,7 @@ async function send(url: URL, headers: Record<string, string>, bytes: AsyncItera
   sending.catch(() => {}); // heard of by the request as well, unless the answer came first and says more
   try {
     const [response] = await answered;
-    const text = await readSome(response);
+    const text = await readStart(response);
     if (response.statusCode !== 200) throw new Error(`The storage answered ${response.statusCode}${codeOf(text)}`);
     await sending;
   } finally {
@@ -118,7 +118,7 @@ async function send(url: URL, headers: Record<string, string>, bytes: AsyncItera
   }
 }
 
-async function readSome(response: IncomingMessage): Promise<string> {
+async function readStart(response: IncomingMessage): Promise<string> {
   let text = "";
   for await (const chunk of response.setEncoding("utf8")) {
     text += chunk;

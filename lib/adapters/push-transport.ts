@@ -22,12 +22,12 @@ export type Notification = {
  * APNs's answer: its status and, unless 200, its reason; with 410, since when the token has been dead. `retryAfterSeconds`
  * is what its Retry-After asks for (RFC 9110, section 10.2.3).
  */
-export type PushAnswer = { status: number; reason: string | null; timestamp?: Date; retryAfterSeconds?: number };
+export type ApnsResponse = { status: number; reason: string | null; timestamp?: Date; retryAfterSeconds?: number };
 
 export type PushTransport = {
   mode: "apns" | "development";
   /** @throws Error where there was no answer; by the name of TimeoutError where none came in time */
-  send: (notification: Notification) => Promise<PushAnswer>;
+  send: (notification: Notification) => Promise<ApnsResponse>;
   close: () => void;
 };
 

@@ -24,7 +24,7 @@ const DEVICE_ID = /^[\w-]{22}$/;
  */
 export type Caller = { address: string; client: string | null; deviceId: string };
 
-type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "mails" | "now">;
+type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now">;
 type Credentials = { email: string; password: string };
 
 /** What a call says of its origin, in the words that the session's row keeps. */

@@ -8,7 +8,7 @@ import { recordSecurityEvent } from "./security-events";
 import { revokeAllSessions } from "./sessions";
 
 type Config = Context["config"];
-type Deps = Pick<Context, "config" | "db" | "limits" | "mails" | "now">;
+type Deps = Pick<Context, "config" | "db" | "limits" | "emails" | "now">;
 
 export const VERIFICATION_TTL_HOURS = 24;
 
@@ -40,9 +40,9 @@ export async function requireVerifiedEmail(
   if (await mayMail(ctx, "verification", account.email, caller.address)) {
     await ctx.db.$transaction(async (tx) => {
       await storeClaim(ctx, tx, account.id, null);
-      await ctx.mails.post(tx, "email_verification", account.email);
+      await ctx.emails.enqueue(tx, "email_verification", account.email);
     });
-    ctx.mails.wake();
+    ctx.emails.wake();
   }
   throw new AppError("email_not_verified");
 }

@@ -1,14 +1,14 @@
 import type { Context, Tx } from "../context";
 
-type Letter = { to: string; subject: string; text: string };
+type Email = { to: string; subject: string; text: string };
 
 /** Composes a mail at the moment of sending; null where it has no reader any more. */
-type Compose = (email: string) => Promise<Letter | null>;
+type Compose = (email: string) => Promise<Email | null>;
 
 /** Mail on its way out: rows of one table, so that neither a mail server that is down nor a kill loses one. */
-export type MailQueue<Name extends string = string> = {
+export type EmailQueue<Name extends string = string> = {
   /** Promises a mail, in the transaction of what causes it. Of one kind an address has one waiting at most. */
-  post: (tx: Tx, kind: Name, email: string) => Promise<void>;
+  enqueue: (tx: Tx, kind: Name, email: string) => Promise<void>;
   /** Begins to send what is due, and returns at once. Call it after the commit of a `post`, and now and then. */
   wake: () => void;
   /** Waits for what is being sent. The rest stays for the next start. */
@@ -16,20 +16,20 @@ export type MailQueue<Name extends string = string> = {
 };
 
 type Deps = Pick<Context, "db" | "dbNow" | "log" | "mailer">;
-type Row = { id: string; kind: string; email: string; attempts: number; leaseUntil: Date; isExpired: boolean };
+type QueuedRow = { id: string; kind: string; email: string; attempts: number; leaseUntil: Date; isExpired: boolean };
 
 /** So many mails are on their way at once: a mail server that hangs takes no more sockets than these. */
-const LANES = 4;
+const MAX_CONCURRENT = 4;
 /** Longer than any attempt takes; whoever was killed at it has lost it then. */
 const LEASE_SECONDS = 2 * 60;
 /** After the first failure, the second and so on; then always the last. */
 const RETRY_SECONDS = [5, 15, 60, 5 * 60, 10 * 60];
 
 /** Makes the queue's `post`, for a process that sends nothing itself. `ttlSeconds` is how long a kind is worth sending. */
-export function createMailPost<Name extends string>(
+export function createEnqueueEmail<Name extends string>(
   { dbNow }: Pick<Deps, "dbNow">,
   ttlSeconds: Record<Name, number>,
-): MailQueue<Name>["post"] {
+): EmailQueue<Name>["enqueue"] {
   return async (tx, kind, email) => {
     await tx.$executeRaw`
       INSERT INTO "QueuedMail" ("id", "kind", "email", "createdAt", "nextAttemptAt", "expiresAt")
@@ -41,11 +41,11 @@ export function createMailPost<Name extends string>(
 }
 
 /** Makes the queue. Nothing is sent before the first `wake`. */
-export function createMailQueue<Name extends string>(
+export function createEmailQueue<Name extends string>(
   deps: Deps,
   ttlSeconds: Record<Name, number>,
   kinds: Record<Name, Compose>,
-): MailQueue<Name> {
+): EmailQueue<Name> {
   const lanes = new Set<Promise<void>>();
   let isWanted = false;
   let isClosed = false;
@@ -58,10 +58,10 @@ export function createMailQueue<Name extends string>(
     }
   };
   return {
-    post: createMailPost(deps, ttlSeconds),
+    enqueue: createEnqueueEmail(deps, ttlSeconds),
     wake: () => {
       isWanted = true;
-      if (isClosed || lanes.size >= LANES) return;
+      if (isClosed || lanes.size >= MAX_CONCURRENT) return;
       const lane = drain()
         .catch((error: unknown) => deps.log.warn({ err: error }, "mail waits: the database is out of reach"))
         .finally(() => lanes.delete(lane));
@@ -75,8 +75,8 @@ export function createMailQueue<Name extends string>(
 }
 
 /** Takes the row that has waited longest, in one statement; null where none is due. */
-async function claim({ db, dbNow }: Deps, kinds: string[]): Promise<Row | null> {
-  const [row] = await db.$queryRaw<Row[]>`
+async function claim({ db, dbNow }: Deps, kinds: string[]): Promise<QueuedRow | null> {
+  const [row] = await db.$queryRaw<QueuedRow[]>`
     UPDATE "QueuedMail"
     SET "attempts" = "attempts" + 1, "nextAttemptAt" = ${dbNow()} + interval '1 second' * ${LEASE_SECONDS}::int
     WHERE "id" = (
@@ -87,7 +87,7 @@ async function claim({ db, dbNow }: Deps, kinds: string[]): Promise<Row | null> 
   return row ?? null;
 }
 
-async function attempt(deps: Deps, compose: Compose, row: Row): Promise<void> {
+async function attempt(deps: Deps, compose: Compose, row: QueuedRow): Promise<void> {
   const { db, dbNow, log, mailer } = deps;
   // Where the same mail was asked for again meanwhile, the row is no longer ours to settle.
   const where = { id: row.id, nextAttemptAt: row.leaseUntil };
@@ -113,7 +113,7 @@ async function attempt(deps: Deps, compose: Compose, row: Row): Promise<void> {
   }
 }
 
-async function send(mailer: Deps["mailer"], letter: Letter | null): Promise<void> {
+async function send(mailer: Deps["mailer"], letter: Email | null): Promise<void> {
   if (letter) await mailer.send(letter);
 }
 

@@ -3,18 +3,18 @@ import type { Context, Tx } from "../context";
 import type { Prisma, PushDevice, PushDeviceStatus } from "../db/generated/client";
 import { AppError } from "../errors";
 import { APPLE_APP_ATTESTATION_ROOT } from "./evidence/apple-root";
-import { checkEvidence, type ProvedKey } from "./evidence/check";
-import { evidenceFault } from "./evidence/fault";
+import { evidenceInvalid } from "./evidence/errors";
 import { keyIdOf } from "./evidence/p256";
 import type { Evidence } from "./evidence/schema";
-import { holdOwner, type Origin, type Owner } from "./owner";
-import { MAX_DEVICES, tooManyDevices, type Wanted } from "./registration-plan";
+import { type VerifiedKey, verifyEvidence } from "./evidence/verify";
+import { lockOwner, type Origin, type Owner } from "./owner";
+import { deviceLimitReached, MAX_DEVICES, type Registration } from "./registration-plan";
 import { type Device, toDevice } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "now">;
 
 /** A device that APNs found dead has to register again first. */
-const PROVABLE: PushDeviceStatus[] = ["pending", "active"];
+const VERIFIABLE_STATUSES: PushDeviceStatus[] = ["pending", "active"];
 
 /**
  * Makes a device active: the evidence answers the challenge that it was given at this very address. With it the
@@ -26,39 +26,46 @@ const PROVABLE: PushDeviceStatus[] = ["pending", "active"];
 export async function activateDevice(
   { config, db, dbNow, now }: Deps,
   owner: Owner,
-  wanted: Wanted,
+  wanted: Registration,
   evidence: Evidence,
   origin: Origin,
 ): Promise<Device> {
   const challenge = await findChallenge(db, owner, wanted, evidence.challengeId);
-  if (!challenge) throw evidenceFault("challenge_unknown");
+  if (!challenge) throw evidenceInvalid("challenge_unknown");
   if (challenge.usedAt) throw new AppError("challenge_used");
   const { device } = challenge;
-  const holder = (await findHolder(db, device, evidence)) ?? device;
+  const holder = (await findDeviceByKey(db, device, evidence)) ?? device;
   const { keyId, publicKey, keyCounter } = holder;
-  const key = checkEvidence(evidence, {
+  const key = verifyEvidence(evidence, {
     ...{ challenge, device: { ...device, keyId, publicKey, keyCounter }, now: now(), teamId: config.APNS_TEAM_ID },
     root: config.APP_ATTEST_ROOT_CA ?? APPLE_APP_ATTESTATION_ROOT,
   });
   return db.$transaction(async (tx) => {
-    const at = await holdOwner(tx, { dbNow }, owner);
+    const at = await lockOwner(tx, { dbNow }, owner);
     if (challenge.expiresAt <= at) throw new AppError("challenge_expired");
-    await takeToken(tx, device);
+    await claimToken(tx, device);
     await useChallenge(tx, challenge.id, at);
     const isMove = holder.id !== device.id;
     if (isMove) await tx.pushDevice.deleteMany({ where: { id: device.id } });
-    const from = isMove ? { keyId, keyCounter } : { keyId, keyCounter, status: { in: PROVABLE } };
+    const from = isMove ? { keyId, keyCounter } : { keyId, keyCounter, status: { in: VERIFIABLE_STATUSES } };
     const row = await activate(tx, at, owner, { id: holder.id, ...from }, wanted, key);
-    await keepLimit(tx, row);
+    await enforceDeviceLimit(tx, row);
     await recordSecurityEvent(tx, now(), owner.account.id, "device_verified", origin);
     return toDevice(row, owner.session.id);
   });
 }
 
 /** A challenge of the device that registers, at the address that it was given for. */
-function findChallenge(db: Tx, { account }: Owner, wanted: Wanted, id: string) {
+function findChallenge(db: Tx, { account }: Owner, wanted: Registration, id: string) {
   const { environment, bundleId, token, installationId } = wanted;
-  const at = { accountId: account.id, environment, bundleId, token, installationId, status: { in: PROVABLE } };
+  const at = {
+    accountId: account.id,
+    environment,
+    bundleId,
+    token,
+    installationId,
+    status: { in: VERIFIABLE_STATUSES },
+  };
   return db.pushChallenge.findFirst({
     where: { id, device: at },
     include: { device: true },
@@ -70,16 +77,16 @@ function findChallenge(db: Tx, { account }: Owner, wanted: Wanted, id: string) {
  * The device of the account that is known by the key which answers: the app that it is on has a new token now. null for
  * a key that is attested, which is new; and for one that nobody knows.
  */
-async function findHolder(db: Tx, device: PushDevice, evidence: Evidence): Promise<PushDevice | null> {
+async function findDeviceByKey(db: Tx, device: PushDevice, evidence: Evidence): Promise<PushDevice | null> {
   if (evidence.type === "app_attest" && evidence.attestation !== undefined) return null;
   const { accountId, environment, bundleId } = device;
-  const keyId = keyIdIn(evidence);
+  const keyId = keyIdOfEvidence(evidence);
   if (device.keyId === keyId) return device;
   return db.pushDevice.findFirst({ where: { accountId, environment, bundleId, keyId } });
 }
 
 /** In the form in which it is kept. */
-function keyIdIn(evidence: Evidence): string {
+function keyIdOfEvidence(evidence: Evidence): string {
   const keyId =
     evidence.type === "app_attest"
       ? Buffer.from(evidence.keyId, "base64")
@@ -91,12 +98,12 @@ function keyIdIn(evidence: Evidence): string {
  * Takes the token from all other accounts. Locks the rows in one order, so that two who prove the same token at
  * once wait for each other and do not lock each other out.
  */
-async function takeToken(tx: Tx, { id, environment, bundleId, token }: PushDevice): Promise<void> {
+async function claimToken(tx: Tx, { id, environment, bundleId, token }: PushDevice): Promise<void> {
   const rows = await tx.$queryRaw<{ id: string }[]>`
     SELECT "id"::text FROM "PushDevice"
     WHERE "environment" = ${environment}::"PushEnvironment" AND "bundleId" = ${bundleId} AND "token" = ${token}
     ORDER BY "id" FOR UPDATE`;
-  if (!rows.some((row) => row.id === id)) throw evidenceFault("challenge_unknown"); // it moved, or is gone
+  if (!rows.some((row) => row.id === id)) throw evidenceInvalid("challenge_unknown"); // it moved, or is gone
   const others = rows.map((row) => row.id).filter((other) => other !== id);
   if (others.length > 0) await tx.pushDevice.deleteMany({ where: { id: { in: others } } });
 }
@@ -113,8 +120,8 @@ async function activate(
   at: Date,
   { session }: Owner,
   from: Prisma.PushDeviceWhereInput,
-  { token, environment, bundleId, installationId, device }: Wanted,
-  key: ProvedKey,
+  { token, environment, bundleId, installationId, device }: Registration,
+  key: VerifiedKey,
 ): Promise<PushDevice> {
   const [row] = await tx.pushDevice.updateManyAndReturn({
     where: from,
@@ -132,7 +139,7 @@ async function activate(
       ...{ ...key, status: "active", verifiedAt: at, invalidReason: null },
     },
   });
-  if (!row) throw evidenceFault("counter_replayed");
+  if (!row) throw evidenceInvalid("counter_replayed");
   return row;
 }
 
@@ -141,9 +148,9 @@ async function activate(
  * that had its id before, as of the same app before it was deleted and installed again.
  * @throws AppError device_limit_reached where none has that id any more
  */
-async function keepLimit(tx: Tx, { id, accountId, installationId }: PushDevice): Promise<void> {
+async function enforceDeviceLimit(tx: Tx, { id, accountId, installationId }: PushDevice): Promise<void> {
   if (installationId === null || (await tx.pushDevice.count({ where: { accountId } })) <= MAX_DEVICES) return;
   await tx.pushDevice.deleteMany({ where: { accountId, installationId, id: { not: id } } });
   const proved = await tx.pushDevice.count({ where: { accountId, status: { not: "pending" } } });
-  if (proved > MAX_DEVICES) throw tooManyDevices();
+  if (proved > MAX_DEVICES) throw deviceLimitReached();
 }

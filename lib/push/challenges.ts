@@ -9,7 +9,7 @@ const TTL_MS = 15 * 60 * 1000;
  * Opens a challenge for a device: its value goes to the caller, its nonce only through APNs; kept is the nonce's hash.
  * `now` is by the database's clock.
  */
-export async function openChallenge(tx: Tx, now: Date, deviceId: string): Promise<Challenge> {
+export async function createChallenge(tx: Tx, now: Date, deviceId: string): Promise<Challenge> {
   const nonce = randomBytes(32).toString("base64url");
   const challenge = await tx.pushChallenge.create({
     data: {
@@ -30,7 +30,7 @@ export async function openChallenge(tx: Tx, now: Date, deviceId: string): Promis
 }
 
 /** Ends what is under way for a device whose address changes: a nonce sent to the old one proves nothing for the new. */
-export async function dropChallenges(tx: Tx, deviceId: string): Promise<void> {
+export async function cancelChallenges(tx: Tx, deviceId: string): Promise<void> {
   await tx.pushChallenge.deleteMany({ where: { deviceId } });
   await tx.pushDelivery.updateMany({
     where: { deviceId, state: "queued" },
@@ -42,7 +42,7 @@ export async function dropChallenges(tx: Tx, deviceId: string): Promise<void> {
  * Why a device's last challenge has not reached it, in APNs's words or the outbox's: by the ids of the devices that
  * this is known of. Nothing is known of one that is on its way, or that APNs took.
  */
-export async function failedChallenges(tx: Tx, deviceIds: readonly string[]): Promise<Map<string, string>> {
+export async function findChallengeFailures(tx: Tx, deviceIds: readonly string[]): Promise<Map<string, string>> {
   if (deviceIds.length === 0) return new Map();
   const rows = await tx.$queryRaw<{ deviceId: string; reason: string | null }[]>`
     SELECT DISTINCT ON (challenge."deviceId") challenge."deviceId", delivery."reason"

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
-import { failedChallenges } from "./challenges";
+import { findChallengeFailures } from "./challenges";
 import type { Owner } from "./owner";
 import { type Device, toDevice } from "./schema";
 
@@ -18,7 +18,7 @@ export async function listDevices({ db }: Deps, { account, session }: Owner): Pr
     orderBy: [{ createdAt: "desc" }, { id: "desc" }],
   });
   const pending = rows.filter(({ status }) => status === "pending").map(({ id }) => id);
-  const failures = await failedChallenges(db, pending);
+  const failures = await findChallengeFailures(db, pending);
   return rows.map((row) => toDevice(row, session.id, failures.get(row.id)));
 }
 
@@ -45,7 +45,7 @@ export async function removeDevices(tx: Tx, of: { accountId: string } | { sessio
  * Removes devices that have not proved themselves for 24 hours after they registered, and challenges that ended as
  * long ago. Returns how many rows went; those that somebody is at work on are left to the next call.
  */
-export async function removeUnverified({ db, dbNow }: Pick<Context, "db" | "dbNow">): Promise<number> {
+export async function removeUnverifiedDevices({ db, dbNow }: Pick<Context, "db" | "dbNow">): Promise<number> {
   const statements = [
     () => db.$executeRaw`
       DELETE FROM "PushChallenge" WHERE "id" IN (SELECT "id" FROM "PushChallenge"

@@ -3,9 +3,9 @@ import type { PushDelivery, PushDevice, PushDeviceStatus } from "../db/generated
 const MINUTE = 60;
 const DAY = 24 * 60 * MINUTE;
 /** More than this APNs refuses (Apple, "Generating a remote notification"). */
-const PAYLOAD_MOST_BYTES = 4096;
+const MAX_PAYLOAD_BYTES = 4096;
 /** So much of another's words goes into a notification that has to fit whatever they are. */
-const WORDS_MOST = 64;
+const MAX_ARGUMENT_CHARACTERS = 64;
 const NIL_ID = "00000000-0000-0000-0000-000000000000";
 
 /** Everything there is to say; each kind with what its payload is made of. */
@@ -14,22 +14,22 @@ export type Message =
   /** `client`: what signed in, in words: a device's name or a browser's. */
   | { kind: "security.new_sign_in"; eventId: string; client: string }
   | { kind: "security.password_changed"; eventId: string }
-  | { kind: "billing.payment_failed"; lineId: string }
-  | { kind: "billing.expired"; lineId: string }
-  | { kind: "billing.renewed"; lineId: string }
+  | { kind: "billing.payment_failed"; purchaseId: string }
+  | { kind: "billing.expired"; purchaseId: string }
+  | { kind: "billing.renewed"; purchaseId: string }
   | { kind: "app.new_version"; version: string }
   | { kind: "custom"; title: string; body: string; link: string | null };
 type Kind = Message["kind"];
 
-type Rule<M extends Message> = {
+type KindOptions<M extends Message> = {
   level: "background" | "passive" | "active" | "time-sensitive";
   priority: 5 | 10;
   ttlSeconds: number;
   collapseId: (message: M) => string | null;
   /** Only devices in this state get it. */
-  to: PushDeviceStatus;
+  recipientStatus: PushDeviceStatus;
   /** The outbox forgets what it said once it is settled. */
-  secret: boolean;
+  isSecret: boolean;
   /** What people read; none for a background push. */
   alert: ((message: M) => Alert) | null;
   data: (message: M) => Record<string, string>;
@@ -42,23 +42,29 @@ type Alert = { title: string; body: string } | { "title-loc-key": string; "loc-k
 const alert = (kind: Kind, ...args: string[]): Alert => ({
   "title-loc-key": `${kind}.title`,
   "loc-key": `${kind}.body`,
-  ...(args.length > 0 ? { "loc-args": args.map(shorten) } : {}),
+  ...(args.length > 0 ? { "loc-args": args.map(truncate) } : {}),
 });
 
-const SECURITY = { level: "time-sensitive", priority: 10, ttlSeconds: DAY, to: "active", secret: false } as const;
-const BILLING = { level: "active", priority: 10, to: "active", secret: false } as const;
+const SECURITY = {
+  level: "time-sensitive",
+  priority: 10,
+  ttlSeconds: DAY,
+  recipientStatus: "active",
+  isSecret: false,
+} as const;
+const BILLING = { level: "active", priority: 10, recipientStatus: "active", isSecret: false } as const;
 const toSecurity = () => ({ link: "security" });
 const toSubscription = () => ({ link: "subscription" });
-const ofLine = ({ lineId }: { lineId: string }) => `bill:${lineId}`;
+const purchaseCollapseId = ({ purchaseId }: { purchaseId: string }) => `bill:${purchaseId}`;
 
-const KINDS: { [K in Kind]: Rule<Extract<Message, { kind: K }>> } = {
+const KINDS: { [K in Kind]: KindOptions<Extract<Message, { kind: K }>> } = {
   "push.challenge": {
     level: "background",
     priority: 5,
     ttlSeconds: 15 * MINUTE,
     collapseId: () => null,
-    to: "pending",
-    secret: true,
+    recipientStatus: "pending",
+    isSecret: true,
     alert: null,
     data: ({ challengeId, nonce }) => ({ challengeId, nonce }),
   },
@@ -77,14 +83,14 @@ const KINDS: { [K in Kind]: Rule<Extract<Message, { kind: K }>> } = {
   "billing.payment_failed": {
     ...BILLING,
     ttlSeconds: 3 * DAY,
-    collapseId: ofLine,
+    collapseId: purchaseCollapseId,
     alert: ({ kind }) => alert(kind),
     data: toSubscription,
   },
   "billing.expired": {
     ...BILLING,
     ttlSeconds: 7 * DAY,
-    collapseId: ofLine,
+    collapseId: purchaseCollapseId,
     alert: ({ kind }) => alert(kind),
     data: toSubscription,
   },
@@ -93,7 +99,7 @@ const KINDS: { [K in Kind]: Rule<Extract<Message, { kind: K }>> } = {
     level: "passive",
     priority: 5,
     ttlSeconds: DAY,
-    collapseId: ofLine,
+    collapseId: purchaseCollapseId,
     alert: ({ kind }) => alert(kind),
     data: toSubscription,
   },
@@ -102,25 +108,25 @@ const KINDS: { [K in Kind]: Rule<Extract<Message, { kind: K }>> } = {
     priority: 5,
     ttlSeconds: 7 * DAY,
     collapseId: () => "version",
-    to: "active",
-    secret: false,
+    recipientStatus: "active",
+    isSecret: false,
     alert: ({ kind, version }) => alert(kind, version),
-    data: ({ version }) => ({ version: shorten(version), link: "updates" }),
+    data: ({ version }) => ({ version: truncate(version), link: "updates" }),
   },
   custom: {
     level: "active",
     priority: 10,
     ttlSeconds: DAY,
     collapseId: () => null,
-    to: "active",
-    secret: false,
+    recipientStatus: "active",
+    isSecret: false,
     alert: ({ title, body }) => ({ title: storable(title), body: storable(body) }),
     data: ({ link }): Record<string, string> => (link === null ? {} : { link: storable(link) }),
   },
 };
 
 /** The kinds whose payload must not outlive its sending. */
-export const SECRET_KINDS: readonly string[] = Object.entries(KINDS).flatMap(([kind, { secret }]) =>
+export const SECRET_KINDS: readonly string[] = Object.entries(KINDS).flatMap(([kind, { isSecret: secret }]) =>
   secret ? [kind] : [],
 );
 
@@ -136,16 +142,16 @@ export type Outgoing = Pick<PushDelivery, "id" | "kind" | "priority" | "collapse
  * is never lost over what is told of it.
  */
 export function composeNotification(message: Message) {
-  const rule = ruleOf(message);
+  const rule = optionsOf(message);
   const payload: Payload = {
     aps: apsOf(message, rule),
     data: { v: 1, kind: message.kind, ...rule.data(message) },
   };
-  const sizeBytes = Buffer.byteLength(JSON.stringify(stamp(payload, NIL_ID)));
-  if (sizeBytes > PAYLOAD_MOST_BYTES)
-    throw new RangeError(`${message.kind}: ${sizeBytes} bytes of payload, where APNs takes ${PAYLOAD_MOST_BYTES}`);
+  const sizeBytes = Buffer.byteLength(JSON.stringify(withId(payload, NIL_ID)));
+  if (sizeBytes > MAX_PAYLOAD_BYTES)
+    throw new RangeError(`${message.kind}: ${sizeBytes} bytes of payload, where APNs takes ${MAX_PAYLOAD_BYTES}`);
   return {
-    to: rule.to,
+    to: rule.recipientStatus,
     kind: message.kind,
     payload,
     priority: rule.priority,
@@ -155,10 +161,10 @@ export function composeNotification(message: Message) {
 }
 
 /** Why a row is not to be sent any more; null where nothing speaks against it. */
-export function objectionTo(row: Outgoing, now: Date): "unknown_kind" | "expired" | "device_state" | null {
+export function cancellationReason(row: Outgoing, now: Date): "unknown_kind" | "expired" | "device_state" | null {
   if (!isKind(row.kind)) return "unknown_kind";
   if (row.expiresAt <= now) return "expired";
-  return row.status === KINDS[row.kind].to ? null : "device_state";
+  return row.status === KINDS[row.kind].recipientStatus ? null : "device_state";
 }
 
 /** What goes to APNs for a row. A broadcast has one payload for all: each device's `data.id` is set here. */
@@ -174,16 +180,16 @@ export function toNotification(row: Outgoing) {
     priority,
     collapseId,
     expiresAt,
-    payload: stamp(row.payload, id),
+    payload: withId(row.payload, id),
   };
 }
 
 /** A message's own rule: TypeScript cannot tell that the two belong together. */
-function ruleOf<M extends Message>(message: M): Rule<M> {
-  return KINDS[message.kind] as unknown as Rule<M>;
+function optionsOf<M extends Message>(message: M): KindOptions<M> {
+  return KINDS[message.kind] as unknown as KindOptions<M>;
 }
 
-function apsOf<M extends Message>(message: M, { level, alert }: Rule<M>): object {
+function apsOf<M extends Message>(message: M, { level, alert }: KindOptions<M>): object {
   if (!alert) return { "content-available": 1 };
   const [thread] = message.kind.split(".");
   const sound = level === "passive" ? {} : { sound: "default" };
@@ -194,13 +200,13 @@ function isKind(kind: string): kind is Kind {
   return Object.hasOwn(KINDS, kind);
 }
 
-function stamp({ aps, data }: Payload, id: string): Payload {
+function withId({ aps, data }: Payload, id: string): Payload {
   return { aps, data: { ...data, id } };
 }
 
 /** Another's words, cut to what always fits. */
-function shorten(text: string): string {
-  return [...storable(text.slice(0, 4 * WORDS_MOST))].slice(0, WORDS_MOST).join("");
+function truncate(text: string): string {
+  return [...storable(text.slice(0, 4 * MAX_ARGUMENT_CHARACTERS))].slice(0, MAX_ARGUMENT_CHARACTERS).join("");
 }
 
 /** PostgreSQL's jsonb takes neither NUL nor half a surrogate pair. */

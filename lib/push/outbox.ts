@@ -2,28 +2,28 @@ import type { Context, Tx } from "../context";
 import { composeNotification, type Message } from "./notifications";
 
 /** Who is told: one device, or all that an account has by then. */
-type Addressee = { deviceId: string } | { accountId: string };
+type Recipient = { deviceId: string } | { accountId: string };
 
 /**
  * So many devices at most, by their ids from after one on; `bundleId`: of that app. So many a second come due from `from` on, by the database's
  * clock; a row that comes due later expires as much later.
  */
-type Everybody = { afterDeviceId: string; bundleId: string | null; most: number; from: Date; perSecond: number };
+type Broadcast = { afterDeviceId: string; bundleId: string | null; most: number; from: Date; perSecond: number };
 
 /** By the database's clock: that clock itself, or what it said in this transaction. */
 type Now = ReturnType<Context["dbNow"]> | Date;
 
 /** One thing to tell. `eventKey` names what happened: a device hears of it once, however often it is enqueued. */
-export type Enqueued<To = Addressee> = { eventKey: string; to: To; message: Message };
+export type PushEvent<To = Recipient> = { eventKey: string; to: To; message: Message };
 
 /**
  * Puts a notification into the outbox, in the transaction of the event that causes it: neither is there without
  * the other. Returns how many devices will get it. Call `wakePush` after the commit where somebody waits for it;
  * otherwise a worker finds it within a second.
  */
-export async function enqueue(tx: Tx, now: Now, { eventKey, to, message }: Enqueued): Promise<number> {
+export async function enqueue(tx: Tx, now: Now, { eventKey, to, message }: PushEvent): Promise<number> {
   const { deviceId = null, accountId = null } = to as { deviceId?: string; accountId?: string };
-  const { added } = await insert(tx, now, { eventKey, message, to: { ...NOBODY, deviceId, accountId } });
+  const { added } = await insert(tx, now, { eventKey, message, to: { ...NO_RECIPIENT, deviceId, accountId } });
   return added;
 }
 
@@ -31,15 +31,15 @@ export async function enqueue(tx: Tx, now: Now, { eventKey, to, message }: Enque
  * The same for every device there is, some at a time. Returns how many were added, and the last device's id for
  * the next call; null once there are no more.
  */
-export async function enqueueForEverybody(
+export async function enqueueBroadcast(
   tx: Tx,
   now: Now,
-  { eventKey, to, message }: Enqueued<Everybody>,
+  { eventKey, to, message }: PushEvent<Broadcast>,
 ): Promise<{ added: number; lastDeviceId: string | null }> {
-  return insert(tx, now, { eventKey, message, to: { ...NOBODY, ...to } });
+  return insert(tx, now, { eventKey, message, to: { ...NO_RECIPIENT, ...to } });
 }
 
-const NOBODY = {
+const NO_RECIPIENT = {
   deviceId: null as string | null,
   accountId: null as string | null,
   afterDeviceId: null as string | null,
@@ -53,7 +53,7 @@ const NOBODY = {
  * Each row's id is a UUID of version 7 (RFC 9562, section 5.7): ids rise with time, which cleaning up relies on. A
  * device that is being removed at this moment is passed over, rather than waited for or stumbled on.
  */
-async function insert(tx: Tx, now: Now, { eventKey, to, message }: Enqueued<typeof NOBODY>) {
+async function insert(tx: Tx, now: Now, { eventKey, to, message }: PushEvent<typeof NO_RECIPIENT>) {
   const { payload, ...row } = composeNotification(message);
   const [inserted] = await tx.$queryRaw<{ added: number; lastDeviceId: string | null }[]>`
     WITH held AS MATERIALIZED (

@@ -13,7 +13,7 @@ export type Origin = { address: string; client: string | null };
  * worker judges whether a device has registered since it was found dead.
  * @throws AppError unauthenticated, for a session that has ended
  */
-export async function holdOwner(tx: Tx, { dbNow }: Pick<Context, "dbNow">, { account, session }: Owner): Promise<Date> {
+export async function lockOwner(tx: Tx, { dbNow }: Pick<Context, "dbNow">, { account, session }: Owner): Promise<Date> {
   const [held] = await tx.$queryRaw<{ now: Date }[]>`
     SELECT ${dbNow()} AS "now" FROM "Account" AS account JOIN "Session" AS session ON session."accountId" = account."id"
     WHERE account."id" = ${account.id}::uuid AND session."id" = ${session.id}::uuid AND session."revokedAt" IS NULL

@@ -2,14 +2,14 @@ import type { Context, Tx } from "../context";
 import type { PushDevice } from "../db/generated/client";
 import { AppError } from "../errors";
 import { activateDevice } from "./activation";
-import { dropChallenges, failedChallenges, openChallenge } from "./challenges";
-import { holdOwner, type Origin, type Owner } from "./owner";
-import { completeRegistration, type Plan, planRegistration, type Wanted } from "./registration-plan";
+import { cancelChallenges, createChallenge, findChallengeFailures } from "./challenges";
+import { lockOwner, type Origin, type Owner } from "./owner";
+import { completeRegistration, planRegistration, type Registration, type RegistrationPlan } from "./registration-plan";
 import { type Challenge, type Device, type RegisterDevice, toDevice } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "now" | "push" | "wakePush">;
 
-type Written = { device: Device; challenge?: Challenge };
+type RegistrationResult = { device: Device; challenge?: Challenge };
 
 /**
  * Registers the device that calls. An active one stays active; any other gets a challenge, whose nonce leaves
@@ -32,9 +32,9 @@ export async function registerDevice(
   // owner from the challenges. Outside the transaction, whose connection may be the only one.
   const address = `${owner.account.id} ${wanted.environment} ${wanted.bundleId} ${wanted.token}`;
   await ctx.limits.consume("pushChallengeByDevice", address);
-  let written: Written | null = null;
+  let written: RegistrationResult | null = null;
   // Again where the device changed under the registration: APNs found its token dead, somebody removed it.
-  while (!written) written = await ctx.db.$transaction((tx) => write(tx, ctx, owner, wanted));
+  while (!written) written = await ctx.db.$transaction((tx) => register(tx, ctx, owner, wanted));
   if (written.challenge) ctx.wakePush();
   return written;
 }
@@ -46,7 +46,7 @@ export async function registerDevice(
 async function refreshDevice(
   { db, dbNow }: Deps,
   { account, session }: Owner,
-  { token, environment, bundleId, device, ...rest }: Wanted,
+  { token, environment, bundleId, device, ...rest }: Registration,
 ): Promise<Device | null> {
   const installationId = rest.installationId ?? null;
   const [row] = await db.$queryRaw<PushDevice[]>`
@@ -69,23 +69,23 @@ async function refreshDevice(
 }
 
 /** null: the device is no longer what it was a moment ago. */
-async function write(tx: Tx, ctx: Deps, owner: Owner, wanted: Wanted): Promise<Written | null> {
-  const at = await holdOwner(tx, ctx, owner);
-  const plan = planRegistration(await devicesOf(tx, owner.account.id), wanted);
-  const row = await save(tx, at, owner, wanted, plan);
+async function register(tx: Tx, ctx: Deps, owner: Owner, wanted: Registration): Promise<RegistrationResult | null> {
+  const at = await lockOwner(tx, ctx, owner);
+  const plan = planRegistration(await findDevices(tx, owner.account.id), wanted);
+  const row = await saveDevice(tx, at, owner, wanted, plan);
   if (!row) return null;
   if (plan.step === "refresh") return { device: toDevice(row, owner.session.id) };
-  const failures = plan.step === "challenge" ? await failedChallenges(tx, [row.id]) : new Map<string, string>();
+  const failures = plan.step === "challenge" ? await findChallengeFailures(tx, [row.id]) : new Map<string, string>();
   const device = toDevice(row, owner.session.id, failures.get(row.id));
-  return { device, challenge: await openChallenge(tx, at, row.id) };
+  return { device, challenge: await createChallenge(tx, at, row.id) };
 }
 
-async function save(
+async function saveDevice(
   tx: Tx,
   at: Date,
   { account, session }: Owner,
-  wanted: Wanted,
-  plan: Plan<Awaited<ReturnType<typeof devicesOf>>[number]>,
+  wanted: Registration,
+  plan: RegistrationPlan<Awaited<ReturnType<typeof findDevices>>[number]>,
 ): Promise<PushDevice | null> {
   const data = { ...columnsOf(wanted), sessionId: session.id, registeredAt: at, lastSeenAt: at };
   if (plan.step === "create") return tx.pushDevice.create({ data: { ...data, accountId: account.id, createdAt: at } });
@@ -94,23 +94,23 @@ async function save(
     const [row] = await tx.pushDevice.updateManyAndReturn({ where: { id, status: "active" }, data });
     return row ?? null;
   }
-  if (plan.obsolete) await tx.pushDevice.deleteMany({ where: { id: plan.obsolete } });
-  const unproved = { ...UNPROVED, ...(plan.keepsKey ? {} : NO_KEY) };
+  if (plan.replacedDeviceId) await tx.pushDevice.deleteMany({ where: { id: plan.replacedDeviceId } });
+  const unproved = { ...UNVERIFIED, ...(plan.isKeyKept ? {} : NO_KEY) };
   const [row] = await tx.pushDevice.updateManyAndReturn({ where: { id }, data: { ...data, ...unproved } });
-  if (row && plan.moved) await dropChallenges(tx, id);
+  if (row && plan.isTargetNew) await cancelChallenges(tx, id);
   return row ?? null;
 }
 
 /** What a device falls back to when it has to prove itself again. */
-const UNPROVED = { status: "pending", invalidReason: null, verifiedAt: null } as const;
+const UNVERIFIED = { status: "pending", invalidReason: null, verifiedAt: null } as const;
 const NO_KEY = { keyId: null, publicKey: null, keyCounter: null };
 
 /** Members that were not given are undefined, and leave their columns as they are. */
-function columnsOf({ token, environment, bundleId, installationId, device }: Wanted) {
+function columnsOf({ token, environment, bundleId, installationId, device }: Registration) {
   return { token, environment, bundleId, installationId, ...device };
 }
 
-function devicesOf(tx: Tx, accountId: string) {
+function findDevices(tx: Tx, accountId: string) {
   return tx.pushDevice.findMany({
     where: { accountId },
     select: { id: true, status: true, installationId: true, environment: true, bundleId: true, token: true },

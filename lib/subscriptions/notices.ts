@@ -35,7 +35,7 @@ export async function notifyOwner(
   const rules = statusRules(config, accountId);
   if (!counts(before, rules)) return;
   if (isCovered(kind, after, await statusWithout(tx, accountId, before.id, at, rules))) return;
-  const message = { kind, lineId: before.id };
+  const message = { kind, purchaseId: before.id };
   await enqueue(tx, dbNow(), { eventKey: `billing:${provider}:${eventId}`, to: { accountId }, message });
 }
 

@@ -27,7 +27,7 @@ export async function openTraces({ config, log }: Deps, endpoint: string): Promi
   const identity = { "service.name": config.OTEL_SERVICE_NAME, "service.version": config.build.version };
   const provider = new BasicTracerProvider({
     resource: resources.defaultResource().merge(resources.resourceFromAttributes(identity)),
-    spanProcessors: [new BatchSpanProcessor(complaining(exporter, log))],
+    spanProcessors: [new BatchSpanProcessor(withFailureLog(exporter, log))],
   });
   context.setGlobalContextManager(asyncContexts());
   propagation.setGlobalPropagator(traceparentPropagator);
@@ -68,7 +68,7 @@ function observeWith(tracer: Tracer): Traces["observe"] {
 }
 
 /** Says that spans were not taken, but not for each batch. */
-function complaining(exporter: SpanExporter, log: Deps["log"]): SpanExporter {
+function withFailureLog(exporter: SpanExporter, log: Deps["log"]): SpanExporter {
   let saidAtMs = Number.NEGATIVE_INFINITY;
   return {
     export: (spans, done) =>

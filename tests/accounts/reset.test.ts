@@ -167,13 +167,13 @@ describe("strangers who ask for somebody's reset", () => {
 
   /** How many mails are promised while something runs. */
   async function countMails(run: () => Promise<void>): Promise<number> {
-    const { mails } = ctx();
+    const { emails } = ctx();
     let count = 0;
-    const post: typeof mails.post = (...mail) => {
+    const enqueue: typeof emails.enqueue = (...email) => {
       count += 1;
-      return mails.post(...mail);
+      return emails.enqueue(...email);
     };
-    await withContext({ mails: { ...mails, post } }, run);
+    await withContext({ emails: { ...emails, enqueue } }, run);
     return count;
   }
 

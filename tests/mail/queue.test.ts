@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { accountLetters, LETTER_TTL_SECONDS } from "@/lib/accounts/letters";
 import { createMailer, type Mailer } from "@/lib/adapters/mailer";
 import { Prisma } from "@/lib/db/generated/client";
-import { createMailQueue } from "@/lib/mail/queue";
+import { createEmailQueue } from "@/lib/mail/queue";
 import { newAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
@@ -42,12 +42,12 @@ async function mailServer(...lines: (string | null)[]): Promise<string> {
 
 /** A queue over another mail server; closed with the test. */
 function queueOver(mailer: Mailer) {
-  const mails = createMailQueue({ ...ctx(), mailer }, LETTER_TTL_SECONDS, accountLetters(ctx()));
+  const emails = createEmailQueue({ ...ctx(), mailer }, LETTER_TTL_SECONDS, accountLetters(ctx()));
   onTestFinished(async () => {
     await mailer.close();
-    await mails.close();
+    await emails.close();
   });
-  return mails;
+  return emails;
 }
 
 const smtp = (url: string) => createMailer({ ...ctx().config, SMTP_URL: url }, pino({ level: "silent" }), STEP_MS);
@@ -63,15 +63,15 @@ describe.each<[string, () => Promise<string>]>([
 ])("where the mail server %s", (_, start) => {
   test("the answer is 202 all the same, and the mail arrives once it is back", async () => {
     const { email } = await newAccount();
-    const mails = queueOver(smtp(await start()));
-    await withContext({ mails }, async () => expect((await request(email)).status).toBe(202));
+    const emails = queueOver(smtp(await start()));
+    await withContext({ emails }, async () => expect((await request(email)).status).toBe(202));
     await expect.poll(async () => (await rows(email))[0], { timeout: 20_000 }).toMatchObject({ attempts: 1 });
-    await mails.close(); // that attempt has ended, and put the next one off
+    await emails.close(); // that attempt has ended, and put the next one off
     const [row] = await rows(email);
     expect(row?.nextAttemptAt.getTime()).toBeLessThanOrEqual(clock.now().getTime() + 5_000);
     expect(mailbox.to(email)).toEqual([]);
     clock.advance(6_000);
-    ctx().mails.wake();
+    ctx().emails.wake();
     expect(await mailbox.waitFor(email)).toContain("#token=");
     await expect.poll(() => rows(email)).toEqual([]);
   });
@@ -98,13 +98,13 @@ describe("mail that waits", () => {
     const { email } = await newAccount();
     let at = new Date();
     const dbNow = () => Prisma.sql`${at}::timestamptz`;
-    const mails = createMailQueue({ ...ctx(), mailer: failing, dbNow }, LETTER_TTL_SECONDS, accountLetters(ctx()));
-    onTestFinished(mails.close);
-    await mails.post(ctx().db, "password_reset", email);
+    const emails = createEmailQueue({ ...ctx(), mailer: failing, dbNow }, LETTER_TTL_SECONDS, accountLetters(ctx()));
+    onTestFinished(emails.close);
+    await emails.enqueue(ctx().db, "password_reset", email);
     const leased = 120;
     const waits: number[] = [];
     for (let attempts = 1; attempts <= 6; attempts++) {
-      mails.wake();
+      emails.wake();
       const seconds = async () => {
         const [row] = await rows(email);
         return row?.attempts === attempts ? (row.nextAttemptAt.getTime() - at.getTime()) / 1000 : leased;
@@ -115,15 +115,15 @@ describe("mail that waits", () => {
     }
     expect(waits).toEqual([5, 15, 60, 300, 600, 600]);
     at = new Date(at.getTime() + 10 * MINUTE_MS); // past the half hour that its link would live
-    mails.wake();
+    emails.wake();
     await expect.poll(() => rows(email)).toEqual([]);
   });
 
   test("to an address that the server refuses for good is given up at once", async () => {
     const { email } = await newAccount();
-    const mails = queueOver(smtp(await mailServer("220 here", "250 hello", "250 sender", "550 nobody here")));
-    await mails.post(ctx().db, "password_changed", email);
-    mails.wake();
+    const emails = queueOver(smtp(await mailServer("220 here", "250 hello", "250 sender", "550 nobody here")));
+    await emails.enqueue(ctx().db, "password_changed", email);
+    emails.wake();
     await expect.poll(() => rows(email), { timeout: 10_000 }).toEqual([]);
     expect(mailbox.to(email)).toEqual([]);
   });
@@ -132,12 +132,12 @@ describe("mail that waits", () => {
     const { email } = await newAccount();
     const { mailer } = hangingMailer();
     const hung = queueOver(mailer);
-    await hung.post(ctx().db, "password_changed", email);
+    await hung.enqueue(ctx().db, "password_changed", email);
     hung.wake();
     await expect.poll(async () => (await rows(email))[0]?.attempts).toBe(1);
-    ctx().mails.wake();
+    ctx().emails.wake();
     clock.advance(2 * MINUTE_MS + 1_000);
-    ctx().mails.wake();
+    ctx().emails.wake();
     expect(await mailbox.waitFor(email)).toContain("was changed");
     expect(mailbox.to(email)).toHaveLength(1);
   });
@@ -148,13 +148,13 @@ describe("mail that waits", () => {
       const { email } = await newAccount();
       const { mailer, open } = hangingMailer();
       const first = queueOver(mailer);
-      await first.post(ctx().db, "password_changed", email);
+      await first.enqueue(ctx().db, "password_changed", email);
       first.wake();
       await expect.poll(() => open.length).toBe(1);
       const sent: string[] = [];
       const counting: Mailer = { ...failing, send: async ({ to }) => void sent.push(to) };
       const now = () => new Date(clock.now().getTime() + ms);
-      const wrong = createMailQueue(
+      const wrong = createEmailQueue(
         { ...ctx(), mailer: counting, ...{ now } },
         LETTER_TTL_SECONDS,
         accountLetters(ctx()),
@@ -170,7 +170,7 @@ describe("mail that waits", () => {
     const sent: string[] = [];
     const counting = (): Mailer => ({ ...failing, send: async ({ to }) => void sent.push(to) });
     const queues = Array.from({ length: 4 }, () => queueOver(counting()));
-    await queues[0]?.post(ctx().db, "password_changed", email);
+    await queues[0]?.enqueue(ctx().db, "password_changed", email);
     for (const { wake } of queues) wake();
     await expect.poll(() => rows(email)).toEqual([]);
     expect(sent.filter((to) => to === email)).toHaveLength(1);
@@ -178,14 +178,14 @@ describe("mail that waits", () => {
 
   test("of one kind to one address is one, however often it is asked for", async () => {
     const { email } = await newAccount();
-    const mails = queueOver(failing);
-    await withContext({ mails }, async () => {
+    const emails = queueOver(failing);
+    await withContext({ emails }, async () => {
       for (let i = 0; i < 3; i++) expect((await request(email)).status).toBe(202);
     });
     expect(await rows(email)).toHaveLength(1);
-    await mails.close();
+    await emails.close();
     clock.advance(6_000);
-    ctx().mails.wake();
+    ctx().emails.wake();
     await mailbox.waitFor(email);
     await expect.poll(() => rows(email)).toEqual([]);
     expect(mailbox.to(email)).toHaveLength(1);
@@ -195,10 +195,10 @@ describe("mail that waits", () => {
     const { email } = await newAccount();
     const releases: (() => void)[] = [];
     const slow = queueOver({ ...failing, send: () => new Promise((resolve) => releases.push(resolve)) });
-    await slow.post(ctx().db, "password_changed", email);
+    await slow.enqueue(ctx().db, "password_changed", email);
     slow.wake();
     await expect.poll(() => releases.length).toBe(1);
-    await slow.post(ctx().db, "password_changed", email);
+    await slow.enqueue(ctx().db, "password_changed", email);
     releases[0]?.();
     await expect.poll(() => releases.length).toBe(2);
     releases[1]?.();
@@ -208,7 +208,7 @@ describe("mail that waits", () => {
   test("of a transaction that is rolled back is not sent", async () => {
     const { email } = await newAccount();
     const failed = ctx().db.$transaction(async (tx) => {
-      await ctx().mails.post(tx, "password_changed", email);
+      await ctx().emails.enqueue(tx, "password_changed", email);
       throw new Error("rolled back");
     });
     await expect(failed).rejects.toThrow("rolled back");
@@ -219,7 +219,7 @@ describe("mail that waits", () => {
     const { mailer, open } = hangingMailer();
     const hung = queueOver(mailer);
     const accounts = await Promise.all(Array.from({ length: 12 }, newAccount));
-    await withContext({ mails: hung }, async () => {
+    await withContext({ emails: hung }, async () => {
       for (const { email } of accounts) expect((await request(email)).status).toBe(202);
     });
     await expect.poll(() => open.length).toBe(4);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { EVIDENCE_FAULTS } from "@/lib/push/evidence/fault";
+import { EVIDENCE_REASONS } from "@/lib/push/evidence/errors";
 
 const GUIDE = readFileSync("docs/guides/push-ios.md", "utf8");
 const document = JSON.parse(readFileSync("public/openapi.json", "utf8"));
@@ -28,7 +28,7 @@ function codesOf(method: string, path: string): string[] {
 test("the iOS guide says what to do with each refusal that registering knows, and with no other", () => {
   const codes = codesOf("post", "/api/push/register");
   expect(codes.length).toBeGreaterThan(10);
-  const known = new Set([...codes, ...Object.keys(EVIDENCE_FAULTS)]);
+  const known = new Set([...codes, ...Object.keys(EVIDENCE_REASONS)]);
   const named = namedIn("When it is refused").filter((name) => name !== "reason");
   expect(named.toSorted()).toEqual([...known].toSorted());
 });
@@ -36,7 +36,7 @@ test("the iOS guide says what to do with each refusal that registering knows, an
 test("the app of the iOS guide handles refusals by reasons that there are", () => {
   const handled = [...GUIDE.matchAll(/\("evidence_invalid", "(\w+)"\)/g)].map(([, reason = ""]) => reason);
   expect(handled.length).toBeGreaterThan(3);
-  expect(handled.filter((reason) => !Object.hasOwn(EVIDENCE_FAULTS, reason))).toEqual([]);
+  expect(handled.filter((reason) => !Object.hasOwn(EVIDENCE_REASONS, reason))).toEqual([]);
 });
 
 test("each Swift file of the iOS guide imports the frameworks that it uses, and closes what it opens", () => {

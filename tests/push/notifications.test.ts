@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { composeNotification, type Message, objectionTo, toNotification } from "@/lib/push/notifications";
+import { cancellationReason, composeNotification, type Message, toNotification } from "@/lib/push/notifications";
 import { BUNDLE_ID } from "@/tests/support/push/push";
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 const now = new Date("2026-11-20T10:00:00Z");
 const eventId = randomUUID();
-const lineId = randomUUID();
+const purchaseId = randomUUID();
 const challenge: Message = { kind: "push.challenge", challengeId: randomUUID(), nonce: "n".repeat(43) };
 const words = { kind: "custom", title: "A title", body: "A body", link: null } as const;
 
@@ -46,16 +46,16 @@ const ROWS: Row[] = [
     ...([10, DAY_MS, eventId, alert("security.password_changed", "time-sensitive"), security] as const),
   ],
   [
-    { kind: "billing.payment_failed", lineId },
-    ...([10, 3 * DAY_MS, `bill:${lineId}`, alert("billing.payment_failed", "active"), billing] as const),
+    { kind: "billing.payment_failed", purchaseId },
+    ...([10, 3 * DAY_MS, `bill:${purchaseId}`, alert("billing.payment_failed", "active"), billing] as const),
   ],
   [
-    { kind: "billing.expired", lineId },
-    ...([10, 7 * DAY_MS, `bill:${lineId}`, alert("billing.expired", "active"), billing] as const),
+    { kind: "billing.expired", purchaseId },
+    ...([10, 7 * DAY_MS, `bill:${purchaseId}`, alert("billing.expired", "active"), billing] as const),
   ],
   [
-    { kind: "billing.renewed", lineId },
-    ...([5, DAY_MS, `bill:${lineId}`, alert("billing.renewed", "passive"), billing] as const),
+    { kind: "billing.renewed", purchaseId },
+    ...([5, DAY_MS, `bill:${purchaseId}`, alert("billing.renewed", "passive"), billing] as const),
   ],
   [
     { kind: "app.new_version", version: "2.1.0" },
@@ -141,5 +141,5 @@ test.each([
   [null, challenge, { status: "pending" }, now],
   [null, words, {}, new Date(now.getTime() + DAY_MS - 1)],
 ] as const)("what speaks against sending: %s", (objection, message, change, at) => {
-  expect(objectionTo(outgoing(message, change), at)).toBe(objection);
+  expect(cancellationReason(outgoing(message, change), at)).toBe(objection);
 });

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
+import { announceVersion, listDeliveries, listPauses, retryDeliveries, sendCustomNotification } from "@/lib/admin/push";
 import type { Context } from "@/lib/context";
-import { announceVersion, listDeliveries, listPauses, retryDeliveries, sendWords } from "@/lib/push/operations";
-import { openSender, type SenderDeps } from "@/lib/push/worker/sender";
+import { createSender, type SenderDeps } from "@/lib/push/worker/sender";
 import { newAccount } from "@/tests/support/accounts";
 import { clock, ctx } from "@/tests/support/context";
 import {
@@ -35,7 +35,7 @@ describe("words of one's own", () => {
   test("reach each of the account's devices", async () => {
     const account = await newAccount();
     const devices = await activeDevices(account, 2);
-    expect(await sendWords(ctx(), { accountId: account.id, title: "A", body: "B", link: null })).toBe(2);
+    expect(await sendCustomNotification(ctx(), { accountId: account.id, title: "A", body: "B", link: null })).toBe(2);
     const { push, sent } = recordingPush();
     await deliverDue({ push });
     expect(sent.map(({ token }) => token).sort()).toEqual(devices.map(({ token }) => token).sort());
@@ -46,7 +46,7 @@ describe("words of one's own", () => {
     const account = await newAccount();
     await activeDevices(account, 1);
     const words = { accountId: account.id, title: "A", body: "b".repeat(4096), link: null };
-    await expect(sendWords(ctx(), words)).rejects.toThrow("where APNs takes 4096");
+    await expect(sendCustomNotification(ctx(), words)).rejects.toThrow("where APNs takes 4096");
     expect(await listDeliveries(ctx(), { accountId: account.id, most: 10 })).toEqual([]);
   });
 });
@@ -78,7 +78,7 @@ test("the list is newest first, by account and state, and never holds what was s
   await activeDevices(account, 1);
   const words = { accountId: account.id, body: "Between us", link: null };
   for (const title of ["One", "Two", "Three"]) {
-    await sendWords(ctx(), { ...words, title });
+    await sendCustomNotification(ctx(), { ...words, title });
     clock.advance(1_000);
   }
   const all = await listDeliveries(ctx(), { accountId: account.id, most: 10 });
@@ -148,9 +148,9 @@ describe("trying again", () => {
     const waiting = [];
     const senders = [];
     for (const { opened } of refusals) {
-      const sender = openSender({ ...(ctx() as SenderDeps), config, push: recordingPush(() => opened).push });
+      const sender = createSender({ ...(ctx() as SenderDeps), config, push: recordingPush(() => opened).push });
       waiting.push(await queueFor(5));
-      senders.push({ sender, taking: sender.take() });
+      senders.push({ sender, taking: sender.claimAndSend() });
       await expect.poll(() => ctx().db.pushDelivery.count({ where: { state: "queued" } })).toBe(0);
     }
     for (const [i, { open }] of refusals.entries()) {
@@ -177,8 +177,8 @@ describe("trying again", () => {
             },
     }) as Context["db"];
     const push = failing("InvalidProviderToken", 403);
-    const sender = openSender({ ...(ctx() as SenderDeps), push, db: slow });
-    await sender.take();
+    const sender = createSender({ ...(ctx() as SenderDeps), push, db: slow });
+    await sender.claimAndSend();
     await expect.poll(() => listPauses(ctx())).toHaveLength(1);
     await retryDeliveries(ctx());
     writing.open();

@@ -16,7 +16,7 @@ import { type AdapterAccount, createAdapter } from "./adapter";
 import { attempt, type OnFailure, orNull } from "./guard";
 import type { PendingIdentity } from "./pending-identity";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "mails" | "now">;
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now">;
 type Found = Awaited<ReturnType<typeof findSession>>;
 
 /**

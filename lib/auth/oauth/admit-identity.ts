@@ -7,7 +7,7 @@ import { clearUnproven, unverifiedExpiry } from "../verification";
 import { type LinkFacts, planLink } from "./link-plan";
 import type { ProvenIdentity } from "./profile";
 
-type Deps = Pick<Context, "config" | "db" | "mails" | "now">;
+type Deps = Pick<Context, "config" | "db" | "emails" | "now">;
 
 /**
  * The account that an identity signs in to: the one it belongs to, one it is linked to now, or a new one.
@@ -28,7 +28,7 @@ export async function admitIdentity(
     if (isUniqueViolation(error)) return attempt();
     throw error;
   });
-  ctx.mails.wake();
+  ctx.emails.wake();
   return account;
 }
 
@@ -62,7 +62,7 @@ async function admit(
     await recordSecurityEvent(tx, now, accountId, "identity_linked", caller);
   }
   const account = await tx.account.findUniqueOrThrow({ where: { id: accountId } });
-  if (plan.do === "link" || plan.do === "take_over") await ctx.mails.post(tx, "identity_linked", account.email);
+  if (plan.do === "link" || plan.do === "take_over") await ctx.emails.enqueue(tx, "identity_linked", account.email);
   return account;
 }
 

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { readAttestedData, readAuthenticatorData } from "./authenticator-data";
 import { decodeCbor } from "./cbor";
 import { nonceOf, verifyChain } from "./certificates";
-import { type EvidenceFault, evidenceFault } from "./fault";
-import { keyAt, keyIdOf, pointOf } from "./p256";
+import { type EvidenceReason, evidenceInvalid } from "./errors";
+import { keyFromPoint, keyIdOf, publicPointOf } from "./p256";
 
 const Bytes = z.instanceof(Uint8Array);
 const Attestation = z.object({
@@ -39,12 +39,12 @@ export function verifyAttestation(
   const { attStmt, authData } = decodeCbor(Attestation, attestation);
   const certificate = verifyChain(attStmt.x5c, given.root, given.now);
   requireEqual(nonceOf(certificate), sha256(authData, given.clientDataHash), "nonce_mismatch");
-  const point = pointOf(certificate.publicKey);
-  if (!point) throw evidenceFault("malformed");
+  const point = publicPointOf(certificate.publicKey);
+  if (!point) throw evidenceInvalid("malformed");
   requireEqual(keyIdOf(point), given.keyId, "key_id_mismatch");
   const { rpIdHash, counter, aaguid, credentialId } = readAttestedData(authData);
   requireEqual(rpIdHash, sha256(given.appId), "app_id_mismatch");
-  if (counter !== 0) throw evidenceFault("counter_not_zero");
+  if (counter !== 0) throw evidenceInvalid("counter_not_zero");
   requireEqual(aaguid, AAGUIDS[given.environment], "environment_mismatch");
   requireEqual(credentialId, given.keyId, "credential_id_mismatch");
   return point;
@@ -60,19 +60,19 @@ export function verifyAssertion(
   given: Common & { publicKey: Uint8Array; counter: bigint },
 ): bigint {
   const { signature, authenticatorData } = decodeCbor(Assertion, assertion);
-  const key = keyAt(given.publicKey);
+  const key = keyFromPoint(given.publicKey);
   // The nonce is a hash, and what is signed is the hash of the nonce.
   const nonce = sha256(authenticatorData, given.clientDataHash);
-  if (!key || !verify("sha256", nonce, key, signature)) throw evidenceFault("signature_invalid");
+  if (!key || !verify("sha256", nonce, key, signature)) throw evidenceInvalid("signature_invalid");
   const { rpIdHash, counter } = readAuthenticatorData(authenticatorData);
   requireEqual(rpIdHash, sha256(given.appId), "app_id_mismatch");
-  if (BigInt(counter) <= given.counter) throw evidenceFault("counter_replayed");
+  if (BigInt(counter) <= given.counter) throw evidenceInvalid("counter_replayed");
   return BigInt(counter);
 }
 
 /** None of these is a secret: when they differ, how soon that shows tells nothing. */
-function requireEqual(actual: Uint8Array, expected: Uint8Array, reason: EvidenceFault): void {
-  if (Buffer.compare(actual, expected) !== 0) throw evidenceFault(reason);
+function requireEqual(actual: Uint8Array, expected: Uint8Array, reason: EvidenceReason): void {
+  if (Buffer.compare(actual, expected) !== 0) throw evidenceInvalid(reason);
 }
 
 function sha256(...parts: (Uint8Array | string)[]): Buffer {

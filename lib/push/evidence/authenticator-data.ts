@@ -1,4 +1,4 @@
-import { evidenceFault } from "./fault";
+import { evidenceInvalid } from "./errors";
 
 /** Offsets of WebAuthn's authenticator data (Web Authentication, section 6.1). */
 const COUNTER_AT = 33;
@@ -11,15 +11,15 @@ type AttestedData = AuthenticatorData & { aaguid: Uint8Array; credentialId: Uint
 
 /** Reads an assertion's authenticator data; newer systems append extensions. @throws AppError evidence_invalid: malformed */
 export function readAuthenticatorData(bytes: Uint8Array): AuthenticatorData {
-  if (bytes.length < AAGUID_AT) throw evidenceFault("malformed");
+  if (bytes.length < AAGUID_AT) throw evidenceInvalid("malformed");
   return { rpIdHash: bytes.subarray(0, 32), counter: viewOf(bytes).getUint32(COUNTER_AT) };
 }
 
 /** Reads an attestation's, which goes on with the attested credential. @throws AppError evidence_invalid: malformed */
 export function readAttestedData(bytes: Uint8Array): AttestedData {
-  if (bytes.length < CREDENTIAL_ID_AT) throw evidenceFault("malformed");
+  if (bytes.length < CREDENTIAL_ID_AT) throw evidenceInvalid("malformed");
   const end = CREDENTIAL_ID_AT + viewOf(bytes).getUint16(CREDENTIAL_ID_LENGTH_AT);
-  if (bytes.length < end) throw evidenceFault("malformed");
+  if (bytes.length < end) throw evidenceInvalid("malformed");
   return {
     ...readAuthenticatorData(bytes),
     aaguid: bytes.subarray(AAGUID_AT, CREDENTIAL_ID_LENGTH_AT),

@@ -1,9 +1,9 @@
 import { type DecodeOptions, decode, Tokenizer } from "cborg";
 import type { z } from "zod";
-import { evidenceFault } from "./fault";
+import { evidenceInvalid } from "./errors";
 
 /** An attestation has 13 data items, an assertion 5. */
-const MOST_ITEMS = 32;
+const MAX_ITEMS = 32;
 
 const STRICT: DecodeOptions = {
   strict: true,
@@ -21,7 +21,7 @@ class BoundedTokenizer extends Tokenizer {
 
   override next() {
     this.#items += 1;
-    if (this.#items > MOST_ITEMS) throw new RangeError("too many items");
+    if (this.#items > MAX_ITEMS) throw new RangeError("too many items");
     return super.next();
   }
 }
@@ -34,6 +34,6 @@ export function decodeCbor<T>(schema: z.ZodType<T>, bytes: Uint8Array): T {
   try {
     return schema.parse(decode(bytes, { ...STRICT, tokenizer: new BoundedTokenizer(bytes, STRICT) }));
   } catch {
-    throw evidenceFault("malformed");
+    throw evidenceInvalid("malformed");
   }
 }

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { DER, derContent, derElements } from "./der";
-import { evidenceFault } from "./fault";
+import { evidenceInvalid } from "./errors";
 
 /** 1.2.840.113635.100.8.2, the content of its OBJECT IDENTIFIER. */
 const NONCE_EXTENSION = Buffer.from("2a864886f763640802", "hex");
@@ -19,9 +19,9 @@ export function verifyChain(
 ): X509Certificate {
   const [leaf, intermediate] = [parseCertificate(leafDer), parseCertificate(intermediateDer)];
   const isTrusted = isIssuedBy(leaf, intermediate) && isIssuedBy(intermediate, root);
-  if (!isTrusted) throw evidenceFault("certificate_untrusted");
+  if (!isTrusted) throw evidenceInvalid("certificate_untrusted");
   for (const certificate of [leaf, intermediate, root]) {
-    if (!isValidAt(certificate, now)) throw evidenceFault("certificate_expired");
+    if (!isValidAt(certificate, now)) throw evidenceInvalid("certificate_expired");
   }
   return leaf;
 }
@@ -43,7 +43,7 @@ export function nonceOf(certificate: X509Certificate): Uint8Array {
     if (values.length !== 1 || value?.tag !== DER.octetString) throw new RangeError("not one nonce");
     return derContent(derContent(derContent(value.content, DER.sequence), NONCE), DER.octetString);
   } catch {
-    throw evidenceFault("malformed");
+    throw evidenceInvalid("malformed");
   }
 }
 
@@ -55,7 +55,7 @@ function parseCertificate(der: Uint8Array): X509Certificate {
   } catch {
     // no certificate at all
   }
-  throw evidenceFault("malformed");
+  throw evidenceInvalid("malformed");
 }
 
 function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {

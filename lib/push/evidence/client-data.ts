@@ -14,7 +14,7 @@ export type ClientData = {
 };
 
 /** The bytes whose SHA-256 is App Attest's clientDataHash: eight lines, joined by a line feed. */
-export function clientDataOf(data: ClientData): Buffer {
+export function buildClientData(data: ClientData): Buffer {
   const { challengeId, challengeValue, pushNonce, environment, bundleId, token, accountId } = data;
   const tokenHash = createHash("sha256").update(token).digest("hex");
   const lines = [

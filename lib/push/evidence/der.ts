@@ -12,7 +12,7 @@ export const DER = {
 const LONG_TAG = 0x1f;
 const LONG_LENGTH = 0x80;
 /** Lengths of more than so many octets belong to nothing that fits into a request. */
-const MOST_LENGTH_OCTETS = 3;
+const MAX_LENGTH_OCTETS = 3;
 
 /**
  * The elements that lie side by side in `bytes`; what is in them is read by another call. Tags of one octet;
@@ -43,7 +43,7 @@ function readLength(bytes: Uint8Array, at: number): { length: number; start: num
   const first = octet(bytes, at);
   if (first < LONG_LENGTH) return { length: first, start: at + 1 };
   const octets = first - LONG_LENGTH;
-  if (octets === 0 || octets > MOST_LENGTH_OCTETS) throw new RangeError("a length without an end");
+  if (octets === 0 || octets > MAX_LENGTH_OCTETS) throw new RangeError("a length without an end");
   let length = 0;
   for (let i = 1; i <= octets; i++) length = length * 256 + octet(bytes, at + i);
   const shortest = octets === 1 ? LONG_LENGTH : 256 ** (octets - 1);

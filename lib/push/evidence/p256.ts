@@ -4,14 +4,14 @@ const POINT_BYTES = 65;
 const UNCOMPRESSED = 4;
 
 /** The uncompressed point (ANSI X9.63) of a P-256 key; null for any other key. */
-export function pointOf(key: KeyObject): Buffer | null {
+export function publicPointOf(key: KeyObject): Buffer | null {
   if (key.asymmetricKeyDetails?.namedCurve !== "prime256v1") return null;
   const { x = "", y = "" } = key.export({ format: "jwk" });
   return Buffer.concat([Buffer.of(UNCOMPRESSED), Buffer.from(x, "base64url"), Buffer.from(y, "base64url")]);
 }
 
 /** The P-256 key at an uncompressed point; null where there is none. */
-export function keyAt(point: Uint8Array): KeyObject | null {
+export function keyFromPoint(point: Uint8Array): KeyObject | null {
   if (point.length !== POINT_BYTES || point[0] !== UNCOMPRESSED) return null;
   const [x, y] = [point.subarray(1, 33), point.subarray(33)].map((part) => Buffer.from(part).toString("base64url"));
   try {

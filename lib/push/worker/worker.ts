@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { openSender, type SenderDeps } from "./sender";
+import { createSender, type SenderDeps } from "./sender";
 
 export type PushWorker = {
   /** Has the worker look at once. Otherwise it looks every second. */
@@ -15,16 +15,16 @@ const SWEEP_MS = 10_000;
 export function startWorker(deps: SenderDeps): PushWorker {
   let isStopping = false;
   const bell = createBell();
-  const sender = openSender(deps, () => isStopping);
+  const sender = createSender(deps, () => isStopping);
   const guard = createGuard(deps);
   const run = async () => {
     let sweptAt = Number.NEGATIVE_INFINITY;
     while (!isStopping) {
       if (performance.now() - sweptAt >= SWEEP_MS) {
-        await guard(sender.sweep);
+        await guard(sender.maintain);
         sweptAt = performance.now();
       }
-      const taken = await guard(sender.take);
+      const taken = await guard(sender.claimAndSend);
       // The database is away: once it is back, whoever has sent rows gets the time to write that down first.
       if (taken === null) sweptAt = performance.now();
       if (!taken) await bell.wait(POLL_MS);

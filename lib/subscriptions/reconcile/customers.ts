@@ -33,7 +33,7 @@ const MAX_AGAIN_SECONDS = 15 * 60;
  */
 export async function reconcileCustomer(deps: Deps, name: string): Promise<Reconciled> {
   const askedAt = deps.now(); // what happens while the answer is on its way comes after it
-  const answer = await deps.billing.customer(name);
+  const answer = await deps.billing.getCustomer(name);
   const snapshots = readCustomer(answer, name, askedAt);
   let corrected = 0;
   const waits: number[] = [];

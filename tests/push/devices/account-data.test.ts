@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { exportDevices } from "@/lib/push/account-data";
+import { exportDevices } from "@/lib/push/export";
 import { newAccount } from "@/tests/support/accounts";
 import { ctx } from "@/tests/support/context";
 import { activate, newToken, registeredDevice } from "@/tests/support/push/push";

@@ -27,7 +27,12 @@ test("an active device at its address is refreshed", () => {
 
 test.each(["pending", "invalid"] as const)("a device that is %s has to prove itself", (status) => {
   const device = row({ status });
-  expect(planRegistration([device], wanted)).toMatchObject({ step: "challenge", device, moved: false, obsolete: null });
+  expect(planRegistration([device], wanted)).toMatchObject({
+    step: "challenge",
+    device,
+    isTargetNew: false,
+    replacedDeviceId: null,
+  });
 });
 
 const moves = [{ token: "bb" }, { environment: "sandbox" }, { bundleId: "com.example.other" }];
@@ -45,7 +50,7 @@ test.each(moves)("an installation that is not active moves from %o, and has to p
   const installationId = randomUUID();
   const [active, device] = [row({ token: "dd", installationId }), row({ ...old, installationId, status: "pending" })];
   const plan = planRegistration([active, device], { ...wanted, installationId });
-  expect(plan).toMatchObject({ step: "challenge", device, moved: true, obsolete: null });
+  expect(plan).toMatchObject({ step: "challenge", device, isTargetNew: true, replacedDeviceId: null });
 });
 
 test("an active device at the address wins over any installation", () => {
@@ -61,7 +66,7 @@ test("an installation wins over the row that has its new address", () => {
   expect(planRegistration([addressed, installed], { ...wanted, installationId })).toMatchObject({
     step: "challenge",
     device: installed,
-    obsolete: addressed.id,
+    replacedDeviceId: addressed.id,
   });
 });
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { removeUnverified } from "@/lib/push/devices";
+import { removeUnverifiedDevices } from "@/lib/push/devices";
 import { newAccount } from "@/tests/support/accounts";
 import { clock, ctx } from "@/tests/support/context";
 import { newPhone, verifiedDevice } from "@/tests/support/push/phone";
@@ -12,10 +12,10 @@ const isThere = async (id: string) => (await ctx().db.pushDevice.count({ where: 
 test("a device that has not proved itself is gone after 24 hours, with its challenges", async () => {
   const { device } = await registeredDevice(await newAccount());
   clock.advance(24 * HOUR_MS - 60_000);
-  await removeUnverified(ctx());
+  await removeUnverifiedDevices(ctx());
   expect(await isThere(device.id)).toBe(true);
   clock.advance(120_000);
-  expect(await removeUnverified(ctx())).toBeGreaterThanOrEqual(1);
+  expect(await removeUnverifiedDevices(ctx())).toBeGreaterThanOrEqual(1);
   expect(await isThere(device.id)).toBe(false);
   expect(await ctx().db.pushChallenge.count({ where: { deviceId: device.id } })).toBe(0);
 });
@@ -27,10 +27,10 @@ test("the 24 hours begin anew with each registration, by the database's clock", 
   clock.advance(23 * HOUR_MS);
   await registeredDevice(account, { token: newToken(), installationId });
   clock.advance(23 * HOUR_MS);
-  await removeUnverified({ ...ctx(), ...{ now: () => new Date(clock.now().getTime() + 365 * 24 * HOUR_MS) } });
+  await removeUnverifiedDevices({ ...ctx(), ...{ now: () => new Date(clock.now().getTime() + 365 * 24 * HOUR_MS) } });
   expect(await isThere(device.id)).toBe(true);
   clock.advance(2 * HOUR_MS);
-  await removeUnverified(ctx());
+  await removeUnverifiedDevices(ctx());
   expect(await isThere(device.id)).toBe(false);
 });
 
@@ -40,16 +40,16 @@ test("a token that an active installation has claimed and not proved goes alone"
   const { id } = await verifiedDevice(account, phone);
   const { device } = await registeredDevice(account, { token: newToken(), installationId: phone.installationId });
   clock.advance(25 * HOUR_MS);
-  await removeUnverified(ctx());
+  await removeUnverifiedDevices(ctx());
   expect({ active: await isThere(id), claimed: await isThere(device.id) }).toEqual({ active: true, claimed: false });
 });
 
 test("challenges of devices that stay are forgotten a day after they ended", async () => {
   const { id: deviceId } = await verifiedDevice(await newAccount(), newPhone());
-  await removeUnverified(ctx());
+  await removeUnverifiedDevices(ctx());
   expect(await ctx().db.pushChallenge.count({ where: { deviceId } })).toBe(1);
   clock.advance(25 * HOUR_MS);
-  await removeUnverified(ctx());
+  await removeUnverifiedDevices(ctx());
   expect(await ctx().db.pushChallenge.count({ where: { deviceId } })).toBe(0);
   expect(await isThere(deviceId)).toBe(true);
 });
@@ -68,7 +68,7 @@ test("one call removes all that is due, however many challenges and devices that
     })),
   });
   clock.advance(25 * HOUR_MS);
-  await removeUnverified(ctx());
+  await removeUnverifiedDevices(ctx());
   expect(await ctx().db.pushChallenge.count({ where: { deviceId } })).toBe(0);
   expect(await ctx().db.pushDevice.count({ where: { accountId } })).toBe(0);
   expect(await isThere(deviceId)).toBe(true);

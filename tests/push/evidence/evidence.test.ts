@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID, verify } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { sendWords } from "@/lib/push/operations";
+import { sendCustomNotification } from "@/lib/admin/push";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
@@ -97,7 +97,7 @@ describe("a device that proves itself", () => {
 
   test("takes along what is queued for it when its token has changed", async () => {
     const { account, phone, challenged, deviceId } = await askedAgain();
-    await sendWords(ctx(), { accountId: account.id, title: "A", body: "B", link: null });
+    await sendCustomNotification(ctx(), { accountId: account.id, title: "A", body: "B", link: null });
     expect((await answer(account, phone, asserted(account, phone, challenged, 1))).status).toBe(200);
     const { push, sent } = recordingPush();
     await ctx().db.pushDelivery.updateMany({ where: { deviceId, kind: "custom" }, data: { state: "queued" } });

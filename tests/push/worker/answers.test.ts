@@ -1,8 +1,8 @@
 import { pino } from "pino";
 import { beforeEach, describe, expect, test } from "vitest";
+import type { Reply } from "@/dev/apns/fake-server";
 import type { Context } from "@/lib/context";
-import { openSender, type SenderDeps } from "@/lib/push/worker/sender";
-import type { Reply } from "@/scripts/apns/stand-in";
+import { createSender, type SenderDeps } from "@/lib/push/worker/sender";
 import { clock, ctx } from "@/tests/support/context";
 import { startApns } from "@/tests/support/push/apns";
 import { deliverDue, queueFor, recordingPush, setQueueAside } from "@/tests/support/push/push";
@@ -177,12 +177,12 @@ describe("a pause", () => {
             },
     }) as Context["db"];
     const { push, sent } = recordingPush(async () => ({ status: 403, reason: "InvalidProviderToken" }));
-    const sender = openSender({ ...(ctx() as SenderDeps), push, db: slow });
+    const sender = createSender({ ...(ctx() as SenderDeps), push, db: slow });
     await queueFor(1);
-    await sender.take();
+    await sender.claimAndSend();
     await expect.poll(() => sent.length).toBe(1);
     const late = await queueFor(1);
-    await sender.take();
+    await sender.claimAndSend();
     writeDown();
     await sender.finish();
     expect(sent).toHaveLength(1);

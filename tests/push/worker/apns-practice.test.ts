@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { createPractice, PRACTICE_HELP } from "@/scripts/apns/practice";
+import { createReplyScript, REPLY_HELP } from "@/dev/apns/reply-script";
 
 /** What the next pushes are answered after these lines, and what was said of the lines. */
 function practise(...lines: string[]) {
-  const practice = createPractice();
+  const practice = createReplyScript();
   return { said: lines.map(practice.take), next: practice.next };
 }
 
@@ -32,6 +32,6 @@ test.each(["", "200", "503 0", "503 x", "503 1 2", "503 retry=30", "goaway reaso
   "%o changes nothing, and brings the help",
   (line) => {
     const { next, said } = practise(line);
-    expect({ reply: next(), said }).toEqual({ reply: { status: 200 }, said: [PRACTICE_HELP] });
+    expect({ reply: next(), said }).toEqual({ reply: { status: 200 }, said: [REPLY_HELP] });
   },
 );

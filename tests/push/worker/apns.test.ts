@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { Reply } from "@/scripts/apns/stand-in";
+import type { Reply } from "@/dev/apns/fake-server";
 import { type Apns, startApns } from "@/tests/support/push/apns";
 import { BUNDLE_ID, newToken } from "@/tests/support/push/push";
 

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Context } from "@/lib/context";
 import { Prisma } from "@/lib/db/generated/client";
-import { claimDue } from "@/lib/push/worker/claim";
-import { openSender, type SenderDeps } from "@/lib/push/worker/sender";
-import { sweepOutbox } from "@/lib/push/worker/sweep";
+import { claimDeliveries } from "@/lib/push/worker/claim";
+import { maintainOutbox } from "@/lib/push/worker/maintenance";
+import { createSender, type SenderDeps } from "@/lib/push/worker/sender";
 import { call } from "@/tests/support/api";
 import { clock, ctx } from "@/tests/support/context";
 import { deliverDue, queueFor, recordingPush, setQueueAside } from "@/tests/support/push/push";
@@ -16,7 +16,7 @@ const OK = { status: 200, reason: null };
 
 beforeEach(setQueueAside);
 
-const claim = async (most = 250) => (await claimDue(ctx(), { notBefore: new Date(0), most })).rows;
+const claim = async (most = 250) => (await claimDeliveries(ctx(), { notBefore: new Date(0), most })).rows;
 const deps = (changed: Partial<SenderDeps>) => ({ ...(ctx() as SenderDeps), ...changed });
 
 /** A transport whose answers wait until they are let go. */
@@ -32,8 +32,8 @@ describe("who takes a row", () => {
   test("one of two workers, each row once", async () => {
     const { rows } = await queueFor(200);
     const { push, sent } = recordingPush();
-    const senders = [openSender(deps({ push })), openSender(deps({ push }))];
-    await Promise.all(senders.map((sender) => sender.take()));
+    const senders = [createSender(deps({ push })), createSender(deps({ push }))];
+    await Promise.all(senders.map((sender) => sender.claimAndSend()));
     await Promise.all(senders.map((sender) => sender.finish()));
     expect(sent).toHaveLength(200);
     expect(new Set(sent.map(({ id }) => id)).size).toBe(200);
@@ -95,8 +95,8 @@ describe("what is looked at again before sending", () => {
   test("a row that waited for its turn for more than five seconds is given back", async () => {
     const { rows } = await queueFor(2);
     const { push, sent, letGo } = heldPush();
-    const sender = openSender(deps({ push, config: { ...ctx().config, PUSH_CONCURRENCY: 1 } }));
-    const taking = sender.take();
+    const sender = createSender(deps({ push, config: { ...ctx().config, PUSH_CONCURRENCY: 1 } }));
+    const taking = sender.claimAndSend();
     await expect.poll(() => sent.length).toBe(1);
     clock.advance(6 * SECOND_MS);
     letGo();
@@ -109,8 +109,8 @@ describe("what is looked at again before sending", () => {
   test("a device that is removed while its push is on its way takes nothing else along", async () => {
     const { account, devices, rows } = await queueFor(3);
     const { push, sent, letGo } = heldPush();
-    const sender = openSender(deps({ push }));
-    await sender.take();
+    const sender = createSender(deps({ push }));
+    await sender.claimAndSend();
     await expect.poll(() => sent.length).toBe(3);
     const removed = await call("DELETE", `/api/push/devices/${devices[0]?.id}`, { token: account.token });
     expect(removed.status).toBe(204);
@@ -124,8 +124,8 @@ test("a worker that stops gives back what it has not begun", async () => {
   const { rows } = await queueFor(5);
   const { push, sent, letGo } = heldPush();
   let isStopping = false;
-  const sender = openSender(deps({ push, config: { ...ctx().config, PUSH_CONCURRENCY: 2 } }), () => isStopping);
-  const taking = sender.take();
+  const sender = createSender(deps({ push, config: { ...ctx().config, PUSH_CONCURRENCY: 2 } }), () => isStopping);
+  const taking = sender.claimAndSend();
   await expect.poll(() => sent.length).toBe(2);
   isStopping = true;
   letGo();
@@ -141,11 +141,11 @@ describe("a worker that is gone", () => {
     await claim();
     const { push, sent } = recordingPush();
     clock.advance(59 * SECOND_MS);
-    await sweepOutbox(ctx());
+    await maintainOutbox(ctx());
     await deliverDue({ push });
     expect(sent).toEqual([]);
     clock.advance(2 * SECOND_MS);
-    await sweepOutbox(ctx());
+    await maintainOutbox(ctx());
     await deliverDue({ push });
     expect(sent).toHaveLength(3);
     expect(await rows()).toMatchObject(Array(3).fill({ state: "sent", attempts: 2, leaseUntil: null }));
@@ -156,7 +156,7 @@ describe("a worker that is gone", () => {
     for (let i = 0; i < 8; i++) {
       expect(await claim()).toHaveLength(1);
       clock.advance(61 * SECOND_MS);
-      await sweepOutbox(ctx());
+      await maintainOutbox(ctx());
     }
     expect(await claim()).toEqual([]);
     expect(await rows()).toMatchObject([{ state: "failed", reason: "abandoned", attempts: 8 }]);
@@ -165,10 +165,10 @@ describe("a worker that is gone", () => {
   test("and answers late cannot take back what another has sent", async () => {
     const { rows } = await queueFor(1);
     const late = heldPush({ status: 400, reason: null });
-    const sender = openSender(deps({ push: late.push }));
-    await sender.take();
+    const sender = createSender(deps({ push: late.push }));
+    await sender.claimAndSend();
     clock.advance(61 * SECOND_MS);
-    await sweepOutbox(ctx());
+    await maintainOutbox(ctx());
     await deliverDue({ push: recordingPush().push });
     late.letGo();
     await sender.finish();
@@ -178,10 +178,10 @@ describe("a worker that is gone", () => {
   test("and was successful, late, saves the row from going out once more", async () => {
     const { rows } = await queueFor(1);
     const late = heldPush();
-    const sender = openSender(deps({ push: late.push }));
-    await sender.take();
+    const sender = createSender(deps({ push: late.push }));
+    await sender.claimAndSend();
     clock.advance(61 * SECOND_MS);
-    await sweepOutbox(ctx());
+    await maintainOutbox(ctx());
     late.letGo();
     await sender.finish();
     const { push, sent } = recordingPush();
@@ -197,10 +197,10 @@ describe("a worker whose own clock is wrong", () => {
   test.each([HOUR_MS, -HOUR_MS])("by %d ms frees no row that another is sending", async (ms) => {
     const { rows } = await queueFor(2);
     const slow = heldPush();
-    const sender = openSender(deps({ push: slow.push }));
-    await sender.take();
+    const sender = createSender(deps({ push: slow.push }));
+    await sender.claimAndSend();
     await expect.poll(() => slow.sent.length).toBe(2);
-    await sweepOutbox({ ...ctx(), ...wrong(ms) });
+    await maintainOutbox({ ...ctx(), ...wrong(ms) });
     const { push, sent } = recordingPush();
     await deliverDue({ push, ...wrong(ms) });
     expect(sent).toEqual([]);
@@ -211,11 +211,11 @@ describe("a worker whose own clock is wrong", () => {
 
   test.each([HOUR_MS, -HOUR_MS])("by %d ms has leases of a minute, and frees those that have run out", async (ms) => {
     const { rows } = await queueFor(1);
-    await claimDue({ ...ctx(), ...wrong(ms) }, { notBefore: new Date(0), most: 1 });
-    await sweepOutbox(ctx());
+    await claimDeliveries({ ...ctx(), ...wrong(ms) }, { notBefore: new Date(0), most: 1 });
+    await maintainOutbox(ctx());
     expect(await rows()).toMatchObject([{ state: "sending" }]);
     clock.advance(61 * SECOND_MS);
-    await sweepOutbox({ ...ctx(), ...wrong(ms) });
+    await maintainOutbox({ ...ctx(), ...wrong(ms) });
     expect(await rows()).toMatchObject([{ state: "queued" }]);
   });
 
@@ -243,17 +243,17 @@ describe("a worker whose own clock is wrong", () => {
 test("a worker whose own clock is a year ahead removes nothing that is kept", async () => {
   const { rows } = await queueFor(1);
   await deliverDue({ push: recordingPush().push });
-  await sweepOutbox({ ...ctx(), ...{ now: () => new Date(clock.now().getTime() + 365 * DAY_MS) } });
+  await maintainOutbox({ ...ctx(), ...{ now: () => new Date(clock.now().getTime() + 365 * DAY_MS) } });
   expect(await rows()).toHaveLength(1);
 });
 
 describe("a clock that is set back", () => {
   test("keeps nothing from being sent, neither what is due nor what comes later", async () => {
     const { push, sent } = recordingPush();
-    const sender = openSender(deps({ push }));
-    await sender.take();
+    const sender = createSender(deps({ push }));
+    await sender.claimAndSend();
     const before = await queueFor(1);
-    await sender.take();
+    await sender.claimAndSend();
     await sender.finish();
     await ctx().db.pushDelivery.updateMany({
       where: { deviceId: before.devices[0]?.id },
@@ -261,7 +261,7 @@ describe("a clock that is set back", () => {
     });
     clock.advance(-HOUR_MS);
     await queueFor(1);
-    await sender.take();
+    await sender.claimAndSend();
     await sender.finish();
     expect(sent).toHaveLength(3);
   });
@@ -270,7 +270,7 @@ describe("a clock that is set back", () => {
     const { rows } = await queueFor(1);
     await claim();
     clock.advance(-HOUR_MS);
-    await sweepOutbox(ctx());
+    await maintainOutbox(ctx());
     expect(await rows()).toMatchObject([{ state: "queued" }]);
   });
 
@@ -278,7 +278,7 @@ describe("a clock that is set back", () => {
     await queueFor(1);
     await claim();
     clock.advance(-5 * MINUTE_MS);
-    await sweepOutbox(ctx());
+    await maintainOutbox(ctx());
     clock.advance(5 * MINUTE_MS);
     expect(await claim()).toEqual([]);
   });
@@ -295,8 +295,8 @@ test("outcomes that the database did not take are written once it is back", asyn
     },
   }) as Context["db"];
   const { push, sent } = recordingPush();
-  const sender = openSender(deps({ push, db: away }));
-  await sender.take();
+  const sender = createSender(deps({ push, db: away }));
+  await sender.claimAndSend();
   await expect
     .poll(async () => (await rows()).map(({ state }) => state), { timeout: 20_000 })
     .toEqual(["sent", "sent"]);
@@ -316,12 +316,12 @@ test("what was sent while the database was away stays sent, however long that to
     },
   }) as Context["db"];
   const { push, sent } = recordingPush();
-  const sender = openSender(deps({ push, db: away }));
-  await sender.take();
+  const sender = createSender(deps({ push, db: away }));
+  await sender.claimAndSend();
   await expect.poll(() => failures).toBeGreaterThan(0);
   clock.advance(61 * SECOND_MS);
   isAway = false;
-  await sender.sweep();
+  await sender.maintain();
   await sender.finish();
   expect(sent).toHaveLength(3);
   expect(await rows()).toMatchObject(Array(3).fill({ state: "sent", attempts: 1, reason: null }));
@@ -336,7 +336,7 @@ describe("cleaning up", () => {
     const fresh = await queueFor(1);
     await deliverDue({ push: recordingPush().push });
     await ctx().db.pushDelivery.updateMany({ where: { deviceId: waiting.devices[0]?.id }, data: { state: "queued" } });
-    await sweepOutbox(ctx());
+    await maintainOutbox(ctx());
     expect(await settled.rows()).toEqual([]);
     expect(await waiting.rows()).toHaveLength(1);
     expect(await fresh.rows()).toHaveLength(1);
@@ -357,7 +357,7 @@ test("claiming reads no more pages with 50,000 sent rows in the table than with 
           return [];
         },
     }) as Context["db"];
-    await claimDue({ ...ctx(), db: explain }, { notBefore: new Date(0), most: 10 });
+    await claimDeliveries({ ...ctx(), db: explain }, { notBefore: new Date(0), most: 10 });
     expect(text).toContain("PushDelivery_queued_idx");
     return (
       Number(/"Shared Hit Blocks":\s*(\d+)/.exec(text)?.[1]) + Number(/"Shared Read Blocks":\s*(\d+)/.exec(text)?.[1])

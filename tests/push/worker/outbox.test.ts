@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { enqueue, enqueueForEverybody } from "@/lib/push/outbox";
+import { enqueue, enqueueBroadcast } from "@/lib/push/outbox";
 import { newAccount } from "@/tests/support/accounts";
 import { clock, ctx } from "@/tests/support/context";
 import { activeDevices, insertDevices, newToken, registeredDevice } from "@/tests/support/push/push";
@@ -76,7 +76,7 @@ describe("a broadcast", () => {
   const broadcast = (eventKey: string, afterDeviceId: string, most: number, perSecond = 1_000, from = ctx().now()) => {
     const to = { afterDeviceId, bundleId: null, most, from, perSecond };
     const message = { kind: "app.new_version", version: "2.1.0" } as const;
-    return ctx().db.$transaction((tx) => enqueueForEverybody(tx, ctx().dbNow(), { eventKey, to, message }));
+    return ctx().db.$transaction((tx) => enqueueBroadcast(tx, ctx().dbNow(), { eventKey, to, message }));
   };
 
   test("reaches every active device, some at a time, each once", async () => {

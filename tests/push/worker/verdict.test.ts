@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createBreaker } from "@/lib/push/worker/breaker";
-import { judge, nextAttempt } from "@/lib/push/worker/verdict";
+import { classifyResult, nextAttempt } from "@/lib/push/worker/apns-result";
+import { createCircuitBreaker } from "@/lib/push/worker/circuit-breaker";
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -26,11 +26,11 @@ test.each([
   [503, "ServiceUnavailable", { step: "retry", delaysSeconds: [15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR] }],
   [302, null, { step: "retry", delaysSeconds: [15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR] }],
 ])("%d %s means %o", (status, reason, verdict) => {
-  expect(judge({ status, reason })).toEqual(verdict);
+  expect(classifyResult({ status, reason })).toEqual(verdict);
 });
 
 test.each(["timeout", "unreachable"] as const)("no answer (%s) is tried again soon", (reason) => {
-  expect(judge({ status: null, reason })).toEqual({ step: "retry", delaysSeconds: NETWORK });
+  expect(classifyResult({ status: null, reason })).toEqual({ step: "retry", delaysSeconds: NETWORK });
 });
 
 describe("the next attempt", () => {
@@ -89,7 +89,7 @@ describe("the next attempt", () => {
 
 describe("the breaker", () => {
   const feed = (sends: boolean[]) => {
-    const breaker = createBreaker();
+    const breaker = createCircuitBreaker();
     return sends.map(breaker.isTooMuch).indexOf(true);
   };
   const good = (count: number): boolean[] => Array(count).fill(false);
@@ -111,7 +111,7 @@ describe("the breaker", () => {
   });
 
   test("counts from nothing again once it was too much", () => {
-    const breaker = createBreaker();
+    const breaker = createCircuitBreaker();
     expect(bad(22).filter(breaker.isTooMuch)).toHaveLength(2);
   });
 });

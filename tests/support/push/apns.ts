@@ -1,8 +1,8 @@
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
+import { newCertificate, newSigningKey } from "@/dev/apns/credentials";
+import { type Push, type Reply, startFakeApns } from "@/dev/apns/fake-server";
 import { createApnsTransport } from "@/lib/adapters/apns";
-import { newCertificate, newSigningKey } from "@/scripts/apns/credentials";
-import { type Push, type Reply, startStandIn } from "@/scripts/apns/stand-in";
 import { BUNDLE_ID } from "./push";
 
 const KEY_ID = "ABC123DEFG";
@@ -24,7 +24,7 @@ export async function startApns() {
   const received: Push[] = [];
   const refused: string[] = [];
   const answers = new Map<string, (Reply | Promise<Reply>)[]>();
-  const standIn = await startStandIn({
+  const standIn = await startFakeApns({
     ...{ publicKey, keyId: KEY_ID, teamId: TEAM_ID, bundleIds: [BUNDLE_ID], tls: certificate },
     reply: (push) => {
       received.push(push);

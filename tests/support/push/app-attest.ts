@@ -1,6 +1,6 @@
 import { createHash, sign } from "node:crypto";
 import { encode } from "cborg";
-import { keyIdOf, pointOf } from "@/lib/push/evidence/p256";
+import { keyIdOf, publicPointOf } from "@/lib/push/evidence/p256";
 import { extension, type Issuer, issue, type KeyPair, newKeys, pemOf } from "./certificates";
 import { der, octets, sequence } from "./der";
 
@@ -28,7 +28,7 @@ export type AttestKey = KeyPair & { point: Buffer; keyId: Buffer };
 
 export function newAttestKey(): AttestKey {
   const keys = newKeys();
-  const point = pointOf(keys.publicKey) ?? Buffer.alloc(0);
+  const point = publicPointOf(keys.publicKey) ?? Buffer.alloc(0);
   return { ...keys, point, keyId: keyIdOf(point) };
 }
 

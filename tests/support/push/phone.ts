@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { vi } from "vitest";
 import type { Context } from "@/lib/context";
-import { clientDataOf } from "@/lib/push/evidence/client-data";
+import { buildClientData } from "@/lib/push/evidence/client-data";
 import type { TestAccount } from "@/tests/support/accounts";
 import { ctx } from "@/tests/support/context";
 import { type AttestKey, type Forgery, mintAssertion, mintAttestation, newAttestKey, TEAM_ID } from "./app-attest";
@@ -101,7 +101,7 @@ function signedParts(account: Pick<TestAccount, "id">, phone: Phone, asked: Chal
 }
 
 function clientData({ id: accountId }: Pick<TestAccount, "id">, phone: Phone, asked: Challenged): Buffer {
-  return clientDataOf({ ...phone, ...asked, accountId });
+  return buildClientData({ ...phone, ...asked, accountId });
 }
 
 /** The nonce as it went out: into a file, where push is not configured. */

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { Context } from "@/lib/context";
 import { enqueue } from "@/lib/push/outbox";
-import { openSender, type SenderDeps } from "@/lib/push/worker/sender";
+import { createSender, type SenderDeps } from "@/lib/push/worker/sender";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { ctx } from "@/tests/support/context";
@@ -31,8 +31,8 @@ export async function registerPush(account: Pick<TestAccount, "token">, json: un
 export async function deliverDue(changed: Partial<SenderDeps> = {}): Promise<void> {
   const { push } = ctx();
   if (!push && !changed.push) return;
-  const sender = openSender({ ...(ctx() as SenderDeps), ...changed });
-  await sender.take();
+  const sender = createSender({ ...(ctx() as SenderDeps), ...changed });
+  await sender.claimAndSend();
   await sender.finish();
 }
 

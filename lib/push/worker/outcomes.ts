@@ -1,9 +1,9 @@
 import type { Context } from "../../context";
 import { SECRET_KINDS } from "../notifications";
-import type { Claimed } from "./claim";
+import type { ClaimedDelivery } from "./claim";
 
 /** What became of a row. */
-export type Outcome = { row: Claimed; apnsStatus: number | null; reason: string | null } & (
+export type Outcome = { row: ClaimedDelivery; apnsStatus: number | null; reason: string | null } & (
   | { state: "sent" | "cancelled" }
   /** `diedAt`: the device's token is dead, which holds unless the app has registered since. */
   | { state: "failed"; diedAt?: Date }
@@ -22,24 +22,24 @@ const AFTER_PAUSE_SECONDS = 30;
  * Writes down what became of rows, and which devices are gone. A row that is being deleted at this moment is passed
  * over like everything that is locked: the worker waits for nobody, so it is part of no deadlock.
  */
-export async function settle(deps: Deps, outcomes: readonly Outcome[]): Promise<void> {
+export async function recordOutcomes(deps: Deps, outcomes: readonly Outcome[]): Promise<void> {
   const sent = outcomes.filter(({ state }) => state === "sent");
   const others = outcomes.filter(({ state }) => state !== "sent");
   const deaths = outcomes.flatMap((outcome) =>
     outcome.state === "failed" && outcome.diedAt ? [{ ...outcome, diedAt: outcome.diedAt }] : [],
   );
-  if (deaths.length > 0) await buryDevices(deps, deaths);
-  if (sent.length > 0) await settleSent(deps, sent);
-  if (others.length > 0) await settleOthers(deps, others);
-  for (const outcome of outcomes) count(deps, outcome);
-  tell(
+  if (deaths.length > 0) await invalidateDevices(deps, deaths);
+  if (sent.length > 0) await recordSent(deps, sent);
+  if (others.length > 0) await recordUnsent(deps, others);
+  for (const outcome of outcomes) countResult(deps, outcome);
+  logUndelivered(
     deps,
-    others.filter((outcome) => !wasGivenBack(outcome)),
+    others.filter((outcome) => !isUntried(outcome)),
   );
 }
 
 /** What reached the device counts whoever holds the row by now: it must not go out once more. */
-async function settleSent({ db, dbNow }: Deps, sent: readonly Outcome[]): Promise<void> {
+async function recordSent({ db, dbNow }: Deps, sent: readonly Outcome[]): Promise<void> {
   const ids = sent.map(({ row }) => row.id);
   await db.$executeRaw`
     WITH held AS MATERIALIZED (
@@ -62,13 +62,13 @@ async function settleSent({ db, dbNow }: Deps, sent: readonly Outcome[]): Promis
  * By the claim it belongs to: a row whose lease ran out may be another worker's already. A pause holds for as long as
  * the database says at this moment: somebody may have ended it, and whoever does so has to find every row that waits.
  */
-async function settleOthers({ db, dbNow }: Deps, outcomes: readonly Outcome[]): Promise<void> {
+async function recordUnsent({ db, dbNow }: Deps, outcomes: readonly Outcome[]): Promise<void> {
   const records = outcomes.map((outcome) => ({
     id: outcome.row.id,
     environment: outcome.row.environment,
     lease: outcome.row.leaseUntil,
     state: outcome.state,
-    tried: isTried(outcome) ? 1 : 0,
+    tried: countsAsAttempt(outcome) ? 1 : 0,
     next: outcome.state === "queued" ? outcome.nextAttemptAt : null,
     status: outcome.apnsStatus,
     reason: outcome.reason,
@@ -96,7 +96,7 @@ async function settleOthers({ db, dbNow }: Deps, outcomes: readonly Outcome[]): 
     FROM held LEFT JOIN pause ON pause."environment" = held."environment" WHERE delivery."id" = held."id"`;
 }
 
-async function buryDevices({ db }: Deps, deaths: (Outcome & { diedAt: Date })[]): Promise<void> {
+async function invalidateDevices({ db }: Deps, deaths: (Outcome & { diedAt: Date })[]): Promise<void> {
   const records = deaths.map(({ row, reason, diedAt }) => ({
     id: row.deviceId,
     token: row.token,
@@ -120,21 +120,21 @@ async function buryDevices({ db }: Deps, deaths: (Outcome & { diedAt: Date })[])
 }
 
 /** As during a pause: it has met with nothing that is worth a line. */
-function wasGivenBack(outcome: Outcome): boolean {
+function isUntried(outcome: Outcome): boolean {
   return outcome.state === "queued" && !outcome.isTried;
 }
 
-function isTried(outcome: Outcome): boolean {
+function countsAsAttempt(outcome: Outcome): boolean {
   return outcome.state === "queued" ? outcome.isTried : outcome.state !== "cancelled";
 }
 
-function count({ count }: Deps, outcome: Outcome): void {
+function countResult({ count }: Deps, outcome: Outcome): void {
   if (outcome.state !== "queued") count("push_delivery", { result: outcome.state });
   else if (outcome.isTried) count("push_delivery", { result: "retried" });
 }
 
 /** One line for all that went the same way: when APNs is down, rows fail by the thousand. */
-function tell({ log }: Deps, outcomes: readonly Outcome[]): void {
+function logUndelivered({ log }: Deps, outcomes: readonly Outcome[]): void {
   const groups = new Map<string, { state: string; apnsStatus: number | null; reason: string | null; rows: number }>();
   for (const { state, apnsStatus, reason } of outcomes) {
     const key = `${state} ${apnsStatus} ${reason}`;

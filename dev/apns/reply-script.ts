@@ -1,4 +1,4 @@
-import type { Reply } from "./stand-in";
+import type { Reply } from "./fake-server";
 
 const MAX_COUNT = 1_000_000;
 
@@ -18,16 +18,16 @@ const WORDS: Record<string, Reply> = {
   hangup: "hang up",
 };
 
-export const PRACTICE_HELP = `Type an answer, and the next push gets it:
+export const REPLY_HELP = `Type an answer, and the next push gets it:
 
   ${Object.keys(REASONS).join(" | ")} | ${Object.keys(WORDS).join(" | ")}   [COUNT] [reason=REASON] [retry-after=SECONDS]
 
 "503 5 retry-after=30" answers the next five so; "ok" takes back what is still to come.`;
 
-type Order = { make: () => Reply; count: number };
+type ScriptedReply = { make: () => Reply; count: number };
 
 /** What a line asks for: an answer to so many pushes. null: the line cannot be read. */
-function parseOrder(line: string): Order | null {
+function parseReply(line: string): ScriptedReply | null {
   const [name = "", ...rest] = line.split(/\s+/);
   const [counts, settings] = [rest.filter((each) => !each.includes("=")), rest.filter((each) => each.includes("="))];
   const { reason, "retry-after": retryAfter, ...others } = Object.fromEntries(settings.map((each) => each.split("=")));
@@ -45,8 +45,8 @@ function parseOrder(line: string): Order | null {
 }
 
 /** Answers 200, or as lines have told it. `take` returns what a line came to, in words. */
-export function createPractice() {
-  let orders: Order[] = [];
+export function createReplyScript() {
+  let orders: ScriptedReply[] = [];
   return {
     take: (given: string): string => {
       const line = given.trim();
@@ -54,8 +54,8 @@ export function createPractice() {
         orders = [];
         return "Every push is answered 200.";
       }
-      const order = parseOrder(line);
-      if (!order) return PRACTICE_HELP;
+      const order = parseReply(line);
+      if (!order) return REPLY_HELP;
       orders.push(order);
       return `The next ${order.count === 1 ? "push is" : `${order.count} pushes are`} answered so: ${line}`;
     },

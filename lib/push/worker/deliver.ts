@@ -1,30 +1,30 @@
 import type { Context } from "../../context";
-import { objectionTo, toNotification } from "../notifications";
-import type { Channels } from "./channels";
-import { type Claimed, claimedAt, databaseTime, heldMs } from "./claim";
-import { type Outcome, PAUSED } from "./settle";
-import { judge, nextAttempt, PAUSE_BREAKER_SECONDS, type Told } from "./verdict";
+import { cancellationReason, toNotification } from "../notifications";
+import { type ApnsResult, CIRCUIT_BREAKER_PAUSE_SECONDS, classifyResult, nextAttempt } from "./apns-result";
+import { type ClaimedDelivery, claimAgeMs, claimedAt, databaseTime } from "./claim";
+import { type Outcome, PAUSED } from "./outcomes";
+import type { PauseState } from "./pause-state";
 
 type Deps = Pick<Context, "log" | "now"> & {
   push: NonNullable<Context["push"]>;
-  channels: Channels;
+  channels: PauseState;
   isStopping: () => boolean;
 };
 
 /** A row that waited longer for its turn goes back: its device may have changed, and its lease has to last. */
-const FRESH_MS = 5_000;
+const MAX_CLAIM_AGE_MS = 5_000;
 
 /** Sends a row, unless something speaks against it by now. Never throws. */
-export async function attempt(deps: Deps, row: Claimed): Promise<Outcome> {
+export async function deliver(deps: Deps, row: ClaimedDelivery): Promise<Outcome> {
   const { channels, now } = deps;
-  const objection = objectionTo(row, databaseTime(row, now()));
+  const objection = cancellationReason(row, databaseTime(row, now()));
   if (objection) return { row, state: "cancelled", apnsStatus: null, reason: objection };
-  if (await channels.isPaused(row)) return waitForPause(row);
-  if (heldMs(row, now()) > FRESH_MS || deps.isStopping()) return giveBack(row);
-  return conclude(deps, row, await ask(deps, row));
+  if (await channels.isPaused(row)) return requeueAfterPause(row);
+  if (claimAgeMs(row, now()) > MAX_CLAIM_AGE_MS || deps.isStopping()) return requeueUntried(row);
+  return outcomeOf(deps, row, await send(deps, row));
 }
 
-async function ask({ push, log }: Deps, row: Claimed): Promise<Told> {
+async function send({ push, log }: Deps, row: ClaimedDelivery): Promise<ApnsResult> {
   try {
     return await push.send(toNotification(row));
   } catch (error) {
@@ -34,18 +34,18 @@ async function ask({ push, log }: Deps, row: Claimed): Promise<Told> {
   }
 }
 
-async function conclude(deps: Deps, row: Claimed, told: Told): Promise<Outcome> {
+async function outcomeOf(deps: Deps, row: ClaimedDelivery, told: ApnsResult): Promise<Outcome> {
   const { channels, now } = deps;
   const { status: apnsStatus, reason } = told;
-  const verdict = judge(told);
+  const verdict = classifyResult(told);
   const pause = async (seconds: number) => {
     await channels.pause(row, seconds, `${apnsStatus} ${reason}`);
-    return waitForPause(row);
+    return requeueAfterPause(row);
   };
 
   const isDoubtful = verdict.step === "fail" && verdict.device === "doubtful";
   const isTooMuch = apnsStatus !== null && channels.noteAnswer(row, isDoubtful);
-  if (isTooMuch || (isDoubtful && (await channels.isPaused(row)))) return pause(PAUSE_BREAKER_SECONDS);
+  if (isTooMuch || (isDoubtful && (await channels.isPaused(row)))) return pause(CIRCUIT_BREAKER_PAUSE_SECONDS);
   switch (verdict.step) {
     case "pause":
       return pause(verdict.seconds);
@@ -64,10 +64,10 @@ async function conclude(deps: Deps, row: Claimed, told: Told): Promise<Outcome> 
 }
 
 /** A row that was not tried has used none of its attempts. */
-function giveBack(row: Claimed): Outcome {
+function requeueUntried(row: ClaimedDelivery): Outcome {
   return { row, state: "queued", nextAttemptAt: claimedAt(row), isTried: false, apnsStatus: null, reason: null };
 }
 
-function waitForPause(row: Claimed): Outcome {
+function requeueAfterPause(row: ClaimedDelivery): Outcome {
   return { row, state: "queued", nextAttemptAt: null, isTried: false, apnsStatus: null, reason: PAUSED };
 }

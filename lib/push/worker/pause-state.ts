@@ -1,35 +1,35 @@
 import type { Context } from "../../context";
 import type { PushEnvironment } from "../../db/generated/client";
-import { createBreaker } from "./breaker";
-import { type Claimed, claimedAt, databaseTime } from "./claim";
+import { createCircuitBreaker } from "./circuit-breaker";
+import { type ClaimedDelivery, claimedAt, databaseTime } from "./claim";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log" | "now">;
-export type Channels = {
+export type PauseState = {
   /** Whether a row's environment is paused, as far as is known here. */
-  isPaused: (row: Claimed) => Promise<boolean>;
+  isPaused: (row: ClaimedDelivery) => Promise<boolean>;
   /** Closes a row's environment, to every worker. Resolves once that is written down. */
-  pause: (row: Claimed, seconds: number, reason: string) => Promise<void>;
+  pause: (row: ClaimedDelivery, seconds: number, reason: string) => Promise<void>;
   /** Whether too many verified devices are said to be unknown, this one included. */
-  noteAnswer: (row: Claimed, isDoubtful: boolean) => boolean;
+  noteAnswer: (row: ClaimedDelivery, isDoubtful: boolean) => boolean;
 };
 
 /** A pause that began here. `writtenAt`: when others began to hear of it, by the database's clock; null: not yet. */
 type Pause = { writing: Promise<void>; writtenAt: Date | null };
 
 /** APNs's two environments, as far as they take anything at the moment. */
-export function openChannels(deps: Deps): Channels {
+export function createPauseState(deps: Deps): PauseState {
   const pauses = new Map<PushEnvironment, Pause>();
-  const breakers = { production: createBreaker(), sandbox: createBreaker() };
+  const breakers = { production: createCircuitBreaker(), sandbox: createCircuitBreaker() };
   /** Rows that were taken after it was written bring the database's word along. */
-  const pauseOf = (row: Claimed): Pause | null => {
+  const pauseOf = (row: ClaimedDelivery): Pause | null => {
     const pause = pauses.get(row.environment);
     return pause && (!pause.writtenAt || claimedAt(row) <= pause.writtenAt) ? pause : null;
   };
-  const begin = async (pause: Pause, row: Claimed, seconds: number, reason: string) => {
+  const begin = async (pause: Pause, row: ClaimedDelivery, seconds: number, reason: string) => {
     const { environment } = row;
     deps.log.error({ environment, seconds, reason }, "nothing is sent to this environment of APNs for now");
     try {
-      await writePause(deps, environment, seconds, reason);
+      await savePause(deps, environment, seconds, reason);
       pause.writtenAt = databaseTime(row, deps.now());
     } catch (error) {
       pauses.delete(environment);
@@ -57,7 +57,7 @@ export function openChannels(deps: Deps): Channels {
 }
 
 /** A longer pause that is there already stays. */
-async function writePause(
+async function savePause(
   { db, dbNow }: Deps,
   environment: PushEnvironment,
   seconds: number,

@@ -1,7 +1,7 @@
 import { AppError } from "../../errors";
 
 /** Why evidence does not hold: the `reason` that programs switch on, with the words for people. */
-export const EVIDENCE_FAULTS = {
+export const EVIDENCE_REASONS = {
   challenge_unknown: "No such challenge is open for this device, token, bundle and environment.",
   push_nonce_mismatch: "That is not the nonce that went out through APNs.",
   device_key_refused: "A production device proves itself with App Attest.",
@@ -19,9 +19,9 @@ export const EVIDENCE_FAULTS = {
   counter_replayed: "The assertion's counter does not rise.",
 } as const;
 
-export type EvidenceFault = keyof typeof EVIDENCE_FAULTS;
+export type EvidenceReason = keyof typeof EVIDENCE_REASONS;
 
 /** The error for evidence that does not hold: 422 with `reason`. */
-export function evidenceFault(reason: EvidenceFault): AppError {
-  return new AppError("evidence_invalid", { detail: EVIDENCE_FAULTS[reason], members: { reason } });
+export function evidenceInvalid(reason: EvidenceReason): AppError {
+  return new AppError("evidence_invalid", { detail: EVIDENCE_REASONS[reason], members: { reason } });
 }

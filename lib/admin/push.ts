@@ -1,23 +1,26 @@
 import { randomUUID } from "node:crypto";
 import type { Context } from "../context";
 import type { PushDeliveryState, PushPause } from "../db/generated/client";
-import { SECRET_KINDS } from "./notifications";
-import { enqueue, enqueueForEverybody } from "./outbox";
-import { PAUSED } from "./worker/settle";
+import { SECRET_KINDS } from "../push/notifications";
+import { enqueue, enqueueBroadcast } from "../push/outbox";
+import { PAUSED } from "../push/worker/outcomes";
 
 type Deps = Pick<Context, "db" | "dbNow">;
 
 /** So many rows a statement: a million at once would hold their devices for half a minute. */
-const STATEMENT_MOST = 10_000;
+const MAX_ROWS_PER_STATEMENT = 10_000;
 const NIL_ID = "00000000-0000-0000-0000-000000000000";
 
-type Words = { accountId: string; title: string; body: string; link: string | null };
+type CustomNotification = { accountId: string; title: string; body: string; link: string | null };
 
 /**
  * Tells an account's devices something in one's own words. Returns how many devices.
  * @throws RangeError over 4,096 bytes of payload
  */
-export function sendWords({ db, dbNow }: Deps, { accountId, ...words }: Words): Promise<number> {
+export function sendCustomNotification(
+  { db, dbNow }: Deps,
+  { accountId, ...words }: CustomNotification,
+): Promise<number> {
   const eventKey = `custom:${randomUUID()}`;
   return enqueue(db, dbNow(), { eventKey, to: { accountId }, message: { kind: "custom", ...words } });
 }
@@ -36,9 +39,9 @@ export async function announceVersion(
   let told = 0;
   for (let afterDeviceId: string | null = NIL_ID; afterDeviceId !== null; ) {
     const from = new Date(startedAt.getTime() + (told / perSecond) * 1000);
-    const to = { afterDeviceId, bundleId, most: STATEMENT_MOST, from, perSecond };
+    const to = { afterDeviceId, bundleId, most: MAX_ROWS_PER_STATEMENT, from, perSecond };
     const message = { kind: "app.new_version", version } as const;
-    const chunk = await enqueueForEverybody(db, dbNow(), { eventKey: `version:${version}`, to, message });
+    const chunk = await enqueueBroadcast(db, dbNow(), { eventKey: `version:${version}`, to, message });
     told += chunk.added;
     afterDeviceId = chunk.lastDeviceId;
   }
@@ -68,13 +71,14 @@ export function listPauses({ db, dbNow }: Deps) {
  * Ends all pauses, and queues again what waited for them and what has failed: all that has not expired, or just the
  * given rows. Returns how many rows of each. What APNs said of a device stays as it is.
  */
-export async function retryDeliveries(deps: Deps, ids: readonly string[] = []): Promise<Retried> {
+export async function retryDeliveries(deps: Deps, ids: readonly string[] = []): Promise<RetryResult> {
   const resumed = await endPauses(deps);
   let retried = 0;
-  for (let rows = STATEMENT_MOST; rows === STATEMENT_MOST; retried += rows) rows = await retrySome(deps, ids);
+  for (let rows = MAX_ROWS_PER_STATEMENT; rows === MAX_ROWS_PER_STATEMENT; retried += rows)
+    rows = await retryFailed(deps, ids);
   return { resumed, retried };
 }
-type Retried = { resumed: number; retried: number };
+type RetryResult = { resumed: number; retried: number };
 
 /**
  * The rows by statements of their own: a worker that is writing that some wait holds the pause until it has done so,
@@ -89,7 +93,7 @@ async function endPauses({ db, dbNow }: Deps): Promise<number> {
       WITH waiting AS MATERIALIZED (
         SELECT "id" FROM "PushDelivery"
         WHERE "id" > ${afterId}::uuid AND "state" = 'queued' AND "reason" = ${PAUSED} AND "nextAttemptAt" > ${dbNow()}
-        ORDER BY "id" LIMIT ${STATEMENT_MOST} FOR UPDATE
+        ORDER BY "id" LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE
       ), resumed AS (
         UPDATE "PushDelivery" AS delivery SET "nextAttemptAt" = ${dbNow()}
         FROM waiting WHERE delivery."id" = waiting."id" RETURNING 1
@@ -103,13 +107,13 @@ async function endPauses({ db, dbNow }: Deps): Promise<number> {
 }
 
 /** A secret that was forgotten cannot be told again. */
-async function retrySome({ db, dbNow }: Deps, ids: readonly string[]): Promise<number> {
+async function retryFailed({ db, dbNow }: Deps, ids: readonly string[]): Promise<number> {
   return db.$executeRaw`
     UPDATE "PushDelivery" SET "state" = 'queued', "attempts" = 0, "nextAttemptAt" = ${dbNow()}
     WHERE "id" IN (
       SELECT "id" FROM "PushDelivery"
       WHERE "state" = 'failed' AND "expiresAt" > ${dbNow()} AND "kind" <> ALL(${SECRET_KINDS})
         AND (${ids.length === 0} OR "id" = ANY(${ids}::uuid[]))
-      LIMIT ${STATEMENT_MOST} FOR UPDATE SKIP LOCKED
+      LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE SKIP LOCKED
     )`;
 }

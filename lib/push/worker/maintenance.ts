@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
 import { SECRET_KINDS } from "../notifications";
-import type { Claimed } from "./claim";
-import { ATTEMPTS_MOST } from "./verdict";
+import { MAX_ATTEMPTS } from "./apns-result";
+import type { ClaimedDelivery } from "./claim";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log">;
 
@@ -10,21 +10,22 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 /** A lease that ends later than this is from before the database's clock was set back, and is none. */
 const SKEW_MS = 10 * MINUTE_MS;
 /** How long what was sent, failed or cancelled can still be looked up. */
-const KEPT_MS = 30 * DAY_MS;
-const STATEMENT_MOST = 1_000;
-const STATEMENTS_MOST = 10;
+const RETENTION_MS = 30 * DAY_MS;
+const MAX_ROWS_PER_STATEMENT = 1_000;
+const MAX_STATEMENTS = 10;
 
 /** What has to be done from time to time: frees the rows of senders that are gone, and removes what is old. */
-export async function sweepOutbox(deps: Deps): Promise<void> {
-  const freed = await freeAbandoned(deps);
+export async function maintainOutbox(deps: Deps): Promise<void> {
+  const freed = await requeueExpiredLeases(deps);
   if (freed > 0) deps.log.warn({ rows: freed }, "notifications come free: whoever sent them is gone");
   const [clock] = await deps.db.$queryRaw<{ now: Date }[]>`SELECT ${deps.dbNow()} AS "now"`;
   if (!clock) return;
-  for (let i = 0; i < STATEMENTS_MOST; i++) if ((await removeOld(deps, clock.now)) < STATEMENT_MOST) return;
+  for (let i = 0; i < MAX_STATEMENTS; i++)
+    if ((await deleteOldDeliveries(deps, clock.now)) < MAX_ROWS_PER_STATEMENT) return;
 }
 
 /** Whether a row's lease is none any more, as the database judges below; `at` is by its clock. */
-export function isAbandoned({ leaseUntil }: Pick<Claimed, "leaseUntil">, at: Date): boolean {
+export function isLeaseExpired({ leaseUntil }: Pick<ClaimedDelivery, "leaseUntil">, at: Date): boolean {
   return leaseUntil < at || leaseUntil.getTime() > at.getTime() + SKEW_MS;
 }
 
@@ -32,7 +33,7 @@ export function isAbandoned({ leaseUntil }: Pick<Claimed, "leaseUntil">, at: Dat
  * Queues rows whose lease ran out. Nobody knows whether they were sent, so it counts as an attempt: a row that
  * brings its sender down does not do so for ever.
  */
-async function freeAbandoned({ db, dbNow }: Deps): Promise<number> {
+async function requeueExpiredLeases({ db, dbNow }: Deps): Promise<number> {
   return db.$executeRaw`
     WITH abandoned AS MATERIALIZED (
       SELECT "id" FROM "PushDelivery"
@@ -41,20 +42,20 @@ async function freeAbandoned({ db, dbNow }: Deps): Promise<number> {
     )
     UPDATE "PushDelivery" AS delivery
     SET "leaseUntil" = NULL, "nextAttemptAt" = ${dbNow()}, "attempts" = "attempts" + 1,
-      "state" = (CASE WHEN "attempts" + 1 < ${ATTEMPTS_MOST} THEN 'queued' ELSE 'failed' END)::"PushDeliveryState",
-      "payload" = CASE WHEN "attempts" + 1 >= ${ATTEMPTS_MOST} AND "kind" = ANY(${SECRET_KINDS}) THEN '{}'::jsonb
+      "state" = (CASE WHEN "attempts" + 1 < ${MAX_ATTEMPTS} THEN 'queued' ELSE 'failed' END)::"PushDeliveryState",
+      "payload" = CASE WHEN "attempts" + 1 >= ${MAX_ATTEMPTS} AND "kind" = ANY(${SECRET_KINDS}) THEN '{}'::jsonb
         ELSE "payload" END,
       "reason" = 'abandoned'
     FROM abandoned WHERE delivery."id" = abandoned."id"`;
 }
 
 /** By their ids, which rise with time: so it needs no index of its own, and finds what is old without looking at the rest. */
-async function removeOld({ db }: Deps, now: Date): Promise<number> {
-  const before = firstIdOf(new Date(now.getTime() - KEPT_MS));
+async function deleteOldDeliveries({ db }: Deps, now: Date): Promise<number> {
+  const before = firstIdOf(new Date(now.getTime() - RETENTION_MS));
   return db.$executeRaw`
     DELETE FROM "PushDelivery" WHERE "id" IN (
       SELECT "id" FROM "PushDelivery" WHERE "id" < ${before}::uuid AND "state" IN ('sent', 'failed', 'cancelled')
-      ORDER BY "id" LIMIT ${STATEMENT_MOST} FOR UPDATE SKIP LOCKED
+      ORDER BY "id" LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE SKIP LOCKED
     )`;
 }
 

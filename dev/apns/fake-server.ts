@@ -36,29 +36,29 @@ type Options = {
   onRefused?: (reason: string) => void;
 };
 
-export type StandIn = {
+export type FakeApns = {
   port: number;
   /** The connections that are open now. */
   sessions: Set<ServerHttp2Session>;
   close: () => Promise<void>;
 };
 
-const PAYLOAD_MOST_BYTES = 4096;
-const COLLAPSE_ID_MOST_BYTES = 64;
+const MAX_PAYLOAD_BYTES = 4096;
+const MAX_COLLAPSE_ID_BYTES = 64;
 const TOKEN_LIFETIME_SECONDS = 60 * 60;
 const SKEW_SECONDS = 5 * 60;
-const STREAMS_MOST = 1000;
+const MAX_STREAMS = 1000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * A server that takes pushes as APNs does: HTTP/2 over TLS, and everything checked that Apple's "Sending notification
  * requests to APNs" and "Establishing a token-based connection to APNs" ask for.
  */
-export async function startStandIn(options: Options): Promise<StandIn> {
+export async function startFakeApns(options: Options): Promise<FakeApns> {
   const { tls, host = "127.0.0.1", port = 0, reply, onRefused } = options;
   const sessions = new Set<ServerHttp2Session>();
-  const isTrusted = checkProviderTokens(options);
-  const server = createSecureServer({ ...tls, settings: { maxConcurrentStreams: STREAMS_MOST } });
+  const isTrusted = createTokenVerifier(options);
+  const server = createSecureServer({ ...tls, settings: { maxConcurrentStreams: MAX_STREAMS } });
   server.on("session", (session) => {
     sessions.add(session);
     session.on("close", () => sessions.delete(session));
@@ -67,7 +67,7 @@ export async function startStandIn(options: Options): Promise<StandIn> {
   server.on("stream", async (stream, headers) => {
     stream.on("error", () => {}); // the client went away
     const body = await readBody(stream);
-    const refused = isTrusted(headers) ?? faultOf(headers, body, options);
+    const refused = isTrusted(headers) ?? validationError(headers, body, options);
     if (refused) onRefused?.(refused.reason);
     respond(stream, headers, refused ?? (await reply(toPush(headers, body))));
   });
@@ -90,7 +90,7 @@ type Refusal = { status: number; reason: string };
 const refuse = (status: number, reason: string): Refusal => ({ status, reason });
 
 /** Verifies each provider token once (RFC 7515, ES256 as in RFC 7518, section 3.4), its age every time. */
-function checkProviderTokens({ publicKey, keyId, teamId }: Options) {
+function createTokenVerifier({ publicKey, keyId, teamId }: Options) {
   const key = createPublicKey(publicKey);
   const known = new Map<string, number | null>();
   return ({ authorization = "" }: IncomingHttpHeaders): Refusal | null => {
@@ -122,7 +122,7 @@ function issuedAtOf(token: string, key: KeyObject, keyId: string, teamId: string
 }
 
 /** What APNs would object to in a request; null where there is nothing. */
-function faultOf(headers: IncomingHttpHeaders, body: Buffer, { bundleIds }: Options): Refusal | null {
+function validationError(headers: IncomingHttpHeaders, body: Buffer, { bundleIds }: Options): Refusal | null {
   const one = (name: string) => (typeof headers[name] === "string" ? headers[name] : "");
   const [, token] = /^\/3\/device\/([^/]*)$/.exec(one(":path")) ?? [];
   const isBackground = one("apns-push-type") === "background";
@@ -136,8 +136,8 @@ function faultOf(headers: IncomingHttpHeaders, body: Buffer, { bundleIds }: Opti
   if (!["alert", "background"].includes(one("apns-push-type"))) return refuse(400, "InvalidPushType");
   if (!(isBackground ? ["5"] : ["5", "10"]).includes(one("apns-priority"))) return refuse(400, "BadPriority");
   if (!/^\d+$/.test(one("apns-expiration"))) return refuse(400, "BadExpirationDate");
-  if (Buffer.byteLength(one("apns-collapse-id")) > COLLAPSE_ID_MOST_BYTES) return refuse(400, "BadCollapseId");
-  if (body.length > PAYLOAD_MOST_BYTES) return refuse(413, "PayloadTooLarge");
+  if (Buffer.byteLength(one("apns-collapse-id")) > MAX_COLLAPSE_ID_BYTES) return refuse(400, "BadCollapseId");
+  if (body.length > MAX_PAYLOAD_BYTES) return refuse(413, "PayloadTooLarge");
   if (typeof aps !== "object" || aps === null) return refuse(400, "PayloadEmpty");
   return "alert" in aps === isBackground ? refuse(400, "InvalidPushType") : null;
 }
