@@ -4,14 +4,14 @@ import path from "node:path";
 import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
 import { createObjectStorage, type ObjectStorage } from "../lib/adapters/object-storage";
+import { addRelease, type Destination, type Publication } from "../lib/admin/releases/add";
+import { renderJson, renderTable } from "../lib/admin/releases/list";
+import { readManifest } from "../lib/admin/releases/manifest-file";
+import { ConfirmationRequiredError } from "../lib/admin/releases/publish-checks";
+import { filterReleases, findNewerServedReleases, updateReleases } from "../lib/admin/releases/update";
+import { verifyReleases } from "../lib/admin/releases/verify";
 import { type Config, loadConfig } from "../lib/config";
-import { isAddress } from "../lib/releases/catalog/catalog";
-import { addRelease, type Place, type Publication } from "../lib/releases/publishing/add";
-import { amendReleases, filterReleases, stillAhead } from "../lib/releases/publishing/amend";
-import { UnconfirmedError } from "../lib/releases/publishing/checks";
-import { renderJson, renderTable } from "../lib/releases/publishing/list";
-import { readManifest } from "../lib/releases/publishing/manifest-file";
-import { verifyReleases } from "../lib/releases/publishing/verify";
+import { isCatalogUrl } from "../lib/releases/catalog/catalog";
 import { Kind } from "../lib/releases/schema";
 import { runCommandLine, UsageError } from "./command-line";
 import { drawProgress } from "./progress";
@@ -61,7 +61,7 @@ const ARTIFACT = { "file-name": text, "content-type": text, minisign: text, "ed-
 const CHECKS = { "minisign-key": text, "ed-key": text, new: flag, prerelease: flag };
 
 /** What every command works with. */
-type Desk = { config: Config; storage: ObjectStorage | null };
+type CommandContext = { config: Config; storage: ObjectStorage | null };
 type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>["options"]>;
 type Selecting = { [name in keyof typeof WHICH]?: string | undefined };
 
@@ -72,9 +72,9 @@ function understand<T extends Options>(options: T, args: string[], allowPosition
   return parseArgs({ args, options, allowPositionals, strict: true });
 }
 
-function manifestFile({ config }: Desk, { catalog }: Selecting): string {
+function manifestFile({ config }: CommandContext, { catalog }: Selecting): string {
   if (catalog !== undefined) return here(catalog);
-  if (!isAddress(config.RELEASE_CATALOG)) {
+  if (!isCatalogUrl(config.RELEASE_CATALOG)) {
     return path.resolve(config.RELEASE_CATALOG ?? path.join(config.DATA_DIR, "releases", "catalog.json"));
   }
   throw new UsageError("RELEASE_CATALOG is an address: name the file that it is made from with --catalog.");
@@ -107,7 +107,10 @@ async function textOrFile(given: string | undefined): Promise<string | undefined
   return given;
 }
 
-function placeOf({ storage }: Desk, { url, s3 }: { url?: string | undefined; s3?: boolean | undefined }): Place {
+function placeOf(
+  { storage }: CommandContext,
+  { url, s3 }: { url?: string | undefined; s3?: boolean | undefined },
+): Destination {
   if (url !== undefined && s3) throw new UsageError("It lies at an address or in the storage, not in both.");
   if (url !== undefined) return { to: "url", url };
   if (!s3) return { to: "folder" };
@@ -115,7 +118,7 @@ function placeOf({ storage }: Desk, { url, s3 }: { url?: string | undefined; s3?
   return { to: "storage", storage };
 }
 
-async function add(args: string[], desk: Desk): Promise<void> {
+async function add(args: string[], desk: CommandContext): Promise<void> {
   const options = { ...WHICH, ...RELEASE, ...ARTIFACT, ...CHECKS, kind: { ...text, multiple: true } } as const;
   const { values, positionals } = understand(options, args, true);
   const [file] = positionals;
@@ -126,7 +129,7 @@ async function add(args: string[], desk: Desk): Promise<void> {
   const publication: Publication = {
     file: here(file),
     kinds: (values.kind ?? ["installer"]).map(kindOf),
-    place: placeOf(desk, values),
+    destination: placeOf(desk, values),
     release: {
       ...{ id, product, platform, architecture: arch, version, channel, critical, rollback },
       notes: await textOrFile(values.notes),
@@ -145,7 +148,7 @@ async function add(args: string[], desk: Desk): Promise<void> {
       edSignature: values["ed-signature"],
     },
     publicKeys: { minisign: await textOrFile(values["minisign-key"]), ed: values["ed-key"] },
-    allowed: { isNew: values.new, isPrerelease: values.prerelease },
+    confirmations: { isNew: values.new, isPrerelease: values.prerelease },
   };
   const done = await publishOrAsk(manifestFile(desk, values), publication);
   for (const note of done.notes) console.error(note);
@@ -160,21 +163,21 @@ async function publishOrAsk(manifest: string, publication: Publication): ReturnT
   try {
     return await publish(publication);
   } catch (error) {
-    if (!(error instanceof UnconfirmedError) || !process.stdin.isTTY || !process.stderr.isTTY) throw error;
+    if (!(error instanceof ConfirmationRequiredError) || !process.stdin.isTTY || !process.stderr.isTTY) throw error;
     const terminal = createInterface({ input: process.stdin, output: process.stderr });
     const said = await terminal.question(`${error.message}\nPublish it all the same? [y/N] `);
     terminal.close();
     if (!/^y(es)?$/i.test(said.trim())) throw error;
-    return publish({ ...publication, allowed: { ...publication.allowed, isNew: true } });
+    return publish({ ...publication, confirmations: { ...publication.confirmations, isNew: true } });
   }
 }
 
-async function rollout(args: string[], desk: Desk): Promise<void> {
+async function rollout(args: string[], desk: CommandContext): Promise<void> {
   const { values, positionals } = understand(WHICH, args, true);
   const share = percent(positionals.at(-1));
   const which = whichOf(values, positionals.slice(0, -1));
   const told = share === 0 ? "paused" : `rolled out to ${share} %`;
-  for (const id of await amendReleases(manifestFile(desk, values), which, { rollout: share })) {
+  for (const id of await updateReleases(manifestFile(desk, values), which, { rollout: share })) {
     console.log(`${id}: ${told}`);
   }
 }
@@ -192,16 +195,16 @@ function turn(name: keyof typeof SWITCHES): Command {
     const { values, positionals } = understand({ ...WHICH, undo: flag }, args, true);
     const { undo = false, ...selecting } = values;
     const file = manifestFile(desk, values);
-    const ids = await amendReleases(file, whichOf(selecting, positionals), { [member]: !undo });
+    const ids = await updateReleases(file, whichOf(selecting, positionals), { [member]: !undo });
     for (const id of ids) console.log(`${id}: ${undo ? off : on}`);
     if (member !== "rollback" || undo) return;
-    for (const id of stillAhead((await readManifest(file)).releases, ids)) {
+    for (const id of findNewerServedReleases((await readManifest(file)).releases, ids)) {
       console.log(`${id} is newer and still served, so nobody goes back from it: yank it, or roll it out to 0.`);
     }
   };
 }
 
-async function list(args: string[], desk: Desk): Promise<void> {
+async function list(args: string[], desk: CommandContext): Promise<void> {
   const { values } = understand({ ...WHICH, json: flag }, args, false);
   const { releases } = await readManifest(manifestFile(desk, values));
   const shown = filterReleases(releases, whichOf(values));
@@ -209,13 +212,13 @@ async function list(args: string[], desk: Desk): Promise<void> {
   if (shown.length > 0 || values.json) console.log(values.json ? renderJson(shown) : renderTable(shown));
 }
 
-async function verify(args: string[], desk: Desk): Promise<void> {
+async function verify(args: string[], desk: CommandContext): Promise<void> {
   const { values } = understand({ ...WHICH, remote: flag }, args, false);
   const file = manifestFile(desk, values);
   const shown = filterReleases((await readManifest(file)).releases, whichOf(values));
   const reach = { remote: values.remote ?? false, storage: desk.storage };
   const counts = { good: 0, bad: 0 };
-  for await (const { id, kinds, place, fault } of verifyReleases(file, shown, reach, drawProgress)) {
+  for await (const { id, kinds, location: place, problem: fault } of verifyReleases(file, shown, reach, drawProgress)) {
     counts[fault === null ? "good" : "bad"] += 1;
     if (fault !== null) console.error(`${id} (${kinds.join(", ")}), ${place}: ${fault}`);
   }
@@ -223,7 +226,7 @@ async function verify(args: string[], desk: Desk): Promise<void> {
   if (counts.bad > 0) process.exitCode = 1;
 }
 
-type Command = (args: string[], desk: Desk) => Promise<void>;
+type Command = (args: string[], desk: CommandContext) => Promise<void>;
 const SWITCHED = { yank: turn("yank"), rollback: turn("rollback"), critical: turn("critical") };
 const COMMANDS: Record<string, Command> = { add, list, rollout, ...SWITCHED, verify };
 

@@ -1,8 +1,8 @@
 import { parse } from "semver";
 import { indexReleases } from "../../lib/releases/catalog/snapshot";
 import { Release } from "../../lib/releases/schema";
-import { mainArtifact, selectRelease } from "../../lib/releases/selection/selection";
-import { readSelection } from "../../lib/releases/selection/wanted";
+import { parseReleaseSelector } from "../../lib/releases/selection/release-selector";
+import { selectPrimaryArtifact, selectRelease } from "../../lib/releases/selection/selection";
 import { describeReleases, RELEASES } from "../fixtures/catalog";
 import { atMost, median, type Row, type Section } from "../lib/table";
 
@@ -28,7 +28,8 @@ export async function selection(): Promise<Section> {
 }
 
 function select(snapshot: ReturnType<typeof snapshotOf>, query: Record<string, string>, clientId?: string) {
-  return selectRelease(snapshot, readSelection(query, snapshot), mainArtifact, { clientId, current }).release;
+  return selectRelease(snapshot, parseReleaseSelector(query, snapshot), selectPrimaryArtifact, { clientId, current })
+    .release;
 }
 
 function snapshotOf(rolloutOf: (i: number) => number) {

@@ -1,14 +1,14 @@
 import { create as contentDisposition } from "content-disposition";
 import type { Context } from "../context";
 import { AppError, type ErrorCode } from "../errors";
+import { type ArtifactFile, findArtifactFile, readFileRange } from "./artifact-files";
 import type { Snapshot } from "./catalog/snapshot";
 import { type Conditions, chooseRange, isNotModified, meetsPreconditions } from "./conditions";
 import type { Answer } from "./exchange";
-import { type FoundFile, findFile, readPart } from "./files";
-import { requireIntact } from "./intact";
+import { verifyIntegrity } from "./integrity";
 import type { Artifact, DownloadQuery, Platform, Release } from "./schema";
-import { findVersion, KINDS, selectRelease } from "./selection/selection";
-import { platformOf, readSelection } from "./selection/wanted";
+import { parsePlatform, parseReleaseSelector } from "./selection/release-selector";
+import { findVersion, SELECTORS_BY_KIND, selectRelease } from "./selection/selection";
 
 type Deps = Pick<Context, "catalog" | "storage" | "log">;
 type Wish = DownloadQuery & { platform: string };
@@ -38,7 +38,7 @@ const reported = new WeakMap<Artifact, string>();
  * alone. Nothing is opened before the answer's bytes are read, and the object storage is never asked.
  * @throws AppError invalid_query, DOWNLOAD_ERRORS
  */
-export async function openDownload(deps: Deps, query: Wish, conditions: Conditions): Promise<Answer> {
+export async function resolveDownload(deps: Deps, query: Wish, conditions: Conditions): Promise<Answer> {
   const chosen = selectDownload(deps, query);
   const { cacheControl } = chosen;
   const artifact = chosen.release.artifacts[query.kind];
@@ -48,24 +48,24 @@ export async function openDownload(deps: Deps, query: Wish, conditions: Conditio
   if (artifact.s3Key !== undefined) return answerStored(deps, artifact, artifact.s3Key, conditions);
   const file = await findOrReport(deps, chosen, artifact);
   const onError = (error: unknown) => deps.log.error({ err: error, release: chosen.release.id }, "download cut short");
-  const bytes: Bytes = (first, last) => readPart({ file, first, last, onError });
+  const bytes: Bytes = (first, last) => readFileRange({ file, first, last, onError });
   return sendArtifact(artifact, { modifiedAt: file.modifiedAt, cacheControl, bytes }, conditions);
 }
 
 function selectDownload({ catalog }: Pick<Deps, "catalog">, query: Wish): Chosen {
-  const platform = platformOf(query.platform);
+  const platform = parsePlatform(query.platform);
   if (!platform) throw new AppError("not_found");
   const { product = "core", architecture = DEFAULT_ARCHITECTURES[platform], channel, version, kind, clientId } = query;
   const snapshot = catalog.current();
-  const wanted = readSelection({ platform, product, architecture, channel }, snapshot);
+  const wanted = parseReleaseSelector({ platform, product, architecture, channel }, snapshot);
   if (!snapshot) throw new AppError("catalog_unavailable");
-  const { release, isPersonal } = version
-    ? { release: findVersion(snapshot, wanted, version, channel && wanted.channel), isPersonal: false }
-    : selectRelease(snapshot, wanted, KINDS[kind], { clientId });
+  const { release, isClientSpecific } = version
+    ? { release: findVersion(snapshot, wanted, version, channel && wanted.channel), isClientSpecific: false }
+    : selectRelease(snapshot, wanted, SELECTORS_BY_KIND[kind], { clientId });
   if (!release) throw new AppError("release_not_found");
   // A build that stands in for another channel's or architecture's may get one of its own later.
   const isExact = release.channel === wanted.channel && release.architecture === wanted.architecture;
-  const cacheControl = release.sample ? ONCE : version && isExact ? PINNED : isPersonal ? PERSONAL : MOVING;
+  const cacheControl = release.sample ? ONCE : version && isExact ? PINNED : isClientSpecific ? PERSONAL : MOVING;
   return { snapshot, release, cacheControl };
 }
 
@@ -84,12 +84,12 @@ async function answerStored({ storage }: Deps, artifact: Artifact, key: string, 
   );
 }
 
-async function findOrReport({ log }: Deps, { snapshot, release }: Chosen, artifact: Artifact): Promise<FoundFile> {
+async function findOrReport({ log }: Deps, { snapshot, release }: Chosen, artifact: Artifact): Promise<ArtifactFile> {
   const { file } = artifact;
   try {
     if (snapshot.root === null || file === undefined) throw new Error("The catalog has no folder");
-    const found = await findFile(snapshot.root, file, artifact);
-    await requireIntact(found, artifact.sha256);
+    const found = await findArtifactFile(snapshot.root, file, artifact);
+    await verifyIntegrity(found, artifact.sha256);
     reported.delete(artifact);
     return found;
   } catch (error) {

@@ -1,10 +1,10 @@
 import { compareBuild } from "semver";
 import type { Context } from "../context";
-import { downloadUrl } from "./address";
 import type { Snapshot } from "./catalog/snapshot";
-import { type Platform, type Release, versionText } from "./schema";
+import { downloadUrl } from "./download-url";
+import { formatVersion, type Platform, type Release } from "./schema";
 
-/** One installer as people choose it; `href` is pinned to the version. */
+/** One installer of the download page. `href` is pinned to the version. */
 export type Installer = {
   id: string;
   isSample: boolean;
@@ -22,54 +22,54 @@ export type Installer = {
   href: string;
 };
 
-/** The installers of one product on one platform and architecture, newest first. */
-export type Shelf = {
+/** The installers of one product on one platform and architecture. */
+export type InstallerGroup = {
   platform: Platform;
   product: string;
   architecture: string;
-  /** The newest stable one; null where there are others alone. */
-  newest: Installer | null;
-  /** Older ones, and those of other channels. */
+  /** The newest stable installer; null if the group has none. */
+  latest: Installer | null;
+  /** Older installers and those of other channels, newest first. */
   others: Installer[];
 };
 
-const MOST_OTHERS = 20;
+const MAX_OTHER_INSTALLERS = 20;
 
-const shelves = new WeakMap<Snapshot, Shelf[]>();
+const groupsBySnapshot = new WeakMap<Snapshot, InstallerGroup[]>();
 
 /**
- * What can be downloaded, by product, platform and architecture: of each the newest stable installer and at most
- * twenty others. What is being rolled out is left out. null while there is no catalog.
+ * Lists the installers by product, platform and architecture: the newest stable one and at most 20 others of each.
+ * Releases with a partial rollout are left out. Returns null while there is no catalog.
  */
-export function listInstallers({ catalog }: Pick<Context, "catalog">): Shelf[] | null {
+export function listInstallers({ catalog }: Pick<Context, "catalog">): InstallerGroup[] | null {
   const snapshot = catalog.current();
   if (!snapshot) return null;
-  const known = shelves.get(snapshot) ?? fillShelves(snapshot);
-  shelves.set(snapshot, known);
-  return known;
+  const groups = groupsBySnapshot.get(snapshot) ?? groupInstallers(snapshot);
+  groupsBySnapshot.set(snapshot, groups);
+  return groups;
 }
 
-function fillShelves({ index }: Snapshot): Shelf[] {
-  const places = new Map<string, Release[]>();
-  for (const release of new Set([...index.values()].flat())) {
+function groupInstallers({ releasesByChannel }: Snapshot): InstallerGroup[] {
+  const releasesByTarget = new Map<string, Release[]>();
+  for (const release of new Set([...releasesByChannel.values()].flat())) {
     if (release.rollout < 100 || !release.artifacts.installer) continue;
-    const place = `${release.product} ${release.platform} ${release.architecture}`;
-    const there = places.get(place);
-    if (there) there.push(release);
-    else places.set(place, [release]);
+    const key = `${release.product} ${release.platform} ${release.architecture}`;
+    const group = releasesByTarget.get(key);
+    if (group) group.push(release);
+    else releasesByTarget.set(key, [release]);
   }
-  return [...places].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, releases]) => fillShelf(releases));
+  return [...releasesByTarget].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, releases]) => toGroup(releases));
 }
 
-function fillShelf(releases: Release[]): Shelf[] {
+function toGroup(releases: Release[]): InstallerGroup[] {
   const ordered = releases.sort((a, b) => compareBuild(b.version, a.version));
-  const newest = ordered.find(({ channel }) => channel === "stable");
-  const others = ordered.filter((release) => release !== newest).slice(0, MOST_OTHERS);
+  const latest = ordered.find(({ channel }) => channel === "stable");
+  const others = ordered.filter((release) => release !== latest).slice(0, MAX_OTHER_INSTALLERS);
   return ordered.slice(0, 1).map(({ platform, product, architecture }) => ({
     platform,
     product,
     architecture,
-    newest: (newest && toInstaller(newest)) ?? null,
+    latest: (latest && toInstaller(latest)) ?? null,
     others: others.flatMap((release) => toInstaller(release) ?? []),
   }));
 }
@@ -77,13 +77,18 @@ function fillShelf(releases: Release[]): Shelf[] {
 function toInstaller(release: Release): Installer | null {
   const artifact = release.artifacts.installer;
   if (!artifact) return null;
-  const { id, channel, releasedAt, notes, notesUrl, minimumSystemVersion } = release;
-  const { fileName, sizeBytes, sha256 } = artifact;
-  const about = { id, channel, releasedAt, notes, notesUrl, minimumSystemVersion, fileName, sizeBytes, sha256 };
   return {
-    ...about,
+    id: release.id,
     isSample: release.sample,
-    version: versionText(release.version),
+    version: formatVersion(release.version),
+    channel: release.channel,
+    releasedAt: release.releasedAt,
+    notes: release.notes,
+    notesUrl: release.notesUrl,
+    minimumSystemVersion: release.minimumSystemVersion,
+    fileName: artifact.fileName,
+    sizeBytes: artifact.sizeBytes,
+    sha256: artifact.sha256,
     href: downloadUrl("", release, "installer"),
   };
 }

@@ -21,7 +21,7 @@ const ARCHITECTURES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The one name of an architecture, in any case and by any alias: `X86_64` is `x64`. */
-export function architectureOf(name: string): string {
+export function normalizeArchitecture(name: string): string {
   return ARCHITECTURES.get(name.toLowerCase()) ?? name.toLowerCase();
 }
 
@@ -110,7 +110,7 @@ export const Release = z.strictObject({
   id: z.string().min(1).max(128),
   platform: Platform,
   product: Name,
-  architecture: Name.transform(architectureOf),
+  architecture: Name.transform(normalizeArchitecture),
   channel: Name.default("stable"),
   version: Version,
   releasedAt: Instant,
@@ -232,6 +232,6 @@ export const ReleaseVersion = z.object({
 export type ReleaseVersion = z.infer<typeof ReleaseVersion>;
 
 /** A version as text, build metadata included (SemVer 2.0.0, item 10). */
-export function versionText({ version, build }: SemVer): string {
+export function formatVersion({ version, build }: SemVer): string {
   return build.length > 0 ? `${version}+${build.join(".")}` : version;
 }

@@ -7,7 +7,7 @@ export const SystemVersion = z
   .regex(/^\d+(\.\d+)*$/, "Must be numbers between dots");
 
 /** Where one system version stands to another, as for `sort`: missing numbers are 0. */
-export function compareSystems(one: string, other: string): number {
+export function compareSystemVersions(one: string, other: string): number {
   if (one === other) return 0;
   const [a, b] = [one.split("."), other.split(".")];
   for (let i = 0; i < a.length || i < b.length; i++) {

@@ -6,12 +6,12 @@ import type { Snapshot } from "./catalog/snapshot";
 import { type Conditions, matchesEtag } from "./conditions";
 import type { Answer } from "./exchange";
 import type { Feed } from "./feeds/feed";
-import { feedOf } from "./feeds/formats";
-import { type Release, ServiceVersion, type VersionQuery, versionText } from "./schema";
-import { findVersion, forOlderSystems, selectRelease } from "./selection/selection";
-import { judgeUpdate, supportUpTo } from "./selection/support";
-import { type SystemFilter, systemFilter } from "./selection/system";
-import { readSelection, selects, type Wanted } from "./selection/wanted";
+import { findFeed } from "./feeds/formats";
+import { formatVersion, type Release, ServiceVersion, type VersionQuery } from "./schema";
+import { isReleaseQuery, parseReleaseSelector, type ReleaseSelector } from "./selection/release-selector";
+import { findReleasesForOlderSystems, findVersion, selectRelease } from "./selection/selection";
+import { evaluateUpdate, supportPolicyOf } from "./selection/support-policy";
+import { type SystemFilter, systemFilter } from "./selection/system-filter";
 
 type Build = Context["config"]["build"];
 type Deps = Pick<Context, "catalog"> & { config: Pick<Context["config"], "baseUrl" | "build"> };
@@ -31,18 +31,22 @@ const bodies = new WeakMap<Release | Build, Map<string, Body>>();
  * with a strong ETag. `clientId` decides on releases that are being rolled out.
  * @throws AppError invalid_query, release_not_found, catalog_unavailable
  */
-export function lookUpVersion(deps: Deps, query: VersionQuery, conditions: Conditions, clientId?: string): Answer {
+export function resolveVersion(deps: Deps, query: VersionQuery, conditions: Conditions, clientId?: string): Answer {
   const current = callersVersion(query);
-  if (!selects(query)) return answer(serviceBody(deps.config.build), "application/json", PUBLIC, conditions);
-  const feed = feedOf(query.format);
+  if (!isReleaseQuery(query)) return answer(serviceBody(deps.config.build), "application/json", PUBLIC, conditions);
+  const feed = findFeed(query.format);
   const snapshot = deps.catalog.current();
-  const wanted = readSelection(query, snapshot);
+  const wanted = parseReleaseSelector(query, snapshot);
   if (!snapshot) throw new AppError("catalog_unavailable");
   requireFit(feed, wanted, current);
-  const { comparesSystem = () => true } = feed;
+  const { comparesSystemVersion: comparesSystem = () => true } = feed;
   const system = systemFilter(snapshot, wanted, { systemVersion: query.systemVersion, current, comparesSystem });
-  const { release, isPersonal } = selectRelease(snapshot, wanted, feed.take, { clientId, current, system });
-  if (!release) throw new AppError("release_not_found", feed.needs ? { detail: feed.needs } : {});
+  const { release, isClientSpecific: isPersonal } = selectRelease(snapshot, wanted, feed.selectArtifact, {
+    clientId,
+    current,
+    system,
+  });
+  if (!release) throw new AppError("release_not_found", feed.requirements ? { detail: feed.requirements } : {});
   const body = releaseBody({ feed, snapshot, wanted, release, current, system, baseUrl: deps.config.baseUrl });
   return answer(body, feed.contentType, isPersonal || body.text === null ? PRIVATE : PUBLIC, conditions);
 }
@@ -55,7 +59,11 @@ function callersVersion({ current, version }: VersionQuery): SemVer | undefined 
   return current ?? version;
 }
 
-function requireFit({ platforms, needsCurrent }: Feed, wanted: Wanted, current: SemVer | undefined): void {
+function requireFit(
+  { platforms, requiresCurrentVersion: needsCurrent }: Feed,
+  wanted: ReleaseSelector,
+  current: SemVer | undefined,
+): void {
   if (platforms && !platforms.includes(wanted.platform)) {
     const detail = `Must be ${platforms.join(" or ")} with this format`;
     const errors = [{ pointer: "?platform", code: "invalid_value", detail }];
@@ -76,10 +84,10 @@ function serviceBody(build: Build): Body {
   });
 }
 
-type Telling = {
+type BodyInput = {
   feed: Feed;
   snapshot: Snapshot;
-  wanted: Wanted;
+  wanted: ReleaseSelector;
   release: Release;
   current: SemVer | undefined;
   system: SystemFilter;
@@ -90,21 +98,21 @@ const UNKNOWN = { updateAvailable: null, mandatory: null };
 const NO_UPDATE = { updateAvailable: false, mandatory: false };
 
 /** Few differ: the callers' versions come in by the judgement of them, and as they are only where they are echoed. */
-function releaseBody({ feed, snapshot, wanted, release, current, system, baseUrl }: Telling): Body {
-  const supportOf = (one: Release) => supportUpTo(snapshot, wanted, one);
+function releaseBody({ feed, snapshot, wanted, release, current, system, baseUrl }: BodyInput): Body {
+  const supportOf = (one: Release) => supportPolicyOf(snapshot, wanted, one);
   const isWithheld = release.sample && current !== undefined && !findVersion(snapshot, wanted, current);
-  const judged = isWithheld ? NO_UPDATE : current ? judgeUpdate(release, current, supportOf(release)) : UNKNOWN;
+  const judged = isWithheld ? NO_UPDATE : current ? evaluateUpdate(release, current, supportOf(release)) : UNKNOWN;
   const isAhead = current && !judged.updateAvailable && release.version.compare(current) < 0;
-  const ahead = feed.goesBack && current && (isAhead || isWithheld) ? current : null;
+  const ahead = feed.canDowngrade && current && (isAhead || isWithheld) ? current : null;
   const { architecture: requestedArchitecture, channel } = wanted;
   const asked = `${feed.name} ${requestedArchitecture} ${channel} ${judged.updateAvailable} ${judged.mandatory}`;
-  const key = `${asked} ${isWithheld} ${system.key} ${ahead ? versionText(ahead) : ""} ${baseUrl}`;
+  const key = `${asked} ${isWithheld} ${system.key} ${ahead ? formatVersion(ahead) : ""} ${baseUrl}`;
   return remember(release, key, () => {
-    const offer = feed.take(release);
-    if (!offer) throw new AppError("release_not_found");
-    const older = () => forOlderSystems(snapshot, wanted, feed.take, release, system);
-    const about = { release, offer, baseUrl, ahead, isWithheld, requestedArchitecture };
-    return feed.write({ ...judged, ...about, supportOf, forOlderSystems: older });
+    const selected = feed.selectArtifact(release);
+    if (!selected) throw new AppError("release_not_found");
+    const older = () => findReleasesForOlderSystems(snapshot, wanted, feed.selectArtifact, release, system);
+    const about = { release, selected, baseUrl, heldVersion: ahead, isWithheld, requestedArchitecture };
+    return feed.render({ ...judged, ...about, supportPolicyOf: supportOf, findReleasesForOlderSystems: older });
   });
 }
 

@@ -3,7 +3,7 @@ import type { Context } from "@/lib/context";
 import { findFault } from "@/lib/db/readiness";
 import { call, get } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
-import { withShelf } from "@/tests/support/releases/releases";
+import { withCatalog } from "@/tests/support/releases/releases";
 
 const health = async (path = "/api/health") => {
   const response = await get(path);
@@ -56,7 +56,7 @@ describe("readiness", () => {
   });
 
   test("outlasts a stale catalog, but not one that never was", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       await shelf.publishText("garbage");
       expect(await health()).toEqual({
         http: 200,

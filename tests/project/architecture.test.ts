@@ -18,7 +18,7 @@ const RULES: Record<string, string[]> = {
   "lib/subscriptions": ["lib/errors", "lib/db/together", "lib/push/outbox"],
   "lib/push": ["lib/errors", "lib/auth/security-events"],
   "lib/releases": ["lib/errors", "lib/files"],
-  "lib/admin": ["lib/errors", "lib/accounts", "lib/auth", "lib/push", "lib/releases", "lib/subscriptions"],
+  "lib/admin": ["lib/errors", "lib/accounts", "lib/auth", "lib/push", "lib/releases", "lib/subscriptions", "lib/files"],
   "lib/mail": ["lib/errors"],
   "lib/adapters": ["lib/errors", "lib/files"],
   "lib/db": ["lib/errors", "lib/files"],

@@ -9,7 +9,7 @@ import { type Catalog, openCatalog } from "@/lib/releases/catalog/catalog";
 import { urlSource } from "@/lib/releases/catalog/url-source";
 import { ctx } from "@/tests/support/context";
 import { startOrigin } from "@/tests/support/releases/origin";
-import { elsewhere, manifested, manifestText } from "@/tests/support/releases/releases";
+import { manifestEntry, manifestText, remoteArtifact } from "@/tests/support/releases/releases";
 
 type Logged = { level: number; msg: string; catalog?: string; releases?: number; err?: { message: string } };
 
@@ -31,7 +31,7 @@ async function open(RELEASE_CATALOG: string, DATA_DIR: string) {
 const versions = (catalog: Catalog) =>
   catalog
     .current()
-    ?.index.get("windows/core/x64/stable")
+    ?.releasesByChannel.get("windows/core/x64/stable")
     ?.map(({ version }) => version.version);
 
 /** Answers with a manifest of one release. With `etag`, 304 to whoever has it already. */
@@ -40,7 +40,7 @@ const serve =
   (request, response) => {
     if (etag !== undefined && request.headers["if-none-match"] === etag) return response.writeHead(304).end();
     response.writeHead(200, etag === undefined ? {} : { etag });
-    response.end(manifestText([manifested({ id: "one", version })]));
+    response.end(manifestText([manifestEntry({ id: "one", version })]));
   };
 
 describe("a catalog at an address", () => {
@@ -59,7 +59,7 @@ describe("a catalog at an address", () => {
 
   test("is asked for by date where it has no ETag, and the same bytes are not taken for new ones", async () => {
     const date = "Sun, 01 Nov 2026 10:00:00 GMT";
-    const text = manifestText([manifested()]);
+    const text = manifestText([manifestEntry()]);
     const origin = await startOrigin((_, response) => response.writeHead(200, { "last-modified": date }).end(text));
     const { catalog } = await open(origin.url, await newFolder());
     const before = catalog.current();
@@ -105,13 +105,13 @@ describe("a catalog at an address", () => {
   });
 
   test("has no folder: its files are left out with one logged error, the rest stays", async () => {
-    const file = { installer: elsewhere({ url: undefined, file: "setup.exe" }) };
+    const file = { installer: remoteArtifact({ url: undefined, file: "setup.exe" }) };
     const origin = await startOrigin((_, response) =>
       response.end(
         manifestText([
-          manifested({ version: "1.0.0" }),
-          manifested({ version: "1.1.0", artifacts: { ...file, update: elsewhere() } }),
-          manifested({ version: "1.2.0", artifacts: file }),
+          manifestEntry({ version: "1.0.0" }),
+          manifestEntry({ version: "1.1.0", artifacts: { ...file, update: remoteArtifact() } }),
+          manifestEntry({ version: "1.2.0", artifacts: file }),
         ]),
       ),
     );

@@ -9,7 +9,13 @@ import { afterEach, describe, expect, test } from "vitest";
 import { type Catalog, openCatalog } from "@/lib/releases/catalog/catalog";
 import { Release } from "@/lib/releases/schema";
 import { ctx } from "@/tests/support/context";
-import { elsewhere, manifested, manifestText, type Shelf, withShelf } from "@/tests/support/releases/releases";
+import {
+  manifestEntry,
+  manifestText,
+  remoteArtifact,
+  type TestCatalog,
+  withCatalog,
+} from "@/tests/support/releases/releases";
 
 const opened: Catalog[] = [];
 const folders: string[] = [];
@@ -32,60 +38,62 @@ async function open(change: Partial<ReturnType<typeof ctx>["config"]>): Promise<
 }
 
 /** The versions of Windows' core that the stable channel sees. */
-const versions = ({ catalog }: Pick<Shelf, "catalog">) =>
+const versions = ({ catalog }: Pick<TestCatalog, "catalog">) =>
   catalog
     .current()
-    ?.index.get("windows/core/x64/stable")
+    ?.releasesByChannel.get("windows/core/x64/stable")
     ?.map(({ version }) => version.version);
 
 describe("following the manifest", () => {
   test("a catalog that turns to garbage and back keeps the last good one and logs each break once", () =>
-    withShelf(async (shelf) => {
-      await shelf.publish(manifested({ version: "1.0.0" }));
+    withCatalog(async (shelf) => {
+      await shelf.publish(manifestEntry({ version: "1.0.0" }));
       expect([shelf.catalog.state(), versions(shelf)]).toEqual(["ok", ["1.0.0"]]);
       await shelf.publishText('{ "schemaVersion": 1, "releases": [');
       await shelf.catalog.refresh();
       expect([shelf.catalog.state(), versions(shelf)]).toEqual(["warn", ["1.0.0"]]);
       expect(shelf.errors).toHaveLength(1);
-      await shelf.publish(manifested({ version: "not a version" }));
+      await shelf.publish(manifestEntry({ version: "not a version" }));
       expect([shelf.catalog.state(), versions(shelf)]).toEqual(["warn", ["1.0.0"]]);
       expect(shelf.errors).toHaveLength(2);
-      await shelf.publish(manifested({ version: "1.1.0" }));
+      await shelf.publish(manifestEntry({ version: "1.1.0" }));
       expect([shelf.catalog.state(), versions(shelf)]).toEqual(["ok", ["1.1.0"]]);
       expect(shelf.errors).toHaveLength(2);
     }));
 
   test("a manifest that is taken away is missed, and taken up again when it is back", () =>
-    withShelf(async (shelf) => {
-      await shelf.publish(manifested());
+    withCatalog(async (shelf) => {
+      await shelf.publish(manifestEntry());
       await unlink(shelf.manifest);
       await shelf.catalog.refresh();
       await shelf.catalog.refresh();
       expect([shelf.catalog.state(), versions(shelf), shelf.errors.length]).toEqual(["warn", ["1.0.0"], 1]);
-      await shelf.publish(manifested({ version: "1.1.0" }));
+      await shelf.publish(manifestEntry({ version: "1.1.0" }));
       expect([shelf.catalog.state(), versions(shelf)]).toEqual(["ok", ["1.1.0"]]);
     }));
 
   test("a snapshot in use stays as it was", () =>
-    withShelf(async (shelf) => {
-      await shelf.publish(manifested({ version: "1.0.0" }));
+    withCatalog(async (shelf) => {
+      await shelf.publish(manifestEntry({ version: "1.0.0" }));
       const before = shelf.catalog.current();
-      await shelf.publish(manifested({ version: "1.1.0" }));
-      expect(before?.index.get("windows/core/x64/stable")).toMatchObject([{ version: { version: "1.0.0" } }]);
+      await shelf.publish(manifestEntry({ version: "1.1.0" }));
+      expect(before?.releasesByChannel.get("windows/core/x64/stable")).toMatchObject([
+        { version: { version: "1.0.0" } },
+      ]);
       expect(shelf.catalog.current()).not.toBe(before);
     }));
 
   test("an unchanged manifest is not read again", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       const before = shelf.catalog.current();
       await shelf.catalog.refresh();
       expect(shelf.catalog.current()).toBe(before);
     }));
 
   test("a manifest of 50 MB is taken up", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       const notes = "n".repeat(10_000);
-      await shelf.publish(...Array.from({ length: 5_000 }, (_, i) => manifested({ version: `1.0.${i}`, notes })));
+      await shelf.publish(...Array.from({ length: 5_000 }, (_, i) => manifestEntry({ version: `1.0.${i}`, notes })));
       expect([shelf.catalog.state(), versions(shelf)?.length]).toEqual(["ok", 5_000]);
     }));
 
@@ -93,15 +101,15 @@ describe("following the manifest", () => {
     ["a folder", (manifest) => mkdir(manifest)],
     ["a pipe that nobody writes to", (manifest) => execFileSync("/usr/bin/mkfifo", [manifest])],
   ])("a manifest in whose place is %s is refused with one logged error, until there is a file again", (_, make) =>
-    withShelf(async (shelf) => {
-      await shelf.publish(manifested());
+    withCatalog(async (shelf) => {
+      await shelf.publish(manifestEntry());
       await unlink(shelf.manifest);
       await make(shelf.manifest);
       await shelf.catalog.refresh();
       await shelf.catalog.refresh();
       expect([shelf.catalog.state(), versions(shelf), shelf.errors.length]).toEqual(["warn", ["1.0.0"], 1]);
       await rm(shelf.manifest, { recursive: true });
-      await shelf.publish(manifested({ version: "1.1.0" }));
+      await shelf.publish(manifestEntry({ version: "1.1.0" }));
       expect([shelf.catalog.state(), versions(shelf)]).toEqual(["ok", ["1.1.0"]]);
     }),
   );
@@ -111,7 +119,7 @@ describe("following the manifest", () => {
     const manifest = path.join(folder, "catalog.json");
     const catalog = await open({ RELEASE_CATALOG: manifest });
     expect([catalog.state(), catalog.current()]).toEqual(["error", null]);
-    await writeFile(manifest, manifestText([manifested()]));
+    await writeFile(manifest, manifestText([manifestEntry()]));
     await catalog.refresh();
     expect([catalog.state(), versions({ catalog })]).toEqual(["ok", ["1.0.0"]]);
   });
@@ -120,36 +128,39 @@ describe("following the manifest", () => {
 describe("what is refused", () => {
   const id = randomUUID();
   test.each([
-    ["two releases of one id", manifestText([manifested({ id }), manifested({ id, version: "2.0.0" })])],
-    ["two releases of one version", manifestText([manifested(), manifested()])],
+    ["two releases of one id", manifestText([manifestEntry({ id }), manifestEntry({ id, version: "2.0.0" })])],
+    ["two releases of one version", manifestText([manifestEntry(), manifestEntry()])],
     ["another schema version", JSON.stringify({ schemaVersion: 2, releases: [] })],
     ["no JSON object", "[]"],
-    ["an unknown platform", manifestText([manifested({ platform: "linux" })])],
-    ["a rollout above 100", manifestText([manifested({ rollout: 101 })])],
-    ["a date that does not exist", manifestText([manifested({ releasedAt: "2026-02-30T00:00:00Z" })])],
+    ["an unknown platform", manifestText([manifestEntry({ platform: "linux" })])],
+    ["a rollout above 100", manifestText([manifestEntry({ rollout: 101 })])],
+    ["a date that does not exist", manifestText([manifestEntry({ releasedAt: "2026-02-30T00:00:00Z" })])],
     [
       "an artifact that is nowhere",
-      manifestText([manifested({ artifacts: { installer: elsewhere({ url: undefined }) } })]),
+      manifestText([manifestEntry({ artifacts: { installer: remoteArtifact({ url: undefined }) } })]),
     ],
-    ["an artifact in two places", manifestText([manifested({ artifacts: { installer: elsewhere({ file: "a" }) } })])],
+    [
+      "an artifact in two places",
+      manifestText([manifestEntry({ artifacts: { installer: remoteArtifact({ file: "a" }) } })]),
+    ],
     [
       "a url that is none of the Web's",
-      manifestText([manifested({ artifacts: { installer: elsewhere({ url: "file:///etc/passwd" }) } })]),
+      manifestText([manifestEntry({ artifacts: { installer: remoteArtifact({ url: "file:///etc/passwd" }) } })]),
     ],
-    ["a short hash", manifestText([manifested({ artifacts: { installer: elsewhere({ sha256: "ab" }) } })])],
+    ["a short hash", manifestText([manifestEntry({ artifacts: { installer: remoteArtifact({ sha256: "ab" }) } })])],
     [
       "a file name with a line break",
-      manifestText([manifested({ artifacts: { installer: elsewhere({ fileName: "a\r\nb" }) } })]),
+      manifestText([manifestEntry({ artifacts: { installer: remoteArtifact({ fileName: "a\r\nb" }) } })]),
     ],
     [
       "a media type with a line break",
-      manifestText([manifested({ artifacts: { installer: elsewhere({ contentType: "a/b\r\nc: d" }) } })]),
+      manifestText([manifestEntry({ artifacts: { installer: remoteArtifact({ contentType: "a/b\r\nc: d" }) } })]),
     ],
     ["nothing in it", ""],
-    ["more than 64 MiB", `${manifestText([manifested()])}${" ".repeat(64 * 1024 * 1024)}`],
+    ["more than 64 MiB", `${manifestText([manifestEntry()])}${" ".repeat(64 * 1024 * 1024)}`],
   ])("a manifest with %s is refused whole, with one logged error", (_, text) =>
-    withShelf(async (shelf) => {
-      await shelf.publish(manifested({ version: "0.9.0" }));
+    withCatalog(async (shelf) => {
+      await shelf.publish(manifestEntry({ version: "0.9.0" }));
       await shelf.publishText(text);
       expect([shelf.catalog.state(), versions(shelf), shelf.errors.length]).toEqual(["warn", ["0.9.0"], 1]);
     }),
@@ -158,12 +169,12 @@ describe("what is refused", () => {
   test.each(["../secret", "/etc/passwd", "sub/../../secret", "sub\\..\\..\\secret", "nul\0byte", ".."])(
     "an artifact at %j is left out with one logged error; the rest stays",
     (file) =>
-      withShelf(async (shelf) => {
-        const climbing = elsewhere({ url: undefined, file });
+      withCatalog(async (shelf) => {
+        const climbing = remoteArtifact({ url: undefined, file });
         await shelf.publish(
-          manifested({ version: "1.0.0" }),
-          manifested({ version: "1.1.0", artifacts: { installer: climbing, update: elsewhere() } }),
-          manifested({ version: "1.2.0", artifacts: { installer: climbing } }),
+          manifestEntry({ version: "1.0.0" }),
+          manifestEntry({ version: "1.1.0", artifacts: { installer: climbing, update: remoteArtifact() } }),
+          manifestEntry({ version: "1.2.0", artifacts: { installer: climbing } }),
         );
         expect([shelf.catalog.state(), versions(shelf)]).toEqual(["ok", ["1.1.0", "1.0.0"]]);
         expect(shelf.errors).toHaveLength(2);
@@ -171,30 +182,30 @@ describe("what is refused", () => {
   );
 
   test("artifacts in an object storage that is not configured are left out with one logged error", () =>
-    withShelf(async (shelf) => {
-      const stored = elsewhere({ url: undefined, s3Key: "core/setup.exe" });
+    withCatalog(async (shelf) => {
+      const stored = remoteArtifact({ url: undefined, s3Key: "core/setup.exe" });
       await shelf.publish(
-        manifested({ version: "1.0.0" }),
-        manifested({ version: "1.1.0", artifacts: { installer: stored, update: stored } }),
-        manifested({ version: "1.2.0", artifacts: { installer: stored } }),
+        manifestEntry({ version: "1.0.0" }),
+        manifestEntry({ version: "1.1.0", artifacts: { installer: stored, update: stored } }),
+        manifestEntry({ version: "1.2.0", artifacts: { installer: stored } }),
       );
       expect([shelf.catalog.state(), versions(shelf)]).toEqual(["ok", ["1.0.0"]]);
       expect(shelf.errors).toMatchObject([{ releases: 2 }]);
     }));
 
   test("an artifact behind a link out of the folder is left out; one behind a link inside it stays", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       const outside = await newFolder();
       await writeFile(path.join(outside, "secret"), "secret");
       await symlink(path.join(outside, "secret"), path.join(shelf.folder, "link"));
       await symlink(outside, path.join(shelf.folder, "linked-folder"));
-      const inside = await shelf.put("real", Buffer.from("real"));
+      const inside = await shelf.addFile("real", Buffer.from("real"));
       await symlink("real", path.join(shelf.folder, "alias"));
       const at = (file: string) => ({ installer: { ...inside, file } });
       await shelf.publish(
-        manifested({ version: "1.0.0", artifacts: at("alias") }),
-        manifested({ version: "1.1.0", artifacts: at("link") }),
-        manifested({ version: "1.2.0", artifacts: at("linked-folder/secret") }),
+        manifestEntry({ version: "1.0.0", artifacts: at("alias") }),
+        manifestEntry({ version: "1.1.0", artifacts: at("link") }),
+        manifestEntry({ version: "1.2.0", artifacts: at("linked-folder/secret") }),
       );
       expect(versions(shelf)).toEqual(["1.0.0"]);
       expect(shelf.errors).toHaveLength(2);

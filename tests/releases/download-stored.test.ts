@@ -8,7 +8,7 @@ import { call, get } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { contentLength } from "@/tests/support/door";
 import { hasObjectStorage, type Storage, startObjectStorage } from "@/tests/support/releases/object-storage";
-import { elsewhere, manifested, withShelf } from "@/tests/support/releases/releases";
+import { manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
 
 const WINDOWS = "/api/download/windows";
 const NOWHERE = {
@@ -30,9 +30,9 @@ async function withObject(
   const storage = createObjectStorage(config, now);
   const sha256 = String({ sha256: "ab".repeat(32), ...change }.sha256);
   await withContext({ storage, config }, () =>
-    withShelf(async ({ publish, errors }) => {
-      const installer = elsewhere({ url: undefined, s3Key: "core/1.0.0/setup.exe", ...change });
-      await publish(manifested({ artifacts: { installer } }));
+    withCatalog(async ({ publish, errors }) => {
+      const installer = remoteArtifact({ url: undefined, s3Key: "core/1.0.0/setup.exe", ...change });
+      await publish(manifestEntry({ artifacts: { installer } }));
       await run(`"sha256-${sha256}"`);
       expect(errors).toEqual([]);
     }),

@@ -7,12 +7,12 @@ import { call, get } from "@/tests/support/api";
 import { withContext } from "@/tests/support/context";
 import { contentLength, door } from "@/tests/support/door";
 import {
-  elsewhere,
-  type Manifested,
-  manifested,
+  type EntryFields,
+  manifestEntry,
   openDescriptors,
-  type Shelf,
-  withShelf,
+  remoteArtifact,
+  type TestCatalog,
+  withCatalog,
 } from "@/tests/support/releases/releases";
 
 const WINDOWS = "/api/download/windows";
@@ -24,14 +24,14 @@ const MODIFIED = new Date("2026-11-01T10:00:00.500Z");
 /** Runs `run` with a release whose installer holds `bytes`. */
 function withFile(
   bytes: Buffer,
-  run: (shelf: Shelf & { file: string; etag: string }) => Promise<void>,
-  change?: Manifested,
+  run: (shelf: TestCatalog & { file: string; etag: string }) => Promise<void>,
+  change?: EntryFields,
 ) {
-  return withShelf(async (shelf) => {
-    const installer = await shelf.put("setup.exe", bytes, change);
+  return withCatalog(async (shelf) => {
+    const installer = await shelf.addFile("setup.exe", bytes, change);
     const file = path.join(shelf.folder, "setup.exe");
     await utimes(file, MODIFIED, MODIFIED);
-    await shelf.publish(manifested({ artifacts: { installer } }));
+    await shelf.publish(manifestEntry({ artifacts: { installer } }));
     await run({ ...shelf, file, etag: `"sha256-${installer.sha256}"` });
   });
 }
@@ -105,9 +105,9 @@ describe("a whole file", () => {
     ));
 
   test("that lies elsewhere is a redirection, for HEAD too", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       await shelf.publish(
-        manifested({ artifacts: { installer: elsewhere({ url: "https://cdn.example.com/größe" }) } }),
+        manifestEntry({ artifacts: { installer: remoteArtifact({ url: "https://cdn.example.com/größe" }) } }),
       );
       for (const method of ["GET", "HEAD"]) {
         const response = await call(method, `${WINDOWS}?version=1.0.0`);
@@ -196,10 +196,10 @@ describe("a range", () => {
     }));
 
   test("is the whole of the new file where If-Range names the one before", () =>
-    withFile(BYTES, async ({ etag, put, publish }) => {
+    withFile(BYTES, async ({ etag, addFile: put, publish }) => {
       const headers = { range: "bytes=5-", "if-range": etag };
       expect(await (await get(WINDOWS, { headers })).text()).toBe("56789");
-      await publish(manifested({ artifacts: { installer: await put("setup.exe", Buffer.from("9876543210")) } }));
+      await publish(manifestEntry({ artifacts: { installer: await put("setup.exe", Buffer.from("9876543210")) } }));
       const response = await get(WINDOWS, { headers });
       expect([response.status, await response.text()]).toEqual([200, "9876543210"]);
     }));
@@ -408,10 +408,10 @@ describe("what is refused", () => {
   );
 
   test("a file that was written over before this process first read it", () =>
-    withShelf(async (shelf) => {
-      const installer = await shelf.put("setup.exe", BYTES);
+    withCatalog(async (shelf) => {
+      const installer = await shelf.addFile("setup.exe", BYTES);
       await writeFile(path.join(shelf.folder, "setup.exe"), "9876543210");
-      await shelf.publish(manifested({ artifacts: { installer } }));
+      await shelf.publish(manifestEntry({ artifacts: { installer } }));
       expect(await problem(await get(WINDOWS))).toEqual([503, "artifact_unavailable"]);
       expect(shelf.errors).toMatchObject([
         { err: { message: expect.stringContaining("SHA-256 is not the catalog's") } },
@@ -467,14 +467,14 @@ describe("what is refused", () => {
   });
 
   test("a yanked release, even by its version, and a kind that the named release lacks", () =>
-    withShelf(async (shelf) => {
-      await shelf.publish(manifested({ version: "1.1.0", yanked: true }), manifested({ version: "1.0.0" }));
+    withCatalog(async (shelf) => {
+      await shelf.publish(manifestEntry({ version: "1.1.0", yanked: true }), manifestEntry({ version: "1.0.0" }));
       expect(await problem(await get(`${WINDOWS}?version=1.1.0`))).toEqual([404, "release_not_found"]);
       expect(await problem(await get(`${WINDOWS}?version=1.0.0&kind=update`))).toEqual([404, "release_not_found"]);
     }));
 
   test("everything while there is no catalog", () =>
-    withShelf(async ({ catalog }) =>
+    withCatalog(async ({ catalog }) =>
       withContext({ catalog: { ...catalog, current: () => null } }, async () => {
         expect(await problem(await get(WINDOWS))).toEqual([503, "catalog_unavailable"]);
       }),

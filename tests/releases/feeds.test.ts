@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { call, get } from "@/tests/support/api";
 import { BASE_URL, withContext } from "@/tests/support/context";
 import { contentLength } from "@/tests/support/door";
-import { elsewhere, type Manifested, manifested, withShelf } from "@/tests/support/releases/releases";
+import { type EntryFields, manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
 
 const WINDOWS = "platform=windows&product=core&architecture=x64";
 const MACOS = "platform=macos&product=core&architecture=arm64";
@@ -50,11 +50,11 @@ const appcast = async (query: string): Promise<Item[]> => {
 };
 
 /** A release with an update of this file name, signed for Sparkle. */
-const updatable = (fileName: string, change: Manifested = {}, artifact: Manifested = {}) =>
-  manifested({
+const updatable = (fileName: string, change: EntryFields = {}, artifact: EntryFields = {}) =>
+  manifestEntry({
     platform: fileName.endsWith(".exe") ? "windows" : "macos",
     architecture: fileName.endsWith(".exe") ? "x64" : "universal",
-    artifacts: { update: elsewhere({ fileName, edSignature: ED_SIGNATURE, ...artifact }) },
+    artifacts: { update: remoteArtifact({ fileName, edSignature: ED_SIGNATURE, ...artifact }) },
     ...change,
   });
 
@@ -119,7 +119,7 @@ describe("what no feed takes", () => {
   });
 
   test("a selection while there is no catalog", () =>
-    withShelf(async ({ catalog }) => {
+    withCatalog(async ({ catalog }) => {
       await withContext({ catalog: { ...catalog, current: () => null } }, async () => {
         expect((await feed("sparkle", WINDOWS)).status).toBe(503);
       });
@@ -128,7 +128,7 @@ describe("what no feed takes", () => {
 
 describe("electron", () => {
   test("has latest.yml's fields, as electron-updater parses them", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       const release = { version: "2.0.0", notes: HOSTILE, minimumSystemVersion: "10.0.17763" };
       await shelf.publish(updatable("My Setup 2.0.0.exe", release));
       expect(await electron(`${WINDOWS}&current=1.0.0`)).toEqual({
@@ -136,12 +136,12 @@ describe("electron", () => {
         files: [
           {
             url: `${BASE_URL}/api/download/windows?product=core&architecture=x64&channel=stable&version=2.0.0&kind=update`,
-            sha512: elsewhere().sha512,
+            sha512: remoteArtifact().sha512,
             size: 10,
           },
         ],
         path: "My Setup 2.0.0.exe",
-        sha512: elsewhere().sha512,
+        sha512: remoteArtifact().sha512,
         releaseDate: "2026-11-01T09:00:00.000Z",
         releaseNotes: HOSTILE.toWellFormed(),
         minimumSystemVersion: "10.0.17763",
@@ -149,7 +149,7 @@ describe("electron", () => {
     }));
 
   test("names macOS's minimum as the Darwin version that os.release() tells", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       for (const [minimumSystemVersion, darwin] of [
         ["9.2", undefined],
         ["10.15", "19.0.0"],
@@ -164,7 +164,7 @@ describe("electron", () => {
     }));
 
   test("says nothing of the rollout, which is decided here", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       await shelf.publish(
         updatable("setup.exe", { rollout: 99, id: "a" }),
         updatable("setup.exe", { version: "0.9.0" }),
@@ -173,7 +173,7 @@ describe("electron", () => {
     }));
 
   test("repeats the caller's own version rather than naming an older one, but for a rollback", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       const yanked = updatable("setup.exe", { version: "2.0.0", yanked: true });
       await shelf.publish(yanked, updatable("setup.exe", { version: "1.9.0" }));
       expect(await electron(`${WINDOWS}&current=2.0.0%2B7`)).toEqual({ version: "2.0.0+7", files: [] });
@@ -186,7 +186,7 @@ describe("electron", () => {
 
 describe("tauri", () => {
   test("has what its dynamic server answers", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       await shelf.publish(updatable("app.app.tar.gz", { notes: HOSTILE, version: "2.0.0" }, { minisign: MINISIGN }));
       expect(await (await feed("tauri", `${MACOS}&current=1.0.0`)).json()).toEqual({
         version: "2.0.0",
@@ -198,7 +198,7 @@ describe("tauri", () => {
     }));
 
   test("is 204 for whoever is current or ahead, and 200 again for a rollback", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       const release = { version: "2.0.0" };
       await shelf.publish(updatable("setup.exe", release, { minisign: MINISIGN }));
       for (const current of ["2.0.0", "v2.0.0", "2.0.0%2Bbuild", "2.0.1"]) {
@@ -212,7 +212,7 @@ describe("tauri", () => {
     }));
 
   test("passes over what it would refuse: no signature, or a file that it cannot unpack", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       const signed = updatable("app.tar.gz", { version: "1.0.0" }, { minisign: MINISIGN });
       const unsigned = updatable("app.tar.gz", { version: "1.1.0" });
       const zipped = updatable("app.zip", { version: "1.2.0" }, { minisign: MINISIGN });
@@ -227,7 +227,7 @@ describe("tauri", () => {
     }));
 
   test("takes a signature as minisign writes it, too", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       const minisign = Buffer.from(MINISIGN, "base64").toString();
       await shelf.publish(updatable("setup.exe", {}, { minisign }));
       expect(await (await feed("tauri", WINDOWS)).json()).toMatchObject({ signature: MINISIGN });
@@ -236,7 +236,7 @@ describe("tauri", () => {
 
 describe("squirrel", () => {
   test("has what Squirrel.Mac parses, with a date without fractions", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       await shelf.publish(updatable("App.zip", { version: "2.0.0", notes: "New" }));
       expect(await (await feed("squirrel", `${MACOS}&current=1.0.0`)).json()).toEqual({
         url: `${BASE_URL}/api/download/macos?product=core&architecture=universal&channel=stable&version=2.0.0&kind=update`,
@@ -266,7 +266,7 @@ describe("squirrel", () => {
 
 describe("sparkle", () => {
   test("has Sparkle's elements", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       const release = { version: "2.0.0-beta.1", buildVersion: "200.1", minimumSystemVersion: "12.3", notes: HOSTILE };
       const phased = { phasedRolloutIntervalSeconds: 86_400, critical: true, channel: "beta" };
       const artifact = { edSignature: ED_SIGNATURE, contentType: "application/zip" };
@@ -292,7 +292,7 @@ describe("sparkle", () => {
     }));
 
   test("is critical below the oldest supported version, and for whoever is known to be below it", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       const critical = async (query: string) => (await appcast(query))[0]?.["sparkle:criticalUpdate"];
       const release = { version: "2.0.0", minimumSupportedVersion: "1.5.0" };
       await shelf.publish(updatable("App.zip", release), updatable("setup.exe", release));
@@ -305,7 +305,7 @@ describe("sparkle", () => {
     }));
 
   test("keeps an older release's word on who must update, by the build versions that the client compares", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       const critical = async (query: string) => (await appcast(query))[0]?.["sparkle:criticalUpdate"];
       const fixed = { version: "1.5.0", critical: true };
       await shelf.publish(updatable("App.zip", { version: "2.0.0" }), updatable("App.zip", fixed));
@@ -322,9 +322,9 @@ describe("sparkle", () => {
     }));
 
   test("passes over what is not signed, which an app with a public key refuses", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       const unsigned = { edSignature: undefined };
-      const dmg = { installer: elsewhere({ fileName: "App.dmg" }) };
+      const dmg = { installer: remoteArtifact({ fileName: "App.dmg" }) };
       const before = [updatable("App.zip"), updatable("setup.exe")];
       const after = [
         updatable("setup.exe", { version: "2.0.0" }, unsigned),
@@ -341,7 +341,7 @@ describe("sparkle", () => {
     }));
 
   test("for WinSparkle is marked for Windows, with notes in HTML and a minimum that it can compare", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       await shelf.publish(updatable("setup.exe", { notes: "# <New>", minimumSystemVersion: "10.0.17763" }));
       const [item] = await appcast(`${WINDOWS}&systemVersion=10.0.17763`);
       expect(item).toMatchObject({
@@ -352,7 +352,7 @@ describe("sparkle", () => {
     }));
 
   test("links to the notes where they have an address, and names an installer package as one", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       await shelf.publish(updatable("App.pkg", { notes: "Here", notesUrl: "https://example.com/notes?a=1&b=2" }));
       const [item] = await appcast(MACOS);
       expect(item).toMatchObject({
@@ -363,7 +363,7 @@ describe("sparkle", () => {
     }));
 
   test("has further items for systems that the newest does not run on", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       const of = (version: string, minimumSystemVersion?: string) =>
         updatable("App.zip", { version, minimumSystemVersion });
       await shelf.publish(of("3.0.0", "14.0"), of("2.9.0", "14.0"), of("2.0.0", "12.0"), of("1.0.0"), of("0.9.0"));
@@ -372,7 +372,7 @@ describe("sparkle", () => {
     }));
 
   test("leaves phasing to one side: none in the client for a release that is rolled out in part here", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       const partial = { version: "2.0.0", rollout: 99, phasedRolloutIntervalSeconds: 86_400 };
       await shelf.publish(updatable("App.zip", partial), updatable("App.zip", { version: "1.0.0" }));
       const seen = await Promise.all(Array.from({ length: 20 }, (_, i) => appcast(`${MACOS}&clientId=${i}`)));
@@ -403,7 +403,7 @@ describe("a minimum system version", () => {
     ["squirrel", MACOS, "App.zip"],
     ["electron", MACOS, "App.zip"],
   ])("that %s's updater does not compare is compared here (%s)", (format, query, fileName) =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       const release = (version: string, minimumSystemVersion?: string) =>
         updatable(fileName, { version, minimumSystemVersion }, SIGNED);
       await shelf.publish(release("1.0.0"), release("1.1.0"), release("2.0.0", "12.3.1"));
@@ -416,7 +416,7 @@ describe("a minimum system version", () => {
   );
 
   test("that the installed release has already keeps nobody from the next one, not even once that was yanked", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       const installed = { version: "1.1.0", minimumSystemVersion: "12.3", yanked: true };
       await shelf.publish(
         mac("1.0.0", "App.zip"),
@@ -429,7 +429,7 @@ describe("a minimum system version", () => {
     }));
 
   test("is left to the updater that compares it", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       await shelf.publish(
         windows("1.0.0", "10.0.22000"),
         mac("1.0.0", "App.zip", "12.3"),

@@ -18,15 +18,15 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { laySampleDown } from "@/lib/releases/catalog/sample";
-import { addRelease, type Publication } from "@/lib/releases/publishing/add";
-import { amendReleases, stillAhead } from "@/lib/releases/publishing/amend";
-import { renderTable } from "@/lib/releases/publishing/list";
-import { changeManifest, readManifest } from "@/lib/releases/publishing/manifest-file";
-import { type Verified, verifyReleases } from "@/lib/releases/publishing/verify";
+import { addRelease, type Publication } from "@/lib/admin/releases/add";
+import { renderTable } from "@/lib/admin/releases/list";
+import { changeManifest, readManifest } from "@/lib/admin/releases/manifest-file";
+import { findNewerServedReleases, updateReleases } from "@/lib/admin/releases/update";
+import { type VerifyResult, verifyReleases } from "@/lib/admin/releases/verify";
+import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import type { Release } from "@/lib/releases/schema";
 import { startOrigin } from "@/tests/support/releases/origin";
-import { elsewhere, manifested, manifestText } from "@/tests/support/releases/releases";
+import { manifestEntry, manifestText, remoteArtifact } from "@/tests/support/releases/releases";
 import { newSigningKey } from "@/tests/support/releases/signing";
 import { lacks } from "@/tests/support/tools";
 
@@ -53,16 +53,21 @@ type Change = Partial<Omit<Publication, "file" | "release">> & { release?: objec
 /** Publishes a file as core's Windows installer. */
 function publish({ manifest }: Desk, file: string, version: string, change: Change = {}) {
   const release = { product: "core", platform: "windows", architecture: "x64", version, ...change.release };
-  const rest: Omit<Publication, "release"> = { file, kinds: ["installer"], artifact: {}, place: { to: "folder" } };
+  const rest: Omit<Publication, "release"> = {
+    file,
+    kinds: ["installer"],
+    artifact: {},
+    destination: { to: "folder" },
+  };
   return addRelease(manifest, { ...rest, ...change, release }, NOW);
 }
 
 const releasesOf = async ({ manifest }: Desk): Promise<readonly Release[]> => (await readManifest(manifest)).releases;
 const versions = async (desk: Desk) => (await releasesOf(desk)).map(({ version }) => version.version);
 
-async function verify(desk: Desk, remote = false): Promise<Verified[]> {
-  const found: Verified[] = [];
-  const reach = { remote, storage: null, silentMs: 200 };
+async function verify(desk: Desk, remote = false): Promise<VerifyResult[]> {
+  const found: VerifyResult[] = [];
+  const reach = { remote, storage: null, stallTimeoutMs: 200 };
   for await (const one of verifyReleases(desk.manifest, await releasesOf(desk), reach)) found.push(one);
   return found;
 }
@@ -96,8 +101,8 @@ describe("publishing a file", () => {
 
   test("into the sample catalog removes every sample with its files, and may have a sample's version", async () => {
     const desk = await newDesk();
-    await laySampleDown(desk.manifest);
-    await amendReleases(desk.manifest, { product: "core", version: "1.0.0" }, { yanked: true });
+    await writeSampleCatalog(desk.manifest);
+    await updateReleases(desk.manifest, { product: "core", version: "1.0.0" }, { yanked: true });
     const added = await publish(desk, await build(desk, "setup.exe"), "1.0.0");
     expect(added).toMatchObject({ id: "core-windows-x64-1.0.0", outcome: "added", removedSamples: { length: 10 } });
     expect(await releasesOf(desk)).toMatchObject([{ version: { version: "1.0.0" }, sample: false, yanked: false }]);
@@ -107,7 +112,7 @@ describe("publishing a file", () => {
 
   test("into a sample catalog that an earlier build made, without a mark, removes the samples by their key", async () => {
     const desk = await newDesk();
-    await laySampleDown(desk.manifest);
+    await writeSampleCatalog(desk.manifest);
     await writeFile(desk.manifest, (await readFile(desk.manifest, "utf8")).replaceAll('"sample": true,', ""));
     await publish(desk, await build(desk, "setup.exe"), "1.0.0");
     expect(await versions(desk)).toEqual(["1.0.0"]);
@@ -116,7 +121,7 @@ describe("publishing a file", () => {
   test("into a catalog that an editor began with a byte order mark works, as the service takes it", async () => {
     const desk = await newDesk();
     await mkdir(path.dirname(desk.manifest));
-    await writeFile(desk.manifest, `\ufeff${manifestText([manifested()])}`);
+    await writeFile(desk.manifest, `\ufeff${manifestText([manifestEntry()])}`);
     await publish(desk, await build(desk, "setup.exe"), "2.0.0");
     expect(await versions(desk)).toEqual(["1.0.0", "2.0.0"]);
   });
@@ -134,13 +139,13 @@ describe("publishing a file", () => {
   test("keeps a catalog behind a link where it is", async () => {
     const desk = await newDesk();
     const real = path.join(desk.folder, "real.json");
-    await writeFile(real, manifestText([manifested()]));
+    await writeFile(real, manifestText([manifestEntry()]));
     await mkdir(path.dirname(desk.manifest));
     await symlink(real, desk.manifest);
     await publish(desk, await build(desk, "setup.exe"), "2.0.0");
     const written = JSON.parse(await readFile(real, "utf8"));
     expect(written).toMatchObject({ releases: [{ version: "1.0.0" }, { version: "2.0.0" }] });
-    expect((await verify(desk)).map(({ fault }) => fault)).toEqual([null]);
+    expect((await verify(desk)).map(({ problem }) => problem)).toEqual([null]);
   });
 
   test("of another kind goes into the release that is there, with what else was said of it", async () => {
@@ -159,7 +164,7 @@ describe("publishing a file", () => {
     ]);
   });
 
-  test("again is no fault and changes nothing, not even the time of the manifest", async () => {
+  test("again is no problem and changes nothing, not even the time of the manifest", async () => {
     const desk = await newDesk();
     const file = await build(desk, "setup.exe");
     await publish(desk, file, "1.4.0", { kinds: ["installer", "update"] });
@@ -186,7 +191,7 @@ describe("publishing a file", () => {
     const desk = await newDesk();
     const file = await build(desk, "setup.exe");
     await publish(desk, file, "1.4.0");
-    await publish(desk, file, "1.4.0", { place: { to: "url", url: "https://cdn.example.com/setup.exe" } });
+    await publish(desk, file, "1.4.0", { destination: { to: "url", url: "https://cdn.example.com/setup.exe" } });
     const [release] = await releasesOf(desk);
     expect(release?.artifacts.installer).toMatchObject({ url: "https://cdn.example.com/setup.exe" });
     expect(release?.artifacts.installer?.file).toBeUndefined();
@@ -227,7 +232,7 @@ describe("what is refused leaves everything as it was", () => {
 
   test("anything in a release that is yanked", async () => {
     const desk = await stocked();
-    await amendReleases(desk.manifest, { ids: ["core-windows-x64-1.4.0"] }, { yanked: true });
+    await updateReleases(desk.manifest, { ids: ["core-windows-x64-1.4.0"] }, { yanked: true });
     const file = await build(desk, "update.zip");
     await refused(desk, () => publish(desk, file, "1.4.0", { kinds: ["update"] }), "is yanked");
   });
@@ -285,14 +290,14 @@ describe("what looks like a slip", () => {
     const desk = await stocked();
     const file = await build(desk, "new.exe");
     await refused(desk, () => publish(desk, file, "1.5.0", { release }), new RegExp(`no ${name} .* Say --new`, "s"));
-    await publish(desk, file, "1.5.0", { release, allowed: { isNew: true } });
+    await publish(desk, file, "1.5.0", { release, confirmations: { isNew: true } });
     await publish(desk, await build(desk, "newer.exe"), "1.6.0", { release });
     expect(await versions(desk)).toEqual(["1.4.0", "1.5.0", "1.6.0"]);
   });
 
   test("is no product where it is the first, samples aside", async () => {
     const desk = await newDesk();
-    await laySampleDown(desk.manifest);
+    await writeSampleCatalog(desk.manifest);
     await publish(desk, await build(desk, "setup.exe"), "1.0.0", { release: { product: "studio" } });
     expect(await releasesOf(desk)).toMatchObject([{ product: "studio" }]);
   });
@@ -303,7 +308,7 @@ describe("what looks like a slip", () => {
     for (const release of [{}, { channel: "stable" }]) {
       await refused(desk, () => publish(desk, file, "1.5.0-beta.1", { release }), "say --prerelease");
     }
-    await publish(desk, file, "1.5.0-beta.1", { allowed: { isPrerelease: true } });
+    await publish(desk, file, "1.5.0-beta.1", { confirmations: { isPrerelease: true } });
     await publish(desk, await build(desk, "beta.exe"), "1.6.0-beta.1", { release: { channel: "beta" } });
     expect((await publish(desk, file, "1.5.0-beta.1")).outcome).toBe("unchanged");
   });
@@ -345,14 +350,17 @@ describe("what looks like a slip", () => {
     await mkdir(path.dirname(desk.manifest));
     for (const [text, member] of [
       [
-        manifestText([manifested({ id: "mine", rolout: 5 })]),
+        manifestText([manifestEntry({ id: "mine", rolout: 5 })]),
         "releases.0.rolout: There is no such member (in the release mine)",
       ],
       [
-        manifestText([manifested({ artifacts: { installer: elsewhere({ minisgn: "" }) } })]),
+        manifestText([manifestEntry({ artifacts: { installer: remoteArtifact({ minisgn: "" }) } })]),
         "installer.minisgn: There",
       ],
-      [manifestText([manifested({ artifacts: { updates: elsewhere() } })]), "releases.0.artifacts.updates: There"],
+      [
+        manifestText([manifestEntry({ artifacts: { updates: remoteArtifact() } })]),
+        "releases.0.artifacts.updates: There",
+      ],
       [JSON.stringify({ schemaVersion: 1, releases: [], publicKey: {} }), "publicKey: There is no such member"],
     ] as const) {
       await writeFile(desk.manifest, text);
@@ -434,7 +442,7 @@ describe("a signature", () => {
     const file = await build(desk, "setup-1.6.0.exe");
     const other = { minisign: newSigningKey().minisign(bytes, "x") };
     await refused(desk, () => publish(desk, file, "1.6.0", { artifact: other }), /by the key .* Say --new/);
-    await publish(desk, file, "1.6.0", { artifact: other, allowed: { isNew: true } });
+    await publish(desk, file, "1.6.0", { artifact: other, confirmations: { isNew: true } });
   });
 
   test("by another public key than the product's needs a word, and is the product's from then on", async () => {
@@ -442,10 +450,10 @@ describe("a signature", () => {
     const next = newSigningKey();
     const change = { publicKeys: { ed: next.edKey } };
     await refused(desk, () => sign(desk, { edSignature: next.ed(bytes) }, change), "Say --new");
-    await sign(desk, { edSignature: next.ed(bytes) }, { ...change, allowed: { isNew: true } });
+    await sign(desk, { edSignature: next.ed(bytes) }, { ...change, confirmations: { isNew: true } });
     await refused(desk, () => sign(desk, { edSignature: key.ed(bytes) }), "not one of");
     await refused(desk, () => sign(desk, {}, { publicKeys: { minisign: "RWQ" } }), "Must be a minisign public key");
-    const odd = { release: { product: "constructor" }, allowed: { isNew: true } };
+    const odd = { release: { product: "constructor" }, confirmations: { isNew: true } };
     expect(await publish(desk, await build(desk, "c.exe"), "1.0.0", odd)).toMatchObject({ outcome: "added" });
   });
 
@@ -472,7 +480,7 @@ describe("several at once", () => {
     const all = Array.from({ length: 8 }, (_, i) => `1.${i}.0`);
     await Promise.all(all.map(async (version) => publish(desk, await build(desk, `${version}.exe`), version)));
     expect((await versions(desk)).sort()).toEqual(all);
-    expect((await verify(desk)).filter(({ fault }) => fault !== null)).toEqual([]);
+    expect((await verify(desk)).filter(({ problem }) => problem !== null)).toEqual([]);
   });
 
   test("publish one version with different bytes: one of them wins, and the other leaves nothing behind", async () => {
@@ -481,7 +489,7 @@ describe("several at once", () => {
     const all = await Promise.allSettled(files.map((file) => publish(desk, file, "1.0.0")));
     expect(all.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected", "rejected"]);
     expect(await filesIn(path.dirname(desk.manifest))).toHaveLength(2);
-    expect(await verify(desk)).toMatchObject([{ fault: null }]);
+    expect(await verify(desk)).toMatchObject([{ problem: null }]);
   });
 
   test("wait for no lock that a killed one left behind, whatever its date", async () => {
@@ -519,9 +527,9 @@ describe("what is published", () => {
       }
     }
     const bad = { product: "core", version: "v1.1.0" };
-    expect(await amendReleases(desk.manifest, bad, { yanked: true })).toHaveLength(2);
-    await amendReleases(desk.manifest, { ...bad, platform: "darwin" }, { yanked: false, rollout: 0 });
-    await amendReleases(desk.manifest, { ids: ["core-windows-x64-1.0.0"] }, { rollback: true });
+    expect(await updateReleases(desk.manifest, bad, { yanked: true })).toHaveLength(2);
+    await updateReleases(desk.manifest, { ...bad, platform: "darwin" }, { yanked: false, rollout: 0 });
+    await updateReleases(desk.manifest, { ids: ["core-windows-x64-1.0.0"] }, { rollback: true });
     expect(
       renderTable(await releasesOf(desk))
         .split("\n")
@@ -545,24 +553,24 @@ describe("what is published", () => {
     await add("1.2.0", { ...mac, rollout: 0 });
     await add("1.2.0-beta.1", { ...mac, channel: "beta" });
     await add("1.1.0", {});
-    expect(stillAhead(await releasesOf(desk), [back])).toEqual(ahead);
-    await amendReleases(desk.manifest, { product: "core", version: "1.1.0", platform: "macos" }, { rollout: 0 });
-    expect(stillAhead(await releasesOf(desk), [back])).toEqual([]);
+    expect(findNewerServedReleases(await releasesOf(desk), [back])).toEqual(ahead);
+    await updateReleases(desk.manifest, { product: "core", version: "1.1.0", platform: "macos" }, { rollout: 0 });
+    expect(findNewerServedReleases(await releasesOf(desk), [back])).toEqual([]);
   });
 
   test("is changed all together or not at all, and never by too little said", async () => {
     const desk = await newDesk();
     await publish(desk, await build(desk, "setup.exe"), "1.0.0");
     const ids = ["core-windows-x64-1.0.0", "nope"];
-    await expect(amendReleases(desk.manifest, { ids }, { yanked: true })).rejects.toThrow(
+    await expect(updateReleases(desk.manifest, { ids }, { yanked: true })).rejects.toThrow(
       "no release with the id nope",
     );
     const elsewhere = { ids: ["core-windows-x64-1.0.0"], platform: "macos" };
-    await expect(amendReleases(desk.manifest, elsewhere, { yanked: true })).rejects.toThrow("no release with the id");
-    await expect(amendReleases(desk.manifest, { product: "core" }, { yanked: true })).rejects.toThrow("Which release");
-    await expect(amendReleases(desk.manifest, { product: "core", version: "2.0.0" }, { yanked: true })).rejects.toThrow(
-      "no release like that",
-    );
+    await expect(updateReleases(desk.manifest, elsewhere, { yanked: true })).rejects.toThrow("no release with the id");
+    await expect(updateReleases(desk.manifest, { product: "core" }, { yanked: true })).rejects.toThrow("Which release");
+    await expect(
+      updateReleases(desk.manifest, { product: "core", version: "2.0.0" }, { yanked: true }),
+    ).rejects.toThrow("no release like that");
     expect(await releasesOf(desk)).toMatchObject([{ yanked: false }]);
   });
 });
@@ -585,7 +593,7 @@ describe("verifying", () => {
     await writeFile(at("changed"), randomBytes(1000));
     await rm(at("linked"));
     await symlink(path.join(desk.folder, "linked.exe"), at("linked"));
-    expect((await verify(desk)).map(({ fault }) => fault)).toEqual([
+    expect((await verify(desk)).map(({ problem }) => problem)).toEqual([
       null,
       expect.stringContaining("ENOENT"),
       "it differs from the catalog in sizeBytes, sha256, sha512",
@@ -599,8 +607,8 @@ describe("verifying", () => {
     const desk = await newDesk();
     await publish(desk, await build(desk, "a.exe"), "1.0.0", { kinds: ["installer", "update"] });
     await publish(desk, await build(desk, "b.exe"), "1.1.0");
-    await amendReleases(desk.manifest, { product: "core", version: "1.1.0" }, { yanked: true });
-    expect(await verify(desk)).toMatchObject([{ kinds: ["installer", "update"], fault: null }]);
+    await updateReleases(desk.manifest, { product: "core", version: "1.1.0" }, { yanked: true });
+    expect(await verify(desk)).toMatchObject([{ kinds: ["installer", "update"], problem: null }]);
   });
 
   test("asks addresses only when told to, and gives up those that hang", async () => {
@@ -614,10 +622,10 @@ describe("verifying", () => {
     });
     const file = await build(desk, "setup.exe", bytes);
     for (const [i, name] of ["good", "gone", "endless", "stalls", "hangs"].entries()) {
-      await publish(desk, file, `1.0.${i}`, { place: { to: "url", url: `${origin.url}/${name}` } });
+      await publish(desk, file, `1.0.${i}`, { destination: { to: "url", url: `${origin.url}/${name}` } });
     }
     expect(await verify(desk)).toEqual([]);
-    expect((await verify(desk, true)).map(({ fault }) => fault)).toEqual([
+    expect((await verify(desk, true)).map(({ problem }) => problem)).toEqual([
       null,
       "it answered 404",
       "it is longer than the catalog says",
@@ -629,8 +637,8 @@ describe("verifying", () => {
   test("says that what is in a storage cannot be asked for without one", async () => {
     const desk = await newDesk();
     await mkdir(path.dirname(desk.manifest));
-    const installer = elsewhere({ url: undefined, s3Key: "core/setup.exe" });
-    await writeFile(desk.manifest, manifestText([manifested({ artifacts: { installer } })]));
-    expect(await verify(desk, true)).toMatchObject([{ fault: expect.stringContaining("RELEASE_S3_ENDPOINT") }]);
+    const installer = remoteArtifact({ url: undefined, s3Key: "core/setup.exe" });
+    await writeFile(desk.manifest, manifestText([manifestEntry({ artifacts: { installer } })]));
+    expect(await verify(desk, true)).toMatchObject([{ problem: expect.stringContaining("RELEASE_S3_ENDPOINT") }]);
   });
 });

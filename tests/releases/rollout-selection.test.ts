@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { bucketOf } from "@/lib/releases/selection/rollout";
+import { rolloutBucket } from "@/lib/releases/selection/rollout";
 import { call, get } from "@/tests/support/api";
-import { manifested, type Shelf, withShelf } from "@/tests/support/releases/releases";
+import { manifestEntry, type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
 
 const WINDOWS = "platform=windows&product=core&architecture=x64";
 const ID = "core-2.0.0";
@@ -9,17 +9,17 @@ const [EARLY, LATE] = [clientAt((bucket) => bucket < 50), clientAt((bucket) => b
 const PRIVATE = "private, no-cache";
 
 function clientAt(wanted: (bucket: number) => boolean): string {
-  for (let i = 0; ; i += 1) if (wanted(bucketOf(ID, `client-${i}`))) return `client-${i}`;
+  for (let i = 0; ; i += 1) if (wanted(rolloutBucket(ID, `client-${i}`))) return `client-${i}`;
 }
 
 /** 1.0.0 for everybody, 2.0.0 for some. */
-async function publish(shelf: Shelf, rollout: number): Promise<void> {
+async function publish(shelf: TestCatalog, rollout: number): Promise<void> {
   const edSignature = `${"C".repeat(86)}==`;
-  const update = await shelf.put("old.exe", Buffer.from("the old one"), { edSignature });
-  const next = await shelf.put("new.exe", Buffer.from("the new one"), { edSignature });
+  const update = await shelf.addFile("old.exe", Buffer.from("the old one"), { edSignature });
+  const next = await shelf.addFile("new.exe", Buffer.from("the new one"), { edSignature });
   await shelf.publish(
-    manifested({ version: "1.0.0", artifacts: { installer: update } }),
-    manifested({ id: ID, version: "2.0.0", rollout, artifacts: { installer: next } }),
+    manifestEntry({ version: "1.0.0", artifacts: { installer: update } }),
+    manifestEntry({ id: ID, version: "2.0.0", rollout, artifacts: { installer: next } }),
   );
 }
 
@@ -29,7 +29,7 @@ const version = async (query: string, options?: Parameters<typeof get>[1]) =>
 
 describe("while a release is rolled out to half of the clients", () => {
   test("the same client gets the same one by header and by parameter, from version, feeds and downloads", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       await publish(shelf, 50);
       for (const [client, expected, bytes] of [
         [EARLY, "2.0.0", "the new one"],
@@ -46,7 +46,7 @@ describe("while a release is rolled out to half of the clients", () => {
     }));
 
   test("whoever gives no id gets the newest for everybody", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       await publish(shelf, 99);
       expect(await version("")).toBe("1.0.0");
       expect(await version("", staged(""))).toBe("1.0.0");
@@ -54,7 +54,7 @@ describe("while a release is rolled out to half of the clients", () => {
     }));
 
   test("a pinned download gets what it names, and may be kept by everybody", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       await publish(shelf, 50);
       const response = await get("/api/download/windows?version=2.0.0", staged(LATE));
       expect(await response.text()).toBe("the new one");
@@ -62,9 +62,9 @@ describe("while a release is rolled out to half of the clients", () => {
     }));
 
   test("a pinned download that another channel's or architecture's build stands in for is not kept for long", () =>
-    withShelf(async (shelf) => {
-      const installer = await shelf.put("setup.exe", Buffer.from("a program"));
-      const of = (version: string, channel: string) => manifested({ version, channel, artifacts: { installer } });
+    withCatalog(async (shelf) => {
+      const installer = await shelf.addFile("setup.exe", Buffer.from("a program"));
+      const of = (version: string, channel: string) => manifestEntry({ version, channel, artifacts: { installer } });
       await shelf.publish(of("1.0.0", "beta"), of("2.0.0", "stable"));
       const cached = async (query: string) => {
         const { status, headers } = await get(`/api/download/windows?${query}`);
@@ -79,7 +79,7 @@ describe("while a release is rolled out to half of the clients", () => {
     }));
 
   test("nothing that depends on the id is kept by a shared cache, and an ETag still saves the body", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       await publish(shelf, 50);
       const path = `/api/version?${WINDOWS}&clientId=${EARLY}`;
       for (const format of ["", "&format=electron", "&format=sparkle"]) {
@@ -96,7 +96,7 @@ describe("while a release is rolled out to half of the clients", () => {
     }));
 
   test("whoever has it already hears of nothing older", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       await publish(shelf, 50);
       const response = await get(`/api/version?${WINDOWS}&clientId=${LATE}&current=2.0.0`);
       expect(await response.json()).toMatchObject({ version: "2.0.0", updateAvailable: false, mandatory: false });
@@ -105,7 +105,7 @@ describe("while a release is rolled out to half of the clients", () => {
 
 describe("a rollout at 0", () => {
   test("reaches nobody, but is kept by whoever has it, and answers may be shared", () =>
-    withShelf(async (shelf) => {
+    withCatalog(async (shelf) => {
       await publish(shelf, 0);
       expect(await version("", staged(EARLY))).toBe("1.0.0");
       expect(await version("&current=2.0.0")).toBe("2.0.0");

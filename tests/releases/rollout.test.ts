@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { bucketOf, isInRollout } from "@/lib/releases/selection/rollout";
+import { isInRollout, rolloutBucket } from "@/lib/releases/selection/rollout";
 
 test("a bucket is the first four bytes of the SHA-256 of both ids, in hundredths of a per cent", () => {
   // printf %s "core-1.2.0client-7" | sha256sum
-  expect(bucketOf("core-1.2.0", "client-7")).toBe((0xf5992f4d % 10_000) / 100);
-  expect(bucketOf("core-1.2.0", "client-8")).not.toBe(bucketOf("core-1.2.0", "client-7"));
-  expect(bucketOf("core-1.3.0", "client-7")).not.toBe(bucketOf("core-1.2.0", "client-7"));
+  expect(rolloutBucket("core-1.2.0", "client-7")).toBe((0xf5992f4d % 10_000) / 100);
+  expect(rolloutBucket("core-1.2.0", "client-8")).not.toBe(rolloutBucket("core-1.2.0", "client-7"));
+  expect(rolloutBucket("core-1.3.0", "client-7")).not.toBe(rolloutBucket("core-1.2.0", "client-7"));
 });
 
 test("100,000 clients spread within half a per cent of a rollout", () => {

@@ -2,27 +2,39 @@ import { parse, SemVer } from "semver";
 import { describe, expect, test } from "vitest";
 import { isAppError } from "@/lib/errors";
 import type { Snapshot } from "@/lib/releases/catalog/snapshot";
-import { versionText } from "@/lib/releases/schema";
-import { bucketOf } from "@/lib/releases/selection/rollout";
-import { findVersion, forOlderSystems, KINDS, mainArtifact, selectRelease } from "@/lib/releases/selection/selection";
-import { judgeUpdate, supportUpTo } from "@/lib/releases/selection/support";
-import { platformOf, readSelection, selects, type Wanted } from "@/lib/releases/selection/wanted";
-import { elsewhere, snapshotOf } from "@/tests/support/releases/releases";
+import { formatVersion } from "@/lib/releases/schema";
+import {
+  isReleaseQuery,
+  parsePlatform,
+  parseReleaseSelector,
+  type ReleaseSelector,
+} from "@/lib/releases/selection/release-selector";
+import { rolloutBucket } from "@/lib/releases/selection/rollout";
+import {
+  findReleasesForOlderSystems,
+  findVersion,
+  SELECTORS_BY_KIND,
+  selectPrimaryArtifact,
+  selectRelease,
+} from "@/lib/releases/selection/selection";
+import { evaluateUpdate, supportPolicyOf } from "@/lib/releases/selection/support-policy";
+import { remoteArtifact, snapshotOf } from "@/tests/support/releases/releases";
 
-const WINDOWS: Wanted = { platform: "windows", product: "core", architecture: "x64", channel: "stable" };
-const MACOS: Wanted = { platform: "macos", product: "core", architecture: "arm64", channel: "stable" };
+const WINDOWS: ReleaseSelector = { platform: "windows", product: "core", architecture: "x64", channel: "stable" };
+const MACOS: ReleaseSelector = { platform: "macos", product: "core", architecture: "arm64", channel: "stable" };
 
-const select = (...[snapshot, wanted, take = mainArtifact, caller]: Partial<Parameters<typeof selectRelease>>) =>
-  selectRelease(snapshot ?? snapshotOf({}), wanted ?? WINDOWS, take, caller).release;
+const select = (
+  ...[snapshot, wanted, take = selectPrimaryArtifact, caller]: Partial<Parameters<typeof selectRelease>>
+) => selectRelease(snapshot ?? snapshotOf({}), wanted ?? WINDOWS, take, caller).release;
 
-const selected = (snapshot: Snapshot, wanted: Wanted, caller?: Parameters<typeof selectRelease>[3]) => {
-  const release = select(snapshot, wanted, mainArtifact, caller);
-  return release && `${release.architecture} ${versionText(release.version)}`;
+const selected = (snapshot: Snapshot, wanted: ReleaseSelector, caller?: Parameters<typeof selectRelease>[3]) => {
+  const release = select(snapshot, wanted, selectPrimaryArtifact, caller);
+  return release && `${release.architecture} ${formatVersion(release.version)}`;
 };
 
-const refusal = (query: Parameters<typeof readSelection>[0], snapshot: Snapshot | null = snapshotOf({})) => {
+const refusal = (query: Parameters<typeof parseReleaseSelector>[0], snapshot: Snapshot | null = snapshotOf({})) => {
   try {
-    readSelection(query, snapshot);
+    parseReleaseSelector(query, snapshot);
   } catch (error) {
     if (isAppError(error)) return { code: error.code, ...error.extras.members };
   }
@@ -38,7 +50,7 @@ describe("reading a selection", () => {
     ["osx", "arm64", "macos", "arm64"],
     ["windows", "X86_64", "windows", "x64"],
   ])("%s and %s are %s and %s", (platform, architecture, ...meant) => {
-    const wanted = readSelection({ platform, architecture, product: "Core" }, snapshotOf({}));
+    const wanted = parseReleaseSelector({ platform, architecture, product: "Core" }, snapshotOf({}));
     expect([wanted.platform, wanted.architecture]).toEqual(meant);
     expect(wanted).toMatchObject({ product: "core", channel: "stable" });
   });
@@ -60,14 +72,14 @@ describe("reading a selection", () => {
   });
 
   test.each(["__proto__", "constructor", "", "win", "windows "])("the platform %j is unknown", (platform) => {
-    expect(platformOf(platform)).toBeUndefined();
+    expect(parsePlatform(platform)).toBeUndefined();
     expect(refusal({ platform, product: "core", architecture: "x64" })).toMatchObject({ code: "invalid_query" });
   });
 
   test("an architecture of the catalog's own is found by every alias of it", () => {
     const snapshot = snapshotOf({ architecture: "x86" });
     for (const architecture of ["x86", "ia32", "i686", "I386"]) {
-      const wanted = readSelection({ platform: "windows", product: "core", architecture }, snapshot);
+      const wanted = parseReleaseSelector({ platform: "windows", product: "core", architecture }, snapshot);
       expect(selected(snapshot, wanted)).toBe("ia32 1.0.0");
     }
     const unknown = { platform: "windows", product: "core", architecture: "i686" };
@@ -75,7 +87,11 @@ describe("reading a selection", () => {
   });
 
   test("a feed alone is a selection too, though a partial one", () => {
-    expect([selects({ format: "electron" }), selects({ channel: "beta" }), selects({})]).toEqual([true, false, false]);
+    expect([isReleaseQuery({ format: "electron" }), isReleaseQuery({ channel: "beta" }), isReleaseQuery({})]).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 
   test("a whole selection without a catalog is catalog_unavailable", () => {
@@ -122,9 +138,9 @@ describe("the newest release", () => {
   });
 
   test("of a kind passes over releases without that kind", () => {
-    const snapshot = snapshotOf({ version: "1.0.0" }, { version: "1.1.0", artifacts: { update: elsewhere() } });
-    expect(select(snapshot, WINDOWS, KINDS.installer)?.version.version).toBe("1.0.0");
-    expect(select(snapshot, WINDOWS, KINDS.update)?.version.version).toBe("1.1.0");
+    const snapshot = snapshotOf({ version: "1.0.0" }, { version: "1.1.0", artifacts: { update: remoteArtifact() } });
+    expect(select(snapshot, WINDOWS, SELECTORS_BY_KIND.installer)?.version.version).toBe("1.0.0");
+    expect(select(snapshot, WINDOWS, SELECTORS_BY_KIND.update)?.version.version).toBe("1.1.0");
   });
 
   test("does not exist for a combination that has none", () => {
@@ -188,7 +204,7 @@ describe("a named version", () => {
 describe("a release that is being rolled out", () => {
   const ID = "the release";
   const client = (isIn: boolean) => {
-    for (let i = 0; ; i += 1) if (bucketOf(ID, `client ${i}`) < 50 === isIn) return `client ${i}`;
+    for (let i = 0; ; i += 1) if (rolloutBucket(ID, `client ${i}`) < 50 === isIn) return `client ${i}`;
   };
   const snapshot = snapshotOf({ version: "1.0.0" }, { id: ID, version: "1.1.0", rollout: 50 });
 
@@ -218,9 +234,9 @@ describe("a release that is being rolled out", () => {
       const place = { platform: wanted.platform, architecture: wanted.platform === "macos" ? "universal" : "x64" };
       const before = { ...place, version: "1.0.0", rollback: true };
       const paused = snapshotOf(before, { ...place, ...where, id: ID, version: "1.1.0", rollout: 0 });
-      expect(select(paused, wanted, mainArtifact, { current })?.version.version).toBe("1.0.0");
+      expect(select(paused, wanted, selectPrimaryArtifact, { current })?.version.version).toBe("1.0.0");
       const partial = snapshotOf(before, { ...place, ...where, id: ID, version: "1.1.0", rollout: 50 });
-      expect(select(partial, wanted, mainArtifact, { current })?.version.version).toBe("1.1.0");
+      expect(select(partial, wanted, selectPrimaryArtifact, { current })?.version.version).toBe("1.1.0");
     }
   });
 
@@ -246,7 +262,7 @@ describe("a release that is being rolled out", () => {
 
   test("makes the answer depend on who asks, and only while it is under way and newest", () => {
     const isPersonal = (...releases: Record<string, unknown>[]) =>
-      selectRelease(snapshotOf(...releases), WINDOWS, mainArtifact).isPersonal;
+      selectRelease(snapshotOf(...releases), WINDOWS, selectPrimaryArtifact).isClientSpecific;
     expect(isPersonal({ version: "1.0.0" }, { version: "1.1.0", rollout: 1 })).toBe(true);
     expect(isPersonal({ version: "1.1.0", rollout: 1 })).toBe(true);
     expect(isPersonal({ version: "1.0.0" }, { version: "1.1.0", rollout: 0 })).toBe(false);
@@ -260,8 +276,8 @@ describe("a release that is being rolled out", () => {
       version,
       rollout,
     });
-    const choice = selectRelease(snapshotOf(mac("1.0.0", 100), mac("1.1.0", 50)), MACOS, mainArtifact);
-    expect([choice.release?.version.version, choice.isPersonal]).toEqual(["1.0.0", true]);
+    const choice = selectRelease(snapshotOf(mac("1.0.0", 100), mac("1.1.0", 50)), MACOS, selectPrimaryArtifact);
+    expect([choice.release?.version.version, choice.isClientSpecific]).toEqual(["1.0.0", true]);
   });
 
   test("is looked for among the four newest alone, however many there are", () => {
@@ -284,7 +300,12 @@ describe("releases for older systems", () => {
   const found = (...changes: Record<string, unknown>[]) => {
     const snapshot = snapshotOf(...changes);
     const release = select(snapshot);
-    return release && forOlderSystems(snapshot, WINDOWS, mainArtifact, release).map(({ version }) => version.version);
+    return (
+      release &&
+      findReleasesForOlderSystems(snapshot, WINDOWS, selectPrimaryArtifact, release).map(
+        ({ version }) => version.version,
+      )
+    );
   };
 
   test("are the newest for each lower system, down to one that runs everywhere", () => {
@@ -309,7 +330,7 @@ describe("an update", () => {
     const snapshot = snapshotOf(...changes);
     const release = select(snapshot, wanted);
     const version = parse(current);
-    return release && version && judgeUpdate(release, version, supportUpTo(snapshot, wanted, release));
+    return release && version && evaluateUpdate(release, version, supportPolicyOf(snapshot, wanted, release));
   };
   const judged = (change: Record<string, unknown>, current: string) => {
     return judgedAmong([{ version: "2.0.0", ...change }], current);
@@ -340,7 +361,7 @@ describe("an update", () => {
 
   test("is mandatory by what any release between the caller's and the offered one says", () => {
     const latest = { version: "2.0.0" };
-    const mandatory = (change: Record<string, unknown>, current: string, wanted?: Wanted) =>
+    const mandatory = (change: Record<string, unknown>, current: string, wanted?: ReleaseSelector) =>
       judgedAmong([latest, { version: "1.5.0", ...change }], current, wanted)?.mandatory;
     expect(mandatory({ critical: true }, "1.4.9")).toBe(true);
     expect(mandatory({ critical: true }, "1.5.0")).toBe(false);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { call, get } from "@/tests/support/api";
 import { BASE_URL, ctx, withContext } from "@/tests/support/context";
 import { contentLength } from "@/tests/support/door";
-import { elsewhere, type Manifested, manifested, withShelf } from "@/tests/support/releases/releases";
+import { type EntryFields, manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
 
 type Body = Record<string, unknown> & { artifact: Record<string, unknown> };
 
@@ -31,7 +31,7 @@ describe("the service's own version", () => {
   });
 
   test("is told without a catalog", () =>
-    withShelf(async ({ catalog }) => {
+    withCatalog(async ({ catalog }) => {
       const none = { ...catalog, current: () => null };
       await withContext({ catalog: none }, async () => expect((await get("/api/version")).status).toBe(200));
     }));
@@ -75,9 +75,9 @@ describe("a release", () => {
   });
 
   test("of an update alone, with build metadata, is what its address downloads", () =>
-    withShelf(async (shelf) => {
-      const update = await shelf.put("update.zip", Buffer.from("an update"));
-      await shelf.publish(manifested({ version: "v2.0.0+7", artifacts: { update } }));
+    withCatalog(async (shelf) => {
+      const update = await shelf.addFile("update.zip", Buffer.from("an update"));
+      await shelf.publish(manifestEntry({ version: "v2.0.0+7", artifacts: { update } }));
       const release = await version(WINDOWS);
       expect(release.version).toBe("2.0.0+7");
       expect(await (await get(String(release.artifact.url))).text()).toBe("an update");
@@ -89,14 +89,14 @@ describe("a release", () => {
   });
 
   test("has an address on this service even where its file lies elsewhere", () =>
-    withShelf(async (shelf) => {
-      await shelf.publish(manifested());
+    withCatalog(async (shelf) => {
+      await shelf.publish(manifestEntry());
       expect((await version(WINDOWS)).artifact.url).toMatch(`${BASE_URL}/api/download/windows?`);
     }));
 
   test("tells nothing that the answer does not declare", () =>
-    withShelf(async (shelf) => {
-      await shelf.publish(manifested({ rollout: 100, artifacts: { installer: elsewhere() } }));
+    withCatalog(async (shelf) => {
+      await shelf.publish(manifestEntry({ rollout: 100, artifacts: { installer: remoteArtifact() } }));
       expect(JSON.stringify(await version(WINDOWS))).not.toMatch(/cdn\.example\.com|rollout/);
     }));
 });
@@ -119,40 +119,40 @@ describe("an update", () => {
     ["current=1.0.9.4711", true],
     ["current=1.1.0.4711", false],
   ])("with %s is available: %s", (current, updateAvailable) =>
-    withShelf(async (shelf) => {
-      await shelf.publish(manifested({ version: "1.0.0" }), manifested({ version: "1.1.0" }));
+    withCatalog(async (shelf) => {
+      await shelf.publish(manifestEntry({ version: "1.0.0" }), manifestEntry({ version: "1.1.0" }));
       expect(await version(`${WINDOWS}&${current}`)).toMatchObject({ version: "1.1.0", updateAvailable });
     }),
   );
 
   test("is mandatory below the oldest supported version and where it is critical", () =>
-    withShelf(async (shelf) => {
-      const release: Manifested = { version: "2.0.0", minimumSupportedVersion: "1.5.0" };
-      await shelf.publish(manifested(release));
+    withCatalog(async (shelf) => {
+      const release: EntryFields = { version: "2.0.0", minimumSupportedVersion: "1.5.0" };
+      await shelf.publish(manifestEntry(release));
       expect(await version(`${WINDOWS}&current=1.4.0`)).toMatchObject({ updateAvailable: true, mandatory: true });
       expect(await version(`${WINDOWS}&current=1.5.0`)).toMatchObject({ updateAvailable: true, mandatory: false });
-      await shelf.publish(manifested({ ...release, critical: true }));
+      await shelf.publish(manifestEntry({ ...release, critical: true }));
       expect(await version(`${WINDOWS}&current=1.5.0`)).toMatchObject({ updateAvailable: true, mandatory: true });
     }));
 
   test("stays mandatory after a further release, whose support is no less", () =>
-    withShelf(async (shelf) => {
-      const before = manifested({ version: "1.9.0", minimumSupportedVersion: "1.5.0" });
-      await shelf.publish(before, manifested({ version: "2.0.0" }));
+    withCatalog(async (shelf) => {
+      const before = manifestEntry({ version: "1.9.0", minimumSupportedVersion: "1.5.0" });
+      await shelf.publish(before, manifestEntry({ version: "2.0.0" }));
       const told = { version: "2.0.0", minimumSupportedVersion: "1.5.0" };
       expect(await version(`${WINDOWS}&current=1.4.0`)).toMatchObject({ ...told, mandatory: true });
       expect(await version(`${WINDOWS}&current=1.5.0`)).toMatchObject({ ...told, mandatory: false });
-      await shelf.publish(manifested({ version: "1.9.0", critical: true }), manifested({ version: "2.0.0" }));
+      await shelf.publish(manifestEntry({ version: "1.9.0", critical: true }), manifestEntry({ version: "2.0.0" }));
       expect(await version(`${WINDOWS}&current=1.8.0`)).toMatchObject({ version: "2.0.0", mandatory: true });
       expect(await version(`${WINDOWS}&current=1.9.0`)).toMatchObject({ version: "2.0.0", mandatory: false });
     }));
 
   test("goes back only where the catalog says so", () =>
-    withShelf(async (shelf) => {
-      const yanked = manifested({ version: "1.1.0", yanked: true });
-      await shelf.publish(yanked, manifested({ version: "1.0.0" }));
+    withCatalog(async (shelf) => {
+      const yanked = manifestEntry({ version: "1.1.0", yanked: true });
+      await shelf.publish(yanked, manifestEntry({ version: "1.0.0" }));
       expect(await version(`${WINDOWS}&current=1.1.0`)).toMatchObject({ version: "1.0.0", updateAvailable: false });
-      await shelf.publish(yanked, manifested({ version: "1.0.0", rollback: true }));
+      await shelf.publish(yanked, manifestEntry({ version: "1.0.0", rollback: true }));
       expect(await version(`${WINDOWS}&current=1.1.0`)).toMatchObject({ version: "1.0.0", updateAvailable: true });
     }));
 });
@@ -176,12 +176,12 @@ describe("a sample", () => {
   });
 
   test("is not served beside a release that is none, not even by its version", () =>
-    withShelf(async (shelf) => {
-      const sample = manifested({ version: "1.1.0", sample: true });
-      await shelf.publish(sample, manifested({ version: "0.9.0" }));
+    withCatalog(async (shelf) => {
+      const sample = manifestEntry({ version: "1.1.0", sample: true });
+      await shelf.publish(sample, manifestEntry({ version: "0.9.0" }));
       expect(await version(WINDOWS)).toMatchObject({ version: "0.9.0" });
       expect((await get("/api/download/windows?version=1.1.0")).status).toBe(404);
-      await shelf.publish(sample, manifested({ version: "0.9.0", product: "ops", yanked: true }));
+      await shelf.publish(sample, manifestEntry({ version: "0.9.0", product: "ops", yanked: true }));
       expect(await version(WINDOWS)).toMatchObject({ status: 404 });
     }));
 
@@ -232,7 +232,7 @@ describe("what is refused", () => {
   });
 
   test("a selection while there is no catalog", () =>
-    withShelf(async ({ catalog }) => {
+    withCatalog(async ({ catalog }) => {
       await withContext({ catalog: { ...catalog, current: () => null } }, async () => {
         const response = await get(`/api/version?${WINDOWS}`);
         expect([response.status, response.headers.get("retry-after")]).toEqual([503, "30"]);
@@ -269,10 +269,10 @@ describe("caching", () => {
   });
 
   test("a new catalog is answered from at once", () =>
-    withShelf(async (shelf) => {
-      await shelf.publish(manifested({ version: "1.0.0" }));
+    withCatalog(async (shelf) => {
+      await shelf.publish(manifestEntry({ version: "1.0.0" }));
       const { headers } = await get(`/api/version?${WINDOWS}`);
-      await shelf.publish(manifested({ version: "1.1.0" }));
+      await shelf.publish(manifestEntry({ version: "1.1.0" }));
       const known = { "if-none-match": headers.get("etag") ?? "" };
       expect((await get(`/api/version?${WINDOWS}`, { headers: known })).status).toBe(200);
     }));

@@ -1,22 +1,22 @@
-import type { Installer, Shelf } from "@/lib/releases/installers";
+import type { Installer, InstallerGroup } from "@/lib/releases/installers";
 import { Day } from "../components/time";
 import { ReleaseNotes } from "./release-notes";
 
 /** A product on one platform and architecture: its newest installer, and a list of its other versions. */
-export function Product({ shelf, platform }: { shelf: Shelf; platform: string }) {
-  const { product, architecture, newest, others } = shelf;
+export function Product({ group, platform }: { group: InstallerGroup; platform: string }) {
+  const { product, architecture, latest, others } = group;
   return (
     <section className="card" aria-label={`${product} for ${platform}, ${architecture}`}>
       <div className="heading">
         <h3>
-          <span className="product">{product}</span> {newest?.version}
+          <span className="product">{product}</span> {latest?.version}
         </h3>
         <span>
           <span className="tag">{platform}</span> <span className="tag">{architecture}</span>
         </span>
       </div>
-      {newest ? (
-        <NewestInstaller installer={newest} name={`${product} ${newest.version}`} platform={platform} />
+      {latest ? (
+        <LatestInstaller installer={latest} name={`${product} ${latest.version}`} platform={platform} />
       ) : (
         <p>There is no stable release yet.</p>
       )}
@@ -43,7 +43,7 @@ export function Product({ shelf, platform }: { shelf: Shelf; platform: string })
   );
 }
 
-function NewestInstaller({ installer, name, platform }: { installer: Installer; name: string; platform: string }) {
+function LatestInstaller({ installer, name, platform }: { installer: Installer; name: string; platform: string }) {
   const { fileName, href, notes, notesUrl, sizeBytes, minimumSystemVersion, releasedAt } = installer;
   return (
     <>

@@ -3,7 +3,7 @@ import { ready } from "@/lib/http/reply";
 import { defineRoute, endpoint } from "@/lib/http/route";
 import { clientIdOf, conditionsOf } from "@/lib/releases/exchange";
 import { ReleaseVersion, ServiceVersion, VersionQuery } from "@/lib/releases/schema";
-import { lookUpVersion } from "@/lib/releases/version";
+import { resolveVersion } from "@/lib/releases/version";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/version", {
   GET: endpoint({
@@ -13,6 +13,6 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     errors: ["release_not_found", "catalog_unavailable"],
     responses: { 200: z.union([ServiceVersion, ReleaseVersion]), 204: null, 304: null },
     handle: ({ ctx, request, query }) =>
-      ready(lookUpVersion(ctx, query, conditionsOf(request), clientIdOf(request, query))),
+      ready(resolveVersion(ctx, query, conditionsOf(request), clientIdOf(request, query))),
   }),
 });

@@ -2,11 +2,11 @@ import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../config";
+import { writeSampleCatalog } from "../sample/sample-catalog";
 import { fileSource } from "./file-source";
-import { loadSnapshot, type Means } from "./manifest";
-import { laySampleDown } from "./sample";
+import { type Capabilities, loadSnapshot } from "./manifest";
+import type { ManifestSource } from "./manifest-source";
 import type { Snapshot } from "./snapshot";
-import type { Source } from "./source";
 import { urlSource } from "./url-source";
 
 /** How long a start waits for a catalog that is not on this machine. */
@@ -34,7 +34,7 @@ export async function openCatalog(config: Config, log: Logger): Promise<Catalog>
   const { RELEASE_CATALOG: named, DATA_DIR, mode } = config;
   const isExpected = named !== undefined || mode === "embedded";
   const means = { canPresign: config.RELEASE_S3_ENDPOINT !== undefined };
-  if (isAddress(named)) {
+  if (isCatalogUrl(named)) {
     const source = urlSource(named, path.resolve(/* turbopackIgnore: true */ DATA_DIR, "releases"));
     const catalog = followSource({ source, isExpected, means, log }, await recall(source, means, log));
     await Promise.race([catalog.refresh(), delay(BOOT_WAIT_MS, undefined, { ref: false })]);
@@ -48,21 +48,21 @@ export async function openCatalog(config: Config, log: Logger): Promise<Catalog>
 }
 
 /** Whether `RELEASE_CATALOG` names an address rather than a path. */
-export function isAddress(named: string | undefined): named is string {
+export function isCatalogUrl(named: string | undefined): named is string {
   return named !== undefined && /^https?:\/\//i.test(named);
 }
 
 async function trySample(file: string, log: Logger): Promise<void> {
   try {
-    if (await laySampleDown(file)) log.info({ file }, "sample release catalog laid down");
+    if (await writeSampleCatalog(file)) log.info({ file }, "sample release catalog laid down");
   } catch (error) {
     log.error({ err: error, file }, "no sample release catalog could be laid down");
   }
 }
 
-async function recall(source: Source, means: Means, log: Logger): Promise<Snapshot | null> {
+async function recall(source: ManifestSource, means: Capabilities, log: Logger): Promise<Snapshot | null> {
   try {
-    const kept = await source.recall?.();
+    const kept = await source.readCached?.();
     return kept ? await loadSnapshot(kept, means, log) : null;
   } catch (error) {
     log.error({ err: error, catalog: source.name }, "the kept release catalog cannot be used");
@@ -70,7 +70,7 @@ async function recall(source: Source, means: Means, log: Logger): Promise<Snapsh
   }
 }
 
-type Following = { source: Source; isExpected: boolean; means: Means; log: Logger };
+type Following = { source: ManifestSource; isExpected: boolean; means: Capabilities; log: Logger };
 
 function followSource({ source, isExpected, means, log }: Following, recalled: Snapshot | null): Catalog {
   let snapshot = recalled;
@@ -85,8 +85,8 @@ function followSource({ source, isExpected, means, log }: Following, recalled: S
     const message = `release catalog refused: ${snapshot ? "the last good one stays" : "there is none"}`;
     log.error({ err: error, catalog: source.name }, message);
   };
-  const keep = (found: Parameters<NonNullable<Source["keep"]>>[0]) =>
-    source.keep?.(found).catch((error) => log.warn({ err: error }, "the release catalog could not be kept"));
+  const keep = (found: Parameters<NonNullable<ManifestSource["writeCached"]>>[0]) =>
+    source.writeCached?.(found).catch((error) => log.warn({ err: error }, "the release catalog could not be kept"));
   const look = async () => {
     try {
       const found = await source.read();

@@ -1,12 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { z } from "zod";
-import { ClimbingPathError, locate } from "../files";
+import { PathTraversalError, resolveArtifactPath } from "../artifact-files";
+import { isSampleSignature } from "../sample/sample-signatures";
 import { type Artifact, Kind, Manifest, Release } from "../schema";
 import type { PublicKeys } from "../signatures";
-import { isSampleSignature } from "./sample-signatures";
+import type { RawManifest } from "./manifest-source";
 import { indexReleases, type Snapshot } from "./snapshot";
-import type { Found } from "./source";
 
 /** Releases checked in one go; requests are answered in between. */
 const BATCH = 100;
@@ -14,7 +14,7 @@ const BATCH = 100;
 const MAX_FAULTS = 5;
 
 /** What this process can serve beside files and addresses: `s3Key` artifacts, where storage is configured. */
-export type Means = { canPresign: boolean };
+export type Capabilities = { canPresign: boolean };
 
 /**
  * Checks a manifest and indexes it. Artifacts that cannot be served from here are left out, with one logged
@@ -22,7 +22,7 @@ export type Means = { canPresign: boolean };
  * refuses the whole.
  * @throws Error that says what is wrong.
  */
-export async function loadSnapshot({ bytes, root }: Found, means: Means, log: Logger): Promise<Snapshot> {
+export async function loadSnapshot({ bytes, root }: RawManifest, means: Capabilities, log: Logger): Promise<Snapshot> {
   const { releases } = await parseManifest(bytes);
   const isFile = ({ file }: Artifact) => file !== undefined;
   const isStored = ({ s3Key }: Artifact) => s3Key !== undefined;
@@ -36,15 +36,15 @@ export async function loadSnapshot({ bytes, root }: Found, means: Means, log: Lo
  * Whether the service would take a manifest: what `loadSnapshot` asks of it, without a look at the files.
  * @throws Error that says what is wrong.
  */
-export async function checkManifest(bytes: Uint8Array): Promise<Checked> {
+export async function validateManifest(bytes: Uint8Array): Promise<ValidatedManifest> {
   const checked = await parseManifest(bytes);
   indexReleases(null, checked.releases);
   return checked;
 }
 
-type Checked = { publicKeys: Record<string, PublicKeys>; releases: Release[] };
+type ValidatedManifest = { publicKeys: Record<string, PublicKeys>; releases: Release[] };
 
-async function parseManifest(bytes: Uint8Array): Promise<Checked> {
+async function parseManifest(bytes: Uint8Array): Promise<ValidatedManifest> {
   const manifest = Manifest.safeParse(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
   if (!manifest.success) throw invalid([], manifest.error.issues);
   const releases: Release[] = [];
@@ -89,9 +89,9 @@ async function dropClimbing(root: string, release: Release, log: Logger): Promis
     const file = release.artifacts[kind]?.file;
     if (file === undefined) continue;
     try {
-      await locate(root, file);
+      await resolveArtifactPath(root, file);
     } catch (error) {
-      if (!(error instanceof ClimbingPathError)) continue; // not there yet, perhaps: each download looks again
+      if (!(error instanceof PathTraversalError)) continue; // not there yet, perhaps: each download looks again
       log.error({ err: error, release: release.id, file }, "artifact left out of the catalog");
       delete release.artifacts[kind];
     }

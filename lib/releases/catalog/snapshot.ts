@@ -1,28 +1,30 @@
 import { compareBuild, type SemVer } from "semver";
-import { Platform, type Release, versionText } from "../schema";
-import { compareSystems } from "../system-version";
+import { formatVersion, Platform, type Release } from "../schema";
+import { compareSystemVersions } from "../system-version";
 
-/** The query parameters that name what is wanted. */
-export type Selector = "platform" | "product" | "architecture" | "channel";
+/** The query parameters that select releases. */
+export type SelectorName = "platform" | "product" | "architecture" | "channel";
 
-/** One good catalog, indexed. Never changes; a changed manifest makes a new one. */
+type BuildTarget = Pick<Record<SelectorName, string>, "platform" | "product" | "architecture">;
+
+/** One valid catalog, indexed. Immutable: a changed manifest makes a new snapshot. */
 export type Snapshot = {
-  /** The catalog's folder, symbolic links resolved; null where it has none. */
+  /** The catalog's folder with symbolic links resolved; null if the catalog has none. */
   root: string | null;
-  /** The values that each parameter may take. */
-  known: Readonly<Record<Selector, ReadonlySet<string>>>;
-  /** What a channel of one platform, product and architecture sees, newest first; see `releasesOf`. */
-  index: ReadonlyMap<string, readonly Release[]>;
-  /** Every channel's releases of one platform, product, architecture and version; see `versionsOf`. */
-  versions: ReadonlyMap<string, readonly Release[]>;
-  /** Each platform's minimum system versions, in ascending order. */
-  minimumSystems: ReadonlyMap<string, readonly string[]>;
-  /** What each version needs, by platform and product, whatever has become of it; see `minimumSystemOf`. */
-  needs: ReadonlyMap<string, string | null>;
+  /** The values that each parameter accepts. */
+  knownValues: Readonly<Record<SelectorName, ReadonlySet<string>>>;
+  /** The releases that a channel of a build target can receive, newest first. Read by `channelReleases`. */
+  releasesByChannel: ReadonlyMap<string, readonly Release[]>;
+  /** The releases of one version of a build target, on any channel. Read by `versionReleases`. */
+  releasesByVersion: ReadonlyMap<string, readonly Release[]>;
+  /** The distinct minimum system versions of each platform, in ascending order. */
+  minimumSystemVersions: ReadonlyMap<string, readonly string[]>;
+  /** The minimum system version of each published version, yanked ones included. Read by `minimumSystemVersionOf`. */
+  minimumSystemByVersion: ReadonlyMap<string, string | null>;
 };
 
-/** What is known whatever the catalog holds. */
-export const ALWAYS_KNOWN: Snapshot["known"] = {
+/** Values that are valid in every catalog. */
+export const BUILT_IN_VALUES: Snapshot["knownValues"] = {
   platform: new Set(Platform.options),
   product: new Set(["core", "ops"]),
   architecture: new Set(["x64", "arm64", "universal"]),
@@ -30,106 +32,123 @@ export const ALWAYS_KNOWN: Snapshot["known"] = {
 };
 
 /**
- * Indexes a catalog's releases. What is yanked or has no artifact left is not indexed, nor are samples beside a
- * release that is none.
- * @throws Error where two releases have one id, or one version in the same place.
+ * Indexes a catalog's releases. Yanked releases and releases without artifacts are left out, and samples as soon as
+ * there is a real release.
+ * @throws Error if two releases share an id, or a version on one channel of a build target.
  */
 export function indexReleases(root: string | null, releases: readonly Release[]): Snapshot {
-  refuseTwins(releases, ({ id }) => `the id ${id}`);
-  refuseTwins(releases, (release) => `${place(release)}/${release.channel} ${versionText(release.version)}`);
-  const isReal = releases.some(({ sample }) => !sample);
-  const known = {
-    platform: ALWAYS_KNOWN.platform,
-    product: new Set([...ALWAYS_KNOWN.product, ...releases.map(({ product }) => product)]),
-    architecture: new Set([...ALWAYS_KNOWN.architecture, ...releases.map(({ architecture }) => architecture)]),
-    channel: new Set([...ALWAYS_KNOWN.channel, ...releases.map(({ channel }) => channel)]),
-  };
+  assertUnique(releases, ({ id }) => `the id ${id}`);
+  assertUnique(releases, (release) => `${targetKey(release)}/${release.channel} ${formatVersion(release.version)}`);
+  const hasRealReleases = releases.some(({ sample }) => !sample);
   const servable = releases.filter(
-    ({ yanked, sample, artifacts }) => !yanked && !(sample && isReal) && (artifacts.installer ?? artifacts.update),
+    ({ yanked, sample, artifacts }) =>
+      !yanked && !(sample && hasRealReleases) && (artifacts.installer ?? artifacts.update),
   );
-  const index = new Map<string, Release[]>();
-  for (const [where, all] of groupBy(servable.sort(newestFirst), place)) {
+  const releasesByChannel = new Map<string, Release[]>();
+  for (const [target, all] of groupBy(servable.sort(newestFirst), targetKey)) {
     for (const channel of new Set(["stable", ...all.map((release) => release.channel)])) {
-      const seen = all.filter((release) => release.channel === "stable" || release.channel === channel);
-      index.set(`${where}/${channel}`, seen);
+      const visible = all.filter((release) => release.channel === "stable" || release.channel === channel);
+      releasesByChannel.set(`${target}/${channel}`, visible);
     }
   }
-  const versions = groupBy(servable, (release) => `${place(release)} ${versionText(release.version)}`);
-  return { root, known, index, versions, ...systemsOf(releases) };
+  return {
+    root,
+    knownValues: {
+      platform: BUILT_IN_VALUES.platform,
+      product: new Set([...BUILT_IN_VALUES.product, ...releases.map(({ product }) => product)]),
+      architecture: new Set([...BUILT_IN_VALUES.architecture, ...releases.map(({ architecture }) => architecture)]),
+      channel: new Set([...BUILT_IN_VALUES.channel, ...releases.map(({ channel }) => channel)]),
+    },
+    releasesByChannel,
+    releasesByVersion: groupBy(servable, (release) => `${targetKey(release)} ${formatVersion(release.version)}`),
+    minimumSystemVersions: collectMinimumSystemVersions(releases),
+    minimumSystemByVersion: indexMinimumSystems(releases),
+  };
 }
 
-function systemsOf(releases: readonly Release[]): Pick<Snapshot, "minimumSystems" | "needs"> {
-  const sorted = releases.flatMap(({ minimumSystemVersion }) => minimumSystemVersion ?? []).sort(compareSystems);
-  const minimumSystems = new Map<string, string[]>();
-  for (const platform of Platform.options) {
-    const own = new Set(releases.filter((release) => release.platform === platform).map(minimumOf));
-    minimumSystems.set(
-      platform,
-      [...new Set(sorted)].filter((minimum) => own.has(minimum)),
-    );
-  }
-  const needs = new Map<string, string | null>();
+function collectMinimumSystemVersions(releases: readonly Release[]): Map<string, string[]> {
+  const minimumsOf = (platform: Platform) =>
+    releases.flatMap((release) => (release.platform === platform && release.minimumSystemVersion) || []);
+  return new Map(
+    Platform.options.map((platform) => [platform, [...new Set(minimumsOf(platform))].sort(compareSystemVersions)]),
+  );
+}
+
+/** The lowest minimum of each version's builds: any of them may be the one that is installed. */
+function indexMinimumSystems(releases: readonly Release[]): Map<string, string | null> {
+  const minimums = new Map<string, string | null>();
   for (const release of releases) {
-    const name = versionName(release, release.version);
-    const [one, other] = [minimumOf(release), needs.get(name)];
-    if (other === undefined || other === null || one === null) needs.set(name, other === null ? null : one);
-    else needs.set(name, compareSystems(one, other) < 0 ? one : other);
+    const key = versionKey(release, release.version);
+    const [minimum, known] = [release.minimumSystemVersion, minimums.get(key)];
+    if (known === undefined) minimums.set(key, minimum);
+    else if (known !== null && (minimum === null || compareSystemVersions(minimum, known) < 0)) {
+      minimums.set(key, minimum);
+    }
   }
-  return { minimumSystems, needs };
+  return minimums;
 }
 
-const minimumOf = ({ minimumSystemVersion }: Release) => minimumSystemVersion;
-
-/** The oldest system that a version can have been installed on; null where nothing is known of that. */
-export function minimumSystemOf({ needs }: Snapshot, wanted: Place, version: SemVer): string | null {
-  return needs.get(versionName(wanted, version)) ?? null;
+/** The oldest system on which a version can be installed; null if unknown. */
+export function minimumSystemVersionOf(
+  { minimumSystemByVersion }: Snapshot,
+  target: BuildTarget,
+  version: SemVer,
+): string | null {
+  return minimumSystemByVersion.get(versionKey(target, version)) ?? null;
 }
 
-function versionName({ platform, product }: Pick<Place, "platform" | "product">, { version }: SemVer): string {
+function versionKey({ platform, product }: Pick<BuildTarget, "platform" | "product">, { version }: SemVer): string {
   return `${platform}/${product} ${version}`;
 }
 
-/** What a channel sees in one place, newest first: its own releases and the stable ones. */
-export function releasesOf({ index }: Snapshot, wanted: Record<Selector, string>): readonly Release[] {
-  const where = place(wanted);
-  return index.get(`${where}/${wanted.channel}`) ?? index.get(`${where}/stable`) ?? NONE;
+/** The releases that a channel of a build target can receive: its own and the stable ones, newest first. */
+export function channelReleases(
+  { releasesByChannel }: Snapshot,
+  selector: Record<SelectorName, string>,
+): readonly Release[] {
+  const target = targetKey(selector);
+  return (
+    releasesByChannel.get(`${target}/${selector.channel}`) ?? releasesByChannel.get(`${target}/stable`) ?? NO_RELEASES
+  );
 }
 
-/** One version's releases in one place, build metadata included: one a channel at most. */
-export function versionsOf({ versions }: Snapshot, wanted: Place, version: SemVer): readonly Release[] {
-  return versions.get(`${place(wanted)} ${versionText(version)}`) ?? NONE;
+/** The releases of one version of a build target, build metadata included: at most one per channel. */
+export function versionReleases(
+  { releasesByVersion }: Snapshot,
+  target: BuildTarget,
+  version: SemVer,
+): readonly Release[] {
+  return releasesByVersion.get(`${targetKey(target)} ${formatVersion(version)}`) ?? NO_RELEASES;
 }
 
-type Place = Pick<Record<Selector, string>, "platform" | "product" | "architecture">;
+/** One array for every target without releases, since caches are keyed by array. */
+const NO_RELEASES: readonly Release[] = [];
 
-/** One list for every place without releases. */
-const NONE: readonly Release[] = [];
-
-function place({ platform, product, architecture }: Place): string {
+function targetKey({ platform, product, architecture }: BuildTarget): string {
   return `${platform}/${product}/${architecture}`;
 }
 
-function groupBy(releases: readonly Release[], nameOf: (release: Release) => string): Map<string, Release[]> {
+function groupBy(releases: readonly Release[], keyOf: (release: Release) => string): Map<string, Release[]> {
   const groups = new Map<string, Release[]>();
   for (const release of releases) {
-    const name = nameOf(release);
-    const group = groups.get(name);
+    const key = keyOf(release);
+    const group = groups.get(key);
     if (group) group.push(release);
-    else groups.set(name, [release]);
+    else groups.set(key, [release]);
   }
   return groups;
 }
 
-/** SemVer 2.0.0, item 11; of the same version on two channels the stable one comes first. */
+/** Descending precedence (SemVer 2.0.0, item 11); of one version on two channels, stable comes first. */
 function newestFirst(a: Release, b: Release): number {
   return compareBuild(b.version, a.version) || Number(b.channel === "stable") - Number(a.channel === "stable");
 }
 
-function refuseTwins(releases: readonly Release[], nameOf: (release: Release) => string): void {
+function assertUnique(releases: readonly Release[], describe: (release: Release) => string): void {
   const seen = new Set<string>();
   for (const release of releases) {
-    const name = nameOf(release);
-    if (seen.has(name)) throw new Error(`Two releases have ${name}`);
-    seen.add(name);
+    const description = describe(release);
+    if (seen.has(description)) throw new Error(`Two releases have ${description}`);
+    seen.add(description);
   }
 }

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { makeFolder, writeDurably } from "../../files/durable";
-import { readCapped } from "./file-source";
-import { type Found, MAX_BYTES, type Source, TooLargeError } from "./source";
+import { readManifestFile } from "./file-source";
+import { MAX_MANIFEST_BYTES, type ManifestSource, ManifestTooLargeError, type RawManifest } from "./manifest-source";
 
 const POLL_MS = 30_000;
 /** For one look, redirections and the last byte included. */
@@ -16,7 +16,7 @@ type Validators = { etag: string | null; lastModified: string | null };
  * A manifest at an address, asked for every 30 seconds with the validators of the last answer (RFC 9110, 13.1.2
  * and 13.1.3). The last good one is kept in `keptIn`, so that a start does not depend on the address.
  */
-export function urlSource(address: string, keptIn: string, timeoutMs = TIMEOUT_MS): Source {
+export function urlSource(address: string, keptIn: string, timeoutMs = TIMEOUT_MS): ManifestSource {
   const url = new URL(address);
   const kept = path.join(keptIn, `catalog-${sha256(Buffer.from(url.href)).slice(0, 16)}.json`);
   const closing = new AbortController();
@@ -37,15 +37,15 @@ export function urlSource(address: string, keptIn: string, timeoutMs = TIMEOUT_M
       lastRead = read;
       return { bytes: answer.bytes, root: null };
     },
-    recall: async () => {
+    readCached: async () => {
       try {
-        return { bytes: await readCapped(kept), root: null };
+        return { bytes: await readManifestFile(kept), root: null };
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
         throw error;
       }
     },
-    keep: async ({ bytes }: Found) => {
+    writeCached: async ({ bytes }: RawManifest) => {
       await makeFolder(keptIn);
       await writeDurably(kept, bytes);
     },
@@ -91,7 +91,7 @@ async function readBody(response: Response): Promise<Uint8Array> {
   let sizeBytes = 0;
   for await (const chunk of response.body ?? []) {
     sizeBytes += chunk.byteLength;
-    if (sizeBytes > MAX_BYTES) throw new TooLargeError(); // leaving the loop ends the transfer
+    if (sizeBytes > MAX_MANIFEST_BYTES) throw new ManifestTooLargeError(); // leaving the loop ends the transfer
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

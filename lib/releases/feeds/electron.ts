@@ -1,6 +1,6 @@
-import { downloadUrl } from "../address";
-import { type Platform, type Release, versionText } from "../schema";
-import { byFileName, type Feed, type News } from "./feed";
+import { downloadUrl } from "../download-url";
+import { formatVersion, type Platform, type Release } from "../schema";
+import { type Feed, type FeedInput, selectByFileName } from "./feed";
 
 /**
  * electron-updater: the fields of latest.yml (electron-builder, UpdateInfo). The client compares versions itself,
@@ -8,21 +8,21 @@ import { byFileName, type Feed, type News } from "./feed";
  */
 export const electron: Feed = {
   name: "electron",
-  take: byFileName({ windows: /\.exe$/i, macos: /\.zip$/i }),
-  needs: "electron-updater takes an .exe on Windows and a .zip on macOS.",
-  comparesSystem,
-  goesBack: true,
+  selectArtifact: selectByFileName({ windows: /\.exe$/i, macos: /\.zip$/i }),
+  requirements: "electron-updater takes an .exe on Windows and a .zip on macOS.",
+  comparesSystemVersion: comparesSystem,
+  canDowngrade: true,
   contentType: "application/yaml; charset=utf-8", // RFC 9512
-  write,
+  render: write,
 };
 
-function write({ release, offer, baseUrl, ahead }: News): string {
+function write({ release, selected: offer, baseUrl, heldVersion: ahead }: FeedInput): string {
   // A client that allows downgrades would take any other version, so this one hears its own.
-  if (ahead) return `version: ${scalar(versionText(ahead))}\nfiles: []\n`;
+  if (ahead) return `version: ${scalar(formatVersion(ahead))}\nfiles: []\n`;
   const { artifact, kind } = offer;
   const minimum = release.minimumSystemVersion && kernelVersion(release.platform, release.minimumSystemVersion);
   return [
-    `version: ${scalar(versionText(release.version))}`,
+    `version: ${scalar(formatVersion(release.version))}`,
     "files:",
     `  - url: ${scalar(downloadUrl(baseUrl, release, kind))}`,
     `    sha512: ${scalar(artifact.sha512)}`,

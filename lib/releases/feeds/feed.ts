@@ -1,48 +1,51 @@
 import type { SemVer } from "semver";
 import { Kind, type Platform, type Release } from "../schema";
-import type { Offer, Taker } from "../selection/selection";
-import type { Support } from "../selection/support";
+import type { ArtifactSelector, SelectedArtifact } from "../selection/selection";
+import type { SupportPolicy } from "../selection/support-policy";
 
 /** What a feed is written from. */
-export type News = {
+export type FeedInput = {
   release: Release;
-  offer: Offer;
+  selected: SelectedArtifact;
   baseUrl: string;
   /** null: nobody said which version is installed. */
   updateAvailable: boolean | null;
   mandatory: boolean | null;
   /** For updaters that go back: the installed version where nothing else may be named, older or withheld. */
-  ahead: SemVer | null;
+  heldVersion: SemVer | null;
   /** The release is a sample and the installed version is none: an updater must not hear of it. */
   isWithheld: boolean;
   requestedArchitecture: string;
   /** See `supportUpTo`. */
-  supportOf: (release: Release) => Support;
+  supportPolicyOf: (release: Release) => SupportPolicy;
   /** See `forOlderSystems`. */
-  forOlderSystems: () => Release[];
+  findReleasesForOlderSystems: () => Release[];
 };
 
 /** What one kind of updater reads. */
 export type Feed = {
   name: string;
-  take: Taker;
+  selectArtifact: ArtifactSelector;
   /** For somebody for whom no release will do: what this updater needs. */
-  needs?: string;
+  requirements?: string;
   /** Whether the updater itself refuses a release that its system is too old for. Without this it does. */
-  comparesSystem?: (release: Release) => boolean;
+  comparesSystemVersion?: (release: Release) => boolean;
   /** Without these the updater exists on every platform. */
   platforms?: readonly Platform[];
   /** The updater installs whatever it is told of, so the installed version has to be known. */
-  needsCurrent?: true;
+  requiresCurrentVersion?: true;
   /** The updater goes back to whatever older version it is told of, so one that is ahead hears its own. */
-  goesBack?: true;
+  canDowngrade?: true;
   contentType: string;
   /** The body; null is 204 No Content: the updater is not told of any release. */
-  write: (news: News) => string | null;
+  render: (news: FeedInput) => string | null;
 };
 
 /** Takes the artifact that an updater can read by its file's name: the update, else the installer. */
-export function byFileName(accepted: Partial<Record<Platform, RegExp>>, isSigned: SignatureTest = () => true): Taker {
+export function selectByFileName(
+  accepted: Partial<Record<Platform, RegExp>>,
+  isSigned: SignatureTest = () => true,
+): ArtifactSelector {
   return ({ platform, artifacts }) => {
     for (const kind of Kind.options.toReversed()) {
       const artifact = artifacts[kind];
@@ -52,4 +55,4 @@ export function byFileName(accepted: Partial<Record<Platform, RegExp>>, isSigned
   };
 }
 
-type SignatureTest = (artifact: Offer["artifact"]) => boolean;
+type SignatureTest = (artifact: SelectedArtifact["artifact"]) => boolean;

@@ -11,7 +11,7 @@ const FORMATS: ReadonlyMap<string, Feed> = new Map(
 );
 
 /** The feed that `format=` names, in any case; this service's own without it. @throws AppError invalid_query */
-export function feedOf(format: string | undefined): Feed {
+export function findFeed(format: string | undefined): Feed {
   if (format === undefined) return release;
   const feed = FORMATS.get(format.toLowerCase());
   if (feed) return feed;

@@ -1,28 +1,33 @@
-import { downloadUrl } from "../address";
-import { ReleaseVersion, versionText } from "../schema";
-import { mainArtifact } from "../selection/selection";
-import type { Feed, News } from "./feed";
+import { downloadUrl } from "../download-url";
+import { formatVersion, ReleaseVersion } from "../schema";
+import { selectPrimaryArtifact } from "../selection/selection";
+import type { Feed, FeedInput } from "./feed";
 
 /** This service's own answer, for clients that bring their own updater. */
-export const release: Feed = { name: "release", take: mainArtifact, contentType: "application/json", write };
+export const release: Feed = {
+  name: "release",
+  selectArtifact: selectPrimaryArtifact,
+  contentType: "application/json",
+  render: write,
+};
 
 function write({
   release,
-  offer,
+  selected: offer,
   baseUrl,
   requestedArchitecture,
   updateAvailable,
   mandatory,
-  supportOf,
-}: News): string {
+  supportPolicyOf: supportOf,
+}: FeedInput): string {
   const { minimumSupportedVersion } = supportOf(release);
   return JSON.stringify(
     ReleaseVersion.parse({
       ...release,
       kind: "release",
       requestedArchitecture,
-      version: versionText(release.version),
-      minimumSupportedVersion: minimumSupportedVersion && versionText(minimumSupportedVersion),
+      version: formatVersion(release.version),
+      minimumSupportedVersion: minimumSupportedVersion && formatVersion(minimumSupportedVersion),
       updateAvailable,
       mandatory,
       artifact: { ...offer.artifact, url: downloadUrl(baseUrl, release, offer.kind) },

@@ -1,8 +1,8 @@
-import { downloadUrl } from "../address";
-import { type Release, versionText } from "../schema";
-import type { Support } from "../selection/support";
-import { compareSystems } from "../system-version";
-import { byFileName, type Feed, type News } from "./feed";
+import { downloadUrl } from "../download-url";
+import { formatVersion, type Release } from "../schema";
+import type { SupportPolicy } from "../selection/support-policy";
+import { compareSystemVersions } from "../system-version";
+import { type Feed, type FeedInput, selectByFileName } from "./feed";
 
 const NAMESPACE = "http://www.andymatuschak.org/xml-namespaces/sparkle";
 
@@ -12,22 +12,23 @@ const NAMESPACE = "http://www.andymatuschak.org/xml-namespaces/sparkle";
  */
 export const sparkle: Feed = {
   name: "sparkle",
-  take: byFileName(
+  selectArtifact: selectByFileName(
     { windows: /\.(exe|msi)$/i, macos: /\.(zip|dmg|aar|pkg|mpkg|tar|tgz|tar\.(gz|bz2|xz))$/i },
     ({ edSignature }) => edSignature !== undefined, // an app with a public key refuses it
   ),
-  needs:
+  requirements:
     "Sparkle takes a .zip, .dmg, .tar.xz, .pkg or their like, WinSparkle an .exe or .msi, with an EdDSA signature. WinSparkle compares two numbers of a system version: name `systemVersion`.",
-  comparesSystem: (release) => compareSystems(systemVersion(release), release.minimumSystemVersion ?? "") === 0,
+  comparesSystemVersion: (release) =>
+    compareSystemVersions(systemVersion(release), release.minimumSystemVersion ?? "") === 0,
   contentType: "application/rss+xml; charset=utf-8",
-  write,
+  render: write,
 };
 
-function write(news: News): string {
-  const { release, baseUrl, mandatory, supportOf } = news;
+function write(news: FeedInput): string {
+  const { release, baseUrl, mandatory, supportPolicyOf: supportOf } = news;
   const title = escaped(release.product);
   const write = (one: Release, isMandatory: boolean) => item(one, baseUrl, critical(one, isMandatory, supportOf(one)));
-  const older = () => news.forOlderSystems().map((other) => write(other, false));
+  const older = () => news.findReleasesForOlderSystems().map((other) => write(other, false));
   const items = news.isWithheld ? [] : [write(release, mandatory === true), ...older()];
   return `<?xml version="1.0" encoding="utf-8"?>
 <rss version="2.0" xmlns:sparkle="${NAMESPACE}">
@@ -44,7 +45,7 @@ ${items.join("\n")}
 /** WinSparkle adds a version attribute to the element of that name, so there are elements alone. */
 function item(release: Release, baseUrl: string, critical: string[]): string {
   const { minimumSystemVersion, phasedRolloutIntervalSeconds, notesUrl } = release;
-  const version = versionText(release.version);
+  const version = formatVersion(release.version);
   return [
     "<item>",
     element("title", version),
@@ -67,9 +68,13 @@ function item(release: Release, baseUrl: string, critical: string[]): string {
  * Critical for everybody, or below a version that the client compares its own with; WinSparkle would take that as
  * critical for everybody.
  */
-function critical(release: Release, isMandatory: boolean, { mandatoryBelow, mandatoryBelowBuild }: Support): string[] {
+function critical(
+  release: Release,
+  isMandatory: boolean,
+  { mandatoryBelow, mandatoryBelowBuild }: SupportPolicy,
+): string[] {
   if (release.critical || isMandatory) return ["<sparkle:criticalUpdate/>"];
-  const below = release.buildVersion ? mandatoryBelowBuild : mandatoryBelow && versionText(mandatoryBelow);
+  const below = release.buildVersion ? mandatoryBelowBuild : mandatoryBelow && formatVersion(mandatoryBelow);
   if (release.platform !== "macos" || below === null) return [];
   return [`<sparkle:criticalUpdate sparkle:version="${escaped(below)}"/>`];
 }
@@ -88,7 +93,7 @@ function description({ platform, notes }: Release): string[] {
 }
 
 function enclosure(release: Release, baseUrl: string): string {
-  const offer = sparkle.take(release);
+  const offer = sparkle.selectArtifact(release);
   if (!offer) return "";
   const { artifact, kind } = offer;
   const attributes = {

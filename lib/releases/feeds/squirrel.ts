@@ -1,24 +1,24 @@
-import { downloadUrl } from "../address";
-import { versionText } from "../schema";
-import { byFileName, type Feed, type News } from "./feed";
+import { downloadUrl } from "../download-url";
+import { formatVersion } from "../schema";
+import { type Feed, type FeedInput, selectByFileName } from "./feed";
 
 /** Squirrel.Mac, README, "Server Support": Electron's own autoUpdater on macOS. */
 export const squirrel: Feed = {
   name: "squirrel",
-  take: byFileName({ macos: /\.zip$/i }),
-  needs: "Squirrel.Mac takes a .zip. It compares no system versions: name `systemVersion`.",
-  comparesSystem: () => false,
+  selectArtifact: selectByFileName({ macos: /\.zip$/i }),
+  requirements: "Squirrel.Mac takes a .zip. It compares no system versions: name `systemVersion`.",
+  comparesSystemVersion: () => false,
   platforms: ["macos"],
-  needsCurrent: true,
+  requiresCurrentVersion: true,
   contentType: "application/json",
-  write,
+  render: write,
 };
 
-function write({ release, offer, baseUrl, updateAvailable }: News): string | null {
+function write({ release, selected: offer, baseUrl, updateAvailable }: FeedInput): string | null {
   if (!updateAvailable) return null;
   return JSON.stringify({
     url: downloadUrl(baseUrl, release, offer.kind),
-    name: versionText(release.version),
+    name: formatVersion(release.version),
     notes: release.notes,
     pub_date: release.releasedAt.toISOString().replace(/\.\d+/, ""), // its date format has no fractions
   });

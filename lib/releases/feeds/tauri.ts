@@ -1,6 +1,6 @@
-import { downloadUrl } from "../address";
-import { versionText } from "../schema";
-import { byFileName, type Feed, type News } from "./feed";
+import { downloadUrl } from "../download-url";
+import { formatVersion } from "../schema";
+import { type Feed, type FeedInput, selectByFileName } from "./feed";
 
 /**
  * Tauri 2's updater plugin, "Dynamic Update Server". It refuses whatever is not signed, so only releases with a
@@ -8,21 +8,21 @@ import { byFileName, type Feed, type News } from "./feed";
  */
 export const tauri: Feed = {
   name: "tauri",
-  take: byFileName(
+  selectArtifact: selectByFileName(
     { windows: /\.(exe|msi|zip)$/i, macos: /\.tar\.gz$/i },
     ({ minisign }) => minisign !== undefined, // Tauri has no use for it otherwise
   ),
-  needs:
+  requirements:
     "Tauri takes an .exe or .msi on Windows and a .tar.gz on macOS, with a minisign signature. It compares no system versions: name `systemVersion`.",
-  comparesSystem: () => false,
+  comparesSystemVersion: () => false,
   contentType: "application/json",
-  write,
+  render: write,
 };
 
-function write({ release, offer, baseUrl, updateAvailable }: News): string | null {
+function write({ release, selected: offer, baseUrl, updateAvailable }: FeedInput): string | null {
   if (updateAvailable === false) return null;
   return JSON.stringify({
-    version: versionText(release.version),
+    version: formatVersion(release.version),
     notes: release.notes,
     pub_date: release.releasedAt.toISOString(),
     url: downloadUrl(baseUrl, release, offer.kind),

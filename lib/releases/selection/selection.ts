@@ -1,26 +1,26 @@
 import { compareBuild, type SemVer } from "semver";
-import { releasesOf, type Snapshot, versionsOf } from "../catalog/snapshot";
+import { channelReleases, type Snapshot, versionReleases } from "../catalog/snapshot";
 import { type Artifact, Kind, type Release } from "../schema";
-import { compareSystems } from "../system-version";
+import { compareSystemVersions } from "../system-version";
+import type { ReleaseSelector } from "./release-selector";
 import { isInRollout } from "./rollout";
-import { ANY_SYSTEM, type SystemFilter } from "./system";
-import type { Wanted } from "./wanted";
+import { ANY_SYSTEM, type SystemFilter } from "./system-filter";
 
 /** One artifact of a release. */
-export type Offer = { kind: Kind; artifact: Artifact };
+export type SelectedArtifact = { kind: Kind; artifact: Artifact };
 
 /** Finds what somebody can use of a release: undefined passes the release over. One constant for each reader. */
-export type Taker = (release: Release) => Offer | undefined;
+export type ArtifactSelector = (release: Release) => SelectedArtifact | undefined;
 
 /** Who asks: `clientId` decides on rollouts, `current` is the version that is installed. */
-export type Caller = {
+export type Client = {
   clientId?: string | undefined;
   current?: SemVer | undefined;
   system?: SystemFilter;
 };
 
 /** `isPersonal`: with another client id it might be another release. */
-export type Choice = { release: Release | undefined; isPersonal: boolean };
+export type Selection = { release: Release | undefined; isClientSpecific: boolean };
 
 /** Newer releases that are still being rolled out count as long as there are so few of them. */
 const MOST_ROLLOUTS = 4;
@@ -36,22 +36,27 @@ const FALL_BACKS: ReadonlyMap<string, { architecture: string; whenNewer: boolean
  * The newest release that a reader takes and that runs on the caller's system: rolled out to everybody, or to this
  * client. Of those that are being rolled out the newest four are looked at. Whoever has one of them already keeps it.
  */
-export function selectRelease(snapshot: Snapshot, wanted: Wanted, take: Taker, caller: Caller = {}): Choice {
+export function selectRelease(
+  snapshot: Snapshot,
+  wanted: ReleaseSelector,
+  take: ArtifactSelector,
+  caller: Client = {},
+): Selection {
   let isPersonal = false;
-  for (const list of visibleLists(snapshot, wanted)) {
+  for (const list of candidateLists(snapshot, wanted)) {
     const choice = choose(candidatesOf(list, take, caller.system ?? ANY_SYSTEM), caller);
-    isPersonal ||= choice.isPersonal;
-    if (choice.release) return { release: choice.release, isPersonal };
+    isPersonal ||= choice.isClientSpecific;
+    if (choice.release) return { release: choice.release, isClientSpecific: isPersonal };
   }
-  return { release: undefined, isPersonal };
+  return { release: undefined, isClientSpecific: isPersonal };
 }
 
 /** By the words of a question, of which the catalog knows so many. */
 const lists = new WeakMap<Snapshot, Map<string, (readonly Release[])[]>>();
 
 /** What somebody can get at all, newest first: from the first list that has something, including fall-backs. */
-export function visibleLists(snapshot: Snapshot, wanted: Wanted): readonly (readonly Release[])[] {
-  const own = releasesOf(snapshot, wanted);
+export function candidateLists(snapshot: Snapshot, wanted: ReleaseSelector): readonly (readonly Release[])[] {
+  const own = channelReleases(snapshot, wanted);
   const fallBack = FALL_BACKS.get(`${wanted.platform}/${wanted.architecture}`);
   if (!fallBack) return [own];
   const made = lists.get(snapshot) ?? new Map<string, (readonly Release[])[]>();
@@ -59,7 +64,7 @@ export function visibleLists(snapshot: Snapshot, wanted: Wanted): readonly (read
   const key = `${wanted.platform}/${wanted.product}/${wanted.architecture}/${wanted.channel}`;
   const known = made.get(key);
   if (known) return known;
-  const other = releasesOf(snapshot, { ...wanted, architecture: fallBack.architecture });
+  const other = channelReleases(snapshot, { ...wanted, architecture: fallBack.architecture });
   // Sorting is stable, so that of one version the own build comes first.
   const merge = () => [...own, ...other].sort((a, b) => compareBuild(b.version, a.version));
   const found = fallBack.whenNewer ? [merge()] : [own, other];
@@ -73,12 +78,12 @@ export function visibleLists(snapshot: Snapshot, wanted: Wanted): readonly (read
  */
 export function findVersion(
   snapshot: Snapshot,
-  wanted: Omit<Wanted, "channel">,
+  wanted: Omit<ReleaseSelector, "channel">,
   version: SemVer,
   channel?: string,
 ): Release | undefined {
-  const find = (where: Omit<Wanted, "channel">) => {
-    const same = versionsOf(snapshot, where, version);
+  const find = (where: Omit<ReleaseSelector, "channel">) => {
+    const same = versionReleases(snapshot, where, version);
     const of = (name: string) => same.find((release) => release.channel === name);
     return channel === undefined ? (of("stable") ?? same[0]) : (of(channel) ?? of("stable"));
   };
@@ -90,21 +95,21 @@ export function findVersion(
  * Older releases for systems that a chosen one does not run on, newest first: each with a lower
  * `minimumSystemVersion` than the one before it.
  */
-export function forOlderSystems(
+export function findReleasesForOlderSystems(
   snapshot: Snapshot,
-  wanted: Wanted,
-  take: Taker,
+  wanted: ReleaseSelector,
+  take: ArtifactSelector,
   chosen: Release,
-  { runs }: SystemFilter = ANY_SYSTEM,
+  { supports: runs }: SystemFilter = ANY_SYSTEM,
 ): Release[] {
-  const list = releasesOf(snapshot, { ...wanted, architecture: chosen.architecture });
+  const list = channelReleases(snapshot, { ...wanted, architecture: chosen.architecture });
   const found: Release[] = [];
   let lowest = chosen.minimumSystemVersion;
   for (const release of list.slice(list.indexOf(chosen) + 1)) {
     if (lowest === null) break;
     const needs = release.minimumSystemVersion;
     if (release.rollout < 100 || !take(release) || !runs(release)) continue;
-    if (needs !== null && compareSystems(needs, lowest) >= 0) continue;
+    if (needs !== null && compareSystemVersions(needs, lowest) >= 0) continue;
     found.push(release);
     lowest = needs;
   }
@@ -112,7 +117,7 @@ export function forOlderSystems(
 }
 
 /** The artifact that a release is known by: the installer, else what it has. */
-export const mainArtifact: Taker = (release) => {
+export const selectPrimaryArtifact: ArtifactSelector = (release) => {
   for (const kind of Kind.options) {
     const artifact = release.artifacts[kind];
     if (artifact) return { kind, artifact };
@@ -121,12 +126,15 @@ export const mainArtifact: Taker = (release) => {
 };
 
 const ofKind =
-  (kind: Kind): Taker =>
+  (kind: Kind): ArtifactSelector =>
   ({ artifacts }) =>
     artifacts[kind] && { kind, artifact: artifacts[kind] };
 
 /** Whoever asks for one kind of artifact. */
-export const KINDS: Readonly<Record<Kind, Taker>> = { installer: ofKind("installer"), update: ofKind("update") };
+export const SELECTORS_BY_KIND: Readonly<Record<Kind, ArtifactSelector>> = {
+  installer: ofKind("installer"),
+  update: ofKind("update"),
+};
 
 /** What of one list can be chosen at all; nothing older than `newest` ever is. */
 type Candidates = {
@@ -139,12 +147,12 @@ type Candidates = {
 };
 
 /** By list, which no two snapshots share: a new catalog starts afresh. */
-const candidates = new WeakMap<readonly Release[], Map<Taker, Map<string, Candidates>>>();
+const candidates = new WeakMap<readonly Release[], Map<ArtifactSelector, Map<string, Candidates>>>();
 
-function candidatesOf(list: readonly Release[], take: Taker, system: SystemFilter): Candidates {
+function candidatesOf(list: readonly Release[], take: ArtifactSelector, system: SystemFilter): Candidates {
   const known = candidates.get(list)?.get(take)?.get(system.key);
   if (known) return known;
-  const taken = list.filter((release) => take(release) !== undefined && system.runs(release));
+  const taken = list.filter((release) => take(release) !== undefined && system.supports(release));
   const at = taken.findIndex(({ rollout }) => rollout === 100);
   const ahead = at < 0 ? taken : taken.slice(0, at);
   const made = {
@@ -152,17 +160,17 @@ function candidatesOf(list: readonly Release[], take: Taker, system: SystemFilte
     partial: ahead.filter(({ rollout }) => rollout > 0).slice(0, MOST_ROLLOUTS),
     installed: new Map(ahead.toReversed().map((release) => [release.version.version, release])),
   };
-  const byTaker = candidates.get(list) ?? new Map<Taker, Map<string, Candidates>>();
+  const byTaker = candidates.get(list) ?? new Map<ArtifactSelector, Map<string, Candidates>>();
   candidates.set(list, byTaker.set(take, (byTaker.get(take) ?? new Map()).set(system.key, made)));
   return made;
 }
 
-function choose({ newest, partial, installed }: Candidates, { clientId, current }: Caller): Choice {
+function choose({ newest, partial, installed }: Candidates, { clientId, current }: Client): Selection {
   const drawn = clientId === undefined ? undefined : partial.find((release) => isInRollout(release, clientId));
   const offered = drawn ?? newest;
   const has = current && installed.get(current.version);
   const isNewer = has && (!offered || compareBuild(has.version, offered.version) > 0);
   // What is paused stays where it is installed, unless there is a rollback to go back to.
   const keeps = isNewer && !(has.rollout === 0 && offered?.rollback);
-  return { release: keeps ? has : offered, isPersonal: partial.length > 0 };
+  return { release: keeps ? has : offered, isClientSpecific: partial.length > 0 };
 }

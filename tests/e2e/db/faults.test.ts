@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { applyMigrations } from "@/lib/db/migrations";
 import { migrationAdapter } from "@/lib/db/open";
-import { laySampleDown } from "@/lib/releases/catalog/sample";
+import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
 import { createDatabase } from "@/tests/support/database";
 import { startProxy } from "@/tests/support/network/proxy";
@@ -23,7 +23,7 @@ async function migrate(url: string): Promise<void> {
 
 async function sampleCatalog(): Promise<string> {
   const manifest = path.join(await newDataDir(), "releases", "catalog.json");
-  await laySampleDown(manifest);
+  await writeSampleCatalog(manifest);
   return manifest;
 }
 

@@ -7,7 +7,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { newDataDir, type Service, startForTest } from "@/tests/support/process/service";
-import { elsewhere, manifested, manifestText } from "@/tests/support/releases/releases";
+import { manifestEntry, manifestText, remoteArtifact } from "@/tests/support/releases/releases";
 
 const MIB = 1024 * 1024;
 
@@ -21,8 +21,8 @@ async function serve(content: Buffer | number): Promise<Service> {
   if (typeof content === "number") await truncate(file, content);
   const sizeBytes = typeof content === "number" ? content : content.byteLength;
   const sha256 = typeof content === "number" ? await sha256OfFile(file) : sha256Of(content);
-  const installer = elsewhere({ url: undefined, file: "setup.exe", sizeBytes, sha256 });
-  await writeFile(path.join(folder, "catalog.json"), manifestText([manifested({ artifacts: { installer } })]));
+  const installer = remoteArtifact({ url: undefined, file: "setup.exe", sizeBytes, sha256 });
+  await writeFile(path.join(folder, "catalog.json"), manifestText([manifestEntry({ artifacts: { installer } })]));
   return startForTest({ DATA_DIR });
 }
 

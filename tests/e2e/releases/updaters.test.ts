@@ -10,11 +10,11 @@ import { promisify } from "node:util";
 import type { AppUpdater } from "electron-updater";
 import { XMLParser } from "fast-xml-parser";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { bucketOf } from "@/lib/releases/selection/rollout";
+import { rolloutBucket } from "@/lib/releases/selection/rollout";
 import { newFolder, runModules, snippet } from "@/tests/support/guide";
 import { type Service, startService } from "@/tests/support/process/service";
 import { installedApp } from "@/tests/support/releases/electron";
-import { type Manifested, manifested, manifestText } from "@/tests/support/releases/releases";
+import { type EntryFields, manifestEntry, manifestText } from "@/tests/support/releases/releases";
 import { lacks } from "@/tests/support/tools";
 
 const run = promisify(execFile);
@@ -72,7 +72,7 @@ async function minisignatureOf(folder: string, file: string, version: string): P
   return readFile(`${file}.minisig`, "utf8");
 }
 
-type Wish = Manifested & { product: string; version: string; extension?: string; tamper?: boolean };
+type Wish = EntryFields & { product: string; version: string; extension?: string; tamper?: boolean };
 
 /** Makes a file, signs it with both keys, and describes it. `tamper`: an address that has other bytes, as many. */
 async function release(folder: string, key: KeyObject, { extension = "exe", tamper, ...wish }: Wish) {
@@ -90,7 +90,7 @@ async function release(folder: string, key: KeyObject, { extension = "exe", tamp
     minisign,
     edSignature: sign(null, bytes, key).toString("base64"),
   };
-  return manifested({ id: randomUUID(), artifacts: { update }, ...wish });
+  return manifestEntry({ id: randomUUID(), artifacts: { update }, ...wish });
 }
 
 const versions = (
@@ -158,7 +158,7 @@ describe("electron-updater, connected as the guide says", () => {
       const found = await updater.checkForUpdates();
       const id = await (updater as unknown as { stagingUserIdPromise: { value: Promise<string> } }).stagingUserIdPromise
         .value;
-      expect(found?.isUpdateAvailable).toBe(bucketOf("staged-1.1.0", id) < 50);
+      expect(found?.isUpdateAvailable).toBe(rolloutBucket("staged-1.1.0", id) < 50);
       offered.add(found?.isUpdateAvailable ?? false);
     }
   });

@@ -5,7 +5,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { applyMigrations } from "@/lib/db/migrations";
 import { migrationAdapter } from "@/lib/db/open";
-import { laySampleDown } from "@/lib/releases/catalog/sample";
+import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import { WEBHOOK_SECRET } from "@/tests/support/context";
 import { createDatabase } from "@/tests/support/database";
 import { newDataDir, startForTest } from "@/tests/support/process/service";
@@ -62,7 +62,7 @@ test.runIf(process.env.TEST_DATABASE_URL)("the tour is green on PostgreSQL", asy
   const url = await createDatabase(process.env.TEST_DATABASE_URL ?? "");
   await applyMigrations(migrationAdapter(url));
   const catalog = path.join(await newDataDir(), "catalog.json");
-  await laySampleDown(catalog);
+  await writeSampleCatalog(catalog);
   const env = {
     DATABASE_URL: url,
     NEXTAUTH_URL: "http://localhost:3000",

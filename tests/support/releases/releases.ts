@@ -8,10 +8,10 @@ import { indexReleases, type Snapshot } from "@/lib/releases/catalog/snapshot";
 import { Release } from "@/lib/releases/schema";
 import { ctx, withContext } from "@/tests/support/context";
 
-export type Manifested = Record<string, unknown>;
+export type EntryFields = Record<string, unknown>;
 
 /** A release as a manifest has it, with an installer that lies elsewhere. */
-export function manifested(change: Manifested = {}): Manifested {
+export function manifestEntry(change: EntryFields = {}): EntryFields {
   return {
     id: randomUUID(),
     platform: "windows",
@@ -19,45 +19,45 @@ export function manifested(change: Manifested = {}): Manifested {
     architecture: "x64",
     version: "1.0.0",
     releasedAt: "2026-11-01T09:00:00Z",
-    artifacts: { installer: elsewhere() },
+    artifacts: { installer: remoteArtifact() },
     ...change,
   };
 }
 
 /** An artifact at another address. */
-export function elsewhere(change: Manifested = {}): Manifested {
+export function remoteArtifact(change: EntryFields = {}): EntryFields {
   const sha512 = Buffer.alloc(64, 1).toString("base64");
   const url = "https://cdn.example.com/setup.exe";
   return { url, fileName: "setup.exe", sizeBytes: 10, sha256: "ab".repeat(32), sha512, ...change };
 }
 
 /** A snapshot of these releases, without a manifest. */
-export function snapshotOf(...changes: Manifested[]): Snapshot {
+export function snapshotOf(...changes: EntryFields[]): Snapshot {
   return indexReleases(
     "/nowhere",
-    changes.map((change) => Release.parse(manifested(change))),
+    changes.map((change) => Release.parse(manifestEntry(change))),
   );
 }
 
-export type Shelf = {
+export type TestCatalog = {
   folder: string;
   manifest: string;
   catalog: Catalog;
   /** What was logged as an error since the catalog was opened. */
   errors: { release?: string; msg: string; err?: { message: string } }[];
   /** Writes bytes into the folder. Returns the artifact that describes them. */
-  put: (file: string, bytes: Buffer, change?: Manifested) => Promise<Manifested>;
+  addFile: (file: string, bytes: Buffer, change?: EntryFields) => Promise<EntryFields>;
   /** Replaces the manifest and has it read. */
-  publish: (...releases: Manifested[]) => Promise<void>;
+  publish: (...releases: EntryFields[]) => Promise<void>;
   /** Replaces the manifest's text, whatever it is, and has it read. */
   publishText: (text: string) => Promise<void>;
 };
 
 /** Runs `run` with a catalog of its own in a folder of its own, empty at first. */
-export async function withShelf<T>(run: (shelf: Shelf) => Promise<T>): Promise<T> {
+export async function withCatalog<T>(run: (shelf: TestCatalog) => Promise<T>): Promise<T> {
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), "homeport-shelf-")));
   const manifest = path.join(folder, "catalog.json");
-  const errors: Shelf["errors"] = [];
+  const errors: TestCatalog["errors"] = [];
   const log = pino({ level: "error" }, { write: (line: string) => void errors.push(JSON.parse(line)) });
   await writeFile(manifest, manifestText([]));
   const catalog = await openCatalog({ ...ctx().config, RELEASE_CATALOG: manifest }, log);
@@ -66,14 +66,14 @@ export async function withShelf<T>(run: (shelf: Shelf) => Promise<T>): Promise<T
     await rename(`${manifest}.new`, manifest);
     await catalog.refresh();
   };
-  const shelf: Shelf = {
+  const shelf: TestCatalog = {
     folder,
     manifest,
     catalog,
     errors,
     publishText,
     publish: (...releases) => publishText(manifestText(releases)),
-    put: async (file, bytes, change) => {
+    addFile: async (file, bytes, change) => {
       await writeFile(path.join(folder, file), bytes);
       return describeFile(file, bytes, change);
     },
@@ -94,11 +94,11 @@ export async function openDescriptors(file: string): Promise<number> {
   return links.filter((link) => link === file).length;
 }
 
-export function manifestText(releases: Manifested[]): string {
+export function manifestText(releases: EntryFields[]): string {
   return JSON.stringify({ schemaVersion: 1, releases });
 }
 
-function describeFile(file: string, bytes: Buffer, change: Manifested = {}): Manifested {
+function describeFile(file: string, bytes: Buffer, change: EntryFields = {}): EntryFields {
   return {
     file,
     fileName: path.basename(file),

@@ -3,7 +3,7 @@ import path from "node:path";
 import axe from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { onTestFinished } from "vitest";
-import { laySampleDown } from "@/lib/releases/catalog/sample";
+import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import { newDataDir, type Service } from "@/tests/support/process/service";
 
 /** Every page; some ask for a session. */
@@ -87,7 +87,7 @@ type Release = { product: string; platform: string; version: string; notes: stri
 export async function dataDirWithReleases(change: (release: Release) => void): Promise<string> {
   const dataDir = await newDataDir();
   const manifest = path.join(dataDir, "releases", "catalog.json");
-  await laySampleDown(manifest);
+  await writeSampleCatalog(manifest);
   const catalog = JSON.parse(await readFile(manifest, "utf8")) as { releases: Release[] };
   for (const release of catalog.releases) change(release);
   await writeFile(manifest, JSON.stringify(catalog));

@@ -1,6 +1,6 @@
 import { ready } from "@/lib/http/reply";
 import { defineRoute, endpoint } from "@/lib/http/route";
-import { DOWNLOAD_ERRORS, openDownload } from "@/lib/releases/download";
+import { DOWNLOAD_ERRORS, resolveDownload } from "@/lib/releases/download";
 import { clientIdOf, conditionsOf } from "@/lib/releases/exchange";
 import { DownloadParams, DownloadQuery } from "@/lib/releases/schema";
 
@@ -14,7 +14,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     responses: { 200: null, 206: null, 302: null, 304: null },
     handle: async ({ ctx: { catalog, storage }, request, params, query, log }) => {
       const wish = { ...query, ...params, clientId: clientIdOf(request, query) };
-      return ready(await openDownload({ catalog, storage, log }, wish, conditionsOf(request)));
+      return ready(await resolveDownload({ catalog, storage, log }, wish, conditionsOf(request)));
     },
   }),
 });

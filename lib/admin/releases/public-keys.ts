@@ -1,14 +1,14 @@
-import { PublicKeys } from "../signatures";
-import { type Allowed, UnconfirmedError } from "./checks";
-import { type Manifest, PublishingError } from "./manifest-file";
+import { PublicKeys } from "../../releases/signatures";
+import { type EditableManifest, PublishingError } from "./manifest-file";
+import { ConfirmationRequiredError, type Confirmations } from "./publish-checks";
 
 /** Public keys as somebody gave them: in any form that `PublicKeys` takes. */
-export type GivenKeys = { minisign?: string | undefined; ed?: string | undefined };
+export type PublicKeyInput = { minisign?: string | undefined; ed?: string | undefined };
 
 const NAMES = { minisign: "minisign", ed: "EdDSA" } as const;
 
 /** One product's. A product may be called `constructor`. */
-export function keysOf(publicKeys: Manifest["publicKeys"], product: string): PublicKeys {
+export function publicKeysOf(publicKeys: EditableManifest["publicKeys"], product: string): PublicKeys {
   return (Object.hasOwn(publicKeys, product) && publicKeys[product]) || {};
 }
 
@@ -16,20 +16,20 @@ export function keysOf(publicKeys: Manifest["publicKeys"], product: string): Pub
  * A catalog's public keys with those that were given for one product.
  * @throws PublishingError for what is no key; UnconfirmedError for another key than the product has.
  */
-export function withKeys(
-  { publicKeys }: Pick<Manifest, "publicKeys">,
+export function mergePublicKeys(
+  { publicKeys }: Pick<EditableManifest, "publicKeys">,
   product: string,
-  given: GivenKeys,
-  { isNew }: Allowed,
-): Manifest["publicKeys"] {
+  given: PublicKeyInput,
+  { isNew }: Confirmations,
+): EditableManifest["publicKeys"] {
   const parsed = PublicKeys.safeParse(given);
   if (!parsed.success) throw new PublishingError(parsed.error.issues.map(({ message }) => message).join("; "));
-  const next = { ...keysOf(publicKeys, product) };
+  const next = { ...publicKeysOf(publicKeys, product) };
   for (const kind of ["minisign", "ed"] as const) {
     const [key, before] = [parsed.data[kind], next[kind]];
     if (key === undefined || key === before) continue;
     if (before !== undefined && !isNew) {
-      throw new UnconfirmedError(
+      throw new ConfirmationRequiredError(
         `${product}'s ${NAMES[kind]} key is ${before}: installed apps would refuse what another one signed. Say --new if it is a new key.`,
       );
     }

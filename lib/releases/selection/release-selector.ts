@@ -1,9 +1,9 @@
 import { AppError, type FieldError } from "../../errors";
-import { ALWAYS_KNOWN, type Selector, type Snapshot } from "../catalog/snapshot";
-import { architectureOf, type Platform } from "../schema";
+import { BUILT_IN_VALUES, type SelectorName, type Snapshot } from "../catalog/snapshot";
+import { normalizeArchitecture, type Platform } from "../schema";
 
 /** What somebody wants, in the catalog's own words. */
-export type Wanted = { platform: Platform; product: string; architecture: string; channel: string };
+export type ReleaseSelector = { platform: Platform; product: string; architecture: string; channel: string };
 
 const PLATFORMS: ReadonlyMap<string, Platform> = new Map([
   ["windows", "windows"],
@@ -15,7 +15,7 @@ const PLATFORMS: ReadonlyMap<string, Platform> = new Map([
 ]);
 
 /** The platform that a name means, in any case: `win32`, `Darwin`; undefined for an unknown one. */
-export function platformOf(name: string): Platform | undefined {
+export function parsePlatform(name: string): Platform | undefined {
   return PLATFORMS.get(name.toLowerCase());
 }
 
@@ -23,7 +23,7 @@ export function platformOf(name: string): Platform | undefined {
  * Whether a query selects a release: it names a feed, or at least one of platform, product and architecture.
  * One that names only some of these three is refused by `readSelection`.
  */
-export function selects(query: Partial<Record<Selector | "format", string>>): boolean {
+export function isReleaseQuery(query: Partial<Record<SelectorName | "format", string>>): boolean {
   const { platform, product, architecture, format } = query;
   return (platform ?? product ?? architecture ?? format) !== undefined;
 }
@@ -33,30 +33,33 @@ export function selects(query: Partial<Record<Selector | "format", string>>): bo
  * @throws AppError invalid_query with `missing` and `allowed` for a partial one, with `allowed` for unknown
  * values; catalog_unavailable without a snapshot.
  */
-export function readSelection(query: Partial<Record<Selector, string>>, snapshot: Snapshot | null): Wanted {
+export function parseReleaseSelector(
+  query: Partial<Record<SelectorName, string>>,
+  snapshot: Snapshot | null,
+): ReleaseSelector {
   const { platform, product, architecture, channel = "stable" } = query;
   if (platform === undefined || product === undefined || architecture === undefined) {
-    throw incomplete(query, snapshot?.known ?? ALWAYS_KNOWN);
+    throw incomplete(query, snapshot?.knownValues ?? BUILT_IN_VALUES);
   }
   if (!snapshot) throw new AppError("catalog_unavailable");
   const wanted = {
-    platform: platformOf(platform),
+    platform: parsePlatform(platform),
     product: product.toLowerCase(),
-    architecture: architectureOf(architecture),
+    architecture: normalizeArchitecture(architecture),
     channel: channel.toLowerCase(),
   };
   if (
     wanted.platform &&
-    snapshot.known.product.has(wanted.product) &&
-    snapshot.known.architecture.has(wanted.architecture) &&
-    snapshot.known.channel.has(wanted.channel)
+    snapshot.knownValues.product.has(wanted.product) &&
+    snapshot.knownValues.architecture.has(wanted.architecture) &&
+    snapshot.knownValues.channel.has(wanted.channel)
   ) {
     return { ...wanted, platform: wanted.platform };
   }
-  throw unknownValues(wanted, snapshot.known);
+  throw unknownValues(wanted, snapshot.knownValues);
 }
 
-function incomplete(query: Partial<Record<Selector, string>>, known: Snapshot["known"]): AppError {
+function incomplete(query: Partial<Record<SelectorName, string>>, known: Snapshot["knownValues"]): AppError {
   const missing = (["platform", "product", "architecture"] as const).filter((name) => query[name] === undefined);
   return new AppError("invalid_query", {
     detail: "Platform, product and architecture go together.",
@@ -65,7 +68,7 @@ function incomplete(query: Partial<Record<Selector, string>>, known: Snapshot["k
   });
 }
 
-function unknownValues(wanted: Record<Selector, string | undefined>, known: Snapshot["known"]): AppError {
+function unknownValues(wanted: Record<SelectorName, string | undefined>, known: Snapshot["knownValues"]): AppError {
   const names = (["platform", "product", "architecture", "channel"] as const).filter(
     (name) => !known[name].has(wanted[name] ?? ""),
   );
@@ -77,6 +80,6 @@ function unknownValues(wanted: Record<Selector, string | undefined>, known: Snap
   return new AppError("invalid_query", { errors, members: { allowed: allowed(names, known) } });
 }
 
-function allowed(names: readonly Selector[], known: Snapshot["known"]): Record<string, string[]> {
+function allowed(names: readonly SelectorName[], known: Snapshot["knownValues"]): Record<string, string[]> {
   return Object.fromEntries(names.map((name) => [name, [...known[name]]]));
 }

@@ -1,18 +1,24 @@
 import { realpath, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Context } from "../../context";
-import { SAMPLE_KEY_FILE } from "../catalog/sample";
-import { locate } from "../files";
-import { Kind, type Release, versionText } from "../schema";
-import { platformOf } from "../selection/wanted";
-import { type Added, type Addition, type ArtifactEntry, planAddition } from "./addition";
-import { copyBuild, type Digest, digestBuild, type OnProgress, readBuild } from "./build-file";
-import { checkSignatures, type Signed } from "./check-signatures";
-import { changeManifest, type Manifest, PublishingError, readManifest, render } from "./manifest-file";
-import { type GivenKeys, keysOf, withKeys } from "./public-keys";
+import { resolveArtifactPath } from "../../releases/artifact-files";
+import { SAMPLE_KEY_FILE } from "../../releases/sample/sample-catalog";
+import { formatVersion, Kind, type Release } from "../../releases/schema";
+import { parsePlatform } from "../../releases/selection/release-selector";
+import { copyToFolder, type Digest, digestFile, type OnProgress, readChunks } from "./build-file";
+import {
+  changeManifest,
+  type EditableManifest,
+  PublishingError,
+  readManifest,
+  serializeManifest,
+} from "./manifest-file";
+import { type Addition, type AddResult, type ArtifactEntry, planAddition } from "./plan-addition";
+import { mergePublicKeys, type PublicKeyInput, publicKeysOf } from "./public-keys";
+import { type SignedFile, verifySignatures } from "./verify-signatures";
 
 /** Where a file is served from: the catalog's folder, the object storage, or an address that has it already. */
-export type Place =
+export type Destination =
   | { to: "folder" }
   | { to: "storage"; storage: NonNullable<Context["storage"]> }
   | { to: "url"; url: string };
@@ -21,15 +27,15 @@ export type Place =
 export type Publication = Omit<Addition, "artifact"> & {
   file: string;
   artifact: Partial<Pick<ArtifactEntry, "fileName" | "contentType" | "minisign" | "edSignature">>;
-  place: Place;
+  destination: Destination;
   /** The product's public keys; the catalog keeps them for the next release. */
-  publicKeys?: GivenKeys;
+  publicKeys?: PublicKeyInput;
 };
 
 /** A file on its way: `settle` gives it its name, `discard` takes back what can be taken back. */
-type Brought = { settle: () => Promise<void>; discard: () => Promise<void> };
+type StagedFile = { commit: () => Promise<void>; discard: () => Promise<void> };
 
-const NOTHING: Brought = { settle: async () => {}, discard: async () => {} };
+const NOTHING: StagedFile = { commit: async () => {}, discard: async () => {} };
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".dmg": "application/x-apple-diskimage",
   ".exe": "application/x-msdownload",
@@ -49,24 +55,27 @@ export async function addRelease(
   given: Publication,
   now: Date,
   onProgress?: OnProgress,
-): Promise<Added & { notes: string[] }> {
-  const addition = additionOf(given, await digestBuild(given.file, onProgress));
-  const plan = (manifest: Manifest) => {
+): Promise<AddResult & { notes: string[] }> {
+  const addition = additionOf(given, await digestFile(given.file, onProgress));
+  const plan = (manifest: EditableManifest) => {
     const planned = planAddition(manifest, addition, now);
     const { product } = planned.release;
-    return { ...planned, publicKeys: withKeys(manifest, product, given.publicKeys ?? {}, given.allowed ?? {}) };
+    return {
+      ...planned,
+      publicKeys: mergePublicKeys(manifest, product, given.publicKeys ?? {}, given.confirmations ?? {}),
+    };
   };
   const planned = plan(await readManifest(manifestFile));
-  await render(planned);
-  const notes = await checkSignatures(
+  await serializeManifest(planned);
+  const notes = await verifySignatures(
     signedOf(given.file, planned.release),
-    keysOf(planned.publicKeys, planned.release.product),
+    publicKeysOf(planned.publicKeys, planned.release.product),
   );
   const brought = await bring(given, addition.artifact, path.dirname(manifestFile), onProgress);
   try {
     const added = await changeManifest(manifestFile, (current) => {
       const { entries, publicKeys, added } = plan(current);
-      return { entries, publicKeys, result: added, beforeWrite: brought.settle };
+      return { entries, publicKeys, result: added, beforeWrite: brought.commit };
     });
     if (added.removedSamples.length > 0) await removeSampleFiles(manifestFile, added.removedSamples);
     return { ...added, notes };
@@ -76,10 +85,10 @@ export async function addRelease(
 }
 
 /** Whatever kinds it serves as, it is one file with its signatures. */
-function signedOf(file: string, { artifacts, product, version }: Release): Signed {
+function signedOf(file: string, { artifacts, product, version }: Release): SignedFile {
   const { fileName = "", sizeBytes = 0, minisign, edSignature } = artifacts.installer ?? artifacts.update ?? {};
   const fileNames = [path.basename(file), fileName];
-  return { file, fileNames, sizeBytes, product, version: versionText(version), minisign, edSignature };
+  return { file, fileNames, sizeBytes, product, version: formatVersion(version), minisign, edSignature };
 }
 
 /** Deletes the files of samples that the manifest no longer names. One that cannot be deleted does no harm. */
@@ -90,36 +99,39 @@ async function removeSampleFiles(manifestFile: string, removed: readonly Release
   const kept = new Set(filesOf((await readManifest(manifestFile)).releases));
   for (const file of new Set([...filesOf(removed), SAMPLE_KEY_FILE])) {
     if (!kept.has(file))
-      await locate(folder, file)
+      await resolveArtifactPath(folder, file)
         .then((found) => rm(found))
         .catch(() => {});
   }
 }
 
-function additionOf({ file, release, kinds, artifact, place, allowed = {} }: Publication, digest: Digest): Addition {
+function additionOf(
+  { file, release, kinds, artifact, destination: place, confirmations: allowed = {} }: Publication,
+  digest: Digest,
+): Addition {
   const fileName = artifact.fileName ?? path.basename(file);
   const contentType = artifact.contentType ?? CONTENT_TYPES[path.extname(fileName).toLowerCase()];
   const name = `${digest.sha256.slice(0, 16)}/${fileName}`; // the same bytes alone have the same name
   const where = { folder: { file: name }, storage: { s3Key: name }, url: place.to === "url" ? { url: place.url } : {} };
-  const platform = platformOf(String(release.platform)) ?? release.platform;
+  const platform = parsePlatform(String(release.platform)) ?? release.platform;
   return {
     release: { ...release, platform },
     kinds,
-    allowed,
+    confirmations: allowed,
     artifact: { ...where[place.to], ...artifact, ...digest, fileName, contentType },
   };
 }
 
 async function bring(
-  { file, place }: Publication,
+  { file, destination: place }: Publication,
   artifact: ArtifactEntry,
   folder: string,
   onProgress?: OnProgress,
-): Promise<Brought> {
+): Promise<StagedFile> {
   if (place.to === "url") return NOTHING;
   if (place.to === "folder") return copyIn(file, artifact, folder, onProgress);
   const { s3Key: key = "", sizeBytes, sha256, contentType = "application/octet-stream" } = artifact;
-  const bytes = readBuild(file, (done) => onProgress?.("Uploading", done, sizeBytes));
+  const bytes = readChunks(file, (done) => onProgress?.("Uploading", done, sizeBytes));
   await place.storage.put({ key, sizeBytes, sha256, contentType, bytes });
   return NOTHING;
 }
@@ -129,20 +141,20 @@ async function copyIn(
   artifact: ArtifactEntry,
   folder: string,
   onProgress?: OnProgress,
-): Promise<Brought> {
+): Promise<StagedFile> {
   const target = path.join(folder, artifact.file ?? "");
   if (await isThere(target, artifact, onProgress)) return NOTHING; // an earlier try got so far
-  const copy = await copyBuild(file, folder, onProgress);
+  const copy = await copyToFolder(file, folder, onProgress);
   if (copy.sha256 !== artifact.sha256) {
     await copy.discard();
     throw new PublishingError(`${file} changed while it was copied. Nothing was published.`);
   }
-  return { settle: () => copy.moveTo(target), discard: copy.discard };
+  return { commit: () => copy.moveTo(target), discard: copy.discard };
 }
 
 /** By its bytes: publishing again is how a damaged file is mended. */
 async function isThere(file: string, { sizeBytes, sha256 }: ArtifactEntry, onProgress?: OnProgress): Promise<boolean> {
   const stats = await stat(file).catch(() => null);
   if (!stats?.isFile() || stats.size !== sizeBytes) return false;
-  return (await digestBuild(file, onProgress)).sha256 === sha256;
+  return (await digestFile(file, onProgress)).sha256 === sha256;
 }

@@ -4,12 +4,12 @@ import { crc32, gzipSync } from "node:zlib";
 const FILE_BYTES = 256 * 1024;
 
 /** What a sample file says of itself. */
-export type Sample = { title: string; product: string; version: string };
+export type SampleApp = { title: string; product: string; version: string };
 
 type Entry = { name: string; mode: number; bytes: Buffer };
 
 /** An MS-DOS program that prints what it is; what follows the program in its file is never loaded. */
-export function dosProgram({ title, version }: Sample): Buffer {
+export function dosProgram({ title, version }: SampleApp): Buffer {
   // push cs; pop ds; mov dx, 14; mov ah, 9 (print up to the $); int 21h; mov ax, 4C00h (exit); int 21h
   const code = Buffer.from("0e1fba0e00b409cd21b8004ccd21", "hex");
   const text = Buffer.from(`${title} ${version}: a sample installer. There is nothing to install.\r\n$`, "ascii");
@@ -27,12 +27,12 @@ export function dosProgram({ title, version }: Sample): Buffer {
 }
 
 /** A macOS application in a .tar.gz: a script that prints what it is. */
-export function appTarball(sample: Sample): Buffer {
+export function appTarball(sample: SampleApp): Buffer {
   return gzipSync(Buffer.concat([...appEntries(sample).map(tarEntry), Buffer.alloc(1024)])); // the archive's end
 }
 
 /** The same application in a .zip, nothing compressed (PKWARE's APPNOTE 6.3.10, 4.3). */
-export function appZip(sample: Sample): Buffer {
+export function appZip(sample: SampleApp): Buffer {
   const local: Buffer[] = [];
   const central: Buffer[] = [];
   let offset = 0;
@@ -62,7 +62,7 @@ export function appZip(sample: Sample): Buffer {
   return Buffer.concat([...local, directory, end]);
 }
 
-function appEntries({ title, product, version }: Sample): Entry[] {
+function appEntries({ title, product, version }: SampleApp): Entry[] {
   const contents = `${title}.app/Contents`;
   const info = `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">

@@ -1,21 +1,21 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Artifact, type Kind, Release, versionText } from "../schema";
-import { type Allowed, requireSound } from "./checks";
-import { type Entry, type Manifest, PublishingError } from "./manifest-file";
+import { type Artifact, formatVersion, type Kind, Release } from "../../releases/schema";
+import { type EditableManifest, type ManifestEntry, PublishingError } from "./manifest-file";
+import { assertPublishable, type Confirmations } from "./publish-checks";
 
 /** An artifact as a manifest has it. */
 export type ArtifactEntry = Partial<Artifact> & Pick<Artifact, "fileName" | "sizeBytes" | "sha256" | "sha512">;
 
 /** What is published: the release's members as somebody gave them, and the kinds that the artifact serves as. */
 export type Addition = {
-  release: Entry & { id?: string | undefined };
+  release: ManifestEntry & { id?: string | undefined };
   kinds: readonly Kind[];
   artifact: ArtifactEntry;
-  allowed?: Allowed;
+  confirmations?: Confirmations;
 };
 
 /** The outcome. An `extended` release was there before, an `unchanged` one just like that. */
-export type Added = { id: string; outcome: "added" | "extended" | "unchanged"; removedSamples: readonly Release[] };
+export type AddResult = { id: string; outcome: "added" | "extended" | "unchanged"; removedSamples: readonly Release[] };
 
 /**
  * Adds an artifact to a manifest's entries: in a new release, or in the one of the same product, platform,
@@ -25,10 +25,10 @@ export type Added = { id: string; outcome: "added" | "extended" | "unchanged"; r
  * service would refuse, and for what `requireSound` refuses.
  */
 export function planAddition(
-  manifest: Pick<Manifest, "entries" | "releases">,
-  { release: given, kinds, artifact, allowed = {} }: Addition,
+  manifest: Pick<EditableManifest, "entries" | "releases">,
+  { release: given, kinds, artifact, confirmations: allowed = {} }: Addition,
   now: Date,
-): { entries: readonly Entry[]; release: Release; added: Added } {
+): { entries: readonly ManifestEntry[]; release: Release; added: AddResult } {
   const { entries, releases, removedSamples } = withoutSamples(manifest);
   const artifacts = Object.fromEntries(kinds.map((kind) => [kind, defined(artifact)]));
   const releasedAt = now.toISOString();
@@ -37,10 +37,10 @@ export function planAddition(
   const at = releases.findIndex((other) => isDeepStrictEqual(identityOf(other), identityOf(release)));
   const [before, entry] = [releases[at], entries[at]];
   const buildVersion = release.buildVersion ?? before?.buildVersion ?? null;
-  requireSound({ ...release, buildVersion }, releases, { ...allowed, ...(before ? { isPrerelease: true } : {}) });
+  assertPublishable({ ...release, buildVersion }, releases, { ...allowed, ...(before ? { isPrerelease: true } : {}) });
   if (!before || !entry) {
     const id = given.id ?? newId(releases, release);
-    const added: Added = { id, outcome: "added", removedSamples };
+    const added: AddResult = { id, outcome: "added", removedSamples };
     return { entries: [...entries, { id, releasedAt, ...members, artifacts }], release, added };
   }
   const { id } = before;
@@ -54,7 +54,7 @@ export function planAddition(
 }
 
 /** The same entries where there is no sample among them. */
-function withoutSamples({ entries, releases }: Pick<Manifest, "entries" | "releases">) {
+function withoutSamples({ entries, releases }: Pick<EditableManifest, "entries" | "releases">) {
   const removedSamples = releases.filter(({ sample }) => sample);
   if (removedSamples.length === 0) return { entries, releases, removedSamples };
   return {
@@ -64,7 +64,7 @@ function withoutSamples({ entries, releases }: Pick<Manifest, "entries" | "relea
   };
 }
 
-function parse(draft: Entry): Release {
+function parse(draft: ManifestEntry): Release {
   const parsed = Release.safeParse(draft);
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(({ path, message }) => `  - ${path.join(".")}: ${message}`);
@@ -72,7 +72,7 @@ function parse(draft: Entry): Release {
 }
 
 function identityOf({ product, platform, architecture, channel, version }: Release) {
-  return { product, platform, architecture, channel, version: versionText(version) };
+  return { product, platform, architecture, channel, version: formatVersion(version) };
 }
 
 function newId(releases: readonly Release[], release: Release): string {

@@ -18,7 +18,7 @@ const PUBLIC_LINE = Buffer.concat([Buffer.from("Ed"), KEY_ID, RAW_PUBLIC_KEY]).t
 const SAMPLE_KEY_ID = keyIdOf(PUBLIC_LINE);
 
 /** The key's public half, as minisign keeps it in a file. */
-export const PUBLIC_KEY = `untrusted comment: public key of Homeport's sample releases
+export const SAMPLE_PUBLIC_KEY = `untrusted comment: public key of Homeport's sample releases
 ${PUBLIC_LINE}
 `;
 

@@ -1,11 +1,11 @@
-import { ALWAYS_KNOWN } from "../catalog/snapshot";
-import { Kind, type Platform, type Release, versionText } from "../schema";
-import { parseMinisignature } from "../signatures";
-import { compareSystems } from "../system-version";
+import { BUILT_IN_VALUES } from "../../releases/catalog/snapshot";
+import { formatVersion, Kind, type Platform, type Release } from "../../releases/schema";
+import { parseMinisignature } from "../../releases/signatures";
+import { compareSystemVersions } from "../../releases/system-version";
 import { PublishingError } from "./manifest-file";
 
 /** What somebody said that they mean, though it looks like a mistake. */
-export type Allowed = {
+export type Confirmations = {
   /** A product, an architecture, a channel or a key that the catalog does not have yet. */
   isNew?: boolean | undefined;
   /** A prerelease for everybody. */
@@ -13,7 +13,7 @@ export type Allowed = {
 };
 
 /** Whoever publishes may say that this is what they mean. */
-export class UnconfirmedError extends PublishingError {}
+export class ConfirmationRequiredError extends PublishingError {}
 
 const FOREIGN_FILES: readonly [RegExp, Platform | null][] = [
   [/\.(exe|msi|msix|msixbundle|appx|appxbundle|nupkg)$/i, "windows"],
@@ -25,7 +25,7 @@ const FOREIGN_FILES: readonly [RegExp, Platform | null][] = [
  * Refuses what the service would serve, and what is a mistake all the same.
  * @throws PublishingError; UnconfirmedError for what `isNew` allows.
  */
-export function requireSound(release: Release, others: readonly Release[], allowed: Allowed): void {
+export function assertPublishable(release: Release, others: readonly Release[], allowed: Confirmations): void {
   requireFiles(release);
   requireChannel(release, allowed);
   requireRisingBuild(release, others);
@@ -43,9 +43,9 @@ function requireFiles({ platform, artifacts }: Release): void {
   }
 }
 
-function requireChannel({ channel, version }: Release, { isPrerelease }: Allowed): void {
+function requireChannel({ channel, version }: Release, { isPrerelease }: Confirmations): void {
   if (channel !== "stable" || version.prerelease.length === 0 || isPrerelease) return;
-  const name = versionText(version);
+  const name = formatVersion(version);
   throw new PublishingError(
     `${name} is a prerelease, and would be offered to everybody: name its channel (--channel beta), or say --prerelease.`,
   );
@@ -55,7 +55,7 @@ function requireChannel({ channel, version }: Release, { isPrerelease }: Allowed
 function requireRisingBuild(release: Release, others: readonly Release[]): void {
   const higher = others.find((other) => {
     if (other.yanked || !isBefore(other, release) || (!other.buildVersion && !release.buildVersion)) return false;
-    return compareSystems(buildOf(other), buildOf(release)) >= 0;
+    return compareSystemVersions(buildOf(other), buildOf(release)) >= 0;
   });
   if (!higher) return;
   throw new PublishingError(
@@ -85,10 +85,10 @@ function buildOf({ buildVersion, version: { major, minor, patch } }: Release): s
 function requireKnown(release: Release, others: readonly Release[]): void {
   for (const name of ["product", "architecture", "channel"] as const) {
     if (name === "product" && others.length === 0) continue;
-    const known = new Set([...ALWAYS_KNOWN[name], ...others.map((other) => other[name])]);
+    const known = new Set([...BUILT_IN_VALUES[name], ...others.map((other) => other[name])]);
     if (known.has(release[name])) continue;
     const list = [...known].join(", ");
-    throw new UnconfirmedError(
+    throw new ConfirmationRequiredError(
       `There is no ${name} "${release[name]}" yet, but ${list}. Say --new if you mean a new one.`,
     );
   }
@@ -99,7 +99,7 @@ function requireSameKey(release: Release, others: readonly Release[]): void {
   const used = new Set(others.filter(({ product }) => product === release.product).flatMap(keyIdsOf));
   const other = keyIdsOf(release).find((keyId) => used.size > 0 && !used.has(keyId));
   if (other === undefined) return;
-  throw new UnconfirmedError(
+  throw new ConfirmationRequiredError(
     `The minisign signature is by the key ${other}, and ${release.product}'s releases are signed by ${[...used].join(", ")}: installed apps would refuse it. Say --new if it is a new key.`,
   );
 }

@@ -2,15 +2,15 @@ import { realpath } from "node:fs/promises";
 import path from "node:path";
 import { create as contentDisposition } from "content-disposition";
 import type { Context } from "../../context";
-import { locate } from "../files";
-import { type Artifact, Kind, type Release } from "../schema";
-import { digesting, type OnProgress, readBuild } from "./build-file";
+import { resolveArtifactPath } from "../../releases/artifact-files";
+import { type Artifact, Kind, type Release } from "../../releases/schema";
+import { type OnProgress, readChunks, withDigest } from "./build-file";
 
 /** What came of one artifact. `fault` says what is wrong; null: every byte is as published. */
-export type Verified = { id: string; kinds: Kind[]; place: string; fault: string | null };
+export type VerifyResult = { id: string; kinds: Kind[]; location: string; problem: string | null };
 
-/** `remote`: also fetch what lies at addresses and in the storage. `silentMs`: how long those may say nothing. */
-export type Reach = { remote: boolean; storage: Context["storage"]; silentMs?: number };
+/** `remote`: also fetch what lies at addresses and in the storage. `stallTimeoutMs`: how long those may say nothing. */
+export type VerifyOptions = { remote: boolean; storage: Context["storage"]; stallTimeoutMs?: number };
 
 const SILENT_MS = 30_000;
 
@@ -21,9 +21,9 @@ const SILENT_MS = 30_000;
 export async function* verifyReleases(
   manifestFile: string,
   releases: readonly Release[],
-  reach: Reach,
+  reach: VerifyOptions,
   onProgress?: OnProgress,
-): AsyncGenerator<Verified> {
+): AsyncGenerator<VerifyResult> {
   const folder = path.dirname(manifestFile);
   for (const { id, artifacts } of releases.filter(({ yanked }) => !yanked)) {
     const done = new Set<string>();
@@ -32,7 +32,7 @@ export async function* verifyReleases(
       if (!place || done.has(place) || (artifact.file === undefined && !reach.remote)) continue;
       done.add(place);
       const kinds = Kind.options.filter((kind) => artifacts[kind] && placeOf(artifacts[kind]) === place);
-      yield { id, kinds, place, fault: await judge(artifact, folder, reach, onProgress) };
+      yield { id, kinds, location: place, problem: await judge(artifact, folder, reach, onProgress) };
     }
   }
 }
@@ -45,11 +45,11 @@ function placeOf({ file, url, s3Key, sha256 }: Artifact): string {
 async function judge(
   artifact: Artifact,
   folder: string,
-  reach: Reach,
+  reach: VerifyOptions,
   onProgress?: OnProgress,
 ): Promise<string | null> {
   try {
-    const { bytes, digest } = digesting(await openArtifact(artifact, folder, reach));
+    const { bytes, digest } = withDigest(await openArtifact(artifact, folder, reach));
     let doneBytes = 0;
     for await (const chunk of bytes) {
       doneBytes += chunk.byteLength;
@@ -65,18 +65,25 @@ async function judge(
   }
 }
 
-async function openArtifact({ file, url, s3Key, fileName, contentType }: Artifact, folder: string, reach: Reach) {
-  if (file !== undefined) return readBuild(await locate(await realpath(folder), file), () => {});
-  if (url !== undefined) return fetchBytes(url, reach.silentMs ?? SILENT_MS);
+async function openArtifact(
+  { file, url, s3Key, fileName, contentType }: Artifact,
+  folder: string,
+  reach: VerifyOptions,
+) {
+  if (file !== undefined) return readChunks(await resolveArtifactPath(await realpath(folder), file), () => {});
+  if (url !== undefined) return fetchBytes(url, reach.stallTimeoutMs ?? SILENT_MS);
   if (!reach.storage || s3Key === undefined) throw new Error("RELEASE_S3_ENDPOINT and its like are not set");
   const named = { key: s3Key, contentType, contentDisposition: contentDisposition(fileName) };
-  return fetchBytes(await reach.storage.presignGet(named), reach.silentMs ?? SILENT_MS);
+  return fetchBytes(await reach.storage.presignGet(named), reach.stallTimeoutMs ?? SILENT_MS);
 }
 
 /** What lies at an address, as long as bytes keep coming. */
-async function* fetchBytes(url: string, silentMs: number): AsyncGenerator<Uint8Array> {
+async function* fetchBytes(url: string, stallTimeoutMs: number): AsyncGenerator<Uint8Array> {
   const silence = new AbortController();
-  const timer = setTimeout(() => silence.abort(new Error(`nothing came for ${silentMs / 1000} s`)), silentMs);
+  const timer = setTimeout(
+    () => silence.abort(new Error(`nothing came for ${stallTimeoutMs / 1000} s`)),
+    stallTimeoutMs,
+  );
   try {
     const response = await fetch(url, { signal: silence.signal, headers: { "accept-encoding": "identity" } });
     if (!response.ok) throw new Error(`it answered ${response.status}`);

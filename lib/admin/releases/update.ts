@@ -1,10 +1,10 @@
 import { compareBuild, parse as parseVersion } from "semver";
-import { architectureOf, type Release, versionText } from "../schema";
-import { platformOf } from "../selection/wanted";
-import { changeManifest, type Entry, PublishingError } from "./manifest-file";
+import { formatVersion, normalizeArchitecture, type Release } from "../../releases/schema";
+import { parsePlatform } from "../../releases/selection/release-selector";
+import { changeManifest, type ManifestEntry, PublishingError } from "./manifest-file";
 
 /** Releases by their ids, or all that a product, a version and perhaps more describe; where both are said both hold. */
-export type Which = {
+export type ReleaseFilter = {
   ids?: readonly string[] | undefined;
   product?: string | undefined;
   version?: string | undefined;
@@ -14,18 +14,22 @@ export type Which = {
 };
 
 /** Members that may change after a release was published. */
-export type Amendment = Partial<Pick<Release, "yanked" | "rollback" | "critical" | "rollout">>;
+export type ReleaseChange = Partial<Pick<Release, "yanked" | "rollback" | "critical" | "rollout">>;
 
 /**
  * Changes releases that are published already, all in one write. Returns their ids.
  * @throws PublishingError where one is not there.
  */
-export async function amendReleases(manifestFile: string, which: Which, change: Amendment): Promise<string[]> {
+export async function updateReleases(
+  manifestFile: string,
+  which: ReleaseFilter,
+  change: ReleaseChange,
+): Promise<string[]> {
   return changeManifest(manifestFile, ({ entries, releases }) => {
     const chosen = chooseReleases(releases, which);
     const isDone = (release: Release) =>
       Object.entries(change).every(([name, value]) => release[name as never] === value);
-    const amend = (entry: Entry, release: Release | undefined) =>
+    const amend = (entry: ManifestEntry, release: Release | undefined) =>
       release && chosen.includes(release) && !isDone(release) ? { ...entry, ...change } : entry;
     const next = entries.map((entry, i) => amend(entry, releases[i]));
     const isSame = next.every((entry, i) => entry === entries[i]);
@@ -34,7 +38,7 @@ export async function amendReleases(manifestFile: string, which: Which, change: 
 }
 
 /** The releases that are meant. @throws PublishingError where one is not there, or too little is said. */
-function chooseReleases(releases: readonly Release[], which: Which): Release[] {
+function chooseReleases(releases: readonly Release[], which: ReleaseFilter): Release[] {
   const { ids = [], product, version } = which;
   const fitting = filterReleases(releases, which);
   if (ids.length > 0) return ids.map((id) => fitting.find((one) => one.id === id) ?? missing(`with the id ${id}`));
@@ -45,16 +49,16 @@ function chooseReleases(releases: readonly Release[], which: Which): Release[] {
 }
 
 /** The releases that fit what is said of them; all where nothing is. */
-export function filterReleases(releases: readonly Release[], { product, version, ...rest }: Which): Release[] {
+export function filterReleases(releases: readonly Release[], { product, version, ...rest }: ReleaseFilter): Release[] {
   const wanted = {
     product,
-    platform: rest.platform && (platformOf(rest.platform) ?? rest.platform),
-    architecture: rest.architecture && architectureOf(rest.architecture),
+    platform: rest.platform && (parsePlatform(rest.platform) ?? rest.platform),
+    architecture: rest.architecture && normalizeArchitecture(rest.architecture),
     channel: rest.channel,
     version: version && textOf(version),
   };
   return releases.filter((release) => {
-    const own = { ...release, version: versionText(release.version) };
+    const own = { ...release, version: formatVersion(release.version) };
     return (Object.keys(wanted) as (keyof typeof wanted)[]).every((name) => (wanted[name] ?? own[name]) === own[name]);
   });
 }
@@ -63,7 +67,7 @@ export function filterReleases(releases: readonly Release[], { product, version,
  * The ids of what is newer than one of these on its channel, still served to somebody, and for the same computers: a
  * universal build is for all of them.
  */
-export function stillAhead(releases: readonly Release[], ids: readonly string[]): string[] {
+export function findNewerServedReleases(releases: readonly Release[], ids: readonly string[]): string[] {
   const placeOf = ({ product, platform, channel }: Release) => [product, platform, channel].join("/");
   const areForSameComputers = (one: Release, other: Release) =>
     one.architecture === other.architecture || [one.architecture, other.architecture].includes("universal");
@@ -80,7 +84,7 @@ export function stillAhead(releases: readonly Release[], ids: readonly string[])
 
 function textOf(version: string): string {
   const parsed = parseVersion(version);
-  return parsed ? versionText(parsed) : version;
+  return parsed ? formatVersion(parsed) : version;
 }
 
 function missing(what: string): never {

@@ -1,4 +1,4 @@
-import { type Kind, type Release, versionText } from "./schema";
+import { formatVersion, type Kind, type Release } from "./schema";
 
 /**
  * Where one artifact of one release is downloaded, whatever is released later: absolute, pinned to the version,
@@ -9,7 +9,7 @@ export function downloadUrl(baseUrl: string, release: Release, kind: Kind): stri
     product: release.product,
     architecture: release.architecture,
     channel: release.channel, // stable too: unnamed, another channel's build of the same version would do
-    version: versionText(release.version),
+    version: formatVersion(release.version),
     ...(kind === "installer" ? {} : { kind }),
   });
   return `${baseUrl}/api/download/${release.platform}?${query}`;

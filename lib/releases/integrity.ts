@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type FoundFile, openSame, requireSame } from "./files";
+import { type ArtifactFile, assertUnchanged, openUnchanged } from "./artifact-files";
 
 const CHUNK_BYTES = 256 * 1024;
 const MAX_CHECKED_FILES = 10_000;
@@ -15,14 +15,14 @@ const checked = new Map<string, Checked>();
  * first byte is served, and again when its inode, size or times change; whoever asks meanwhile waits for that.
  * @throws Error where its SHA-256 (hexadecimal) is another, or where it cannot be read.
  */
-export async function requireIntact(file: FoundFile, sha256: string): Promise<void> {
+export async function verifyIntegrity(file: ArtifactFile, sha256: string): Promise<void> {
   const known = checked.get(file.path);
   const check = known?.fingerprint === file.fingerprint ? known : startCheck(file);
   if ((await check.sha256) === sha256) return;
   throw new Error("Its SHA-256 is not the catalog's: it was written over, or is damaged. Publish the same file again");
 }
 
-function startCheck(file: FoundFile): Checked {
+function startCheck(file: ArtifactFile): Checked {
   const check = { fingerprint: file.fingerprint, sha256: hashFile(file) };
   if (checked.size >= MAX_CHECKED_FILES) checked.clear();
   checked.set(file.path, check);
@@ -33,21 +33,21 @@ function startCheck(file: FoundFile): Checked {
 }
 
 /** Written within a tick of the file system's clock, the next change might leave the same times (as in git's index). */
-function isRecent({ stats }: FoundFile): boolean {
+function isRecent({ stats }: ArtifactFile): boolean {
   return Math.abs(Date.now() - Number(stats.ctimeMs)) < RECENT_MS;
 }
 
-async function hashFile(file: FoundFile): Promise<string> {
+async function hashFile(file: ArtifactFile): Promise<string> {
   const hash = createHash("sha256");
   const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-  const handle = await openSame(file);
+  const handle = await openUnchanged(file);
   try {
     for (;;) {
       const { bytesRead } = await handle.read(chunk, 0, chunk.byteLength);
       if (bytesRead === 0) break;
       hash.update(chunk.subarray(0, bytesRead));
     }
-    await requireSame(handle, file);
+    await assertUnchanged(handle, file);
   } finally {
     await handle.close();
   }

@@ -3,10 +3,10 @@ import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { makeFolder, writeDurably } from "../../files/durable";
 import { FileLockedError, lockFile } from "../../files/lock";
-import { checkManifest } from "../catalog/manifest";
-import { MAX_BYTES } from "../catalog/source";
-import type { Release } from "../schema";
-import type { PublicKeys } from "../signatures";
+import { validateManifest } from "../../releases/catalog/manifest";
+import { MAX_MANIFEST_BYTES } from "../../releases/catalog/manifest-source";
+import type { Release } from "../../releases/schema";
+import type { PublicKeys } from "../../releases/signatures";
 
 /** What somebody who publishes has to hear: a message, without a stack. */
 export class PublishingError extends Error {
@@ -14,18 +14,18 @@ export class PublishingError extends Error {
 }
 
 /** A release as it stands in the manifest, unchecked. */
-export type Entry = Record<string, unknown>;
+export type ManifestEntry = Record<string, unknown>;
 
 /** A manifest, unchecked and checked: `entries` and `releases` go side by side. */
-export type Manifest = {
+export type EditableManifest = {
   publicKeys: Readonly<Record<string, PublicKeys>>;
-  entries: readonly Entry[];
+  entries: readonly ManifestEntry[];
   releases: readonly Release[];
 };
 
 /** What a change makes of a manifest. `beforeWrite` runs once that is known to be good. */
-export type Change<T> = Pick<Manifest, "entries"> & {
-  publicKeys?: Manifest["publicKeys"];
+export type ManifestChange<T> = Pick<EditableManifest, "entries"> & {
+  publicKeys?: EditableManifest["publicKeys"];
   result: T;
   beforeWrite?: () => Promise<void>;
 };
@@ -33,19 +33,19 @@ export type Change<T> = Pick<Manifest, "entries"> & {
 const MAX_LOCK_WAIT_MS = 60_000;
 
 /** Reads a manifest; one that is not there is empty. @throws PublishingError for one that the service refuses. */
-export async function readManifest(file: string): Promise<Manifest> {
+export async function readManifest(file: string): Promise<EditableManifest> {
   try {
     const bytes = await readFile(file);
-    const { publicKeys, releases } = await checkManifest(bytes);
+    const { publicKeys, releases } = await validateManifest(bytes);
     const document = JSON.parse(new TextDecoder().decode(bytes)); // a mark of byte order is fine
-    return { publicKeys, entries: document.releases as Entry[], releases };
+    return { publicKeys, entries: document.releases as ManifestEntry[], releases };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return EMPTY;
     throw new PublishingError(`${file} cannot be used as it is: ${(error as Error).message}`);
   }
 }
 
-const EMPTY: Manifest = { publicKeys: {}, entries: [], releases: [] };
+const EMPTY: EditableManifest = { publicKeys: {}, entries: [], releases: [] };
 
 /**
  * Changes a manifest while no other process does, and writes it whole or not at all. What the service would
@@ -54,7 +54,7 @@ const EMPTY: Manifest = { publicKeys: {}, entries: [], releases: [] };
  */
 export async function changeManifest<T>(
   file: string,
-  change: (manifest: Manifest) => Change<T> | Promise<Change<T>>,
+  change: (manifest: EditableManifest) => ManifestChange<T> | Promise<ManifestChange<T>>,
 ): Promise<T> {
   await makeFolder(path.dirname(file));
   const target = await realpath(file).catch(() => file); // what a symbolic link names, not the link
@@ -62,7 +62,7 @@ export async function changeManifest<T>(
   try {
     const manifest = await readManifest(target);
     const { entries, publicKeys = manifest.publicKeys, result, beforeWrite } = await change(manifest);
-    const bytes = await render({ publicKeys, entries });
+    const bytes = await serializeManifest({ publicKeys, entries });
     const isSame = entries === manifest.entries && isDeepStrictEqual(publicKeys, manifest.publicKeys);
     await beforeWrite?.();
     if (!isSame) await writeDurably(target, bytes);
@@ -73,12 +73,15 @@ export async function changeManifest<T>(
 }
 
 /** A manifest as bytes. @throws PublishingError where the service would refuse it. */
-export async function render({ publicKeys, entries }: Omit<Manifest, "releases">): Promise<Uint8Array> {
+export async function serializeManifest({
+  publicKeys,
+  entries,
+}: Omit<EditableManifest, "releases">): Promise<Uint8Array> {
   const keys = Object.keys(publicKeys).length > 0 ? { publicKeys } : {};
   const bytes = Buffer.from(`${JSON.stringify({ schemaVersion: 1, ...keys, releases: entries }, null, 2)}\n`);
-  if (bytes.byteLength > MAX_BYTES)
+  if (bytes.byteLength > MAX_MANIFEST_BYTES)
     throw new PublishingError("The catalog would become larger than the service reads.");
-  await checkManifest(bytes).catch((error: Error) => {
+  await validateManifest(bytes).catch((error: Error) => {
     throw new PublishingError(error.message);
   });
   return bytes;

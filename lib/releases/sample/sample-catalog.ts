@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { lstat } from "node:fs/promises";
 import path from "node:path";
 import { makeFolder, writeDurably } from "../../files/durable";
-import { appTarball, appZip, dosProgram } from "./sample-files";
-import { PUBLIC_KEY, signForSparkle, signForTauri } from "./sample-signatures";
+import { appTarball, appZip, dosProgram } from "./sample-installers";
+import { SAMPLE_PUBLIC_KEY, signForSparkle, signForTauri } from "./sample-signatures";
 
 const PRODUCTS = { core: "Core", ops: "Ops" } as const;
 
@@ -24,7 +24,7 @@ type Product = keyof typeof PRODUCTS;
  * first and the manifest last, each whole or not at all: after a kill half-way the next start does it again.
  * Returns whether it did.
  */
-export async function laySampleDown(manifest: string): Promise<boolean> {
+export async function writeSampleCatalog(manifest: string): Promise<boolean> {
   if (await exists(manifest)) return false;
   const folder = path.dirname(manifest);
   await makeFolder(folder);
@@ -35,7 +35,7 @@ export async function laySampleDown(manifest: string): Promise<boolean> {
       releases.push(await addRelease(folder, "macos", product, release));
     }
   }
-  await writeDurably(path.join(folder, SAMPLE_KEY_FILE), Buffer.from(PUBLIC_KEY));
+  await writeDurably(path.join(folder, SAMPLE_KEY_FILE), Buffer.from(SAMPLE_PUBLIC_KEY));
   await writeDurably(manifest, Buffer.from(`${JSON.stringify({ schemaVersion: 1, releases }, null, 2)}\n`));
   return true;
 }

@@ -26,7 +26,7 @@ async function sizeOf(file: string): Promise<number> {
 }
 
 /** Bytes with their digest, which is whole once they have been read. */
-export function digesting(bytes: AsyncIterable<Uint8Array>): {
+export function withDigest(bytes: AsyncIterable<Uint8Array>): {
   bytes: AsyncIterable<Uint8Array>;
   digest: () => Digest;
 } {
@@ -44,7 +44,7 @@ export function digesting(bytes: AsyncIterable<Uint8Array>): {
 }
 
 /** A file's bytes. `onBytes` hears how many there were so far. */
-export async function* readBuild(file: string, onBytes: (doneBytes: number) => void): AsyncGenerator<Uint8Array> {
+export async function* readChunks(file: string, onBytes: (doneBytes: number) => void): AsyncGenerator<Uint8Array> {
   let doneBytes = 0;
   for await (const chunk of createReadStream(file, { highWaterMark: CHUNK_BYTES })) {
     yield chunk as Uint8Array;
@@ -54,24 +54,24 @@ export async function* readBuild(file: string, onBytes: (doneBytes: number) => v
 }
 
 /** The digest of a file. */
-export async function digestBuild(file: string, onProgress?: OnProgress): Promise<Digest> {
+export async function digestFile(file: string, onProgress?: OnProgress): Promise<Digest> {
   const totalBytes = await sizeOf(file);
-  const { bytes, digest } = digesting(readBuild(file, (done) => onProgress?.("Hashing", done, totalBytes)));
+  const { bytes, digest } = withDigest(readChunks(file, (done) => onProgress?.("Hashing", done, totalBytes)));
   for await (const _ of bytes);
   return digest();
 }
 
 /** A copy in the catalog's folder that has no name yet. */
-export type Copy = Digest & { moveTo: (file: string) => Promise<void>; discard: () => Promise<void> };
+export type FileCopy = Digest & { moveTo: (file: string) => Promise<void>; discard: () => Promise<void> };
 
 /** Copies a build into a folder, digested on the way and synced, under a name that nothing else has. */
-export async function copyBuild(file: string, folder: string, onProgress?: OnProgress): Promise<Copy> {
+export async function copyToFolder(file: string, folder: string, onProgress?: OnProgress): Promise<FileCopy> {
   const totalBytes = await sizeOf(file);
   await makeFolder(folder);
   await removeLeftovers(folder);
   const part = path.join(folder, `.${randomUUID()}${PART}`);
   const discard = () => rm(part, { force: true });
-  const { bytes, digest } = digesting(readBuild(file, (done) => onProgress?.("Copying", done, totalBytes)));
+  const { bytes, digest } = withDigest(readChunks(file, (done) => onProgress?.("Copying", done, totalBytes)));
   const handle = await open(part, "wx");
   try {
     for await (const chunk of bytes) await handle.writeFile(chunk);

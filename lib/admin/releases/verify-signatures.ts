@@ -8,12 +8,12 @@ import {
   parseMinisignature,
   verifyEdSignature,
   verifyMinisignature,
-} from "../signatures";
-import { readBuild } from "./build-file";
+} from "../../releases/signatures";
+import { readChunks } from "./build-file";
 import { PublishingError } from "./manifest-file";
 
 /** A signed file that is to be published. `fileNames`: what the file is called, here and on the caller's disk. */
-export type Signed = {
+export type SignedFile = {
   file: string;
   fileNames: readonly string[];
   sizeBytes: number;
@@ -30,7 +30,7 @@ const MAX_ED25519_BYTES = 2 ** 31 - 1;
  * Verifies a file's signatures with the product's public keys. Returns what could not be verified, as sentences.
  * @throws PublishingError for a signature of another file, key or version.
  */
-export async function checkSignatures(signed: Signed, keys: PublicKeys): Promise<string[]> {
+export async function verifySignatures(signed: SignedFile, keys: PublicKeys): Promise<string[]> {
   const notes: string[] = [];
   const { file, product, minisign, edSignature } = signed;
   if (minisign !== undefined) notes.push(...(await checkMinisign(signed, parseMinisignature(minisign), keys.minisign)));
@@ -43,7 +43,7 @@ export async function checkSignatures(signed: Signed, keys: PublicKeys): Promise
   return notes;
 }
 
-async function checkMinisign(signed: Signed, signature: Minisignature, key: string | undefined): Promise<string[]> {
+async function checkMinisign(signed: SignedFile, signature: Minisignature, key: string | undefined): Promise<string[]> {
   const { file, product, sizeBytes, fileNames } = signed;
   const { algorithm, keyId, trustedComment } = signature;
   requireVersion(trustedComment, signed.version);
@@ -98,7 +98,7 @@ function fieldOf(trustedComment: string, name: string): string | undefined {
 
 async function hashWhole(file: string): Promise<Buffer> {
   const hash = createHash("blake2b512");
-  for await (const chunk of readBuild(file, () => {})) hash.update(chunk);
+  for await (const chunk of readChunks(file, () => {})) hash.update(chunk);
   return hash.digest();
 }
 

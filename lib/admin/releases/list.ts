@@ -1,5 +1,5 @@
 import { compareBuild } from "semver";
-import { Kind, type Release, versionText } from "../schema";
+import { formatVersion, Kind, type Release } from "../../releases/schema";
 
 /** Releases by product, platform and architecture, newest first. */
 function sortReleases(releases: readonly Release[]): Release[] {
@@ -16,7 +16,7 @@ export function renderTable(releases: readonly Release[]): string {
     release.product,
     release.platform,
     release.architecture,
-    versionText(release.version),
+    formatVersion(release.version),
     release.channel,
     stateOf(release),
     Kind.options.filter((kind) => release.artifacts[kind]).join("+"),
@@ -39,8 +39,8 @@ export function renderTable(releases: readonly Release[]): string {
 export function renderJson(releases: readonly Release[]): string {
   const plain = sortReleases(releases).map((release) => ({
     ...release,
-    version: versionText(release.version),
-    minimumSupportedVersion: release.minimumSupportedVersion && versionText(release.minimumSupportedVersion),
+    version: formatVersion(release.version),
+    minimumSupportedVersion: release.minimumSupportedVersion && formatVersion(release.minimumSupportedVersion),
   }));
   return JSON.stringify(plain, null, 2);
 }
