@@ -4,7 +4,7 @@ import { checkHealth } from "@/lib/http/health";
 import { pageHeaders } from "@/lib/http/pages/page-headers";
 import { unavailablePage } from "@/lib/http/pages/unavailable-page";
 import { pageContext } from "@/lib/http/pages/visitor";
-import { requestId } from "@/lib/http/route";
+import { requestId } from "@/lib/http/route-request";
 
 export const config = { matcher: "/((?!api(?:/|$)|forms/|_next/static/|icon\\.svg$).*)" };
 

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 import type { Context } from "../context";
-import type { RequestHead } from "./answer";
+import type { RequestHead } from "./route-request";
 
 /**
  * The address that stands for the caller: the socket's, or with `hops` trusted proxies the entry of

@@ -1,13 +1,13 @@
 import type { z } from "zod";
 import { AppError, type FieldError, isAppError } from "../errors";
-import type { IncomingRequest, RequestHead } from "./answer";
+import type { RequestHead, RouteRequest } from "./route-request";
 
 const MOST_LEVELS = 64;
 /** Faults told at once; more help nobody. */
 const MOST_ERRORS = 20;
 
 /** Reads at most `limitBytes` of the body, whatever Content-Length says. @throws AppError payload_too_large */
-export async function readBody(request: IncomingRequest, limitBytes: number): Promise<Uint8Array> {
+export async function readBody(request: RouteRequest, limitBytes: number): Promise<Uint8Array> {
   const tooLarge = () =>
     new AppError("payload_too_large", { detail: `At most ${limitBytes} bytes.`, members: { limitBytes } });
   if (Number(request.headers.get("content-length")) > limitBytes) throw tooLarge();

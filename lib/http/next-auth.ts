@@ -2,10 +2,10 @@ import { readCredentials } from "../auth/authenticate";
 import type { NextAuthAnswer, NextAuthCall } from "../auth/next-auth/answer";
 import type { Context } from "../context";
 import { AppError } from "../errors";
-import type { Answer, RequestHead } from "./answer";
 import { parseJson } from "./input";
 import { requireOwnOrigin } from "./origin";
-import { type Reply, ready } from "./reply";
+import type { RequestHead } from "./route-request";
+import { RouteResponse } from "./route-response";
 
 /** Apple's answer is posted by a page of Apple's. It is sent on, and nothing else. */
 const POSTED_BY_OTHERS = "callback/apple";
@@ -40,19 +40,19 @@ export function nextAuthCall(
  * next-auth's answer as a reply. It sets no cookie for what another site fetches, rather than sends its visitor to,
  * nor for whoever brought a token in a header.
  */
-export function nextAuthReply(
+export function nextAuthResponse(
   { config }: Pick<Context, "config">,
   request: RequestHead,
   { status, headers, cookies, body }: NextAuthAnswer,
-): Reply {
+): RouteResponse {
   const isFetched = request.headers.get("sec-fetch-mode") !== "navigate";
   const isForeign = isFetched && request.headers.get("sec-fetch-site") === "cross-site";
-  const all: Answer["headers"] = { ...headers };
+  const all: RouteResponse["headers"] = { ...headers };
   // next-auth repeats what the caller wrote; a header takes ASCII alone.
   if (headers.Location) all.Location = new URL(headers.Location, config.baseUrl).href;
   if (body !== null) all["Content-Length"] = String(Buffer.byteLength(body));
   if (cookies.length > 0 && !isForeign && !request.headers.has("authorization")) all["Set-Cookie"] = cookies;
-  return ready({ status, headers: all, body });
+  return new RouteResponse(status, body, all);
 }
 
 /** next-auth's own pages post forms, next-auth/react posts forms or JSON. */

@@ -1,6 +1,6 @@
 import type { Config } from "../config";
 import { AppError } from "../errors";
-import type { RequestHead } from "./answer";
+import type { RequestHead } from "./route-request";
 
 type EdgeConfig = Pick<Config, "baseUrl" | "AUTH_TRUSTED_ORIGINS" | "CORS_ALLOWED_ORIGINS">;
 

@@ -1,5 +1,5 @@
 import { AppError, ERRORS, isAppError, isDatabaseUnavailable, isRowGone, isStorageFull } from "../errors";
-import type { Answer } from "./answer";
+import type { RouteResponse } from "./route-response";
 
 /** Seconds after which it is worth asking again, where waiting helps and nothing better is known. */
 const RETRY_AFTER_SECONDS = {
@@ -23,7 +23,7 @@ export function toAppError(error: unknown): AppError {
 }
 
 /** An RFC 9457 problem document. `type` points to the page that explains the code. */
-export function problemAnswer(error: AppError, requestId: string, baseUrl: string): Answer {
+export function problemResponse(error: AppError, requestId: string, baseUrl: string): RouteResponse {
   const [status, title] = ERRORS[error.code];
   const { detail, errors, members, headers, retryAfterSeconds } = error.extras;
   const retryAfter = retryAfterSeconds ?? RETRY_AFTER_SECONDS[error.code as keyof typeof RETRY_AFTER_SECONDS];

@@ -1,15 +1,14 @@
-import { randomUUID } from "node:crypto";
 import type { z } from "zod";
 import { authenticate, type Principal } from "../auth/authenticate";
 import { type Context, currentContext } from "../context";
 import { AppError, type ErrorCode } from "../errors";
-import { type Answer, type IncomingRequest, type RequestHead, toResponse } from "./answer";
 import { clientAddress } from "./client-address";
 import { parseBody, parseJson, parseQuery, readBody, requireJson } from "./input";
 import { corsHeaders, requireOwnCaller } from "./origin";
-import { problemAnswer, toAppError } from "./problem";
+import { problemResponse, toAppError } from "./problem";
 import type { LimitName } from "./rate-limits";
-import { isReply, reply } from "./reply";
+import { type RequestHead, type RouteRequest, requestId } from "./route-request";
+import { jsonResponse, RouteResponse, toResponse } from "./route-response";
 
 const BODY_LIMIT_BYTES = 16 * 1024;
 const VERBS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
@@ -17,19 +16,19 @@ type Verb = (typeof VERBS)[number];
 
 type PathParams = Record<string, string | string[] | undefined>;
 /** What comes beside the request: the path's parameters, and the socket's address where the front door knows it. */
-export type Segment = { params?: PathParams | Promise<PathParams>; remoteAddress?: string };
+export type RouteContext = { params?: PathParams | Promise<PathParams>; remoteAddress?: string };
 
 /**
  * An App Router route handler. `answer` is the same without a Response, for the front door; `other` is what a
  * method gets that the App Router does not know.
  */
-export type RouteHandler = ((request: Request, segment: Segment) => Promise<Response>) & {
-  answer: DirectHandler;
+export type RouteHandler = ((request: Request, segment: RouteContext) => Promise<Response>) & {
+  respond: DirectHandler;
   other: DirectHandler;
   /** What it was made from, for the API's description; undefined where the method is not declared. */
   declaration: AnyEndpoint | undefined;
 };
-type DirectHandler = (request: IncomingRequest, segment: Segment) => Answer | Promise<Answer>;
+type DirectHandler = (request: RouteRequest, segment: RouteContext) => RouteResponse | Promise<RouteResponse>;
 
 /** What a handler gets. `raw` is the body as it came. */
 type Input<Params, Query, Body, Account> = {
@@ -66,7 +65,12 @@ export type Endpoint<Params = unknown, Query = unknown, Body = unknown, Auth ext
   hasEffect?: true;
   /** Counted by account where there is one, else by address. */
   limit?: LimitName;
-  /** The schema of each success body; null for an empty or streamed one. The first is the default status. */
+  /**
+   * "json" (default): the handler returns a value, or a `RouteResponse` around one, for the schema of its status.
+   * "raw": it returns a finished `RouteResponse`, and `responses` only describe it.
+   */
+  writes?: "json" | "raw";
+  /** The schema of each successful response's body; null for an empty or binary one. The first is the default status. */
   responses: Record<number, z.ZodType | null>;
   handle: (input: Input<Params, Query, Body, Auth extends "account" ? Principal : null>) => Promise<unknown> | unknown;
 };
@@ -103,20 +107,20 @@ export function defineRoute(path: string, endpoints: Partial<Record<Verb, AnyEnd
   const allow = VERBS.filter((verb) => verb === "OPTIONS" || declared[verb]).join(", ");
   const other = direct({ path, verb: "other", declaration: undefined, allow });
   const handlers = VERBS.map((verb) => {
-    const answer = direct({ path, verb, declaration: declared[verb], allow });
-    const handle = async (request: Request, segment: Segment) => toResponse(await answer(request, segment));
-    return [verb, Object.assign(handle, { answer, other, declaration: declared[verb] })];
+    const respond = direct({ path, verb, declaration: declared[verb], allow });
+    const handle = async (request: Request, segment: RouteContext) => toResponse(await respond(request, segment));
+    return [verb, Object.assign(handle, { respond, other, declaration: declared[verb] })];
   });
   return Object.fromEntries(handlers) as Record<Verb, RouteHandler>;
 }
 
 type Route = { path: string; verb: Verb | "other"; declaration: AnyEndpoint | undefined; allow: string };
 /** One request on its way through. */
-type Passage = {
+type RequestScope = {
   ctx: Context;
   id: string;
-  request: IncomingRequest;
-  segment: Segment;
+  request: RouteRequest;
+  segment: RouteContext;
   startedMs: number;
   accountId?: string;
 };
@@ -140,7 +144,7 @@ function direct(route: Route): DirectHandler {
  * The answer to a request that no route answers, with the headers and the log line of every answer. `path` is the
  * line's route.
  */
-export function refuseRequest(path: string, request: IncomingRequest, error: unknown): Answer {
+export function respondWithError(path: string, request: RouteRequest, error: unknown): RouteResponse {
   const verb = VERBS.find((one) => one === request.method) ?? "other";
   const ctx = currentContext();
   const passage = { ctx, id: requestId(request), request, segment: {}, startedMs: performance.now() };
@@ -148,7 +152,7 @@ export function refuseRequest(path: string, request: IncomingRequest, error: unk
 }
 
 /** Answers at once where nothing has to be waited for: a promise costs more than what health and version do. */
-function respond({ verb, declaration, allow }: Route, passage: Passage): Answer | Promise<Answer> {
+function respond({ verb, declaration, allow }: Route, passage: RequestScope): RouteResponse | Promise<RouteResponse> {
   if (!declaration && verb === "OPTIONS") return { status: 204, headers: { Allow: allow }, body: null };
   if (!declaration) throw new AppError("method_not_allowed", { headers: { Allow: allow } });
   const settled = (result: unknown) => (result instanceof Promise ? result.then(serialized) : serialized(result));
@@ -161,7 +165,7 @@ function respond({ verb, declaration, allow }: Route, passage: Passage): Answer 
 }
 
 /** What can be waited for between the method and the service, in the order that CONTRIBUTING.md names. */
-async function readInput(verb: Route["verb"], declaration: AnyEndpoint, passage: Passage) {
+async function readInput(verb: Route["verb"], declaration: AnyEndpoint, passage: RequestScope) {
   const { ctx, request, segment } = passage;
   if (declaration.body && declaration.body !== "raw") requireJson(request);
   const raw = declaration.body ? await readBody(request, declaration.bodyLimitBytes ?? BODY_LIMIT_BYTES) : undefined;
@@ -177,7 +181,11 @@ async function readInput(verb: Route["verb"], declaration: AnyEndpoint, passage:
 
 type Read = { raw?: Uint8Array; account?: Principal | null; params?: unknown };
 
-function inputOf(declaration: AnyEndpoint, { ctx, id, request, segment }: Passage, { raw, account, params }: Read) {
+function inputOf(
+  declaration: AnyEndpoint,
+  { ctx, id, request, segment }: RequestScope,
+  { raw, account, params }: Read,
+) {
   return {
     ctx,
     request,
@@ -202,30 +210,28 @@ function parseParams(schema: z.ZodType, params: unknown): unknown {
   return parsed.data;
 }
 
-function serialize(declaration: AnyEndpoint, result: unknown): Answer {
-  const made = isReply(result) ? result : reply(Number(Object.keys(declaration.responses)[0]), result);
-  if (made.kind === "ready") return made;
-  const { status, value, headers } = made;
+function serialize(declaration: AnyEndpoint, result: unknown): RouteResponse {
+  if (declaration.writes === "raw") return result as RouteResponse;
+  const defaultStatus = Number(Object.keys(declaration.responses)[0]);
+  const { status, body, headers } =
+    result instanceof RouteResponse ? result : new RouteResponse<unknown>(defaultStatus, result);
   const schema = declaration.responses[status];
   if (schema === undefined) throw new Error(`The route does not declare status ${status}`);
-  if (schema === null) return { status, headers, body: null };
-  const body = JSON.stringify(schema.parse(value));
-  const length = String(Buffer.byteLength(body));
-  return { status, headers: { "Content-Type": "application/json", "Content-Length": length, ...headers }, body };
+  return schema === null ? new RouteResponse(status, null, headers) : jsonResponse(status, schema.parse(body), headers);
 }
 
-function refusal({ ctx, id }: Passage, error: unknown): Answer {
+function refusal({ ctx, id }: RequestScope, error: unknown): RouteResponse {
   const visible = toAppError(error);
   if (visible.code === "internal_error") ctx.log.error({ err: error, requestId: id }, "request failed");
   if (visible.code === "unavailable") ctx.log.warn({ err: error, requestId: id }, "database out of reach");
-  return problemAnswer(visible, id, ctx.config.baseUrl);
+  return problemResponse(visible, id, ctx.config.baseUrl);
 }
 
 function finish(
   { path, verb, allow }: Route,
-  { ctx, id, request, startedMs, accountId }: Passage,
-  answer: Answer,
-): Answer {
+  { ctx, id, request, startedMs, accountId }: RequestScope,
+  answer: RouteResponse,
+): RouteResponse {
   const ms = performance.now() - startedMs;
   ctx.observe({ requestId: id, method: verb, route: path, status: answer.status, ms, accountId }, request);
   const headers = {
@@ -236,10 +242,4 @@ function finish(
     ...(ctx.config.CORS_ALLOWED_ORIGINS.length > 0 ? corsHeaders(request, ctx.config, allow) : undefined),
   };
   return { status: answer.status, headers, body: verb === "HEAD" ? null : answer.body };
-}
-
-/** The request's id: the caller's where it is usable, else a new one. */
-export function requestId({ headers }: Pick<RequestHead, "headers">): string {
-  const given = headers.get("x-request-id");
-  return given !== null && /^[A-Za-z0-9._-]{1,128}$/.test(given) ? given : randomUUID();
 }

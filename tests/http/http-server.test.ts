@@ -6,8 +6,8 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { RequestRecord } from "@/lib/context";
 import { ERRORS } from "@/lib/errors";
-import { ready, reply } from "@/lib/http/reply";
 import { defineRoute, endpoint } from "@/lib/http/route";
+import { type ResponseBody, RouteResponse } from "@/lib/http/route-response";
 import { loadRoutes } from "@/lib/http/server/load-routes";
 import type { NextHandler } from "@/lib/http/server/next-page";
 import { createRouteTable, findRoute } from "@/lib/http/server/routes";
@@ -15,13 +15,14 @@ import { ctx, withContext } from "@/tests/support/context";
 import { httpRequest, openTestServer, parseResponse, type RawResponse } from "@/tests/support/network/http-server";
 
 /** A route that answers with what `body` gives. */
-const route = (path: string, body: () => Parameters<typeof ready>[0]["body"]) =>
+const route = (path: string, body: () => ResponseBody) =>
   defineRoute(path, {
     GET: endpoint({
       summary: "A route of a test",
       database: false,
       responses: { 200: null },
-      handle: () => ready({ status: 200, headers: {}, body: body() }),
+      writes: "raw",
+      handle: () => new RouteResponse(200, body()),
     }),
   });
 const hello = route("/api/hello", () => "hello");
@@ -37,7 +38,7 @@ const waits = defineRoute("/api/hello", {
     database: false,
     body: z.object({}),
     responses: { 204: null },
-    handle: () => reply(204, null),
+    handle: () => new RouteResponse(204, null),
   }),
 });
 
@@ -417,7 +418,7 @@ describe("a client that asks before it sends its body", () => {
       database: false,
       body: z.object({}),
       responses: { 204: null },
-      handle: () => reply(204, null),
+      handle: () => new RouteResponse(204, null),
     }),
   });
 

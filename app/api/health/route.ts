@@ -1,6 +1,6 @@
 import { checkHealth, Health, HealthQuery } from "@/lib/http/health";
-import { reply } from "@/lib/http/reply";
 import { defineRoute, endpoint } from "@/lib/http/route";
+import { RouteResponse } from "@/lib/http/route-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/health", {
   GET: endpoint({
@@ -10,7 +10,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     responses: { 200: Health, 503: Health },
     handle: async ({ ctx, query }) => {
       const health = await checkHealth(ctx, query);
-      return reply(health.status === "ok" ? 200 : 503, health, { "Cache-Control": "no-store" });
+      return new RouteResponse(health.status === "ok" ? 200 : 503, health, { "Cache-Control": "no-store" });
     },
   }),
 });

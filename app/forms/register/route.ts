@@ -1,7 +1,7 @@
 import { Register } from "@/lib/accounts/schema";
 import { register } from "@/lib/accounts/sign-in";
 import { defineForm } from "@/lib/http/pages/form";
-import { replaceSession } from "@/lib/http/session-reply";
+import { replaceSession } from "@/lib/http/session-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/register", {
   summary: "Create an account",

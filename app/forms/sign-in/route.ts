@@ -2,7 +2,7 @@ import { Login } from "@/lib/accounts/schema";
 import { logIn } from "@/lib/accounts/sign-in";
 import { defineForm } from "@/lib/http/pages/form";
 import { NextPage, ownPath } from "@/lib/http/pages/own-path";
-import { replaceSession } from "@/lib/http/session-reply";
+import { replaceSession } from "@/lib/http/session-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/sign-in", {
   summary: "Sign in",

@@ -3,12 +3,12 @@ import { authenticate, type Principal } from "../../auth/authenticate";
 import { type Caller, callerOf } from "../../auth/credentials";
 import type { Context } from "../../context";
 import { AppError, type ErrorCode } from "../../errors";
-import type { RequestHead } from "../answer";
 import { parseBody } from "../input";
 import { requireOwnOrigin } from "../origin";
 import { toAppError } from "../problem";
-import { type Reply, ready, reply } from "../reply";
 import { defineRoute, endpoint, type PublicInput } from "../route";
+import type { RequestHead } from "../route-request";
+import { jsonResponse, RouteResponse } from "../route-response";
 import { setFlash } from "./flash";
 import { type ErrorPlacement, toFormError } from "./form-errors";
 import { signInPath } from "./own-path";
@@ -50,14 +50,16 @@ export function defineForm<Fields, Auth extends "account" | "none" = "none">(pat
   const handle = (input: PublicInput) => answerForm(path, form, input);
   const responses = { 303: null, 200: Moved };
   // That the database is down is told in words too, so it is looked for below.
-  return defineRoute(path, { POST: endpoint({ summary, database: false, body: "raw", responses, handle }) });
+  return defineRoute(path, {
+    POST: endpoint({ summary, database: false, body: "raw", writes: "raw", responses, handle }),
+  });
 }
 
 async function answerForm<Fields, Auth extends "account" | "none">(
   path: string,
   form: Form<Fields, Auth>,
   { ctx, request, raw, address }: PublicInput,
-): Promise<Reply> {
+): Promise<RouteResponse> {
   requireOwnOrigin(request.headers, ctx.config);
   const posted = readForm(request.headers.get("content-type") ?? "", raw);
   const byScript = request.headers.get("accept") === "application/json";
@@ -88,14 +90,14 @@ function readForm(contentType: string, raw: Uint8Array): Record<string, string> 
   return Object.fromEntries([...fields].filter(([, value]) => value !== ""));
 }
 
-function sendOn({ to, cookies = [] }: Done, byScript: boolean): Reply {
+function sendOn({ to, cookies = [] }: Done, byScript: boolean): RouteResponse {
   const headers: Record<string, string[]> = cookies.length > 0 ? { "Set-Cookie": cookies } : {};
-  if (byScript) return reply(200, { location: to }, headers);
-  if (to.startsWith("/")) return reply(303, null, { ...headers, Location: to, "Content-Length": "0" });
+  if (byScript) return jsonResponse(200, { location: to }, headers);
+  if (to.startsWith("/")) return new RouteResponse(303, null, { ...headers, Location: to, "Content-Length": "0" });
   // form-action holds for redirects too; a page that goes on by itself is no form any more.
   const body = "One moment.";
   const length = { "Content-Type": "text/plain", "Content-Length": String(body.length) };
-  return ready({ status: 200, headers: { ...headers, ...length, Refresh: `0;url=${to}` }, body });
+  return new RouteResponse(200, body, { ...headers, ...length, Refresh: `0;url=${to}` });
 }
 
 /** What broke on our side is for the log. */

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { currentContext } from "../../context";
 import { AppError, ERRORS, type ErrorCode } from "../../errors";
-import { problemAnswer } from "../problem";
+import { problemResponse } from "../problem";
 import { formatResponse } from "./send";
 
 /** Requests on one connection that wait for the answers before theirs. */
@@ -75,7 +75,7 @@ function logRefusal(requestId: string, method: string, { code }: AppError): void
 
 /** Sends the last answer of a connection, past Node's own. */
 function refuse(socket: Duplex, requestId: string, error: AppError): void {
-  const { status, headers, body } = problemAnswer(error, requestId, currentContext().config.baseUrl);
+  const { status, headers, body } = problemResponse(error, requestId, currentContext().config.baseUrl);
   const own = { "Cache-Control": "private, no-store", "X-Content-Type-Options": "nosniff", "X-Request-Id": requestId };
   socket.end(formatResponse(status, { ...headers, ...own }, String(body)));
 }

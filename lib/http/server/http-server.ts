@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { currentContext } from "../../context";
 import { AppError, isAppError } from "../../errors";
-import type { Answer } from "../answer";
-import { defineRoute, refuseRequest, requestId } from "../route";
+import { defineRoute, respondWithError } from "../route";
+import { requestId } from "../route-request";
+import type { RouteResponse } from "../route-response";
 import { handleInOrder, refuseConnect, refuseMalformed } from "./connections";
 import type { NextHandler } from "./next-page";
 import { NodeRequest } from "./node-request";
@@ -30,7 +31,11 @@ const FILE_HEADERS = ["accept-encoding", "if-modified-since", "if-none-match", "
 /** A request and where its answer goes. */
 type Exchange = { incoming: IncomingMessage; outgoing: ServerResponse; request: NodeRequest; expectsContinue: boolean };
 /** Answers a request; null where Next has written the answer. */
-type Respond = (exchange: Exchange, target: Target, found: RouteMatch | null) => Answer | Promise<Answer | null>;
+type Respond = (
+  exchange: Exchange,
+  target: Target,
+  found: RouteMatch | null,
+) => RouteResponse | Promise<RouteResponse | null>;
 
 /** `socketTimeoutMs`: how long nothing may move on a connection; `maxRenderMs`: how long a page may take to render. */
 type Options = { socketTimeoutMs?: number; maxRenderMs?: number };
@@ -61,9 +66,9 @@ function handle(exchange: Exchange, routes: RouteTable, respond: Respond): void 
     if (outgoing.headersSent) return void outgoing.destroy();
     for (const name of outgoing.getHeaderNames()) outgoing.removeHeader(name); // Next's, for what failed
     if (isAppError(error) && error.code === "malformed_request") outgoing.shouldKeepAlive = false;
-    sendResponse(incoming, outgoing, refuseRequest(path, request, error));
+    sendResponse(incoming, outgoing, respondWithError(path, request, error));
   };
-  const send = (answer: Answer | null) => {
+  const send = (answer: RouteResponse | null) => {
     if (answer === null) return;
     if (currentContext().draining) outgoing.shouldKeepAlive = false;
     try {
@@ -91,7 +96,7 @@ function createResponder(routes: RouteTable, next: NextHandler, maxRenderMs?: nu
     const { incoming, request } = exchange;
     if (typeof found?.responder === "object") {
       const { responder, params } = found;
-      const answer = responder[request.method]?.answer ?? responder.GET?.other;
+      const answer = responder[request.method]?.respond ?? responder.GET?.other;
       if (!answer) throw new AppError("not_found");
       return answer(request, { params, remoteAddress: incoming.socket.remoteAddress });
     }

@@ -38,7 +38,7 @@ async function loadHandlers(require: NodeJS.Require, file: string, route: string
   try {
     const { routeModule } = (await require(file)) as Compiled;
     await routeModule?.ensureUserland?.();
-    if (typeof routeModule?.userland?.GET?.answer === "function") return routeModule.userland;
+    if (typeof routeModule?.userland?.GET?.respond === "function") return routeModule.userland;
     return path.extname(route) === "" ? "next" : "file"; // Next makes routes of its metadata files, as of icon.svg
   } catch (error) {
     currentContext().log.error({ err: error, route }, "a route does not load: it will answer 500");

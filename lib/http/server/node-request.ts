@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
-import type { IncomingRequest } from "../answer";
+import type { RouteRequest } from "../route-request";
 
 /** A node request as routes read it; nothing of it is copied. */
-export class NodeRequest implements IncomingRequest {
+export class NodeRequest implements RouteRequest {
   readonly method: string;
   /** The target's path and query, once they are known to be sound. */
   url: string;
@@ -17,7 +17,7 @@ export class NodeRequest implements IncomingRequest {
     this.#beforeBody = beforeBody;
   }
 
-  get headers(): IncomingRequest["headers"] {
+  get headers(): RouteRequest["headers"] {
     const { headers } = this.#incoming;
     return {
       get: (name) => headers[name]?.toString() ?? null,

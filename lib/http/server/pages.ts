@@ -5,8 +5,8 @@ import { constants, gzip } from "node:zlib";
 import pLimit from "p-limit";
 import { currentContext } from "../../context";
 import { AppError } from "../../errors";
-import type { Answer, RequestHead } from "../answer";
-import { requestId } from "../route";
+import { type RequestHead, requestId } from "../route-request";
+import type { RouteResponse } from "../route-response";
 import { type NextHandler, type RenderedPage, renderPage } from "./next-page";
 
 /** A render takes some milliseconds of the event loop. More at once only make everything else wait longer. */
@@ -54,7 +54,7 @@ type StaticPage = { nonce: string; headers: RenderedPage["headers"]; status: num
 export function createPageResponder(
   next: NextHandler,
   maxRenderMs = MAX_RENDER_MS,
-): (request: PageRequest) => Promise<Answer> {
+): (request: PageRequest) => Promise<RouteResponse> {
   const limit = pLimit(MAX_RENDERS);
   const kept = new Map<string, Promise<StaticPage>>();
 
@@ -125,7 +125,11 @@ function withNonce({ nonce, status, headers, parts }: StaticPage): RenderedPage 
   return { status, headers: { ...headers, "content-security-policy": policy }, body: Buffer.from(parts.join(fresh)) };
 }
 
-async function toAnswer({ status, headers, body }: RenderedPage, id: string, head: RequestHead): Promise<Answer> {
+async function toAnswer(
+  { status, headers, body }: RenderedPage,
+  id: string,
+  head: RequestHead,
+): Promise<RouteResponse> {
   const isSmaller = body.byteLength >= MIN_GZIP_BYTES && acceptsGzip(head.headers.get("accept-encoding") ?? "");
   const sent = isSmaller ? await compress(body, GZIP) : body;
   const own = {

@@ -1,5 +1,5 @@
 import { decodePercent } from "../../auth/cookie";
-import type { RouteHandler, Segment } from "../route";
+import type { RouteContext, RouteHandler } from "../route";
 
 export type Handlers = Record<string, RouteHandler>;
 
@@ -11,7 +11,7 @@ export type Responder = Handlers | "page" | "file" | "next";
 
 type Entry = { path: string; responder: Responder };
 type Pattern = Entry & { pattern: RegExp; names: string[] };
-export type RouteMatch = Entry & { params: Segment["params"] };
+export type RouteMatch = Entry & { params: RouteContext["params"] };
 /** Paths without parameters by name, the others by pattern, the most specific first. */
 export type RouteTable = { fixed: ReadonlyMap<string, Entry>; patterns: readonly Pattern[] };
 

@@ -1,13 +1,13 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { finished, pipeline } from "node:stream/promises";
-import { type Answer, isStreamed } from "../answer";
+import { isStreamed, type RouteResponse } from "../route-response";
 
 /**
  * Writes an answer. One that refuses an upload is the last on its connection, and what is still sent is read and
  * thrown away until the client has finished or `requestTimeout` ends it: a close before that could cost it the
  * answer (RFC 9112, 9.6). @throws TypeError for a header that Node refuses
  */
-export function sendResponse(incoming: IncomingMessage, outgoing: ServerResponse, answer: Answer): void {
+export function sendResponse(incoming: IncomingMessage, outgoing: ServerResponse, answer: RouteResponse): void {
   const { status, headers, body } = answer;
   const hasUpload = leavesBodyUnread(incoming);
   if (hasUpload) outgoing.shouldKeepAlive = false;
@@ -20,7 +20,7 @@ export function sendResponse(incoming: IncomingMessage, outgoing: ServerResponse
 }
 
 /** An answer as it goes over a connection that Node has no request for. It is the last there. */
-export function formatResponse(status: number, headers: Answer["headers"], body: string): string {
+export function formatResponse(status: number, headers: RouteResponse["headers"], body: string): string {
   const all = { ...headers, Connection: "close", Date: new Date().toUTCString() };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, "", body].join("\r\n");

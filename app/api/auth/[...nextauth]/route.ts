@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { callerOf } from "@/lib/auth/credentials";
 import { answerNextAuth } from "@/lib/auth/next-auth/answer";
-import { nextAuthCall, nextAuthReply } from "@/lib/http/next-auth";
+import { nextAuthCall, nextAuthResponse } from "@/lib/http/next-auth";
 import { defineRoute, endpoint, type PublicInput } from "@/lib/http/route";
 
 const params = z.object({ nextauth: z.array(z.string()) });
@@ -9,10 +9,27 @@ type Params = z.infer<typeof params>;
 
 const handle = async ({ ctx, request, params, raw, address }: PublicInput<Params>) => {
   const call = nextAuthCall(ctx, request, params.nextauth, raw);
-  return nextAuthReply(ctx, request, await answerNextAuth(ctx, { ...call, caller: callerOf(ctx, request, address) }));
+  return nextAuthResponse(
+    ctx,
+    request,
+    await answerNextAuth(ctx, { ...call, caller: callerOf(ctx, request, address) }),
+  );
 };
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/[...nextauth]", {
-  GET: endpoint({ summary: "next-auth: session, csrf, providers and pages", params, responses: { 200: null }, handle }),
-  POST: endpoint({ summary: "next-auth: sign in, sign out", params, body: "raw", responses: { 200: null }, handle }),
+  GET: endpoint({
+    summary: "next-auth: session, csrf, providers and pages",
+    writes: "raw",
+    params,
+    responses: { 200: null },
+    handle,
+  }),
+  POST: endpoint({
+    summary: "next-auth: sign in, sign out",
+    writes: "raw",
+    params,
+    body: "raw",
+    responses: { 200: null },
+    handle,
+  }),
 });

@@ -2,7 +2,7 @@ import { Auth, Login } from "@/lib/accounts/schema";
 import { logIn } from "@/lib/accounts/sign-in";
 import { callerOf } from "@/lib/auth/credentials";
 import { defineRoute, endpoint } from "@/lib/http/route";
-import { chooseTransport, sessionReply } from "@/lib/http/session-reply";
+import { chooseTransport, sessionResponse } from "@/lib/http/session-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/login", {
   POST: endpoint({
@@ -19,7 +19,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     responses: { 200: Auth },
     handle: async ({ ctx, request, body, address }) => {
       const transport = chooseTransport(request, body.transport, ctx);
-      return sessionReply(200, await logIn(ctx, body, transport, callerOf(ctx, request, address)), request, ctx);
+      return sessionResponse(200, await logIn(ctx, body, transport, callerOf(ctx, request, address)), request, ctx);
     },
   }),
 });

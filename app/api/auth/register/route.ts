@@ -1,9 +1,9 @@
 import { Auth, Register, VerificationRequired } from "@/lib/accounts/schema";
 import { register } from "@/lib/accounts/sign-in";
 import { callerOf } from "@/lib/auth/credentials";
-import { reply } from "@/lib/http/reply";
 import { defineRoute, endpoint } from "@/lib/http/route";
-import { chooseTransport, sessionReply } from "@/lib/http/session-reply";
+import { RouteResponse } from "@/lib/http/route-response";
+import { chooseTransport, sessionResponse } from "@/lib/http/session-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/register", {
   POST: endpoint({
@@ -14,7 +14,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     handle: async ({ ctx, request, body, address }) => {
       const transport = chooseTransport(request, body.transport, ctx);
       const registered = await register(ctx, body, transport, callerOf(ctx, request, address));
-      return registered ? sessionReply(201, registered, request, ctx) : reply(202, { status: "verification_required" });
+      return registered
+        ? sessionResponse(201, registered, request, ctx)
+        : new RouteResponse(202, { status: "verification_required" });
     },
   }),
 });

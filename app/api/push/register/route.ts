@@ -1,6 +1,6 @@
 import { callerOf } from "@/lib/auth/credentials";
-import { reply } from "@/lib/http/reply";
 import { defineRoute, endpoint } from "@/lib/http/route";
+import { RouteResponse } from "@/lib/http/route-response";
 import { registerDevice } from "@/lib/push/registration";
 import { PendingDevice, RegisterDevice, RegisteredDevice } from "@/lib/push/schema";
 
@@ -15,7 +15,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     responses: { 200: RegisteredDevice, 202: PendingDevice },
     handle: async ({ ctx, account, body, request, address }) => {
       const registered = await registerDevice(ctx, account, body, callerOf(ctx, request, address));
-      return reply(registered.challenge ? 202 : 200, registered);
+      return new RouteResponse(registered.challenge ? 202 : 200, registered);
     },
   }),
 });

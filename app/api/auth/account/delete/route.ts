@@ -2,7 +2,7 @@ import { deleteAccount } from "@/lib/accounts/delete";
 import { AccountDeleted, DeleteAccount } from "@/lib/accounts/schema";
 import { callerOf } from "@/lib/auth/credentials";
 import { defineRoute, endpoint } from "@/lib/http/route";
-import { signedOutReply } from "@/lib/http/session-reply";
+import { signedOutResponse } from "@/lib/http/session-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/account/delete", {
   POST: endpoint({
@@ -13,7 +13,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     responses: { 200: AccountDeleted },
     handle: async ({ ctx, request, account, address, body }) => {
       const deleted = await deleteAccount(ctx, account, body.password, callerOf(ctx, request, address));
-      return signedOutReply(200, deleted, account, ctx);
+      return signedOutResponse(200, deleted, account, ctx);
     },
   }),
 });

@@ -1,5 +1,5 @@
-import { reply } from "@/lib/http/reply";
 import { defineRoute, endpoint } from "@/lib/http/route";
+import { RouteResponse } from "@/lib/http/route-response";
 import { removeDevice } from "@/lib/push/devices";
 import { DeviceParams } from "@/lib/push/schema";
 
@@ -12,7 +12,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     responses: { 204: null },
     handle: async ({ ctx, account, params }) => {
       await removeDevice(ctx, account.account.id, params.deviceId);
-      return reply(204, null);
+      return new RouteResponse(204, null);
     },
   }),
 });

@@ -3,9 +3,9 @@ import { setSessionCookie } from "../auth/cookie";
 import { setDeviceCookie } from "../auth/limits/recognized-clients";
 import { findSession, revokeSession, type Transport } from "../auth/sessions";
 import type { Context } from "../context";
-import type { RequestHead } from "./answer";
 import { requireOwnOrigin } from "./origin";
-import { type Reply, reply } from "./reply";
+import type { RequestHead } from "./route-request";
+import { RouteResponse } from "./route-response";
 
 type Issued = {
   user: unknown;
@@ -27,10 +27,19 @@ export function chooseTransport(request: RequestHead, asked: Transport | undefin
 }
 
 /** A signed-in answer. A token set as a cookie does not stand in the body as well (OWASP ASVS 5.0, 3.3.4). */
-export async function sessionReply(status: number, issued: Issued, request: RequestHead, ctx: Context): Promise<Reply> {
+export async function sessionResponse(
+  status: number,
+  issued: Issued,
+  request: RequestHead,
+  ctx: Context,
+): Promise<RouteResponse<unknown>> {
   const { user, session, token } = issued;
-  if (session.transport === "token") return reply(status, { user, session, token, tokenType: "Bearer" });
-  return reply(status, { user, session }, { "Set-Cookie": await replaceSession(ctx, request.headers, issued) });
+  if (session.transport === "token") return new RouteResponse(status, { user, session, token, tokenType: "Bearer" });
+  return new RouteResponse(
+    status,
+    { user, session },
+    { "Set-Cookie": await replaceSession(ctx, request.headers, issued) },
+  );
 }
 
 /**
@@ -49,7 +58,12 @@ export async function replaceSession(
 }
 
 /** An answer after which the caller has no session: where a cookie carried it, the cookie goes. */
-export function signedOutReply(status: number, body: unknown, { session }: Principal, ctx: Context): Reply {
-  if (session.via === "bearer") return reply(status, body);
-  return reply(status, body, { "Set-Cookie": setSessionCookie(ctx.config, null, session.expiresAt) });
+export function signedOutResponse(
+  status: number,
+  body: unknown,
+  { session }: Principal,
+  ctx: Context,
+): RouteResponse<unknown> {
+  if (session.via === "bearer") return new RouteResponse(status, body);
+  return new RouteResponse(status, body, { "Set-Cookie": setSessionCookie(ctx.config, null, session.expiresAt) });
 }

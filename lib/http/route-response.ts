@@ -1,0 +1,50 @@
+export type ResponseHeaders = Record<string, string | string[]>;
+/** The whole body, or a stream that is opened when its first chunk is read and closed when its iteration ends. */
+export type ResponseBody = string | Uint8Array | AsyncIterable<Uint8Array> | null;
+
+/**
+ * A response before it becomes a `Response`: the HTTP server writes it to the socket without one. Handlers return it to
+ * choose a status or headers; then its body may be a value that the route's schema serializes.
+ */
+export class RouteResponse<Body = ResponseBody> {
+  constructor(
+    readonly status: number,
+    readonly body: Body,
+    readonly headers: ResponseHeaders = {},
+  ) {}
+}
+
+/** A response with a JSON body. */
+export function jsonResponse(status: number, value: unknown, headers: ResponseHeaders = {}): RouteResponse {
+  const body = JSON.stringify(value);
+  const length = String(Buffer.byteLength(body));
+  return new RouteResponse(status, body, { "Content-Type": "application/json", "Content-Length": length, ...headers });
+}
+
+/** The `Response` that an App Router handler returns. */
+export function toResponse({ status, headers, body }: RouteResponse): Response {
+  const response = new Response(isStreamed(body) ? streamOf(body) : (body as BodyInit | null), { status });
+  response.headers.delete("content-type"); // the default that Response sets for a string
+  for (const [name, value] of Object.entries(headers)) {
+    for (const one of [value].flat()) response.headers.append(name, one);
+  }
+  return response;
+}
+
+/** Whether the body is a stream. */
+export function isStreamed(body: ResponseBody): body is AsyncIterable<Uint8Array> {
+  return typeof body === "object" && body !== null && Symbol.asyncIterator in body;
+}
+
+function streamOf(bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = bytes[Symbol.asyncIterator]();
+  const source: UnderlyingDefaultSource<Uint8Array> = {
+    pull: async (controller) => {
+      const { done, value } = await iterator.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: async () => void (await iterator.return?.()),
+  };
+  return new ReadableStream(source, { highWaterMark: 0 }); // opens nothing before the first read
+}
