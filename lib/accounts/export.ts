@@ -20,10 +20,9 @@ export async function exportAccount(ctx: Deps, accountId: string, caller: Caller
   return { schema: "account-export" as const, schemaVersion: 1 as const, exportedAt, ...data };
 }
 
-/** The headers of the file, as of a moment. */
-export function exportHeaders(exportedAt: Date): Record<string, string> {
-  const fileName = `account-export-${exportedAt.toISOString().slice(0, 10)}.json`;
-  return { "Content-Disposition": `attachment; filename="${fileName}"` };
+/** The name of the file that an export is saved as. */
+export function exportFileName(exportedAt: Date): string {
+  return `account-export-${exportedAt.toISOString().slice(0, 10)}.json`;
 }
 
 async function collect(tx: Tx, accountId: string) {

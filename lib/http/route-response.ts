@@ -21,6 +21,15 @@ export function jsonResponse(status: number, value: unknown, headers: ResponseHe
   return new RouteResponse(status, body, { "Content-Type": "application/json", "Content-Length": length, ...headers });
 }
 
+/** A JSON body that browsers save as a file (RFC 6266). The file name is plain ASCII; `value` is null for HEAD. */
+export function jsonFile(fileName: string, value: unknown): RouteResponse<unknown> {
+  const contentDisposition = `attachment; filename="${fileName}"`;
+  return new RouteResponse(200, value, {
+    "Content-Type": "application/json",
+    "Content-Disposition": contentDisposition,
+  });
+}
+
 /** The `Response` that an App Router handler returns. */
 export function toResponse({ status, headers, body }: RouteResponse): Response {
   const response = new Response(isStreamed(body) ? streamOf(body) : (body as BodyInit | null), { status });

@@ -16,20 +16,9 @@ const handle = async ({ ctx, request, params, raw, address }: PublicInput<Params
   );
 };
 
+const shared = { writes: "raw", params, responses: { 200: null }, handle } as const;
+
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/[...nextauth]", {
-  GET: endpoint({
-    summary: "next-auth: session, csrf, providers and pages",
-    writes: "raw",
-    params,
-    responses: { 200: null },
-    handle,
-  }),
-  POST: endpoint({
-    summary: "next-auth: sign in, sign out",
-    writes: "raw",
-    params,
-    body: "raw",
-    responses: { 200: null },
-    handle,
-  }),
+  GET: endpoint({ ...shared, summary: "next-auth: session, csrf, providers and pages" }),
+  POST: endpoint({ ...shared, summary: "next-auth: sign in, sign out", body: "raw" }),
 });

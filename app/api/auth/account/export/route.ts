@@ -1,8 +1,8 @@
-import { exportAccount, exportHeaders } from "@/lib/accounts/export";
+import { exportAccount, exportFileName } from "@/lib/accounts/export";
 import { AccountExport } from "@/lib/accounts/schema";
 import { callerOf } from "@/lib/auth/credentials";
 import { defineRoute, endpoint } from "@/lib/http/route";
-import { RouteResponse } from "@/lib/http/route-response";
+import { jsonFile } from "@/lib/http/route-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/account/export", {
   GET: endpoint({
@@ -13,14 +13,13 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     responses: { 200: AccountExport },
     handle: async ({ ctx, request, account, address }) => {
       const data = await exportAccount(ctx, account.account.id, callerOf(ctx, request, address));
-      return new RouteResponse(200, data, exportHeaders(data.exportedAt));
+      return jsonFile(exportFileName(data.exportedAt), data);
     },
   }),
   HEAD: endpoint({
     summary: "What the export is, without making or counting one",
     auth: "account",
     responses: { 200: null },
-    handle: ({ ctx }) =>
-      new RouteResponse(200, null, { "Content-Type": "application/json", ...exportHeaders(ctx.now()) }),
+    handle: ({ ctx }) => jsonFile(exportFileName(ctx.now()), null),
   }),
 });
