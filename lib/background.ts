@@ -1,6 +1,6 @@
 import path from "node:path";
 import { removeOldFiles } from "./adapters/outbox-folder";
-import { removeOutdated } from "./auth/retention";
+import { removeExpiredRows } from "./auth/retention";
 import type { Context } from "./context";
 import { removeUnverifiedDevices } from "./push/devices";
 import { retryReceived } from "./subscriptions/inbox/retry";
@@ -28,7 +28,7 @@ export function startBackground(ctx: Context): void {
   every(
     RETENTION_MS,
     oneAtATime(ctx, "retention put off", () =>
-      Promise.all([removeOutdated(ctx), removeUnverifiedDevices(ctx), removeUnaskable(ctx)]),
+      Promise.all([removeExpiredRows(ctx), removeUnverifiedDevices(ctx), removeUnaskable(ctx)]),
     ),
   );
   if (ctx.config.mode === "embedded") {

@@ -4,7 +4,7 @@ import { createBreachLookup } from "./adapters/breach-lookup";
 import { createMailer } from "./adapters/mailer";
 import { createObjectStorage } from "./adapters/object-storage";
 import { createPushTransport } from "./adapters/push-transport";
-import { createHasher, poolSize } from "./auth/passwords/hashing";
+import { createHasher, poolSize } from "./auth/passwords/hasher";
 import { type Config, publishBaseUrl } from "./config";
 import type { Context } from "./context";
 import { databaseNow } from "./db/clock";

@@ -5,7 +5,7 @@ import type { BreachLookup } from "./adapters/breach-lookup";
 import type { Mailer } from "./adapters/mailer";
 import type { ObjectStorage } from "./adapters/object-storage";
 import type { PushTransport } from "./adapters/push-transport";
-import type { Hasher } from "./auth/passwords/hashing";
+import type { Hasher } from "./auth/passwords/hasher";
 import type { Config } from "./config";
 import type { Prisma, PrismaClient } from "./db/generated/client";
 import type { Database } from "./db/open";

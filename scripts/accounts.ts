@@ -1,14 +1,14 @@
 import { LETTER_TTL_SECONDS } from "../lib/accounts/letters";
 import {
-  deleteForOwner,
+  deleteAccount,
   describeAccount,
-  endSessions,
   findAccount,
   isAccountId,
   listAccounts,
-  listEvents,
+  revokeSessions,
   unlinkIdentities,
-} from "../lib/accounts/operate";
+} from "../lib/admin/accounts";
+import { listSecurityEvents } from "../lib/audit/security-events";
 import { PROVIDER_NAMES } from "../lib/auth/oauth/providers";
 import { loadConfig } from "../lib/config";
 import { databaseNow } from "../lib/db/clock";
@@ -26,7 +26,7 @@ const HELP = `Usage: npm run accounts -- COMMAND   (an account is named by its i
 
 On PostgreSQL (DATABASE_URL) at any time; on the embedded database while the service is stopped.`;
 
-const MOST_LISTED = 50;
+const MAX_LISTED = 50;
 const emails = { enqueue: createEnqueueEmail({ dbNow: databaseNow }, LETTER_TTL_SECONDS) };
 const deps = (database: Database) => ({ db: database.client, emails, now: () => new Date() });
 type Deps = ReturnType<typeof deps>;
@@ -34,14 +34,14 @@ type Found = NonNullable<Awaited<ReturnType<typeof findAccount>>>;
 
 const ON_ACCOUNT: Record<string, (deps: Deps, account: Found, provider: string) => Promise<unknown>> = {
   show: async (deps, { id }) => JSON.stringify(await describeAccount(deps, id), null, 2),
-  "revoke-sessions": async (deps, { id, email }) => `${email}: ${await endSessions(deps, id)} sessions ended.`,
+  "revoke-sessions": async (deps, { id, email }) => `${email}: ${await revokeSessions(deps, id)} sessions ended.`,
   unlink: async (deps, { id, email }, provider) => {
     const removed = await unlinkIdentities(deps, id, provider);
     if (removed === 0) throw new Error(`${email} is not linked to ${provider}. Nothing was changed.`);
     return `${email}: ${removed} ${provider} ${removed === 1 ? "identity" : "identities"} removed, signed out everywhere.`;
   },
   delete: async (deps, { id, email }) => {
-    await deleteForOwner(deps, id);
+    await deleteAccount(deps, id);
     return `${email} is deleted. Subscriptions with a store go on until they are cancelled there.`;
   },
 };
@@ -73,7 +73,7 @@ async function main([command = "", name = "", option = ""]: string[]): Promise<v
 
 /** Prints the security events that a deleted account has left. @throws Error where there are none */
 async function reportMissing(deps: Deps, name: string): Promise<void> {
-  const events = isAccountId(name) ? await listEvents(deps, name.trim()) : [];
+  const events = isAccountId(name) ? await listSecurityEvents(deps, name.trim(), MAX_LISTED) : [];
   if (events.length === 0) throw new Error(`There is no account ${name}.`);
   console.error(`The account ${name} was deleted. Its security events:`);
   console.log(JSON.stringify(events, null, 2));
@@ -81,7 +81,7 @@ async function reportMissing(deps: Deps, name: string): Promise<void> {
 }
 
 async function list(deps: Deps, search: string): Promise<void> {
-  const accounts = await listAccounts(deps, { search, limit: MOST_LISTED });
+  const accounts = await listAccounts(deps, { search, limit: MAX_LISTED });
   if (accounts.length === 0) console.error("No accounts found.");
   for (const { id, email, emailVerifiedAt, createdAt } of accounts) {
     console.log([id, createdAt.toISOString(), emailVerifiedAt ? "verified" : "unverified", email].join("  "));

@@ -1,10 +1,10 @@
+import type { Caller } from "../audit/caller";
+import { recordSecurityEvent } from "../audit/security-events";
 import type { Principal } from "../auth/authenticate";
-import type { Caller } from "../auth/credentials";
 import { reauthenticate } from "../auth/passwords/reauthenticate";
-import { recordSecurityEvent } from "../auth/security-events";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
-import { closeOtherSessions } from "./sessions";
+import { revokeOtherSessionsInTx } from "./sessions";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now">;
 
@@ -44,7 +44,7 @@ export async function unlinkIdentity(
     if (!account.hasPassword && identities.length === 1) throw new AppError("last_sign_in_method");
     await tx.identity.delete({ where: { id: identityId } });
     await recordSecurityEvent(tx, ctx.now(), accountId, "identity_unlinked", caller);
-    await closeOtherSessions(tx, ctx.now(), { accountId, keep: principal.session.id }, caller);
+    await revokeOtherSessionsInTx(tx, ctx.now(), { accountId, keep: principal.session.id }, caller);
     await ctx.emails.enqueue(tx, "identity_unlinked", account.email);
   });
   ctx.emails.wake();

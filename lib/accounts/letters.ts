@@ -1,8 +1,8 @@
 import { providerTitle } from "../auth/oauth/providers";
-import { newestVerificationToken, VERIFICATION_TTL_HOURS } from "../auth/verification";
+import { newestVerificationToken, VERIFICATION_TTL_HOURS } from "../auth/verification/email-verification";
 import type { Context } from "../context";
 import { listIdentities } from "./identities";
-import { issueResetToken, RESET_TTL_MINUTES } from "./reset-token";
+import { issueResetToken, RESET_TTL_MINUTES } from "./password-reset-token";
 
 type Deps = Pick<Context, "config" | "db" | "now">;
 

@@ -1,7 +1,7 @@
-import type { Caller } from "../auth/credentials";
-import { recordSecurityEvent } from "../auth/security-events";
-import { closeSession } from "../auth/sessions";
-import { lockForSignOut, signOut } from "../auth/sign-out";
+import type { Caller } from "../audit/caller";
+import { recordSecurityEvent } from "../audit/security-events";
+import { revokeSessionInTx } from "../auth/sessions/sessions";
+import { lockAccountForSignOut, signOut } from "../auth/sessions/sign-out";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
 
@@ -21,22 +21,32 @@ export async function listSessions({ db, now }: { db: Tx; now: () => Date }, acc
  * Ends one open session of an account and what it registered.
  * @throws AppError not_found, for somebody else's session and for one that has ended as well.
  */
-export async function endSession(deps: Deps, accountId: string, sessionId: string, caller: Caller): Promise<void> {
+export async function revokeOwnSession(
+  deps: Deps,
+  accountId: string,
+  sessionId: string,
+  caller: Caller,
+): Promise<void> {
   const open = await listSessions(deps, accountId);
   if (!open.some(({ id }) => id === sessionId)) throw new AppError("not_found");
   await signOut(deps, { sub: accountId, sid: sessionId }, caller);
 }
 
 /** Signing out elsewhere: ends every session of the account but `keep`. Returns how many ended. */
-export async function endOtherSessions(deps: Deps, accountId: string, keep: string, caller: Caller): Promise<number> {
+export async function revokeOtherSessions(
+  deps: Deps,
+  accountId: string,
+  keep: string,
+  caller: Caller,
+): Promise<number> {
   return deps.db.$transaction(async (tx) => {
-    await lockForSignOut(tx, accountId);
-    return closeOtherSessions(tx, deps.now(), { accountId, keep }, caller);
+    await lockAccountForSignOut(tx, accountId);
+    return revokeOtherSessionsInTx(tx, deps.now(), { accountId, keep }, caller);
   });
 }
 
 /** The same within a transaction that has locked the account. */
-export async function closeOtherSessions(
+export async function revokeOtherSessionsInTx(
   tx: Tx,
   now: Date,
   { accountId, keep }: { accountId: string; keep: string },
@@ -44,7 +54,7 @@ export async function closeOtherSessions(
 ): Promise<number> {
   const others = (await listSessions({ db: tx, now: () => now }, accountId)).filter(({ id }) => id !== keep);
   for (const { id } of others) {
-    if (await closeSession(tx, now, id)) await recordSecurityEvent(tx, now, accountId, "signed_out", caller);
+    if (await revokeSessionInTx(tx, now, id)) await recordSecurityEvent(tx, now, accountId, "signed_out", caller);
   }
   return others.length;
 }

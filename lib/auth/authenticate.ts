@@ -1,7 +1,7 @@
 import type { Context } from "../context";
 import { AppError } from "../errors";
 import { sessionCookie } from "./cookie";
-import { findSession } from "./sessions";
+import { findSession } from "./sessions/sessions";
 
 type Found = NonNullable<Awaited<ReturnType<typeof findSession>>>;
 

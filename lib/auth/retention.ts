@@ -11,7 +11,7 @@ const BATCH = 1_000;
  * mailed tokens, accounts whose address had to be verified and was not, the failures of sign-ins that are forgotten, the
  * clients that are no longer recognized, and the limits' windows that are over. Returns how many rows went.
  */
-export async function removeOutdated({ db, now }: Deps): Promise<number> {
+export async function removeExpiredRows({ db, now }: Deps): Promise<number> {
   const at = now();
   const since = new Date(at.getTime() - EVENTS_MS);
   const statements = [

@@ -1,7 +1,7 @@
 import { type Principal, readCredentials } from "../auth/authenticate";
 import { setSessionCookie } from "../auth/cookie";
 import { setDeviceCookie } from "../auth/limits/recognized-clients";
-import { findSession, revokeSession, type Transport } from "../auth/sessions";
+import { findSession, revokeSession, type Transport } from "../auth/sessions/sessions";
 import type { Context } from "../context";
 import { requireOwnOrigin } from "./origin";
 import type { RequestHead } from "./route-request";

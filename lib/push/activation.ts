@@ -1,4 +1,5 @@
-import { recordSecurityEvent } from "../auth/security-events";
+import type { Caller } from "../audit/caller";
+import { recordSecurityEvent } from "../audit/security-events";
 import type { Context, Tx } from "../context";
 import type { Prisma, PushDevice, PushDeviceStatus } from "../db/generated/client";
 import { AppError } from "../errors";
@@ -7,7 +8,7 @@ import { evidenceInvalid } from "./evidence/errors";
 import { keyIdOf } from "./evidence/p256";
 import type { Evidence } from "./evidence/schema";
 import { type VerifiedKey, verifyEvidence } from "./evidence/verify";
-import { lockOwner, type Origin, type Owner } from "./owner";
+import { lockOwner, type Owner } from "./owner";
 import { deviceLimitReached, MAX_DEVICES, type Registration } from "./registration-plan";
 import { type Device, toDevice } from "./schema";
 
@@ -28,7 +29,7 @@ export async function activateDevice(
   owner: Owner,
   wanted: Registration,
   evidence: Evidence,
-  origin: Origin,
+  caller: Caller,
 ): Promise<Device> {
   const challenge = await findChallenge(db, owner, wanted, evidence.challengeId);
   if (!challenge) throw evidenceInvalid("challenge_unknown");
@@ -50,7 +51,7 @@ export async function activateDevice(
     const from = isMove ? { keyId, keyCounter } : { keyId, keyCounter, status: { in: VERIFIABLE_STATUSES } };
     const row = await activate(tx, at, owner, { id: holder.id, ...from }, wanted, key);
     await enforceDeviceLimit(tx, row);
-    await recordSecurityEvent(tx, now(), owner.account.id, "device_verified", origin);
+    await recordSecurityEvent(tx, now(), owner.account.id, "device_verified", caller);
     return toDevice(row, owner.session.id);
   });
 }

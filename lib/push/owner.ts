@@ -4,9 +4,6 @@ import { AppError } from "../errors";
 /** Who calls, as far as devices go. */
 export type Owner = { account: { id: string }; session: { id: string } };
 
-/** Where a call comes from, as security events tell of it. */
-export type Origin = { address: string; client: string | null };
-
 /**
  * Lets one registration of an account in at a time, so that it can count the devices; and keeps the session
  * from ending before the device that has to end with it is there. Returns the time by the database's clock, by which a

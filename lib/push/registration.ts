@@ -1,9 +1,10 @@
+import type { Caller } from "../audit/caller";
 import type { Context, Tx } from "../context";
 import type { PushDevice } from "../db/generated/client";
 import { AppError } from "../errors";
 import { activateDevice } from "./activation";
 import { cancelChallenges, createChallenge, findChallengeFailures } from "./challenges";
-import { lockOwner, type Origin, type Owner } from "./owner";
+import { lockOwner, type Owner } from "./owner";
 import { completeRegistration, planRegistration, type Registration, type RegistrationPlan } from "./registration-plan";
 import { type Challenge, type Device, type RegisterDevice, toDevice } from "./schema";
 
@@ -21,11 +22,11 @@ export async function registerDevice(
   ctx: Deps,
   owner: Owner,
   given: RegisterDevice,
-  origin: Origin,
+  caller: Caller,
 ): Promise<{ device: Device; challenge?: Challenge }> {
   if (!ctx.push) throw new AppError("push_not_configured");
   const wanted = completeRegistration(ctx.config.APNS_BUNDLE_IDS, given);
-  if (wanted.evidence) return { device: await activateDevice(ctx, owner, wanted, wanted.evidence, origin) };
+  if (wanted.evidence) return { device: await activateDevice(ctx, owner, wanted, wanted.evidence, caller) };
   const refreshed = await refreshDevice(ctx, owner, wanted);
   if (refreshed) return { device: refreshed };
   // Not by its row, which could be deleted and made anew; and for each account, or a stolen token would keep its

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { removeOldFiles } from "@/lib/adapters/outbox-folder";
-import { removeOutdated } from "@/lib/auth/retention";
+import { removeExpiredRows } from "@/lib/auth/retention";
 import { loadConfig } from "@/lib/config";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
@@ -173,13 +173,13 @@ test("an account whose address had to be verified, and was not, goes after a wee
 
       clock.advance(6.9 * DAY_MS);
       await register(asked);
-      await removeOutdated(ctx());
+      await removeExpiredRows(ctx());
       expect([await exists(old), await exists(asked), await exists(unproven)]).toEqual([true, true, true]);
       clock.advance(0.2 * DAY_MS);
-      await removeOutdated(ctx());
+      await removeExpiredRows(ctx());
       expect([await exists(old), await exists(asked), await exists(unproven)]).toEqual([false, true, false]);
       clock.advance(DAY_MS);
-      await removeOutdated(ctx());
+      await removeExpiredRows(ctx());
       expect(await exists(asked)).toBe(false);
     },
     { AUTH_REQUIRE_VERIFIED_EMAIL: true },
@@ -196,7 +196,7 @@ test("an unverified account stays once somebody has signed in to it, and where n
   });
   expect((await post("/api/auth/login", waiting)).status).toBe(200); // verification was switched off
   clock.advance(100 * DAY_MS);
-  await removeOutdated(ctx());
+  await removeExpiredRows(ctx());
   const where = { email: { in: [usual.email, waiting.email] } };
   expect(await ctx().db.account.count({ where })).toBe(2);
 });

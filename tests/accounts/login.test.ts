@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createHasher } from "@/lib/auth/passwords/hashing";
+import { createHasher } from "@/lib/auth/passwords/hasher";
 import { newAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { BASE_URL, ctx, withContext } from "@/tests/support/context";
@@ -148,7 +148,7 @@ test("a password longer than bcrypt reads is wrong, even where its first 72 byte
 });
 
 test("of a storm of sign-ins each is answered, the ones past the queue with the time to wait, and probes go on", async () => {
-  const size = { threads: 2, mostWaiting: 20 };
+  const size = { threads: 2, maxQueued: 20 };
   const known = await Promise.all(Array.from({ length: 10 }, newAccount));
   const logins = Array.from({ length: 80 }, (_, i) => {
     const account = i % 2 === 0 ? known[(i / 2) % known.length] : undefined;
@@ -182,7 +182,7 @@ test("of a storm of sign-ins each is answered, the ones past the queue with the 
     expect(answered).toBeLessThan(logins.length);
     const responses = await Promise.all(answers);
     const refused = responses.filter(({ status }) => status === 503);
-    expect(refused).toHaveLength(logins.length - size.threads - size.mostWaiting);
+    expect(refused).toHaveLength(logins.length - size.threads - size.maxQueued);
     for (const response of refused) {
       expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
       expect(await response.json()).toMatchObject({ code: "overloaded" });

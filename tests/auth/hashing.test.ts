@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { afterEach, expect, test } from "vitest";
-import { createHasher, type Hasher, type PoolSize, poolSize } from "@/lib/auth/passwords/hashing";
+import { createHasher, type Hasher, type PoolSize, poolSize } from "@/lib/auth/passwords/hasher";
 
 /** The lowest cost there is, for what is not about time. */
 const CHEAP = 4;
@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 test("a hash belongs to its password and to no other", async () => {
-  const hasher = pool({ threads: 2, mostWaiting: 10 });
+  const hasher = pool({ threads: 2, maxQueued: 10 });
   const hash = await hasher.hash("correct horse", 10);
   expect(hash).toMatch(/^\$2b\$10\$.{53}$/);
   const answers = ["correct horse", "correct hors", "Correct horse", ""].map((word) =>
@@ -29,7 +29,7 @@ test("a hash belongs to its password and to no other", async () => {
 });
 
 test("the event loop goes on while a password is hashed", async () => {
-  const hasher = pool({ threads: 1, mostWaiting: 0 });
+  const hasher = pool({ threads: 1, maxQueued: 0 });
   await hasher.hash("the thread has started", CHEAP);
   let turns = 0;
   let isDone = false;
@@ -44,7 +44,7 @@ test("the event loop goes on while a password is hashed", async () => {
 });
 
 test("past its queue the pool is overloaded, and what waits in it is finished", async () => {
-  const hasher = pool({ threads: 2, mostWaiting: 3 });
+  const hasher = pool({ threads: 2, maxQueued: 3 });
   const hashes = await Promise.allSettled(Array.from("abcdefgh", (password) => hasher.hash(password, CHEAP)));
   expect(hashes.map(({ status }) => status)).toEqual([
     ...Array.from("abcde", () => "fulfilled"),
@@ -55,7 +55,7 @@ test("past its queue the pool is overloaded, and what waits in it is finished", 
 });
 
 test("who has waited too long when a thread gets free is refused, and the thread goes on", async () => {
-  const hasher = pool({ threads: 1, mostWaiting: 3, longestWaitMs: 0 });
+  const hasher = pool({ threads: 1, maxQueued: 3, maxWaitMs: 0 });
   const [first, ...late] = await Promise.allSettled(Array.from("abc", (password) => hasher.hash(password, CHEAP)));
   expect(first?.status).toBe("fulfilled");
   const overloaded = { status: "rejected", reason: { name: "AppError", code: "overloaded" } };
@@ -67,12 +67,12 @@ test("the queue holds 30 a thread at cost 12, and half as many for each step of 
   const { threads } = poolSize(12);
   expect(threads).toBeGreaterThanOrEqual(1);
   expect(threads).toBeLessThanOrEqual(4);
-  const waiting = [10, 11, 12, 13].map((cost) => poolSize(cost).mostWaiting / threads);
+  const waiting = [10, 11, 12, 13].map((cost) => poolSize(cost).maxQueued / threads);
   expect(waiting).toEqual([120, 60, 30, 15]);
 });
 
 test("a thread that dies takes only its own job with it", async () => {
-  const hasher = pool({ threads: 1, mostWaiting: 3 });
+  const hasher = pool({ threads: 1, maxQueued: 3 });
   const died = [hasher.compare("a", UNREADABLE, CHEAP), hasher.compare("a", UNREADABLE, CHEAP)];
   const behind = hasher.hash("a", CHEAP);
   for (const { status, ...rest } of await Promise.allSettled(died)) {
@@ -83,7 +83,7 @@ test("a thread that dies takes only its own job with it", async () => {
 });
 
 test("closing rejects what runs, what waits and what comes later", async () => {
-  const hasher = pool({ threads: 1, mostWaiting: 3 });
+  const hasher = pool({ threads: 1, maxQueued: 3 });
   const jobs = Array.from("abc", (password) => hasher.hash(password, 15));
   const answers = Promise.allSettled(jobs);
   await hasher.close();
@@ -94,7 +94,7 @@ test("closing rejects what runs, what waits and what comes later", async () => {
 
 test("a pool at work keeps the process until its jobs are done, an idle one does not", async () => {
   const printed = await runModule(`
-    const { hash, compare } = createHasher({ threads: 2, mostWaiting: 3 });
+    const { hash, compare } = createHasher({ threads: 2, maxQueued: 3 });
     const hashes = await Promise.all(["a", "b", "c"].map((password) => hash(password, ${CHEAP})));
     console.log(await compare("c", hashes[2], ${CHEAP}));
   `);
@@ -103,7 +103,7 @@ test("a pool at work keeps the process until its jobs are done, an idle one does
 
 test("a process can end once its pool is closed, whatever was in it", async () => {
   const printed = await runModule(`
-    const { hash, close } = createHasher({ threads: 2, mostWaiting: 9 });
+    const { hash, close } = createHasher({ threads: 2, maxQueued: 9 });
     const jobs = Array.from("abcdefgh", (password) => hash(password, 15));
     const answers = Promise.allSettled(jobs);
     await close();

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { unlinkIdentities } from "@/lib/accounts/operate";
-import { appleClientSecret } from "@/lib/auth/oauth/apple-secret";
+import { unlinkIdentities } from "@/lib/admin/accounts";
+import { appleClientSecret } from "@/lib/auth/oauth/apple-client-secret";
 import { loadConfig } from "@/lib/config";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createBreachLookup } from "@/lib/adapters/breach-lookup";
-import { createHasher } from "@/lib/auth/passwords/hashing";
+import { createHasher } from "@/lib/auth/passwords/hasher";
 import { AppError } from "@/lib/errors";
 import { newAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
@@ -180,7 +180,7 @@ describe("when the cost of a hash is raised", () => {
 
   test("nobody is hashed anew while others wait: a sign-in stands in the queue once", async () => {
     const { id, email, password } = await newAccount();
-    const pool = createHasher({ threads: 1, mostWaiting: 10 });
+    const pool = createHasher({ threads: 1, maxQueued: 10 });
     onTestFinished(pool.close);
     const others: Promise<string>[] = [];
     const compare: typeof pool.compare = (...args) => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { removeOutdated } from "@/lib/auth/retention";
+import { removeExpiredRows } from "@/lib/auth/retention";
 import { newAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { clock, ctx } from "@/tests/support/context";
@@ -15,10 +15,10 @@ test("security events go after 90 days, however many, and no sooner", async () =
   const count = () => ctx().db.securityEvent.count({ where: { accountId: id } });
   clock.advance(90 * DAY_MS - 60_000);
   await post("/api/auth/login", { email, password });
-  await removeOutdated(ctx());
+  await removeExpiredRows(ctx());
   expect(await count()).toBe(2_502);
   clock.advance(2 * 60_000);
-  await removeOutdated(ctx());
+  await removeExpiredRows(ctx());
   expect(await count()).toBe(1);
 });
 
@@ -30,7 +30,7 @@ test("sessions, reset tokens and the failures of sign-ins go once they are over,
   await expect.poll(() => db.passwordResetToken.count({ where: { accountId: old.id } })).toBe(1);
   await db.session.update({ where: { id: old.sessionId }, data: { expiresAt: ctx().now() } });
   clock.advance(DAY_MS + 60_000);
-  await removeOutdated(ctx());
+  await removeExpiredRows(ctx());
   expect(await db.session.count({ where: { accountId: old.id } })).toBe(0);
   expect(await db.passwordResetToken.count({ where: { accountId: old.id } })).toBe(0);
   expect(await db.signInThrottle.count({ where: { key: ctx().limits.privateKey(old.email) } })).toBe(0);
@@ -41,10 +41,10 @@ test("a client is recognized for 180 days after its last sign-in", async () => {
   const { id } = await newAccount();
   const count = () => ctx().db.recognizedClient.count({ where: { accountId: id } });
   clock.advance(180 * DAY_MS - 60_000);
-  await removeOutdated(ctx());
+  await removeExpiredRows(ctx());
   expect(await count()).toBe(1);
   clock.advance(2 * 60_000);
-  await removeOutdated(ctx());
+  await removeExpiredRows(ctx());
   expect(await count()).toBe(0);
 });
 
@@ -72,6 +72,6 @@ test("the limits' windows go once they are over, however many, and open ones sta
     INSERT INTO "RateLimit" ("key", "points", "expire")
     SELECT ${prefix} || i, 1, ${ctx().now().getTime()}::bigint + i * 1000 FROM generate_series(1, 2500) AS i`;
   clock.advance(2_499_500);
-  await removeOutdated(ctx());
+  await removeExpiredRows(ctx());
   expect(await db.rateLimit.count({ where: { key: { startsWith: prefix } } })).toBe(1);
 });

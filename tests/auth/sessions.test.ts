@@ -1,9 +1,9 @@
 import { EncryptJWT, SignJWT } from "jose";
 import { encode } from "next-auth/jwt";
 import { describe, expect, test } from "vitest";
-import { deleteForOwner, endSessions } from "@/lib/accounts/operate";
-import { revokeSession } from "@/lib/auth/sessions";
-import { signOut } from "@/lib/auth/sign-out";
+import { deleteAccount, revokeSessions } from "@/lib/admin/accounts";
+import { revokeSession } from "@/lib/auth/sessions/sessions";
+import { signOut } from "@/lib/auth/sessions/sign-out";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
@@ -83,7 +83,7 @@ describe("a token that is none of ours", () => {
 describe("a session that ended", () => {
   test.each<[string, (account: TestAccount) => Promise<unknown>]>([
     ["by being revoked", ({ sessionId }) => revokeSession(ctx(), sessionId)],
-    ["with its account", ({ id }) => deleteForOwner(ctx(), id)],
+    ["with its account", ({ id }) => deleteAccount(ctx(), id)],
   ])("%s opens nothing", async (_, end) => {
     const account = await newAccount();
     await end(account);
@@ -105,7 +105,7 @@ describe("a sign-out", () => {
   test("everywhere, by an operator, is written down once, and as an operator's", async () => {
     const account = await newAccount();
     await cookieOf(account);
-    expect([await endSessions(ctx(), account.id), await endSessions(ctx(), account.id)]).toEqual([2, 0]);
+    expect([await revokeSessions(ctx(), account.id), await revokeSessions(ctx(), account.id)]).toEqual([2, 0]);
     const events = await ctx().db.securityEvent.findMany({ where: { accountId: account.id, type: "signed_out" } });
     expect(events).toMatchObject([{ client: "operator", address: null }]);
     expect(await isIn(account.token)).toBe(false);
@@ -113,7 +113,7 @@ describe("a sign-out", () => {
 
   test("that cannot be written down has not happened", async () => {
     const { id, sessionId, token } = await newAccount();
-    const caller = { address: "192.0.2.1", client: "what no column takes: \0", deviceId: "" };
+    const caller = { ip: "192.0.2.1", client: "what no column takes: \0", deviceId: "" };
     await expect(signOut(ctx(), { sub: id, sid: sessionId }, caller)).rejects.toThrow();
     expect(await isIn(token)).toBe(true);
   });

@@ -1,13 +1,15 @@
-import { listSecurityEvents } from "@/lib/accounts/profile";
-import { clientName } from "@/lib/auth/client-name";
+import { listSecurityEvents } from "@/lib/audit/security-events";
+import { clientName } from "@/lib/auth/sessions/client-name";
 import { Moment } from "../components/time";
+
+const MAX_EVENTS = 20;
 
 type Props = { ctx: Parameters<typeof listSecurityEvents>[0]; accountId: string };
 type Event = Awaited<ReturnType<typeof listSecurityEvents>>[number];
 
 /** The account's recent security events. */
 export async function SecurityEvents({ ctx, accountId }: Props) {
-  const events = await listSecurityEvents(ctx, accountId);
+  const events = await listSecurityEvents(ctx, accountId, MAX_EVENTS);
   return (
     <section className="card" aria-labelledby="events">
       <h2 id="events">Recent activity</h2>

@@ -1,6 +1,6 @@
 import { listSessions } from "@/lib/accounts/sessions";
 import type { Principal } from "@/lib/auth/authenticate";
-import { clientName } from "@/lib/auth/client-name";
+import { clientName } from "@/lib/auth/sessions/client-name";
 import { Form } from "../components/form";
 import { Day, Moment } from "../components/time";
 

@@ -1,4 +1,4 @@
-import { requestReset } from "@/lib/accounts/reset";
+import { requestReset } from "@/lib/accounts/password-reset";
 import { RequestReset } from "@/lib/accounts/schema";
 import { defineForm } from "@/lib/http/pages/form";
 

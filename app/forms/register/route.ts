@@ -1,5 +1,5 @@
+import { register } from "@/lib/accounts/register";
 import { Register } from "@/lib/accounts/schema";
-import { register } from "@/lib/accounts/sign-in";
 import { defineForm } from "@/lib/http/pages/form";
 import { replaceSession } from "@/lib/http/session-response";
 

@@ -1,4 +1,4 @@
-import { confirmReset } from "@/lib/accounts/reset";
+import { confirmReset } from "@/lib/accounts/password-reset";
 import { ConfirmReset, MailedToken } from "@/lib/accounts/schema";
 import { setDeviceCookie } from "@/lib/auth/limits/recognized-clients";
 import { defineForm } from "@/lib/http/pages/form";

@@ -1,5 +1,5 @@
+import { logIn } from "@/lib/accounts/register";
 import { Login } from "@/lib/accounts/schema";
-import { logIn } from "@/lib/accounts/sign-in";
 import { defineForm } from "@/lib/http/pages/form";
 import { NextPage, ownPath } from "@/lib/http/pages/own-path";
 import { replaceSession } from "@/lib/http/session-response";

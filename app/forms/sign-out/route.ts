@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { endSession } from "@/lib/accounts/sessions";
+import { revokeOwnSession } from "@/lib/accounts/sessions";
 import { setSessionCookie } from "@/lib/auth/cookie";
 import { defineForm } from "@/lib/http/pages/form";
 
@@ -9,7 +9,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   auth: "account",
   fields: z.object({}),
   handle: async ({ ctx, visitor: { account, session }, caller }) => {
-    await endSession(ctx, account.id, session.id, caller);
+    await revokeOwnSession(ctx, account.id, session.id, caller);
     return { to: "/sign-in?done=signed_out", cookies: [setSessionCookie(ctx.config, null, session.expiresAt)] };
   },
 });

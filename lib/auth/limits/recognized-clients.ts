@@ -1,6 +1,6 @@
+import type { Caller } from "../../audit/caller";
 import type { Context, Tx } from "../../context";
 import { deviceCookieName, setCookie } from "../cookie";
-import type { Caller } from "../credentials";
 
 type Deps = Pick<Context, "db" | "limits" | "now">;
 
@@ -11,7 +11,7 @@ const TTL_MS = 180 * DAY_MS;
 const MAX_CLIENTS = 50;
 
 /** The keys of a caller's device and network with an e-mail address; nothing of it can be read from them. */
-export function clientKeys({ limits }: Pick<Deps, "limits">, email: string, { deviceId, address }: Caller) {
+export function clientKeys({ limits }: Pick<Deps, "limits">, email: string, { deviceId, ip: address }: Caller) {
   return {
     device: limits.privateKey(`device ${deviceId} ${email}`),
     network: limits.privateKey(`network ${address} ${email}`),
@@ -44,7 +44,7 @@ export async function recognizeClient(
   { withDevice }: { withDevice: boolean },
 ): Promise<void> {
   const { device, network } = clientKeys(ctx, account.email, caller);
-  const keys = [...(withDevice ? [device] : []), ...(caller.address === "unknown" ? [] : [network])].sort();
+  const keys = [...(withDevice ? [device] : []), ...(caller.ip === "unknown" ? [] : [network])].sort();
   const expiresAt = new Date(ctx.now().getTime() + TTL_MS);
   await tx.$executeRaw`
     INSERT INTO "RecognizedClient" ("key", "accountId", "expiresAt")

@@ -1,13 +1,13 @@
+import type { Caller } from "../../audit/caller";
 import type { Context, Tx } from "../../context";
 import { rateLimited } from "../../errors";
-import type { Caller } from "../credentials";
 import { clientKeys, type RecognizedClient } from "./recognized-clients";
 
 type Deps = Pick<Context, "config" | "db" | "limits" | "now">;
 
 const MINUTE_MS = 60 * 1000;
 /** How long failures are remembered after the last of them and its wait. */
-const MEMORY_MS = 24 * 60 * MINUTE_MS;
+const FAILURE_TTL_MS = 24 * 60 * MINUTE_MS;
 /** How long an attempt is given to end before the next is let in, where there is a wait at all. */
 const LEASE_MS = MINUTE_MS;
 
@@ -43,24 +43,24 @@ export async function beginAttempt(
   recognized: RecognizedClient | null,
 ): Promise<Attempt> {
   const strangers = { key: ctx.limits.privateKey(email), rule: BY_STRANGERS };
-  if (recognized !== null) return countAll(ctx, [{ key: recognized.key, rule: BY_CLIENT }]);
-  return countAll(ctx, [{ key: clientKeys(ctx, email, caller).network, rule: BY_CLIENT }, strangers]);
+  if (recognized !== null) return countFailures(ctx, [{ key: recognized.key, rule: BY_CLIENT }]);
+  return countFailures(ctx, [{ key: clientKeys(ctx, email, caller).network, rule: BY_CLIENT }, strangers]);
 }
 
 /** The same for a password that somebody signed in gives again. @throws AppError rate_limited */
 export function beginReauthentication(ctx: Deps, accountId: string): Promise<Attempt> {
-  return countAll(ctx, [{ key: ctx.limits.privateKey(`reauthentication ${accountId}`), rule: BY_SESSIONS }]);
+  return countFailures(ctx, [{ key: ctx.limits.privateKey(`reauthentication ${accountId}`), rule: BY_SESSIONS }]);
 }
 
 /** Counts an attempt on each counter, or on none where one of them refuses it. */
-async function countAll(ctx: Deps, counters: Counter[]): Promise<Attempt> {
+async function countFailures(ctx: Deps, counters: Counter[]): Promise<Attempt> {
   const counted: Attempt = [];
   if (ctx.config.RATE_LIMITS === "off") return counters.map((counter) => ({ ...counter, failures: 0 }));
   for (const counter of counters) {
-    const failures = await count(ctx, counter);
+    const failures = await countFailure(ctx, counter);
     if (failures === null) {
       await withdrawAttempt(ctx, counted);
-      throw await refusal(ctx, counter);
+      throw await blockedError(ctx, counter);
     }
     counted.push({ ...counter, failures });
   }
@@ -71,12 +71,12 @@ async function countAll(ctx: Deps, counters: Counter[]): Promise<Attempt> {
  * Counts one failure. Times beyond what a wait or the memory can last were written by a clock that was ahead, and count
  * as over. Returns how many there are; null while the next has to wait.
  */
-async function count({ db, now }: Deps, { key, rule }: Counter): Promise<number | null> {
+async function countFailure({ db, now }: Deps, { key, rule }: Counter): Promise<number | null> {
   const at = now();
   const lastWait = later(at, rule.maxWaitMinutes * MINUTE_MS);
   const [counted] = await db.$queryRaw<{ failures: number }[]>`
     INSERT INTO "SignInThrottle" AS throttle ("key", "failures", "heldUntil", "expiresAt")
-    VALUES (${key}, 1, ${at}::timestamptz, ${later(at, MEMORY_MS)}::timestamptz)
+    VALUES (${key}, 1, ${at}::timestamptz, ${later(at, FAILURE_TTL_MS)}::timestamptz)
     ON CONFLICT ("key") DO UPDATE SET
       ("failures", "heldUntil", "expiresAt") = (SELECT
         CASE WHEN isOver THEN 1 ELSE throttle."failures" + 1 END,
@@ -84,7 +84,7 @@ async function count({ db, now }: Deps, { key, rule }: Counter): Promise<number 
           ELSE ${later(at, LEASE_MS)}::timestamptz END,
         EXCLUDED."expiresAt"
         FROM (SELECT throttle."expiresAt" <= EXCLUDED."heldUntil"
-          OR throttle."expiresAt" > ${later(lastWait, MEMORY_MS)}::timestamptz
+          OR throttle."expiresAt" > ${later(lastWait, FAILURE_TTL_MS)}::timestamptz
           OR throttle."heldUntil" > ${lastWait}::timestamptz AS isOver) AS memory)
     WHERE throttle."heldUntil" <= EXCLUDED."heldUntil" OR throttle."heldUntil" > ${lastWait}::timestamptz
       OR throttle."failures" < ${rule.freeFailures}::integer -- of two at one moment the later is not held by the other
@@ -92,9 +92,9 @@ async function count({ db, now }: Deps, { key, rule }: Counter): Promise<number 
   return counted?.failures ?? null;
 }
 
-async function refusal({ db, now }: Deps, { key, rule }: Counter) {
+async function blockedError({ db, now }: Deps, { key, rule }: Counter) {
   const held = await db.signInThrottle.findUnique({ where: { key } });
-  const policy = { name: rule.name, points: rule.freeFailures, seconds: MEMORY_MS / 1000 };
+  const policy = { name: rule.name, points: rule.freeFailures, seconds: FAILURE_TTL_MS / 1000 };
   const detail = "Too many wrong passwords. A reset of the password lets the owner in at once.";
   return rateLimited(policy, (held?.heldUntil.getTime() ?? 0) - now().getTime(), detail);
 }
@@ -103,27 +103,27 @@ async function refusal({ db, now }: Deps, { key, rule }: Counter) {
  * The attempt was wrong: the wait begins, if there is one. Writes whether there is or not, so that it takes an
  * unknown address as long as a known one, of whose failure an event is kept.
  */
-export async function failAttempt(tx: Tx, at: Date, attempt: Attempt): Promise<void> {
+export async function recordFailure(tx: Tx, at: Date, attempt: Attempt): Promise<void> {
   for (const { key, rule, failures } of attempt) {
     const wait = waitMs(failures, rule);
     await tx.$executeRaw`
       UPDATE "SignInThrottle" SET
         "heldUntil" = GREATEST("heldUntil", ${later(at, wait)}::timestamptz),
-        "expiresAt" = GREATEST("expiresAt", ${later(at, wait + MEMORY_MS)}::timestamptz)
+        "expiresAt" = GREATEST("expiresAt", ${later(at, wait + FAILURE_TTL_MS)}::timestamptz)
       WHERE "key" = ${key}`;
   }
 }
 
 /** The password was right: the failures before are forgotten. */
-export async function forgetAttempt(tx: Tx, attempt: Attempt): Promise<void> {
-  await forgetKeys(
+export async function clearAttempt(tx: Tx, attempt: Attempt): Promise<void> {
+  await clearKeys(
     tx,
     attempt.map(({ key }) => key),
   );
 }
 
 /** The owner has proved the mailbox: whoever is held back, by their own failures or a stranger's, is no more. */
-export async function forgetFailures(
+export async function clearFailures(
   tx: Tx,
   ctx: Pick<Deps, "limits">,
   account: { id: string; email: string },
@@ -131,11 +131,11 @@ export async function forgetFailures(
 ): Promise<void> {
   const { device, network } = clientKeys(ctx, account.email, caller);
   const others = [account.email, `reauthentication ${account.id}`].map(ctx.limits.privateKey);
-  await forgetKeys(tx, [device, network, ...others]);
+  await clearKeys(tx, [device, network, ...others]);
 }
 
 /** One by one, in the order in which `failAttempt` locks them: neither waits for what the other has. */
-async function forgetKeys(tx: Tx, keys: string[]): Promise<void> {
+async function clearKeys(tx: Tx, keys: string[]): Promise<void> {
   for (const key of keys) await tx.signInThrottle.deleteMany({ where: { key } });
 }
 

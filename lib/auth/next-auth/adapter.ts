@@ -1,9 +1,9 @@
 import type { Adapter, AdapterUser } from "next-auth/adapters";
+import type { Caller } from "../../audit/caller";
 import type { Context } from "../../context";
 import type { Account } from "../../db/generated/client";
-import type { Caller } from "../credentials";
 import { issuerOf } from "../oauth/providers";
-import { confirmVerification, type ProvenClaim } from "../verification";
+import { confirmVerification, type MatchedRegistration } from "../verification/email-verification";
 import { type OnFailure, orNull } from "./guard";
 
 /** An account as next-auth's "user": what it reads, and what opening a session needs. */
@@ -16,7 +16,7 @@ export type AdapterAccount = AdapterUser & Pick<Account, "sessionEpoch">;
  */
 export function createAdapter(
   ctx: Pick<Context, "config" | "db" | "now">,
-  { caller, proven }: { caller: Caller; proven: ProvenClaim | null },
+  { caller, proven }: { caller: Caller; proven: MatchedRegistration | null },
   onFailure: OnFailure,
 ): Adapter {
   const { db } = ctx;

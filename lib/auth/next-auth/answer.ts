@@ -1,14 +1,14 @@
 import NextAuthModule, { type NextAuthOptions } from "next-auth";
+import type { Caller } from "../../audit/caller";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import type { Credentials } from "../authenticate";
 import { parseCookies, sessionCookieName } from "../cookie";
-import type { Caller } from "../credentials";
 import { setDeviceCookie } from "../limits/recognized-clients";
-import { proveClaim } from "../prove-claim";
-import { findSession } from "../sessions";
-import { signOut } from "../sign-out";
-import type { ProvenClaim } from "../verification";
+import { findSession } from "../sessions/sessions";
+import { signOut } from "../sessions/sign-out";
+import type { MatchedRegistration } from "../verification/email-verification";
+import { matchRegistration } from "../verification/match-registration";
 import { nextAuthOptions, VERIFY_PAGE } from "./options";
 import { type PendingIdentity, recallIdentity, rememberIdentity } from "./pending-identity";
 import { recallStart, rememberStart } from "./started-by";
@@ -55,7 +55,7 @@ export async function answerNextAuth(ctx: Deps, call: NextAuthCall): Promise<Nex
   const startedBy = action === "callback" ? await recallStart(ctx.config, call.cookieHeader) : undefined;
   const failures: unknown[] = [];
   const unverified: PendingIdentity[] = [];
-  const optionsWith = (proven: ProvenClaim | null) =>
+  const optionsWith = (proven: MatchedRegistration | null) =>
     nextAuthOptions(ctx, { ...call, current, startedBy, proven, unverified }, (error) => failures.push(error));
   const options = optionsWith(null);
   const type = requireAction(call, options);
@@ -69,19 +69,19 @@ export async function answerNextAuth(ctx: Deps, call: NextAuthCall): Promise<Nex
     // which browsers carry along (RFC 9110, 10.2.2).
     if (call.method === "GET") return { status: 302, headers: { Location: VERIFY_PAGE }, cookies: [], body: null };
     const { token, proof } = await readConfirmation(ctx, call);
-    const proven = await proveClaim(ctx, token, proof, call.caller.address);
+    const proven = await matchRegistration(ctx, token, proof, call.caller.ip);
     const confirm = { ...call, method: "GET" as const, query: { token }, cookieHeader: null, body: {} };
     const answer = await run(ctx, optionsWith(proven), confirm, failures);
-    if (isSignedIn(ctx, answer)) await ctx.limits.giveBack("verificationByAddress", call.caller.address);
+    if (isSignedIn(ctx, answer)) await ctx.limits.giveBack("verificationByAddress", call.caller.ip);
     return answer;
   }
   if (type !== "oauth" || (action === "signin" && call.method === "GET")) return run(ctx, options, call, failures);
   if (call.method === "POST" && action === "callback") return answerFormPost(ctx, provider, call.body);
-  await ctx.limits.consume("oauthByAddress", call.caller.address);
+  await ctx.limits.consume("oauthByAddress", call.caller.ip);
   if (action === "callback") {
     const answer = await run(ctx, options, call, failures);
     // Its beginning was counted as well. Many people share an address.
-    if (isSignedIn(ctx, answer)) await ctx.limits.giveBack("oauthByAddress", call.caller.address, 2);
+    if (isSignedIn(ctx, answer)) await ctx.limits.giveBack("oauthByAddress", call.caller.ip, 2);
     for (const identity of unverified) answer.cookies.push(await rememberIdentity(ctx.config, ctx.now(), identity));
     return answer;
   }

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import type { Caller } from "../../audit/caller";
 import { AppError } from "../../errors";
 import { type ReadableHeaders, readCredentials } from "../authenticate";
-import type { Caller } from "../credentials";
 import { answerNextAuth, type NextAuthAnswer, type NextAuthCall } from "./answer";
 
 // What our own pages and their forms ask of next-auth, in process. They have made sure that a form came from a page
@@ -14,7 +14,7 @@ type From = { headers: ReadableHeaders; caller: Caller };
 const Providers = z.record(z.string(), z.object({ id: z.string(), name: z.string(), type: z.string() }));
 const Csrf = z.object({ csrfToken: z.string() });
 
-const NOBODY: Caller = { address: "unknown", client: null, deviceId: "" };
+const NOBODY: Caller = { ip: "unknown", client: null, deviceId: "" };
 
 /** The providers, beside the password, with which people can sign in: those that are configured. */
 export async function listSignInProviders(ctx: Deps): Promise<{ id: string; name: string }[]> {

@@ -1,17 +1,18 @@
 import type { NextAuthOptions, Session } from "next-auth";
 import type { JWT } from "next-auth/jwt";
 import { z } from "zod";
+import type { Caller } from "../../audit/caller";
 import type { Context } from "../../context";
 import { sessionCookieName, sessionCookieOptions } from "../cookie";
-import { type Caller, issueSession, verifyPassword } from "../credentials";
 import { Email } from "../email";
-import { admitIdentity } from "../oauth/admit-identity";
-import { readProfile } from "../oauth/profile";
+import { linkOrCreateAccount } from "../oauth/link-or-create-account";
+import { parseProfile } from "../oauth/profile";
 import { issuerOf, oauthProviders } from "../oauth/providers";
-import { findSession, revokeSession } from "../sessions";
-import { signOut } from "../sign-out";
-import { type Claims, encodeToken } from "../tokens";
-import { type ProvenClaim, requireVerifiedEmail } from "../verification";
+import { findSession, revokeSession } from "../sessions/sessions";
+import { signOut } from "../sessions/sign-out";
+import { type Claims, encodeToken } from "../sessions/token";
+import { issueSession, verifyPassword } from "../sign-in";
+import { type MatchedRegistration, requireVerifiedEmail } from "../verification/email-verification";
 import { type AdapterAccount, createAdapter } from "./adapter";
 import { attempt, type OnFailure, orNull } from "./guard";
 import type { PendingIdentity } from "./pending-identity";
@@ -29,7 +30,7 @@ type Call = {
   current: Found;
   startedBy: string | undefined;
   /** The claim that the holder of a mailed link proved. */
-  proven: ProvenClaim | null;
+  proven: MatchedRegistration | null;
   /** Filled with the identity of a sign-in that has to wait until the address is verified. */
   unverified: PendingIdentity[];
 };
@@ -125,8 +126,8 @@ function callbacks(ctx: Deps, call: Call, onFailure: OnFailure): NonNullable<Nex
       if (account?.type !== "oauth") return true;
       const outcome = await attempt(onFailure, async () => {
         const issuer = issuerOf(config, account.provider);
-        const identity = { ...readProfile(account.provider, profile), issuer };
-        const admitted = await admitIdentity(ctx, identity, sessionOf(call), caller);
+        const identity = { ...parseProfile(account.provider, profile), issuer };
+        const admitted = await linkOrCreateAccount(ctx, identity, sessionOf(call), caller);
         if (config.AUTH_REQUIRE_VERIFIED_EMAIL && admitted.emailVerifiedAt === null) call.unverified.push(identity);
         await requireVerifiedEmail(ctx, admitted, caller);
       });

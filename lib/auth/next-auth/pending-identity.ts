@@ -2,7 +2,7 @@ import { decode, encode } from "next-auth/jwt";
 import { z } from "zod";
 import type { Context } from "../../context";
 import { parseCookies, pendingIdentityCookieName, setCookie } from "../cookie";
-import { VERIFICATION_TTL_HOURS } from "../verification";
+import { VERIFICATION_TTL_HOURS } from "../verification/email-verification";
 
 type Config = Context["config"];
 /** An identity whose account has an address that is not verified. */

@@ -12,7 +12,7 @@ export type Profile = {
 };
 
 /** A profile with the provider's issuer: issuer and subject name one person. */
-export type ProvenIdentity = Profile & { issuer: string };
+export type ProviderIdentity = Profile & { issuer: string };
 
 /** PostgreSQL stores neither NUL nor lone surrogates. */
 const storable = (text: string) => text.replaceAll("\0", "").toWellFormed().trim();
@@ -52,7 +52,7 @@ const GitHub = z.object({
 });
 
 /** Reads what a provider says of a person: an ID token's claims, or GitHub's user. @throws ZodError */
-export function readProfile(provider: string, profile: unknown): Profile {
+export function parseProfile(provider: string, profile: unknown): Profile {
   if (provider === "github") {
     const { id, login, email = null, name, avatar_url = null } = GitHub.parse(profile);
     return {

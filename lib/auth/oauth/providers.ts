@@ -1,8 +1,8 @@
 import type { OAuthConfig } from "next-auth/providers/oauth";
 import type { Context } from "../../context";
-import { appleClientSecret } from "./apple-secret";
+import { appleClientSecret } from "./apple-client-secret";
 import { fetchGitHubUser } from "./github";
-import { readProfile } from "./profile";
+import { parseProfile } from "./profile";
 
 type Config = Context["config"];
 type Provider = OAuthConfig<Record<string, unknown>>;
@@ -94,6 +94,6 @@ function github({ AUTH_GITHUB_ID, AUTH_GITHUB_SECRET, AUTH_GITHUB_ISSUER }: Conf
 }
 
 function provider(id: ProviderName, look: ReturnType<typeof style>) {
-  const profile = (claims: unknown) => ({ id: readProfile(id, claims).subject });
+  const profile = (claims: unknown) => ({ id: parseProfile(id, claims).subject });
   return { id, name: TITLES[id], type: "oauth" as const, style: look, httpOptions, profile };
 }

@@ -1,5 +1,5 @@
 /** What AUTH_PASSWORD_MIN is at least: shorter ones are refused for their length. */
-const SHORTEST = 8;
+const MIN_LENGTH = 8;
 
 let list: Promise<ReadonlySet<string>> | undefined;
 
@@ -14,5 +14,5 @@ export async function isCommonPassword(password: string): Promise<boolean> {
 
 async function loadList(): Promise<ReadonlySet<string>> {
   const { dictionary } = await import("@zxcvbn-ts/language-common");
-  return new Set(dictionary["passwords-common"].filter((word) => word.length >= SHORTEST));
+  return new Set(dictionary["passwords-common"].filter((word) => word.length >= MIN_LENGTH));
 }

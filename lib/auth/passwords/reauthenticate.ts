@@ -1,10 +1,10 @@
+import type { Caller } from "../../audit/caller";
+import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import type { Principal } from "../authenticate";
-import type { Caller } from "../credentials";
-import { beginReauthentication, failAttempt, forgetAttempt, withdrawAttempt } from "../limits/sign-in-throttle";
-import { recordSecurityEvent } from "../security-events";
-import { passwordMatches } from "./comparison";
+import { beginReauthentication, clearAttempt, recordFailure, withdrawAttempt } from "../limits/sign-in-throttle";
+import { passwordMatches } from "./password-hash";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
 
@@ -35,9 +35,9 @@ export async function reauthenticate(
     await withdrawAttempt(ctx, attempt);
     throw error;
   });
-  if (isRight) return forgetAttempt(ctx.db, attempt);
+  if (isRight) return clearAttempt(ctx.db, attempt);
   await ctx.db.$transaction(async (tx) => {
-    await failAttempt(tx, ctx.now(), attempt);
+    await recordFailure(tx, ctx.now(), attempt);
     await recordSecurityEvent(tx, ctx.now(), id, "sign_in_failed", caller);
   });
   throw wrongPassword("incorrect", "This is not your password");

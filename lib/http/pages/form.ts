@@ -1,6 +1,7 @@
 import { z } from "zod";
+import type { Caller } from "../../audit/caller";
 import { authenticate, type Principal } from "../../auth/authenticate";
-import { type Caller, callerOf } from "../../auth/credentials";
+import { callerOf } from "../../auth/caller";
 import type { Context } from "../../context";
 import { AppError, type ErrorCode } from "../../errors";
 import { parseBody } from "../input";

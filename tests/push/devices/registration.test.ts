@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { revokeSession } from "@/lib/auth/sessions";
+import { revokeSession } from "@/lib/auth/sessions/sessions";
 import { registerDevice } from "@/lib/push/registration";
 import { newAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
@@ -11,8 +11,8 @@ test("a session that ends while it registers a device leaves none behind", async
   await revokeSession(ctx(), account.sessionId);
   const owner = { account: { id: account.id }, session: { id: account.sessionId } };
   const given = { token: newToken(), environment: "production" as const, device: {} };
-  const origin = { address: "unknown", client: null };
-  await expect(registerDevice(ctx(), owner, given, origin)).rejects.toMatchObject({ code: "unauthenticated" });
+  const caller = { ip: "unknown", client: null, deviceId: "" };
+  await expect(registerDevice(ctx(), owner, given, caller)).rejects.toMatchObject({ code: "unauthenticated" });
   expect(await ctx().db.pushDevice.count({ where: { accountId: account.id } })).toBe(0);
 });
 
@@ -25,8 +25,8 @@ test("a session that ends while it registers an active device again does not tak
   const { session } = await (await post("/api/auth/login", { email, password })).json();
   await revokeSession(ctx(), session.id);
   const given = { token, environment: "production" as const, device: {} };
-  const origin = { address: "unknown", client: null };
-  const registering = registerDevice(ctx(), { account, session }, given, origin);
+  const caller = { ip: "unknown", client: null, deviceId: "" };
+  const registering = registerDevice(ctx(), { account, session }, given, caller);
   await expect(registering).rejects.toMatchObject({ code: "unauthenticated" });
   expect(await ctx().db.pushDevice.findUnique({ where: { id: device.id } })).toMatchObject({
     status: "active",

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { removeOutdated } from "@/lib/auth/retention";
-import { revokeSession } from "@/lib/auth/sessions";
+import { removeExpiredRows } from "@/lib/auth/retention";
+import { revokeSession } from "@/lib/auth/sessions/sessions";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { BASE_URL, clock, ctx } from "@/tests/support/context";
@@ -98,7 +98,7 @@ test("a session that has expired takes its devices along, and no other session's
   const other = await signedInAgain(account);
   const [expired, kept] = [await deviceWithPush(account), await deviceWithPush(other)];
   await ctx().db.session.update({ where: { id: account.sessionId }, data: { expiresAt: new Date(+ctx().now() - 1) } });
-  await removeOutdated(ctx());
+  await removeExpiredRows(ctx());
   expect(await isLeft(expired)).toEqual(GONE);
   expect(await isLeft(kept)).toEqual(THERE);
 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { callerOf } from "@/lib/auth/credentials";
+import { callerOf } from "@/lib/auth/caller";
 import { answerNextAuth } from "@/lib/auth/next-auth/answer";
 import { nextAuthCall, nextAuthResponse } from "@/lib/http/next-auth";
 import { defineRoute, endpoint, type PublicInput } from "@/lib/http/route";

@@ -1,6 +1,6 @@
+import { logIn } from "@/lib/accounts/register";
 import { Auth, Login } from "@/lib/accounts/schema";
-import { logIn } from "@/lib/accounts/sign-in";
-import { callerOf } from "@/lib/auth/credentials";
+import { callerOf } from "@/lib/auth/caller";
 import { defineRoute, endpoint } from "@/lib/http/route";
 import { chooseTransport, sessionResponse } from "@/lib/http/session-response";
 

@@ -1,6 +1,6 @@
+import { register } from "@/lib/accounts/register";
 import { Auth, Register, VerificationRequired } from "@/lib/accounts/schema";
-import { register } from "@/lib/accounts/sign-in";
-import { callerOf } from "@/lib/auth/credentials";
+import { callerOf } from "@/lib/auth/caller";
 import { defineRoute, endpoint } from "@/lib/http/route";
 import { RouteResponse } from "@/lib/http/route-response";
 import { chooseTransport, sessionResponse } from "@/lib/http/session-response";

@@ -1,4 +1,4 @@
-import { callerOf } from "@/lib/auth/credentials";
+import { callerOf } from "@/lib/auth/caller";
 import { defineRoute, endpoint } from "@/lib/http/route";
 import { RouteResponse } from "@/lib/http/route-response";
 import { registerDevice } from "@/lib/push/registration";

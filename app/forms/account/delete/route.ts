@@ -1,4 +1,4 @@
-import { deleteAccount } from "@/lib/accounts/delete";
+import { deleteAccount } from "@/lib/accounts/delete-account";
 import { DeleteAccount } from "@/lib/accounts/schema";
 import { setSessionCookie } from "@/lib/auth/cookie";
 import { defineForm } from "@/lib/http/pages/form";

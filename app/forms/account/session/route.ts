@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { endSession } from "@/lib/accounts/sessions";
+import { revokeOwnSession } from "@/lib/accounts/sessions";
 import { defineForm } from "@/lib/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/session", {
@@ -9,7 +9,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   fields: z.object({ id: z.string() }),
   places: { not_found: { message: "This session has already ended" } },
   handle: async ({ ctx, fields, visitor, caller }) => {
-    await endSession(ctx, visitor.account.id, fields.id, caller);
+    await revokeOwnSession(ctx, visitor.account.id, fields.id, caller);
     return { to: "/account?done=session_ended" };
   },
 });

@@ -1,6 +1,6 @@
-import { deleteAccount } from "@/lib/accounts/delete";
+import { deleteAccount } from "@/lib/accounts/delete-account";
 import { AccountDeleted, DeleteAccount } from "@/lib/accounts/schema";
-import { callerOf } from "@/lib/auth/credentials";
+import { callerOf } from "@/lib/auth/caller";
 import { defineRoute, endpoint } from "@/lib/http/route";
 import { signedOutResponse } from "@/lib/http/session-response";
 

@@ -1,6 +1,6 @@
-import { exportAccount, exportFileName } from "@/lib/accounts/export";
+import { exportAccount, exportFileName } from "@/lib/accounts/export-account";
 import { AccountExport } from "@/lib/accounts/schema";
-import { callerOf } from "@/lib/auth/credentials";
+import { callerOf } from "@/lib/auth/caller";
 import { defineRoute, endpoint } from "@/lib/http/route";
 import { jsonFile } from "@/lib/http/route-response";
 

@@ -1,6 +1,6 @@
-import { confirmReset } from "@/lib/accounts/reset";
+import { confirmReset } from "@/lib/accounts/password-reset";
 import { ConfirmReset, PasswordReset } from "@/lib/accounts/schema";
-import { callerOf } from "@/lib/auth/credentials";
+import { callerOf } from "@/lib/auth/caller";
 import { defineRoute, endpoint } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/reset/confirm", {

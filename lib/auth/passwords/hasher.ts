@@ -18,19 +18,19 @@ export type Hasher = {
   close: () => Promise<void>;
 };
 
-/** `longestWaitMs`: whoever has waited so long when a thread gets free is refused. Without it nobody is. */
-export type PoolSize = { threads: number; mostWaiting: number; longestWaitMs?: number };
+/** A task that waited longer than `maxWaitMs` is rejected when a thread becomes free. Without it tasks wait for ever. */
+export type PoolSize = { threads: number; maxQueued: number; maxWaitMs?: number };
 
 type Task = { password: string; cost: number; hash?: string };
-type Job = { task: Task; sinceMs: number; resolve: (answer: unknown) => void; reject: (reason: unknown) => void };
+type Job = { task: Task; queuedAtMs: number; resolve: (answer: unknown) => void; reject: (reason: unknown) => void };
 type Thread = { worker: Worker; job: Job | null };
 
 /** JavaScript that Node runs as it is, whatever compiled this file. npm runs every script from the root. */
 const WORKER_FILE = path.resolve("lib/auth/passwords/bcrypt-worker.mjs");
-const MOST_THREADS = 4;
-const WAITING_AT_COST_12 = 30;
+const MAX_THREADS = 4;
+const MAX_QUEUED_AT_COST_12 = 30;
 /** Clients and proxies wait for 30 seconds, most of them for 60. */
-const LONGEST_WAIT_MS = 20_000;
+const MAX_WAIT_MS = 20_000;
 
 /**
  * A pool for this machine, its queue as long as keeps the last in it from timing out: 30 a thread at cost 12,
@@ -38,9 +38,9 @@ const LONGEST_WAIT_MS = 20_000;
  * other things, the wait ends after 20.
  */
 export function poolSize(cost: number) {
-  const threads = Math.max(1, Math.min(MOST_THREADS, availableParallelism()));
-  const mostWaiting = Math.ceil(threads * WAITING_AT_COST_12 * 2 ** (12 - cost));
-  return { threads, mostWaiting, longestWaitMs: LONGEST_WAIT_MS };
+  const threads = Math.max(1, Math.min(MAX_THREADS, availableParallelism()));
+  const maxQueued = Math.ceil(threads * MAX_QUEUED_AT_COST_12 * 2 ** (12 - cost));
+  return { threads, maxQueued, maxWaitMs: MAX_WAIT_MS };
 }
 
 /** Makes a pool. Its threads start when there is work for them; idle ones do not keep the process. */
@@ -68,8 +68,8 @@ export function createHasher(size: PoolSize): Hasher {
     give(thread, job);
   };
   const goOn = () => {
-    const lateMs = performance.now() - (size.longestWaitMs ?? Number.POSITIVE_INFINITY);
-    for (let [job] = waiting; job && job.sinceMs <= lateMs; [job] = waiting) {
+    const lateMs = performance.now() - (size.maxWaitMs ?? Number.POSITIVE_INFINITY);
+    for (let [job] = waiting; job && job.queuedAtMs <= lateMs; [job] = waiting) {
       waiting.shift();
       job.reject(new AppError("overloaded"));
     }
@@ -78,9 +78,9 @@ export function createHasher(size: PoolSize): Hasher {
   const run = (task: Task): Promise<unknown> =>
     new Promise((resolve, reject) => {
       if (isClosed) throw new AppError("unavailable");
-      waiting.push({ task, sinceMs: performance.now(), resolve, reject });
+      waiting.push({ task, queuedAtMs: performance.now(), resolve, reject });
       assign();
-      if (waiting.length <= size.mostWaiting) return;
+      if (waiting.length <= size.maxQueued) return;
       waiting.pop();
       throw new AppError("overloaded");
     });

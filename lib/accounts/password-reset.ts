@@ -1,17 +1,17 @@
 import { randomInt } from "node:crypto";
-import type { Caller } from "../auth/credentials";
-import { mayMail } from "../auth/limits/mail-limits";
+import type { Caller } from "../audit/caller";
+import { recordSecurityEvent } from "../audit/security-events";
+import { consumeEmailLimit } from "../auth/limits/email-limits";
 import { findRecognizedClient, recognizeClient } from "../auth/limits/recognized-clients";
-import { forgetFailures } from "../auth/limits/sign-in-throttle";
-import { hashPassword } from "../auth/passwords/comparison";
-import { checkNewPassword, refuseBreached, refuseOwnAddress } from "../auth/passwords/policy";
-import { recordSecurityEvent } from "../auth/security-events";
-import { revokeAllSessions } from "../auth/sessions";
-import { clearUnproven } from "../auth/verification";
+import { clearFailures } from "../auth/limits/sign-in-throttle";
+import { hashPassword } from "../auth/passwords/password-hash";
+import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../auth/passwords/policy";
+import { revokeAllSessions } from "../auth/sessions/sessions";
+import { revokeUnverifiedAccess } from "../auth/verification/email-verification";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
 import { type LinkedIdentity, listIdentities } from "./identities";
-import { hashResetToken } from "./reset-token";
+import { hashResetToken } from "./password-reset-token";
 import type { ConfirmReset } from "./schema";
 
 type Deps = Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "emails" | "now">;
@@ -31,8 +31,8 @@ export async function requestReset(
   caller: Caller,
 ): Promise<void> {
   const recognized = await findRecognizedClient({ db, limits, now }, email, caller);
-  if (!recognized?.isDevice) await limits.consume("resetRequestByAddress", caller.address);
-  if (!(await mayMail({ limits }, "reset", email, caller.address))) return;
+  if (!recognized?.isDevice) await limits.consume("resetRequestByAddress", caller.ip);
+  if (!(await consumeEmailLimit({ limits }, "reset", email, caller.ip))) return;
   await emails.enqueue(db, "password_reset", email);
   // The work of sending slows the next request, and there is none for an unknown address: nobody foresees when it comes.
   setTimeout(emails.wake, randomInt(MAX_SEND_DELAY_MS)).unref();
@@ -58,16 +58,16 @@ export async function confirmReset(
   });
   // A good token is counted for itself: whoever shares the client address cannot hold it back.
   if (row) await ctx.limits.consume("resetConfirmByToken", tokenHash);
-  else await ctx.limits.consume("resetConfirmByAddress", caller.address);
+  else await ctx.limits.consume("resetConfirmByAddress", caller.ip);
   if (!row) throw new AppError("invalid_or_expired_token");
-  refuseOwnAddress(normalized, row.account.email);
-  await refuseBreached(ctx, normalized);
+  rejectOwnEmail(normalized, row.account.email);
+  await rejectBreached(ctx, normalized);
   const passwordHash = await hashPassword(ctx, normalized);
   await ctx.db.$transaction(async (tx) => {
     await setPassword(tx, ctx.now(), { accountId: row.account.id, tokenHash, passwordHash });
     // Else strangers could hold the owner again before the new password is typed.
     await recognizeClient(tx, ctx, row.account, caller, { withDevice: true });
-    await forgetFailures(tx, ctx, row.account, caller);
+    await clearFailures(tx, ctx, row.account, caller);
     await recordSecurityEvent(tx, ctx.now(), row.account.id, "password_reset", caller);
     await ctx.emails.enqueue(tx, "password_changed", row.account.email);
   });
@@ -82,7 +82,7 @@ async function setPassword(tx: Tx, now: Date, { accountId, tokenHash, passwordHa
   await revokeAllSessions(tx, now, accountId);
   const { count } = await tx.passwordResetToken.deleteMany({ where: { accountId, tokenHash, expiresAt: { gt: now } } });
   if (count !== 1) throw new AppError("invalid_or_expired_token"); // which undoes the rest
-  await clearUnproven(tx, now, accountId);
+  await revokeUnverifiedAccess(tx, now, accountId);
   await tx.account.update({ where: { id: accountId }, data: { passwordHash } });
   await tx.account.updateMany({ where: { id: accountId, emailVerifiedAt: null }, data: { emailVerifiedAt: now } });
 }

@@ -1,5 +1,5 @@
 import type { Context } from "../../context";
-import { BCRYPT_BYTES, normalizePassword } from "./policy";
+import { MAX_BCRYPT_BYTES, normalizePassword } from "./policy";
 
 type Deps = Pick<Context, "config" | "hasher">;
 
@@ -18,7 +18,7 @@ export async function passwordMatches(
   hash: string | null,
 ): Promise<boolean> {
   const normalized = normalizePassword(password);
-  const fits = Buffer.byteLength(normalized) <= BCRYPT_BYTES;
+  const fits = Buffer.byteLength(normalized) <= MAX_BCRYPT_BYTES;
   const matches = await hasher.compare(normalized, hash ?? dummyHash(config.BCRYPT_COST), config.BCRYPT_COST);
   return matches && fits && hash !== null;
 }

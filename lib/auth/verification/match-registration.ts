@@ -1,7 +1,7 @@
-import type { Context } from "../context";
-import { AppError } from "../errors";
-import { passwordMatches } from "./passwords/comparison";
-import { hashVerificationToken, type ProvenClaim } from "./verification";
+import type { Context } from "../../context";
+import { AppError } from "../../errors";
+import { passwordMatches } from "../passwords/password-hash";
+import { hashVerificationToken, type MatchedRegistration } from "./email-verification";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
 
@@ -9,7 +9,7 @@ type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
 const MAX_COMPARISONS = 10;
 
 /** What the holder of a mailed link proves beside the mailbox: a password, or the sign-in at a provider. */
-export type ClaimProof = { password?: string; identity?: { issuer: string; subject: string } };
+export type RegistrationProof = { password?: string; identity?: { issuer: string; subject: string } };
 
 /**
  * Finds the claim to an address that the holder of a mailed token made: the one whose password they know, or the
@@ -18,12 +18,12 @@ export type ClaimProof = { password?: string; identity?: { issuer: string; subje
  * @throws AppError validation_failed without either, invalid_credentials where no claim has this password,
  *   rate_limited, overloaded
  */
-export async function proveClaim(
+export async function matchRegistration(
   ctx: Deps,
   token: string,
-  { password, identity }: ClaimProof,
+  { password, identity }: RegistrationProof,
   address: string,
-): Promise<ProvenClaim | null> {
+): Promise<MatchedRegistration | null> {
   await ctx.limits.consume("verificationByAddress", address);
   const row = await ctx.db.verificationToken.findUnique({
     where: {

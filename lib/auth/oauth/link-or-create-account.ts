@@ -1,11 +1,11 @@
+import type { Caller } from "../../audit/caller";
+import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx } from "../../context";
 import type { Account } from "../../db/generated/client";
 import { AppError, isUniqueViolation } from "../../errors";
-import type { Caller } from "../credentials";
-import { recordSecurityEvent } from "../security-events";
-import { clearUnproven, unverifiedExpiry } from "../verification";
+import { revokeUnverifiedAccess, unverifiedExpiresAt } from "../verification/email-verification";
 import { type LinkFacts, planLink } from "./link-plan";
-import type { ProvenIdentity } from "./profile";
+import type { ProviderIdentity } from "./profile";
 
 type Deps = Pick<Context, "config" | "db" | "emails" | "now">;
 
@@ -16,9 +16,9 @@ type Deps = Pick<Context, "config" | "db" | "emails" | "now">;
  * @throws AppError identity_unverified, identity_in_use, identity_without_email, reauthentication_required,
  * unauthenticated
  */
-export async function admitIdentity(
+export async function linkOrCreateAccount(
   ctx: Deps,
-  identity: ProvenIdentity,
+  identity: ProviderIdentity,
   startedBy: LinkFacts["startedBy"],
   caller: Caller,
 ): Promise<Account> {
@@ -35,7 +35,7 @@ export async function admitIdentity(
 async function admit(
   ctx: Deps,
   tx: Tx,
-  identity: ProvenIdentity,
+  identity: ProviderIdentity,
   startedBy: LinkFacts["startedBy"],
   caller: Caller,
 ): Promise<Account> {
@@ -50,7 +50,7 @@ async function admit(
   const accountId =
     plan.do === "create" ? await createAccount(ctx, tx, now, { ...identity, email: plan.email }) : plan.accountId;
   if (plan.do === "create") await recordSecurityEvent(tx, now, accountId, "registered", caller);
-  if (plan.do === "take_over") await clearUnproven(tx, now, accountId);
+  if (plan.do === "take_over") await revokeUnverifiedAccess(tx, now, accountId);
   if (emailVerified && email !== null) {
     await tx.account.updateMany({
       where: { id: accountId, email, emailVerifiedAt: null },
@@ -71,10 +71,10 @@ async function createAccount(
   { config }: Pick<Deps, "config">,
   tx: Tx,
   now: Date,
-  { email, name, image, emailVerified }: ProvenIdentity & { email: string },
+  { email, name, image, emailVerified }: ProviderIdentity & { email: string },
 ): Promise<string> {
-  const isWaiting = config.AUTH_REQUIRE_VERIFIED_EMAIL && !emailVerified;
-  const unverifiedExpiresAt = isWaiting ? unverifiedExpiry(now) : null;
-  const { id } = await tx.account.create({ data: { email, name, image, createdAt: now, unverifiedExpiresAt } });
+  const isPending = config.AUTH_REQUIRE_VERIFIED_EMAIL && !emailVerified;
+  const data = { email, name, image, createdAt: now, unverifiedExpiresAt: isPending ? unverifiedExpiresAt(now) : null };
+  const { id } = await tx.account.create({ data });
   return id;
 }

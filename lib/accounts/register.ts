@@ -1,12 +1,13 @@
-import { type Caller, issueSession, verifyPassword } from "../auth/credentials";
+import type { Caller } from "../audit/caller";
+import { recordSecurityEvent } from "../audit/security-events";
 import { recognizeClient } from "../auth/limits/recognized-clients";
-import { hashPassword } from "../auth/passwords/comparison";
-import { checkNewPassword, refuseBreached, refuseOwnAddress } from "../auth/passwords/policy";
-import { recordSecurityEvent } from "../auth/security-events";
-import { openSession, sessionToken, type Transport } from "../auth/sessions";
+import { hashPassword } from "../auth/passwords/password-hash";
+import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../auth/passwords/policy";
+import { createSession, sessionToken, type Transport } from "../auth/sessions/sessions";
+import { issueSession, verifyPassword } from "../auth/sign-in";
 import type { Context } from "../context";
 import { AppError, isUniqueViolation } from "../errors";
-import { claimAddress } from "./claim-address";
+import { registerUnverified } from "./register-unverified";
 import { type Login, type Register, toUser } from "./schema";
 
 type Deps = Pick<Context, "breaches" | "config" | "db" | "dbNow" | "hasher" | "limits" | "emails" | "now">;
@@ -26,12 +27,12 @@ export async function logIn(ctx: Omit<Deps, "breaches">, login: Login, transport
  */
 export async function register(ctx: Deps, wanted: Register, transport: Transport, caller: Caller) {
   const password = await checkNewPassword(ctx, wanted.password);
-  refuseOwnAddress(password, wanted.email);
-  await ctx.limits.consume("registerByAddress", caller.address);
-  await refuseBreached(ctx, password);
+  rejectOwnEmail(password, wanted.email);
+  await ctx.limits.consume("registerByAddress", caller.ip);
+  await rejectBreached(ctx, password);
   const passwordHash = await hashPassword(ctx, password);
   if (ctx.config.AUTH_REQUIRE_VERIFIED_EMAIL) {
-    await claimAddress(ctx, wanted, passwordHash, caller);
+    await registerUnverified(ctx, wanted, passwordHash, caller);
     return null;
   }
   const now = ctx.now();
@@ -43,7 +44,7 @@ export async function register(ctx: Deps, wanted: Register, transport: Transport
       });
       await recordSecurityEvent(tx, now, account.id, "registered", caller);
       await recognizeClient(tx, ctx, account, caller, { withDevice: transport === "cookie" });
-      return { account, ...(await openSession(tx, now, account, how)) };
+      return { account, ...(await createSession(tx, now, account, how)) };
     })
     .catch((error: unknown) => {
       throw isUniqueViolation(error) ? new AppError("email_taken") : error;

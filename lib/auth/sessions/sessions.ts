@@ -1,7 +1,7 @@
-import type { Context, Tx } from "../context";
-import { together } from "../db/together";
-import { removeDevices } from "../push/devices";
-import { type Claims, decodeToken, encodeToken } from "./tokens";
+import type { Context, Tx } from "../../context";
+import { together } from "../../db/together";
+import { removeDevices } from "../../push/devices";
+import { type Claims, decodeToken, encodeToken } from "./token";
 
 export type Transport = "cookie" | "token";
 
@@ -13,16 +13,21 @@ const LIFETIMES = {
 } as const;
 /** The longest that any session lives; the row, not the token, ends it. */
 const SESSION_MAX_SECONDS = LIFETIMES.token.absoluteMs / 1000;
-const MOST_SESSIONS = 20;
+const MAX_SESSIONS = 20;
 const LAST_SEEN_MS = 60 * 1000;
 
-type Opened = { transport: Transport; client: string | null; deviceName: string | null };
+type SessionInput = { transport: Transport; client: string | null; deviceName: string | null };
 
 /**
  * Opens a session. Of more than 20 live ones of an account the oldest go. The account is new, or locked by the
  * caller, so that two sign-ins at once see each other. Returns the row and the claims of its token.
  */
-export async function openSession(tx: Tx, now: Date, account: { id: string; sessionEpoch: number }, how: Opened) {
+export async function createSession(
+  tx: Tx,
+  now: Date,
+  account: { id: string; sessionEpoch: number },
+  how: SessionInput,
+) {
   const { idleMs, absoluteMs } = LIFETIMES[how.transport];
   const session = await tx.session.create({
     data: {
@@ -40,7 +45,7 @@ export async function openSession(tx: Tx, now: Date, account: { id: string; sess
   const surplus = await tx.session.findMany({
     where: { accountId: account.id, revokedAt: null, expiresAt: { gt: now }, idleExpiresAt: { gt: now } },
     orderBy: [{ createdAt: "desc" }, { id: "desc" }],
-    skip: MOST_SESSIONS,
+    skip: MAX_SESSIONS,
     select: { id: true },
   });
   if (surplus.length > 0) {
@@ -75,7 +80,7 @@ export async function findSession({ config, db, now }: Pick<Context, "config" | 
     row.account.sessionEpoch === claims.epoch;
   if (!isLive) return null;
   const { id, transport, authenticatedAt, expiresAt, account } = row;
-  if (at.getTime() - row.lastSeenAt.getTime() > LAST_SEEN_MS) await noteSeen(db, at, id, transport);
+  if (at.getTime() - row.lastSeenAt.getTime() > LAST_SEEN_MS) await updateLastSeen(db, at, id, transport);
   return { session: { id, transport, authenticatedAt, expiresAt }, account, claims };
 }
 
@@ -92,7 +97,7 @@ const readSession = together(async (db, ids) => {
   return new Map(rows.map((row) => [row.id, row]));
 });
 
-async function noteSeen(db: Tx, at: Date, id: string, transport: Transport): Promise<void> {
+async function updateLastSeen(db: Tx, at: Date, id: string, transport: Transport): Promise<void> {
   await db.session.updateMany({
     where: { id, lastSeenAt: { lt: new Date(at.getTime() - LAST_SEEN_MS) } },
     data: { lastSeenAt: at, idleExpiresAt: new Date(at.getTime() + LIFETIMES[transport].idleMs) },
@@ -101,11 +106,11 @@ async function noteSeen(db: Tx, at: Date, id: string, transport: Transport): Pro
 
 /** Ends a session: its row, and the devices that it registered. Ending one that has ended does nothing. */
 export async function revokeSession({ db, now }: Pick<Context, "db" | "now">, sessionId: string): Promise<void> {
-  await db.$transaction((tx) => closeSession(tx, now(), sessionId));
+  await db.$transaction((tx) => revokeSessionInTx(tx, now(), sessionId));
 }
 
 /** The same within a transaction. Returns whether it was this that ended it: of several at once one is. */
-export async function closeSession(tx: Tx, now: Date, sessionId: string): Promise<boolean> {
+export async function revokeSessionInTx(tx: Tx, now: Date, sessionId: string): Promise<boolean> {
   const { count } = await tx.session.updateMany({
     where: { id: sessionId, revokedAt: null },
     data: { revokedAt: now },

@@ -1,14 +1,14 @@
-import { recordSecurityEvent } from "../auth/security-events";
-import { revokeAllSessions } from "../auth/sessions";
+import { removeAccount } from "../accounts/delete-account";
+import { listSecurityEvents, recordSecurityEvent } from "../audit/security-events";
+import { revokeAllSessions } from "../auth/sessions/sessions";
 import type { Context, Tx } from "../context";
-import { removeAccount } from "./delete";
 
 type Deps = Pick<Context, "db" | "now">;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const MOST_EVENTS = 50;
+const MAX_EVENTS = 50;
 /** What a security event says of where it came from. */
-const OPERATOR = { address: "unknown", client: "operator" };
+const OPERATOR = { ip: "unknown", client: "operator" };
 
 /** The newest accounts whose address contains a text. */
 export function listAccounts({ db }: Pick<Deps, "db">, { search, limit }: { search: string; limit: number }) {
@@ -53,26 +53,20 @@ export async function describeAccount({ db, now }: Deps, id: string) {
       lines: { select: { store: true, productId: true, currentPeriodEndsAt: true, endedAt: true } },
     },
   });
-  return { ...account, hasPassword: passwordHash !== null, securityEvents: await listEvents({ db }, id) };
-}
-
-/** The security events of an account, newest first; also those that a deleted account has left. */
-export function listEvents({ db }: Pick<Deps, "db">, accountId: string) {
-  return db.securityEvent.findMany({
-    where: { accountId },
-    omit: { id: true, accountId: true },
-    orderBy: { at: "desc" },
-    take: MOST_EVENTS,
-  });
+  return {
+    ...account,
+    hasPassword: passwordHash !== null,
+    securityEvents: await listSecurityEvents({ db }, id, MAX_EVENTS),
+  };
 }
 
 /** Deletes an account for its owner, who is mailed. Returns whether there was such an account. */
-export function deleteForOwner(deps: Parameters<typeof removeAccount>[0], id: string): Promise<boolean> {
+export function deleteAccount(deps: Parameters<typeof removeAccount>[0], id: string): Promise<boolean> {
   return removeAccount(deps, id, OPERATOR, true);
 }
 
 /** Ends every session of an account, and with it the devices they registered. Returns how many had not ended before. */
-export function endSessions({ db, now }: Deps, id: string): Promise<number> {
+export function revokeSessions({ db, now }: Deps, id: string): Promise<number> {
   return db.$transaction((tx) => signOutEverywhere(tx, now(), id));
 }
 

@@ -1,5 +1,5 @@
-import type { Caller } from "../auth/credentials";
-import { recordSecurityEvent } from "../auth/security-events";
+import type { Caller } from "../audit/caller";
+import { recordSecurityEvent } from "../audit/security-events";
 import type { Context, Tx } from "../context";
 import { exportDevices } from "../push/export";
 import { exportBilling } from "../subscriptions/account-data";

@@ -1,8 +1,8 @@
+import type { Caller } from "../audit/caller";
+import { recordSecurityEvent } from "../audit/security-events";
 import type { Principal } from "../auth/authenticate";
-import type { Caller } from "../auth/credentials";
-import { mayMail } from "../auth/limits/mail-limits";
+import { consumeEmailLimit } from "../auth/limits/email-limits";
 import { reauthenticate } from "../auth/passwords/reauthenticate";
-import { recordSecurityEvent } from "../auth/security-events";
 import type { Context } from "../context";
 import { isLostRace } from "../errors";
 import { accountSubscriptions, detachBilling } from "../subscriptions/account-data";
@@ -10,7 +10,7 @@ import type { AccountDeleted } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now">;
 
-const MOST_TRIES = 5;
+const MAX_ATTEMPTS = 5;
 
 /**
  * Deletes the caller's account, once the caller has proved again who it is: by the password where there is one,
@@ -28,7 +28,7 @@ export async function deleteAccount(
   const subscriptions = await accountSubscriptions(ctx, id);
   const { email, emailVerifiedAt } = await ctx.db.account.findUniqueOrThrow({ where: { id } });
   // Anybody may register an address that is not verified and delete it again, many times.
-  const isMailed = emailVerifiedAt !== null || (await mayMail(ctx, "verification", email, caller.address));
+  const isMailed = emailVerifiedAt !== null || (await consumeEmailLimit(ctx, "verification", email, caller.ip));
   await removeAccount(ctx, id, caller, isMailed);
   ctx.emails.wake();
   return { status: "deleted", subscriptions, storeSubscriptionsCancelled: false };
@@ -45,7 +45,7 @@ type RemoveDeps = Pick<Deps, "db" | "now"> & { emails: Pick<Deps["emails"], "enq
 export async function removeAccount(
   { db, emails, now }: RemoveDeps,
   accountId: string,
-  caller: Pick<Caller, "address" | "client">,
+  caller: Pick<Caller, "ip" | "client">,
   isMailed: boolean,
 ): Promise<boolean> {
   for (let tries = 1; ; tries++) {
@@ -62,7 +62,7 @@ export async function removeAccount(
         return true;
       });
     } catch (error) {
-      if (tries >= MOST_TRIES || !isLostRace(error)) throw error;
+      if (tries >= MAX_ATTEMPTS || !isLostRace(error)) throw error;
     }
   }
 }

@@ -1,11 +1,11 @@
 import { createHash, createHmac, randomUUID } from "node:crypto";
-import type { Context, Tx } from "../context";
-import type { Account } from "../db/generated/client";
-import { AppError } from "../errors";
-import type { Caller } from "./credentials";
-import { mayMail } from "./limits/mail-limits";
-import { recordSecurityEvent } from "./security-events";
-import { revokeAllSessions } from "./sessions";
+import type { Caller } from "../../audit/caller";
+import { recordSecurityEvent } from "../../audit/security-events";
+import type { Context, Tx } from "../../context";
+import type { Account } from "../../db/generated/client";
+import { AppError } from "../../errors";
+import { consumeEmailLimit } from "../limits/email-limits";
+import { revokeAllSessions } from "../sessions/sessions";
 
 type Config = Context["config"];
 type Deps = Pick<Context, "config" | "db" | "limits" | "emails" | "now">;
@@ -16,14 +16,14 @@ export const VERIFICATION_TTL_HOURS = 24;
 const UNVERIFIED_TTL_DAYS = 7;
 
 /** When an account that is made now is removed, if nobody verifies its address. */
-export function unverifiedExpiry(now: Date): Date {
+export function unverifiedExpiresAt(now: Date): Date {
   return new Date(now.getTime() + UNVERIFIED_TTL_DAYS * 24 * 60 * 60 * 1000);
 }
 
 /** What somebody registered with: it becomes the account's when the owner of the mailbox confirms it. */
 type Registration = { passwordHash: string; name: string | null };
 /** The claim that the holder of a mailed link proved to be theirs: what they registered with, or an identity. */
-export type ProvenClaim =
+export type MatchedRegistration =
   | { registration: Registration; identity?: undefined }
   | { registration?: undefined; identity: { id: string } };
 
@@ -37,9 +37,9 @@ export async function requireVerifiedEmail(
   caller: Caller,
 ): Promise<void> {
   if (!ctx.config.AUTH_REQUIRE_VERIFIED_EMAIL || account.emailVerifiedAt !== null) return;
-  if (await mayMail(ctx, "verification", account.email, caller.address)) {
+  if (await consumeEmailLimit(ctx, "verification", account.email, caller.ip)) {
     await ctx.db.$transaction(async (tx) => {
-      await storeClaim(ctx, tx, account.id, null);
+      await addPendingVerification(ctx, tx, account.id, null);
       await ctx.emails.enqueue(tx, "email_verification", account.email);
     });
     ctx.emails.wake();
@@ -51,7 +51,7 @@ export async function requireVerifiedEmail(
  * Stores a claim to an account's address, with a token for a mailed link. `registration` is that of a caller who
  * claims an address that somebody has claimed before; null is whoever knows the account's own password.
  */
-export async function storeClaim(
+export async function addPendingVerification(
   { config, now }: Pick<Deps, "config" | "now">,
   tx: Tx,
   accountId: string,
@@ -89,7 +89,7 @@ export async function newestVerificationToken(
 export async function confirmVerification(
   { db, now: clock }: Pick<Context, "db" | "now">,
   tokenHash: string,
-  proven: ProvenClaim,
+  proven: MatchedRegistration,
   caller: Caller,
 ): Promise<string | null> {
   const now = clock();
@@ -99,7 +99,7 @@ export async function confirmVerification(
     if (!row || count !== 1 || row.account.emailVerifiedAt !== null) return null;
     const { accountId, account } = row;
     if (proven.identity || proven.registration?.passwordHash !== account.passwordHash) {
-      await clearUnproven(tx, now, accountId, proven.identity?.id);
+      await revokeUnverifiedAccess(tx, now, accountId, proven.identity?.id);
       if (proven.registration) await tx.account.update({ where: { id: accountId }, data: proven.registration });
     }
     await tx.verificationToken.deleteMany({ where: { accountId } });
@@ -114,7 +114,12 @@ export async function confirmVerification(
  * registered another's address beforehand keeps nothing, but for one identity that was proved with the address. Does
  * nothing to an account whose address is proven.
  */
-export async function clearUnproven(tx: Tx, now: Date, accountId: string, keepIdentityId?: string): Promise<void> {
+export async function revokeUnverifiedAccess(
+  tx: Tx,
+  now: Date,
+  accountId: string,
+  keepIdentityId?: string,
+): Promise<void> {
   const { count } = await tx.account.updateMany({
     where: { id: accountId, emailVerifiedAt: null },
     data: { passwordHash: null },

@@ -1,42 +1,19 @@
-import { randomBytes } from "node:crypto";
+import type { Caller } from "../audit/caller";
+import { recordFailedSignIn, recordSecurityEvent } from "../audit/security-events";
 import type { Context } from "../context";
 import type { Account } from "../db/generated/client";
 import { AppError, isAppError } from "../errors";
 import { enqueue } from "../push/outbox";
-import type { ReadableHeaders } from "./authenticate";
-import { clientName } from "./client-name";
-import { deviceCookieName, parseCookies } from "./cookie";
 import { findRecognizedClient, recognizeClient } from "./limits/recognized-clients";
-import { beginAttempt, failAttempt, forgetAttempt, withdrawAttempt } from "./limits/sign-in-throttle";
-import { hashPassword, isOutdated, passwordMatches } from "./passwords/comparison";
+import { beginAttempt, clearAttempt, recordFailure, withdrawAttempt } from "./limits/sign-in-throttle";
+import { hashPassword, isOutdated, passwordMatches } from "./passwords/password-hash";
 import { normalizePassword } from "./passwords/policy";
-import { recordFailedSignIn, recordSecurityEvent } from "./security-events";
-import { openSession, sessionToken, type Transport } from "./sessions";
-import { requireVerifiedEmail } from "./verification";
-
-const CLIENT_LENGTH = 256;
-/** 128 random bits, base64url. */
-const DEVICE_ID = /^[\w-]{22}$/;
-
-/**
- * Where a sign-in comes from. `address` is the limits' key, IPv6 cut to /64; `client` the user agent, cut; `deviceId`
- * what the device's cookie says, or a new one for it to say.
- */
-export type Caller = { address: string; client: string | null; deviceId: string };
+import { clientName } from "./sessions/client-name";
+import { createSession, sessionToken, type Transport } from "./sessions/sessions";
+import { requireVerifiedEmail } from "./verification/email-verification";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now">;
 type Credentials = { email: string; password: string };
-
-/** What a call says of its origin, in the words that the session's row keeps. */
-export function callerOf(
-  { config }: Pick<Context, "config">,
-  { headers }: { headers: ReadableHeaders },
-  address: string,
-): Caller {
-  const given = parseCookies(headers.get("cookie"))[deviceCookieName(config)];
-  const deviceId = given && DEVICE_ID.test(given) ? given : randomBytes(16).toString("base64url");
-  return { address, client: headers.get("user-agent")?.slice(0, CLIENT_LENGTH) ?? null, deviceId };
-}
 
 /**
  * The one password check, behind /login and next-auth alike, so that both share its counters. Counts before it
@@ -48,8 +25,8 @@ export function callerOf(
 export async function verifyPassword(ctx: Deps, given: Credentials, caller: Caller): Promise<Account> {
   const recognized = await findRecognizedClient(ctx, given.email, caller);
   const isOwnDevice = recognized?.isDevice === true;
-  if (!isOwnDevice) await ctx.limits.consume("loginByAddress", caller.address);
-  const giveBack = async () => isOwnDevice || ctx.limits.giveBack("loginByAddress", caller.address);
+  if (!isOwnDevice) await ctx.limits.consume("loginByAddress", caller.ip);
+  const giveBack = async () => isOwnDevice || ctx.limits.giveBack("loginByAddress", caller.ip);
   const attempt = await beginAttempt(ctx, given.email, caller, recognized);
   const { account, isRight } = await comparePassword(ctx, given).catch(async (error: unknown) => {
     await Promise.allSettled([withdrawAttempt(ctx, attempt), giveBack()]);
@@ -57,12 +34,12 @@ export async function verifyPassword(ctx: Deps, given: Credentials, caller: Call
   });
   if (!account || !isRight) {
     await ctx.db.$transaction(async (tx) => {
-      await failAttempt(tx, ctx.now(), attempt);
+      await recordFailure(tx, ctx.now(), attempt);
       await recordFailedSignIn(tx, ctx.now(), given.email, caller);
     });
     throw new AppError("invalid_credentials");
   }
-  await forgetAttempt(ctx.db, attempt);
+  await clearAttempt(ctx.db, attempt);
   await giveBack();
   await requireVerifiedEmail(ctx, account, caller);
   return account;
@@ -111,7 +88,7 @@ export async function issueSession(
     if (held.unverifiedExpiresAt) {
       await tx.account.update({ where: { id: account.id }, data: { unverifiedExpiresAt: null } });
     }
-    const opened = await openSession(tx, now, account, { ...how, client: caller.client });
+    const opened = await createSession(tx, now, account, { ...how, client: caller.client });
     await recordSecurityEvent(tx, now, account.id, "signed_in", caller);
     await recognizeClient(tx, ctx, account, caller, { withDevice: how.transport === "cookie" });
     const client = clientName(how.deviceName, caller.client);

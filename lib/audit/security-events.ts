@@ -1,0 +1,44 @@
+import { randomUUID } from "node:crypto";
+import { isIPv4 } from "node:net";
+import type { Tx } from "../context";
+import type { SecurityEventType } from "../db/generated/client";
+import type { Caller } from "./caller";
+
+type EventSource = Pick<Caller, "ip" | "client">;
+
+/** Records a security event of an account. Only the caller's network is stored: /24 for IPv4, /64 for IPv6. */
+export async function recordSecurityEvent(
+  tx: Tx,
+  at: Date,
+  accountId: string,
+  type: SecurityEventType,
+  { ip, client }: EventSource,
+): Promise<void> {
+  await tx.securityEvent.create({ data: { accountId, type, at, client, address: networkOf(ip) } });
+}
+
+/**
+ * Records a wrong password, if the email has an account. Known and unknown emails run the same statement, so that its
+ * duration does not reveal which emails have an account.
+ */
+export async function recordFailedSignIn(tx: Tx, at: Date, email: string, { ip, client }: EventSource): Promise<void> {
+  await tx.$executeRaw`
+    INSERT INTO "SecurityEvent" ("id", "accountId", "type", "at", "client", "address")
+    SELECT ${randomUUID()}::uuid, "id", 'sign_in_failed', ${at}::timestamptz, ${client}, ${networkOf(ip)}
+    FROM "Account" WHERE "email" = ${email}`;
+}
+
+/** An account's newest security events, also after the account was deleted. */
+export function listSecurityEvents({ db }: { db: Tx }, accountId: string, limit: number) {
+  return db.securityEvent.findMany({
+    where: { accountId },
+    omit: { accountId: true },
+    orderBy: [{ at: "desc" }, { id: "desc" }],
+    take: limit,
+  });
+}
+
+function networkOf(ip: string): string | null {
+  if (ip === "unknown") return null;
+  return isIPv4(ip) ? ip.replace(/\.\d+$/, ".0/24") : ip;
+}

@@ -1,0 +1,20 @@
+import { randomBytes } from "node:crypto";
+import type { Caller } from "../audit/caller";
+import type { Context } from "../context";
+import type { ReadableHeaders } from "./authenticate";
+import { deviceCookieName, parseCookies } from "./cookie";
+
+const MAX_CLIENT_LENGTH = 256;
+/** 128 random bits, base64url. */
+const DEVICE_ID = /^[\w-]{22}$/;
+
+/** The caller of a request that came from `ip`. */
+export function callerOf(
+  { config }: Pick<Context, "config">,
+  { headers }: { headers: ReadableHeaders },
+  ip: string,
+): Caller {
+  const given = parseCookies(headers.get("cookie"))[deviceCookieName(config)];
+  const deviceId = given && DEVICE_ID.test(given) ? given : randomBytes(16).toString("base64url");
+  return { ip, client: headers.get("user-agent")?.slice(0, MAX_CLIENT_LENGTH) ?? null, deviceId };
+}
