@@ -40,18 +40,18 @@ describe("without a browser", () => {
   test("the desktop's example signs in, asks who it is and signs out", async () => {
     type Desktop = {
       signIn: (base: string, email: string, password: string, deviceName: string) => Promise<string>;
-      whoAmI: (base: string, token: string) => Promise<{ id: string; email: string } | null>;
+      currentUser: (base: string, token: string) => Promise<{ id: string; email: string } | null>;
       signOut: (base: string, token: string) => Promise<void>;
     };
-    const { signIn, whoAmI, signOut } = (await import(await compiled("desktop.ts"))) as Desktop;
+    const { signIn, currentUser, signOut } = (await import(await compiled("desktop.ts"))) as Desktop;
     await expect(signIn(service.url, email, "a wrong password", "Ann's PC")).rejects.toMatchObject({
       code: "invalid_credentials",
     });
     const token = await signIn(service.url, email, PASSWORD, "Ann's PC");
-    expect(await whoAmI(service.url, token)).toMatchObject({ email });
+    expect(await currentUser(service.url, token)).toMatchObject({ email });
     await signOut(service.url, token);
     await signOut(service.url, token);
-    expect(await whoAmI(service.url, token)).toBeNull();
+    expect(await currentUser(service.url, token)).toBeNull();
   });
 
   test("iOS's requests, as curl, answer what the guide says", async () => {
@@ -102,7 +102,7 @@ describe.runIf(chromiumPath)(inChromium, () => {
     await isSignedIn();
     await page.click("text=Sign out");
     await enter("a wrong password", "button >> nth=0");
-    await page.waitForSelector("text=The e-mail address or the password is wrong.");
+    await page.waitForSelector("text=The email or password is incorrect.");
     const busy = { status: 503, contentType: "application/problem+json", body: '{"status":503,"code":"overloaded"}' };
     await page.route("**/callback/credentials", (route) => route.fulfill(busy), { times: 1 });
     await enter(PASSWORD, "button >> nth=0");
