@@ -25,21 +25,21 @@ function codesOf(method: string, path: string): string[] {
   });
 }
 
-test("the iOS guide says what to do with each refusal that registering knows, and with no other", () => {
+test("the iOS guide lists every error of POST /api/push/register and no other", () => {
   const codes = codesOf("post", "/api/push/register");
   expect(codes.length).toBeGreaterThan(10);
   const known = new Set([...codes, ...Object.keys(EVIDENCE_REASONS)]);
-  const named = namedIn("When it is refused").filter((name) => name !== "reason");
+  const named = namedIn("Handle errors").filter((name) => name !== "reason");
   expect(named.toSorted()).toEqual([...known].toSorted());
 });
 
-test("the app of the iOS guide handles refusals by reasons that there are", () => {
+test("the iOS guide's code handles only reasons that exist", () => {
   const handled = [...GUIDE.matchAll(/\("evidence_invalid", "(\w+)"\)/g)].map(([, reason = ""]) => reason);
   expect(handled.length).toBeGreaterThan(3);
   expect(handled.filter((reason) => !Object.hasOwn(EVIDENCE_REASONS, reason))).toEqual([]);
 });
 
-test("each Swift file of the iOS guide imports the frameworks that it uses, and closes what it opens", () => {
+test("each Swift file of the iOS guide imports its frameworks and has balanced brackets", () => {
   const files = [...GUIDE.matchAll(/^```swift\n\/\/ (\w+\.swift)\n([\s\S]*?)^```$/gm)];
   expect(files.map(([, name]) => name)).toEqual([
     "Keychain.swift",

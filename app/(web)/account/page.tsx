@@ -41,7 +41,7 @@ export default async function Page(props: PageProps) {
         <p>Download everything we store about you as one JSON file.</p>
         <p>
           <a className="button quiet" href="/api/auth/account/export">
-            Export my data
+            Export data
           </a>
         </p>
         <p>

@@ -31,22 +31,22 @@ describe.runIf(canRun)("two instances on PostgreSQL, set up by the guide", () =>
     const load = startLoad(machine.ports.https, token);
     await expect.poll(() => load.versions).toEqual(new Set(["1.0.0"]));
     const allow = await refuseNextMigration(machine);
-    const refused = await machine.run("Two instances, no failed request").catch((error: Error) => error);
+    const refused = await machine.run("Upgrade two instances without downtime").catch((error: Error) => error);
     expect(String(refused)).toContain(
       '_next_release is refused, and nothing of it is left: column "later" of relation',
     );
     expect(load.versions).toEqual(new Set(["1.0.0"]));
     await allow();
-    await machine.run("Two instances, no failed request");
+    await machine.run("Upgrade two instances without downtime");
     await expect.poll(() => load.sinceNew()).toBeGreaterThan(100);
     const kept = [...load.acknowledged];
-    await machine.run("PostgreSQL's", 0);
+    await machine.run("Back up PostgreSQL", 0);
     await load.stop();
     expect(load.failures).toEqual([]);
     expect(load.versions).toEqual(new Set(["1.0.0", "1.1.0"]));
     for (const unit of ["homeport@3001", "homeport@3002"]) expect(machine.output(unit)).not.toMatch(/"level":[56]0/);
 
-    expect(await machine.run("PostgreSQL's", 1)).toContain('"status":"ok"');
+    expect(await machine.run("Back up PostgreSQL", 1)).toContain('"status":"ok"');
     expect((await client.ask("/api/auth/login", post(ann))).status).toBe(200);
     for (const event of kept) expect((await client.ask(WEBHOOK, delivery(event))).json().status).toBe("duplicate");
   });
@@ -61,17 +61,17 @@ async function newMachine(): Promise<Machine> {
     await machine.remove();
     cluster.remove();
   });
-  await machine.run("A machine", 0);
-  await machine.configure("A machine", { SMTP_URL: "", BCRYPT_COST: "10" });
-  await machine.run("A machine", 1);
-  await machine.run("PostgreSQL", 0);
-  await machine.configure("PostgreSQL", {
+  await machine.run("Install the service", 0);
+  await machine.configure("Install the service", { SMTP_URL: "", BCRYPT_COST: "10" });
+  await machine.run("Install the service", 1);
+  await machine.run("Use PostgreSQL", 0);
+  await machine.configure("Use PostgreSQL", {
     DATABASE_URL: `postgres://homeport:long-and-random@${hostname}:${port}/homeport`,
     NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
     BILLING_WEBHOOK_SIGNING_SECRET: WEBHOOK_SECRET,
   });
-  expect(await machine.run("PostgreSQL", 1)).toContain('"status":"ok"');
-  await machine.run("A proxy", 0);
+  expect(await machine.run("Use PostgreSQL", 1)).toContain('"status":"ok"');
+  await machine.run("Set up a reverse proxy", 0);
   const end = await machine.startProxy("nginx");
   onTestFinished(end);
   return machine;

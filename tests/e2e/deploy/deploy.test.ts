@@ -22,19 +22,19 @@ describe.runIf(isServer)("a machine that is set up by the guide", () => {
 
   beforeAll(async () => {
     machine = await Machine.start();
-    await machine.run("A machine", 0);
-    await machine.configure("A machine", {
+    await machine.run("Install the service", 0);
+    await machine.configure("Install the service", {
       SMTP_URL: "",
       BCRYPT_COST: "10",
       BILLING_WEBHOOK_SIGNING_SECRET: WEBHOOK_SECRET,
     });
-    expect(await machine.run("A machine", 1)).toContain('"status":"ok"');
+    expect(await machine.run("Install the service", 1)).toContain('"status":"ok"');
   });
   afterAll(() => machine.remove());
 
   test("takes operators' commands", async () => {
     // The embedded database belongs to the service; the catalog is a file.
-    expect(await machine.run("A machine", 2)).toMatch(/core +windows/);
+    expect(await machine.run("Install the service", 2)).toMatch(/core +windows/);
   });
 
   for (const [n, kind] of (["nginx", "caddy"] as const).entries()) {
@@ -44,7 +44,7 @@ describe.runIf(isServer)("a machine that is set up by the guide", () => {
       let port: number;
 
       beforeAll(async () => {
-        await machine.run("A proxy", n);
+        await machine.run("Set up a reverse proxy", n);
         const end = await machine.startProxy(kind);
         port = machine.ports.https;
         return end;
@@ -117,12 +117,12 @@ describe.runIf(isServer)("a machine that is set up by the guide", () => {
     });
     await expect.poll(() => acknowledged.length).toBeGreaterThan(40);
     const before = [...acknowledged];
-    await machine.run("The embedded database", 0);
+    await machine.run("Back up the embedded database", 0);
     isBackedUp = true;
     await Promise.all(writers);
 
     await rm(machine.path("var/lib/homeport/db"), { recursive: true });
-    expect(await machine.run("The embedded database", 1)).toContain('"status":"ok"');
+    expect(await machine.run("Back up the embedded database", 1)).toContain('"status":"ok"');
     const status = await fetch(`${url}/api/subscription/status`, { headers: { authorization: `Bearer ${token}` } });
     expect(status.status).toBe(200);
     expect((await post("/api/auth/login", ann)).status).toBe(200);

@@ -76,24 +76,24 @@ test("the guide's commands publish, stage, pause, withdraw, roll back and verify
 
   expect(await run("Publishing")).toMatch(/core +windows +x64 +1\.4\.0 +stable +everybody +installer\+update/);
   await expect.poll(() => offered(service, "1.3.0"), POLL).toBe("1.4.0");
-  expect(await run("Stage, pause, go on")).toContain("core-windows-x64-1.5.0: paused");
+  expect(await run("Staged rollouts")).toContain("core-windows-x64-1.5.0: paused");
   await expect.poll(() => offered(service, "1.4.0"), POLL).toBe("1.5.0");
-  const [withdrawing, undoing] = (parts.get("Withdraw, roll back") ?? "").split(/(?=npm run release -- add)/);
+  const [withdrawing, undoing] = (parts.get("Withdraw and roll back") ?? "").split(/(?=npm run release -- add)/);
   parts
     .set("withdraw", withdrawing ?? "")
     .set("undo", undoing ?? "")
-    .delete("Withdraw, roll back");
+    .delete("Withdraw and roll back");
   await run("withdraw");
   await expect.poll(() => offered(service, "1.5.0"), POLL).toBe("1.4.0");
   await run("undo");
   await expect.poll(() => offered(service, "1.5.0"), POLL).toBe("1.5.1");
-  expect(await run("Verify")).toMatch(/as published, 0 not\.[\s\S]*as published, 0 not\./);
+  expect(await run("Verify published files")).toMatch(/as published, 0 not\.[\s\S]*as published, 0 not\./);
   if (storage) {
     await run("Object storage");
     await expect.poll(() => offered(service, "1.5.1"), POLL).toBe("1.6.0");
   } else parts.delete("Object storage");
-  await run("A CDN");
-  await run("A catalog at an address");
+  await run("Use a CDN");
+  await run("Serve the catalog from a URL");
   expect(JSON.parse(await readFile(path.join(folder, "site/catalog.json"), "utf8")).releases).toHaveLength(1);
   expect([...parts.keys()]).toEqual([]);
 });

@@ -122,7 +122,7 @@ describe.runIf(chromiumPath)(inChromium, () => {
     const { email } = await registerOn(page);
     const [download] = await Promise.all([
       page.waitForEvent("download"),
-      page.getByRole("link", { name: "Export my data" }).click(),
+      page.getByRole("link", { name: "Export data" }).click(),
     ]);
     expect(download.suggestedFilename()).toMatch(/^account-export-\d{4}-\d\d-\d\d\.json$/);
     const data = JSON.parse(await readFile(await download.path(), "utf8"));
