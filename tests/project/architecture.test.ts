@@ -26,7 +26,7 @@ const RULES: Record<string, string[]> = {
   "lib/auth": ["lib/audit", "lib/errors", "lib/db/together", "lib/push/outbox", "lib/push/devices"],
   "lib/accounts": ["lib/audit", "lib/auth", "lib/errors", "lib/push", "lib/subscriptions"],
   "lib/subscriptions": ["lib/errors", "lib/db/together", "lib/push/outbox"],
-  "lib/push": ["lib/audit", "lib/errors"],
+  "lib/push": ["lib/audit", "lib/db/queue", "lib/errors"],
   "lib/releases": ["lib/errors", "lib/files"],
   "lib/admin": [
     "lib/audit",
@@ -38,7 +38,7 @@ const RULES: Record<string, string[]> = {
     "lib/subscriptions",
     "lib/files",
   ],
-  "lib/mail": ["lib/errors"],
+  "lib/mail": ["lib/db/queue", "lib/errors"],
   "lib/adapters": ["lib/errors", "lib/files"],
   "lib/db": ["lib/errors", "lib/files"],
   "lib/telemetry": ["lib/errors"],

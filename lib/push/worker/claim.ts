@@ -1,43 +1,42 @@
 import type { Context } from "../../context";
+import { claimDue } from "../../db/queue/claim";
+import { seconds, sql } from "../../db/queue/sql";
 import type { Outgoing } from "../notifications";
 
-/** A sender that is gone gives its rows back after this long. */
 const LEASE_SECONDS = 60;
+const OUTBOX = { table: "PushDelivery", key: "id", dueAt: "nextAttemptAt" };
 
-/** A row that is being sent, and what was true when it was taken. `leaseUntil` tells one claim of it from the next. */
+/** A delivery that this worker sends, with its device's state at the claim. `leaseUntil` identifies the claim. */
 export type ClaimedDelivery = Outgoing & {
   attempts: number;
-  /** By the database's clock, as everything in the row is. */
+  /** By the database's clock, as every time in the row. */
   leaseUntil: Date;
-  /** When it was asked for, by this process's clock: what has passed since is measured by that. */
+  /** When the claim was requested, by this process's clock; the claim's age is measured from it. */
   requestedAt: Date;
-  /** Whether its environment was. */
+  /** Whether the device's APNs environment was paused. */
   isPaused: boolean;
 };
 
-type Claim = { rows: ClaimedDelivery[]; now: Date };
+/** The claimed deliveries, and the database's time of the claim. */
+type Claim = { deliveries: ClaimedDelivery[]; now: Date };
 
 /**
- * Takes up to `most` rows that are due, the longest due first, in one statement with what their devices are by now.
- * Rows that another worker holds are passed over, never waited for. Leases and due times are the database's alone;
- * `now` is its time. What was due at `notBefore` stays due when its clock is set back.
+ * Claims up to `limit` due deliveries, those due longest first, together with their devices, in one statement.
+ * Deliveries that were due at `notBefore` stay due when the database's clock is set back.
  */
 export async function claimDeliveries(
   { db, dbNow, now }: Pick<Context, "db" | "dbNow" | "now">,
-  { notBefore, most }: { notBefore: Date; most: number },
+  { notBefore, limit }: { notBefore: Date; limit: number },
 ): Promise<Claim> {
   const requestedAt = now();
-  const claims = await db.$queryRaw<({ now: Date } & (Omit<ClaimedDelivery, "requestedAt"> | { id: null }))[]>`
-    WITH due AS MATERIALIZED (
-      SELECT "id" FROM "PushDelivery"
-      WHERE "state" = 'queued' AND "nextAttemptAt" <= greatest(${dbNow()}, ${notBefore}::timestamptz)
-      ORDER BY "nextAttemptAt" LIMIT ${most} FOR UPDATE SKIP LOCKED
-    ), claimed AS (
-      UPDATE "PushDelivery" AS delivery
-      SET "state" = 'sending', "leaseUntil" = ${dbNow()} + interval '1 second' * ${LEASE_SECONDS}::int
-      FROM due WHERE delivery."id" = due."id"
-      RETURNING delivery.*
-    )
+  const claim = claimDue(OUTBOX, {
+    dueBy: sql`greatest(${dbNow()}, ${notBefore}::timestamptz)`,
+    where: sql`"state" = 'queued'`,
+    set: sql`"state" = 'sending', "leaseUntil" = ${dbNow()} + ${seconds(LEASE_SECONDS)}`,
+    limit,
+  });
+  const rows = await db.$queryRaw<({ now: Date } & (Omit<ClaimedDelivery, "requestedAt"> | { id: null }))[]>`
+    WITH claimed AS (${claim})
     SELECT clock."now", claimed."id", claimed."deviceId", claimed."kind", claimed."payload", claimed."priority",
       claimed."collapseId", claimed."expiresAt", claimed."attempts", claimed."leaseUntil",
       device."token", device."environment"::text, device."bundleId", device."status"::text,
@@ -47,21 +46,21 @@ export async function claimDeliveries(
       JOIN "PushDevice" AS device ON device."id" = claimed."deviceId"
       LEFT JOIN "PushPause" AS pause ON pause."environment" = device."environment"
     ) ON true`;
-  const rows = claims.flatMap((row) => (row.id === null ? [] : [{ ...row, requestedAt }]));
-  return { rows, now: claims[0]?.now ?? notBefore };
+  const deliveries = rows.flatMap((row) => (row.id === null ? [] : [{ ...row, requestedAt }]));
+  return { deliveries, now: rows[0]?.now ?? notBefore };
 }
 
-/** When a row was taken, by the database's clock. */
+/** When a delivery was claimed, by the database's clock. */
 export function claimedAt({ leaseUntil }: Pick<ClaimedDelivery, "leaseUntil">): Date {
   return new Date(leaseUntil.getTime() - LEASE_SECONDS * 1000);
 }
 
-/** How long ago a row was taken, at most; `now` is this process's time. */
+/** How long ago a delivery was claimed, at most; `now` is this process's time. */
 export function claimAgeMs({ requestedAt }: Pick<ClaimedDelivery, "requestedAt">, now: Date): number {
   return now.getTime() - requestedAt.getTime();
 }
 
-/** What the database's clock says, for a row that was taken by it; `now` is this process's time. */
+/** The database's time now, derived from a claim; `now` is this process's time. */
 export function databaseTime(row: Pick<ClaimedDelivery, "leaseUntil" | "requestedAt">, now: Date): Date {
   return new Date(claimedAt(row).getTime() + claimAgeMs(row, now));
 }

@@ -1,28 +1,29 @@
-/** Lets so many things be under way at once. */
+/** Limits how many operations run at the same time. */
 export type ConcurrencyLimit = {
+  /** Waits for a free slot, first come, first served. */
   acquire: () => Promise<void>;
   release: () => void;
   waitUntilIdle: () => Promise<void>;
 };
 
-/** `take` waits until one of `most` slots is free, in the order of asking. */
-export function createConcurrencyLimit(most: number): ConcurrencyLimit {
-  let taken = 0;
-  const asking: (() => void)[] = [];
+/** Creates a limit of `max` operations at the same time. */
+export function createConcurrencyLimit(max: number): ConcurrencyLimit {
+  let running = 0;
+  const waiting: (() => void)[] = [];
   const idle: (() => void)[] = [];
   return {
     acquire: async () => {
-      if (taken >= most) return new Promise((resolve) => asking.push(resolve)); // the slot is handed on
-      taken += 1;
+      if (running >= max) return new Promise((resolve) => waiting.push(resolve)); // `release` hands its slot over
+      running += 1;
     },
     release: () => {
-      const next = asking.shift();
+      const next = waiting.shift();
       if (next) return next();
-      taken -= 1;
-      if (taken === 0) for (const wake of idle.splice(0)) wake();
+      running -= 1;
+      if (running === 0) for (const resolve of idle.splice(0)) resolve();
     },
     waitUntilIdle: async () => {
-      if (taken > 0) await new Promise<void>((resolve) => idle.push(resolve));
+      if (running > 0) await new Promise<void>((resolve) => idle.push(resolve));
     },
   };
 }

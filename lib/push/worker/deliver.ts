@@ -1,73 +1,84 @@
 import type { Context } from "../../context";
 import { cancellationReason, toNotification } from "../notifications";
-import { type ApnsResult, CIRCUIT_BREAKER_PAUSE_SECONDS, classifyResult, nextAttempt } from "./apns-result";
+import {
+  type ApnsResult,
+  CIRCUIT_BREAKER_PAUSE_SECONDS,
+  classifyResult,
+  nextAttempt,
+  type ResultAction,
+} from "./apns-result";
 import { type ClaimedDelivery, claimAgeMs, claimedAt, databaseTime } from "./claim";
 import { type Outcome, PAUSED } from "./outcomes";
 import type { PauseState } from "./pause-state";
 
 type Deps = Pick<Context, "log" | "now"> & {
   push: NonNullable<Context["push"]>;
-  channels: PauseState;
+  pauses: PauseState;
   isStopping: () => boolean;
 };
 
-/** A row that waited longer for its turn goes back: its device may have changed, and its lease has to last. */
+/** An older claim is given back: the device may have changed since, and the lease must outlast the request. */
 const MAX_CLAIM_AGE_MS = 5_000;
 
-/** Sends a row, unless something speaks against it by now. Never throws. */
+/** Sends a claimed delivery, unless it has to be cancelled, requeued or paused. Never throws. */
 export async function deliver(deps: Deps, row: ClaimedDelivery): Promise<Outcome> {
-  const { channels, now } = deps;
-  const objection = cancellationReason(row, databaseTime(row, now()));
-  if (objection) return { row, state: "cancelled", apnsStatus: null, reason: objection };
-  if (await channels.isPaused(row)) return requeueAfterPause(row);
+  const { pauses, now } = deps;
+  const reason = cancellationReason(row, databaseTime(row, now()));
+  if (reason) return { row, state: "cancelled", apnsStatus: null, reason };
+  if (await pauses.isPaused(row)) return requeueAfterPause(row);
   if (claimAgeMs(row, now()) > MAX_CLAIM_AGE_MS || deps.isStopping()) return requeueUntried(row);
-  return outcomeOf(deps, row, await send(deps, row));
+  const result = await send(deps, row);
+  const action = await applyCircuitBreaker(deps, row, result, classifyResult(result));
+  if (action.action !== "pause") return outcomeOf(row, result, action, databaseTime(row, now()));
+  await pauses.pause(row, action.seconds, `${result.status} ${result.reason}`);
+  return requeueAfterPause(row);
 }
 
 async function send({ push, log }: Deps, row: ClaimedDelivery): Promise<ApnsResult> {
   try {
     return await push.send(toNotification(row));
   } catch (error) {
-    log.debug({ err: error, id: row.id }, "APNs gave no answer");
+    log.debug({ err: error, id: row.id }, "no response from APNs");
     const isTimeout = error instanceof Error && error.name === "TimeoutError";
     return { status: null, reason: isTimeout ? "timeout" : "unreachable" };
   }
 }
 
-async function outcomeOf(deps: Deps, row: ClaimedDelivery, told: ApnsResult): Promise<Outcome> {
-  const { channels, now } = deps;
-  const { status: apnsStatus, reason } = told;
-  const verdict = classifyResult(told);
-  const pause = async (seconds: number) => {
-    await channels.pause(row, seconds, `${apnsStatus} ${reason}`);
-    return requeueAfterPause(row);
-  };
-
-  const isDoubtful = verdict.step === "fail" && verdict.device === "doubtful";
-  const isTooMuch = apnsStatus !== null && channels.noteAnswer(row, isDoubtful);
-  if (isTooMuch || (isDoubtful && (await channels.isPaused(row)))) return pause(CIRCUIT_BREAKER_PAUSE_SECONDS);
-  switch (verdict.step) {
-    case "pause":
-      return pause(verdict.seconds);
-    case "sent":
-      return { row, state: "sent", apnsStatus, reason: null };
-    case "fail": {
-      const diedAt = told.status === 410 && told.timestamp ? told.timestamp : claimedAt(row);
-      return { row, state: "failed", apnsStatus, reason, ...(verdict.device === "kept" ? {} : { diedAt }) };
-    }
-    case "retry": {
-      const nextAttemptAt = nextAttempt(verdict, row, databaseTime(row, now()), Math.random());
-      if (!nextAttemptAt) return { row, state: "failed", apnsStatus, reason };
-      return { row, state: "queued", nextAttemptAt, isTried: true, apnsStatus, reason };
-    }
-  }
+/** Turns the rejection of a device token into a pause if the circuit breaker opens or the environment is paused. */
+async function applyCircuitBreaker(
+  { pauses }: Deps,
+  row: ClaimedDelivery,
+  { status }: ApnsResult,
+  action: ResultAction,
+): Promise<ResultAction> {
+  const isRejected = action.action === "fail" && action.device === "rejected";
+  const isOpened = status !== null && pauses.recordResult(row, isRejected);
+  if (!isOpened && !(isRejected && (await pauses.isPaused(row)))) return action;
+  return { action: "pause", seconds: CIRCUIT_BREAKER_PAUSE_SECONDS };
 }
 
-/** A row that was not tried has used none of its attempts. */
+function outcomeOf(
+  row: ClaimedDelivery,
+  result: ApnsResult,
+  action: Exclude<ResultAction, { action: "pause" }>,
+  now: Date,
+): Outcome {
+  const { status: apnsStatus, reason } = result;
+  if (action.action === "sent") return { row, state: "sent", apnsStatus, reason: null };
+  if (action.action === "fail") {
+    if (action.device === "unaffected") return { row, state: "failed", apnsStatus, reason };
+    const invalidSince = result.status === 410 && result.timestamp ? result.timestamp : claimedAt(row);
+    return { row, state: "failed", apnsStatus, reason, invalidSince };
+  }
+  const nextAttemptAt = nextAttempt(action, row, now, Math.random());
+  if (!nextAttemptAt) return { row, state: "failed", apnsStatus, reason };
+  return { row, state: "queued", nextAttemptAt, isAttempted: true, apnsStatus, reason };
+}
+
 function requeueUntried(row: ClaimedDelivery): Outcome {
-  return { row, state: "queued", nextAttemptAt: claimedAt(row), isTried: false, apnsStatus: null, reason: null };
+  return { row, state: "queued", nextAttemptAt: claimedAt(row), isAttempted: false, apnsStatus: null, reason: null };
 }
 
 function requeueAfterPause(row: ClaimedDelivery): Outcome {
-  return { row, state: "queued", nextAttemptAt: null, isTried: false, apnsStatus: null, reason: PAUSED };
+  return { row, state: "queued", nextAttemptAt: null, isAttempted: false, apnsStatus: null, reason: PAUSED };
 }

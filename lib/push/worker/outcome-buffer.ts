@@ -3,16 +3,18 @@ import type { Context } from "../../context";
 import { type Outcome, recordOutcomes } from "./outcomes";
 
 type Deps = Pick<Context, "count" | "db" | "dbNow" | "log">;
+
+/** Outcomes on their way to the database. */
 export type OutcomeBuffer = {
   add: (outcome: Outcome) => void;
   pending: () => readonly Outcome[];
-  /** Resolves once so little is unwritten that more may be sent. */
+  /** Resolves once the buffer has room for more outcomes. */
   waitForCapacity: () => Promise<void>;
-  /** Resolves once all is written; while the database is out of reach it gives up after a few tries. */
+  /** Resolves once all outcomes are stored; gives up after a few attempts while the database is unreachable. */
   flush: () => Promise<void>;
 };
 
-/** How long outcomes are gathered, so that many are written by one statement. */
+/** How long outcomes are collected for one statement. */
 const BATCH_INTERVAL_MS = 20;
 const MAX_BATCH = 1_000;
 const MAX_PENDING = 4_000;
@@ -20,13 +22,13 @@ const RETRY_MS = 1_000;
 const MAX_FLUSH_ATTEMPTS = 3;
 
 /**
- * Writes outcomes down in batches, and keeps those that the database did not take until it does: what reached a
- * device must not go out again because the database was away.
+ * Creates a buffer that stores outcomes in batches. It keeps what the database did not accept and tries again:
+ * a notification that was sent must not be sent again because the database was unreachable.
  */
 export function createOutcomeBuffer(deps: Deps): OutcomeBuffer {
   let outcomes: Outcome[] = [];
   let writing: Promise<void> | null = null;
-  let isFinishing = false;
+  let isFlushing = false;
 
   const writeBatch = async () => {
     const batch = outcomes.slice(0, MAX_BATCH);
@@ -34,14 +36,14 @@ export function createOutcomeBuffer(deps: Deps): OutcomeBuffer {
     outcomes = outcomes.slice(batch.length);
   };
   const write = async () => {
-    for (let failures = 0; outcomes.length > 0 && !(isFinishing && failures >= MAX_FLUSH_ATTEMPTS); ) {
+    for (let failures = 0; outcomes.length > 0 && !(isFlushing && failures >= MAX_FLUSH_ATTEMPTS); ) {
       await delay(failures === 0 ? BATCH_INTERVAL_MS : RETRY_MS);
       try {
         await writeBatch();
         failures = 0;
       } catch (error) {
         failures += 1;
-        if (failures === 1) deps.log.error({ err: error }, "what became of notifications cannot be written down");
+        if (failures === 1) deps.log.error({ err: error }, "could not store the outcomes of deliveries");
       }
     }
     writing = null;
@@ -53,10 +55,10 @@ export function createOutcomeBuffer(deps: Deps): OutcomeBuffer {
     },
     pending: () => outcomes,
     waitForCapacity: async () => {
-      while (outcomes.length > MAX_PENDING && !isFinishing) await delay(BATCH_INTERVAL_MS);
+      while (outcomes.length > MAX_PENDING && !isFlushing) await delay(BATCH_INTERVAL_MS);
     },
     flush: async () => {
-      isFinishing = true;
+      isFlushing = true;
       await writing;
     },
   };

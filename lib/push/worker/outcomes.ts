@@ -1,44 +1,45 @@
 import type { Context } from "../../context";
+import { seconds } from "../../db/queue/sql";
 import { SECRET_KINDS } from "../notifications";
 import type { ClaimedDelivery } from "./claim";
 
-/** What became of a row. */
+/** What a claimed delivery becomes. */
 export type Outcome = { row: ClaimedDelivery; apnsStatus: number | null; reason: string | null } & (
   | { state: "sent" | "cancelled" }
-  /** `diedAt`: the device's token is dead, which holds unless the app has registered since. */
-  | { state: "failed"; diedAt?: Date }
-  /** It goes out again at `nextAttemptAt`, by the database's clock; null: after the pause that it has met. */
-  | { state: "queued"; nextAttemptAt: Date | null; isTried: boolean }
+  /** `invalidSince`: the device token is invalid, unless the app has registered since then. */
+  | { state: "failed"; invalidSince?: Date }
+  /** `nextAttemptAt` is by the database's clock; null: after the pause of the environment. */
+  | { state: "queued"; nextAttemptAt: Date | null; isAttempted: boolean }
 );
 
 type Deps = Pick<Context, "count" | "db" | "dbNow" | "log">;
 
-/** The reason of rows that wait for a pause to end: `retry` finds them by it. */
+/** The reason of deliveries that wait for a pause to end. */
 export const PAUSED = "paused";
-/** How long they may take to come back, so that they do not come all at once. */
+/** Spreads the deliveries that become due when a pause ends. */
 const AFTER_PAUSE_SECONDS = 30;
 
 /**
- * Writes down what became of rows, and which devices are gone. A row that is being deleted at this moment is passed
- * over like everything that is locked: the worker waits for nobody, so it is part of no deadlock.
+ * Stores outcomes and invalidates devices. Every statement skips rows that are locked, such as those being deleted, so
+ * that a worker cannot be part of a deadlock.
  */
 export async function recordOutcomes(deps: Deps, outcomes: readonly Outcome[]): Promise<void> {
   const sent = outcomes.filter(({ state }) => state === "sent");
-  const others = outcomes.filter(({ state }) => state !== "sent");
-  const deaths = outcomes.flatMap((outcome) =>
-    outcome.state === "failed" && outcome.diedAt ? [{ ...outcome, diedAt: outcome.diedAt }] : [],
+  const unsent = outcomes.filter(({ state }) => state !== "sent");
+  const invalid = outcomes.flatMap((outcome) =>
+    outcome.state === "failed" && outcome.invalidSince ? [{ ...outcome, invalidSince: outcome.invalidSince }] : [],
   );
-  if (deaths.length > 0) await invalidateDevices(deps, deaths);
+  if (invalid.length > 0) await invalidateDevices(deps, invalid);
   if (sent.length > 0) await recordSent(deps, sent);
-  if (others.length > 0) await recordUnsent(deps, others);
+  if (unsent.length > 0) await recordUnsent(deps, unsent);
   for (const outcome of outcomes) countResult(deps, outcome);
   logUndelivered(
     deps,
-    others.filter((outcome) => !isUntried(outcome)),
+    unsent.filter((outcome) => !isRequeuedUntried(outcome)),
   );
 }
 
-/** What reached the device counts whoever holds the row by now: it must not go out once more. */
+/** Applies even if another worker has claimed the delivery meanwhile: it must not be sent again. */
 async function recordSent({ db, dbNow }: Deps, sent: readonly Outcome[]): Promise<void> {
   const ids = sent.map(({ row }) => row.id);
   await db.$executeRaw`
@@ -59,8 +60,8 @@ async function recordSent({ db, dbNow }: Deps, sent: readonly Outcome[]): Promis
 }
 
 /**
- * By the claim it belongs to: a row whose lease ran out may be another worker's already. A pause holds for as long as
- * the database says at this moment: somebody may have ended it, and whoever does so has to find every row that waits.
+ * Applies only while the claim holds: after its lease another worker may have the delivery. Reads the pause in the same
+ * statement, with a lock: `retryDeliveries`, which ends pauses, then finds every delivery that waits for one.
  */
 async function recordUnsent({ db, dbNow }: Deps, outcomes: readonly Outcome[]): Promise<void> {
   const records = outcomes.map((outcome) => ({
@@ -68,7 +69,7 @@ async function recordUnsent({ db, dbNow }: Deps, outcomes: readonly Outcome[]): 
     environment: outcome.row.environment,
     lease: outcome.row.leaseUntil,
     state: outcome.state,
-    tried: countsAsAttempt(outcome) ? 1 : 0,
+    attempt: isAttempt(outcome) ? 1 : 0,
     next: outcome.state === "queued" ? outcome.nextAttemptAt : null,
     status: outcome.apnsStatus,
     reason: outcome.reason,
@@ -76,8 +77,8 @@ async function recordUnsent({ db, dbNow }: Deps, outcomes: readonly Outcome[]): 
   await db.$executeRaw`
     WITH outcome AS (
       SELECT * FROM jsonb_to_recordset(${JSON.stringify(records)}::jsonb) AS outcome(
-        "id" uuid, "environment" "PushEnvironment", "lease" timestamptz, "state" "PushDeliveryState", "tried" int, "next" timestamptz, "status" int,
-        "reason" text)
+        "id" uuid, "environment" "PushEnvironment", "lease" timestamptz, "state" "PushDeliveryState", "attempt" int,
+        "next" timestamptz, "status" int, "reason" text)
     ), pause AS MATERIALIZED (
       SELECT "environment", "until" FROM "PushPause" WHERE "until" > ${dbNow()} FOR KEY SHARE SKIP LOCKED
     ), held AS MATERIALIZED (
@@ -86,54 +87,54 @@ async function recordUnsent({ db, dbNow }: Deps, outcomes: readonly Outcome[]): 
       FOR UPDATE OF delivery SKIP LOCKED
     )
     UPDATE "PushDelivery" AS delivery
-    SET "state" = held."state", "leaseUntil" = NULL, "attempts" = "attempts" + held."tried",
+    SET "state" = held."state", "leaseUntil" = NULL, "attempts" = "attempts" + held."attempt",
       "nextAttemptAt" = CASE WHEN held."state" <> 'queued' THEN "nextAttemptAt"
-        ELSE coalesce(held."next", pause."until" + random() * interval '1 second' * ${AFTER_PAUSE_SECONDS}::int, ${dbNow()}) END,
+        ELSE coalesce(held."next", pause."until" + random() * ${seconds(AFTER_PAUSE_SECONDS)}, ${dbNow()}) END,
       "apnsStatus" = coalesce(held."status", "apnsStatus"),
-      "reason" = CASE WHEN held."tried" = 1 THEN held."reason" ELSE coalesce(held."reason", delivery."reason") END,
+      "reason" = CASE WHEN held."attempt" = 1 THEN held."reason" ELSE coalesce(held."reason", delivery."reason") END,
       "payload" = CASE WHEN "kind" = ANY(${SECRET_KINDS}) AND held."state" <> 'queued' THEN '{}'::jsonb
         ELSE "payload" END
     FROM held LEFT JOIN pause ON pause."environment" = held."environment" WHERE delivery."id" = held."id"`;
 }
 
-async function invalidateDevices({ db }: Deps, deaths: (Outcome & { diedAt: Date })[]): Promise<void> {
-  const records = deaths.map(({ row, reason, diedAt }) => ({
+/** Skips devices that have registered, or moved to another token, since. */
+async function invalidateDevices({ db }: Deps, invalid: (Outcome & { invalidSince: Date })[]): Promise<void> {
+  const records = invalid.map(({ row, reason, invalidSince }) => ({
     id: row.deviceId,
     token: row.token,
     environment: row.environment,
     bundle: row.bundleId,
     reason,
-    at: diedAt,
+    at: invalidSince,
   }));
   await db.$executeRaw`
-    WITH death AS (
-      SELECT * FROM jsonb_to_recordset(${JSON.stringify(records)}::jsonb) AS death(
+    WITH invalid AS (
+      SELECT * FROM jsonb_to_recordset(${JSON.stringify(records)}::jsonb) AS invalid(
         "id" uuid, "token" text, "environment" "PushEnvironment", "bundle" text, "reason" text, "at" timestamptz)
     ), held AS MATERIALIZED (
-      SELECT death."id", death."reason" FROM "PushDevice" AS device JOIN death ON death."id" = device."id"
-      WHERE device."status" <> 'invalid' AND device."registeredAt" <= death."at" AND device."token" = death."token"
-        AND device."environment" = death."environment" AND device."bundleId" = death."bundle"
+      SELECT invalid."id", invalid."reason" FROM "PushDevice" AS device JOIN invalid ON invalid."id" = device."id"
+      WHERE device."status" <> 'invalid' AND device."registeredAt" <= invalid."at" AND device."token" = invalid."token"
+        AND device."environment" = invalid."environment" AND device."bundleId" = invalid."bundle"
       FOR NO KEY UPDATE OF device SKIP LOCKED
     )
     UPDATE "PushDevice" AS device SET "status" = 'invalid', "invalidReason" = held."reason"
     FROM held WHERE device."id" = held."id"`;
 }
 
-/** As during a pause: it has met with nothing that is worth a line. */
-function isUntried(outcome: Outcome): boolean {
-  return outcome.state === "queued" && !outcome.isTried;
+function isRequeuedUntried(outcome: Outcome): boolean {
+  return outcome.state === "queued" && !outcome.isAttempted;
 }
 
-function countsAsAttempt(outcome: Outcome): boolean {
-  return outcome.state === "queued" ? outcome.isTried : outcome.state !== "cancelled";
+function isAttempt(outcome: Outcome): boolean {
+  return outcome.state === "queued" ? outcome.isAttempted : outcome.state !== "cancelled";
 }
 
 function countResult({ count }: Deps, outcome: Outcome): void {
   if (outcome.state !== "queued") count("push_delivery", { result: outcome.state });
-  else if (outcome.isTried) count("push_delivery", { result: "retried" });
+  else if (outcome.isAttempted) count("push_delivery", { result: "retried" });
 }
 
-/** One line for all that went the same way: when APNs is down, rows fail by the thousand. */
+/** Logs one line for each combination of state, status and reason: an outage of APNs fails thousands of deliveries. */
 function logUndelivered({ log }: Deps, outcomes: readonly Outcome[]): void {
   const groups = new Map<string, { state: string; apnsStatus: number | null; reason: string | null; rows: number }>();
   for (const { state, apnsStatus, reason } of outcomes) {

@@ -1,62 +1,64 @@
 import type { Context } from "../../context";
 import type { PushEnvironment } from "../../db/generated/client";
+import { seconds as interval } from "../../db/queue/sql";
 import { createCircuitBreaker } from "./circuit-breaker";
 import { type ClaimedDelivery, claimedAt, databaseTime } from "./claim";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log" | "now">;
+
+/** Which of APNs's environments are paused, as far as this worker knows. */
 export type PauseState = {
-  /** Whether a row's environment is paused, as far as is known here. */
   isPaused: (row: ClaimedDelivery) => Promise<boolean>;
-  /** Closes a row's environment, to every worker. Resolves once that is written down. */
+  /** Pauses a delivery's environment for every worker. Resolves once the pause is stored. */
   pause: (row: ClaimedDelivery, seconds: number, reason: string) => Promise<void>;
-  /** Whether too many verified devices are said to be unknown, this one included. */
-  noteAnswer: (row: ClaimedDelivery, isDoubtful: boolean) => boolean;
+  /** Records whether APNs rejected the device token. Returns whether that opens the circuit breaker. */
+  recordResult: (row: ClaimedDelivery, isRejected: boolean) => boolean;
 };
 
-/** A pause that began here. `writtenAt`: when others began to hear of it, by the database's clock; null: not yet. */
-type Pause = { writing: Promise<void>; writtenAt: Date | null };
+/** A pause that this worker began. `storedAt`: from then on, by the database's clock, claims include it. */
+type LocalPause = { saving: Promise<void>; storedAt: Date | null };
 
-/** APNs's two environments, as far as they take anything at the moment. */
+/** Creates the state of one worker, with a circuit breaker for each environment. */
 export function createPauseState(deps: Deps): PauseState {
-  const pauses = new Map<PushEnvironment, Pause>();
+  const pauses = new Map<PushEnvironment, LocalPause>();
   const breakers = { production: createCircuitBreaker(), sandbox: createCircuitBreaker() };
-  /** Rows that were taken after it was written bring the database's word along. */
-  const pauseOf = (row: ClaimedDelivery): Pause | null => {
+  /** The pause that a delivery's claim was too early to include. */
+  const findPause = (row: ClaimedDelivery): LocalPause | null => {
     const pause = pauses.get(row.environment);
-    return pause && (!pause.writtenAt || claimedAt(row) <= pause.writtenAt) ? pause : null;
+    return pause && (!pause.storedAt || claimedAt(row) <= pause.storedAt) ? pause : null;
   };
-  const begin = async (pause: Pause, row: ClaimedDelivery, seconds: number, reason: string) => {
+  const store = async (pause: LocalPause, row: ClaimedDelivery, seconds: number, reason: string) => {
     const { environment } = row;
-    deps.log.error({ environment, seconds, reason }, "nothing is sent to this environment of APNs for now");
+    deps.log.error({ environment, seconds, reason }, "paused deliveries to an APNs environment");
     try {
       await savePause(deps, environment, seconds, reason);
-      pause.writtenAt = databaseTime(row, deps.now());
+      pause.storedAt = databaseTime(row, deps.now());
     } catch (error) {
       pauses.delete(environment);
-      deps.log.error({ err: error, environment }, "the pause cannot be written down");
+      deps.log.error({ err: error, environment }, "could not store the pause");
     }
   };
   return {
     isPaused: async (row) => {
-      const pause = pauseOf(row);
-      await pause?.writing;
+      const pause = findPause(row);
+      await pause?.saving;
       return pause !== null || row.isPaused;
     },
     pause: async (row, seconds, reason) => {
-      const known = pauseOf(row);
-      if (known) return known.writing;
-      const pause: Pause = { writing: Promise.resolve(), writtenAt: null };
+      const current = findPause(row);
+      if (current) return current.saving;
+      const pause: LocalPause = { saving: Promise.resolve(), storedAt: null };
       pauses.set(row.environment, pause);
-      pause.writing = begin(pause, row, seconds, reason);
-      await pause.writing;
+      pause.saving = store(pause, row, seconds, reason);
+      await pause.saving;
     },
-    // Anybody can register a token that never was: such answers say nothing of our key and host.
-    noteAnswer: ({ environment, status }, isDoubtful) =>
-      status === "active" && breakers[environment].isTooMuch(isDoubtful),
+    // Anyone can register a made-up token: only devices that were verified say something about our key and host.
+    recordResult: ({ environment, status }, isRejected) =>
+      status === "active" && breakers[environment].record(isRejected),
   };
 }
 
-/** A longer pause that is there already stays. */
+/** Stores a pause. A stored pause that lasts longer stays. */
 async function savePause(
   { db, dbNow }: Deps,
   environment: PushEnvironment,
@@ -65,7 +67,7 @@ async function savePause(
 ): Promise<void> {
   await db.$executeRaw`
     INSERT INTO "PushPause" AS pause ("environment", "until", "reason")
-    VALUES (${environment}::"PushEnvironment", ${dbNow()} + interval '1 second' * ${seconds}::int, ${reason})
+    VALUES (${environment}::"PushEnvironment", ${dbNow()} + ${interval(seconds)}, ${reason})
     ON CONFLICT ("environment") DO UPDATE SET "until" = EXCLUDED."until", "reason" = EXCLUDED."reason"
     WHERE pause."until" < EXCLUDED."until"`;
 }

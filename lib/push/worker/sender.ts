@@ -1,8 +1,9 @@
 import type { Context } from "../../context";
+import { isLeaseExpired } from "../../db/queue/lease";
 import { type ClaimedDelivery, claimDeliveries, databaseTime } from "./claim";
 import { createConcurrencyLimit } from "./concurrency-limit";
 import { deliver } from "./deliver";
-import { isLeaseExpired, maintainOutbox } from "./maintenance";
+import { maintainOutbox } from "./maintenance";
 import { createOutcomeBuffer } from "./outcome-buffer";
 import { createPauseState } from "./pause-state";
 
@@ -10,57 +11,59 @@ export type SenderDeps = Pick<Context, "config" | "count" | "db" | "dbNow" | "lo
   push: NonNullable<Context["push"]>;
 };
 export type Sender = {
-  /** Takes rows that are due and puts them on their way. Resolves to how many, once the last has been begun. */
+  /** Claims due deliveries and starts to send them. Returns how many, once the last one has started. */
   claimAndSend: () => Promise<number>;
-  /** Does what has to be done from time to time, unless that freed rows which were sent and are not written down yet. */
+  /** Maintains the outbox, unless that would requeue deliveries whose outcomes this worker has yet to store. */
   maintain: () => Promise<void>;
-  /** Resolves once everything that was begun has ended and is written down. */
+  /** Resolves once every started delivery has ended and its outcome is stored. */
   finish: () => Promise<void>;
 };
 
-const BATCH = 500;
+const MAX_BATCH = 500;
 
-/** Sends outbox rows, so many at once. When `isStopping`, rows that were taken but not begun are given back. */
+/** Creates a sender. While `isStopping`, deliveries that are claimed but not started are requeued. */
 export function createSender(deps: SenderDeps, isStopping = () => false): Sender {
-  const slots = createConcurrencyLimit(deps.config.PUSH_CONCURRENCY);
-  const ledger = createOutcomeBuffer(deps);
-  const tools = { ...deps, isStopping, channels: createPauseState(deps) };
+  const limit = createConcurrencyLimit(deps.config.PUSH_CONCURRENCY);
+  const outcomes = createOutcomeBuffer(deps);
+  const deliverDeps = { ...deps, isStopping, pauses: createPauseState(deps) };
   let notBefore = new Date(0);
-  /** The next batch, taken while the one before is being begun, so that nothing waits for the database. */
-  let ahead: Promise<ClaimedDelivery[]> | null = null;
+  /** The next batch, claimed while the last one starts, so that sending does not wait for the database. */
+  let nextBatch: Promise<ClaimedDelivery[]> | null = null;
 
   const claim = async () => {
-    const { rows, now } = await claimDeliveries(deps, { notBefore, most: BATCH });
+    const { deliveries, now } = await claimDeliveries(deps, { notBefore, limit: MAX_BATCH });
     if (now > notBefore) notBefore = now;
-    return rows;
+    return deliveries;
   };
-  const begin = async (rows: readonly ClaimedDelivery[]) => {
+  const start = async (rows: readonly ClaimedDelivery[]) => {
     for (const row of rows) {
-      await slots.acquire();
-      void deliver(tools, row).then(ledger.add).finally(slots.release);
+      await limit.acquire();
+      void deliver(deliverDeps, row).then(outcomes.add).finally(limit.release);
     }
   };
   return {
     claimAndSend: async () => {
-      await ledger.waitForCapacity();
-      const claiming = ahead ?? claim();
-      ahead = null;
+      await outcomes.waitForCapacity();
+      const claiming = nextBatch ?? claim();
+      nextBatch = null;
       const rows = await claiming;
-      if (rows.length === BATCH && !isStopping()) {
-        ahead = claim();
-        ahead.catch(() => {}); // it is heard of by the next take
+      if (rows.length === MAX_BATCH && !isStopping()) {
+        nextBatch = claim();
+        nextBatch.catch(() => {}); // the next call throws it
       }
-      await begin(rows);
+      await start(rows);
       return rows.length;
     },
     maintain: async () => {
       const now = deps.now();
-      if (!ledger.pending().some(({ row }) => isLeaseExpired(row, databaseTime(row, now)))) await maintainOutbox(deps);
+      const isExpired = ({ leaseUntil, requestedAt }: ClaimedDelivery) =>
+        isLeaseExpired(leaseUntil, databaseTime({ leaseUntil, requestedAt }, now));
+      if (!outcomes.pending().some(({ row }) => isExpired(row))) await maintainOutbox(deps);
     },
     finish: async () => {
-      await begin((await ahead?.catch(() => [])) ?? []);
-      await slots.waitUntilIdle();
-      await ledger.flush();
+      await start((await nextBatch?.catch(() => [])) ?? []);
+      await limit.waitUntilIdle();
+      await outcomes.flush();
     },
   };
 }

@@ -2,79 +2,79 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createSender, type SenderDeps } from "./sender";
 
 export type PushWorker = {
-  /** Has the worker look at once. Otherwise it looks every second. */
+  /** Makes the worker look for due deliveries at once instead of within a second. */
   wake: () => void;
-  /** Takes nothing more, and resolves once what is under way has ended and is written down. */
+  /** Claims nothing more, and resolves once what was started has ended and is stored. */
   stop: () => Promise<void>;
 };
 
-const POLL_MS = 1_000;
-const SWEEP_MS = 10_000;
+const POLL_INTERVAL_MS = 1_000;
+const MAINTENANCE_INTERVAL_MS = 10_000;
 
-/** Sends what comes into the outbox until it is stopped. Any number may work on one PostgreSQL. */
+/** Starts to send what is in the outbox. Any number of workers may run on one PostgreSQL. */
 export function startWorker(deps: SenderDeps): PushWorker {
   let isStopping = false;
-  const bell = createBell();
+  const signal = createWakeSignal();
   const sender = createSender(deps, () => isStopping);
-  const guard = createGuard(deps);
+  const withDatabase = createDatabaseGuard(deps);
   const run = async () => {
-    let sweptAt = Number.NEGATIVE_INFINITY;
+    let maintainedAt = Number.NEGATIVE_INFINITY;
     while (!isStopping) {
-      if (performance.now() - sweptAt >= SWEEP_MS) {
-        await guard(sender.maintain);
-        sweptAt = performance.now();
+      if (performance.now() - maintainedAt >= MAINTENANCE_INTERVAL_MS) {
+        await withDatabase(sender.maintain);
+        maintainedAt = performance.now();
       }
-      const taken = await guard(sender.claimAndSend);
-      // The database is away: once it is back, whoever has sent rows gets the time to write that down first.
-      if (taken === null) sweptAt = performance.now();
-      if (!taken) await bell.wait(POLL_MS);
+      const started = await withDatabase(sender.claimAndSend);
+      // After an outage of the database, every worker has time to store its outcomes before leases are released.
+      if (started === null) maintainedAt = performance.now();
+      if (!started) await signal.wait(POLL_INTERVAL_MS);
     }
   };
   const running = run();
   return {
-    wake: bell.ring,
+    wake: signal.notify,
     stop: async () => {
       isStopping = true;
-      bell.ring();
+      signal.notify();
       await running;
       await sender.finish();
     },
   };
 }
 
-/** Runs what needs the database. It may be away: that is told once, and so is its return. */
-function createGuard({ log }: SenderDeps) {
-  let isAway = false;
+/** Runs what needs the database. Returns null on failure; logs when the database goes away and when it returns. */
+function createDatabaseGuard({ log }: SenderDeps) {
+  let isUnreachable = false;
   return async <T>(run: () => Promise<T>): Promise<T | null> => {
     try {
       const result = await run();
-      if (isAway) log.info("the outbox can be read again");
-      isAway = false;
+      if (isUnreachable) log.info("the push outbox is readable again");
+      isUnreachable = false;
       return result;
     } catch (error) {
-      if (!isAway) log.error({ err: error }, "the outbox cannot be read");
-      isAway = true;
+      if (!isUnreachable) log.error({ err: error }, "could not read the push outbox");
+      isUnreachable = true;
       return null;
     }
   };
 }
 
-/** `wait` ends when it rings, or has rung since the last wait. */
-function createBell() {
-  let hasRung = false;
-  let answer = () => {};
+/** `wait` ends after `maxMs`, or when `notify` is called, or was called since the last wait. */
+function createWakeSignal() {
+  let isNotified = false;
+  let interrupt = () => {};
   return {
-    ring: () => {
-      hasRung = true;
-      answer();
+    notify: () => {
+      isNotified = true;
+      interrupt();
     },
-    wait: async (mostMs: number) => {
-      if (!hasRung) {
-        const wakeUp = new AbortController();
-        answer = () => wakeUp.abort();
-        await delay(mostMs, null, { signal: wakeUp.signal }).catch(() => {});
+    wait: async (maxMs: number) => {
+      if (!isNotified) {
+        const controller = new AbortController();
+        interrupt = () => controller.abort();
+        await delay(maxMs, null, { signal: controller.signal }).catch(() => {});
       }
-      hasRung = false;
+      isNotified = false;
     },
   };
 }

@@ -16,7 +16,7 @@ const OK = { status: 200, reason: null };
 
 beforeEach(setQueueAside);
 
-const claim = async (most = 250) => (await claimDeliveries(ctx(), { notBefore: new Date(0), most })).rows;
+const claim = async (limit = 250) => (await claimDeliveries(ctx(), { notBefore: new Date(0), limit })).deliveries;
 const deps = (changed: Partial<SenderDeps>) => ({ ...(ctx() as SenderDeps), ...changed });
 
 /** A transport whose answers wait until they are let go. */
@@ -211,7 +211,7 @@ describe("a worker whose own clock is wrong", () => {
 
   test.each([HOUR_MS, -HOUR_MS])("by %d ms has leases of a minute, and frees those that have run out", async (ms) => {
     const { rows } = await queueFor(1);
-    await claimDeliveries({ ...ctx(), ...wrong(ms) }, { notBefore: new Date(0), most: 1 });
+    await claimDeliveries({ ...ctx(), ...wrong(ms) }, { notBefore: new Date(0), limit: 1 });
     await maintainOutbox(ctx());
     expect(await rows()).toMatchObject([{ state: "sending" }]);
     clock.advance(61 * SECOND_MS);
@@ -357,7 +357,7 @@ test("claiming reads no more pages with 50,000 sent rows in the table than with 
           return [];
         },
     }) as Context["db"];
-    await claimDeliveries({ ...ctx(), db: explain }, { notBefore: new Date(0), most: 10 });
+    await claimDeliveries({ ...ctx(), db: explain }, { notBefore: new Date(0), limit: 10 });
     expect(text).toContain("PushDelivery_queued_idx");
     return (
       Number(/"Shared Hit Blocks":\s*(\d+)/.exec(text)?.[1]) + Number(/"Shared Read Blocks":\s*(\d+)/.exec(text)?.[1])

@@ -9,28 +9,28 @@ const now = new Date("2026-11-20T10:00:00Z");
 const later = (seconds: number) => new Date(now.getTime() + seconds * 1000);
 
 test.each([
-  [200, null, { step: "sent" }],
-  [410, "Unregistered", { step: "fail", device: "gone" }],
-  [410, "ExpiredToken", { step: "fail", device: "gone" }],
-  [400, "BadDeviceToken", { step: "fail", device: "doubtful" }],
-  [400, "DeviceTokenNotForTopic", { step: "fail", device: "doubtful" }],
-  [400, "BadTopic", { step: "fail", device: "kept" }],
-  [403, "ExpiredProviderToken", { step: "pause", seconds: 5 * MINUTE }],
-  [403, "InvalidProviderToken", { step: "pause", seconds: 5 * MINUTE }],
-  [404, "BadPath", { step: "fail", device: "kept" }],
-  [405, "MethodNotAllowed", { step: "fail", device: "kept" }],
-  [413, "PayloadTooLarge", { step: "fail", device: "kept" }],
-  [429, "TooManyRequests", { step: "retry", delaysSeconds: [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR] }],
-  [429, "TooManyProviderTokenUpdates", { step: "pause", seconds: 20 * MINUTE }],
-  [500, "InternalServerError", { step: "retry", delaysSeconds: [15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR] }],
-  [503, "ServiceUnavailable", { step: "retry", delaysSeconds: [15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR] }],
-  [302, null, { step: "retry", delaysSeconds: [15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR] }],
-])("%d %s means %o", (status, reason, verdict) => {
-  expect(classifyResult({ status, reason })).toEqual(verdict);
+  [200, null, { action: "sent" }],
+  [410, "Unregistered", { action: "fail", device: "unregistered" }],
+  [410, "ExpiredToken", { action: "fail", device: "unregistered" }],
+  [400, "BadDeviceToken", { action: "fail", device: "rejected" }],
+  [400, "DeviceTokenNotForTopic", { action: "fail", device: "rejected" }],
+  [400, "BadTopic", { action: "fail", device: "unaffected" }],
+  [403, "ExpiredProviderToken", { action: "pause", seconds: 5 * MINUTE }],
+  [403, "InvalidProviderToken", { action: "pause", seconds: 5 * MINUTE }],
+  [404, "BadPath", { action: "fail", device: "unaffected" }],
+  [405, "MethodNotAllowed", { action: "fail", device: "unaffected" }],
+  [413, "PayloadTooLarge", { action: "fail", device: "unaffected" }],
+  [429, "TooManyRequests", { action: "retry", delaysSeconds: [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR] }],
+  [429, "TooManyProviderTokenUpdates", { action: "pause", seconds: 20 * MINUTE }],
+  [500, "InternalServerError", { action: "retry", delaysSeconds: [15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR] }],
+  [503, "ServiceUnavailable", { action: "retry", delaysSeconds: [15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR] }],
+  [302, null, { action: "retry", delaysSeconds: [15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR] }],
+])("%d %s means %o", (status, reason, action) => {
+  expect(classifyResult({ status, reason })).toEqual(action);
 });
 
 test.each(["timeout", "unreachable"] as const)("no answer (%s) is tried again soon", (reason) => {
-  expect(classifyResult({ status: null, reason })).toEqual({ step: "retry", delaysSeconds: NETWORK });
+  expect(classifyResult({ status: null, reason })).toEqual({ action: "retry", delaysSeconds: NETWORK });
 });
 
 describe("the next attempt", () => {
@@ -90,7 +90,7 @@ describe("the next attempt", () => {
 describe("the breaker", () => {
   const feed = (sends: boolean[]) => {
     const breaker = createCircuitBreaker();
-    return sends.map(breaker.isTooMuch).indexOf(true);
+    return sends.map(breaker.record).indexOf(true);
   };
   const good = (count: number): boolean[] => Array(count).fill(false);
   const bad = (count: number): boolean[] => Array(count).fill(true);
@@ -112,6 +112,6 @@ describe("the breaker", () => {
 
   test("counts from nothing again once it was too much", () => {
     const breaker = createCircuitBreaker();
-    expect(bad(22).filter(breaker.isTooMuch)).toHaveLength(2);
+    expect(bad(22).filter(breaker.record)).toHaveLength(2);
   });
 });

@@ -1,0 +1,38 @@
+import type { Prisma } from "../generated/client";
+import { identifier, sql } from "./sql";
+
+/** A table that serves as a queue. The names are SQL identifiers from the code, never input. */
+export type QueueTable = {
+  table: string;
+  /** The column of the primary key. */
+  key: string;
+  /** The column with the time at which a row is due. */
+  dueAt: string;
+};
+
+type ClaimOptions = {
+  /** Rows that are due by this time are claimed, by the database's clock. */
+  dueBy: Prisma.Sql;
+  /** A further condition; for a partial index, its predicate. */
+  where?: Prisma.Sql;
+  /** The columns that a claim writes, as in UPDATE … SET. */
+  set: Prisma.Sql;
+  limit: number;
+};
+
+/**
+ * Builds the statement that claims the rows that have been due longest and returns them. Several workers may run it at
+ * the same time: each row is claimed once, and no worker waits for another (PostgreSQL, "SELECT", "The Locking Clause").
+ * The statement can also be a CTE of a larger one.
+ */
+export function claimDue({ table, key, dueAt }: QueueTable, { dueBy, where, set, limit }: ClaimOptions): Prisma.Sql {
+  const [name, id, due] = [identifier(table), identifier(key), identifier(dueAt)];
+  // MATERIALIZED: the planner could otherwise run the subquery, and its LIMIT, several times.
+  return sql`
+    WITH due AS MATERIALIZED (
+      SELECT ${id} FROM ${name} WHERE ${where ?? sql`true`} AND ${due} <= ${dueBy}
+      ORDER BY ${due} LIMIT ${limit} FOR UPDATE SKIP LOCKED
+    )
+    UPDATE ${name} AS claimed SET ${set} FROM due WHERE claimed.${id} = due.${id}
+    RETURNING claimed.*`;
+}

@@ -1,0 +1,14 @@
+import { Prisma } from "../generated/client";
+
+/** Builds a part of a statement; its values become parameters. */
+export const sql = Prisma.sql;
+
+/** Quotes an SQL identifier from the code, never from input. */
+export function identifier(name: string): Prisma.Sql {
+  return Prisma.raw(`"${name}"`);
+}
+
+/** An interval of whole seconds. */
+export function seconds(count: number): Prisma.Sql {
+  return sql`interval '1 second' * ${count}::int`;
+}
