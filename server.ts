@@ -1,28 +1,25 @@
 import { existsSync } from "node:fs";
 import { createServer, type Server } from "node:http";
-import { type Socket, Server as SocketServer } from "node:net";
-import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
-import next from "next";
+import { setTimeout as delay } from "node:timers/promises";
+import { responders } from "./app/routes.generated";
 import { startBackground } from "./lib/background";
 import { composeContext } from "./lib/compose";
 import { type Config, loadConfig } from "./lib/config";
 import { type Context, setContext } from "./lib/context";
 import { greeting } from "./lib/greeting";
+import { createDrain, type Drain } from "./lib/http/server/drain";
 import { createHttpServer } from "./lib/http/server/http-server";
-import { loadRoutes } from "./lib/http/server/load-routes";
+import type { NextHandler } from "./lib/http/server/next-page";
+import { createRouteTable } from "./lib/http/server/routes";
+import { listStaticFiles } from "./lib/http/server/static-files";
 import { logConsole } from "./lib/telemetry/log";
 
-/** How long requests in flight may take to finish once the process was asked to stop. */
+/** How long requests may take to finish after a signal to stop. */
 const DRAIN_MS = 25_000;
-/** As many connections as the kernel keeps for the process to accept: what `server.listen` asks for. */
-const MAX_BACKLOG = 511;
-/** How long a connection without a request is still kept then: one may be on its way. */
-const LINGER_MS = 1_000;
-const SWEEP_MS = 100;
-/** How long mail on its way and the database may take after that. */
+/** How long emails and the database may take to finish after that. */
 const CLOSE_MS = 15_000;
 
-/** Opens everything, listens, and stops in order when asked to. */
+/** Opens everything, listens, and stops in order on a signal. */
 async function main(): Promise<void> {
   if (existsSync(".env")) process.loadEnvFile(".env");
   const config = loadConfig();
@@ -30,42 +27,49 @@ async function main(): Promise<void> {
   setContext(context);
   dieOnUnhandled(context.log);
   logConsole(context.log);
-  // With a server of its own to listen on Next leaves ours alone: it would end every connection that offers h2c.
-  const app = next({ dev: false, hostname: config.HOST, port: config.PORT, httpServer: createServer() });
-  await app.prepare();
-  const server = createHttpServer(await loadRoutes(".next/server", "public"), app.getRequestHandler());
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket) => sockets.add(socket.once("close", () => sockets.delete(socket))));
+  let loading: Promise<NextHandler> | undefined;
+  const next = () => (loading ??= loadNext(config));
+  const server = createHttpServer(createRouteTable(responders, listStaticFiles()), next);
+  const drain = createDrain(server);
   await listen(server, config);
   startBackground(context);
-  stopOnSignals(context, server, sockets);
+  stopOnSignals(context, server, drain);
   if (process.stdout.isTTY) process.stdout.write(`${greeting(context)}\n`);
   else context.log.info({ url: config.baseUrl, host: config.HOST, port: config.PORT }, "listening");
+  next().catch((error: unknown) => context.log.error({ err: error }, "Next did not load: pages respond with 500"));
+}
+
+/** Loads what renders the pages. It needs longer than everything else, and only pages wait for it. */
+async function loadNext({ HOST, PORT }: Config): Promise<NextHandler> {
+  const { default: next } = await import("next");
+  // Next ends every connection that offers h2c on the server it is given, so it gets an unused one.
+  const app = next({ dev: false, hostname: HOST, port: PORT, httpServer: createServer() });
+  await app.prepare();
+  return app.getRequestHandler();
 }
 
 function listen(server: Server, { PORT, HOST }: Config): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
-      reject(error.code === "EADDRINUSE" ? new Error(`Port ${PORT} is taken. Set PORT to another one.`) : error);
+      reject(error.code === "EADDRINUSE" ? new Error(`Port ${PORT} is in use. Set PORT to another one.`) : error);
     });
     server.listen(PORT, HOST, resolve);
   });
 }
 
 /** The first SIGTERM or SIGINT stops in order, a second one at once. */
-function stopOnSignals(context: Context, server: Server, sockets: ReadonlySet<Socket>): void {
+function stopOnSignals(context: Context, server: Server, drain: Drain): void {
   let isStopping = false;
   const stop = async () => {
     if (isStopping) process.exit(1);
     isStopping = true;
     setTimeout(() => server.closeAllConnections(), DRAIN_MS);
-    await acceptPending(server);
-    const drained = drain(server, sockets);
-    // Only now is each answer the last on its connection: clients whose connection ends connect anew, and the kernel
-    // resets what it establishes between the last accept and the close.
-    context.draining = true;
-    context.log.info("stopping: no new connections, what is in flight may finish");
-    await drained;
+    await drain(() => {
+      // From here on each response closes its connection. Earlier, its client would connect anew to a listener that is
+      // about to close.
+      context.draining = true;
+      context.log.info("stopping: no new connections, requests in progress may finish");
+    });
     await Promise.race([context.close(), delay(CLOSE_MS)]);
     process.exit(0);
   };
@@ -73,38 +77,7 @@ function stopOnSignals(context: Context, server: Server, sockets: ReadonlySet<So
   process.on("SIGINT", stop);
 }
 
-/**
- * Accepts the connections that the kernel has established already, which a close would reset: libuv accepts one in each
- * turn of the event loop. Ends after a turn without one.
- */
-async function acceptPending(server: Server): Promise<void> {
-  let hasAccepted = true;
-  server.on("connection", () => {
-    hasAccepted = true;
-  });
-  await nextTurn(); // of the turn that brought the signal
-  for (let turns = 0; hasAccepted && turns < MAX_BACKLOG; turns++) {
-    hasAccepted = false;
-    await nextTurn();
-  }
-}
-
-/** Stops listening, then waits until every connection is done, or is cut off. */
-async function drain(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
-  // Not the HTTP server's own close: it cuts idle connections at once, on which a request may be arriving.
-  const closed = new Promise<void>((resolve) => SocketServer.prototype.close.call(server, () => resolve()));
-  const linger = setTimeout(() => {
-    const sweep = setInterval(() => {
-      server.closeIdleConnections();
-      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy(); // kept in reserve, never used
-    }, SWEEP_MS);
-    void closed.then(() => clearInterval(sweep));
-  }, LINGER_MS);
-  await closed;
-  clearTimeout(linger);
-}
-
-/** Nobody knows what state a promise that failed unseen has left behind. */
+/** An unhandled error leaves the process in an unknown state: it ends. */
 function dieOnUnhandled(log: Context["log"]): void {
   const die = (error: unknown) => {
     log.fatal({ err: error }, "unhandled error: stopping");
@@ -117,6 +90,6 @@ function dieOnUnhandled(log: Context["log"]): void {
 
 main().catch((error: unknown) => {
   const { message = error } = (error ?? {}) as { message?: unknown };
-  process.stderr.write(`Homeport cannot start: ${message}\n`); // for whoever starts it, not for the log
+  process.stderr.write(`Homeport cannot start: ${message}\n`); // plain text, for the terminal
   process.exit(1);
 });

@@ -1,28 +1,42 @@
-import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
-import path from "node:path";
-import "./generate.mjs";
+import { spawnSync } from "node:child_process";
+import { rmSync } from "node:fs";
+import { isBuilt, markBuilt, requireBuildPackages } from "./build/mark.mjs";
 
-const SOURCES = [
-  ...["app", "lib", "public", "server.ts", "proxy.ts", "worker.ts", "instrumentation.ts", "next.config.ts"],
-  ...["prisma/schema.prisma", "package.json", "package-lock.json"],
+const BUNDLES = ".next/bin";
+/** The processes, and the commands that work without the packages that build: scripts/run.mjs runs them. */
+const ENTRY_POINTS = [
+  ...["server.ts", "worker.ts"],
+  ...["accounts", "billing", "db-migrate", "push", "release"].map((command) => `scripts/${command}.ts`),
 ];
-/** Written last: a build that was broken off has none. */
-const MARK = ".next/build.json";
 
-// Builds where the build is missing or older than the sources; always with --force.
-if (process.argv.includes("--force") || !isFresh()) {
+// Builds if there is no build of the sources as they are; with --force always.
+if (process.argv.includes("--force") || !isBuilt()) {
+  requireBuildPackages();
+  await import("./generate.mjs");
+  buildPages();
+  await bundle();
+  markBuilt();
+}
+
+/** What `next start` needs, of which the service uses the pages. */
+function buildPages() {
   const { status } = spawnSync("node_modules/.bin/next", ["build"], {
     stdio: ["ignore", "inherit", "inherit"],
     env: { ...process.env, NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" },
   });
   if (status !== 0) process.exit(status ?? 1);
+}
+
+async function bundle() {
+  rmSync(BUNDLES, { recursive: true, force: true });
   const { build } = await import("esbuild");
   await build({
-    entryPoints: { "front-door": "server.ts", worker: "worker.ts" },
-    outdir: ".next",
+    entryPoints: ENTRY_POINTS,
+    outdir: BUNDLES,
+    entryNames: "[name]",
     outExtension: { ".js": ".mjs" },
     bundle: true,
+    splitting: true,
     packages: "external",
     platform: "node",
     format: "esm",
@@ -30,30 +44,4 @@ if (process.argv.includes("--force") || !isFresh()) {
     sourcemap: true,
     logLevel: "warning",
   });
-  writeFileSync(MARK, `${JSON.stringify({ commit: commit(), builtAt: new Date().toISOString() })}\n`);
-}
-
-function isFresh() {
-  if (!existsSync(MARK)) return false;
-  const built = statSync(MARK).mtimeMs;
-  return SOURCES.every((source) => newest(source) <= built);
-}
-
-/** The newest time of change of a file, or of anything in a folder. */
-function newest(file) {
-  const stat = statSync(file, { throwIfNoEntry: false });
-  if (!stat) return 0;
-  if (!stat.isDirectory()) return stat.mtimeMs;
-  return Math.max(stat.mtimeMs, ...readdirSync(file).map((name) => newest(path.join(file, name))));
-}
-
-/** The commit that is built; null outside a checkout. */
-function commit() {
-  try {
-    return execFileSync("git", ["rev-parse", "HEAD"], { stdio: ["ignore", "pipe", "ignore"] })
-      .toString()
-      .trim();
-  } catch {
-    return null;
-  }
 }

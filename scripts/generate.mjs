@@ -1,14 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
-
-// Plain JavaScript, like build and start: the service runs without a loader in between.
+import { writeRouteTable } from "./build/route-table.mjs";
 
 const SCHEMA = "prisma/schema.prisma";
 const CLIENT = "lib/db/generated/client.ts";
 
-/** Generates Prisma's client where it is missing or older than the schema. */
-const fresh = existsSync(CLIENT) && statSync(CLIENT).mtimeMs >= statSync(SCHEMA).mtimeMs;
-if (!fresh) {
+// Writes what is not in the repository: the table of routes, and Prisma's client if the schema is newer.
+writeRouteTable();
+const isFresh = existsSync(CLIENT) && statSync(CLIENT).mtimeMs >= statSync(SCHEMA).mtimeMs;
+if (!isFresh) {
   const { status } = spawnSync("node_modules/.bin/prisma", ["generate", "--config", "prisma/prisma.config.ts"], {
     stdio: ["ignore", "inherit", "inherit"],
     // The client's generator needs no engine; without this the CLI would download one.

@@ -1,4 +1,4 @@
 import "./build.mjs";
 
 process.env.NODE_ENV = "production";
-await import("../.next/front-door.mjs");
+await import("../.next/bin/server.mjs");

@@ -1,17 +1,15 @@
 import { once } from "node:events";
-import { mkdtemp, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
+import { readdir } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { responders } from "@/app/routes.generated";
 import type { RequestRecord } from "@/lib/context";
 import { ERRORS } from "@/lib/errors";
 import { defineRoute, endpoint } from "@/lib/http/route";
 import { type ResponseBody, RouteResponse } from "@/lib/http/route-response";
-import { loadRoutes } from "@/lib/http/server/load-routes";
 import type { NextHandler } from "@/lib/http/server/next-page";
 import { createRouteTable, findRoute } from "@/lib/http/server/routes";
-import { ctx, withContext } from "@/tests/support/context";
+import { withContext } from "@/tests/support/context";
 import { httpRequest, openTestServer, parseResponse, type RawResponse } from "@/tests/support/network/http-server";
 
 /** A route that answers with what `body` gives. */
@@ -215,6 +213,71 @@ describe("what never becomes a request", () => {
     });
     await once(socket, "close");
     expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  });
+});
+
+describe("what matches no route", () => {
+  const refuse: NextHandler = async () => {
+    throw new Error("Next was asked");
+  };
+  const notFoundPage: NextHandler = async ({ url }, outgoing) => {
+    outgoing.setHeader("Content-Security-Policy", "script-src 'nonce-rendered'").setHeader("Content-Type", "text/html");
+    outgoing.writeHead(404).end(url);
+  };
+
+  test.each(["application/json", "image/*, application/problem+json"])(
+    "is a problem document for a client that accepts %s",
+    async (accept) => {
+      const server = await openTestServer({ "/page": "page" }, refuse);
+      for (const method of ["GET", "HEAD"]) {
+        const answer = parseResponse(await server.exchange(httpRequest("/nowhere", [`Accept: ${accept}`], method)));
+        expect([answer.status, answer.headers["content-type"]]).toEqual([404, "application/problem+json"]);
+        if (method === "GET") expectProblem(answer, "not_found");
+      }
+    },
+  );
+
+  test.each([[], ["Accept: */*"], ["Accept: application/xhtml+xml,text/html;q=0.9"]])(
+    "is the not-found page for a client that sends %j",
+    async (...headers) => {
+      const server = await openTestServer({ "/page": "page" }, notFoundPage);
+      const answer = parseResponse(await server.exchange(httpRequest("/nowhere", headers)));
+      expect([answer.status, answer.body]).toEqual([404, "/_not-found"]);
+    },
+  );
+});
+
+describe("while Next is loading", () => {
+  test("routes respond, and pages and files wait", async () => {
+    let finishLoading = (_: NextHandler) => {};
+    const loading = new Promise<NextHandler>((resolve) => {
+      finishLoading = resolve;
+    });
+    const server = await openTestServer({ "/page": "page", "/file.json": "file", "/api/hello": hello }, loading);
+    const waiting = ["/page", "/file.json"].map((path) => server.exchange(httpRequest(path)));
+    expect(parseResponse(await server.exchange(httpRequest("/api/hello"))).body).toContain("hello");
+    finishLoading(echo);
+    const statuses = (await Promise.all(waiting)).map((text) => parseResponse(text).status);
+    expect(statuses).toEqual([200, 200]);
+  });
+
+  test("pages and files wait for a limited time", async () => {
+    const server = await openTestServer({ "/page": "page", "/file.json": "file" }, new Promise(() => {}), {
+      maxRenderMs: 100,
+    });
+    for (const path of ["/page", "/file.json"]) {
+      expectProblem(parseResponse(await server.exchange(httpRequest(path))), "overloaded");
+    }
+  });
+
+  test("pages and files are problem documents if it fails, and routes respond", async () => {
+    const loading = Promise.reject(new Error("not built"));
+    loading.catch(() => {});
+    const server = await openTestServer({ "/page": "page", "/file.json": "file", "/api/hello": hello }, loading);
+    for (const path of ["/page", "/file.json"]) {
+      expectProblem(parseResponse(await server.exchange(httpRequest(path))), "internal_error");
+    }
+    expect(parseResponse(await server.exchange(httpRequest("/api/hello"))).status).toBe(200);
   });
 });
 
@@ -440,11 +503,24 @@ describe("a client that asks before it sends its body", () => {
 });
 
 describe("the table of routes", () => {
-  test("leaves to Next what it could not load, before the route for everything else", async () => {
-    const server = await openTestServer({ "/api/[[...path]]": hello, "/api/left/[out]": "next" }, echo);
-    const answer = parseResponse(await server.exchange(httpRequest("/api/left/x?y", ["X-Own: kept"])));
-    expect(JSON.parse(answer.body)).toMatchObject({ url: "/api/left/x?y", headers: { "x-own": "kept" } });
-    expect(parseResponse(await server.exchange(httpRequest("/api/left"))).body).toContain("hello");
+  test("has every route, page and icon of app", async () => {
+    const files = await readdir("app", { recursive: true });
+    const paths = files.flatMap((file) => {
+      const [, folder = "", name = ""] = /^(?:(.*)\/)?((?:route|page)\.tsx?|icon\.svg)$/.exec(file) ?? [];
+      const route = `/${folder.replaceAll(/\([^/]+\)(\/|$)/g, "")}`.replace(/(?<=.)\/$/, "");
+      return name === "" ? [] : [[name === "icon.svg" ? `/${name}` : route, name] as const];
+    });
+    const kinds = { "page.tsx": "page", "icon.svg": "file", "route.ts": "object" };
+    const expected = paths.map(([path, name]) => [path, kinds[name as keyof typeof kinds]]);
+    const actual = [...responders].map(([path, one]) => [path, typeof one === "object" ? "object" : one]);
+    expect(actual.sort()).toEqual(expected.sort());
+  });
+
+  test("matches files by their decoded path", () => {
+    const table = createRouteTable(new Map(), new Map([["/a [b].js", "/a [b].js"]]));
+    expect(findRoute(table, "/a%20[b].js")?.responder).toBe("file");
+    expect(findRoute(table, "/a%20%5Bb%5D.js")?.responder).toBe("file");
+    expect(findRoute(table, "/a%20%5Bb%5D.js/x")).toBeNull();
   });
 
   test("takes paths for what they say", () => {
@@ -459,33 +535,4 @@ describe("the table of routes", () => {
     expect(findRoute(table, "/a+/1/2")?.params).toEqual({ rest: ["1", "2"] });
     expect(findRoute(table, "/aa/1")).toBeNull();
   });
-});
-
-test("a route that does not load is logged and answers 500 for its own path, and the others are served", async () => {
-  const build = await mkdtemp(path.join(tmpdir(), "homeport-build-"));
-  const files = {
-    "app-paths-manifest.json": JSON.stringify({
-      "/(web)/page": "page.js",
-      "/(web)/about/page": "page.js",
-      "/_not-found/page": "page.js",
-      "/api/broken/route": "broken.cjs",
-      "/api/other/route": "other.cjs",
-      "/icon.svg/route": "other.cjs",
-    }),
-    "broken.cjs": "throw new Error('it does not load')",
-    "other.cjs": "exports.routeModule = { userland: { GET: () => {} } }",
-  };
-  for (const [name, text] of Object.entries(files)) await writeFile(path.join(build, name), text);
-  const logged: unknown[] = [];
-  const log = { ...ctx().log, error: (fields: { route?: string }) => void logged.push(fields.route) };
-  const table = await withContext({ log: log as typeof ctx extends () => { log: infer L } ? L : never }, () =>
-    loadRoutes(build, build),
-  );
-  expect(logged).toEqual(["/api/broken"]);
-  const responderOf = (target: string) => findRoute(table, target)?.responder;
-  const paths = ["/", "/about", "/_not-found", "/api/other", "/icon.svg"];
-  expect(paths.map(responderOf)).toEqual(["page", "page", undefined, "next", "file"]);
-  const broken = responderOf("/api/broken");
-  const response = typeof broken === "object" && (await broken.GET?.(new Request("http://localhost/api/broken"), {}));
-  expect(response instanceof Response && response.status).toBe(500);
 });

@@ -4,9 +4,11 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { Readable } from "node:stream";
 import next from "next";
+import { responders } from "@/app/routes.generated";
 import { createHttpServer } from "@/lib/http/server/http-server";
-import { loadRoutes } from "@/lib/http/server/load-routes";
 import type { NextHandler } from "@/lib/http/server/next-page";
+import { createRouteTable } from "@/lib/http/server/routes";
+import { listStaticFiles } from "@/lib/http/server/static-files";
 
 /**
  * How the API tests reach the routes: "handler" calls them, "npm" goes through the HTTP server of `npm start`,
@@ -27,7 +29,7 @@ export async function openDoor(): Promise<void> {
   const handler = app.getRequestHandler();
   const server: Server =
     door === "npm"
-      ? createHttpServer(await loadRoutes(".next/server", "public"), onlyPages(handler))
+      ? createHttpServer(createRouteTable(responders, listStaticFiles()), async () => onlyPages(handler))
       : createServer((incoming, outgoing) => void handler(incoming, outgoing));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

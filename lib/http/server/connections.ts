@@ -6,16 +6,24 @@ import { AppError, ERRORS, type ErrorCode } from "../../errors";
 import { problemResponse } from "../problem";
 import { formatResponse } from "./send";
 
-/** Requests on one connection that wait for the answers before theirs. */
+/** How many requests of one connection may wait for the responses before theirs. */
 const MAX_PIPELINED = 100;
+/** The route of requests that the parser refuses, in logs and metrics. */
+const UNPARSED = "(refused)";
+/** By the code of the parser's error. Every other error is malformed_request. */
+const PARSER_ERROR_CODES: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: "headers_too_large",
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: "payload_too_large",
+  ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
+};
 
-/** The answer to a connection's latest request, and how many of its requests wait. */
+/** `latest` is the response to the connection's latest request. */
 type ConnectionState = { latest: ServerResponse; waiting: number };
 const states = new WeakMap<Duplex, ConnectionState>();
 
 /**
- * Handles one request of a connection at a time: Node hands over at once all that a packet holds. A connection on
- * which too many wait is cut, and its client may send again what was not answered (RFC 9112, 9.3.2).
+ * Handles one request of a connection at a time; Node emits all requests of a packet at once. Closes a connection with
+ * too many waiting requests: its client may repeat those without a response (RFC 9112, 9.3.2).
  */
 export function handleInOrder({ socket }: IncomingMessage, outgoing: ServerResponse, handle: () => void): void {
   const state = states.get(socket);
@@ -34,34 +42,25 @@ export function handleInOrder({ socket }: IncomingMessage, outgoing: ServerRespo
   }
 }
 
-/** The route of what never became a request, in the log. */
-const UNPARSED = "(refused)";
-/** What Node's parser refuses, by the code of its error; anything else is malformed. */
-const PARSER_ERROR_CODES: Readonly<Record<string, ErrorCode>> = {
-  HPE_HEADER_OVERFLOW: "headers_too_large",
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: "payload_too_large",
-  ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
-};
-
 /**
- * Answers what is no HTTP, came too slowly or has too large headers, and closes. Where another request of the
- * connection is still being answered, nothing may be written between.
+ * Responds to what is not HTTP, arrives too slowly or has too large headers, and closes the connection. Without a
+ * response if it would interrupt the response to an earlier request.
  */
 export function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
   const latest = states.get(socket)?.latest;
-  const isAnswering = latest !== undefined && !latest.writableFinished;
-  const isBetween = isAnswering && (latest.headersSent || latest.socket !== socket);
-  if (error.code === "ECONNRESET" || !socket.writable || isBetween) return void socket.destroy();
+  const isResponding = latest !== undefined && !latest.writableFinished;
+  const isInterrupting = isResponding && (latest.headersSent || latest.socket !== socket);
+  if (error.code === "ECONNRESET" || !socket.writable || isInterrupting) return void socket.destroy();
   const refusal = new AppError(PARSER_ERROR_CODES[error.code ?? ""] ?? "malformed_request");
   const requestId = randomUUID();
-  // A request whose body broke has a line of its own.
-  if (!isAnswering) logRefusal(requestId, "other", refusal);
+  // A request whose body is malformed is logged by its own handler.
+  if (!isResponding) logRefusal(requestId, "other", refusal);
   refuse(socket, requestId, refusal);
 }
 
-/** Nobody is connected to anywhere else. */
+/** Refuses CONNECT: the service is not a proxy. */
 export function refuseConnect(_incoming: IncomingMessage, socket: Duplex): void {
-  socket.on("error", () => {}); // Node listens to it no more
+  socket.on("error", () => {}); // Node has removed its own listener
   const refusal = new AppError("method_not_allowed", { headers: { Allow: "GET, HEAD, OPTIONS" } });
   const requestId = randomUUID();
   logRefusal(requestId, "CONNECT", refusal);
@@ -73,7 +72,7 @@ function logRefusal(requestId: string, method: string, { code }: AppError): void
   currentContext().observe(record, null);
 }
 
-/** Sends the last answer of a connection, past Node's own. */
+/** Writes a connection's last response to the socket: Node has no ServerResponse for it. */
 function refuse(socket: Duplex, requestId: string, error: AppError): void {
   const { status, headers, body } = problemResponse(error, requestId, currentContext().config.baseUrl);
   const own = { "Cache-Control": "private, no-store", "X-Content-Type-Options": "nosniff", "X-Request-Id": requestId };

@@ -5,55 +5,59 @@ import { defineRoute, respondWithError } from "../route";
 import { requestId } from "../route-request";
 import type { RouteResponse } from "../route-response";
 import { handleInOrder, refuseConnect, refuseMalformed } from "./connections";
-import type { NextHandler } from "./next-page";
+import { type LoadNext, within } from "./next-page";
 import { NodeRequest } from "./node-request";
 import { createPageResponder, UNMATCHED } from "./pages";
 import { findRoute, type RouteMatch, type RouteTable } from "./routes";
 import { sendResponse } from "./send";
-import { parseTarget, type Target } from "./target";
+import { parseTarget, type RequestTarget } from "./target";
 
-/** A connection on which nothing moves for so long is cut, as one whose reader takes nothing of a download. */
+/** An inactive connection is closed after this time, also one whose client stops reading a download. */
 const SOCKET_TIMEOUT_MS = 120_000;
-/** For clients that send a byte a second. Connections kept for later outlast a proxy's. */
-const LIMITS = {
+/** How long a page or a file may wait for Next to load, and how long a page may take to render. */
+const MAX_RENDER_MS = 30_000;
+const SERVER_OPTIONS = {
+  // Bound clients that send one byte a second.
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 1_000,
-  keepAliveTimeout: 65_000,
+  keepAliveTimeout: 65_000, // longer than a proxy keeps an idle connection
   maxHeaderSize: 16 * 1024,
-  requireHostHeader: false, // parseTarget refuses it, with a problem document
+  requireHostHeader: false, // parseTarget checks it and responds with a problem document
 };
-/** `OPTIONS *` (RFC 9112, 3.2.4). */
+/** `OPTIONS *` (RFC 9110, 9.3.7). */
 const ASTERISK_ROUTE: RouteMatch = { path: "*", responder: defineRoute("*", {}), params: undefined };
-/** What Next reads of a request for a file. */
+/** The request headers that Next reads when it sends a file. */
 const FILE_HEADERS = ["accept-encoding", "if-modified-since", "if-none-match", "if-range", "range"];
 
-/** A request and where its answer goes. */
 type Exchange = { incoming: IncomingMessage; outgoing: ServerResponse; request: NodeRequest; expectsContinue: boolean };
-/** Answers a request; null where Next has written the answer. */
+/** Responds to a request. Null: Next has written the response. */
 type Respond = (
   exchange: Exchange,
-  target: Target,
-  found: RouteMatch | null,
+  target: RequestTarget,
+  match: RouteMatch | null,
 ) => RouteResponse | Promise<RouteResponse | null>;
 
-/** `socketTimeoutMs`: how long nothing may move on a connection; `maxRenderMs`: how long a page may take to render. */
 type Options = { socketTimeoutMs?: number; maxRenderMs?: number };
 
-/** The one HTTP server: routes are answered here, pages are rendered by Next. */
-export function createHttpServer(routes: RouteTable, next: NextHandler, options: Options = {}): Server {
-  const { socketTimeoutMs = SOCKET_TIMEOUT_MS, maxRenderMs } = options;
-  const respond = createResponder(routes, next, maxRenderMs);
-  const listen = (expectsContinue: boolean) => (incoming: IncomingMessage, outgoing: ServerResponse) => {
+/**
+ * The HTTP server of `npm start`. It runs route handlers itself; pages and files go to Next, for which they wait while
+ * it loads.
+ */
+export function createHttpServer(routes: RouteTable, loadNext: LoadNext, options: Options = {}): Server {
+  const { socketTimeoutMs = SOCKET_TIMEOUT_MS, maxRenderMs = MAX_RENDER_MS } = options;
+  const load = () => within(maxRenderMs, loadNext(), () => new AppError("overloaded"));
+  const respond = createResponder(routes, load, maxRenderMs);
+  const listener = (expectsContinue: boolean) => (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const request = new NodeRequest(incoming, expectsContinue ? () => outgoing.writeContinue() : undefined);
     handleInOrder(incoming, outgoing, () => handle({ incoming, outgoing, request, expectsContinue }, routes, respond));
   };
-  const server = createServer(LIMITS);
-  server.maxHeadersCount = 0; // maxHeaderSize bounds them, and none may be left out
+  const server = createServer(SERVER_OPTIONS);
+  server.maxHeadersCount = 0; // no limit: maxHeaderSize is one, and Node drops headers beyond the count
   server.setTimeout(socketTimeoutMs);
-  server.on("request", listen(false));
-  server.on("checkContinue", listen(true));
-  server.on("checkExpectation", listen(false)); // others may be ignored (RFC 9110, 10.1.1)
+  server.on("request", listener(false));
+  server.on("checkContinue", listener(true));
+  server.on("checkExpectation", listener(false)); // unknown expectations may be ignored (RFC 9110, 10.1.1)
   server.on("connect", refuseConnect);
   server.on("clientError", refuseMalformed);
   return server;
@@ -64,74 +68,81 @@ function handle(exchange: Exchange, routes: RouteTable, respond: Respond): void 
   let path = UNMATCHED;
   const refuse = (error: unknown) => {
     if (outgoing.headersSent) return void outgoing.destroy();
-    for (const name of outgoing.getHeaderNames()) outgoing.removeHeader(name); // Next's, for what failed
+    for (const name of outgoing.getHeaderNames()) outgoing.removeHeader(name); // set by Next before it failed
     if (isAppError(error) && error.code === "malformed_request") outgoing.shouldKeepAlive = false;
     sendResponse(incoming, outgoing, respondWithError(path, request, error));
   };
-  const send = (answer: RouteResponse | null) => {
-    if (answer === null) return;
+  const send = (response: RouteResponse | null) => {
+    if (response === null) return;
     if (currentContext().draining) outgoing.shouldKeepAlive = false;
     try {
-      sendResponse(incoming, outgoing, answer);
+      sendResponse(incoming, outgoing, response);
     } catch (error) {
-      refuse(error); // a header that Node refuses
+      refuse(error); // Node rejects a header
     }
   };
   try {
     const target = parseTarget(incoming);
     request.url = target.pathname + target.search;
-    const found = target.pathname === "*" ? ASTERISK_ROUTE : findRoute(routes, target.pathname);
-    if (found) path = found.path;
-    const made = respond(exchange, target, found);
-    if (made instanceof Promise) made.then(send, refuse);
-    else send(made);
+    const match = target.pathname === "*" ? ASTERISK_ROUTE : findRoute(routes, target.pathname);
+    if (match) path = match.path;
+    const response = respond(exchange, target, match);
+    if (response instanceof Promise) response.then(send, refuse);
+    else send(response);
   } catch (error) {
     refuse(error);
   }
 }
 
-function createResponder(routes: RouteTable, next: NextHandler, maxRenderMs?: number): Respond {
-  const answerPage = createPageResponder(next, maxRenderMs);
-  return (exchange, { pathname, search }, found) => {
+function createResponder(routes: RouteTable, loadNext: LoadNext, maxRenderMs: number): Respond {
+  const respondWithPage = createPageResponder(loadNext, maxRenderMs);
+  return (exchange, { pathname, search }, match) => {
     const { incoming, request } = exchange;
-    if (typeof found?.responder === "object") {
-      const { responder, params } = found;
-      const answer = responder[request.method]?.respond ?? responder.GET?.other;
-      if (!answer) throw new AppError("not_found");
-      return answer(request, { params, remoteAddress: incoming.socket.remoteAddress });
+    if (typeof match?.responder === "object") {
+      const { responder, params } = match;
+      const handler = responder[request.method]?.respond ?? responder.GET?.other;
+      if (!handler) throw new AppError("not_found");
+      return handler(request, { params, remoteAddress: incoming.socket.remoteAddress });
     }
-    if (found?.responder === "next") return handOver(exchange, found, next);
-    requireRead(request, found);
-    if (found?.responder === "file") return handOver(exchange, found, next);
-    const bare = pathname.replace(/(?<=[^/])\/$/, "");
-    const movedTo = !found && findRoute(routes, bare)?.responder === "page" ? bare + search : undefined;
+    requireRead(request, match);
+    if (match?.responder === "file") return sendFile(exchange, match, loadNext);
+    const withoutSlash = pathname.replace(/(?<=[^/])\/$/, "");
+    const movedTo = !match && findRoute(routes, withoutSlash)?.responder === "page" ? withoutSlash + search : undefined;
+    if (!match && !movedTo && !acceptsHtml(request)) throw new AppError("not_found");
     const isAborted = () => incoming.socket.destroyed;
-    return answerPage({ path: found?.path ?? null, search, movedTo, head: request, isAborted });
+    return respondWithPage({ path: match?.path ?? null, search, movedTo, head: request, isAborted });
   };
 }
 
-/** Pages and files are read. @throws AppError not_found, method_not_allowed */
-function requireRead({ method }: NodeRequest, found: RouteMatch | null): void {
+/** Pages and files have no other methods. @throws AppError not_found, method_not_allowed */
+function requireRead({ method }: NodeRequest, match: RouteMatch | null): void {
   if (method === "GET" || method === "HEAD") return;
-  throw found ? new AppError("method_not_allowed", { headers: { Allow: "GET, HEAD" } }) : new AppError("not_found");
+  throw match ? new AppError("method_not_allowed", { headers: { Allow: "GET, HEAD" } }) : new AppError("not_found");
 }
 
-/** Lets Next write the answer itself, and logs it once it is written. */
-async function handOver(exchange: Exchange, { path, responder }: RouteMatch, next: NextHandler): Promise<null> {
+/** Whether the not-found page is acceptable (RFC 9110, 12.5.1). Others get a problem document. */
+function acceptsHtml({ headers }: NodeRequest): boolean {
+  return /(?:^|[,\s])(?:text\/html|text\/\*|\*\/\*)/i.test(headers.get("accept") ?? "*/*");
+}
+
+/** Lets Next write the response, and records the request when the response is complete. */
+async function sendFile(exchange: Exchange, { path }: RouteMatch, loadNext: LoadNext): Promise<null> {
   const { incoming, outgoing, request, expectsContinue } = exchange;
   const { config, draining, observe } = currentContext();
   const startedMs = performance.now();
   const id = requestId(request);
+  const next = await loadNext();
   incoming.url = request.url;
-  if (responder === "file") incoming.headers = fileHeaders(incoming.headers, new URL(config.baseUrl).host);
+  incoming.headers = fileHeaders(incoming.headers, new URL(config.baseUrl).host);
   if (draining) outgoing.shouldKeepAlive = false;
   if (expectsContinue) outgoing.writeContinue();
+  outgoing.setHeader("X-Content-Type-Options", "nosniff");
   outgoing.setHeader("X-Request-Id", id);
-  outgoing.once("close", () => {
-    const record = { requestId: id, method: request.method, route: path, status: outgoing.statusCode };
-    observe({ ...record, ms: performance.now() - startedMs }, null);
-  });
   await next(incoming, outgoing);
+  const record = { requestId: id, method: request.method, route: path };
+  const finish = () => observe({ ...record, status: outgoing.statusCode, ms: performance.now() - startedMs }, null);
+  if (outgoing.closed) finish();
+  else outgoing.once("close", finish);
   return null;
 }
 

@@ -1,27 +1,43 @@
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { Writable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import type { RequestHead } from "../route-request";
 
 export type NextHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
+/** Resolves when Next is loaded. It is called for each request. */
+export type LoadNext = () => Promise<NextHandler>;
 
 /** A page as Next has rendered it. Header names are in lower case. */
 export type RenderedPage = { status: number; headers: Record<string, string | string[]>; body: Buffer };
 
 /**
- * What pages read of a request. Next's own headers (`RSC`, `Next-*`, `X-Middleware-*`, `X-Forwarded-Host`) make it
- * answer something else than a page, call other hosts, or fail.
+ * The request headers that pages read. With Next's own (`RSC`, `Next-*`, `X-Middleware-*`, `X-Forwarded-Host`) it would
+ * respond with something other than a page, send requests to other hosts, or fail.
  */
-const HEADERS = [
+const PAGE_HEADERS = [
   ...["accept-language", "authorization", "cookie", "referer", "user-agent", "x-forwarded-for"],
   ...["traceparent", "tracestate"],
 ];
-/** Said of the connection between Next and us, which is none. */
-const HOP_BY_HOP = new Set(["connection", "keep-alive", "transfer-encoding"]);
+/** Response headers that describe a connection. There is none between Next and the server. */
+const HOP_BY_HOP_HEADERS = new Set(["connection", "keep-alive", "transfer-encoding"]);
+
+/** The result of `work`. @throws the error that `onTimeout` makes, after `ms` */
+export async function within<T>(ms: number, work: Promise<T>, onTimeout: () => Error): Promise<T> {
+  const timer = new AbortController();
+  const timeout = delay(ms, undefined, { signal: timer.signal }).then(() => {
+    throw onTimeout();
+  });
+  try {
+    return await Promise.race([work, timeout]);
+  } finally {
+    timer.abort();
+  }
+}
 
 /**
- * Has Next render the page of `url`, whole: its size is bounded, and a slow reader holds up no rendering. Always by
- * GET, so that HEAD gets the same headers. @throws what Next throws
+ * Renders the page of `url` into memory: the size of a page is bounded, and a slow reader does not delay the next
+ * render. The method is GET always, so that HEAD gets the same headers. @throws whatever Next throws
  */
 export async function renderPage(
   next: NextHandler,
@@ -31,42 +47,42 @@ export async function renderPage(
   request.method = "GET";
   request.url = url;
   request.httpVersionMajor = request.httpVersionMinor = 1;
-  const given = HEADERS.map((name) => [name, headers.get(name)] as const).filter(([, value]) => value !== null);
+  const given = PAGE_HEADERS.map((name) => [name, headers.get(name)] as const).filter(([, value]) => value !== null);
   request.headers = { ...Object.fromEntries(given), host, "x-request-id": requestId };
   request.push(null);
-  const response = new PageResponse(request);
+  const response = new BufferedResponse(request);
   await next(request, response);
   return response.page();
 }
 
-/** Keeps what is written to it. Nothing is sent anywhere. */
-class PageResponse extends ServerResponse {
+/** Collects what is written to it. */
+class BufferedResponse extends ServerResponse {
   readonly #chunks: Buffer[] = [];
 
   constructor(request: IncomingMessage) {
     super(request);
-    const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-    this.assignSocket(nowhere as Socket);
+    const discard = new Writable({ write: (_chunk, _encoding, done) => done() });
+    this.assignSocket(discard as Socket);
   }
 
   override write(chunk: string | Uint8Array, ...rest: unknown[]): boolean {
-    this.#keep(chunk, rest);
+    this.#collect(chunk, rest);
     const callback = rest.find((one) => typeof one === "function");
     if (callback) process.nextTick(callback);
-    return true; // there is always room
+    return true; // never ask the writer to wait
   }
 
   override end(...given: unknown[]): this {
     const [chunk, ...rest] = given;
-    if (typeof chunk === "string" || chunk instanceof Uint8Array) this.#keep(chunk, rest);
+    if (typeof chunk === "string" || chunk instanceof Uint8Array) this.#collect(chunk, rest);
     const callback = given.find((one) => typeof one === "function");
     return super.end(callback as (() => void) | undefined);
   }
 
-  /** @throws Error where Next has ended without an answer */
+  /** @throws Error if Next did not end the response */
   page(): RenderedPage {
-    if (!this.writableEnded) throw new Error("Next did not answer");
-    const headers = Object.entries(this.getHeaders()).filter(([name]) => !HOP_BY_HOP.has(name));
+    if (!this.writableEnded) throw new Error("Next did not respond");
+    const headers = Object.entries(this.getHeaders()).filter(([name]) => !HOP_BY_HOP_HEADERS.has(name));
     return {
       status: this.statusCode,
       headers: Object.fromEntries(headers.map(([name, value]) => [name, Array.isArray(value) ? value : String(value)])),
@@ -74,7 +90,7 @@ class PageResponse extends ServerResponse {
     };
   }
 
-  #keep(chunk: string | Uint8Array, [encoding]: unknown[]): void {
+  #collect(chunk: string | Uint8Array, [encoding]: unknown[]): void {
     const isText = typeof chunk === "string";
     this.#chunks.push(isText ? Buffer.from(chunk, encoding as BufferEncoding | undefined) : Buffer.from(chunk));
   }

@@ -1,15 +1,15 @@
 import type { IncomingMessage } from "node:http";
 import type { RouteRequest } from "../route-request";
 
-/** A node request as routes read it; nothing of it is copied. */
+/** A Node request as route handlers read it, without a copy of its headers. */
 export class NodeRequest implements RouteRequest {
   readonly method: string;
-  /** The target's path and query, once they are known to be sound. */
+  /** The normalized path and query, once parseTarget has accepted them. */
   url: string;
   readonly #incoming: IncomingMessage;
   #beforeBody: (() => void) | undefined;
 
-  /** `beforeBody` is called once, when the body is about to be read. */
+  /** `beforeBody` is called once, before the body is read. */
   constructor(incoming: IncomingMessage, beforeBody?: () => void) {
     this.method = incoming.method ?? "GET";
     this.url = incoming.url ?? "/";
@@ -28,7 +28,7 @@ export class NodeRequest implements RouteRequest {
   get body(): AsyncIterable<Uint8Array> {
     this.#beforeBody?.();
     this.#beforeBody = undefined;
-    // Whoever stops reading still has to be answered on the same socket.
+    // A reader that stops early needs the socket for its response.
     return this.#incoming.iterator({ destroyOnReturn: false });
   }
 }

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
 import pLimit from "p-limit";
@@ -7,75 +6,74 @@ import { currentContext } from "../../context";
 import { AppError } from "../../errors";
 import { type RequestHead, requestId } from "../route-request";
 import type { RouteResponse } from "../route-response";
-import { type NextHandler, type RenderedPage, renderPage } from "./next-page";
+import { type LoadNext, type RenderedPage, renderPage, within } from "./next-page";
 
-/** A render takes some milliseconds of the event loop. More at once only make everything else wait longer. */
+/** A render takes milliseconds of the event loop: more at once delay every other request. */
 const MAX_RENDERS = 4;
-const MAX_WAITING_RENDERS = 60;
-/** Past this a render is given up, and another page may have its place. A query has ended long before. */
-const MAX_RENDER_MS = 30_000;
-/** Pages that say the same to everybody: rendered once. */
+const MAX_QUEUED_RENDERS = 60;
+/** Pages with the same content for everybody. They are rendered once. */
 const STATIC_PATHS: ReadonlySet<string> = new Set(["/docs", "/docs/errors"]);
-/** A path that Next has nothing for. What was asked for does not reach it. */
+/** Next's not-found page, rendered once. The requested path never reaches Next. */
 const NOT_FOUND_PATH = "/_not-found";
 const MIN_GZIP_BYTES = 1024;
 
-/** The route of requests for what is nowhere, in the log. */
+/** The route of unmatched requests in logs and metrics. */
 export const UNMATCHED = "(unmatched)";
 
 const compress = promisify(gzip);
-/** On one of libuv's threads; the fastest of its levels makes a page a fifth of its size. */
-const GZIP = { level: constants.Z_BEST_SPEED };
-/** Whose headers a static page is rendered with: it may depend on no visitor. */
+/** Compressed in libuv's thread pool. The fastest level reduces a page to a fifth. */
+const GZIP_OPTIONS = { level: constants.Z_BEST_SPEED };
+/** Static pages are rendered without the headers of any visitor. */
 const ANONYMOUS = {
   head: { method: "GET", url: "/", headers: { get: () => null, has: () => false } },
   isAborted: () => false,
 };
 
-/**
- * A request for a page. `path` is the page's, null where there is none; `movedTo` is where it is instead; `isAborted`:
- * nobody waits for it any more.
- */
 export type PageRequest = {
+  /** The path of the page; null: there is none. */
   path: string | null;
   search: string;
+  /** The URL to redirect to. */
   movedTo?: string;
   head: RequestHead;
+  /** Whether the client has closed the connection. */
   isAborted: () => boolean;
 };
 
-/** A page between whose parts the nonce of an answer goes. */
+/** A page that is cut at each occurrence of its nonce. */
 type StaticPage = { nonce: string; headers: RenderedPage["headers"]; status: number; parts: string[] };
 
 /**
- * Answers requests for pages: a few renders at a time, and a queue of bounded length. The promise rejects with
- * AppError overloaded where the queue is full, and with what Next throws.
+ * Responds to requests for pages, with a bounded number of renders and a bounded queue. The promise rejects with
+ * AppError overloaded if the queue is full, and with whatever Next throws.
  */
 export function createPageResponder(
-  next: NextHandler,
-  maxRenderMs = MAX_RENDER_MS,
+  loadNext: LoadNext,
+  maxRenderMs: number,
 ): (request: PageRequest) => Promise<RouteResponse> {
   const limit = pLimit(MAX_RENDERS);
-  const kept = new Map<string, Promise<StaticPage>>();
+  const staticPages = new Map<string, Promise<StaticPage>>();
 
   const render = async (url: string, id: string, { head, isAborted }: PageRequest): Promise<RenderedPage> => {
-    if (limit.pendingCount >= MAX_WAITING_RENDERS) throw new AppError("overloaded");
+    if (limit.pendingCount >= MAX_QUEUED_RENDERS) throw new AppError("overloaded");
     const host = new URL(currentContext().config.baseUrl).host;
-    const page = await limit(() => {
+    const page = await limit(async () => {
+      const next = await loadNext();
       if (isAborted()) throw new AppError("overloaded");
-      return within(maxRenderMs, renderPage(next, { url, host, requestId: id, headers: head.headers }));
+      const rendering = renderPage(next, { url, host, requestId: id, headers: head.headers });
+      return within(maxRenderMs, rendering, () => new Error(`Next took longer than ${maxRenderMs} ms`));
     });
     const isPage = String(page.headers["content-type"]).startsWith("text/html");
-    if (page.status >= 500 && !isPage) throw new Error(`Next answered ${page.status} for ${url}`);
+    if (page.status >= 500 && !isPage) throw new Error(`Next responded with ${page.status} for ${url}`);
     return page;
   };
   const renderOnce = (url: string, id: string): Promise<StaticPage> => {
-    const page = kept.get(url) ?? render(url, id, { ...ANONYMOUS, path: url, search: "" }).then(toStatic);
-    kept.set(url, page);
-    page.catch(() => kept.delete(url));
+    const page = staticPages.get(url) ?? render(url, id, { ...ANONYMOUS, path: url, search: "" }).then(toStatic);
+    staticPages.set(url, page);
+    page.catch(() => staticPages.delete(url));
     return page;
   };
-  const find = async (request: PageRequest, id: string): Promise<RenderedPage> => {
+  const findPage = async (request: PageRequest, id: string): Promise<RenderedPage> => {
     const { path, search, movedTo } = request;
     if (movedTo) return { status: 308, headers: { location: movedTo }, body: Buffer.alloc(0) };
     if (isRenderedPerRequest(request)) return render(path + search, id, request);
@@ -85,29 +83,15 @@ export function createPageResponder(
     const { path, head } = request;
     const startedMs = performance.now();
     const id = requestId(head);
-    const page = await find(request, id);
-    const answer = await toAnswer(page, id, head);
+    const page = await findPage(request, id);
+    const response = await toResponse(page, id, head);
     const ms = performance.now() - startedMs;
-    const record = { requestId: id, method: head.method, route: path ?? UNMATCHED, status: answer.status, ms };
+    const record = { requestId: id, method: head.method, route: path ?? UNMATCHED, status: response.status, ms };
     currentContext().observe(record, isRenderedPerRequest(request) ? null : head);
-    return answer;
+    return response;
   };
 }
 
-/** What `work` gives. @throws Error where that takes longer than `ms` */
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  const timer = new AbortController();
-  const late = delay(ms, undefined, { signal: timer.signal }).then(() => {
-    throw new Error(`Next took longer than ${ms} ms`);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    timer.abort();
-  }
-}
-
-/** Whether Next renders the page for this very request. */
 function isRenderedPerRequest({ path, movedTo }: PageRequest): boolean {
   return movedTo === undefined && path !== null && !STATIC_PATHS.has(path);
 }
@@ -118,22 +102,22 @@ function toStatic({ status, headers, body }: RenderedPage): StaticPage {
   return { nonce, status, headers, parts: body.toString().split(nonce) };
 }
 
-/** The page with a nonce that nobody has seen before (Content Security Policy Level 3, 7.1). */
+/** The page with a new nonce (Content Security Policy Level 3, 7.1). */
 function withNonce({ nonce, status, headers, parts }: StaticPage): RenderedPage {
   const fresh = randomBytes(16).toString("base64");
   const policy = String(headers["content-security-policy"]).replaceAll(nonce, fresh);
   return { status, headers: { ...headers, "content-security-policy": policy }, body: Buffer.from(parts.join(fresh)) };
 }
 
-async function toAnswer(
+async function toResponse(
   { status, headers, body }: RenderedPage,
   id: string,
   head: RequestHead,
 ): Promise<RouteResponse> {
-  const isSmaller = body.byteLength >= MIN_GZIP_BYTES && acceptsGzip(head.headers.get("accept-encoding") ?? "");
-  const sent = isSmaller ? await compress(body, GZIP) : body;
+  const isCompressed = body.byteLength >= MIN_GZIP_BYTES && acceptsGzip(head.headers.get("accept-encoding") ?? "");
+  const sent = isCompressed ? await compress(body, GZIP_OPTIONS) : body;
   const own = {
-    ...(isSmaller ? { "content-encoding": "gzip" } : {}),
+    ...(isCompressed ? { "content-encoding": "gzip" } : {}),
     vary: [headers.vary ?? [], "accept-encoding"].flat().join(", "),
     "content-length": String(sent.byteLength),
     "x-content-type-options": "nosniff",

@@ -3,31 +3,39 @@ import type { RouteContext, RouteHandler } from "../route";
 
 export type Handlers = Record<string, RouteHandler>;
 
-/**
- * What answers a path: a route's handlers, without Next; a page, which Next renders; a file, which Next sends; or a
- * route that Next runs by itself ("next").
- */
-export type Responder = Handlers | "page" | "file" | "next";
+/** What responds to a path: a route's handlers; a page, which Next renders; or a file, which Next sends. */
+export type Responder = Handlers | "page" | "file";
 
 type Entry = { path: string; responder: Responder };
 type Pattern = Entry & { pattern: RegExp; names: string[] };
 export type RouteMatch = Entry & { params: RouteContext["params"] };
-/** Paths without parameters by name, the others by pattern, the most specific first. */
-export type RouteTable = { fixed: ReadonlyMap<string, Entry>; patterns: readonly Pattern[] };
+export type RouteTable = {
+  /** By path, without parameters. */
+  fixed: ReadonlyMap<string, Entry>;
+  /** The most specific first. */
+  patterns: readonly Pattern[];
+  /** The route of each file, by its decoded path. */
+  files: ReadonlyMap<string, string>;
+};
 
-/** Sorts what answers, by paths as the App Router writes them, for `findRoute`. */
-export function createRouteTable(responders: ReadonlyMap<string, Responder>): RouteTable {
+/** A table for `findRoute`. The paths of responders are written as in the App Router, those of files are decoded. */
+export function createRouteTable(
+  responders: ReadonlyMap<string, Responder>,
+  files: ReadonlyMap<string, string> = new Map(),
+): RouteTable {
   const entries = [...responders].map(([path, responder]) => ({ path, responder }));
   const isFixed = ({ path }: Entry) => !path.includes("[");
   const fixed = new Map(entries.filter(isFixed).map((entry) => [entry.path, entry]));
   const patterns = entries.filter((entry) => !isFixed(entry)).map((entry) => ({ ...entry, ...compile(entry.path) }));
-  return { fixed, patterns: patterns.sort((a, b) => (a.rank < b.rank ? -1 : 1)) };
+  return { fixed, patterns: patterns.sort((a, b) => (a.rank < b.rank ? -1 : 1)), files };
 }
 
-/** What answers a path, by the App Router's rules, and the parameters in it. */
-export function findRoute({ fixed, patterns }: RouteTable, pathname: string): RouteMatch | null {
+/** The route of a path, by the App Router's rules, with its parameters. */
+export function findRoute({ fixed, patterns, files }: RouteTable, pathname: string): RouteMatch | null {
   const entry = fixed.get(pathname);
   if (entry) return { ...entry, params: undefined };
+  const file = files.get(decodePercent(pathname));
+  if (file) return { path: file, responder: "file", params: undefined };
   for (const { path, responder, pattern, names } of patterns) {
     const match = pattern.exec(pathname);
     if (match)

@@ -3,12 +3,12 @@ import { finished, pipeline } from "node:stream/promises";
 import { isStreamed, type RouteResponse } from "../route-response";
 
 /**
- * Writes an answer. One that refuses an upload is the last on its connection, and what is still sent is read and
- * thrown away until the client has finished or `requestTimeout` ends it: a close before that could cost it the
- * answer (RFC 9112, 9.6). @throws TypeError for a header that Node refuses
+ * Writes a response. One that refuses an upload is the last of its connection, and the rest of the upload is read and
+ * discarded until the client has finished or `requestTimeout` ends it: closing earlier could lose the response
+ * (RFC 9112, 9.6). @throws TypeError for a header that Node rejects
  */
-export function sendResponse(incoming: IncomingMessage, outgoing: ServerResponse, answer: RouteResponse): void {
-  const { status, headers, body } = answer;
+export function sendResponse(incoming: IncomingMessage, outgoing: ServerResponse, response: RouteResponse): void {
+  const { status, headers, body } = response;
   const hasUpload = leavesBodyUnread(incoming);
   if (hasUpload) outgoing.shouldKeepAlive = false;
   outgoing.writeHead(status, headers);
@@ -19,23 +19,23 @@ export function sendResponse(incoming: IncomingMessage, outgoing: ServerResponse
   finished(incoming.resume()).then(end, end);
 }
 
-/** An answer as it goes over a connection that Node has no request for. It is the last there. */
+/** A connection's last response as text, for a connection without a ServerResponse. */
 export function formatResponse(status: number, headers: RouteResponse["headers"], body: string): string {
   const all = { ...headers, Connection: "close", Date: new Date().toUTCString() };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, "", body].join("\r\n");
 }
 
-/** An upload was refused before its end. A request without a body is complete only later. */
+/** Whether a body is still arriving. `complete` alone is not enough: it is set later, even without a body. */
 function leavesBodyUnread({ complete, headers }: IncomingMessage): boolean {
   return !complete && (headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0");
 }
 
-/** Sends bytes as fast as the reader takes them. A body that cannot be finished breaks the connection. */
+/** Sends bytes as fast as the client reads them. An error breaks the connection. */
 async function stream(outgoing: ServerResponse, bytes: AsyncIterable<Uint8Array>): Promise<void> {
   try {
     await pipeline(bytes, outgoing);
   } catch {
-    outgoing.destroy(); // gone, stalled, or the file's fault, which its reader has logged
+    outgoing.destroy(); // the client is gone or stalled, or the source has failed and logged it
   }
 }

@@ -1,25 +1,25 @@
 import type { IncomingMessage } from "node:http";
 import { AppError } from "../../errors";
 
-/** What a request asks for. `pathname` is one that a path of a route may be compared with, `search` as it came. */
-export type Target = { pathname: string; search: string };
+/** `pathname` is normalized and can be compared with the paths of routes. `search` is as sent. */
+export type RequestTarget = { pathname: string; search: string };
 
-/** A path that says what it means: no empty or dot segments, nothing encoded. */
+/** A path that needs no normalization: no empty or dot segments, nothing encoded. */
 const PLAIN_PATH = /^(?:[/*]|(?:\/[\w~-][\w.~-]*)+)$/;
 /** RFC 3986, 3.2.2 and 3.2.3; empty where the target has no authority. */
 const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i;
-/** Letters, digits, `-`, `.`, `_` and `~` mean the same encoded or not (RFC 3986, 6.2.2.2). */
+/** Letters, digits, `-`, `.`, `_` and `~`, whose encoded and plain forms are equivalent (RFC 3986, 6.2.2.2). */
 const ENCODED_UNRESERVED = /%(?:2d|2e|3\d|4[1-9a-f]|5[\daf]|6[1-9a-f]|7[\dae])/gi;
-/** A backslash, which some read as a slash; a fragment; what is no printable ASCII. */
+/** A backslash, which some parsers read as a slash; a fragment; anything but printable ASCII. */
 const FORBIDDEN = /[\\#]|[^!-~]/;
 
 /**
- * The path and query of a request: of an absolute-form target its own, whose host counts for nothing
- * (RFC 9112, 3.2.2). A path means one thing from here on, to the routes and to Next alike.
- * @throws AppError malformed_request for a target that no client should send, and for any number of Host headers but
- * one (RFC 9112, 3.2); not_found for a path with an empty segment
+ * The path and query of a request. The host of a target in absolute form is ignored (RFC 9112, 3.2.2). The path has one
+ * meaning from here on, for the routes and for Next.
+ * @throws AppError malformed_request for an invalid target or Host header, and for more than one Host header (RFC 9112,
+ * 3.2); not_found for a path with an empty segment
  */
-export function parseTarget(incoming: IncomingMessage): Target {
+export function parseTarget(incoming: IncomingMessage): RequestTarget {
   requireOneHost(incoming);
   const target = originForm(incoming.url ?? "");
   const at = target.indexOf("?");
@@ -49,7 +49,7 @@ function originForm(target: string): string {
 
 function normalize(pathname: string): string {
   if (FORBIDDEN.test(pathname)) throw malformed();
-  // Before decoding: a stray % would form another encoded character with what follows it ("%%32%65" is "%2e").
+  // Before decoding: a stray % could form a new encoded character with what follows ("%%32%65" becomes "%2e").
   if (!isDecodable(pathname)) throw malformed("The path is not valid percent-encoded UTF-8.");
   const path = pathname.replace(ENCODED_UNRESERVED, decodeURIComponent);
   if (/\/\.\.?(?:\/|$)/.test(path)) throw malformed("The path must not have dot segments.");

@@ -15,13 +15,13 @@ export type TestServer = {
   connections: () => Promise<number>;
 };
 
-/** The HTTP server over some routes and something in Next's place, for one test. */
+/** The HTTP server over some routes and a substitute for Next, which may still be loading, for one test. */
 export async function openTestServer(
   routes: Record<string, Responder>,
-  next: NextHandler = async () => {},
+  next: NextHandler | Promise<NextHandler> = async () => {},
   options?: Parameters<typeof createHttpServer>[2],
 ): Promise<TestServer> {
-  const server: Server = createHttpServer(createRouteTable(new Map(Object.entries(routes))), next, options);
+  const server: Server = createHttpServer(createRouteTable(new Map(Object.entries(routes))), async () => next, options);
   await once(server.listen(0, "127.0.0.1"), "listening");
   onTestFinished(() => {
     server.closeAllConnections();

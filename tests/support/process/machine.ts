@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, utimesSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,7 +11,10 @@ import { freePort } from "@/tests/support/network/port";
 import { startProxyServer } from "@/tests/support/network/proxy-server";
 
 /** What a checkout takes as it is here, so that nothing is built anew. */
-const SAME = [".next", "deploy", "lib", "node_modules", "public", "scripts", "tsconfig.json"];
+const SAME = [
+  ...[".next", "app", "deploy", "lib", "node_modules", "public", "scripts", "instrumentation.ts", "next.config.mjs"],
+  ...["package-lock.json", "proxy.ts", "server.ts", "tsconfig.json", "worker.ts"],
+];
 /** Commands that need root, another machine or systemd: what they do to the folder, or the harness does for them. */
 const SHIMS = `set -eu
 control() { curl -sS --fail-with-body --data-binary "$(printf '%s\\n' "$@")" "$CONTROL"; }
@@ -128,7 +131,6 @@ export class Machine {
     await cp("prisma", path.join(folder, "prisma"), { recursive: true, preserveTimestamps: true });
     const manifest = path.join(folder, "package.json");
     await writeFile(manifest, JSON.stringify({ ...JSON.parse(await readFile("package.json", "utf8")), version }));
-    utimesSync(manifest, 0, 0); // older than the build
     if (version !== "1.0.0") {
       const migration = path.join(folder, "prisma/migrations/99991231235959_next_release");
       await mkdir(migration);

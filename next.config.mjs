@@ -1,7 +1,9 @@
-import type { NextConfig } from "next";
-
-const config: NextConfig = {
+// JavaScript: for TypeScript the running service would load a compiler.
+/** @type {import("next").NextConfig} */
+const config = {
   poweredByHeader: false,
+  // Most entries are routes, which server.ts has in its own bundle: Next need not load them.
+  experimental: { preloadEntriesOnStart: false },
   // No page needs Next's image resizing, which fetches and computes for whoever asks.
   images: { unoptimized: true },
   // Loaded from node_modules as they are: they read files of their own, or their classes must exist once a

@@ -1,0 +1,59 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+/** What the build is made from. Generated files are not part of it, nor package.json, which is read at run time. */
+const SOURCES = [
+  ...["app", "lib", "prisma/schema.prisma", "public", "scripts", "instrumentation.ts", "next.config.mjs", "proxy.ts"],
+  ...["server.ts", "worker.ts", "package-lock.json", "tsconfig.json"],
+];
+const GENERATED = /^lib\/db\/generated$|\.generated\.ts$/;
+/** Written last, so an interrupted build has none. lib/config.ts reads it. */
+const MARK = ".next/build.json";
+
+/** Whether the build is complete, and made from the sources as they are. File times do not matter. */
+export function isBuilt() {
+  return existsSync(MARK) && JSON.parse(readFileSync(MARK, "utf8")).sources === hashSources();
+}
+
+export function markBuilt() {
+  const mark = { commit: commit(), builtAt: new Date().toISOString(), sources: hashSources() };
+  writeFileSync(MARK, `${JSON.stringify(mark)}\n`);
+}
+
+/** Ends the process if the packages that build the service are not installed. */
+export function requireBuildPackages() {
+  if (existsSync("node_modules/esbuild") && existsSync("node_modules/prisma")) return;
+  process.stderr.write(
+    "Homeport is not built, or its sources have changed, and the packages that build it are not installed.\n" +
+      "Run `npm ci --include=dev` and `npm run build`; after that `npm ci --omit=dev` removes them again.\n",
+  );
+  process.exit(1);
+}
+
+function hashSources() {
+  const hash = createHash("sha256");
+  for (const file of SOURCES.flatMap(filesIn)) hash.update(`${file}\0`).update(readFileSync(file)).update("\0");
+  return hash.digest("hex");
+}
+
+function filesIn(file) {
+  if (GENERATED.test(file)) return [];
+  const stat = statSync(file, { throwIfNoEntry: false });
+  if (!stat?.isDirectory()) return stat ? [file] : [];
+  return readdirSync(file)
+    .sort()
+    .flatMap((name) => filesIn(path.posix.join(file, name)));
+}
+
+/** The commit that is built; null outside a checkout. */
+function commit() {
+  try {
+    return execFileSync("git", ["rev-parse", "HEAD"], { stdio: ["ignore", "pipe", "ignore"] })
+      .toString()
+      .trim();
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,14 @@
+import { isBuilt, requireBuildPackages } from "./build/mark.mjs";
+
+// run.mjs COMMAND ARGUMENTS…: runs a command from the build, or from its source where that is newer.
+const [, , command, ...args] = process.argv;
+process.argv = [process.execPath, command, ...args];
+if (isBuilt()) {
+  await import(`../.next/bin/${command}.mjs`);
+} else {
+  requireBuildPackages();
+  await import("./generate.mjs");
+  const { register } = await import("tsx/esm/api");
+  register();
+  await import(`./${command}.ts`);
+}
