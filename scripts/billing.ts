@@ -3,6 +3,7 @@ import { pino } from "pino";
 import { createBillingApi } from "../lib/adapters/billing-api";
 import { loadConfig } from "../lib/config";
 import { databaseNow } from "../lib/db/clock";
+import { isUuid } from "../lib/db/ids";
 import { openDatabase } from "../lib/db/open";
 import { findEvents, listEvents } from "../lib/subscriptions/operations/list";
 import { prunePayloads } from "../lib/subscriptions/operations/prune";
@@ -110,8 +111,7 @@ async function open() {
 }
 
 function requireId(account: string | undefined): void {
-  const isId = account === undefined || /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(account);
-  if (!isId) throw new UsageError("--account takes an account's id.");
+  if (account !== undefined && !isUuid(account)) throw new UsageError("--account takes an account's id.");
 }
 
 function chosenState(values: Omit<Values, "limit">) {

@@ -1,5 +1,4 @@
 import { parseArgs } from "node:util";
-import { z } from "zod";
 import {
   announceVersion,
   listDeliveries,
@@ -11,6 +10,7 @@ import { Email } from "../lib/auth/email";
 import { type Config, loadConfig } from "../lib/config";
 import { databaseNow } from "../lib/db/clock";
 import { PushDeliveryState } from "../lib/db/generated/client";
+import { isUuid } from "../lib/db/ids";
 import { openDatabase } from "../lib/db/open";
 import { runCommandLine, UsageError } from "./command-line";
 
@@ -70,7 +70,7 @@ const COMMANDS: Record<string, (flags: Flags) => Run> = {
     };
   },
   retry: ({ id = [] }) => {
-    const stray = id.find((each) => !z.uuid().safeParse(each).success);
+    const stray = id.find((each) => !isUuid(each));
     if (stray !== undefined) throw new UsageError(`${stray} is no id`);
     return async (deps) => {
       const { resumed, retried } = await retryDeliveries(deps, id);
@@ -92,8 +92,8 @@ function readFlags(args: string[]) {
 }
 
 async function accountId({ db }: Deps, given: string): Promise<string> {
-  const [id, email] = [z.uuid().safeParse(given), Email.safeParse(given)];
-  const where = id.success ? { id: id.data } : email.success ? { email: email.data } : null;
+  const email = Email.safeParse(given);
+  const where = isUuid(given) ? { id: given } : email.success ? { email: email.data } : null;
   const account = where && (await db.account.findUnique({ where, select: { id: true } }));
   if (!account) throw new Error(`There is no account ${given}`);
   return account.id;

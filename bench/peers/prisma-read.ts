@@ -11,7 +11,7 @@ const prisma = new PrismaClient({ adapter });
 
 createServer(async (request, response) => {
   if (request.url === "/ready") return response.end();
-  const lines = await prisma.subscriptionLine.findMany({ where: { accountId: ACCOUNT_ID } });
+  const lines = await prisma.purchase.findMany({ where: { accountId: ACCOUNT_ID } });
   const body = JSON.stringify({ lines });
   response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(body) }).end(body);
 }).listen(Number(PORT), "127.0.0.1");

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { EventFacts } from "../../lib/subscriptions/events";
-import { foldLine } from "../../lib/subscriptions/fold/fold-line";
+import { foldPurchase } from "../../lib/subscriptions/fold/fold-purchase";
 import { revenueCat } from "../../lib/subscriptions/providers/revenuecat";
 import { purchase } from "../fixtures/billing";
 import { atMost, median, type Section } from "../lib/table";
@@ -15,7 +15,7 @@ export async function fold(): Promise<Section> {
   const stored = Array.from({ length: EVENTS }, (_, i) => storedFacts(i));
   const tookMs = Array.from({ length: RUNS }, () => {
     const startedAt = performance.now();
-    foldLine(stored.map(({ id, facts }) => ({ id, type: "RENEWAL", ...EventFacts.parse(facts) })));
+    foldPurchase(stored.map(({ id, facts }) => ({ id, type: "RENEWAL", ...EventFacts.parse(facts) })));
     return performance.now() - startedAt;
   });
   const [p50Ms, p99Ms] = [median(tookMs), tookMs.toSorted((a, b) => a - b)[Math.floor(RUNS * 0.99)] ?? Number.NaN];

@@ -56,7 +56,7 @@ export async function removeAccount(
           DELETE FROM "Account" WHERE "id" = ${accountId}::uuid RETURNING "email"`;
         if (!account) return false;
         // After the account, as where a reset puts one in.
-        await tx.queuedMail.deleteMany({ where: { email: account.email } });
+        await tx.queuedEmail.deleteMany({ where: { email: account.email } });
         await recordSecurityEvent(tx, now(), accountId, "account_deleted", caller);
         if (isMailed) await emails.enqueue(tx, "account_deleted", account.email);
         return true;

@@ -34,13 +34,13 @@ async function collect(tx: Tx, accountId: string) {
       where,
       select: { provider: true, issuer: true, subject: true, createdAt: true },
     }),
-    sessions: await tx.session.findMany({ where, omit: { accountId: true }, orderBy: { createdAt: "asc" } }),
+    sessions: (await tx.session.findMany({ where, omit: { accountId: true }, orderBy: { createdAt: "asc" } })).map(
+      ({ userAgent: client, reconciledAt: billingAskedAt, ...session }) => ({ ...session, client, billingAskedAt }),
+    ),
     devices: await exportDevices(tx, accountId),
     ...(await exportBilling(tx, accountId)),
-    securityEvents: await tx.securityEvent.findMany({
-      where,
-      omit: { id: true, accountId: true },
-      orderBy: [{ at: "asc" }, { id: "asc" }],
-    }),
+    securityEvents: (await tx.securityEvent.findMany({ where, orderBy: [{ at: "asc" }, { id: "asc" }] })).map(
+      ({ type, at, network: address, userAgent: client }) => ({ type, at, address, client }),
+    ),
   };
 }

@@ -1,5 +1,6 @@
-import { createHash, createHmac, randomUUID } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import type { Context } from "../context";
+import { newId } from "../db/ids";
 
 type Deps = Pick<Context, "config" | "db" | "now">;
 
@@ -18,7 +19,7 @@ export async function issueResetToken({ config, db, now }: Deps, email: string):
     createHmac("sha256", config.secret).update(`password-reset:${id}`).digest("base64url");
   // A live row of another secret, or of a version that kept random tokens, is replaced by the second round.
   for (const reusedFrom of [new Date(at.getTime() - ttlMs), expiresAt]) {
-    const id = randomUUID();
+    const id = newId();
     const [row] = await db.$queryRaw<{ id: string; tokenHash: string }[]>`
       INSERT INTO "PasswordResetToken" AS live ("accountId", "id", "tokenHash", "createdAt", "expiresAt")
       SELECT "id", ${id}::uuid, ${hashResetToken(tokenOf(id))}, ${at}::timestamptz, ${expiresAt}::timestamptz

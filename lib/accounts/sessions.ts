@@ -13,7 +13,7 @@ export async function listSessions({ db, now }: { db: Tx; now: () => Date }, acc
   return db.session.findMany({
     where: { accountId, revokedAt: null, expiresAt: { gt: at }, idleExpiresAt: { gt: at } },
     orderBy: [{ lastSeenAt: "desc" }, { id: "desc" }],
-    select: { id: true, transport: true, client: true, deviceName: true, createdAt: true, lastSeenAt: true },
+    select: { id: true, transport: true, userAgent: true, deviceName: true, createdAt: true, lastSeenAt: true },
   });
 }
 

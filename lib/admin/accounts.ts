@@ -2,10 +2,10 @@ import { removeAccount } from "../accounts/delete-account";
 import { listSecurityEvents, recordSecurityEvent } from "../audit/security-events";
 import { revokeAllSessions } from "../auth/sessions/sessions";
 import type { Context, Tx } from "../context";
+import { isUuid } from "../db/ids";
 
 type Deps = Pick<Context, "db" | "now">;
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const MAX_EVENTS = 50;
 /** What a security event says of where it came from. */
 const OPERATOR = { ip: "unknown", client: "operator" };
@@ -26,7 +26,7 @@ export function listAccounts({ db }: Pick<Deps, "db">, { search, limit }: { sear
 }
 
 /** Whether an operator names an account by its id. */
-export const isAccountId = (name: string): boolean => UUID.test(name.trim().toLowerCase());
+export const isAccountId = (name: string): boolean => isUuid(name.trim());
 
 /** The account that an operator means by its id or its address; null where there is none. */
 export function findAccount({ db }: Pick<Deps, "db">, idOrEmail: string) {
@@ -50,7 +50,7 @@ export async function describeAccount({ db, now }: Deps, id: string) {
         orderBy: { createdAt: "desc" },
       },
       devices: { select: { id: true, name: true, model: true, status: true, createdAt: true } },
-      lines: { select: { store: true, productId: true, currentPeriodEndsAt: true, endedAt: true } },
+      purchases: { select: { store: true, productId: true, currentPeriodEndsAt: true, endedAt: true } },
     },
   });
   return {

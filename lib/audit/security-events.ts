@@ -1,7 +1,7 @@
-import { randomUUID } from "node:crypto";
 import { isIPv4 } from "node:net";
 import type { Tx } from "../context";
 import type { SecurityEventType } from "../db/generated/client";
+import { newId } from "../db/ids";
 import type { Caller } from "./caller";
 
 type EventSource = Pick<Caller, "ip" | "client">;
@@ -14,7 +14,7 @@ export async function recordSecurityEvent(
   type: SecurityEventType,
   { ip, client }: EventSource,
 ): Promise<void> {
-  await tx.securityEvent.create({ data: { accountId, type, at, client, address: networkOf(ip) } });
+  await tx.securityEvent.create({ data: { accountId, type, at, userAgent: client, network: networkOf(ip) } });
 }
 
 /**
@@ -23,8 +23,8 @@ export async function recordSecurityEvent(
  */
 export async function recordFailedSignIn(tx: Tx, at: Date, email: string, { ip, client }: EventSource): Promise<void> {
   await tx.$executeRaw`
-    INSERT INTO "SecurityEvent" ("id", "accountId", "type", "at", "client", "address")
-    SELECT ${randomUUID()}::uuid, "id", 'sign_in_failed', ${at}::timestamptz, ${client}, ${networkOf(ip)}
+    INSERT INTO "SecurityEvent" ("id", "accountId", "type", "at", "userAgent", "network")
+    SELECT ${newId()}::uuid, "id", 'sign_in_failed', ${at}::timestamptz, ${client}, ${networkOf(ip)}
     FROM "Account" WHERE "email" = ${email}`;
 }
 

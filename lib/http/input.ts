@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { AppError, type FieldError, isAppError } from "../errors";
+import { isStorableText } from "../text";
 import type { RequestHead, RouteRequest } from "./route-request";
 
 const MOST_LEVELS = 64;
@@ -125,7 +126,7 @@ function findUnstorable(value: unknown): FieldError[] | null {
   for (let node = queue.pop(); node && errors.length < MOST_ERRORS; node = queue.pop()) {
     const { value, depth } = node;
     if (depth > MOST_LEVELS) return [{ pointer: "", code: "too_deep", detail: `At most ${MOST_LEVELS} levels` }];
-    if (typeof value === "string" && (value.includes("\0") || !value.isWellFormed())) {
+    if (typeof value === "string" && !isStorableText(value)) {
       const detail = "Must not contain NUL or lone surrogates";
       errors.push({ pointer: pointer(pathOf(node)), code: "invalid_characters", detail });
     }

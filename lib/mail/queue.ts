@@ -1,4 +1,5 @@
 import type { Context, Tx } from "../context";
+import { newId } from "../db/ids";
 import { backoffSeconds } from "../db/queue/backoff";
 import { createConsumer } from "../db/queue/consumer";
 import { createLeaseQueue, type Lease, type LeaseQueue } from "../db/queue/lease-queue";
@@ -35,8 +36,8 @@ export function createEnqueueEmail<Kind extends string>(
 ): EmailQueue<Kind>["enqueue"] {
   return async (tx, kind, email) => {
     await tx.$executeRaw`
-      INSERT INTO "QueuedMail" ("id", "kind", "email", "createdAt", "nextAttemptAt", "expiresAt")
-      SELECT gen_random_uuid(), ${kind}, ${email}, at, at, at + interval '1 second' * ${ttlSeconds[kind]}::int
+      INSERT INTO "QueuedEmail" ("id", "kind", "email", "createdAt", "nextAttemptAt", "expiresAt")
+      SELECT ${newId()}::uuid, ${kind}, ${email}, at, at, at + interval '1 second' * ${ttlSeconds[kind]}::int
       FROM (SELECT ${dbNow()} AS at) AS clock
       ON CONFLICT ("kind", "email") DO UPDATE SET "attempts" = 0, "createdAt" = EXCLUDED."createdAt",
         "nextAttemptAt" = EXCLUDED."nextAttemptAt", "expiresAt" = EXCLUDED."expiresAt"`;
@@ -50,7 +51,7 @@ export function createEmailQueue<Kind extends string>(
   composers: Record<Kind, Compose>,
 ): EmailQueue<Kind> {
   const queue = createLeaseQueue<Row>(deps, {
-    table: "QueuedMail",
+    table: "QueuedEmail",
     key: "id",
     keyType: "uuid",
     dueAt: "nextAttemptAt",

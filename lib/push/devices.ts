@@ -1,5 +1,5 @@
-import { z } from "zod";
 import type { Context, Tx } from "../context";
+import { isUuid } from "../db/ids";
 import { AppError } from "../errors";
 import { findChallengeFailures } from "./challenges";
 import type { Owner } from "./owner";
@@ -27,7 +27,7 @@ export async function listDevices({ db }: Deps, { account, session }: Owner): Pr
  * @throws AppError device_not_found, for somebody else's device and for what is no id at all as well.
  */
 export async function removeDevice({ db }: Deps, accountId: string, deviceId: string): Promise<void> {
-  const isId = z.uuid().safeParse(deviceId).success;
+  const isId = isUuid(deviceId);
   const { count } = isId ? await db.pushDevice.deleteMany({ where: { id: deviceId, accountId } }) : { count: 0 };
   if (count === 0) throw new AppError("device_not_found");
 }

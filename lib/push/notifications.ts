@@ -1,4 +1,5 @@
 import type { PushDelivery, PushDevice, PushDeviceStatus } from "../db/generated/client";
+import { toStorableText } from "../text";
 
 const MINUTE = 60;
 const DAY = 24 * 60 * MINUTE;
@@ -120,8 +121,8 @@ const KINDS: { [K in Kind]: KindOptions<Extract<Message, { kind: K }>> } = {
     collapseId: () => null,
     recipientStatus: "active",
     isSecret: false,
-    alert: ({ title, body }) => ({ title: storable(title), body: storable(body) }),
-    data: ({ link }): Record<string, string> => (link === null ? {} : { link: storable(link) }),
+    alert: ({ title, body }) => ({ title: toStorableText(title), body: toStorableText(body) }),
+    data: ({ link }): Record<string, string> => (link === null ? {} : { link: toStorableText(link) }),
   },
 };
 
@@ -206,10 +207,5 @@ function withId({ aps, data }: Payload, id: string): Payload {
 
 /** Another's words, cut to what always fits. */
 function truncate(text: string): string {
-  return [...storable(text.slice(0, 4 * MAX_ARGUMENT_CHARACTERS))].slice(0, MAX_ARGUMENT_CHARACTERS).join("");
-}
-
-/** PostgreSQL's jsonb takes neither NUL nor half a surrogate pair. */
-function storable(text: string): string {
-  return text.toWellFormed().replaceAll("\0", "");
+  return [...toStorableText(text.slice(0, 4 * MAX_ARGUMENT_CHARACTERS))].slice(0, MAX_ARGUMENT_CHARACTERS).join("");
 }

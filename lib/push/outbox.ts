@@ -1,4 +1,5 @@
 import type { Context, Tx } from "../context";
+import { newId } from "../db/ids";
 import { composeNotification, type Message } from "./notifications";
 
 /** Who is told: one device, or all that an account has by then. */
@@ -49,36 +50,28 @@ const NO_RECIPIENT = {
   perSecond: null as number | null,
 };
 
-/**
- * Each row's id is a UUID of version 7 (RFC 9562, section 5.7): ids rise with time, which cleaning up relies on. A
- * device that is being removed at this moment is passed over, rather than waited for or stumbled on.
- */
+/** Skips a device that another transaction is deleting. Retention relies on ids that rise with the database's clock. */
 async function insert(tx: Tx, now: Now, { eventKey, to, message }: PushEvent<typeof NO_RECIPIENT>) {
   const { payload, ...row } = composeNotification(message);
-  const [inserted] = await tx.$queryRaw<{ added: number; lastDeviceId: string | null }[]>`
-    WITH held AS MATERIALIZED (
-      SELECT "id" FROM "PushDevice"
-      WHERE "status" = ${row.to}::"PushDeviceStatus" AND (
-        "id" = ${to.deviceId}::uuid OR "accountId" = ${to.accountId}::uuid OR "id" > ${to.afterDeviceId}::uuid
-      ) AND (${to.bundleId}::text IS NULL OR "bundleId" = ${to.bundleId})
-      ORDER BY "id" LIMIT ${to.most} FOR KEY SHARE SKIP LOCKED
-    ), due AS (
-      SELECT "id", coalesce(${to.from}::timestamptz, ${now}::timestamptz)
-        + interval '1 second' * coalesce((row_number() OVER (ORDER BY "id") - 1) / ${to.perSecond}::float8, 0) AS "at"
-      FROM held
-    ), added AS (
-      INSERT INTO "PushDelivery" ("id", "eventKey", "deviceId", "kind", "payload", "priority", "collapseId",
-        "expiresAt", "nextAttemptAt", "createdAt")
-      SELECT
-        encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
-          PLACING substring(int8send((extract(epoch FROM ${now}::timestamptz) * 1000)::bigint) FROM 3) FROM 1 FOR 6), 52, 1), 53, 1), 'hex')::uuid,
-        ${eventKey}, due."id", ${row.kind}, ${JSON.stringify(payload)}::jsonb, ${row.priority}::int,
-        ${row.collapseId}, due."at" + interval '1 second' * ${row.ttlSeconds}::int, due."at", ${now}::timestamptz
-      FROM due
-      ON CONFLICT ("deviceId", "eventKey") DO NOTHING
-      RETURNING 1
-    )
-    SELECT (SELECT count(*)::int FROM added) AS "added",
-      (SELECT "id" FROM held ORDER BY "id" DESC LIMIT 1) AS "lastDeviceId"`;
-  return inserted ?? { added: 0, lastDeviceId: null };
+  const devices = await tx.$queryRaw<{ id: string; now: Date }[]>`
+    SELECT "id", ${now}::timestamptz AS "now" FROM "PushDevice"
+    WHERE "status" = ${row.to}::"PushDeviceStatus" AND (
+      "id" = ${to.deviceId}::uuid OR "accountId" = ${to.accountId}::uuid OR "id" > ${to.afterDeviceId}::uuid
+    ) AND (${to.bundleId}::text IS NULL OR "bundleId" = ${to.bundleId})
+    ORDER BY "id" LIMIT ${to.most} FOR KEY SHARE SKIP LOCKED`;
+  const deviceIds = devices.map(({ id }) => id);
+  const ids = devices.map((device) => newId(device.now));
+  if (deviceIds.length === 0) return { added: 0, lastDeviceId: null };
+  const added = await tx.$executeRaw`
+    INSERT INTO "PushDelivery" ("id", "eventKey", "deviceId", "kind", "payload", "priority", "collapseId",
+      "expiresAt", "nextAttemptAt", "createdAt")
+    SELECT due."id", ${eventKey}, due."deviceId", ${row.kind}, ${JSON.stringify(payload)}::jsonb, ${row.priority}::int,
+      ${row.collapseId}, due."at" + interval '1 second' * ${row.ttlSeconds}::int, due."at", ${now}::timestamptz
+    FROM (
+      SELECT "id", "deviceId", coalesce(${to.from}::timestamptz, ${now}::timestamptz)
+        + interval '1 second' * coalesce(("number" - 1) / ${to.perSecond}::float8, 0) AS "at"
+      FROM unnest(${ids}::uuid[], ${deviceIds}::uuid[]) WITH ORDINALITY AS device ("id", "deviceId", "number")
+    ) AS due
+    ON CONFLICT ("deviceId", "eventKey") DO NOTHING`;
+  return { added, lastDeviceId: deviceIds.at(-1) ?? null };
 }

@@ -1,9 +1,9 @@
 import type { Context, Tx } from "../context";
-import { isStandIn, normalizeIdentities, possibleAccountIds, standInOf } from "./identities";
+import { isPseudonym, normalizeAppUserIds, possibleAccountIds, pseudonymOf } from "./app-user-ids";
 import { currentStatus } from "./subscription-status";
 
 /**
- * What a store may still charge for, or give access to: the lines with an end to come, and those that renew.
+ * What a store may still charge for, or give access to: the purchases with an end to come, and those that renew.
  * A server cannot cancel them. `expiresAt` is when access ends as things stand.
  */
 export async function accountSubscriptions(deps: Pick<Context, "config" | "now"> & { db: Tx }, accountId: string) {
@@ -16,40 +16,40 @@ export async function accountSubscriptions(deps: Pick<Context, "config" | "now">
 }
 
 /**
- * Everything billing keeps about an account, oldest first, for its data export: its lines and its events, linked
+ * Everything billing keeps about an account, oldest first, for its data export: its purchases and its events, linked
  * or not, with the deliveries as they came but for the names of other people.
  */
 export async function exportBilling(tx: Tx, accountId: string) {
-  const named = [{ accountId }, { accountId: null, identities: { has: accountId } }];
-  const lines = await tx.subscriptionLine.findMany({
+  const named = [{ accountId }, { accountId: null, appUserIds: { has: accountId } }];
+  const purchases = await tx.purchase.findMany({
     where: { OR: named },
-    omit: { askedAt: true },
+    omit: { reconciledAt: true },
     orderBy: { createdAt: "asc" },
   });
-  // By their ids: no index of events answers a condition on the line's row.
-  const own = lines.filter((line) => line.accountId === accountId);
+  // By their ids: no index of events answers a condition on the purchase's row.
+  const own = purchases.filter((purchase) => purchase.accountId === accountId);
   const events = await tx.billingEvent.findMany({
-    where: { OR: [...named, { accountId: null, lineId: { in: own.map(({ id }) => id) } }] },
-    omit: { id: true, accountId: true, lineId: true, attempts: true, nextAttemptAt: true },
+    where: { OR: [...named, { accountId: null, purchaseId: { in: own.map(({ id }) => id) } }] },
+    omit: { id: true, accountId: true, purchaseId: true, attempts: true, nextAttemptAt: true },
     orderBy: { receivedAt: "asc" },
   });
   return {
-    subscriptions: lines.map(({ id: _, accountId: __, ...line }) =>
-      withoutNames(line, othersIn(line.identities, [], accountId)),
+    subscriptions: purchases.map(({ id: _, accountId: __, appUserIds: identities, ...purchase }) =>
+      withoutNames({ ...purchase, identities }, othersIn(identities, [], accountId)),
     ),
-    billingEvents: events.map((event) =>
-      withoutNames(event, othersIn(event.identities, event.transferredFrom, accountId)),
+    billingEvents: events.map(({ appUserIds: identities, facts: normalized, ...event }) =>
+      withoutNames({ ...event, identities, normalized }, othersIn(identities, event.transferredFrom, accountId)),
     ),
   };
 }
 
 /** The names that are not this account's: other accounts' ids, stand-ins, and all on the other side of a transfer. */
-function othersIn(identities: string[], transferredFrom: string[], accountId: string): Set<string> {
+function othersIn(appUserIds: string[], transferredFrom: string[], accountId: string): Set<string> {
   const gives = transferredFrom.includes(accountId);
   const isTransfer = transferredFrom.length > 0;
-  const ids = new Set(possibleAccountIds(identities));
-  const others = identities.filter(
-    (name) => ids.has(name) || isStandIn(name) || (isTransfer && transferredFrom.includes(name) !== gives),
+  const ids = new Set(possibleAccountIds(appUserIds));
+  const others = appUserIds.filter(
+    (name) => ids.has(name) || isPseudonym(name) || (isTransfer && transferredFrom.includes(name) !== gives),
   );
   return new Set(others.filter((name) => name !== accountId));
 }
@@ -58,7 +58,7 @@ function othersIn(identities: string[], transferredFrom: string[], accountId: st
 function withoutNames<T>(value: T, names: Set<string>): T;
 function withoutNames(value: unknown, names: Set<string>): unknown {
   const isOne = (item: unknown) =>
-    typeof item === "string" && normalizeIdentities([item]).some((name) => names.has(name));
+    typeof item === "string" && normalizeAppUserIds([item]).some((name) => names.has(name));
   if (isOne(value)) return null;
   if (Array.isArray(value)) return value.filter((item) => !isOne(item)).map((item) => withoutNames(item, names));
   if (typeof value !== "object" || value === null || value instanceof Date) return value;
@@ -69,65 +69,69 @@ function withoutNames(value: unknown, names: Set<string>): unknown {
 
 /**
  * Takes an account out of the billing history, inside the transaction that deletes it: no account id, no customer
- * name, no delivery. What the fold needs stays, and so does who handed a line to whom: one stand-in takes the place of
- * all names that the person had. The account is locked first, then events, then lines, as in the inbox.
+ * name, no delivery. What the fold needs stays, and so does who handed a purchase to whom: one stand-in takes the place of
+ * all names that the person had. The account is locked first, then events, then purchases, as in the inbox.
  */
 export async function detachBilling(tx: Tx, accountId: string): Promise<void> {
   await tx.$queryRaw`SELECT id FROM "Account" WHERE id = ${accountId}::uuid FOR UPDATE`;
-  const lines = await tx.subscriptionLine.findMany({ where: { accountId }, select: { id: true, identities: true } });
-  const lineIds = lines.map(({ id }) => id);
-  const names = await namesOf(tx, accountId, lines);
-  const nobody = standInOf(accountId);
+  const purchases = await tx.purchase.findMany({ where: { accountId }, select: { id: true, appUserIds: true } });
+  const purchaseIds = purchases.map(({ id }) => id);
+  const names = await namesOf(tx, accountId, purchases);
+  const nobody = pseudonymOf(accountId);
   await tx.$executeRaw`
     UPDATE "BillingEvent" AS event SET
       "accountId" = NULLIF("accountId", ${accountId}::uuid),
       "appUserId" = CASE WHEN "accountId" <> ${accountId}::uuid AND NOT lower("appUserId") = ANY(${names}::text[])
         AND NOT "appUserId" = ANY(${names}::text[]) THEN "appUserId" END,
-      identities = CASE WHEN "accountId" = ${accountId}::uuid AND cardinality("transferredFrom") = 0 THEN ARRAY[${nobody}]
+      "appUserIds" = CASE WHEN "accountId" = ${accountId}::uuid AND cardinality("transferredFrom") = 0 THEN ARRAY[${nobody}]
         ELSE ARRAY(SELECT CASE WHEN name = ANY(${names}::text[]) THEN ${nobody} ELSE name END
-          FROM unnest(identities) WITH ORDINALITY AS named (name, at) ORDER BY at) END,
+          FROM unnest("appUserIds") WITH ORDINALITY AS named (name, at) ORDER BY at) END,
       "transferredFrom" = ARRAY(SELECT CASE WHEN name = ANY(${names}::text[]) THEN ${nobody} ELSE name END
         FROM unnest("transferredFrom") WITH ORDINALITY AS named (name, at) ORDER BY at),
       payload = NULL
     FROM (
       SELECT id FROM "BillingEvent" WHERE id = ANY(ARRAY(
         SELECT id FROM "BillingEvent" WHERE "accountId" = ${accountId}::uuid
-        UNION SELECT id FROM "BillingEvent" WHERE identities && ${names}::text[]
-        UNION SELECT id FROM "BillingEvent" WHERE "accountId" IS NULL AND "lineId" = ANY(${lineIds}::uuid[])
+        UNION SELECT id FROM "BillingEvent" WHERE "appUserIds" && ${names}::text[]
+        UNION SELECT id FROM "BillingEvent" WHERE "accountId" IS NULL AND "purchaseId" = ANY(${purchaseIds}::uuid[])
       )) ORDER BY id FOR UPDATE
     ) AS named WHERE event.id = named.id`;
   await tx.$executeRaw`
-    DELETE FROM "BillingReconcile" WHERE "appUserId" = ANY(${names}::text[]) OR lower("appUserId") = ANY(${names}::text[])`;
+    DELETE FROM "ReconcileJob" WHERE "appUserId" = ANY(${names}::text[]) OR lower("appUserId") = ANY(${names}::text[])`;
   await tx.$executeRaw`
-    UPDATE "SubscriptionLine" SET
+    UPDATE "Purchase" SET
       "accountId" = NULLIF("accountId", ${accountId}::uuid),
-      identities = CASE WHEN "accountId" = ${accountId}::uuid THEN ARRAY[${nobody}]
+      "appUserIds" = CASE WHEN "accountId" = ${accountId}::uuid THEN ARRAY[${nobody}]
         ELSE ARRAY(SELECT CASE WHEN name = ANY(${names}::text[]) THEN ${nobody} ELSE name END
-          FROM unnest(identities) WITH ORDINALITY AS named (name, at) ORDER BY at) END
-    WHERE "accountId" = ${accountId}::uuid OR identities && ${names}::text[]`;
+          FROM unnest("appUserIds") WITH ORDINALITY AS named (name, at) ORDER BY at) END
+    WHERE "accountId" = ${accountId}::uuid OR "appUserIds" && ${names}::text[]`;
 }
 
 /**
  * Every name of a customer that is this account's, as the provider's events give them: no other account's id, no name
- * that only another account's events give to the customer, and no stand-in of whoever had a line before.
+ * that only another account's events give to the customer, and no stand-in of whoever had a purchase before.
  */
-async function namesOf(tx: Tx, accountId: string, lines: { id: string; identities: string[] }[]): Promise<string[]> {
-  const lineIds = lines.map(({ id }) => id);
-  const lineNames = lines.flatMap(({ identities }) => identities);
+async function namesOf(
+  tx: Tx,
+  accountId: string,
+  purchases: { id: string; appUserIds: string[] }[],
+): Promise<string[]> {
+  const purchaseIds = purchases.map(({ id }) => id);
+  const purchaseNames = purchases.flatMap(({ appUserIds }) => appUserIds);
   const own = await tx.$queryRaw<{ name: string }[]>`
-    SELECT unnest(identities) AS name FROM "BillingEvent"
+    SELECT unnest("appUserIds") AS name FROM "BillingEvent"
     WHERE cardinality("transferredFrom") = 0 AND "accountId" = ${accountId}::uuid
-    UNION SELECT unnest(identities) FROM "BillingEvent"
-    WHERE cardinality("transferredFrom") = 0 AND "accountId" IS NULL AND "lineId" = ANY(${lineIds}::uuid[])`;
+    UNION SELECT unnest("appUserIds") FROM "BillingEvent"
+    WHERE cardinality("transferredFrom") = 0 AND "accountId" IS NULL AND "purchaseId" = ANY(${purchaseIds}::uuid[])`;
   const ofOthers = await tx.$queryRaw<{ name: string }[]>`
-    SELECT DISTINCT unnest(identities) AS name FROM "BillingEvent"
-    WHERE identities && ${lineNames}::text[] AND "accountId" <> ${accountId}::uuid AND cardinality("transferredFrom") = 0`;
+    SELECT DISTINCT unnest("appUserIds") AS name FROM "BillingEvent"
+    WHERE "appUserIds" && ${purchaseNames}::text[] AND "accountId" <> ${accountId}::uuid AND cardinality("transferredFrom") = 0`;
   const givenToOthers = new Set(ofOthers.map(({ name }) => name));
-  const names = [...own.map(({ name }) => name), ...lineNames.filter((name) => !givenToOthers.has(name))];
+  const names = [...own.map(({ name }) => name), ...purchaseNames.filter((name) => !givenToOthers.has(name))];
   const accounts = await tx.account.findMany({
     where: { id: { in: possibleAccountIds(names), not: accountId } },
     select: { id: true },
   });
   const others = new Set(accounts.map(({ id }) => id));
-  return [...new Set([accountId, ...names.filter((name) => !others.has(name) && !isStandIn(name))])];
+  return [...new Set([accountId, ...names.filter((name) => !others.has(name) && !isPseudonym(name))])];
 }

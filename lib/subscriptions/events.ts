@@ -1,7 +1,7 @@
 import { z } from "zod";
 
-/** The events that a line is folded from, in our vocabulary: RevenueCat's "Event Types and Fields", and our SNAPSHOT. */
-export const LineEventType = z.enum([
+/** The events that a purchase is folded from, in our vocabulary: RevenueCat's "Event Types and Fields", and our SNAPSHOT. */
+export const PurchaseEventType = z.enum([
   "INITIAL_PURCHASE",
   "NON_RENEWING_PURCHASE",
   "TEMPORARY_ENTITLEMENT_GRANT",
@@ -17,14 +17,14 @@ export const LineEventType = z.enum([
   /** What the provider said when it was asked; never delivered. */
   "SNAPSHOT",
 ]);
-export type LineEventType = z.infer<typeof LineEventType>;
+export type PurchaseEventType = z.infer<typeof PurchaseEventType>;
 
-/** The events that say who is who, and whose a line is. The index "BillingEvent_identity_changes_idx" names them too. */
+/** The events that say who is who, and whose a purchase is. The index "BillingEvent_identity_changes_idx" names them too. */
 export const IdentityEventType = z.enum(["TRANSFER", "SUBSCRIBER_ALIAS", "PURCHASE_REDEEMED"]);
 
 const Time = z.coerce.date().nullable();
 
-/** What an event says of its line; null where it says nothing. Names no person: deleting an account keeps it. */
+/** What an event says of its purchase; null where it says nothing. Names no person: deleting an account keeps it. */
 export const EventFacts = z.object({
   occurredAt: z.coerce.date(),
   purchasedAt: Time,
@@ -41,7 +41,7 @@ export const EventFacts = z.object({
   expirationReason: z.string().nullable(),
   /** Money went back: the price is negative. */
   isRefund: z.boolean(),
-  /** "transfer" moves lines from `transferredFrom`'s to the others'; "alias" says that all names are one customer's. */
+  /** "transfer" moves purchases from `transferredFrom`'s to the others'; "alias" says that all names are one customer's. */
   identityChange: z.enum(["transfer", "alias"]).nullable().default(null),
   /** Of a SNAPSHOT alone: what its other fields cannot say. */
   snapshot: z
@@ -57,8 +57,8 @@ export const EventFacts = z.object({
 });
 export type EventFacts = z.infer<typeof EventFacts>;
 
-/** One event of a line. `id` is the provider's. */
-export type LineEvent = EventFacts & { id: string; type: LineEventType };
+/** One event of a purchase. `id` is the provider's. */
+export type PurchaseEvent = EventFacts & { id: string; type: PurchaseEventType };
 
 /** A delivery in our words. Every text is at most 255 characters long. */
 export type ProviderEvent = {
@@ -72,8 +72,8 @@ export type ProviderEvent = {
   /** The customer's name as the provider writes it. */
   appUserId: string | null;
   /** Every name of the customer, the most binding first. For a transfer: the new owner's, then `transferredFrom`. */
-  identities: string[];
-  /** For a transfer: the names of whoever it takes lines from. Else empty. */
+  appUserIds: string[];
+  /** For a transfer: the names of whoever it takes purchases from. Else empty. */
   transferredFrom: string[];
   facts: EventFacts;
 };

@@ -1,8 +1,8 @@
 import type { Context, Tx } from "../context";
 import { enqueue } from "../push/outbox";
 import type { EventFacts } from "./events";
-import type { Refolded } from "./inbox/lines";
-import { type LineState, StoredLine } from "./line-state";
+import type { Refolded } from "./inbox/purchases";
+import { type PurchaseState, StoredPurchase } from "./purchase-state";
 import { endReplaced } from "./replacement";
 import { type BillingRules, counts, type StatusRules, statusRules } from "./rules";
 import type { SubscriptionStatus } from "./schema";
@@ -18,7 +18,7 @@ type Cause = EventFacts & { provider: string; eventId: string; type: string };
 const NEWS_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Tells a line's owner what an event has changed, by push, in the event's own transaction: once, however often the
+ * Tells a purchase's owner what an event has changed, by push, in the event's own transaction: once, however often the
  * event is applied. What does not count for this account, such as a sandbox purchase, is not told, and neither is what
  * changes nothing for the account, since another purchase gives the same.
  */
@@ -39,8 +39,8 @@ export async function notifyOwner(
   await enqueue(tx, dbNow(), { eventKey: `billing:${provider}:${eventId}`, to: { accountId }, message });
 }
 
-/** What is new on a line; null where an event changed nothing that its owner would want to hear of. */
-function noticeOf(type: string, before: LineState, after: LineState): Notice | null {
+/** What is new on a purchase; null where an event changed nothing that its owner would want to hear of. */
+function noticeOf(type: string, before: PurchaseState, after: PurchaseState): Notice | null {
   if (after.billingIssueDetectedAt && !before.billingIssueDetectedAt) return "billing.payment_failed";
   const isOver = after.endedAt !== null && before.endedAt === null && !isRevoked(after);
   if (isOver && after.expirationReason !== "SUBSCRIPTION_PAUSED") return "billing.expired";
@@ -49,19 +49,19 @@ function noticeOf(type: string, before: LineState, after: LineState): Notice | n
 }
 
 /** Whether the account's other purchases leave nothing to tell: access has not ended, or no payment is needed for it. */
-function isCovered(kind: Notice, { entitlementIds }: LineState, others: SubscriptionStatus): boolean {
+function isCovered(kind: Notice, { entitlementIds }: PurchaseState, others: SubscriptionStatus): boolean {
   if (kind === "billing.renewed" || !others.isActive) return false;
   const active = new Set(others.entitlements.flatMap(({ id, isActive }) => (isActive ? id : [])));
   return kind === "billing.expired" || entitlementIds.every((id) => active.has(id));
 }
 
-/** The account's status by its other lines, without those that this one took the place of. */
-async function statusWithout(tx: Tx, accountId: string, lineId: string, at: Date, rules: StatusRules) {
-  const rows = await tx.$queryRaw<{ line: unknown }[]>`
-    SELECT to_jsonb(line) AS line FROM "SubscriptionLine" AS line WHERE "accountId" = ${accountId}::uuid`;
-  const lines = endReplaced(rows.map(({ line }) => StoredLine.parse(line)));
+/** The account's status by its other purchases, without those that this one took the place of. */
+async function statusWithout(tx: Tx, accountId: string, purchaseId: string, at: Date, rules: StatusRules) {
+  const rows = await tx.$queryRaw<{ purchase: unknown }[]>`
+    SELECT to_jsonb(purchase) AS purchase FROM "Purchase" AS purchase WHERE "accountId" = ${accountId}::uuid`;
+  const purchases = endReplaced(rows.map(({ purchase }) => StoredPurchase.parse(purchase)));
   return accountStatus(
-    lines.filter(({ id }) => id !== lineId),
+    purchases.filter(({ id }) => id !== purchaseId),
     at,
     rules,
   );

@@ -1,16 +1,16 @@
-/** What an event says about whose its line is. `names` are the owner's, the most binding first. */
+/** What an event says about whose its purchase is. `names` are the owner's, the most binding first. */
 export type Claim = {
   id: string;
   occurredAt: Date;
   names: string[];
-  /** Of a transfer: whoever it takes lines from. null: an event of the line itself. */
+  /** Of a transfer: whoever it takes purchases from. null: an event of the purchase itself. */
   from: string[] | null;
 };
 
 /**
- * The names of a line's owner after all that was said, the most binding first. The newest event of the line names
+ * The names of a purchase's owner after all that was said, the most binding first. The newest event of the purchase names
  * its customer; what older ones name comes after, for where the newest names nobody we know. A transfer moves
- * the line where its customer at that moment is among those it takes from, and leaves no older name.
+ * the purchase where its customer at that moment is among those it takes from, and leaves no older name.
  * `aliases` are lists of names that are one customer's, whenever that was said.
  */
 export function ownerNames(claims: Claim[], aliases: string[][]): string[] {

@@ -1,6 +1,6 @@
 import type { Config } from "../config";
 
-/** The part of the configuration that decides what a line is worth. */
+/** The part of the configuration that decides what a purchase is worth. */
 export type BillingRules = Pick<
   Config,
   "BILLING_SANDBOX_ENTITLES" | "BILLING_SANDBOX_TESTERS" | "BILLING_STALE_LEEWAY_SECONDS"

@@ -11,8 +11,8 @@ const Entitlement = z.object({
 });
 export type Entitlement = z.infer<typeof Entitlement>;
 
-/** One line (a purchase and its renewals) as of one moment. */
-export const LineStatus = z.object({
+/** One purchase (a purchase and its renewals) as of one moment. */
+export const PurchaseStatus = z.object({
   status: z.enum([
     "none",
     "active",
@@ -52,11 +52,11 @@ export const LineStatus = z.object({
   resumesAt: Time,
   managementUrl: z.string().nullable().describe("Where the store lets its owner manage it."),
 });
-export type LineStatus = z.infer<typeof LineStatus>;
+export type PurchaseStatus = z.infer<typeof PurchaseStatus>;
 
-/** The account's answer: its best line's, with every line beside it and the entitlements of all. */
-export const SubscriptionStatus = LineStatus.extend({
-  subscriptions: z.array(LineStatus),
+/** The account's answer: its best purchase's, with every purchase beside it and the entitlements of all. */
+export const SubscriptionStatus = PurchaseStatus.extend({
+  subscriptions: z.array(PurchaseStatus),
   lastEventAt: Time,
   checkedAt: z.date(),
 });

@@ -1,11 +1,11 @@
-import type { Line, LineState } from "./line-state";
+import type { Purchase, PurchaseState } from "./purchase-state";
 import { endReplaced } from "./replacement";
 import { counts, type StatusRules } from "./rules";
-import type { Entitlement, LineStatus, SubscriptionStatus } from "./schema";
+import type { Entitlement, PurchaseStatus, SubscriptionStatus } from "./schema";
 
-type Judgement = { status: LineStatus["status"]; stale?: true };
+type Judgement = { status: PurchaseStatus["status"]; stale?: true };
 
-const WITH_ACCESS = new Set<LineStatus["status"]>(["active", "trialing", "canceled", "grace_period"]);
+const WITH_ACCESS = new Set<PurchaseStatus["status"]>(["active", "trialing", "canceled", "grace_period"]);
 /** Periods that are paid for once. */
 const NOT_RENEWING = new Set(["PREPAID", "PROMOTIONAL"]);
 
@@ -16,8 +16,8 @@ const MANAGEMENT_URLS = new Map([
   ["PLAY_STORE", "https://play.google.com/store/account/subscriptions"],
 ]);
 
-/** What is told of somebody who has no line. */
-const NO_LINE: LineStatus = {
+/** What is told of somebody who has no purchase. */
+const NO_PURCHASE: PurchaseStatus = {
   status: "none",
   isActive: false,
   willRenew: false,
@@ -45,122 +45,124 @@ const NO_LINE: LineStatus = {
 };
 
 /**
- * An account's status at a moment: that of its best line, with access before without, then lifetime, then the
+ * An account's status at a moment: that of its best purchase, with access before without, then lifetime, then the
  * latest end. Lines of an environment that does not count are listed, but never the answer. A one-time purchase that
  * gives no entitlement, such as coins, is no subscription.
  */
-export function accountStatus(lines: Line[], at: Date, rules: StatusRules): SubscriptionStatus {
-  const entitling = lines.filter(({ periodType, entitlementIds }) => periodType !== null || entitlementIds.length > 0);
-  const judged = endReplaced(entitling).map((line) => ({ line, answer: lineStatus(line, at, rules) }));
-  const ranked = judged.toSorted((a, b) => compareLines(a.answer, b.answer));
-  const counting = ranked.filter(({ line }) => counts(line, rules)).map(({ answer }) => answer);
+export function accountStatus(purchases: Purchase[], at: Date, rules: StatusRules): SubscriptionStatus {
+  const entitling = purchases.filter(
+    ({ periodType, entitlementIds }) => periodType !== null || entitlementIds.length > 0,
+  );
+  const judged = endReplaced(entitling).map((purchase) => ({ purchase, answer: purchaseStatus(purchase, at, rules) }));
+  const ranked = judged.toSorted((a, b) => comparePurchases(a.answer, b.answer));
+  const counting = ranked.filter(({ purchase }) => counts(purchase, rules)).map(({ answer }) => answer);
   return {
-    ...(counting[0] ?? NO_LINE),
+    ...(counting[0] ?? NO_PURCHASE),
     entitlements: unite(counting.flatMap(({ entitlements }) => entitlements)),
     subscriptions: ranked.map(({ answer }) => answer),
-    lastEventAt: latest(...lines.map(({ lastEventAt }) => lastEventAt)),
+    lastEventAt: latest(...purchases.map(({ lastEventAt }) => lastEventAt)),
     checkedAt: at,
   };
 }
 
-/** A line's status at a moment. */
-export function lineStatus(line: Line, at: Date, rules: StatusRules): LineStatus {
-  const { status, stale = false } = judge(line, at, rules);
-  const isActive = WITH_ACCESS.has(status) && counts(line, rules);
-  const accessEndsAt = accessEnd(line, stale ? rules.staleLeewaySeconds : 0);
+/** A purchase's status at a moment. */
+export function purchaseStatus(purchase: Purchase, at: Date, rules: StatusRules): PurchaseStatus {
+  const { status, stale = false } = judge(purchase, at, rules);
+  const isActive = WITH_ACCESS.has(status) && counts(purchase, rules);
+  const accessEndsAt = accessEnd(purchase, stale ? rules.staleLeewaySeconds : 0);
   return {
     status,
     isActive,
-    willRenew: (status === "active" || status === "trialing") && renews(line) && !isHeldUp(line),
-    isLifetime: line.isLifetime,
-    isFamilyShare: line.isFamilyShare,
+    willRenew: (status === "active" || status === "trialing") && renews(purchase) && !isHeldUp(purchase),
+    isLifetime: purchase.isLifetime,
+    isFamilyShare: purchase.isFamilyShare,
     stale,
-    entitlements: line.entitlementIds.map((id) => ({
+    entitlements: purchase.entitlementIds.map((id) => ({
       id,
       isActive,
       expiresAt: accessEndsAt,
-      productId: line.productId,
-      store: line.store,
+      productId: purchase.productId,
+      store: purchase.store,
     })),
-    productId: line.productId,
-    pendingProductId: line.pendingProductId,
-    store: line.store,
-    periodType: line.periodType,
-    environment: line.environment,
-    startedAt: line.startedAt,
-    currentPeriodStartsAt: line.currentPeriodStartsAt,
-    currentPeriodEndsAt: line.currentPeriodEndsAt,
+    productId: purchase.productId,
+    pendingProductId: purchase.pendingProductId,
+    store: purchase.store,
+    periodType: purchase.periodType,
+    environment: purchase.environment,
+    startedAt: purchase.startedAt,
+    currentPeriodStartsAt: purchase.currentPeriodStartsAt,
+    currentPeriodEndsAt: purchase.currentPeriodEndsAt,
     accessEndsAt,
-    gracePeriodEndsAt: line.gracePeriodEndsAt,
-    canceledAt: line.unsubscribedAt,
-    cancelReason: line.cancelReason,
-    expirationReason: line.expirationReason,
-    billingIssueDetectedAt: line.billingIssueDetectedAt,
-    refundedAt: line.refundedAt,
-    resumesAt: line.resumesAt,
-    managementUrl: MANAGEMENT_URLS.get(line.store) ?? null,
+    gracePeriodEndsAt: purchase.gracePeriodEndsAt,
+    canceledAt: purchase.unsubscribedAt,
+    cancelReason: purchase.cancelReason,
+    expirationReason: purchase.expirationReason,
+    billingIssueDetectedAt: purchase.billingIssueDetectedAt,
+    refundedAt: purchase.refundedAt,
+    resumesAt: purchase.resumesAt,
+    managementUrl: MANAGEMENT_URLS.get(purchase.store) ?? null,
   };
 }
 
 /** First match counts. */
-function judge(line: Line, at: Date, rules: StatusRules): Judgement {
-  if (isRevoked(line)) return { status: "revoked" };
-  if (line.endedAt) return { status: endedStatus(line.expirationReason) };
-  if (line.isLifetime) return { status: "active" };
-  const end = line.currentPeriodEndsAt;
+function judge(purchase: Purchase, at: Date, rules: StatusRules): Judgement {
+  if (isRevoked(purchase)) return { status: "revoked" };
+  if (purchase.endedAt) return { status: endedStatus(purchase.expirationReason) };
+  if (purchase.isLifetime) return { status: "active" };
+  const end = purchase.currentPeriodEndsAt;
   if (!end) return { status: "expired" };
-  if (at < end) return { status: runningStatus(line) };
-  if (line.billingIssueDetectedAt) {
-    return { status: line.gracePeriodEndsAt && at < line.gracePeriodEndsAt ? "grace_period" : "billing_retry" };
+  if (at < end) return { status: runningStatus(purchase) };
+  if (purchase.billingIssueDetectedAt) {
+    return { status: purchase.gracePeriodEndsAt && at < purchase.gracePeriodEndsAt ? "grace_period" : "billing_retry" };
   }
-  if (line.pausedAt) return { status: "paused" };
-  if (renews(line) && at < plusSeconds(end, rules.staleLeewaySeconds)) return { status: "active", stale: true };
+  if (purchase.pausedAt) return { status: "paused" };
+  if (renews(purchase) && at < plusSeconds(end, rules.staleLeewaySeconds)) return { status: "active", stale: true };
   return { status: "expired" };
 }
 
-function endedStatus(reason: string | null): LineStatus["status"] {
+function endedStatus(reason: string | null): PurchaseStatus["status"] {
   if (reason === "SUBSCRIPTION_PAUSED") return "paused";
   return reason === "CUSTOMER_SUPPORT" ? "revoked" : "expired";
 }
 
 /** Before the end of the period: access, whatever else is wrong. */
-function runningStatus(line: Line): LineStatus["status"] {
-  if (line.unsubscribedAt) return "canceled";
-  return line.periodType === "TRIAL" ? "trialing" : "active";
+function runningStatus(purchase: Purchase): PurchaseStatus["status"] {
+  if (purchase.unsubscribedAt) return "canceled";
+  return purchase.periodType === "TRIAL" ? "trialing" : "active";
 }
 
-/** Whether a refund ended the line. One that did not leaves access until the end of the period. */
-export function isRevoked({ refundedAt, endedAt }: LineState): boolean {
+/** Whether a refund ended the purchase. One that did not leaves access until the end of the period. */
+export function isRevoked({ refundedAt, endedAt }: PurchaseState): boolean {
   return refundedAt !== null && endedAt !== null && endedAt <= refundedAt;
 }
 
 /** Whether the next charge has failed already, or is put off by a pause. */
-const isHeldUp = ({ billingIssueDetectedAt, pausedAt }: LineState) =>
+const isHeldUp = ({ billingIssueDetectedAt, pausedAt }: PurchaseState) =>
   billingIssueDetectedAt !== null || pausedAt !== null;
 
 /** Whether a period follows this one unless somebody acts. A one-time purchase has no period type. */
-function renews({ periodType, store, unsubscribedAt, isLifetime }: Line): boolean {
+function renews({ periodType, store, unsubscribedAt, isLifetime }: Purchase): boolean {
   const renewing = periodType !== null && !NOT_RENEWING.has(periodType) && store !== "PROMOTIONAL";
   return renewing && !isLifetime && unsubscribedAt === null;
 }
 
-/** Whether a line should have renewed, or is a subscription, and nobody has told until when it goes. */
-export function isOverdue(line: Line, at: Date): boolean {
-  const { currentPeriodEndsAt: end, endedAt } = line;
-  if (endedAt || line.isLifetime) return false;
-  if (end === null) return line.periodType !== null;
-  return end <= at && !isHeldUp(line) && renews(line);
+/** Whether a purchase should have renewed, or is a subscription, and nobody has told until when it goes. */
+export function isOverdue(purchase: Purchase, at: Date): boolean {
+  const { currentPeriodEndsAt: end, endedAt } = purchase;
+  if (endedAt || purchase.isLifetime) return false;
+  if (end === null) return purchase.periodType !== null;
+  return end <= at && !isHeldUp(purchase) && renews(purchase);
 }
 
 /** When access ends or ended, as far as is known; null for lifetime. */
-function accessEnd(line: Line, leewaySeconds: number): Date | null {
-  const end = line.currentPeriodEndsAt;
-  if (line.endedAt) return line.endedAt;
-  if (line.isLifetime) return null;
-  return latest(end && plusSeconds(end, leewaySeconds), line.billingIssueDetectedAt && line.gracePeriodEndsAt);
+function accessEnd(purchase: Purchase, leewaySeconds: number): Date | null {
+  const end = purchase.currentPeriodEndsAt;
+  if (purchase.endedAt) return purchase.endedAt;
+  if (purchase.isLifetime) return null;
+  return latest(end && plusSeconds(end, leewaySeconds), purchase.billingIssueDetectedAt && purchase.gracePeriodEndsAt);
 }
 
-function compareLines(a: LineStatus, b: LineStatus): number {
+function comparePurchases(a: PurchaseStatus, b: PurchaseStatus): number {
   return (
     Number(b.isActive) - Number(a.isActive) ||
     Number(b.isLifetime) - Number(a.isLifetime) ||

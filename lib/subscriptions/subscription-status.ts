@@ -1,6 +1,6 @@
 import type { Context, Tx } from "../context";
-import { together } from "../db/together";
-import { StoredLine } from "./line-state";
+import { batchLoad } from "../db/batch-load";
+import { StoredPurchase } from "./purchase-state";
 import { scheduleAfterSignIn, scheduleOverdue } from "./reconcile/schedule";
 import { type BillingRules, statusRules } from "./rules";
 import type { SubscriptionStatus } from "./schema";
@@ -24,31 +24,31 @@ export async function readSubscriptionStatus(
 
 /**
  * An account's subscriptions as of now, after linking what was bought under its name before it was known, and the
- * ids of the lines that should have renewed by now.
+ * ids of the purchases that should have renewed by now.
  */
 export async function currentStatus({ config, db, now }: Deps, accountId: string) {
-  const lines = (await readLines(db, accountId)) ?? [];
-  if (lines.some((line) => line.accountId === null)) await linkLines(db, accountId);
+  const purchases = (await readPurchases(db, accountId)) ?? [];
+  if (purchases.some((purchase) => purchase.accountId === null)) await linkPurchases(db, accountId);
   const at = now();
-  const overdue = lines.filter((line) => isOverdue(line, at)).map(({ id }) => id);
-  return { status: accountStatus(lines, at, statusRules(config, accountId)), overdue };
+  const overdue = purchases.filter((purchase) => isOverdue(purchase, at)).map(({ id }) => id);
+  return { status: accountStatus(purchases, at, statusRules(config, accountId)), overdue };
 }
 
-/** An account's lines, and those that name it and belong to nobody: as JSON, since decoding 30 columns costs more. */
-const readLines = together(async (db, accountIds) => {
-  const rows = await db.$queryRaw<{ id: string; lines: unknown[] }[]>`
-    SELECT account.id::text AS id, jsonb_agg(to_jsonb(line) ORDER BY line.id) AS lines
+/** An account's purchases, and those that name it and belong to nobody: as JSON, since decoding 30 columns costs more. */
+const readPurchases = batchLoad(async (db, accountIds) => {
+  const rows = await db.$queryRaw<{ id: string; purchases: unknown[] }[]>`
+    SELECT account.id::text AS id, jsonb_agg(to_jsonb(purchase) ORDER BY purchase.id) AS purchases
     FROM unnest(${accountIds}::uuid[]) AS account (id)
-    JOIN "SubscriptionLine" AS line
-      ON line."accountId" = account.id OR (line."accountId" IS NULL AND line.identities @> ARRAY[account.id::text])
+    JOIN "Purchase" AS purchase
+      ON purchase."accountId" = account.id OR (purchase."accountId" IS NULL AND purchase."appUserIds" @> ARRAY[account.id::text])
     GROUP BY account.id`;
-  return new Map(rows.map(({ id, lines }) => [id, StoredLine.array().parse(lines)]));
+  return new Map(rows.map(({ id, purchases }) => [id, StoredPurchase.array().parse(purchases)]));
 });
 
-/** Gives an account the lines that name it and belong to nobody yet. The account is locked before its lines. */
-async function linkLines(db: Tx, accountId: string): Promise<void> {
+/** Gives an account the purchases that name it and belong to nobody yet. The account is locked before its purchases. */
+async function linkPurchases(db: Tx, accountId: string): Promise<void> {
   await db.$executeRaw`
     WITH account AS MATERIALIZED (SELECT id FROM "Account" WHERE id = ${accountId}::uuid FOR KEY SHARE)
-    UPDATE "SubscriptionLine" AS line SET "accountId" = account.id FROM account
-    WHERE line."accountId" IS NULL AND line.identities @> ARRAY[${accountId}]`;
+    UPDATE "Purchase" AS purchase SET "accountId" = account.id FROM account
+    WHERE purchase."accountId" IS NULL AND purchase."appUserIds" @> ARRAY[${accountId}]`;
 }

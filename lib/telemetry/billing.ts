@@ -25,10 +25,10 @@ export function watchBilling(prom: typeof import("prom-client"), registry: Regis
         (SELECT greatest(coalesce(extract(epoch FROM ${dbNow()} - min("receivedAt")), 0), 0)::float8
           FROM "BillingEvent" WHERE state = 'received') AS homeport_billing_events_received_oldest_age_seconds,
         (SELECT count(*)::int FROM (
-          SELECT 1 FROM "BillingReconcile" WHERE "dueAt" <= ${dbNow()} LIMIT ${MAX_COUNTED}
+          SELECT 1 FROM "ReconcileJob" WHERE "nextAttemptAt" <= ${dbNow()} LIMIT ${MAX_COUNTED}
         ) AS counted) AS homeport_billing_reconciles_due,
-        (SELECT greatest(coalesce(extract(epoch FROM ${dbNow()} - min("dueAt")), 0), 0)::float8
-          FROM "BillingReconcile") AS homeport_billing_reconciles_due_oldest_age_seconds`;
+        (SELECT greatest(coalesce(extract(epoch FROM ${dbNow()} - min("nextAttemptAt")), 0), 0)::float8
+          FROM "ReconcileJob") AS homeport_billing_reconciles_due_oldest_age_seconds`;
     return row;
   });
 }

@@ -15,7 +15,7 @@ import { Health } from "@/lib/http/health";
 import { Evidence } from "@/lib/push/evidence/schema";
 import { Challenge, Device, RegisterDevice } from "@/lib/push/schema";
 import { ReleaseVersion, ServiceVersion } from "@/lib/releases/schema";
-import { DeliveryReceipt, LineStatus, SubscriptionStatus } from "@/lib/subscriptions/schema";
+import { DeliveryReceipt, PurchaseStatus, SubscriptionStatus } from "@/lib/subscriptions/schema";
 
 const text = { type: "string" as const, maxLength: 255 };
 
@@ -31,7 +31,7 @@ const NAMED: Record<string, z.ZodType> = {
   Device,
   Evidence,
   Health,
-  LineStatus,
+  LineStatus: PurchaseStatus,
   Login,
   Register,
   RegisterDevice,

@@ -52,7 +52,7 @@ test("nothing but its security events names a deleted account, and the history o
 
   expect((await remove(account)).status).toBe(200);
   await expect.poll(() => mailbox.to(account.email).some((mail) => mail.includes("was deleted"))).toBe(true);
-  await expect.poll(() => ctx().db.queuedMail.count({ where: { email: account.email } })).toBe(0);
+  await expect.poll(() => ctx().db.queuedEmail.count({ where: { email: account.email } })).toBe(0);
 
   const after = await everything();
   for (const mark of [account.email, device.id, account.sessionId, "Ann's iPhone"]) {
@@ -149,18 +149,18 @@ describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
     await deliverOk(initialPurchase(account.id));
     const { db } = ctx();
     const where = { accountId: account.id };
-    const { id: lineId } = await db.subscriptionLine.findFirstOrThrow({ where });
+    const { id: purchaseId } = await db.purchase.findFirstOrThrow({ where });
     let removal: Promise<Response> | undefined;
     await db
       .$transaction(
         async (tx) => {
-          await tx.$queryRaw`SELECT 1 FROM "SubscriptionLine" WHERE id = ${lineId}::uuid FOR UPDATE`;
+          await tx.$queryRaw`SELECT 1 FROM "Purchase" WHERE id = ${purchaseId}::uuid FOR UPDATE`;
           removal = remove(account);
           const waiting = () => db.$queryRaw<unknown[]>`
-          SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"SubscriptionLine"%'
+          SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"Purchase"%'
             AND datname = current_database()`;
           await expect.poll(async () => (await waiting()).length, { timeout: 20_000 }).toBeGreaterThan(0);
-          await tx.$queryRaw`SELECT 1 FROM "BillingEvent" WHERE "lineId" = ${lineId}::uuid FOR UPDATE`;
+          await tx.$queryRaw`SELECT 1 FROM "BillingEvent" WHERE "purchaseId" = ${purchaseId}::uuid FOR UPDATE`;
         },
         { timeout: 60_000 },
       )

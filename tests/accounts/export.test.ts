@@ -21,13 +21,13 @@ test("an account with 20 devices and 1,000 events is exported whole, and nobody 
   });
   const purchase = billingEvent("INITIAL_PURCHASE", { app_user_id: ann.id });
   await deliverOk(purchase);
-  const { id, normalized, ...first } = await ctx().db.billingEvent.findFirstOrThrow({
+  const { id, facts, ...first } = await ctx().db.billingEvent.findFirstOrThrow({
     where: { eventId: purchase.id },
   });
   await ctx().db.billingEvent.createMany({
     data: Array.from({ length: 299 }, (_, i) => ({
       ...first,
-      ...{ normalized: normalized ?? {}, payload: { note: "ü".repeat(500) }, eventId: `${purchase.id}-${i}` },
+      ...{ facts: facts ?? {}, payload: { note: "ü".repeat(500) }, eventId: `${purchase.id}-${i}` },
     })),
   });
   await deliverOk(billingEvent("INITIAL_PURCHASE", { app_user_id: bob.id }));

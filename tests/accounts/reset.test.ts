@@ -15,7 +15,7 @@ async function mailedToken(email: string, n = 1): Promise<string> {
   expect(await response.json()).toEqual({ status: "accepted" });
   const link = new RegExp(`${BASE_URL}/reset#token=([\\w-]+)`).exec(await mailbox.waitFor(email, n));
   // Until it is settled, the clock must not pass the end of its lease: it would be sent again.
-  await expect.poll(() => ctx().db.queuedMail.count({ where: { email } })).toBe(0);
+  await expect.poll(() => ctx().db.queuedEmail.count({ where: { email } })).toBe(0);
   return link?.[1] ?? "no link in the mail";
 }
 
@@ -193,7 +193,7 @@ describe("strangers who ask for somebody's reset", () => {
       for (let step = 0; step < 12; step++) {
         if (step > 0) await pass(5 * MINUTE_MS);
         for (let network = 0; network < 12; network++) await ask(email, `198.51.${step}.${network}`);
-        await vi.waitFor(async () => expect(await ctx().db.queuedMail.count({ where: { email } })).toBe(0));
+        await vi.waitFor(async () => expect(await ctx().db.queuedEmail.count({ where: { email } })).toBe(0));
       }
     });
     expect(mails).toBe(11);

@@ -6,11 +6,11 @@ import { billingEvent, DAY_MS, deliverOk, type Sent, statusOf } from "@/tests/su
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { activate, registeredDevice } from "@/tests/support/push/push";
 
-async function subscriber(): Promise<{ account: TestAccount; deviceId: string; line: Record<string, unknown> }> {
+async function subscriber(): Promise<{ account: TestAccount; deviceId: string; purchase: Record<string, unknown> }> {
   const account = await newAccount();
   const { device } = await registeredDevice(account);
   await activate(device.id);
-  return { account, deviceId: device.id, line: { app_user_id: account.id, original_transaction_id: randomUUID() } };
+  return { account, deviceId: device.id, purchase: { app_user_id: account.id, original_transaction_id: randomUUID() } };
 }
 
 /** The billing notifications of a device, oldest first. */
@@ -18,32 +18,32 @@ const noticesTo = (deviceId: string) =>
   ctx().db.pushDelivery.findMany({ where: { deviceId, kind: { startsWith: "billing." } }, orderBy: { id: "asc" } });
 const kindsTo = async (deviceId: string) => (await noticesTo(deviceId)).map(({ kind }) => kind);
 
-/** An event of the line's next period. */
-const next = (type: string, line: Record<string, unknown>, fields: Record<string, unknown> = {}) => {
+/** An event of the purchase's next period. */
+const next = (type: string, purchase: Record<string, unknown>, fields: Record<string, unknown> = {}) => {
   const now = clock.now().getTime();
-  return billingEvent(type, { ...line, purchased_at_ms: now, expiration_at_ms: now + 31 * DAY_MS, ...fields });
+  return billingEvent(type, { ...purchase, purchased_at_ms: now, expiration_at_ms: now + 31 * DAY_MS, ...fields });
 };
 
 test("a failed payment, an end and a renewal are told to every active device of the owner", async () => {
-  const { account, deviceId, line } = await subscriber();
+  const { account, deviceId, purchase } = await subscriber();
   const { device: pending } = await registeredDevice(account);
-  await deliverOk(billingEvent("INITIAL_PURCHASE", line));
+  await deliverOk(billingEvent("INITIAL_PURCHASE", purchase));
   expect(await kindsTo(deviceId)).toEqual([]);
-  await deliverOk(billingEvent("BILLING_ISSUE", line));
-  await deliverOk(billingEvent("CANCELLATION", { ...line, cancel_reason: "BILLING_ERROR" }));
+  await deliverOk(billingEvent("BILLING_ISSUE", purchase));
+  await deliverOk(billingEvent("CANCELLATION", { ...purchase, cancel_reason: "BILLING_ERROR" }));
   expect(await kindsTo(deviceId)).toEqual(["billing.payment_failed"]);
-  await deliverOk(billingEvent("EXPIRATION", { ...line, expiration_reason: "BILLING_ERROR" }));
-  await deliverOk(next("RENEWAL", line));
+  await deliverOk(billingEvent("EXPIRATION", { ...purchase, expiration_reason: "BILLING_ERROR" }));
+  await deliverOk(next("RENEWAL", purchase));
   expect(await kindsTo(deviceId)).toEqual(["billing.payment_failed", "billing.expired", "billing.renewed"]);
   expect(await noticesTo(pending.id)).toEqual([]);
 });
 
-test("a notification says what happened to which line, and neither sum nor address", async () => {
-  const { deviceId, line } = await subscriber();
-  await deliverOk(billingEvent("INITIAL_PURCHASE", line));
-  await deliverOk(billingEvent("BILLING_ISSUE", line));
-  const row = await ctx().db.subscriptionLine.findFirst({
-    where: { originalTransactionId: String(line.original_transaction_id) },
+test("a notification says what happened to which purchase, and neither sum nor address", async () => {
+  const { deviceId, purchase } = await subscriber();
+  await deliverOk(billingEvent("INITIAL_PURCHASE", purchase));
+  await deliverOk(billingEvent("BILLING_ISSUE", purchase));
+  const row = await ctx().db.purchase.findFirst({
+    where: { originalTransactionId: String(purchase.original_transaction_id) },
   });
   const [notice] = await noticesTo(deviceId);
   expect(notice).toMatchObject({
@@ -67,18 +67,18 @@ test.each<[string, string, Record<string, unknown>]>([
   ["somebody's own cancellation", "CANCELLATION", { cancel_reason: "UNSUBSCRIBE" }],
   ["a pause that begins", "EXPIRATION", { expiration_reason: "SUBSCRIPTION_PAUSED" }],
 ])("%s is not told", async (_, type, fields) => {
-  const { deviceId, line } = await subscriber();
-  await deliverOk(billingEvent("INITIAL_PURCHASE", line));
-  await deliverOk(billingEvent(type, { ...line, ...fields }));
+  const { deviceId, purchase } = await subscriber();
+  await deliverOk(billingEvent("INITIAL_PURCHASE", purchase));
+  await deliverOk(billingEvent(type, { ...purchase, ...fields }));
   expect(await kindsTo(deviceId)).toEqual([]);
 });
 
 const SECOND_MS = 1000;
 
 test("whoever changes product on Google Play is not told that all has ended, and has the new product's access alone", async () => {
-  const { account, deviceId, line } = await subscriber();
+  const { account, deviceId, purchase } = await subscriber();
   const now = clock.now().getTime();
-  const old = { ...line, store: "PLAY_STORE", product_id: "basic:monthly", entitlement_ids: ["basic"] };
+  const old = { ...purchase, store: "PLAY_STORE", product_id: "basic:monthly", entitlement_ids: ["basic"] };
   const bought = { ...old, purchased_at_ms: now - DAY_MS };
   await deliverOk(billingEvent("INITIAL_PURCHASE", bought));
   await deliverOk(billingEvent("PRODUCT_CHANGE", bought));
@@ -95,13 +95,13 @@ test("whoever changes product on Google Play is not told that all has ended, and
 });
 
 test("an end and a failed payment are told where no other purchase of the account gives the same", async () => {
-  const { account, deviceId, line } = await subscriber();
-  const [first, second] = [line, { ...line, original_transaction_id: randomUUID(), store: "STRIPE" }];
+  const { account, deviceId, purchase } = await subscriber();
+  const [first, second] = [purchase, { ...purchase, original_transaction_id: randomUUID(), store: "STRIPE" }];
   for (const one of [first, second]) await deliverOk(billingEvent("INITIAL_PURCHASE", one));
   await deliverOk(billingEvent("BILLING_ISSUE", first));
   await deliverOk(billingEvent("EXPIRATION", { ...first, expiration_reason: "BILLING_ERROR" }));
   expect(await kindsTo(deviceId)).toEqual([]);
-  const storage = { ...line, original_transaction_id: randomUUID(), entitlement_ids: ["storage"] };
+  const storage = { ...purchase, original_transaction_id: randomUUID(), entitlement_ids: ["storage"] };
   await deliverOk(billingEvent("INITIAL_PURCHASE", storage));
   await deliverOk(billingEvent("BILLING_ISSUE", storage));
   expect(await kindsTo(deviceId)).toEqual(["billing.payment_failed"]);
@@ -112,13 +112,18 @@ test("an end and a failed payment are told where no other purchase of the accoun
 });
 
 test("a temporary grant that is taken back ends, and its owner is told once", async () => {
-  const { account, deviceId, line } = await subscriber();
+  const { account, deviceId, purchase } = await subscriber();
   const transaction = { transaction_id: randomUUID(), original_transaction_id: undefined };
-  const granted = { ...line, ...transaction, environment: undefined, expiration_at_ms: clock.now().getTime() + DAY_MS };
+  const granted = {
+    ...purchase,
+    ...transaction,
+    environment: undefined,
+    expiration_at_ms: clock.now().getTime() + DAY_MS,
+  };
   await deliverOk(billingEvent("TEMPORARY_ENTITLEMENT_GRANT", granted));
   expect(await statusOf(account)).toMatchObject({ status: "active", isActive: true, willRenew: false });
   clock.advance(SECOND_MS);
-  await deliverOk(billingEvent("EXPIRATION", { ...line, ...transaction }));
+  await deliverOk(billingEvent("EXPIRATION", { ...purchase, ...transaction }));
   const answer = await statusOf(account);
   expect(answer).toMatchObject({ status: "expired", isActive: false });
   expect(answer.subscriptions).toHaveLength(1);
@@ -126,9 +131,9 @@ test("a temporary grant that is taken back ends, and its owner is told once", as
 });
 
 test("an event is told once, however often it is delivered and replayed, also to devices that came later", async () => {
-  const { account, deviceId, line } = await subscriber();
-  await deliverOk(billingEvent("INITIAL_PURCHASE", line));
-  const renewal = next("RENEWAL", line);
+  const { account, deviceId, purchase } = await subscriber();
+  await deliverOk(billingEvent("INITIAL_PURCHASE", purchase));
+  const renewal = next("RENEWAL", purchase);
   await Promise.all([deliverOk(renewal), deliverOk(renewal)]);
   const { device: later } = await registeredDevice(account);
   await activate(later.id);
@@ -139,18 +144,22 @@ test("an event is told once, however often it is delivered and replayed, also to
 });
 
 test("what is no news any more is not told: an event of the day before yesterday, or of a period that is over", async () => {
-  const { deviceId, line } = await subscriber();
+  const { deviceId, purchase } = await subscriber();
   const before = clock.now().getTime() - 2 * DAY_MS;
-  await deliverOk(billingEvent("INITIAL_PURCHASE", { ...line, purchased_at_ms: before, event_timestamp_ms: before }));
-  await deliverOk(billingEvent("BILLING_ISSUE", { ...line, purchased_at_ms: before, event_timestamp_ms: before + 1 }));
-  await deliverOk(next("RENEWAL", line));
-  await deliverOk(billingEvent("BILLING_ISSUE", { ...line, purchased_at_ms: before }));
+  await deliverOk(
+    billingEvent("INITIAL_PURCHASE", { ...purchase, purchased_at_ms: before, event_timestamp_ms: before }),
+  );
+  await deliverOk(
+    billingEvent("BILLING_ISSUE", { ...purchase, purchased_at_ms: before, event_timestamp_ms: before + 1 }),
+  );
+  await deliverOk(next("RENEWAL", purchase));
+  await deliverOk(billingEvent("BILLING_ISSUE", { ...purchase, purchased_at_ms: before }));
   expect(await kindsTo(deviceId)).toEqual(["billing.renewed"]);
 });
 
 test("sandbox purchases are told to nobody but testers", async () => {
-  const { account, deviceId, line } = await subscriber();
-  const sandbox = { ...line, environment: "SANDBOX" };
+  const { account, deviceId, purchase } = await subscriber();
+  const sandbox = { ...purchase, environment: "SANDBOX" };
   await deliverOk(billingEvent("INITIAL_PURCHASE", sandbox));
   await deliverOk(next("RENEWAL", sandbox));
   expect(await kindsTo(deviceId)).toEqual([]);
@@ -162,9 +171,9 @@ test("sandbox purchases are told to nobody but testers", async () => {
 });
 
 test("an event that cannot be told is not applied either: both are there, or neither", async () => {
-  const { deviceId, line } = await subscriber();
-  await deliverOk(billingEvent("INITIAL_PURCHASE", line));
-  const renewal: Sent = next("RENEWAL", line);
+  const { deviceId, purchase } = await subscriber();
+  await deliverOk(billingEvent("INITIAL_PURCHASE", purchase));
+  const renewal: Sent = next("RENEWAL", purchase);
   await ctx().db
     .$executeRaw`ALTER TABLE "PushDelivery" ADD CONSTRAINT outbox_full CHECK ("kind" <> 'billing.renewed') NOT VALID`;
   try {
@@ -174,7 +183,7 @@ test("an event that cannot be told is not applied either: both are there, or nei
   }
   expect(await kindsTo(deviceId)).toEqual([]);
   const row = await ctx().db.billingEvent.findFirst({ where: { eventId: renewal.id } });
-  expect(row).toMatchObject({ state: "failed", lineId: null, reason: expect.stringContaining("outbox_full") });
+  expect(row).toMatchObject({ state: "failed", purchaseId: null, reason: expect.stringContaining("outbox_full") });
   expect(await deliverOk(renewal)).toBe("processed");
   expect(await kindsTo(deviceId)).toEqual(["billing.renewed"]);
 });

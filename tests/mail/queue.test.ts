@@ -15,7 +15,7 @@ import { freePort } from "@/tests/support/network/port";
 const STEP_MS = 300;
 const MINUTE_MS = 60_000;
 
-const rows = (email: string) => ctx().db.queuedMail.findMany({ where: { email } });
+const rows = (email: string) => ctx().db.queuedEmail.findMany({ where: { email } });
 const request = (email: string) => post("/api/auth/reset/request", { email });
 
 /** A mail server that says a line at each step of the conversation; null: it never does, "drop": it hangs up. */
@@ -223,6 +223,6 @@ describe("mail that waits", () => {
       for (const { email } of accounts) expect((await request(email)).status).toBe(202);
     });
     await expect.poll(() => open.length).toBe(4);
-    await ctx().db.queuedMail.deleteMany();
+    await ctx().db.queuedEmail.deleteMany();
   });
 });

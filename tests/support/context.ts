@@ -73,5 +73,5 @@ export async function withContext<T>(
 /** Empties every table. */
 export async function truncate(): Promise<void> {
   await ctx().db.$executeRaw`
-    TRUNCATE "Account", "BillingEvent", "SubscriptionLine", "RateLimit", "SignInThrottle", "QueuedMail", "PushPause", "BillingReconcile", "BillingApiPause" CASCADE`;
+    TRUNCATE "Account", "BillingEvent", "Purchase", "RateLimit", "SignInThrottle", "QueuedEmail", "PushPause", "ReconcileJob", "BillingApiPause" CASCADE`;
 }

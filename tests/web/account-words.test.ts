@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { describeStatus } from "@/app/(web)/account/describe-status";
 import { platformFromUserAgent } from "@/app/(web)/download/platform";
 import { retryMessage } from "@/lib/http/pages/form-errors";
-import { LineStatus } from "@/lib/subscriptions/schema";
+import { PurchaseStatus } from "@/lib/subscriptions/schema";
 
 test.each([
   ["Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 Version/26.0 Safari/605.1.15", "macos"],
@@ -31,8 +31,8 @@ test.each([
   [{ status: "paused" }, "Paused."],
   [{ status: "expired", accessEndsAt: day(3) }, "Expired on 3 Dec 2026."],
   [{ status: "revoked", refundedAt: day(3) }, "Refunded or revoked on 3 Dec 2026."],
-] as [Partial<LineStatus>, string | RegExp][])("a subscription of %j is described to its owner", (known, words) => {
-  const fields = Object.keys(LineStatus.shape).map((name) => [name, null]);
+] as [Partial<PurchaseStatus>, string | RegExp][])("a subscription of %j is described to its owner", (known, words) => {
+  const fields = Object.keys(PurchaseStatus.shape).map((name) => [name, null]);
   expect(describeStatus({ ...Object.fromEntries(fields), ...known })).toMatch(words);
 });
 

@@ -1,11 +1,11 @@
-import type { LineStatus } from "@/lib/subscriptions/schema";
+import type { PurchaseStatus } from "@/lib/subscriptions/schema";
 
 const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" });
 
 /** Describes a subscription's status to its owner. */
-export function describeStatus(purchase: Omit<LineStatus, "entitlements">): string {
+export function describeStatus(purchase: Omit<PurchaseStatus, "entitlements">): string {
   const on = (time: Date | null, prefix: string) => (time ? ` ${prefix} ${DAY.format(time)}` : "");
-  const descriptions: Record<LineStatus["status"], string> = {
+  const descriptions: Record<PurchaseStatus["status"], string> = {
     none: "You have no subscription.",
     active: purchase.isLifetime
       ? "Lifetime access."

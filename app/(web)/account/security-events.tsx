@@ -18,13 +18,13 @@ export async function SecurityEvents({ ctx, accountId }: Props) {
         working after a password change, so also remove any provider above that is not yours.
       </p>
       <ul className="rows">
-        {events.map(({ id, type, at, address, client }) => (
+        {events.map(({ id, type, at, network, userAgent }) => (
           <li key={id} className="row">
             <div className="details">
               <strong>{EVENT_LABELS[type]}</strong>
               <p>
-                <Moment at={at} />, {clientName(null, client)}
-                {address && `, from ${address}`}
+                <Moment at={at} />, {clientName(null, userAgent)}
+                {network && `, from ${network}`}
               </p>
             </div>
           </li>

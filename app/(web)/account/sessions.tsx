@@ -13,8 +13,8 @@ export async function Sessions({ ctx, visitor }: Props) {
     <section className="card" aria-labelledby="sessions">
       <h2 id="sessions">Active sessions</h2>
       <ul className="rows">
-        {sessions.map(({ id, deviceName, client, createdAt, lastSeenAt }) => {
-          const name = clientName(deviceName, client);
+        {sessions.map(({ id, deviceName, userAgent, createdAt, lastSeenAt }) => {
+          const name = clientName(deviceName, userAgent);
           const isCurrent = id === visitor.session.id;
           return (
             <li key={id} className="row">

@@ -75,18 +75,18 @@ async function countFailure({ db, now }: Deps, { key, rule }: Counter): Promise<
   const at = now();
   const lastWait = later(at, rule.maxWaitMinutes * MINUTE_MS);
   const [counted] = await db.$queryRaw<{ failures: number }[]>`
-    INSERT INTO "SignInThrottle" AS throttle ("key", "failures", "heldUntil", "expiresAt")
+    INSERT INTO "SignInThrottle" AS throttle ("key", "failures", "blockedUntil", "expiresAt")
     VALUES (${key}, 1, ${at}::timestamptz, ${later(at, FAILURE_TTL_MS)}::timestamptz)
     ON CONFLICT ("key") DO UPDATE SET
-      ("failures", "heldUntil", "expiresAt") = (SELECT
+      ("failures", "blockedUntil", "expiresAt") = (SELECT
         CASE WHEN isOver THEN 1 ELSE throttle."failures" + 1 END,
-        CASE WHEN isOver OR throttle."failures" + 1 < ${rule.freeFailures}::integer THEN EXCLUDED."heldUntil"
+        CASE WHEN isOver OR throttle."failures" + 1 < ${rule.freeFailures}::integer THEN EXCLUDED."blockedUntil"
           ELSE ${later(at, LEASE_MS)}::timestamptz END,
         EXCLUDED."expiresAt"
-        FROM (SELECT throttle."expiresAt" <= EXCLUDED."heldUntil"
+        FROM (SELECT throttle."expiresAt" <= EXCLUDED."blockedUntil"
           OR throttle."expiresAt" > ${later(lastWait, FAILURE_TTL_MS)}::timestamptz
-          OR throttle."heldUntil" > ${lastWait}::timestamptz AS isOver) AS memory)
-    WHERE throttle."heldUntil" <= EXCLUDED."heldUntil" OR throttle."heldUntil" > ${lastWait}::timestamptz
+          OR throttle."blockedUntil" > ${lastWait}::timestamptz AS isOver) AS memory)
+    WHERE throttle."blockedUntil" <= EXCLUDED."blockedUntil" OR throttle."blockedUntil" > ${lastWait}::timestamptz
       OR throttle."failures" < ${rule.freeFailures}::integer -- of two at one moment the later is not held by the other
     RETURNING "failures"`;
   return counted?.failures ?? null;
@@ -96,7 +96,7 @@ async function blockedError({ db, now }: Deps, { key, rule }: Counter) {
   const held = await db.signInThrottle.findUnique({ where: { key } });
   const policy = { name: rule.name, points: rule.freeFailures, seconds: FAILURE_TTL_MS / 1000 };
   const detail = "Too many wrong passwords. A reset of the password lets the owner in at once.";
-  return rateLimited(policy, (held?.heldUntil.getTime() ?? 0) - now().getTime(), detail);
+  return rateLimited(policy, (held?.blockedUntil.getTime() ?? 0) - now().getTime(), detail);
 }
 
 /**
@@ -108,7 +108,7 @@ export async function recordFailure(tx: Tx, at: Date, attempt: Attempt): Promise
     const wait = waitMs(failures, rule);
     await tx.$executeRaw`
       UPDATE "SignInThrottle" SET
-        "heldUntil" = GREATEST("heldUntil", ${later(at, wait)}::timestamptz),
+        "blockedUntil" = GREATEST("blockedUntil", ${later(at, wait)}::timestamptz),
         "expiresAt" = GREATEST("expiresAt", ${later(at, wait + FAILURE_TTL_MS)}::timestamptz)
       WHERE "key" = ${key}`;
   }
@@ -142,7 +142,7 @@ async function clearKeys(tx: Tx, keys: string[]): Promise<void> {
 /** Nobody looked at the password: the attempt does not count. */
 export async function withdrawAttempt({ db, now }: Pick<Deps, "db" | "now">, attempt: Attempt): Promise<void> {
   for (const { key, rule, failures } of attempt) {
-    const held = failures < rule.freeFailures ? {} : { heldUntil: now() };
+    const held = failures < rule.freeFailures ? {} : { blockedUntil: now() };
     await db.signInThrottle.updateMany({ where: { key }, data: { failures: { decrement: 1 }, ...held } });
   }
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isStorableText, toStorableText } from "../../text";
 import { Email } from "../email";
 
 /** Who a provider says has signed in. `emailVerified`: it is authoritative for the address, so it is theirs today. */
@@ -14,16 +15,14 @@ export type Profile = {
 /** A profile with the provider's issuer: issuer and subject name one person. */
 export type ProviderIdentity = Profile & { issuer: string };
 
-/** PostgreSQL stores neither NUL nor lone surrogates. */
-const storable = (text: string) => text.replaceAll("\0", "").toWellFormed().trim();
 const Subject = z
   .string()
   .min(1)
   .max(255)
-  .refine((subject) => subject === storable(subject));
+  .refine((subject) => isStorableText(subject) && subject === subject.trim());
 const Name = z
   .string()
-  .transform((name) => [...storable(name)].slice(0, 80).join("") || null)
+  .transform((name) => [...toStorableText(name).trim()].slice(0, 80).join("") || null)
   .nullish();
 const Image = z
   .url({ protocol: /^https?$/ })

@@ -1,5 +1,5 @@
 import type { Context, Tx } from "../../context";
-import { together } from "../../db/together";
+import { batchLoad } from "../../db/batch-load";
 import { removeDevices } from "../../push/devices";
 import { type Claims, decodeToken, encodeToken } from "./token";
 
@@ -84,7 +84,7 @@ export async function findSession({ config, db, now }: Pick<Context, "config" | 
   return { session: { id, transport, authenticatedAt, expiresAt }, account, claims };
 }
 
-const readSession = together(async (db, ids) => {
+const readSession = batchLoad(async (db, ids) => {
   const rows = await db.session.findMany({
     where: { id: { in: ids } },
     relationLoadStrategy: "join",

@@ -1,11 +1,11 @@
 import { hkdfSync } from "node:crypto";
 import { jwtDecrypt } from "jose";
 import { encode } from "next-auth/jwt";
+import { isUuid } from "../../db/ids";
 
 /** What a session token says: the account, the session's row, and the account's epoch when it was issued. */
 export type Claims = { sub: string; sid: string; epoch: number };
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** What next-auth derives its key by, and how it encrypts: nothing else is one of our tokens. */
 const KEY_INFO = "NextAuth.js Generated Encryption Key";
 const ALGORITHMS = { keyManagementAlgorithms: ["dir"], contentEncryptionAlgorithms: ["A256GCM"] };
@@ -26,7 +26,7 @@ export async function decodeToken(token: string, secret: string): Promise<Claims
     const { payload } = await jwtDecrypt(token, keyOf(secret), options);
     const { sub, sid, epoch } = payload as Partial<Claims>;
     if (typeof sub !== "string" || typeof sid !== "string" || typeof epoch !== "number") return null;
-    return UUID.test(sub) && UUID.test(sid) ? { sub, sid, epoch } : null;
+    return isUuid(sub) && isUuid(sid) ? { sub, sid, epoch } : null;
   } catch {
     return null; // another secret, expired, no JWE at all
   }

@@ -1,8 +1,9 @@
-import { createHash, createHmac, randomUUID } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx } from "../../context";
 import type { Account } from "../../db/generated/client";
+import { newId } from "../../db/ids";
 import { AppError } from "../../errors";
 import { consumeEmailLimit } from "../limits/email-limits";
 import { revokeAllSessions } from "../sessions/sessions";
@@ -64,7 +65,7 @@ export async function addPendingVerification(
     const { count } = await tx.verificationToken.updateMany({ where, data: { createdAt, expiresAt } });
     if (count > 0) return;
   }
-  const id = randomUUID();
+  const id = newId();
   const tokenHash = hashVerificationToken(verificationToken(config, id), config.secret);
   await tx.verificationToken.create({ data: { id, tokenHash, accountId, ...registration, createdAt, expiresAt } });
 }

@@ -1,18 +1,18 @@
-import type { LineEvent, LineEventType } from "../events";
-import type { LineState } from "../line-state";
-import { endOf, isOneTime, moveEnd, startPeriod, startPurchase, startTemporaryGrant } from "./periods";
+import type { PurchaseEvent, PurchaseEventType } from "../events";
+import type { PurchaseState } from "../purchase-state";
+import { endOf, isOneTime, moveEnd, startOneTimePurchase, startPeriod, startTemporaryGrant } from "./periods";
 import { takeSnapshot } from "./snapshot";
 
-type Effect = (state: LineState, event: LineEvent) => Partial<LineState>;
+type Effect = (state: PurchaseState, event: PurchaseEvent) => Partial<PurchaseState>;
 
 /**
  * What each event does, and its rank among those of the same moment. `provesPeriod`: the event names the period that it
  * belongs to, which began even where no other event said so. A PRODUCT_CHANGE is informative only (RevenueCat,
  * "Upgrades, Downgrades, & Management").
  */
-export const EVENTS: Record<LineEventType, { rank: number; effect: Effect; provesPeriod?: true }> = {
+export const EVENTS: Record<PurchaseEventType, { rank: number; effect: Effect; provesPeriod?: true }> = {
   INITIAL_PURCHASE: { rank: 10, effect: startPeriod },
-  NON_RENEWING_PURCHASE: { rank: 10, effect: startPurchase },
+  NON_RENEWING_PURCHASE: { rank: 10, effect: startOneTimePurchase },
   TEMPORARY_ENTITLEMENT_GRANT: { rank: 10, effect: startTemporaryGrant },
   PRODUCT_CHANGE: { rank: 20, effect: changeProduct },
   RENEWAL: { rank: 30, effect: startPeriod },
@@ -60,15 +60,15 @@ export const EVENTS: Record<LineEventType, { rank: number; effect: Effect; prove
 };
 
 /**
- * Names the product that the line changes to with its next period. On Google Play an immediate change names none: the
+ * Names the product that the purchase changes to with its next period. On Google Play an immediate change names none: the
  * new product is a purchase of its own, which takes this one's place.
  */
-function changeProduct(state: LineState, { newProductId }: LineEvent): Partial<LineState> {
+function changeProduct(state: PurchaseState, { newProductId }: PurchaseEvent): Partial<PurchaseState> {
   if (newProductId === null) return { isReplaceable: state.isReplaceable || state.periodType !== null };
   return { pendingProductId: newProductId === state.productId ? null : newProductId };
 }
 
-function cancel(state: LineState, event: LineEvent): Partial<LineState> {
+function cancel(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const { occurredAt, cancelReason } = event;
   if (cancelReason === "CUSTOMER_SUPPORT" || event.isRefund) return refund(state, event);
   if (cancelReason === "BILLING_ERROR") return noteBillingIssue(state, event);
@@ -77,7 +77,7 @@ function cancel(state: LineState, event: LineEvent): Partial<LineState> {
 }
 
 /** A refund need not end a subscription (RevenueCat, "Cancellation and Expiration Reasons"): the expiry says whether. */
-function refund(state: LineState, event: LineEvent): Partial<LineState> {
+function refund(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const { occurredAt, expiresAt, cancelReason } = event;
   const isRevoked = expiresAt === null || expiresAt <= occurredAt || isOneTime(state, event);
   if (isRevoked) return { refundedAt: occurredAt, cancelReason, endedAt: endOf(state, event) };
@@ -85,7 +85,7 @@ function refund(state: LineState, event: LineEvent): Partial<LineState> {
 }
 
 /** Gives the purchase back. One without any expiry is no subscription ("Event Types and Fields"): it is for life. */
-function reverseRefund(state: LineState, event: LineEvent): Partial<LineState> {
+function reverseRefund(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const hasExpiry = event.expiresAt !== null || state.currentPeriodEndsAt !== null;
   const isLifetime = state.isLifetime || (!hasExpiry && state.entitlementIds.length > 0);
   return {
@@ -100,7 +100,7 @@ function reverseRefund(state: LineState, event: LineEvent): Partial<LineState> {
 }
 
 /** A charge failed. In a grace period RevenueCat moves the expiry of its events beyond the end of the period. */
-function noteBillingIssue(state: LineState, event: LineEvent): Partial<LineState> {
+function noteBillingIssue(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const { expiresAt, occurredAt } = event;
   const end = state.currentPeriodEndsAt;
   const extendsAccess = end !== null && expiresAt !== null && expiresAt > end;
@@ -114,10 +114,10 @@ function noteBillingIssue(state: LineState, event: LineEvent): Partial<LineState
 }
 
 /**
- * Takes an end back where a newer event gives access beyond it: the line was taken to have ended since the provider, when
+ * Takes an end back where a newer event gives access beyond it: the purchase was taken to have ended since the provider, when
  * it was asked, had not heard yet of an extension or a grace period. Not the end that came with a refund.
  */
-function reopen({ endedAt, refundedAt }: LineState, event: LineEvent): Partial<LineState> {
+function reopen({ endedAt, refundedAt }: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const until = event.gracePeriodEndsAt ?? event.expiresAt;
   const isOpen = endedAt !== null && refundedAt === null && until !== null && until > event.occurredAt;
   return isOpen ? { endedAt: null, expirationReason: null } : {};

@@ -1,9 +1,9 @@
-import type { LineEvent } from "../events";
-import type { LineState } from "../line-state";
+import type { PurchaseEvent } from "../events";
+import type { PurchaseState } from "../purchase-state";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-export const EMPTY: LineState = {
+export const EMPTY: PurchaseState = {
   productId: null,
   pendingProductId: null,
   entitlementIds: [],
@@ -26,8 +26,8 @@ export const EMPTY: LineState = {
   lastEventAt: null,
 };
 
-/** The state that a line is in before its first known event: what that event says of the purchase. */
-export function startFrom(event: LineEvent): LineState {
+/** The state that a purchase is in before its first known event: what that event says of the purchase. */
+export function startFrom(event: PurchaseEvent): PurchaseState {
   const { purchasedAt } = event;
   return { ...EMPTY, ...startPeriod(EMPTY, event), startedAt: purchasedAt, currentPeriodStartsAt: purchasedAt };
 }
@@ -36,7 +36,7 @@ export function startFrom(event: LineEvent): LineState {
  * A period begins, paid or free: whatever was wrong with the period before is over. A member that the event does not
  * have stays known.
  */
-export function startPeriod(state: LineState, event: LineEvent): Partial<LineState> {
+export function startPeriod(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   return {
     ...EMPTY,
     productId: event.productId ?? state.productId,
@@ -50,35 +50,38 @@ export function startPeriod(state: LineState, event: LineEvent): Partial<LineSta
 }
 
 /** A purchase that does not renew: for life where it has entitlements and no expiry. */
-export function startPurchase(state: LineState, event: LineEvent): Partial<LineState> {
+export function startOneTimePurchase(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const period = startPeriod(state, event);
   const isLifetime = event.expiresAt === null && (period.entitlementIds?.length ?? 0) > 0;
   return { ...period, periodType: null, isLifetime, currentPeriodEndsAt: event.expiresAt };
 }
 
 /** RevenueCat promises that a temporary grant ends within a day. One that names no such end gets a day. */
-export function startTemporaryGrant(state: LineState, event: LineEvent): Partial<LineState> {
+export function startTemporaryGrant(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const latest = new Date(purchaseTime(event).getTime() + DAY_MS);
-  return { ...startPurchase(state, { ...event, expiresAt: earliest(event.expiresAt, latest) }), isReplaceable: true };
+  return {
+    ...startOneTimePurchase(state, { ...event, expiresAt: earliest(event.expiresAt, latest) }),
+    isReplaceable: true,
+  };
 }
 
-/** Whether a temporary grant is all that is known of a line. */
-export function isTemporaryGrant({ periodType, isReplaceable }: LineState): boolean {
+/** Whether a temporary grant is all that is known of a purchase. */
+export function isTemporaryGrant({ periodType, isReplaceable }: PurchaseState): boolean {
   return periodType === null && isReplaceable;
 }
 
-/** Whether a line does not renew: it was bought once, or granted by the developer. */
-export function isOneTime(state: LineState, event: LineEvent): boolean {
+/** Whether a purchase does not renew: it was bought once, or granted by the developer. */
+export function isOneTime(state: PurchaseState, event: PurchaseEvent): boolean {
   return state.periodType === null || state.periodType === "PROMOTIONAL" || event.periodType === "PROMOTIONAL";
 }
 
 /** `expiration_at_ms` of the newest event says until when there is access. */
-export function moveEnd(state: LineState, { expiresAt }: LineEvent): Partial<LineState> {
+export function moveEnd(state: PurchaseState, { expiresAt }: PurchaseEvent): Partial<PurchaseState> {
   return { currentPeriodEndsAt: expiresAt ?? state.currentPeriodEndsAt };
 }
 
 /** When access ends that an event takes away: at an expiry in the past, else when it happened; never later than known. */
-export function endOf(state: LineState, { occurredAt, expiresAt }: LineEvent): Date {
+export function endOf(state: PurchaseState, { occurredAt, expiresAt }: PurchaseEvent): Date {
   return earliest(state.endedAt, earliest(expiresAt, occurredAt));
 }
 
@@ -87,4 +90,4 @@ export function earliest(a: Date | null, b: Date): Date {
   return a && a < b ? a : b;
 }
 
-export const purchaseTime = ({ purchasedAt, occurredAt }: LineEvent) => purchasedAt ?? occurredAt;
+export const purchaseTime = ({ purchasedAt, occurredAt }: PurchaseEvent) => purchasedAt ?? occurredAt;

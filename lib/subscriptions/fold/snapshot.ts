@@ -1,16 +1,16 @@
-import type { LineEvent } from "../events";
-import type { LineState } from "../line-state";
-import { earliest, startPeriod, startPurchase } from "./periods";
+import type { PurchaseEvent } from "../events";
+import type { PurchaseState } from "../purchase-state";
+import { earliest, startOneTimePurchase, startPeriod } from "./periods";
 
 /**
- * The provider's own word on the line at a moment. What it does not speak of stays known: the reasons, a product to
+ * The provider's own word on the purchase at a moment. What it does not speak of stays known: the reasons, a product to
  * come, the entitlements where it names none, and the refund of a one-time purchase. An expiry in the past ends
  * nothing by itself: the provider may not have heard of the renewal yet.
  */
-export function takeSnapshot(state: LineState, event: LineEvent): Partial<LineState> {
+export function takeSnapshot(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const { occurredAt, expiresAt, gracePeriodEndsAt, resumesAt, snapshot } = event;
   const isOnce = event.periodType === null;
-  const period = isOnce ? startPurchase(state, event) : startPeriod(state, event);
+  const period = isOnce ? startOneTimePurchase(state, event) : startPeriod(state, event);
   const refundedAt = snapshot?.refundedAt ?? (isOnce ? state.refundedAt : null);
   const isRevoked = refundedAt !== null && (expiresAt === null || expiresAt <= occurredAt);
   const endedAt = isRevoked ? earliest(expiresAt, refundedAt) : (snapshot?.endedAt ?? knownEnd(state, event));
@@ -29,8 +29,11 @@ export function takeSnapshot(state: LineState, event: LineEvent): Partial<LineSt
   };
 }
 
-/** When the line ended, where a snapshot shows no period after that end. */
-function knownEnd({ endedAt, currentPeriodEndsAt }: LineState, { occurredAt, expiresAt }: LineEvent): Date | null {
+/** When the purchase ended, where a snapshot shows no period after that end. */
+function knownEnd(
+  { endedAt, currentPeriodEndsAt }: PurchaseState,
+  { occurredAt, expiresAt }: PurchaseEvent,
+): Date | null {
   if (endedAt === null || expiresAt === null || expiresAt > occurredAt) return null;
   const isSamePeriod = expiresAt <= endedAt || (currentPeriodEndsAt !== null && expiresAt <= currentPeriodEndsAt);
   return isSamePeriod ? endedAt : null;

@@ -1,15 +1,15 @@
 import type { Context, Tx } from "../../context";
+import { withRetry } from "../../db/with-retry";
 import { AppError, isAppError, isDatabaseUnavailable } from "../../errors";
-import { EventFacts, IdentityEventType, LineEventType } from "../events";
+import { toStorableText } from "../../text";
+import { EventFacts, IdentityEventType, PurchaseEventType } from "../events";
 import { notifyOwner } from "../notices";
 import { doubtfulCustomers, scheduleReconcile } from "../reconcile/schedule";
 import type { BillingRules } from "../rules";
 import type { DeliveryReceipt } from "../schema";
-import { again } from "./attempts";
 import { connectedPeople } from "./identity-changes";
-import { absorbLine, joinLine, leaveLine, lockLines, type Refolded, refoldLine } from "./lines";
 import { linkAliases } from "./link";
-import { storableText } from "./storable";
+import { attachEvent, detachEvent, lockPurchases, mergePurchase, type Refolded, refoldPurchase } from "./purchases";
 
 export type EventKey = { provider: string; eventId: string };
 /** What became of an event, and the customers that the provider is asked about for it. */
@@ -24,12 +24,12 @@ type StoredEvent = EventKey & {
   store: string | null;
   originalTransactionId: string | null;
   appUserId: string | null;
-  identities: string[];
+  appUserIds: string[];
   transferredFrom: string[];
-  normalized: unknown;
-  lineId: string | null;
-  /** A line that was opened by this very renewal, before its first purchase was known. */
-  openedLineId: string | null;
+  facts: unknown;
+  purchaseId: string | null;
+  /** A purchase that was opened by this very renewal, before its first purchase was known. */
+  openedPurchaseId: string | null;
   /** The first purchase as another event of this transaction names it, where this one does not. */
   namedElsewhere: string | null;
 };
@@ -63,7 +63,7 @@ async function applyOrFail(
 ): Promise<Applied> {
   const { db, log } = deps;
   try {
-    return await again(() => db.$transaction((tx) => applyInside(deps, tx, key, accountIds, anew), { timeout }));
+    return await withRetry(() => db.$transaction((tx) => applyInside(deps, tx, key, accountIds, anew), { timeout }));
   } catch (error) {
     if (isAppError(error) || isDatabaseUnavailable(error)) throw error;
     log.error({ err: error, eventId: key.eventId }, "a billing event cannot be applied");
@@ -71,7 +71,7 @@ async function applyOrFail(
       String(error)
         .split(/\n{2,}/)
         .at(-1) ?? ""; // Prisma shows the code first, and then what is wrong
-    const reason = storableText(said.trim().slice(0, REASON_LENGTH));
+    const reason = toStorableText(said.trim().slice(0, REASON_LENGTH));
     const where = { ...key, state: { not: "processed" as const } };
     const { count } = await db.billingEvent.updateMany({ where, data: { state: "failed", reason } });
     return { status: count > 0 || anew ? "failed" : "duplicate", toReconcile: [] };
@@ -81,27 +81,29 @@ async function applyOrFail(
 async function applyInside(deps: Deps, tx: Tx, key: EventKey, accountIds: string[], anew: boolean): Promise<Applied> {
   const event = await lockEvent(tx, key, accountIds);
   if (event.state === "processed" && !anew) return { status: "duplicate", toReconcile: [] };
-  const facts = EventFacts.parse(event.normalized);
+  const facts = EventFacts.parse(event.facts);
   const objection = objectionTo(event, facts);
   if (objection) {
-    await tx.billingEvent.updateMany({ where: { id: event.id }, data: { ...objection, lineId: null } });
-    if (event.lineId) await leaveLine(tx, event.lineId, deps.now()); // it was read otherwise when it was applied
+    await tx.billingEvent.updateMany({ where: { id: event.id }, data: { ...objection, purchaseId: null } });
+    if (event.purchaseId) await detachEvent(tx, event.purchaseId, deps.now()); // it was read otherwise when it was applied
     return { status: objection.state, toReconcile: [] };
   }
   const at = deps.now();
-  const lines = facts.identityChange ? await changeIdentity(tx, event, at) : [await applyToLine(tx, event, at)];
+  const purchases = facts.identityChange
+    ? await applyIdentityChange(tx, event, at)
+    : [await applyToPurchase(tx, event, at)];
   if (event.state === "processed") return { status: "processed", toReconcile: [] };
-  for (const line of lines) await notifyOwner(tx, deps, { ...key, ...facts, type: event.type }, line);
-  const toReconcile = deps.billing ? await doubtfulCustomers(tx, event, facts, lines) : [];
+  for (const purchase of purchases) await notifyOwner(tx, deps, { ...key, ...facts, type: event.type }, purchase);
+  const toReconcile = deps.billing ? await doubtfulCustomers(tx, event, facts, purchases) : [];
   await scheduleReconcile(tx, deps.dbNow, toReconcile);
   return { status: "processed", toReconcile };
 }
 
 /**
  * Whoever else delivers this event at the same time waits here, and finds it processed. Accounts are locked before
- * events (the count is what makes it so), events by id, and events before lines, as in deleting an account: no circle
+ * events (the count is what makes it so), events by id, and events before purchases, as in deleting an account: no circle
  * of waiting. With an event that names its first purchase goes one of its transaction that names none, while that is
- * being applied: once its line is there, the event is read again (`alone`), and takes the line over.
+ * being applied: once its purchase is there, the event is read again (`alone`), and takes the purchase over.
  */
 async function lockEvent(tx: Tx, key: EventKey, accountIds: string[], alone = false): Promise<StoredEvent> {
   const { provider, eventId } = key;
@@ -119,12 +121,12 @@ async function lockEvent(tx: Tx, key: EventKey, accountIds: string[], alone = fa
         AND 'PURCHASE_REDEEMED' NOT IN (own.type, opening.type)
     )
     SELECT id, provider, "eventId", state::text, type, environment, store, "originalTransactionId",
-      "appUserId", identities, "transferredFrom", normalized, "lineId",
-      (SELECT line.id FROM "SubscriptionLine" AS line
-        WHERE line.provider = event.provider AND line.environment = COALESCE(event.environment, 'UNKNOWN')
-          AND line.store = COALESCE(event.store, 'UNKNOWN')
-          AND line."originalTransactionId" = event."transactionId"
-          AND event."transactionId" <> event."originalTransactionId") AS "openedLineId",
+      "appUserId", "appUserIds", "transferredFrom", facts, "purchaseId",
+      (SELECT purchase.id FROM "Purchase" AS purchase
+        WHERE purchase.provider = event.provider AND purchase.environment = COALESCE(event.environment, 'UNKNOWN')
+          AND purchase.store = COALESCE(event.store, 'UNKNOWN')
+          AND purchase."originalTransactionId" = event."transactionId"
+          AND event."transactionId" <> event."originalTransactionId") AS "openedPurchaseId",
       (SELECT other."originalTransactionId" FROM "BillingEvent" AS other
         WHERE event."originalTransactionId" = event."transactionId" AND other."transactionId" = event."transactionId"
           AND other.provider = event.provider AND other.environment IS NOT DISTINCT FROM event.environment
@@ -145,48 +147,49 @@ type Objection = { state: "ignored" | "failed"; reason: string };
 /** Why an event changes nothing; null where it does. */
 function objectionTo(event: StoredEvent, { expiresAt, identityChange, snapshot }: EventFacts): Objection | null {
   if (identityChange === "transfer") {
-    const isNamed = event.transferredFrom.length > 0 && event.identities.length > event.transferredFrom.length;
+    const isNamed = event.transferredFrom.length > 0 && event.appUserIds.length > event.transferredFrom.length;
     return isNamed ? null : { state: "failed", reason: "transfer_names_nobody" };
   }
   if (identityChange === "alias") return null;
   if (IdentityEventType.safeParse(event.type).success) return { state: "ignored", reason: "nothing_to_change" };
-  const type = LineEventType.safeParse(event.type).data;
+  const type = PurchaseEventType.safeParse(event.type).data;
   const isDelivered = type !== "SNAPSHOT" || snapshot !== null; // ours alone: a sender's would clear what is known
   if (!type || !isDelivered) return { state: "ignored", reason: "type_not_applied" };
   if (isGrant(event)) return expiresAt ? null : { state: "ignored", reason: "grant_without_end" };
   return event.originalTransactionId ? null : { state: "failed", reason: "transaction_not_named" };
 }
 
-async function applyToLine(tx: Tx, event: StoredEvent, at: Date): Promise<Refolded> {
-  const { provider, environment, store, lineId, openedLineId, namedElsewhere } = event;
-  // Only a temporary grant may name no transaction: it is then a line of its own.
+async function applyToPurchase(tx: Tx, event: StoredEvent, at: Date): Promise<Refolded> {
+  const { provider, environment, store, purchaseId, openedPurchaseId, namedElsewhere } = event;
+  // Only a temporary grant may name no transaction: it is then a purchase of its own.
   const originalTransactionId = namedElsewhere ?? event.originalTransactionId ?? `grant:${event.eventId}`;
-  // Store and environment are missing in some deliveries; such lines stand apart, and never count as production.
+  // Store and environment are missing in some deliveries; such purchases stand apart, and never count as production.
   const key = { provider, environment: environment ?? "UNKNOWN", store: store ?? "UNKNOWN", originalTransactionId };
-  const line = await joinLine(tx, event.id, key, at);
-  if (openedLineId) await absorbLine(tx, line, openedLineId);
-  if (lineId && lineId !== line.id) await leaveLine(tx, lineId, at);
-  return refoldLine(tx, line, at);
+  const purchase = await attachEvent(tx, event.id, key, at);
+  if (openedPurchaseId) await mergePurchase(tx, purchase, openedPurchaseId);
+  if (purchaseId && purchaseId !== purchase.id) await detachEvent(tx, purchaseId, at);
+  return refoldPurchase(tx, purchase, at);
 }
 
 /**
- * Settles anew whose the lines are of everybody that a transfer or an alias concerns. Their events are locked first:
- * one that is being applied at this moment has its line, and is seen, once its lock is free.
+ * Settles anew whose the purchases are of everybody that a transfer or an alias concerns. Their events are locked first:
+ * one that is being applied at this moment has its purchase, and is seen, once its lock is free.
  */
-async function changeIdentity(tx: Tx, event: StoredEvent, at: Date): Promise<Refolded[]> {
+async function applyIdentityChange(tx: Tx, event: StoredEvent, at: Date): Promise<Refolded[]> {
   await tx.$executeRaw`
     UPDATE "BillingEvent" SET state = 'processed', "processedAt" = ${at}::timestamptz,
       reason = CASE WHEN state IN ('failed', 'ignored') THEN NULL ELSE reason END
     WHERE id = ${event.id}::uuid`;
-  const { names } = await connectedPeople(tx, event.provider, event.identities);
-  const rows = await tx.$queryRaw<{ lineId: string | null }[]>`
-    SELECT "lineId" FROM "BillingEvent"
-    WHERE provider = ${event.provider} AND identities && ${names}::text[]
+  const { names } = await connectedPeople(tx, event.provider, event.appUserIds);
+  const rows = await tx.$queryRaw<{ purchaseId: string | null }[]>`
+    SELECT "purchaseId" FROM "BillingEvent"
+    WHERE provider = ${event.provider} AND "appUserIds" && ${names}::text[]
       AND type NOT IN ('TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED')
     ORDER BY id FOR UPDATE`;
-  const lineIds = new Set(rows.flatMap(({ lineId }) => lineId ?? []));
+  const purchaseIds = new Set(rows.flatMap(({ purchaseId }) => purchaseId ?? []));
   const refolded: Refolded[] = [];
-  for (const line of await lockLines(tx, [...lineIds])) refolded.push(await refoldLine(tx, line, at));
+  for (const purchase of await lockPurchases(tx, [...purchaseIds]))
+    refolded.push(await refoldPurchase(tx, purchase, at));
   return refolded;
 }
 

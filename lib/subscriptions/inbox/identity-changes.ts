@@ -3,21 +3,21 @@ import type { Tx } from "../../context";
 import { EventFacts } from "../events";
 import type { Claim } from "../ownership";
 
-/** An event of the inbox, as far as lines and their owners follow from it. */
+/** An event of the inbox, as far as purchases and their owners follow from it. */
 export const StoredEvent = z.object({
   eventId: z.string(),
   type: z.string(),
   environment: z.string().nullable(),
   store: z.string().nullable(),
   facts: EventFacts,
-  identities: z.array(z.string()),
+  appUserIds: z.array(z.string()),
   transferredFrom: z.array(z.string()),
   accountId: z.string().nullable(),
 });
 export type StoredEvent = z.infer<typeof StoredEvent>;
 
 /**
- * Everything that is said about a group of people who are one customer, or hand lines to each other. `isCrowd`: they are
+ * Everything that is said about a group of people who are one customer, or hand purchases to each other. `isCrowd`: they are
  * more than any customer's names, since an app gives everybody the same name. Then aliases connect none of them.
  */
 type People = { names: string[]; aliases: string[][]; transfers: StoredEvent[]; isCrowd: boolean };
@@ -40,7 +40,7 @@ export async function connectedPeople(tx: Tx, provider: string, names: string[])
     const groups = await aliasesNaming(tx, provider, open);
     for (const event of moves) transfers.set(event.eventId, event);
     for (const group of groups) aliases.set(group.eventId, group);
-    const named = [...moves, ...groups].flatMap(({ identities }) => identities);
+    const named = [...moves, ...groups].flatMap(({ appUserIds }) => appUserIds);
     open = [...new Set(named)].filter((name) => !found.has(name));
     for (const name of open) found.add(name);
     if (Math.max(found.size, groups.length) > MAX_NAMES) {
@@ -50,49 +50,49 @@ export async function connectedPeople(tx: Tx, provider: string, names: string[])
   return {
     isCrowd: false,
     names: [...found],
-    aliases: [...aliases.values()].toSorted(compareAliases).map(({ identities }) => identities),
+    aliases: [...aliases.values()].toSorted(compareAliases).map(({ appUserIds }) => appUserIds),
     transfers: [...transfers.values()],
   };
 }
 
 /** Names that an event gives one customer, and when it first did. */
-type Aliases = { identities: string[]; eventId: string; occurredAt: Date };
+type Aliases = { appUserIds: string[]; eventId: string; occurredAt: Date };
 
 /** What was said first binds most. */
 function compareAliases(a: Aliases, b: Aliases): number {
   return a.occurredAt.getTime() - b.occurredAt.getTime() || (a.eventId < b.eventId ? -1 : 1);
 }
 
-/** Lists of names that are one customer's: of every event but transfers, those that change no line included. */
+/** Lists of names that are one customer's: of every event but transfers, those that change no purchase included. */
 function aliasesNaming(tx: Tx, provider: string, names: string[]): Promise<Aliases[]> {
   return tx.$queryRaw`
-    SELECT DISTINCT ON (identities) identities, "eventId", "occurredAt" FROM "BillingEvent"
-    WHERE provider = ${provider} AND identities && ${names}::text[] AND cardinality(identities) > 1
+    SELECT DISTINCT ON ("appUserIds") "appUserIds", "eventId", "occurredAt" FROM "BillingEvent"
+    WHERE provider = ${provider} AND "appUserIds" && ${names}::text[] AND cardinality("appUserIds") > 1
       AND cardinality("transferredFrom") = 0
-    ORDER BY identities, "occurredAt", "eventId" LIMIT ${MAX_NAMES + 1}::integer`;
+    ORDER BY "appUserIds", "occurredAt", "eventId" LIMIT ${MAX_NAMES + 1}::integer`;
 }
 
 async function transfersNaming(tx: Tx, provider: string, names: string[]): Promise<StoredEvent[]> {
   const rows = await tx.$queryRaw<{ event: unknown }[]>`
     SELECT jsonb_build_object('eventId', "eventId", 'type', type, 'environment', environment, 'store', store, 'facts',
-      normalized, 'identities', identities, 'transferredFrom', "transferredFrom", 'accountId', "accountId") AS event
+      facts, 'appUserIds', "appUserIds", 'transferredFrom', "transferredFrom", 'accountId', "accountId") AS event
     FROM "BillingEvent"
     WHERE provider = ${provider} AND state IN ('received', 'processed')
       AND type IN ('TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED') AND cardinality("transferredFrom") > 0
-      AND identities && ${names}::text[]`;
+      AND "appUserIds" && ${names}::text[]`;
   return rows.map(({ event }) => StoredEvent.parse(event));
 }
 
-/** The transfers that may move a line: what an event does not name, the store or the environment, does not narrow it. */
-export function transfersFor(line: { store: string; environment: string }, transfers: StoredEvent[]): Claim[] {
+/** The transfers that may move a purchase: what an event does not name, the store or the environment, does not narrow it. */
+export function transfersFor(purchase: { store: string; environment: string }, transfers: StoredEvent[]): Claim[] {
   return transfers
     .filter(({ facts }) => facts.identityChange === "transfer")
-    .filter(({ store }) => store === null || store === line.store)
-    .filter(({ environment }) => environment === null || environment === line.environment)
-    .map(({ eventId, facts, identities, transferredFrom }) => ({
+    .filter(({ store }) => store === null || store === purchase.store)
+    .filter(({ environment }) => environment === null || environment === purchase.environment)
+    .map(({ eventId, facts, appUserIds, transferredFrom }) => ({
       id: eventId,
       occurredAt: facts.occurredAt,
-      names: identities.filter((name) => !transferredFrom.includes(name)),
+      names: appUserIds.filter((name) => !transferredFrom.includes(name)),
       from: transferredFrom,
     }))
     .filter(({ names }) => names.length > 0);

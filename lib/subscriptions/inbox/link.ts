@@ -1,58 +1,58 @@
 import type { Context } from "../../context";
+import { withRetry } from "../../db/with-retry";
 import { isDatabaseUnavailable } from "../../errors";
-import { again } from "./attempts";
 import { connectedPeople } from "./identity-changes";
-import { lockLines, refoldLine } from "./lines";
+import { lockPurchases, refoldPurchase } from "./purchases";
 
 type Deps = Pick<Context, "db" | "log" | "now">;
 type EventKey = { provider: string; eventId: string };
-type Line = { id: string; identities: string[] };
+type Purchase = { id: string; appUserIds: string[] };
 
 /** Lines of one customer that are settled at once. The rest waits for the customer's next event. */
-const MAX_LINES = 1_000;
+const MAX_PURCHASES = 1_000;
 
 /**
- * Settles anew whose the lines are that an event says more about: it names their customer and one more name, or its own
- * line's customer has one more by another event. RevenueCat, "Webhooks": "make sure to search both the
+ * Settles anew whose the purchases are that an event says more about: it names their customer and one more name, or its own
+ * purchase's customer has one more by another event. RevenueCat, "Webhooks": "make sure to search both the
  * original_app_user_id and the aliases". To be called after the commit of the event: of two that are applied at the
- * same time the later one sees both. Calling it again changes nothing. Each line has a transaction of its own: however
+ * same time the later one sees both. Calling it again changes nothing. Each purchase has a transaction of its own: however
  * many there are, none takes long.
  */
 export async function linkAliases(deps: Deps, key: EventKey): Promise<void> {
   const { db, log, now } = deps;
   try {
-    const lines = await linesToLink(deps, key);
-    if (lines.length === 0) return;
-    const names = [...new Set(lines.flatMap(({ identities }) => identities))];
+    const purchases = await purchasesToLink(deps, key);
+    if (purchases.length === 0) return;
+    const names = [...new Set(purchases.flatMap(({ appUserIds }) => appUserIds))];
     if ((await connectedPeople(db, key.provider, names)).isCrowd) return;
-    for (const { id } of lines) {
-      await again(() =>
+    for (const { id } of purchases) {
+      await withRetry(() =>
         db.$transaction(async (tx) => {
-          for (const line of await lockLines(tx, [id])) await refoldLine(tx, line, now());
+          for (const purchase of await lockPurchases(tx, [id])) await refoldPurchase(tx, purchase, now());
         }),
       );
     }
   } catch (error) {
     if (isDatabaseUnavailable(error)) throw error; // the delivery comes again
-    log.error({ err: error, eventId: key.eventId }, "the lines of a billing event's customer cannot be linked");
+    log.error({ err: error, eventId: key.eventId }, "the purchases of a billing event's customer cannot be linked");
   }
 }
 
-/** A line has every name of its customer's: one that shares a name with an event and lacks another is out of date. */
-async function linesToLink({ db }: Deps, { provider, eventId }: EventKey): Promise<Line[]> {
+/** A purchase has every name of its customer's: one that shares a name with an event and lacks another is out of date. */
+async function purchasesToLink({ db }: Deps, { provider, eventId }: EventKey): Promise<Purchase[]> {
   return db.$queryRaw`
     WITH event AS MATERIALIZED (
-      SELECT identities, "lineId", "transferredFrom" FROM "BillingEvent"
+      SELECT "appUserIds", "purchaseId", "transferredFrom" FROM "BillingEvent"
       WHERE provider = ${provider} AND "eventId" = ${eventId}
     )
-    SELECT line.id, line.identities FROM event JOIN "SubscriptionLine" AS line ON line.identities && event.identities
-    WHERE line.provider = ${provider} AND NOT event.identities <@ line.identities
+    SELECT purchase.id, purchase."appUserIds" FROM event JOIN "Purchase" AS purchase ON purchase."appUserIds" && event."appUserIds"
+    WHERE purchase.provider = ${provider} AND NOT event."appUserIds" <@ purchase."appUserIds"
       AND cardinality(event."transferredFrom") = 0
     UNION
-    SELECT line.id, line.identities FROM event JOIN "SubscriptionLine" AS line ON line.id = event."lineId"
+    SELECT purchase.id, purchase."appUserIds" FROM event JOIN "Purchase" AS purchase ON purchase.id = event."purchaseId"
     WHERE EXISTS (
       SELECT 1 FROM "BillingEvent" AS other
-      WHERE other.provider = ${provider} AND other.identities && line.identities
-        AND NOT other.identities <@ line.identities AND cardinality(other."transferredFrom") = 0)
-    LIMIT ${MAX_LINES}::integer`;
+      WHERE other.provider = ${provider} AND other."appUserIds" && purchase."appUserIds"
+        AND NOT other."appUserIds" <@ purchase."appUserIds" AND cardinality(other."transferredFrom") = 0)
+    LIMIT ${MAX_PURCHASES}::integer`;
 }

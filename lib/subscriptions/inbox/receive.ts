@@ -1,10 +1,10 @@
 import type { Context } from "../../context";
-import { IdentityEventType, LineEventType } from "../events";
+import { withRetry } from "../../db/with-retry";
+import { IdentityEventType, PurchaseEventType } from "../events";
 import { configuredProvider } from "../providers/configured";
 import type { Delivery } from "../providers/provider";
 import type { DeliveryReceipt } from "../schema";
 import { applyEvent } from "./apply";
-import { again } from "./attempts";
 import { storableJson } from "./storable";
 import { ownerIds, storeEvent } from "./store";
 
@@ -23,7 +23,7 @@ export async function receiveDelivery(deps: Deps, delivery: Delivery): Promise<D
   const eventId = provider.eventId(body, delivery);
   const payload = provider.withoutAttributes(body);
   const event = provider.read(payload, receivedAt);
-  await again(() => storeEvent(deps, { provider: provider.name, eventId, event, payload, receivedAt }));
+  await withRetry(() => storeEvent(deps, { provider: provider.name, eventId, event, payload, receivedAt }));
   const { status, toReconcile } = await applyEvent(deps, { provider: provider.name, eventId }, ownerIds(event));
   if (toReconcile.length > 0) deps.reconciler.wake();
   deps.count("billing_event", { type: countedType(event.type), state: status });
@@ -32,5 +32,5 @@ export async function receiveDelivery(deps: Deps, delivery: Delivery): Promise<D
 
 /** Senders may make up as many types as they like. */
 function countedType(type: string): string {
-  return LineEventType.safeParse(type).data ?? IdentityEventType.safeParse(type).data ?? "other";
+  return PurchaseEventType.safeParse(type).data ?? IdentityEventType.safeParse(type).data ?? "other";
 }

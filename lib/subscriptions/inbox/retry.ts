@@ -1,9 +1,9 @@
 import type { Context } from "../../context";
-import { possibleAccountIds } from "../identities";
+import { possibleAccountIds } from "../app-user-ids";
 import { applyEvent, type EventKey } from "./apply";
 
 type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "draining" | "log" | "now">;
-type Claimed = EventKey & { identities: string[]; transferredFrom: string[]; attempts: number };
+type Claimed = EventKey & { appUserIds: string[]; transferredFrom: string[]; attempts: number };
 
 /** A delivery's own transaction gets 10 s. What takes longer than that must succeed at some time, too. */
 const TIMEOUT_MS = 30_000;
@@ -17,8 +17,8 @@ export async function retryReceived(deps: Deps): Promise<void> {
   while (!deps.draining) {
     const event = await claim(deps);
     if (!event) return;
-    const { provider, eventId, attempts, identities, transferredFrom } = event;
-    const accountIds = possibleAccountIds(identities.filter((name) => !transferredFrom.includes(name)));
+    const { provider, eventId, attempts, appUserIds, transferredFrom } = event;
+    const accountIds = possibleAccountIds(appUserIds.filter((name) => !transferredFrom.includes(name)));
     try {
       const { status } = await applyEvent(deps, { provider, eventId }, accountIds, { timeoutMs: TIMEOUT_MS });
       deps.log.info({ eventId, attempts, status }, "applied a billing event that was left as received");
@@ -36,6 +36,6 @@ async function claim({ db, dbNow }: Deps): Promise<Claimed | undefined> {
     WHERE id = (
       SELECT id FROM "BillingEvent" WHERE state = 'received' AND "nextAttemptAt" <= ${dbNow()}
       ORDER BY "nextAttemptAt" LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING provider, "eventId", identities, "transferredFrom", attempts`;
+    RETURNING provider, "eventId", "appUserIds", "transferredFrom", attempts`;
   return row;
 }

@@ -1,27 +1,22 @@
 import { createHash } from "node:crypto";
+import { toStorableText } from "../../text";
 
 /** What PostgreSQL's and PGlite's JSON parsers take without running out of stack, with much to spare. */
 const MOST_LEVELS = 64;
-const REPLACEMENT = "\uFFFD";
 const EMAIL_ADDRESS = /^[^\s@]+@[^\s@]+$/;
 const HASHED = "sha256:";
-
-/** Text as PostgreSQL can keep it: NUL and lone surrogates become U+FFFD. */
-export function storableText(text: string): string {
-  return text.toWellFormed().replaceAll("\0", REPLACEMENT);
-}
 
 /**
  * A JSON value as the inbox keeps it: storable text throughout; what lies too deep becomes null; an e-mail address
  * becomes its hash, which tells customers apart as well as the address and mails nobody.
  */
 export function storableJson(value: unknown, levels = MOST_LEVELS): unknown {
-  if (typeof value === "string") return withoutAddress(storableText(value));
+  if (typeof value === "string") return withoutAddress(toStorableText(value));
   if (typeof value !== "object" || value === null) return value;
   if (levels === 0) return null;
   if (Array.isArray(value)) return value.map((item) => storableJson(item, levels - 1));
   return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [storableText(name), storableJson(item, levels - 1)]),
+    Object.entries(value).map(([name, item]) => [toStorableText(name), storableJson(item, levels - 1)]),
   );
 }
 

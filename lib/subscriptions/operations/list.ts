@@ -15,8 +15,8 @@ export function listEvents({ db }: Deps, { state, accountId, unlinked, limit }: 
     where: {
       state: state ?? (unlinked ? { not: "ignored" } : undefined),
       AND: [
-        accountId ? { OR: [{ accountId }, { line: { accountId } }, { identities: { has: accountId } }] } : {},
-        unlinked ? { accountId: null, OR: [{ lineId: null }, { line: { accountId: null } }] } : {},
+        accountId ? { OR: [{ accountId }, { purchase: { accountId } }, { appUserIds: { has: accountId } }] } : {},
+        unlinked ? { accountId: null, OR: [{ purchaseId: null }, { purchase: { accountId: null } }] } : {},
       ],
     },
     select: {
@@ -34,7 +34,7 @@ export function listEvents({ db }: Deps, { state, accountId, unlinked, limit }: 
   });
 }
 
-/** All that is kept of an event, with its line; null for an id that is not there. Ids are the provider's. */
+/** All that is kept of an event, with its purchase; null for an id that is not there. Ids are the provider's. */
 export function findEvents({ db }: Deps, eventId: string) {
-  return db.billingEvent.findMany({ where: { eventId }, include: { line: true } });
+  return db.billingEvent.findMany({ where: { eventId }, include: { purchase: true } });
 }

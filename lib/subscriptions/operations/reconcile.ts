@@ -22,10 +22,10 @@ const MAX_WAIT_SECONDS = 300;
 
 /** Asks the provider about an account: by every name it has there, or by its id where none is known. */
 export async function* reconcileAccount(deps: Deps, accountId: string): AsyncGenerator<ReconciledCustomer> {
-  const lines = await deps.db.subscriptionLine.findMany({ where: { accountId }, select: { id: true } });
+  const purchases = await deps.db.purchase.findMany({ where: { accountId }, select: { id: true } });
   const names = await customersOf(
     deps.db,
-    lines.map(({ id }) => id),
+    purchases.map(({ id }) => id),
   );
   for (const name of names.length > 0 ? names : [accountId]) yield* reconcileOne(deps, name);
 }
@@ -35,22 +35,22 @@ export async function* reconcileAll(deps: Deps): AsyncGenerator<ReconciledCustom
   const asked = new Set<string>();
   let after: string | undefined;
   for (;;) {
-    const lines = await deps.db.subscriptionLine.findMany({
+    const purchases = await deps.db.purchase.findMany({
       where: after ? { id: { gt: after } } : {},
       select: { id: true },
       orderBy: { id: "asc" },
       take: PAGE,
     });
-    if (lines.length === 0) return;
+    if (purchases.length === 0) return;
     for (const name of await customersOf(
       deps.db,
-      lines.map(({ id }) => id),
+      purchases.map(({ id }) => id),
     )) {
       if (asked.has(name)) continue;
       asked.add(name);
       yield* reconcileOne(deps, name);
     }
-    after = lines.at(-1)?.id;
+    after = purchases.at(-1)?.id;
   }
 }
 

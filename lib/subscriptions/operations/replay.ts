@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
-import { possibleAccountIds } from "../identities";
+import { withRetry } from "../../db/with-retry";
+import { possibleAccountIds } from "../app-user-ids";
 import { applyEvent, type EventKey } from "../inbox/apply";
-import { again } from "../inbox/attempts";
 import { keptNames, ownerIds } from "../inbox/store";
 import { providerNamed } from "../providers/configured";
 import type { BillingRules } from "../rules";
@@ -43,19 +43,19 @@ type Row = NonNullable<Awaited<ReturnType<Deps["db"]["billingEvent"]["findUnique
 /** Writes down what the reader makes of a delivery today. Without one, what it made of it then stands. */
 async function readAgain({ db }: Deps, row: Row): Promise<{ type: string; accountIds: string[] }> {
   const provider = providerNamed(row.provider);
-  if (row.payload === null || !provider) return { type: row.type, accountIds: possibleAccountIds(row.identities) };
+  if (row.payload === null || !provider) return { type: row.type, accountIds: possibleAccountIds(row.appUserIds) };
   const event = provider.read(row.payload, row.receivedAt);
   const { facts, ...columns } = event;
   const accountIds = ownerIds(event);
-  await again(async () => {
+  await withRetry(async () => {
     const accounts = await db.account.findMany({ where: { id: { in: accountIds } }, select: { id: true } });
     const accountId = accountIds.find((id) => accounts.some((account) => account.id === id)) ?? null;
     await db.billingEvent.updateMany({
-      where: { id: row.id, identities: { equals: row.identities } }, // not what a deletion has made nameless meanwhile
+      where: { id: row.id, appUserIds: { equals: row.appUserIds } }, // not what a deletion has made nameless meanwhile
       data: {
         ...columns,
         ...keptNames(event),
-        ...{ accountId, occurredAt: facts.occurredAt, purchasedAt: facts.purchasedAt, normalized: facts },
+        ...{ accountId, occurredAt: facts.occurredAt, purchasedAt: facts.purchasedAt, facts: facts },
       },
     });
   });

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { normalizeAppUserIds } from "../app-user-ids";
 import type { ProviderEvent } from "../events";
-import { normalizeIdentities } from "../identities";
 import { Flag, Text, time, withoutRenewalNumber } from "./fields";
 
 const Moment = z
@@ -79,7 +79,7 @@ const NO_SUBSCRIPTION = {
   unsubscribe_detected_at: null,
 };
 
-/** null: without a store and a transaction it cannot be told which line it is. */
+/** null: without a store and a transaction it cannot be told which purchase it is. */
 function snapshot(
   customer: Customer,
   productId: string,
@@ -98,7 +98,7 @@ function snapshot(
     originalTransactionId: withoutRenewalNumber(store, transactionId),
     transactionId,
     appUserId: name,
-    identities: normalizeIdentities([name]),
+    appUserIds: normalizeAppUserIds([name]),
     transferredFrom: [],
     facts: {
       occurredAt: askedAt,

@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { z } from "zod";
 import type { Config } from "../../config";
+import { isAnonymous, normalizeAppUserIds } from "../app-user-ids";
 import type { EventFacts, ProviderEvent } from "../events";
-import { isAnonymous, normalizeIdentities } from "../identities";
 import { isOneOf, isRecent, requireAuthentic } from "./authenticity";
 import {
   EventId,
@@ -94,8 +94,8 @@ function read(body: unknown, receivedAt: Date): ProviderEvent {
     ),
     transactionId,
     appUserId: people.names[0] ?? null,
-    identities: normalizeIdentities([...people.names, ...people.from]),
-    transferredFrom: normalizeIdentities(people.from.filter((name) => !people.names.includes(name))),
+    appUserIds: normalizeAppUserIds([...people.names, ...people.from]),
+    transferredFrom: normalizeAppUserIds(people.from.filter((name) => !people.names.includes(name))),
     facts: { ...facts(event, receivedAt), identityChange: people.change },
   };
 }

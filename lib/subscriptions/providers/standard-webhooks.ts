@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { z } from "zod";
+import { normalizeAppUserIds } from "../app-user-ids";
 import type { EventFacts, ProviderEvent } from "../events";
-import { normalizeIdentities } from "../identities";
 import { isOneOf, isRecent, requireAuthentic } from "./authenticity";
 import {
   EventId,
@@ -94,8 +94,8 @@ function read(body: unknown, receivedAt: Date): ProviderEvent {
     originalTransactionId: withoutRenewalNumber(store, data.originalTransactionId ?? transactionId),
     transactionId,
     appUserId: customerId,
-    identities: normalizeIdentities([...names, ...from]),
-    transferredFrom: normalizeIdentities(from.filter((name) => !names.includes(name))),
+    appUserIds: normalizeAppUserIds([...names, ...from]),
+    transferredFrom: normalizeAppUserIds(from.filter((name) => !names.includes(name))),
     facts: { ...facts(payload, receivedAt), identityChange: identityChange(type) },
   };
 }

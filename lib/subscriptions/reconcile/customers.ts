@@ -1,16 +1,15 @@
 import type { Context } from "../../context";
-import type { SubscriptionLine } from "../../db/generated/client";
-import type { LineEvent } from "../events";
-import { foldLine } from "../fold/fold-line";
+import { possibleAccountIds } from "../app-user-ids";
+import type { PurchaseEvent } from "../events";
+import { foldPurchase } from "../fold/fold-purchase";
 import { takeSnapshot } from "../fold/snapshot";
-import { possibleAccountIds } from "../identities";
 import { applyEvent } from "../inbox/apply";
 import { storeEvent } from "../inbox/store";
-import type { Line } from "../line-state";
 import { revenueCat } from "../providers/revenuecat";
 import { readCustomer, type Snapshot } from "../providers/revenuecat-customer";
+import type { Purchase, StoredPurchase } from "../purchase-state";
 import { type BillingRules, statusRules } from "../rules";
-import { isOverdue, lineStatus } from "../status";
+import { isOverdue, purchaseStatus } from "../status";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log" | "now"> & {
   config: BillingRules;
@@ -38,13 +37,13 @@ export async function reconcileCustomer(deps: Deps, name: string): Promise<Recon
   let corrected = 0;
   const waits: number[] = [];
   for (const seen of snapshots) {
-    for (const line of await linesOf(deps, seen)) {
-      const placed = line ? onLine(line, seen) : seen;
+    for (const purchase of await purchasesOf(deps, seen)) {
+      const placed = purchase ? onPurchase(purchase, seen) : seen;
       if (!placed) continue;
-      const secondsLeft = secondsUntilEnd(deps.config, line, placed, askedAt);
+      const secondsLeft = secondsUntilEnd(deps.config, purchase, placed, askedAt);
       if (secondsLeft) waits.push(Math.min(secondsLeft, MAX_AGAIN_SECONDS));
       const snapshot = secondsLeft === 0 ? withEnd(placed) : placed;
-      if (line && agrees(deps.config, line, snapshot, askedAt)) continue;
+      if (purchase && agrees(deps.config, purchase, snapshot, askedAt)) continue;
       if (await correct(deps, snapshot, askedAt)) corrected += 1;
     }
   }
@@ -53,31 +52,31 @@ export async function reconcileCustomer(deps: Deps, name: string): Promise<Recon
 }
 
 /**
- * The lines that a purchase is on: by its transaction, else the customer's newest of the same product. Google's
- * transactions say themselves which line they are of. [null]: a purchase that no event ever told of.
+ * The purchases that a purchase is on: by its transaction, else the customer's newest of the same product. Google's
+ * transactions say themselves which purchase they are of. [null]: a purchase that no event ever told of.
  */
-async function linesOf({ db }: Deps, snapshot: Snapshot): Promise<(SubscriptionLine | null)[]> {
-  const { store, transactionId, originalTransactionId, identities, facts } = snapshot;
+async function purchasesOf({ db }: Deps, snapshot: Snapshot): Promise<(StoredPurchase | null)[]> {
+  const { store, transactionId, originalTransactionId, appUserIds, facts } = snapshot;
   const place = { provider: revenueCat.name, store, environment: snapshot.environment ?? "UNKNOWN" };
-  const byTransaction = await db.subscriptionLine.findMany({
+  const byTransaction = await db.purchase.findMany({
     where: {
       ...place,
       OR: [{ originalTransactionId: originalTransactionId ?? transactionId }, { events: { some: { transactionId } } }],
     },
   });
   if (byTransaction.length > 0 || store === "PLAY_STORE") return byTransaction.length > 0 ? byTransaction : [null];
-  const newest = await db.subscriptionLine.findFirst({
-    where: { ...place, productId: facts.productId, identities: { hasSome: identities } },
+  const newest = await db.purchase.findFirst({
+    where: { ...place, productId: facts.productId, appUserIds: { hasSome: appUserIds } },
     orderBy: { currentPeriodEndsAt: { sort: "desc", nulls: "last" } },
   });
   return [newest];
 }
 
 /**
- * A snapshot in its place among a line's events; null where the provider has not heard yet of the period that the
- * line is in. The API's times have no fractions of a second, and must not sort before the purchase itself for that.
+ * A snapshot in its place among a purchase's events; null where the provider has not heard yet of the period that the
+ * purchase is in. The API's times have no fractions of a second, and must not sort before the purchase itself for that.
  */
-function onLine({ originalTransactionId, currentPeriodStartsAt: start }: SubscriptionLine, seen: Snapshot) {
+function onPurchase({ originalTransactionId, currentPeriodStartsAt: start }: StoredPurchase, seen: Snapshot) {
   const { purchasedAt } = seen.facts;
   if (!start || !purchasedAt || purchasedAt >= start) return { ...seen, originalTransactionId };
   if (inSeconds(purchasedAt) < inSeconds(start)) return null;
@@ -88,10 +87,15 @@ function onLine({ originalTransactionId, currentPeriodStartsAt: start }: Subscri
  * How long a purchase that is past its expiry may still turn out to go on: 0 where no renewal is due, or the leeway is
  * over. The store may renew, and the provider hear of it, some time after the expiry. null: its end has not come.
  */
-function secondsUntilEnd(config: BillingRules, line: SubscriptionLine | null, seen: Snapshot, at: Date): number | null {
+function secondsUntilEnd(
+  config: BillingRules,
+  purchase: StoredPurchase | null,
+  seen: Snapshot,
+  at: Date,
+): number | null {
   const { expiresAt, resumesAt, snapshot } = seen.facts;
   if (expiresAt === null || expiresAt > at || snapshot?.billingIssueDetectedAt || resumesAt) return null;
-  if (!isOverdue(after(line, seen), at)) return 0;
+  if (!isOverdue(after(purchase, seen), at)) return 0;
   const agoSeconds = (at.getTime() - expiresAt.getTime()) / 1000;
   return Math.max(Math.ceil(config.BILLING_STALE_LEEWAY_SECONDS - agoSeconds), 0);
 }
@@ -103,23 +107,23 @@ function withEnd(seen: Snapshot): Snapshot {
   return { ...seen, facts: { ...facts, snapshot } };
 }
 
-/** A line as a snapshot would leave it. */
-function after(line: SubscriptionLine | null, { store, environment, facts }: Snapshot): Line {
-  const event: LineEvent = { id: "", type: "SNAPSHOT", ...facts };
-  if (line) return { ...line, ...takeSnapshot(line, event) };
-  return { store, environment: environment ?? "UNKNOWN", ...foldLine([event]) };
+/** A purchase as a snapshot would leave it. */
+function after(purchase: StoredPurchase | null, { store, environment, facts }: Snapshot): Purchase {
+  const event: PurchaseEvent = { id: "", type: "SNAPSHOT", ...facts };
+  if (purchase) return { ...purchase, ...takeSnapshot(purchase, event) };
+  return { store, environment: environment ?? "UNKNOWN", ...foldPurchase([event]) };
 }
 
-/** Whether the owner would see no difference, now or later, if the line were as the provider sees it. */
-function agrees(config: BillingRules, line: SubscriptionLine, snapshot: Snapshot, at: Date): boolean {
-  if (!snapshot.identities.every((name) => line.identities.includes(name))) return false;
-  const corrected = after(line, snapshot);
-  if (isOverdue(line, at) !== isOverdue(corrected, at)) return false; // it has ended, and its owner is told
-  return visible(config, line, line.accountId, at) === visible(config, corrected, line.accountId, at);
+/** Whether the owner would see no difference, now or later, if the purchase were as the provider sees it. */
+function agrees(config: BillingRules, purchase: StoredPurchase, snapshot: Snapshot, at: Date): boolean {
+  if (!snapshot.appUserIds.every((name) => purchase.appUserIds.includes(name))) return false;
+  const corrected = after(purchase, snapshot);
+  if (isOverdue(purchase, at) !== isOverdue(corrected, at)) return false; // it has ended, and its owner is told
+  return visible(config, purchase, purchase.accountId, at) === visible(config, corrected, purchase.accountId, at);
 }
 
-function visible(config: BillingRules, line: Line, accountId: string | null, at: Date): string {
-  const seen = lineStatus(line, at, statusRules(config, accountId ?? ""));
+function visible(config: BillingRules, purchase: Purchase, accountId: string | null, at: Date): string {
+  const seen = purchaseStatus(purchase, at, statusRules(config, accountId ?? ""));
   const { status, willRenew, isLifetime, productId, periodType, entitlements } = seen;
   const { currentPeriodEndsAt, accessEndsAt, gracePeriodEndsAt, resumesAt } = seen;
   const times = [currentPeriodEndsAt, accessEndsAt, gracePeriodEndsAt, resumesAt].map(
@@ -134,7 +138,7 @@ async function correct(deps: Deps, snapshot: Snapshot, receivedAt: Date): Promis
   const eventId = `snapshot:${snapshot.store}:${snapshot.originalTransactionId}:${receivedAt.getTime()}`;
   const key = { provider: revenueCat.name, eventId };
   await storeEvent(deps, { ...key, event: snapshot, payload: null, receivedAt });
-  const { status } = await applyEvent(deps, key, possibleAccountIds(snapshot.identities));
+  const { status } = await applyEvent(deps, key, possibleAccountIds(snapshot.appUserIds));
   return status === "processed";
 }
 

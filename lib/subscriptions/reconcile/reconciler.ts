@@ -66,16 +66,16 @@ export async function reconcileDue(deps: AskingDeps, isStopped = () => false): P
 /** Takes the customer that has been due for longest, unless the provider has asked to be left alone. */
 async function claim({ db, dbNow }: Deps): Promise<Row | undefined> {
   const [row] = await db.$queryRaw<Row[]>`
-    UPDATE "BillingReconcile"
-    SET attempts = attempts + 1, "dueAt" = ${dbNow()} + interval '1 second' * ${LEASE_SECONDS}::int
+    UPDATE "ReconcileJob"
+    SET attempts = attempts + 1, "nextAttemptAt" = ${dbNow()} + interval '1 second' * ${LEASE_SECONDS}::int
     WHERE "appUserId" = (
-      SELECT "appUserId" FROM "BillingReconcile"
-      WHERE ("dueAt" <= ${dbNow()} OR "dueAt" > ${dbNow()} + interval '1 second' * ${MAX_PAUSE_SECONDS}::int)
+      SELECT "appUserId" FROM "ReconcileJob"
+      WHERE ("nextAttemptAt" <= ${dbNow()} OR "nextAttemptAt" > ${dbNow()} + interval '1 second' * ${MAX_PAUSE_SECONDS}::int)
         AND NOT EXISTS (
           SELECT 1 FROM "BillingApiPause" WHERE provider = ${revenueCat.name} AND until > ${dbNow()}
             AND until <= ${dbNow()} + interval '1 second' * ${MAX_PAUSE_SECONDS}::int)
-      ORDER BY "dueAt" LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING "appUserId", attempts, "dueAt" AS "leaseUntil"`;
+      ORDER BY "nextAttemptAt" LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING "appUserId", attempts, "nextAttemptAt" AS "leaseUntil"`;
   return row;
 }
 
@@ -85,7 +85,8 @@ async function attempt(deps: AskingDeps, row: Row): Promise<void> {
   try {
     const { againInSeconds } = await reconcileCustomer(deps, appUserId);
     // Where the customer was scheduled again meanwhile, the row is no longer ours to settle.
-    if (againInSeconds === undefined) await db.billingReconcile.deleteMany({ where: { appUserId, dueAt: leaseUntil } });
+    if (againInSeconds === undefined)
+      await db.reconcileJob.deleteMany({ where: { appUserId, nextAttemptAt: leaseUntil } });
     else await putOff(deps, row, againInSeconds, 0);
   } catch (error) {
     const { retryAfterSeconds } = error as { retryAfterSeconds?: number };
@@ -96,7 +97,7 @@ async function attempt(deps: AskingDeps, row: Row): Promise<void> {
     }
     if (attempts >= MAX_ATTEMPTS) {
       log.error({ err: error, attempts }, "gave up asking the billing provider about a customer");
-      await db.billingReconcile.deleteMany({ where: { appUserId, dueAt: leaseUntil } });
+      await db.reconcileJob.deleteMany({ where: { appUserId, nextAttemptAt: leaseUntil } });
       return;
     }
     log.warn({ err: error, attempts }, "the billing provider could not be asked");
@@ -106,9 +107,9 @@ async function attempt(deps: AskingDeps, row: Row): Promise<void> {
 
 async function putOff({ db, dbNow }: Deps, row: Row, seconds: number, attempts: number): Promise<void> {
   await db.$executeRaw`
-    UPDATE "BillingReconcile"
-    SET attempts = ${attempts}::int, "dueAt" = ${dbNow()} + interval '1 second' * ${Math.ceil(seconds)}::int
-    WHERE "appUserId" = ${row.appUserId} AND "dueAt" = ${row.leaseUntil}::timestamptz`;
+    UPDATE "ReconcileJob"
+    SET attempts = ${attempts}::int, "nextAttemptAt" = ${dbNow()} + interval '1 second' * ${Math.ceil(seconds)}::int
+    WHERE "appUserId" = ${row.appUserId} AND "nextAttemptAt" = ${row.leaseUntil}::timestamptz`;
 }
 
 /** Keeps every process from asking: the provider counts the requests of one key, not those about one customer. */

@@ -1,6 +1,6 @@
 import type { Context, Tx } from "../../context";
 import type { EventFacts } from "../events";
-import type { Refolded } from "../inbox/lines";
+import type { Refolded } from "../inbox/purchases";
 import { isHashed } from "../inbox/storable";
 import { revenueCat } from "../providers/revenuecat";
 import { customersOf } from "./customer-names";
@@ -8,7 +8,7 @@ import { customersOf } from "./customer-names";
 type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now" | "reconciler">;
 type Cause = { provider: string; type: string; appUserId: string | null };
 
-/** How long an overdue line is left alone after it was scheduled. */
+/** How long an overdue purchase is left alone after it was scheduled. */
 const OVERDUE_MS = 15 * 60 * 1000;
 
 /**
@@ -18,25 +18,25 @@ const OVERDUE_MS = 15 * 60 * 1000;
 export async function scheduleReconcile(tx: Tx, dbNow: Context["dbNow"], customers: string[]): Promise<void> {
   if (customers.length === 0) return;
   await tx.$executeRaw`
-    INSERT INTO "BillingReconcile" ("appUserId", "dueAt")
+    INSERT INTO "ReconcileJob" ("appUserId", "nextAttemptAt")
     SELECT DISTINCT name, ${dbNow()} FROM unnest(${customers}::text[]) AS name ORDER BY name
-    ON CONFLICT ("appUserId") DO UPDATE SET "dueAt" = LEAST("BillingReconcile"."dueAt", EXCLUDED."dueAt")`;
+    ON CONFLICT ("appUserId") DO UPDATE SET "nextAttemptAt" = LEAST("ReconcileJob"."nextAttemptAt", EXCLUDED."nextAttemptAt")`;
 }
 
 /**
- * The customers that an event gives reason to ask about: those whose lines it has moved or refunded, since it does not
+ * The customers that an event gives reason to ask about: those whose purchases it has moved or refunded, since it does not
  * say everything, and whoever a transfer gives what no event told of.
  */
 export async function doubtfulCustomers(
   tx: Tx,
   { provider, type, appUserId }: Cause,
   { identityChange }: EventFacts,
-  lines: Refolded[],
+  purchases: Refolded[],
 ): Promise<string[]> {
   if (provider !== revenueCat.name || type === "SNAPSHOT") return [];
-  const isUnknown = identityChange === "transfer" && lines.length === 0;
+  const isUnknown = identityChange === "transfer" && purchases.length === 0;
   if (isUnknown) return appUserId && !isHashed(appUserId) ? [appUserId] : [];
-  const doubtful = lines.filter(
+  const doubtful = purchases.filter(
     ({ before, after }) => identityChange !== null || (after.refundedAt !== null && before.refundedAt === null),
   );
   return customersOf(
@@ -46,23 +46,23 @@ export async function doubtfulCustomers(
 }
 
 /**
- * Has the provider asked about the owners of overdue lines, after whatever the caller has to answer: at most once in 15
- * minutes a line. Does nothing without an API key. Never throws.
+ * Has the provider asked about the owners of overdue purchases, after whatever the caller has to answer: at most once in 15
+ * minutes a purchase. Does nothing without an API key. Never throws.
  */
-export async function scheduleOverdue(deps: Deps, lineIds: string[]): Promise<void> {
-  if (lineIds.length === 0) return;
+export async function scheduleOverdue(deps: Deps, purchaseIds: string[]): Promise<void> {
+  if (purchaseIds.length === 0) return;
   await afterAnswer(deps, async ({ db, dbNow, now }) => {
     const at = now();
     const before = new Date(at.getTime() - OVERDUE_MS);
     // No transaction, which would take a connection for each who asks: after a kill the next status asks again.
-    const claimed = await db.subscriptionLine.updateManyAndReturn({
-      where: { id: { in: lineIds }, OR: [{ askedAt: null }, { askedAt: { lte: before } }] },
-      data: { askedAt: at },
+    const claimed = await db.purchase.updateManyAndReturn({
+      where: { id: { in: purchaseIds }, OR: [{ reconciledAt: null }, { reconciledAt: { lte: before } }] },
+      data: { reconciledAt: at },
       select: { id: true },
     });
-    const lines = claimed.map(({ id }) => id);
-    await scheduleReconcile(db, dbNow, await customersOf(db, lines));
-    return lines.length;
+    const purchases = claimed.map(({ id }) => id);
+    await scheduleReconcile(db, dbNow, await customersOf(db, purchases));
+    return purchases.length;
   });
 }
 
@@ -71,7 +71,7 @@ export async function scheduleOverdue(deps: Deps, lineIds: string[]): Promise<vo
  * there were.
  */
 export async function removeUnaskable({ billing, db }: Pick<Deps, "billing" | "db">): Promise<number> {
-  return billing ? 0 : (await db.billingReconcile.deleteMany()).count;
+  return billing ? 0 : (await db.reconcileJob.deleteMany()).count;
 }
 
 /**
@@ -84,20 +84,20 @@ export async function scheduleAfterSignIn(deps: Deps, sessionId: string): Promis
     deps,
     ({ db, dbNow }) => db.$executeRaw`
       WITH session AS (
-        UPDATE "Session" SET "billingAskedAt" = ${dbNow()} WHERE id = ${sessionId}::uuid AND "billingAskedAt" IS NULL
+        UPDATE "Session" SET "reconciledAt" = ${dbNow()} WHERE id = ${sessionId}::uuid AND "reconciledAt" IS NULL
         RETURNING "accountId"::text AS customer
       )
-      INSERT INTO "BillingReconcile" ("appUserId", "dueAt")
+      INSERT INTO "ReconcileJob" ("appUserId", "nextAttemptAt")
       SELECT COALESCE((
         SELECT "appUserId" FROM "BillingEvent"
-        WHERE provider = ${revenueCat.name} AND identities @> ARRAY[customer] AND lower("appUserId") = customer
+        WHERE provider = ${revenueCat.name} AND "appUserIds" @> ARRAY[customer] AND lower("appUserId") = customer
         ORDER BY "occurredAt" DESC LIMIT 1
       ), customer), ${dbNow()} FROM session
-      ON CONFLICT ("appUserId") DO UPDATE SET "dueAt" = LEAST("BillingReconcile"."dueAt", EXCLUDED."dueAt")`,
+      ON CONFLICT ("appUserId") DO UPDATE SET "nextAttemptAt" = LEAST("ReconcileJob"."nextAttemptAt", EXCLUDED."nextAttemptAt")`,
   );
 }
 
-/** `schedule` returns how many customers or lines it has found to be due. */
+/** `schedule` returns how many customers or purchases it has found to be due. */
 async function afterAnswer(deps: Deps, schedule: (deps: Deps) => Promise<number>): Promise<void> {
   if (!deps.billing) return;
   try {

@@ -1,6 +1,6 @@
-import { foldLine } from "../../../lib/subscriptions/fold/fold-line";
-import type { Line } from "../../../lib/subscriptions/line-state";
+import { foldPurchase } from "../../../lib/subscriptions/fold/fold-purchase";
 import { revenueCat } from "../../../lib/subscriptions/providers/revenuecat";
+import type { Purchase } from "../../../lib/subscriptions/purchase-state";
 import { accountStatus } from "../../../lib/subscriptions/status";
 import { type Details, examplesOf } from "../operation";
 
@@ -47,9 +47,9 @@ const STANDARD = {
 function statusAfter(...deliveries: { event: { event_timestamp_ms: number } }[]): unknown {
   const at = new Date("2026-11-21T08:00:00Z");
   const rules = { staleLeewaySeconds: 3600, sandboxEntitles: false };
-  const lines = deliveries.map((delivery): Line => {
+  const lines = deliveries.map((delivery): Purchase => {
     const { store, environment, facts } = revenueCat.read(delivery, at);
-    const state = foldLine([{ id: "1", type: "INITIAL_PURCHASE", ...facts }]);
+    const state = foldPurchase([{ id: "1", type: "INITIAL_PURCHASE", ...facts }]);
     return { ...state, store: store ?? "UNKNOWN", environment: environment ?? "UNKNOWN" };
   });
   return JSON.parse(JSON.stringify(accountStatus(lines, at, rules)));

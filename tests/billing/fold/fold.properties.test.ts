@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type LineEvent, LineEventType } from "@/lib/subscriptions/events";
-import { foldLine } from "@/lib/subscriptions/fold/fold-line";
+import { type PurchaseEvent, PurchaseEventType } from "@/lib/subscriptions/events";
+import { foldPurchase } from "@/lib/subscriptions/fold/fold-purchase";
 import { type Claim, ownerNames } from "@/lib/subscriptions/ownership";
 import { revenueCat } from "@/lib/subscriptions/providers/revenuecat";
-import { lineStatus } from "@/lib/subscriptions/status";
+import { purchaseStatus } from "@/lib/subscriptions/status";
 import { documentedAccess } from "@/tests/support/billing/documented-access";
 import { Life, type Payload } from "@/tests/support/billing/lives";
 
@@ -22,8 +22,8 @@ const moment = fc.oneof(
 const maybe = <T>(one: fc.Arbitrary<T>) => fc.option(one, { nil: null });
 const product = maybe(fc.constantFrom("monthly", "yearly"));
 
-const delivered = LineEventType.options.filter((type) => type !== "SNAPSHOT");
-const lineEvent: fc.Arbitrary<LineEvent> = fc.record({
+const delivered = PurchaseEventType.options.filter((type) => type !== "SNAPSHOT");
+const lineEvent: fc.Arbitrary<PurchaseEvent> = fc.record({
   id: fc.integer({ min: 0, max: 1_000_000 }).map(String),
   type: fc.constantFrom(...delivered),
   occurredAt: moment,
@@ -57,7 +57,7 @@ const place = { store: "APP_STORE", environment: "PRODUCTION" };
 test("every order of arrival, with duplicates, folds to the same state", () => {
   fc.assert(
     fc.property(arrivals, ([events, shuffled, twice]) => {
-      expect(foldLine([...shuffled, ...twice])).toEqual(foldLine(events));
+      expect(foldPurchase([...shuffled, ...twice])).toEqual(foldPurchase(events));
     }),
     RUNS,
   );
@@ -66,7 +66,7 @@ test("every order of arrival, with duplicates, folds to the same state", () => {
 test("no history leads to an exception, at whatever moment it is asked about", () => {
   fc.assert(
     fc.property(history, moment, (events, at) => {
-      const status = lineStatus({ ...foldLine(events), ...place }, at, RULES);
+      const status = purchaseStatus({ ...foldPurchase(events), ...place }, at, RULES);
       expect(status.entitlements.every((one) => one.isActive === status.isActive)).toBe(true);
     }),
     RUNS,
@@ -74,7 +74,7 @@ test("no history leads to an exception, at whatever moment it is asked about", (
 });
 
 /** Events that an end lasts through: all but those that begin a period, and what takes a refund back. */
-const TAKES_BACK = new Set<LineEvent["type"]>([
+const TAKES_BACK = new Set<PurchaseEvent["type"]>([
   ...(["INITIAL_PURCHASE", "NON_RENEWING_PURCHASE", "TEMPORARY_ENTITLEMENT_GRANT"] as const),
   ...(["RENEWAL", "REFUND_REVERSED"] as const),
 ]);
@@ -89,13 +89,13 @@ test("nothing of its period gives access after a refund that revokes but the ref
         ...before.flatMap((event) => [event.occurredAt, event.purchasedAt ?? event.occurredAt]).map(Number),
       );
       const period = settled(last + 1);
-      const refund: LineEvent = { ...cancellation, ...period, id: "refund", type: "CANCELLATION", isRefund: true };
-      const rest = later.map((event, i): LineEvent => {
+      const refund: PurchaseEvent = { ...cancellation, ...period, id: "refund", type: "CANCELLATION", isRefund: true };
+      const rest = later.map((event, i): PurchaseEvent => {
         return { ...event, ...period, occurredAt: new Date(last + i + 2), id: `later-${i}` };
       });
-      const state = foldLine([...rest, ...before, { ...refund, expiresAt: refund.purchasedAt }]);
+      const state = foldPurchase([...rest, ...before, { ...refund, expiresAt: refund.purchasedAt }]);
       expect(state.refundedAt).not.toBeNull();
-      expect(lineStatus({ ...state, ...place }, at, RULES)).toMatchObject({ status: "revoked", isActive: false });
+      expect(purchaseStatus({ ...state, ...place }, at, RULES)).toMatchObject({ status: "revoked", isActive: false });
     }),
     RUNS,
   );
@@ -109,12 +109,12 @@ const moments = fc.array(fc.integer({ min: 0, max: 400 * 24 }), { minLength: 1, 
 const atOf = (hours: number) => START + hours * HOUR_MS;
 /** What an account may use after these deliveries, in whatever order they came, some of them twice. */
 const accessAfter = (delivered: Payload[], atMs: number) => {
-  const events = delivered.map((payload): LineEvent => {
+  const events = delivered.map((payload): PurchaseEvent => {
     const { facts } = revenueCat.read({ event: payload }, new Date(Date.UTC(2040, 0, 1)));
-    return { id: payload.id, type: LineEventType.parse(payload.type), ...facts };
+    return { id: payload.id, type: PurchaseEventType.parse(payload.type), ...facts };
   });
   const rules = { ...RULES, staleLeewaySeconds: 0 };
-  const { entitlements, isActive } = lineStatus({ ...foldLine(events), ...place }, new Date(atMs), rules);
+  const { entitlements, isActive } = purchaseStatus({ ...foldPurchase(events), ...place }, new Date(atMs), rules);
   expect(entitlements.every((one) => one.isActive === isActive)).toBe(true);
   return entitlements.flatMap(({ id, isActive }) => (isActive ? id : [])).toSorted();
 };
@@ -148,7 +148,7 @@ test("where deliveries are lost, doubled and late, access is what the newest of 
   );
 });
 
-test("whose a line is does not depend on the order of arrival either", () => {
+test("whose a purchase is does not depend on the order of arrival either", () => {
   const name = fc.constantFrom("ann", "bob", "carl", "anonymous-1", "anonymous-2");
   const some = fc.uniqueArray(name, { minLength: 1, maxLength: 3 });
   const claim: fc.Arbitrary<Claim> = fc.record({

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { EventFacts, LineEvent, LineEventType } from "@/lib/subscriptions/events";
-import { foldLine } from "@/lib/subscriptions/fold/fold-line";
+import type { EventFacts, PurchaseEvent, PurchaseEventType } from "@/lib/subscriptions/events";
+import { foldPurchase } from "@/lib/subscriptions/fold/fold-purchase";
 
 const START = Date.UTC(2026, 0, 1);
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -8,11 +8,11 @@ const day = (n: number) => new Date(START + n * DAY_MS);
 
 /** An event on a day, of the period that began on day 0 and ends on day 30 unless `facts` say otherwise. */
 function event(
-  type: LineEventType,
+  type: PurchaseEventType,
   onDay: number,
   facts: Partial<EventFacts> = {},
   id = `${type}-${onDay}`,
-): LineEvent {
+): PurchaseEvent {
   return {
     id,
     type,
@@ -44,7 +44,7 @@ const paused = event("SUBSCRIPTION_PAUSED", 7, { resumesAt: day(90) });
 const ended = event("EXPIRATION", 31, { expirationReason: "UNSUBSCRIBE" });
 
 test("a purchase opens a period with its product, its entitlements and its kind", () => {
-  expect(foldLine([event("INITIAL_PURCHASE", 0, { periodType: "TRIAL" })])).toMatchObject({
+  expect(foldPurchase([event("INITIAL_PURCHASE", 0, { periodType: "TRIAL" })])).toMatchObject({
     productId: "monthly",
     entitlementIds: ["pro"],
     periodType: "TRIAL",
@@ -58,27 +58,27 @@ test("a purchase opens a period with its product, its entitlements and its kind"
 
 test("a renewal opens the next period and clears all that went wrong in the last one", () => {
   const change = event("PRODUCT_CHANGE", 8, { newProductId: "yearly" });
-  const state = foldLine([bought, unsubscribed, refunded, paused, change, unpaid, ended, renewed]);
-  expect(state).toEqual({ ...foldLine([bought, renewed]), lastEventAt: day(31) });
+  const state = foldPurchase([bought, unsubscribed, refunded, paused, change, unpaid, ended, renewed]);
+  expect(state).toEqual({ ...foldPurchase([bought, renewed]), lastEventAt: day(31) });
   expect(state).toMatchObject({ startedAt: day(0), currentPeriodStartsAt: day(30), currentPeriodEndsAt: day(60) });
 });
 
 test("a renewal without a period type is an ordinary one, also after a trial", () => {
   const trial = event("INITIAL_PURCHASE", 0, { periodType: "TRIAL" });
-  expect(foldLine([trial, { ...renewed, periodType: null }]).periodType).toBe("NORMAL");
+  expect(foldPurchase([trial, { ...renewed, periodType: null }]).periodType).toBe("NORMAL");
 });
 
 test("a renewal that says nothing of entitlements keeps them, and one for a product without any takes them away", () => {
-  expect(foldLine([bought, { ...renewed, entitlementIds: null }]).entitlementIds).toEqual(["pro"]);
-  expect(foldLine([bought, { ...renewed, entitlementIds: [] }]).entitlementIds).toEqual([]);
+  expect(foldPurchase([bought, { ...renewed, entitlementIds: null }]).entitlementIds).toEqual(["pro"]);
+  expect(foldPurchase([bought, { ...renewed, entitlementIds: [] }]).entitlementIds).toEqual([]);
 });
 
-test.each<LineEventType>([
+test.each<PurchaseEventType>([
   ...(["UNCANCELLATION", "SUBSCRIPTION_PAUSED", "SUBSCRIPTION_EXTENDED", "BILLING_ISSUE"] as const),
   ...(["CANCELLATION", "EXPIRATION", "REFUND_REVERSED"] as const),
 ])("where a renewal was lost, the next %s brings its period, product and entitlements along", (type) => {
   const next = { purchasedAt: day(30), expiresAt: day(60), productId: "yearly", entitlementIds: ["pro", "cloud"] };
-  expect(foldLine([bought, unsubscribed, unpaid, ended, event(type, 35, next)])).toMatchObject({
+  expect(foldPurchase([bought, unsubscribed, unpaid, ended, event(type, 35, next)])).toMatchObject({
     productId: "yearly",
     entitlementIds: ["pro", "cloud"],
     startedAt: day(0),
@@ -93,19 +93,19 @@ test.each<LineEventType>([
 
 test("a product change of a later period leaves the known one as it is", () => {
   const change = event("PRODUCT_CHANGE", 35, { purchasedAt: day(30), expiresAt: day(60), newProductId: "yearly" });
-  expect(foldLine([bought, change])).toMatchObject({ currentPeriodEndsAt: day(30), pendingProductId: "yearly" });
+  expect(foldPurchase([bought, change])).toMatchObject({ currentPeriodEndsAt: day(30), pendingProductId: "yearly" });
 });
 
-test.each<LineEventType>(["UNCANCELLATION", "SUBSCRIPTION_PAUSED", "CANCELLATION"])(
+test.each<PurchaseEventType>(["UNCANCELLATION", "SUBSCRIPTION_PAUSED", "CANCELLATION"])(
   "where an extension was lost, the next %s says until when there is access",
   (type) => {
-    expect(foldLine([bought, event(type, 9, { expiresAt: day(37) })]).currentPeriodEndsAt).toEqual(day(37));
-    expect(foldLine([bought, event(type, 9, { expiresAt: day(8) })]).currentPeriodEndsAt).toEqual(day(8));
+    expect(foldPurchase([bought, event(type, 9, { expiresAt: day(37) })]).currentPeriodEndsAt).toEqual(day(37));
+    expect(foldPurchase([bought, event(type, 9, { expiresAt: day(8) })]).currentPeriodEndsAt).toEqual(day(8));
   },
 );
 
 test("unsubscribing keeps the period, and un-cancelling takes it and a pause back", () => {
-  const state = foldLine([bought, unsubscribed, paused]);
+  const state = foldPurchase([bought, unsubscribed, paused]);
   expect(state).toMatchObject({
     unsubscribedAt: day(5),
     cancelReason: "UNSUBSCRIBE",
@@ -114,7 +114,7 @@ test("unsubscribing keeps the period, and un-cancelling takes it and a pause bac
     currentPeriodEndsAt: day(30),
     refundedAt: null,
   });
-  expect(foldLine([bought, unsubscribed, paused, event("UNCANCELLATION", 8)])).toMatchObject({
+  expect(foldPurchase([bought, unsubscribed, paused, event("UNCANCELLATION", 8)])).toMatchObject({
     unsubscribedAt: null,
     cancelReason: null,
     pausedAt: null,
@@ -126,14 +126,14 @@ test.each([
   ["the reason is customer support", { cancelReason: "CUSTOMER_SUPPORT" }],
   ["the price is negative, whatever the reason", { cancelReason: "UNSUBSCRIBE", isRefund: true }],
 ])("a cancellation is a refund where %s", (_, facts) => {
-  expect(foldLine([bought, event("CANCELLATION", 6, facts)])).toMatchObject({
+  expect(foldPurchase([bought, event("CANCELLATION", 6, facts)])).toMatchObject({
     refundedAt: day(6),
     unsubscribedAt: null,
   });
 });
 
 test("a refund revokes where the expiry that comes with it is past or absent, and else leaves access until then", () => {
-  const refund = (expiresAt: Date | null) => foldLine([bought, { ...refunded, expiresAt }]);
+  const refund = (expiresAt: Date | null) => foldPurchase([bought, { ...refunded, expiresAt }]);
   expect(refund(day(5))).toMatchObject({ refundedAt: day(6), endedAt: day(5) });
   expect(refund(null)).toMatchObject({ refundedAt: day(6), endedAt: day(6) });
   expect(refund(day(20))).toMatchObject({ refundedAt: day(6), endedAt: null, currentPeriodEndsAt: day(20) });
@@ -145,8 +145,8 @@ test.each([
   ["a lifetime grant", { expiresAt: null, periodType: "PROMOTIONAL" }],
 ])("%s ends with its refund, with its removal, and by an expiration", (_, facts) => {
   const once = event("NON_RENEWING_PURCHASE", 0, facts);
-  const taken = (type: LineEventType, more: Partial<EventFacts>) =>
-    foldLine([once, event(type, 6, { ...facts, ...more })]).endedAt;
+  const taken = (type: PurchaseEventType, more: Partial<EventFacts>) =>
+    foldPurchase([once, event(type, 6, { ...facts, ...more })]).endedAt;
   expect(taken("CANCELLATION", { cancelReason: "CUSTOMER_SUPPORT" })).toEqual(day(6));
   expect(taken("CANCELLATION", { cancelReason: "DEVELOPER_INITIATED" })).toEqual(day(6));
   expect(taken("CANCELLATION", { cancelReason: "DEVELOPER_INITIATED", expiresAt: day(5) })).toEqual(day(5));
@@ -155,7 +155,7 @@ test.each([
 
 test("a grant whose purchase was missed ends with its removal too", () => {
   const removed = event("CANCELLATION", 6, { periodType: "PROMOTIONAL", cancelReason: "DEVELOPER_INITIATED" });
-  expect(foldLine([removed]).endedAt).toEqual(day(6));
+  expect(foldPurchase([removed]).endedAt).toEqual(day(6));
 });
 
 test("a lifetime purchase whose refund is reversed is for life, also where only that is known", () => {
@@ -165,16 +165,16 @@ test("a lifetime purchase whose refund is reversed is for life, also where only 
     [once, { ...refunded, expiresAt: null }, back],
     [{ ...refunded, expiresAt: null }, back],
   ]) {
-    expect(foldLine(events)).toMatchObject({ isLifetime: true, endedAt: null, refundedAt: null });
+    expect(foldPurchase(events)).toMatchObject({ isLifetime: true, endedAt: null, refundedAt: null });
   }
 });
 
 test("a refund of an earlier period does not touch the one that was paid for since", () => {
-  expect(foldLine([bought, renewed, { ...refunded, occurredAt: day(35) }]).refundedAt).toBeNull();
+  expect(foldPurchase([bought, renewed, { ...refunded, occurredAt: day(35) }]).refundedAt).toBeNull();
 });
 
-test("a reversed refund gives the line back, with the expiry that it names", () => {
-  const state = foldLine([bought, refunded, ended, event("REFUND_REVERSED", 32, { expiresAt: day(40) })]);
+test("a reversed refund gives the purchase back, with the expiry that it names", () => {
+  const state = foldPurchase([bought, refunded, ended, event("REFUND_REVERSED", 32, { expiresAt: day(40) })]);
   expect(state).toMatchObject({
     refundedAt: null,
     endedAt: null,
@@ -186,7 +186,7 @@ test("a reversed refund gives the line back, with the expiry that it names", () 
 
 test("a failed charge is a billing issue and no cancellation", () => {
   const failed = event("CANCELLATION", 29, { cancelReason: "BILLING_ERROR" });
-  expect(foldLine([bought, unpaid, failed])).toMatchObject({
+  expect(foldPurchase([bought, unpaid, failed])).toMatchObject({
     billingIssueDetectedAt: day(29),
     gracePeriodEndsAt: day(46),
     unsubscribedAt: null,
@@ -197,48 +197,48 @@ test("a failed charge is a billing issue and no cancellation", () => {
 test("a failed charge is a grace period where only its cancellation came, with an expiry beyond the known end", () => {
   const failed = { cancelReason: "BILLING_ERROR", expiresAt: day(46) };
   const expected = { currentPeriodEndsAt: day(30), gracePeriodEndsAt: day(46), billingIssueDetectedAt: day(30) };
-  expect(foldLine([bought, event("CANCELLATION", 30, failed)])).toMatchObject(expected);
+  expect(foldPurchase([bought, event("CANCELLATION", 30, failed)])).toMatchObject(expected);
 });
 
 test("a product change only names what comes next", () => {
   const change = event("PRODUCT_CHANGE", 8, { newProductId: "yearly", expiresAt: day(400), entitlementIds: ["all"] });
-  expect(foldLine([bought, change])).toEqual({
-    ...foldLine([bought]),
+  expect(foldPurchase([bought, change])).toEqual({
+    ...foldPurchase([bought]),
     pendingProductId: "yearly",
     lastEventAt: day(8),
   });
 });
 
-test("a product change back to the product that the line has leaves nothing to come", () => {
+test("a product change back to the product that the purchase has leaves nothing to come", () => {
   const change = event("PRODUCT_CHANGE", 8, { newProductId: "yearly" });
   expect(
-    foldLine([bought, change, event("PRODUCT_CHANGE", 9, { newProductId: "monthly" })]).pendingProductId,
+    foldPurchase([bought, change, event("PRODUCT_CHANGE", 9, { newProductId: "monthly" })]).pendingProductId,
   ).toBeNull();
 });
 
 test("on Google Play an immediate change names no product: the next purchase takes this one's place", () => {
-  expect(foldLine([bought, event("PRODUCT_CHANGE", 8)]).isReplaceable).toBe(true);
-  expect(foldLine([bought, event("PRODUCT_CHANGE", 8), renewed]).isReplaceable).toBe(false);
+  expect(foldPurchase([bought, event("PRODUCT_CHANGE", 8)]).isReplaceable).toBe(true);
+  expect(foldPurchase([bought, event("PRODUCT_CHANGE", 8), renewed]).isReplaceable).toBe(false);
 });
 
 const granted = event("TEMPORARY_ENTITLEMENT_GRANT", 0, { expiresAt: day(3), periodType: null });
 
 test("a temporary grant lasts a day at most, and an expiration takes it back", () => {
-  expect(foldLine([granted])).toMatchObject({ currentPeriodEndsAt: day(1), periodType: null, isReplaceable: true });
+  expect(foldPurchase([granted])).toMatchObject({ currentPeriodEndsAt: day(1), periodType: null, isReplaceable: true });
   const taken = { ...ended, occurredAt: day(0.5), expiresAt: day(0.5) };
-  expect(foldLine([granted, taken])).toMatchObject({ endedAt: day(0.5) });
+  expect(foldPurchase([granted, taken])).toMatchObject({ endedAt: day(0.5) });
 });
 
 test("the validated purchase takes a temporary grant's place, even where the store dates it before the grant", () => {
   for (const purchasedAt of [day(-0.1), day(0), day(0.1)]) {
     const purchase = { ...bought, occurredAt: day(0.2), purchasedAt };
-    expect(foldLine([purchase, granted])).toEqual(foldLine([purchase]));
-    expect(foldLine([{ ...refunded, purchasedAt, expiresAt: null }, purchase, granted]).endedAt).toEqual(day(6));
+    expect(foldPurchase([purchase, granted])).toEqual(foldPurchase([purchase]));
+    expect(foldPurchase([{ ...refunded, purchasedAt, expiresAt: null }, purchase, granted]).endedAt).toEqual(day(6));
   }
 });
 
 test("an event of the validated purchase takes a temporary grant's place where that purchase was missed", () => {
-  expect(foldLine([granted, unsubscribed])).toMatchObject({
+  expect(foldPurchase([granted, unsubscribed])).toMatchObject({
     periodType: "NORMAL",
     currentPeriodEndsAt: day(30),
     endedAt: null,
@@ -247,24 +247,24 @@ test("an event of the validated purchase takes a temporary grant's place where t
 });
 
 test("an extension moves the end", () => {
-  expect(foldLine([bought, event("SUBSCRIPTION_EXTENDED", 9, { expiresAt: day(37) })]).currentPeriodEndsAt).toEqual(
+  expect(foldPurchase([bought, event("SUBSCRIPTION_EXTENDED", 9, { expiresAt: day(37) })]).currentPeriodEndsAt).toEqual(
     day(37),
   );
 });
 
-test("an expiration ends the line at the time it names, with its reason", () => {
-  expect(foldLine([bought, ended])).toMatchObject({ endedAt: day(30), expirationReason: "UNSUBSCRIBE" });
+test("an expiration ends the purchase at the time it names, with its reason", () => {
+  expect(foldPurchase([bought, ended])).toMatchObject({ endedAt: day(30), expirationReason: "UNSUBSCRIBE" });
 });
 
 test("a one-time purchase is for life where it has entitlements and no end", () => {
-  const once = (facts: Partial<EventFacts>) => foldLine([event("NON_RENEWING_PURCHASE", 0, facts)]);
+  const once = (facts: Partial<EventFacts>) => foldPurchase([event("NON_RENEWING_PURCHASE", 0, facts)]);
   expect(once({ expiresAt: null })).toMatchObject({ isLifetime: true, periodType: null, currentPeriodEndsAt: null });
   expect(once({ expiresAt: day(7) })).toMatchObject({ isLifetime: false, currentPeriodEndsAt: day(7) });
   expect(once({ expiresAt: null, entitlementIds: null }).isLifetime).toBe(false);
 });
 
-test("a line whose purchase was missed starts from what its first event says", () => {
-  expect(foldLine([unsubscribed])).toMatchObject({
+test("a purchase whose purchase was missed starts from what its first event says", () => {
+  expect(foldPurchase([unsubscribed])).toMatchObject({
     productId: "monthly",
     entitlementIds: ["pro"],
     currentPeriodEndsAt: day(30),
@@ -272,9 +272,9 @@ test("a line whose purchase was missed starts from what its first event says", (
   });
 });
 
-test("events of one moment go by their rank: what ends a line comes after what renews it", () => {
+test("events of one moment go by their rank: what ends a purchase comes after what renews it", () => {
   const all = [event("EXPIRATION", 0), event("CANCELLATION", 0), event("RENEWAL", 0), event("INITIAL_PURCHASE", 0)];
-  expect(foldLine(all)).toMatchObject({ endedAt: day(0), unsubscribedAt: day(0) });
+  expect(foldPurchase(all)).toMatchObject({ endedAt: day(0), unsubscribedAt: day(0) });
 });
 
 test("neither the order of arrival nor a duplicate changes the result", () => {
@@ -288,13 +288,13 @@ test("neither the order of arrival nor a duplicate changes the result", () => {
     ],
   ];
   for (const events of story) {
-    const expected = foldLine(events);
-    for (const order of permutations(events)) expect(foldLine([...order, ...order.slice(0, 2)])).toEqual(expected);
+    const expected = foldPurchase(events);
+    for (const order of permutations(events)) expect(foldPurchase([...order, ...order.slice(0, 2)])).toEqual(expected);
   }
 });
 
-test("a line without events is empty", () => {
-  expect(foldLine([])).toMatchObject({ productId: null, lastEventAt: null, entitlementIds: [] });
+test("a purchase without events is empty", () => {
+  expect(foldPurchase([])).toMatchObject({ productId: null, lastEventAt: null, entitlementIds: [] });
 });
 
 const over = { unsubscribedAt: null, billingIssueDetectedAt: null, refundedAt: null, endedAt: day(30) };
@@ -309,10 +309,10 @@ test.each([
     { gracePeriodEndsAt: day(46) },
   ],
 ])("%s that is heard of after the provider was asked gives access again, but not after a refund", (_, late, until) => {
-  expect(foldLine([bought, askedTooEarly]).endedAt).toEqual(day(30));
-  expect(foldLine([late, askedTooEarly, bought])).toMatchObject({ ...until, endedAt: null });
+  expect(foldPurchase([bought, askedTooEarly]).endedAt).toEqual(day(30));
+  expect(foldPurchase([late, askedTooEarly, bought])).toMatchObject({ ...until, endedAt: null });
   const revoked = event("CANCELLATION", 31, { isRefund: true, expiresAt: day(31) });
-  expect(foldLine([bought, revoked, late])).toMatchObject({ refundedAt: day(31), endedAt: day(31) });
+  expect(foldPurchase([bought, revoked, late])).toMatchObject({ refundedAt: day(31), endedAt: day(31) });
 });
 
 function permutations<T>(items: T[]): T[][] {

@@ -15,17 +15,17 @@ beforeAll(async () => {
     INSERT INTO "Account" (id, email, "updatedAt")
     SELECT gen_random_uuid(), 'other-' || i || '@example.com', now() FROM generate_series(1, ${OTHERS}::integer) AS i`;
   await db.$executeRaw`
-    WITH line AS (
-      INSERT INTO "SubscriptionLine" (id, provider, environment, store, "originalTransactionId", identities,
+    WITH purchase AS (
+      INSERT INTO "Purchase" (id, provider, environment, store, "originalTransactionId", "appUserIds",
         "entitlementIds", "updatedAt")
       SELECT gen_random_uuid(), 'revenuecat', 'PRODUCTION', 'APP_STORE', 'other-' || i, ARRAY['other-' || i],
         '{}', now() FROM generate_series(1, ${OTHERS}::integer) AS i
       RETURNING *
     )
-    INSERT INTO "BillingEvent" (id, provider, "eventId", type, state, "lineId", identities, "occurredAt", "receivedAt",
-      normalized)
-    SELECT gen_random_uuid(), provider, "originalTransactionId", 'RENEWAL', 'processed', id, identities, now(),
-      now() - interval '1 second' * substr("originalTransactionId", 7)::integer, '{}' FROM line`;
+    INSERT INTO "BillingEvent" (id, provider, "eventId", type, state, "purchaseId", "appUserIds", "occurredAt", "receivedAt",
+      facts)
+    SELECT gen_random_uuid(), provider, "originalTransactionId", 'RENEWAL', 'processed', id, "appUserIds", now(),
+      now() - interval '1 second' * substr("originalTransactionId", 7)::integer, '{}' FROM purchase`;
   await db.$executeRaw`ANALYZE`;
 });
 

@@ -17,7 +17,7 @@ import {
 import { clock, ctx } from "@/tests/support/context";
 
 const minutesAgo = (minutes: number) => clock.now().getTime() - minutes * 60_000;
-const ownerOf = async (event: Sent) => (await storedEvent(event.id))?.line?.accountId;
+const ownerOf = async (event: Sent) => (await storedEvent(event.id))?.purchase?.accountId;
 
 /** A purchase by a customer, so many minutes ago. */
 function purchase(by: string, minutes: number, fields: Record<string, unknown> = {}): Sent {
@@ -42,7 +42,7 @@ function redemption(outcome: string, from: string[], by: string[], minutes: numb
   return { id: randomUUID(), type: "PURCHASE_REDEEMED", ...at, ...people };
 }
 
-test("a transfer takes a line from one account and gives it to another", async () => {
+test("a transfer takes a purchase from one account and gives it to another", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const bought = purchase(ann.id, 10);
   await deliverOk(bought);
@@ -88,7 +88,7 @@ test("a transfer that names neither store nor environment is narrowed by neither
   expect(await ownerOf(bought)).toBe(bob.id);
 });
 
-test("a line that goes to somebody unknown is nobody's, until they sign up and ask", async () => {
+test("a purchase that goes to somebody unknown is nobody's, until they sign up and ask", async () => {
   const [ann, id] = [await newAccount(), randomUUID()];
   await deliverOk(purchase(ann.id, 10));
   await deliverOk(transfer([ann.id], [id.toUpperCase()], 5));
@@ -129,7 +129,7 @@ test("what was bought before signing in is its account's once any event names bo
   }
 });
 
-test("an event that names an account takes nothing from another account, nor from whoever a line was moved to", async () => {
+test("an event that names an account takes nothing from another account, nor from whoever a purchase was moved to", async () => {
   const [ann, bob, carl] = [await newAccount(), await newAccount(), await newAccount()];
   const [device, phone] = [anonymous(), anonymous()];
   const [anns, moved] = [purchase(ann.id, 10, { aliases: [device] }), purchase(phone, 10)];
@@ -172,13 +172,13 @@ test("of a purchase and the event that names its account, at the same moment, on
   for (const { ann, events } of stories) expect(await ownerOf(events[0])).toBe(ann.id);
 });
 
-test("a line is linked by the next delivery where the process ended before it could be", async () => {
+test("a purchase is linked by the next delivery where the process ended before it could be", async () => {
   const [ann, device] = [await newAccount(), anonymous()];
   const [bought, alias] = [purchase(device, 10), billingEvent("EXPERIMENT_ENROLLMENT", { app_user_id: ann.id })];
   await deliverOk(bought);
   await deliverOk(alias);
   // As a process leaves it that ends between the two.
-  await ctx().db.billingEvent.updateMany({ where: { eventId: alias.id }, data: { identities: [ann.id, device] } });
+  await ctx().db.billingEvent.updateMany({ where: { eventId: alias.id }, data: { appUserIds: [ann.id, device] } });
   expect(await ownerOf(bought)).toBeNull();
   expect(await deliverOk(alias)).toBe("ignored");
   expect(await ownerOf(bought)).toBe(ann.id);
@@ -194,20 +194,20 @@ test("a redeemed web purchase is a transfer, an alias, or nothing, as its outcom
   expect(await Promise.all([moved, joined, owned].map(ownerOf))).toEqual([ann.id, bob.id, ann.id]);
 });
 
-test("a temporary grant gives access for a day at most, on a line of its own, and is a mere record without an end", async () => {
+test("a temporary grant gives access for a day at most, on a purchase of its own, and is a mere record without an end", async () => {
   const ann = await newAccount();
   const grant = (fields: Record<string, unknown>) =>
     billingEvent("TEMPORARY_ENTITLEMENT_GRANT", { app_user_id: ann.id, original_transaction_id: undefined, ...fields });
   const endless = grant({ expiration_at_ms: null });
   expect(await deliverOk(endless)).toBe("ignored");
-  expect(await storedEvent(endless.id)).toMatchObject({ reason: "grant_without_end", lineId: null });
+  expect(await storedEvent(endless.id)).toMatchObject({ reason: "grant_without_end", purchaseId: null });
   await deliverOk({ ...grant({ transaction_id: null, expiration_at_ms: minutesAgo(0) + 30 * DAY_MS }) });
   expect(await statusOf(ann)).toMatchObject({ status: "active", isActive: true, willRenew: false, stale: false });
   clock.advance(DAY_MS);
   expect(await statusOf(ann)).toMatchObject({ status: "expired", isActive: false });
 });
 
-test("an account has as many lines as it bought, and its answer is the best of them", async () => {
+test("an account has as many purchases as it bought, and its answer is the best of them", async () => {
   const ann = await newAccount();
   await deliverOk(purchase(ann.id, 10, { entitlement_ids: ["pro"] }));
   await deliverOk(purchase(ann.id, 10, { store: "STRIPE", entitlement_ids: ["cloud"], product_id: "cloud" }));
@@ -220,7 +220,7 @@ test("an account has as many lines as it bought, and its answer is the best of t
   expect((answer.entitlements as { id: string }[]).map(({ id }) => id)).toEqual(["cloud", "pro"]);
 });
 
-test("a purchase and its transfer at the same moment: the line goes where the transfer says", async () => {
+test("a purchase and its transfer at the same moment: the purchase goes where the transfer says", async () => {
   const bob = await newAccount();
   const stories = Array.from({ length: 6 }, () => {
     const device = anonymous();
@@ -230,7 +230,7 @@ test("a purchase and its transfer at the same moment: the line goes where the tr
   for (const [bought] of stories) expect(await ownerOf(bought)).toBe(bob.id);
 });
 
-test("whose lines are and what they are worth is the same in every order of arrival", async () => {
+test("whose purchases are and what they are worth is the same in every order of arrival", async () => {
   const [ann, bob, carl] = [await newAccount(), await newAccount(), await newAccount()];
   const story = () => {
     const [device, guest, web] = [anonymous(), anonymous(), `web-${randomUUID()}`];
@@ -248,19 +248,19 @@ test("whose lines are and what they are worth is the same in every order of arri
       purchase(guest, 25, of(three)),
       billingEvent("EXPERIMENT_ENROLLMENT", { app_user_id: carl.id, aliases: [guest] }),
     ];
-    return { events, lines: [one, two, three] };
+    return { events, purchases: [one, two, three] };
   };
-  const end = async (lines: string[]) => {
-    const rows = await ctx().db.subscriptionLine.findMany({ where: { originalTransactionId: { in: lines } } });
+  const end = async (purchases: string[]) => {
+    const rows = await ctx().db.purchase.findMany({ where: { originalTransactionId: { in: purchases } } });
     const byKey = new Map(rows.map((row) => [row.originalTransactionId, row]));
-    return lines.map((key) => [byKey.get(key)?.accountId, byKey.get(key)?.unsubscribedAt !== null]);
+    return purchases.map((key) => [byKey.get(key)?.accountId, byKey.get(key)?.unsubscribedAt !== null]);
   };
   const order = fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6, 7, 8, 9], { minLength: 10, maxLength: 10 });
   await fc.assert(
     fc.asyncProperty(order, async (indexes) => {
-      const { events, lines } = story();
+      const { events, purchases } = story();
       for (const index of indexes) await deliverOk(events[index] as Sent);
-      expect(await end(lines)).toEqual([
+      expect(await end(purchases)).toEqual([
         [bob.id, false],
         [bob.id, true],
         [carl.id, false],
@@ -318,11 +318,11 @@ test("an alias of a deleted account's id gives what was bought under it, and so 
   const moved = transfer([bob.id], [newBob.id], 5);
   await deliverOk(moved);
   // As a version left them that knew no stand-ins.
-  const names = { identities: [newBob.id, bob.id], transferredFrom: [bob.id] };
+  const names = { appUserIds: [newBob.id, bob.id], transferredFrom: [bob.id] };
   await ctx().db.billingEvent.updateMany({ where: { eventId: moved.id }, data: names });
-  await ctx().db.subscriptionLine.updateMany({
+  await ctx().db.purchase.updateMany({
     where: { accountId: newBob.id },
-    data: { accountId: null, identities: [] },
+    data: { accountId: null, appUserIds: [] },
   });
   expect(await statusOf(newBob)).toMatchObject({ status: "none" });
   for await (const { status } of replayEvents(ctx(), { eventId: moved.id })) expect(status).toBe("processed");
@@ -335,7 +335,7 @@ test("a name that an app gives everybody makes nobody the owner of what others b
   for (const event of firsts) await deliverOk(event);
   // As many customers as one event at a time would take long to name.
   await ctx().db.$executeRaw`
-    INSERT INTO "BillingEvent" (id, provider, "eventId", type, state, identities, "occurredAt", "receivedAt", normalized)
+    INSERT INTO "BillingEvent" (id, provider, "eventId", type, state, "appUserIds", "occurredAt", "receivedAt", facts)
     SELECT gen_random_uuid(), 'revenuecat', 'enrolled-' || i, 'EXPERIMENT_ENROLLMENT', 'ignored',
       ARRAY['customer-' || i, ${shared}], now(), now(), '{}' FROM generate_series(1, 1001) AS i`;
   const anns = purchase(ann.id, 5, { aliases: [shared] });
@@ -344,5 +344,5 @@ test("a name that an app gives everybody makes nobody the owner of what others b
     "ignored",
   );
   expect(await Promise.all([...firsts, anns].map(ownerOf))).toEqual([null, null, ann.id]);
-  expect((await storedEvent(anns.id))?.line?.identities.length).toBeLessThan(10);
+  expect((await storedEvent(anns.id))?.purchase?.appUserIds.length).toBeLessThan(10);
 });

@@ -15,7 +15,7 @@ test("the newest event names the owner, and older ones whoever else it may be", 
   expect(ownerNames([names(2, "bob"), names(1, "ann", "anonymous")], [])).toEqual(["bob", "ann", "anonymous"]);
 });
 
-test("a transfer moves a line from whoever has it then, and leaves no older name", () => {
+test("a transfer moves a purchase from whoever has it then, and leaves no older name", () => {
   expect(ownerNames([names(1, "ann"), transfer(2, ["ann"], ["bob"])], [])).toEqual(["bob"]);
   expect(ownerNames([names(1, "ann"), transfer(2, ["carl"], ["bob"])], [])).toEqual(["ann"]);
 });

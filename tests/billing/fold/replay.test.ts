@@ -25,7 +25,7 @@ async function replay(what: Replay): Promise<Record<string, number>> {
 async function forgetMeaning(eventId: string): Promise<void> {
   await ctx().db.billingEvent.updateMany({
     where: { eventId },
-    data: { state: "ignored", reason: "type_not_applied", processedAt: null, identities: [], transferredFrom: [] },
+    data: { state: "ignored", reason: "type_not_applied", processedAt: null, appUserIds: [], transferredFrom: [] },
   });
 }
 
@@ -37,7 +37,7 @@ test("an event that was stored before its type was understood is understood when
   await deliverOk(moved);
   await forgetMeaning(moved.id);
   await ctx().db.$executeRaw`
-    UPDATE "BillingEvent" SET normalized = normalized - 'identityChange' - 'snapshot' WHERE "eventId" = ${moved.id}`;
+    UPDATE "BillingEvent" SET facts = facts - 'identityChange' - 'snapshot' WHERE "eventId" = ${moved.id}`;
   await deliverOk(bought);
   expect(await statusOf(ann)).toMatchObject({ isActive: true });
   expect(await replay({ eventId: moved.id })).toEqual({ processed: 1 });
@@ -50,8 +50,8 @@ test("what failed is replayed on its own, and stays failed with its reason while
   await truncate();
   const event = initialPurchase(randomUUID());
   await deliverOk(event);
-  const { normalized, payload } = (await storedEvent(event.id)) ?? {};
-  const broken = { state: "failed" as const, normalized: { occurredAt: "never" }, payload: undefined };
+  const { facts, payload } = (await storedEvent(event.id)) ?? {};
+  const broken = { state: "failed" as const, facts: { occurredAt: "never" }, payload: undefined };
   await ctx().db.billingEvent.updateMany({ where: { eventId: event.id }, data: broken });
   await ctx().db.$executeRaw`UPDATE "BillingEvent" SET payload = NULL WHERE "eventId" = ${event.id}`;
   await deliverOk(initialPurchase(randomUUID()));
@@ -59,19 +59,19 @@ test("what failed is replayed on its own, and stays failed with its reason while
   expect(await storedEvent(event.id)).toMatchObject({ state: "failed", reason: expect.stringContaining("occurredAt") });
   await ctx().db.billingEvent.updateMany({ where: { eventId: event.id }, data: { payload: payload ?? {} } });
   expect(await replay({ state: "failed" })).toEqual({ processed: 1 });
-  expect(await storedEvent(event.id)).toMatchObject({ state: "processed", reason: null, normalized });
+  expect(await storedEvent(event.id)).toMatchObject({ state: "processed", reason: null, facts });
 });
 
 test("what was applied and cannot be applied anew is told, and stays as it was", async () => {
   const event = initialPurchase(randomUUID());
   await deliverOk(event);
   await ctx().db.$executeRaw`
-    UPDATE "BillingEvent" SET payload = NULL, normalized = '{"occurredAt": "never"}' WHERE "eventId" = ${event.id}`;
+    UPDATE "BillingEvent" SET payload = NULL, facts = '{"occurredAt": "never"}' WHERE "eventId" = ${event.id}`;
   expect(await replay({ eventId: event.id })).toEqual({ failed: 1 });
-  expect(await storedEvent(event.id)).toMatchObject({ state: "processed", line: { productId: event.product_id } });
+  expect(await storedEvent(event.id)).toMatchObject({ state: "processed", purchase: { productId: event.product_id } });
 });
 
-test("replaying everything changes nothing: neither lines nor owners nor what is kept", async () => {
+test("replaying everything changes nothing: neither purchases nor owners nor what is kept", async () => {
   await truncate();
   const [ann, bob] = [await newAccount(), await newAccount()];
   for (const account of [ann, bob]) await deliverOk(initialPurchase(account.id));
@@ -82,7 +82,7 @@ test("replaying everything changes nothing: neither lines nor owners nor what is
   const kept = async () => {
     const order = { orderBy: { id: "asc" as const } };
     return {
-      lines: await ctx().db.subscriptionLine.findMany({ ...order, omit: { updatedAt: true } }),
+      purchases: await ctx().db.purchase.findMany({ ...order, omit: { updatedAt: true } }),
       events: await ctx().db.billingEvent.findMany({ ...order, omit: { processedAt: true } }),
     };
   };
@@ -100,10 +100,10 @@ test("replaying everything brings what an older version judged to the rules of t
   const grant = billingEvent("TEMPORARY_ENTITLEMENT_GRANT", { ...granted, expiration_at_ms: now + DAY_MS });
   const refund = { ...bought, id: randomUUID(), type: "CANCELLATION", cancel_reason: "CUSTOMER_SUPPORT" };
   for (const event of [bought, refund, grant]) await deliverOk(event);
-  // As a version left them that ended access with every refund, and gave each grant a line of its own, nowhere.
-  await ctx().db.subscriptionLine.updateMany({ where: { accountId: ann.id }, data: { endedAt: new Date(now) } });
+  // As a version left them that ended access with every refund, and gave each grant a purchase of its own, nowhere.
+  await ctx().db.purchase.updateMany({ where: { accountId: ann.id }, data: { endedAt: new Date(now) } });
   const asBefore = { environment: "UNKNOWN", originalTransactionId: `grant:${grant.id}` };
-  await ctx().db.subscriptionLine.updateMany({ where: { accountId: bob.id }, data: asBefore });
+  await ctx().db.purchase.updateMany({ where: { accountId: bob.id }, data: asBefore });
   await ctx().db.billingEvent.updateMany({ where: { eventId: grant.id }, data: { environment: null } });
   for (const account of [ann, bob]) expect(await statusOf(account)).toMatchObject({ isActive: false });
   expect(await replay("all")).toEqual({ processed: 3 });
@@ -114,22 +114,22 @@ test("replaying everything brings what an older version judged to the rules of t
   }
 });
 
-test("an event that is read onto another line leaves the one it was on, which goes when it is empty", async () => {
+test("an event that is read onto another purchase leaves the one it was on, which goes when it is empty", async () => {
   const event = billingEvent("INITIAL_PURCHASE", { store: "PLAY_STORE", original_transaction_id: "GPA.77-1..4" });
   await deliverOk(event);
   // As a reader left it that did not know of Google's renewal numbers.
-  await ctx().db.subscriptionLine.updateMany({
+  await ctx().db.purchase.updateMany({
     where: { originalTransactionId: "GPA.77-1" },
     data: { originalTransactionId: "GPA.77-1..4" },
   });
   expect(await replay({ eventId: event.id })).toEqual({ processed: 1 });
-  const lines = await ctx().db.subscriptionLine.findMany({
+  const purchases = await ctx().db.purchase.findMany({
     where: { originalTransactionId: { startsWith: "GPA.77" } },
   });
-  expect(lines.map(({ originalTransactionId }) => originalTransactionId)).toEqual(["GPA.77-1"]);
+  expect(purchases.map(({ originalTransactionId }) => originalTransactionId)).toEqual(["GPA.77-1"]);
 });
 
-test("a renewal that named no first purchase joins its line once one of its events does", async () => {
+test("a renewal that named no first purchase joins its purchase once one of its events does", async () => {
   const [first, second] = [randomUUID(), randomUUID()];
   const orphan = billingEvent("RENEWAL", { original_transaction_id: null, transaction_id: second });
   await deliverOk(orphan);
@@ -137,12 +137,12 @@ test("a renewal that named no first purchase joins its line once one of its even
   clock.advance(1000);
   const refund = { original_transaction_id: first, transaction_id: second, cancel_reason: "CUSTOMER_SUPPORT" };
   await deliverOk(billingEvent("CANCELLATION", refund));
-  const lines = await ctx().db.subscriptionLine.findMany({ where: { originalTransactionId: { in: [first, second] } } });
-  expect(lines).toEqual([expect.objectContaining({ originalTransactionId: first, refundedAt: expect.any(Date) })]);
-  expect((await storedEvent(orphan.id))?.lineId).toBe(lines[0]?.id);
+  const purchases = await ctx().db.purchase.findMany({ where: { originalTransactionId: { in: [first, second] } } });
+  expect(purchases).toEqual([expect.objectContaining({ originalTransactionId: first, refundedAt: expect.any(Date) })]);
+  expect((await storedEvent(orphan.id))?.purchaseId).toBe(purchases[0]?.id);
 });
 
-test("an event that names no first purchase joins the line that another one of its transaction names, in any order", async () => {
+test("an event that names no first purchase joins the purchase that another one of its transaction names, in any order", async () => {
   const [first, second] = [randomUUID(), randomUUID()];
   await deliverOk(billingEvent("RENEWAL", { original_transaction_id: first, transaction_id: second }));
   clock.advance(1000);
@@ -150,12 +150,12 @@ test("an event that names no first purchase joins the line that another one of i
   const refund = billingEvent("CANCELLATION", { ...names, cancel_reason: "CUSTOMER_SUPPORT" });
   await deliverOk(refund);
   expect(await replay({ eventId: refund.id })).toEqual({ processed: 1 });
-  const lines = await ctx().db.subscriptionLine.findMany({ where: { originalTransactionId: { in: [first, second] } } });
-  expect(lines).toEqual([expect.objectContaining({ originalTransactionId: first, refundedAt: expect.any(Date) })]);
+  const purchases = await ctx().db.purchase.findMany({ where: { originalTransactionId: { in: [first, second] } } });
+  expect(purchases).toEqual([expect.objectContaining({ originalTransactionId: first, refundedAt: expect.any(Date) })]);
 });
 
 describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
-  test("two first events of one transaction at the same moment, one of which names no first purchase, make one line", async () => {
+  test("two first events of one transaction at the same moment, one of which names no first purchase, make one purchase", async () => {
     const [first, second] = [randomUUID(), randomUUID()];
     const { db } = ctx();
     const waiting = async () => {
@@ -168,8 +168,8 @@ describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
     let isOver = false;
     const held = db.$transaction(
       async (tx) => {
-        // Whoever opens this line has to wait for it, with the event locked.
-        await tx.subscriptionLine.create({ data: { ...place, originalTransactionId: second } });
+        // Whoever opens this purchase has to wait for it, with the event locked.
+        await tx.purchase.create({ data: { ...place, originalTransactionId: second } });
         answers.push(deliverOk(billingEvent("RENEWAL", { original_transaction_id: null, transaction_id: second })));
         await expect.poll(waiting, { timeout: 20_000 }).toBe(1);
         const named = deliverOk(billingEvent("RENEWAL", { original_transaction_id: first, transaction_id: second }));
@@ -184,11 +184,11 @@ describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
     );
     await expect(held).rejects.toThrow("undone");
     expect(await Promise.all(answers)).toEqual(["processed", "processed"]);
-    const lines = await db.subscriptionLine.findMany({
+    const purchases = await db.purchase.findMany({
       where: { originalTransactionId: { in: [first, second] } },
       include: { events: true },
     });
-    expect(lines).toMatchObject([{ originalTransactionId: first, events: [{}, {}] }]);
+    expect(purchases).toMatchObject([{ originalTransactionId: first, events: [{}, {}] }]);
   });
 });
 
@@ -207,7 +207,7 @@ test("pruning drops old deliveries and nothing else, and what failed keeps its o
   const status = await statusOf(ann);
   expect(await prunePayloads(ctx(), 5)).toBe(1);
   expect(await prunePayloads(ctx(), 5)).toBe(0);
-  expect(await storedEvent(old.id)).toMatchObject({ payload: null, normalized: { productId: old.product_id } });
+  expect(await storedEvent(old.id)).toMatchObject({ payload: null, facts: { productId: old.product_id } });
   expect((await storedEvent(failed.id))?.payload).not.toBeNull();
   expect((await storedEvent(young.id))?.payload).not.toBeNull();
   expect(await replay({ eventId: old.id })).toEqual({ processed: 1 });
@@ -235,5 +235,5 @@ test("the inbox is listed newest first, by state, by account and by what belongs
   expect(await ids({ limit: 50, accountId: ann.id })).toEqual([failed.id, hers.id]);
   expect(await ids({ limit: 50, unlinked: true })).toEqual([nobodys.id]);
   expect(await ids({ limit: 50, unlinked: true, state: "ignored" })).toEqual([ignored.id]);
-  expect(await findEvents(ctx(), hers.id)).toMatchObject([{ eventId: hers.id, line: { accountId: ann.id } }]);
+  expect(await findEvents(ctx(), hers.id)).toMatchObject([{ eventId: hers.id, purchase: { accountId: ann.id } }]);
 });

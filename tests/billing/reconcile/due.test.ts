@@ -19,7 +19,7 @@ afterAll(() => revenueCat.close());
 beforeEach(async () => {
   revenueCat.answerWith();
   revenueCat.asked.length = 0;
-  await ctx().db.$transaction([ctx().db.billingReconcile.deleteMany(), ctx().db.billingApiPause.deleteMany()]);
+  await ctx().db.$transaction([ctx().db.reconcileJob.deleteMany(), ctx().db.billingApiPause.deleteMany()]);
 });
 
 const billing = () => {
@@ -36,7 +36,7 @@ async function withKey(run: () => Promise<void>): Promise<void> {
 const iso = (ms: number) => new Date(ms).toISOString();
 
 /** Who is due to be asked about, and after how many attempts. */
-const due = () => ctx().db.billingReconcile.findMany({ orderBy: { appUserId: "asc" }, omit: { dueAt: true } });
+const due = () => ctx().db.reconcileJob.findMany({ orderBy: { appUserId: "asc" }, omit: { nextAttemptAt: true } });
 /** Asks about whoever is due by now, as the service does now and then. */
 const askDue = () => reconcileDue({ ...ctx(), billing: billing() });
 /** A refund of something that an account has bought: a reason to ask. */

@@ -26,7 +26,7 @@ afterAll(() => revenueCat.close());
 beforeEach(async () => {
   revenueCat.answerWith();
   revenueCat.asked.length = 0;
-  await ctx().db.$transaction([ctx().db.billingReconcile.deleteMany(), ctx().db.billingApiPause.deleteMany()]);
+  await ctx().db.$transaction([ctx().db.reconcileJob.deleteMany(), ctx().db.billingApiPause.deleteMany()]);
 });
 
 const billing = () => {
@@ -55,7 +55,7 @@ test("where the provider sees the same, nothing is written", async () => {
   await deliverOk(event);
   revenueCat.customers.set(ann.id, subscriber({ monthly: known }));
   expect(await reconcile(ann)).toEqual([{ name: ann.id, result: { known: 1, corrected: 0 } }]);
-  expect(await ctx().db.billingEvent.count({ where: { type: "SNAPSHOT", identities: { has: ann.id } } })).toBe(0);
+  expect(await ctx().db.billingEvent.count({ where: { type: "SNAPSHOT", appUserIds: { has: ann.id } } })).toBe(0);
 });
 
 test.each<[string, (now: number) => Record<string, unknown>, Record<string, unknown>]>([
@@ -328,7 +328,7 @@ test("what was bought once, for life or without an entitlement, is no reason to 
     await statusOf(ann);
     await expect.poll(() => revenueCat.asked).toEqual([ann.id]);
   });
-  const asked = await ctx().db.subscriptionLine.findMany({ where: { accountId: ann.id, askedAt: { not: null } } });
+  const asked = await ctx().db.purchase.findMany({ where: { accountId: ann.id, reconciledAt: { not: null } } });
   expect(asked).toMatchObject([{ productId: "monthly" }]);
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { foldLine } from "@/lib/subscriptions/fold/fold-line";
-import type { Line } from "@/lib/subscriptions/line-state";
-import { accountStatus, lineStatus } from "@/lib/subscriptions/status";
+import { foldPurchase } from "@/lib/subscriptions/fold/fold-purchase";
+import type { Purchase } from "@/lib/subscriptions/purchase-state";
+import { accountStatus, purchaseStatus } from "@/lib/subscriptions/status";
 
 const RULES = { staleLeewaySeconds: 3600, sandboxEntitles: false };
 const at = (iso: string) => new Date(`2026-${iso}Z`);
@@ -11,8 +11,8 @@ const LONG_PAST = at("05-01T00:00:00");
 const AHEAD = at("07-01T00:00:00");
 
 /** A monthly subscription in production that ends in July. */
-const line = (parts: Partial<Line> = {}): Line => ({
-  ...foldLine([]),
+const purchase = (parts: Partial<Purchase> = {}): Purchase => ({
+  ...foldPurchase([]),
   store: "APP_STORE",
   environment: "PRODUCTION",
   productId: "monthly",
@@ -22,9 +22,9 @@ const line = (parts: Partial<Line> = {}): Line => ({
   lastEventAt: PAST,
   ...parts,
 });
-const judge = (parts: Partial<Line>) => lineStatus(line(parts), NOW, RULES);
+const judge = (parts: Partial<Purchase>) => purchaseStatus(purchase(parts), NOW, RULES);
 
-test.each<[string, Partial<Line>, string]>([
+test.each<[string, Partial<Purchase>, string]>([
   ["a refund that revokes, even what is for life", { refundedAt: PAST, endedAt: PAST, isLifetime: true }, "revoked"],
   ["a refund that revokes with the end ahead", { refundedAt: PAST, endedAt: PAST }, "revoked"],
   ["a lifetime grant that was removed", { endedAt: PAST, isLifetime: true, currentPeriodEndsAt: null }, "expired"],
@@ -40,7 +40,7 @@ test.each<[string, Partial<Line>, string]>([
     "billing_retry",
   ],
   ["a pause that has begun", { currentPeriodEndsAt: PAST, pausedAt: LONG_PAST }, "paused"],
-  ["an unsubscribed line past its end", { currentPeriodEndsAt: PAST, unsubscribedAt: LONG_PAST }, "expired"],
+  ["an unsubscribed purchase past its end", { currentPeriodEndsAt: PAST, unsubscribedAt: LONG_PAST }, "expired"],
   ["a prepaid period past its end", { currentPeriodEndsAt: PAST, periodType: "PREPAID" }, "expired"],
   ["a one-time purchase past its end", { currentPeriodEndsAt: PAST, periodType: null }, "expired"],
   ["a renewal that is not heard of for long", { currentPeriodEndsAt: LONG_PAST }, "expired"],
@@ -55,11 +55,11 @@ test.each<[string, Partial<Line>, string]>([
   });
 });
 
-test.each<[string, Partial<Line>, string, boolean]>([
+test.each<[string, Partial<Purchase>, string, boolean]>([
   ["a running subscription", {}, "active", true],
   ["a trial", { periodType: "TRIAL" }, "trialing", true],
   ["an introductory period", { periodType: "INTRO" }, "active", true],
-  ["an unsubscribed line before its end", { unsubscribedAt: PAST }, "canceled", false],
+  ["an unsubscribed purchase before its end", { unsubscribedAt: PAST }, "canceled", false],
   ["an unsubscribed trial before its end", { unsubscribedAt: PAST, periodType: "TRIAL" }, "canceled", false],
   ["a failed charge before the end", { billingIssueDetectedAt: PAST }, "active", false],
   [
@@ -98,9 +98,9 @@ test("a lifetime purchase is active without an end", () => {
 });
 
 test("a renewal that is due stays active for the leeway, and says that it is stale", () => {
-  const due = line({ currentPeriodEndsAt: at("06-15T12:00:00") });
+  const due = purchase({ currentPeriodEndsAt: at("06-15T12:00:00") });
   const status = (time: string) => {
-    const { status, stale, isActive } = lineStatus(due, at(time), RULES);
+    const { status, stale, isActive } = purchaseStatus(due, at(time), RULES);
     return { status, stale, isActive };
   };
   expect(status("06-15T11:59:59.999")).toEqual({ status: "active", stale: false, isActive: true });
@@ -118,7 +118,7 @@ test("access ends with the refund, with the grace, or with the period", () => {
 
 test("only production counts, unless sandbox purchases do for this account", () => {
   for (const environment of ["SANDBOX", "UNKNOWN"]) {
-    const sandbox = [line({ environment })];
+    const sandbox = [purchase({ environment })];
     expect(accountStatus(sandbox, NOW, RULES)).toMatchObject({
       status: "none",
       isActive: false,
@@ -130,12 +130,12 @@ test("only production counts, unless sandbox purchases do for this account", () 
   }
 });
 
-test("the best line answers: access first, then lifetime, then the latest end", () => {
-  const expired = line({ productId: "expired", endedAt: at("06-15T11:00:00") });
-  const short = line({ productId: "short", currentPeriodEndsAt: at("06-20T00:00:00") });
-  const long = line({ productId: "long" });
-  const lifetime = line({ productId: "lifetime", isLifetime: true, currentPeriodEndsAt: null });
-  const best = (lines: Line[]) => accountStatus(lines, NOW, RULES).productId;
+test("the best purchase answers: access first, then lifetime, then the latest end", () => {
+  const expired = purchase({ productId: "expired", endedAt: at("06-15T11:00:00") });
+  const short = purchase({ productId: "short", currentPeriodEndsAt: at("06-20T00:00:00") });
+  const long = purchase({ productId: "long" });
+  const lifetime = purchase({ productId: "lifetime", isLifetime: true, currentPeriodEndsAt: null });
+  const best = (purchases: Purchase[]) => accountStatus(purchases, NOW, RULES).productId;
   expect(best([expired, short, long, lifetime])).toBe("lifetime");
   expect(best([expired, short, long])).toBe("long");
   expect(best([expired, short])).toBe("short");
@@ -144,27 +144,27 @@ test("the best line answers: access first, then lifetime, then the latest end", 
   );
 });
 
-test("entitlements are the union over all lines, each at its best", () => {
-  const lines = [
-    line({ entitlementIds: ["pro", "cloud"], endedAt: LONG_PAST }),
-    line({ entitlementIds: ["pro"], store: "PLAY_STORE" }),
-    line({ entitlementIds: ["pro"], currentPeriodEndsAt: at("06-20T00:00:00") }),
+test("entitlements are the union over all purchases, each at its best", () => {
+  const purchases = [
+    purchase({ entitlementIds: ["pro", "cloud"], endedAt: LONG_PAST }),
+    purchase({ entitlementIds: ["pro"], store: "PLAY_STORE" }),
+    purchase({ entitlementIds: ["pro"], currentPeriodEndsAt: at("06-20T00:00:00") }),
   ];
-  expect(accountStatus(lines, NOW, RULES).entitlements).toEqual([
+  expect(accountStatus(purchases, NOW, RULES).entitlements).toEqual([
     { id: "cloud", isActive: false, expiresAt: LONG_PAST, productId: "monthly", store: "APP_STORE" },
     { id: "pro", isActive: true, expiresAt: AHEAD, productId: "monthly", store: "PLAY_STORE" },
   ]);
 });
 
 test("a one-time purchase without an entitlement, such as coins, is no subscription", () => {
-  const coins = line({ periodType: null, entitlementIds: [], currentPeriodEndsAt: null });
+  const coins = purchase({ periodType: null, entitlementIds: [], currentPeriodEndsAt: null });
   expect(accountStatus([coins], NOW, RULES)).toMatchObject({ status: "none", isActive: false, subscriptions: [] });
 });
 
 /** A subscription on Google Play that was bought in June, and the one before it. */
-const play = (parts: Partial<Line> = {}) =>
-  line({ store: "PLAY_STORE", productId: "pro:monthly", startedAt: at("06-10T00:00:00"), ...parts });
-const before = (parts: Partial<Line> = {}) =>
+const play = (parts: Partial<Purchase> = {}) =>
+  purchase({ store: "PLAY_STORE", productId: "pro:monthly", startedAt: at("06-10T00:00:00"), ...parts });
+const before = (parts: Partial<Purchase> = {}) =>
   play({
     productId: "basic:monthly",
     entitlementIds: ["basic"],
@@ -172,10 +172,10 @@ const before = (parts: Partial<Line> = {}) =>
     currentPeriodStartsAt: at("06-01T00:00:00"),
     ...parts,
   });
-const activeIds = (lines: Line[]) =>
-  accountStatus(lines, NOW, RULES).entitlements.flatMap(({ id, isActive }) => (isActive ? id : []));
+const activeIds = (purchases: Purchase[]) =>
+  accountStatus(purchases, NOW, RULES).entitlements.flatMap(({ id, isActive }) => (isActive ? id : []));
 
-test.each<[string, Partial<Line>]>([
+test.each<[string, Partial<Purchase>]>([
   ["after a product change that names none", { isReplaceable: true }],
   ["after a product change to it", { pendingProductId: "pro:monthly" }],
   ["after a product change to its subscription", { pendingProductId: "pro" }],
@@ -187,7 +187,7 @@ test.each<[string, Partial<Line>]>([
   expect(activeIds([before(parts), play({ endedAt: PAST })])).toEqual([]);
 });
 
-test.each<[string, Line[]]>([
+test.each<[string, Purchase[]]>([
   ["nothing was changed", [before(), play()]],
   ["the change is still to come", [before({ pendingProductId: "plus:monthly" }), play()]],
   [
@@ -198,20 +198,20 @@ test.each<[string, Line[]]>([
   ["both are in the App Store", [before({ isReplaceable: true, store: "APP_STORE" }), play({ store: "APP_STORE" })]],
   ["the other one is in the sandbox", [before({ isReplaceable: true }), play({ environment: "SANDBOX" })]],
   ["the other one was bought once", [before({ isReplaceable: true }), play({ periodType: null })]],
-])("a purchase stands beside another where %s", (_, lines) => {
-  expect(activeIds(lines)).toContain("basic");
+])("a purchase stands beside another where %s", (_, purchases) => {
+  expect(activeIds(purchases)).toContain("basic");
 });
 
 test("a purchase takes the place of the temporary grant that stood in for it, under another transaction too", () => {
-  const grant = line({ periodType: null, isReplaceable: true, startedAt: at("06-15T10:00:00") });
-  const purchase = line({ startedAt: at("06-15T09:59:00") });
+  const grant = purchase({ periodType: null, isReplaceable: true, startedAt: at("06-15T10:00:00") });
+  const validated = purchase({ startedAt: at("06-15T09:59:00") });
   expect(activeIds([grant])).toEqual(["pro"]);
-  expect(activeIds([grant, { ...purchase, refundedAt: PAST, endedAt: PAST }])).toEqual([]);
-  const other = { ...purchase, entitlementIds: ["cloud"], refundedAt: PAST, endedAt: PAST };
+  expect(activeIds([grant, { ...validated, refundedAt: PAST, endedAt: PAST }])).toEqual([]);
+  const other = { ...validated, entitlementIds: ["cloud"], refundedAt: PAST, endedAt: PAST };
   expect(activeIds([grant, other])).toEqual(["pro"]);
 });
 
-test("without a line there is nothing", () => {
+test("without a purchase there is nothing", () => {
   expect(accountStatus([], NOW, RULES)).toMatchObject({
     status: "none",
     isActive: false,
@@ -229,6 +229,6 @@ test("each store's own page is where a subscription is managed", () => {
   expect(judge({ store: "constructor" }).managementUrl).toBeNull();
 });
 
-function storeOf({ store }: Partial<Line>) {
+function storeOf({ store }: Partial<Purchase>) {
   return store ? { store } : {};
 }

@@ -65,7 +65,7 @@ test("a subscription is told with all that is known of it", async () => {
   await deliverOk(event);
   const endsAt = new Date(event.expiration_at_ms as number).toISOString();
   const startsAt = new Date(event.purchased_at_ms as number).toISOString();
-  const line = {
+  const purchase = {
     status: "active",
     isActive: true,
     willRenew: true,
@@ -81,7 +81,7 @@ test("a subscription is told with all that is known of it", async () => {
     managementUrl: "https://apps.apple.com/account/subscriptions",
   };
   const lastEventAt = new Date(event.event_timestamp_ms as number).toISOString();
-  expect(await statusOf(account)).toMatchObject({ ...line, subscriptions: [line], lastEventAt });
+  expect(await statusOf(account)).toMatchObject({ ...purchase, subscriptions: [purchase], lastEventAt });
 });
 
 test("the status follows the clock without any event", async () => {
@@ -181,8 +181,8 @@ test("a purchase that came before its account is linked when the account asks", 
   await deliverOk(event);
   const account = await accountWithId(id);
   expect(await statusOf(account)).toMatchObject({ status: "active", isActive: true });
-  const row = await ctx().db.billingEvent.findFirst({ where: { eventId: event.id }, include: { line: true } });
-  expect(row).toMatchObject({ line: { accountId: id, identities: expect.arrayContaining([id]) } });
+  const row = await ctx().db.billingEvent.findFirst({ where: { eventId: event.id }, include: { purchase: true } });
+  expect(row).toMatchObject({ purchase: { accountId: id, appUserIds: expect.arrayContaining([id]) } });
   await deliverOk(billingEvent("RENEWAL", { original_transaction_id: event.original_transaction_id }));
   expect(await statusOf(account)).toMatchObject({ isActive: true });
 });
@@ -223,7 +223,7 @@ test("an account's subscriptions that may still cost money are listed with where
   ]);
 });
 
-test("an export holds the account's lines and deliveries and nobody else's", async () => {
+test("an export holds the account's purchases and deliveries and nobody else's", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const event = initialPurchase(ann.id);
   await deliverOk(event);
@@ -250,21 +250,21 @@ test("a deleted account leaves no trace in the billing history, which stays", as
     await detachBilling(tx, ann.id);
     await tx.account.delete({ where: { id: ann.id } });
   });
-  const events = await ctx().db.billingEvent.findMany({ include: { line: true } });
+  const events = await ctx().db.billingEvent.findMany({ include: { purchase: true } });
   const everything = JSON.stringify(events);
   expect(everything).not.toContain(ann.id);
   expect(everything).not.toContain("ann@example.com");
   const left = events.filter((event) => event.originalTransactionId === shared.original_transaction_id);
   expect(left).toHaveLength(2);
-  expect(left[0]).toMatchObject({ payload: null, normalized: { productId: "com.example.pro.monthly" } });
-  expect(left[0]?.line).toMatchObject({
+  expect(left[0]).toMatchObject({ payload: null, facts: { productId: "com.example.pro.monthly" } });
+  expect(left[0]?.purchase).toMatchObject({
     accountId: null,
-    identities: [expect.stringMatching(/^deleted:/)],
+    appUserIds: [expect.stringMatching(/^deleted:/)],
     productId: "com.example.pro.monthly",
   });
   expect(events.find(({ eventId }) => eventId === bobs.id)).toMatchObject({
     accountId: bob.id,
-    identities: expect.arrayContaining([bob.id, expect.stringMatching(/^sha256:/)]),
+    appUserIds: expect.arrayContaining([bob.id, expect.stringMatching(/^sha256:/)]),
   });
   expect(await statusOf(bob)).toMatchObject({ isActive: true });
 });
@@ -274,8 +274,8 @@ test("what comes for a deleted account is stored, and belongs to nobody", async 
   await ctx().db.account.delete({ where: { id } });
   const event = initialPurchase(id);
   expect(await deliverOk(event)).toBe("processed");
-  const row = await ctx().db.billingEvent.findFirst({ where: { eventId: event.id }, include: { line: true } });
-  expect(row).toMatchObject({ accountId: null, line: { accountId: null, productId: event.product_id } });
+  const row = await ctx().db.billingEvent.findFirst({ where: { eventId: event.id }, include: { purchase: true } });
+  expect(row).toMatchObject({ accountId: null, purchase: { accountId: null, productId: event.product_id } });
 });
 
 function farAway(): Date {

@@ -18,7 +18,7 @@ async function seenBy({ email, password }: TestAccount) {
 test("a year of a subscription: the status is right at every step", { timeout: 180_000 }, async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const start = clock.now().getTime();
-  const line = {
+  const purchase = {
     app_user_id: ann.id,
     original_transaction_id: randomUUID(),
     product_id: "monthly",
@@ -33,7 +33,7 @@ test("a year of a subscription: the status is right at every step", { timeout: 1
     clock.advance(today + 60_000 - clock.now().getTime());
   };
   const hear = (type: string, fields: Record<string, unknown> = {}) =>
-    deliverOk(billingEvent(type, { ...line, ...period, ...fields }));
+    deliverOk(billingEvent(type, { ...purchase, ...period, ...fields }));
   /** A period of so many days begins today. */
   const begin = async (type: string, days: number, fields: Record<string, unknown> = {}) => {
     period = { purchased_at_ms: today, expiration_at_ms: today + days * DAY_MS };

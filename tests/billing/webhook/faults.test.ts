@@ -17,30 +17,30 @@ import { clock, ctx } from "@/tests/support/context";
 
 test("a delivery that somebody recorded and sends again changes nothing", async () => {
   const ann = await newAccount();
-  const line = { app_user_id: ann.id, original_transaction_id: randomUUID() };
-  const body = JSON.stringify({ event: billingEvent("INITIAL_PURCHASE", line) });
+  const purchase = { app_user_id: ann.id, original_transaction_id: randomUUID() };
+  const body = JSON.stringify({ event: billingEvent("INITIAL_PURCHASE", purchase) });
   const headers = { "x-revenuecat-webhook-signature": signature(body) };
   expect((await deliverRaw(body, headers)).status).toBe(200);
   clock.advance(1000);
-  await deliverOk(billingEvent("CANCELLATION", { ...line, ...revokingRefund() }));
+  await deliverOk(billingEvent("CANCELLATION", { ...purchase, ...revokingRefund() }));
   expect(await (await deliverRaw(body, headers)).json()).toMatchObject({ status: "duplicate" });
   expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
   clock.advance(300_000);
   expect((await deliverRaw(body, headers)).status).toBe(401);
 });
 
-test("a thousand events of one line are folded as one", { timeout: 120_000 }, async () => {
+test("a thousand events of one purchase are folded as one", { timeout: 120_000 }, async () => {
   const ann = await newAccount();
   const first = billingEvent("INITIAL_PURCHASE", { app_user_id: ann.id });
   await deliverOk(first);
-  const { id: _, eventId: __, payload: ___, line, normalized, ...row } = (await storedEvent(first.id)) ?? {};
+  const { id: _, eventId: __, payload: ___, purchase, facts: stored, ...row } = (await storedEvent(first.id)) ?? {};
   const start = clock.now().getTime();
-  const facts = normalized as Record<string, unknown>;
+  const facts = stored as Record<string, unknown>;
   await ctx().db.billingEvent.createMany({
     data: Array.from({ length: 998 }, (_, i) => {
       const at = new Date(start + i * 1000);
       const said = { ...facts, occurredAt: at, purchasedAt: at, expiresAt: new Date(at.getTime() + DAY_MS) };
-      return { ...row, eventId: randomUUID(), type: "RENEWAL", occurredAt: at, normalized: said } as never;
+      return { ...row, eventId: randomUUID(), type: "RENEWAL", occurredAt: at, facts: said } as never;
     }),
   });
   clock.advance(998_000);
@@ -51,7 +51,7 @@ test("a thousand events of one line are folded as one", { timeout: 120_000 }, as
     expiration_at_ms: start + 998_000 + DAY_MS,
   });
   expect(await deliverOk(last)).toBe("processed");
-  expect(await ctx().db.billingEvent.count({ where: { lineId: line?.id ?? "" } })).toBe(1000);
+  expect(await ctx().db.billingEvent.count({ where: { purchaseId: purchase?.id ?? "" } })).toBe(1000);
   expect(await statusOf(ann)).toMatchObject({
     status: "active",
     startedAt: new Date(first.purchased_at_ms as number).toISOString(),
@@ -61,14 +61,14 @@ test("a thousand events of one line are folded as one", { timeout: 120_000 }, as
 
 test("a clock that jumps back and forth loses no event and changes no order", async () => {
   const ann = await newAccount();
-  const line = { app_user_id: ann.id, original_transaction_id: randomUUID() };
+  const purchase = { app_user_id: ann.id, original_transaction_id: randomUUID() };
   const now = clock.now().getTime();
   const at = (minutes: number) => ({ event_timestamp_ms: now + minutes * 60_000, purchased_at_ms: now });
-  await deliverOk(billingEvent("INITIAL_PURCHASE", { ...line, ...at(0) }));
+  await deliverOk(billingEvent("INITIAL_PURCHASE", { ...purchase, ...at(0) }));
   clock.advance(-20 * 60 * 60 * 1000);
-  await deliverOk(billingEvent("CANCELLATION", { ...line, ...at(1), cancel_reason: "UNSUBSCRIBE" }));
+  await deliverOk(billingEvent("CANCELLATION", { ...purchase, ...at(1), cancel_reason: "UNSUBSCRIBE" }));
   clock.advance(40 * 60 * 60 * 1000);
-  await deliverOk(billingEvent("UNCANCELLATION", { ...line, ...at(2) }));
+  await deliverOk(billingEvent("UNCANCELLATION", { ...purchase, ...at(2) }));
   clock.advance(-20 * 60 * 60 * 1000);
   expect(await statusOf(ann)).toMatchObject({ status: "active", willRenew: true, canceledAt: null });
 });
@@ -78,9 +78,9 @@ test("an account that is deleted while its events come in is gone, and no event 
 }, async () => {
   for (let round = 0; round < 6; round += 1) {
     const { id, token, password } = await newAccount();
-    const line = { app_user_id: id, original_transaction_id: randomUUID() };
+    const purchase = { app_user_id: id, original_transaction_id: randomUUID() };
     const events = ["INITIAL_PURCHASE", "RENEWAL", "PRODUCT_CHANGE", "CANCELLATION"].map((type) =>
-      billingEvent(type, line),
+      billingEvent(type, purchase),
     );
     await deliverOk(events[0] ?? billingEvent("TEST"));
     const deliveries = events.map(async (event) => (await deliver(event)).status);
@@ -91,11 +91,11 @@ test("an account that is deleted while its events come in is gone, and no event 
     expect([200, 401]).toContain((await reading).status);
     const rows = await ctx().db.billingEvent.findMany({
       where: { eventId: { in: events.map((event) => event.id) } },
-      include: { line: true },
+      include: { purchase: true },
     });
     expect(rows).toHaveLength(4);
     for (const row of rows)
-      expect(row).toMatchObject({ state: "processed", accountId: null, line: { accountId: null } });
+      expect(row).toMatchObject({ state: "processed", accountId: null, purchase: { accountId: null } });
   }
 });
 
@@ -112,7 +112,7 @@ test("what comes late for a deleted account is stored without its address, and b
   });
   expect(await deliverOk(after)).toBe("processed");
   const [first, last] = [await storedEvent(before.id), await storedEvent(after.id)];
-  expect(last).toMatchObject({ accountId: null, line: { id: first?.lineId, accountId: null } });
+  expect(last).toMatchObject({ accountId: null, purchase: { id: first?.purchaseId, accountId: null } });
   expect(JSON.stringify([first, last])).not.toContain(email);
   expect(JSON.stringify([first, last])).not.toContain("5550177");
   expect(JSON.stringify(first)).not.toContain(`"appUserId":"${id}"`);

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { IdentityEventType, LineEventType } from "@/lib/subscriptions/events";
+import { IdentityEventType, PurchaseEventType } from "@/lib/subscriptions/events";
 import { accountWithId } from "@/tests/support/accounts";
 import { deliverRaw } from "@/tests/support/billing/billing";
 import { ctx } from "@/tests/support/context";
@@ -45,7 +45,7 @@ const RECEIPTS: Record<string, [status: string, reason: string | null]> = {
   "virtual-currency-transaction": ["ignored", "type_not_applied"],
 };
 
-/** What the lines are in the end, by their first transactions. */
+/** What the purchases are in the end, by their first transactions. */
 const LINES: Record<string, object> = {
   // Bought for a trial, converted, unsubscribed and back, extended, and about to change: by then it was Lena's, since
   // the transfer took it from her device's anonymous name, which is hers too.
@@ -104,7 +104,7 @@ beforeAll(async () => {
 
 test("there is a fixture for every type of event, and an expectation for every fixture", () => {
   const types = names.map((name) => (JSON.parse(read(name)) as { event: { type: string } }).event.type);
-  const delivered = LineEventType.options.filter((type) => type !== "SNAPSHOT");
+  const delivered = PurchaseEventType.options.filter((type) => type !== "SNAPSHOT");
   expect(new Set(types)).toEqual(new Set([...types, ...delivered, ...IdentityEventType.options]));
   expect(Object.keys(RECEIPTS).toSorted()).toEqual(names.toSorted());
 });
@@ -117,9 +117,9 @@ test.each(Object.entries(RECEIPTS))("%s: its receipt, and the reason that is kep
   expect(JSON.stringify(row)).not.toMatch(/example\.org|Lena|subscriber_attributes/);
 });
 
-test.each(Object.entries(LINES))("the line of %s is folded from all of its events", async (transaction, state) => {
-  const lines = await ctx().db.subscriptionLine.findMany({ where: { originalTransactionId: transaction } });
-  expect(lines).toEqual([expect.objectContaining(state)]);
+test.each(Object.entries(LINES))("the purchase of %s is folded from all of its events", async (transaction, state) => {
+  const purchases = await ctx().db.purchase.findMany({ where: { originalTransactionId: transaction } });
+  expect(purchases).toEqual([expect.objectContaining(state)]);
 });
 
 test("a transfer from the year 4466 counts as of now", async () => {
@@ -127,9 +127,9 @@ test("a transfer from the year 4466 counts as of now", async () => {
   expect(row?.occurredAt).toEqual(row?.receivedAt);
 });
 
-test("no other line was made of them", async () => {
-  const lines = await ctx().db.subscriptionLine.findMany();
-  expect(lines.map(({ originalTransactionId }) => originalTransactionId).toSorted()).toEqual(
+test("no other purchase was made of them", async () => {
+  const purchases = await ctx().db.purchase.findMany();
+  expect(purchases.map(({ originalTransactionId }) => originalTransactionId).toSorted()).toEqual(
     Object.keys(LINES).toSorted(),
   );
 });

@@ -86,8 +86,8 @@ test("an event that cannot be applied keeps no other waiting, and is tried less 
 
 test("any number of processes apply what was left at the same time, each event once", async () => {
   const ann = await newAccount();
-  const line = { app_user_id: ann.id, original_transaction_id: randomUUID() };
-  const events = ["INITIAL_PURCHASE", "RENEWAL", "CANCELLATION"].map((type) => billingEvent(type, line));
+  const purchase = { app_user_id: ann.id, original_transaction_id: randomUUID() };
+  const events = ["INITIAL_PURCHASE", "RENEWAL", "CANCELLATION"].map((type) => billingEvent(type, purchase));
   await onRow("UPDATE", `IF NEW.state <> OLD.state THEN RAISE lock_not_available; END IF;`);
   for (const event of events) expect((await deliver(event)).status).toBe(503);
   await repair();

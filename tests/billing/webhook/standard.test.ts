@@ -53,19 +53,21 @@ function message(type: string, data: Record<string, unknown>): Message {
 
 test("a message signed by the specification's library is taken, and its story is told like any other", async () => {
   const ann = await newAccount();
-  const line = { customerId: ann.id, originalTransactionId: randomUUID() };
+  const purchase = { customerId: ann.id, originalTransactionId: randomUUID() };
   const id = `msg_${randomUUID()}`;
-  const bought = message("subscription.initial_purchase", { ...line, periodType: "TRIAL" });
+  const bought = message("subscription.initial_purchase", { ...purchase, periodType: "TRIAL" });
   expect(await send(bought, { id })).toEqual([200, { status: "processed", eventId: id }]);
   expect(await send(bought, { id })).toEqual([200, { status: "duplicate", eventId: id }]);
   expect(await statusOf(ann)).toMatchObject({ status: "trialing", store: "STRIPE", isActive: true });
   clock.advance(1000);
-  await send(message("subscription.cancellation", { ...line, isRefund: true, expiresAt: clock.now().toISOString() }));
+  await send(
+    message("subscription.cancellation", { ...purchase, isRefund: true, expiresAt: clock.now().toISOString() }),
+  );
   expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
   expect(await storedEvent(id)).toMatchObject({ provider: "standard-webhooks", payload: bought, state: "processed" });
 });
 
-test("a transfer moves a line there too", async () => {
+test("a transfer moves a purchase there too", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   await send(message("subscription.initial_purchase", { customerId: ann.id, originalTransactionId: randomUUID() }));
   clock.advance(1000);

@@ -13,9 +13,9 @@ import {
 } from "@/tests/support/billing/billing";
 import { clock, ctx, withContext } from "@/tests/support/context";
 
-const lineOf = async (eventId: string) => (await storedEvent(eventId))?.line;
+const lineOf = async (eventId: string) => (await storedEvent(eventId))?.purchase;
 
-test("an authentic purchase is stored as it came, but for what describes the person, and folded into its line", async () => {
+test("an authentic purchase is stored as it came, but for what describes the person, and folded into its purchase", async () => {
   const event = initialPurchase(randomUUID());
   const { subscriber_attributes: _, ...kept } = event;
   const response = await deliver(event);
@@ -25,9 +25,9 @@ test("an authentic purchase is stored as it came, but for what describes the per
     state: "processed",
     reason: null,
     payload: { api_version: "1.0", event: kept },
-    identities: [event.app_user_id, event.original_app_user_id, ...(event.aliases as string[])],
+    appUserIds: [event.app_user_id, event.original_app_user_id, ...(event.aliases as string[])],
     accountId: null,
-    line: { environment: "PRODUCTION", store: "APP_STORE", productId: event.product_id, entitlementIds: ["pro"] },
+    purchase: { environment: "PRODUCTION", store: "APP_STORE", productId: event.product_id, entitlementIds: ["pro"] },
   });
 });
 
@@ -46,7 +46,7 @@ test.each([
     type,
     state: "ignored",
     reason: "type_not_applied",
-    lineId: null,
+    purchaseId: null,
   });
 });
 
@@ -70,7 +70,7 @@ test("text that a database cannot keep is replaced, and the delivery is not lost
   const event = billingEvent("INITIAL_PURCHASE", { product_id: "a\u0000b", note: "\ud800", "key\u0000": 1 });
   expect(await deliverOk(event)).toBe("processed");
   expect(await storedEvent(event.id)).toMatchObject({
-    line: { productId: "a\ufffdb" },
+    purchase: { productId: "a\ufffdb" },
     payload: { event: { note: "\ufffd", "key\ufffd": 1 } },
   });
 });
@@ -103,7 +103,7 @@ test("absurd times do no harm: one that lies more than a day ahead counts as the
   }
 });
 
-test("Google's numbered renewals belong to the line of their first purchase", async () => {
+test("Google's numbered renewals belong to the purchase of their first purchase", async () => {
   const id = `GPA.${randomUUID()}`;
   const first = billingEvent("INITIAL_PURCHASE", { store: "PLAY_STORE", original_transaction_id: id });
   const second = billingEvent("RENEWAL", { store: "PLAY_STORE", original_transaction_id: `${id}..11` });
@@ -136,7 +136,7 @@ test("of many deliveries of one event at once exactly one is processed", async (
   expect(outcomes.toSorted()).toEqual([...Array(11).fill("duplicate"), "processed"]);
 });
 
-test("different events of one new line at once are all folded", async () => {
+test("different events of one new purchase at once are all folded", async () => {
   const id = randomUUID();
   const now = clock.now().getTime();
   const story = Array.from({ length: 12 }, (_, i) =>
@@ -149,25 +149,28 @@ test("different events of one new line at once are all folded", async () => {
   );
   const outcomes = await Promise.all(story.toReversed().map(deliverOk));
   expect(new Set(outcomes)).toEqual(new Set(["processed"]));
-  const lines = await ctx().db.subscriptionLine.findMany({
+  const purchases = await ctx().db.purchase.findMany({
     where: { originalTransactionId: id },
     include: { events: true },
   });
-  expect(lines).toHaveLength(1);
-  expect(lines[0]).toMatchObject({
+  expect(purchases).toHaveLength(1);
+  expect(purchases[0]).toMatchObject({
     startedAt: new Date(now - 12 * DAY_MS),
     currentPeriodStartsAt: new Date(now - DAY_MS),
     currentPeriodEndsAt: new Date(now),
   });
-  expect(lines[0]?.events).toHaveLength(12);
+  expect(purchases[0]?.events).toHaveLength(12);
 });
 
 test("an event that was stored but not applied is applied when it is delivered again", async () => {
   const event = initialPurchase(randomUUID());
   await deliverOk(event);
-  const { lineId } = (await storedEvent(event.id)) ?? {};
-  await ctx().db.billingEvent.updateMany({ where: { eventId: event.id }, data: { state: "received", lineId: null } });
-  await ctx().db.subscriptionLine.deleteMany({ where: { id: lineId ?? "" } });
+  const { purchaseId } = (await storedEvent(event.id)) ?? {};
+  await ctx().db.billingEvent.updateMany({
+    where: { eventId: event.id },
+    data: { state: "received", purchaseId: null },
+  });
+  await ctx().db.purchase.deleteMany({ where: { id: purchaseId ?? "" } });
   expect(await deliverOk(event)).toBe("processed");
   expect(await lineOf(event.id)).toMatchObject({ productId: event.product_id, lastEventAt: expect.any(Date) });
 });
@@ -175,12 +178,12 @@ test("an event that was stored but not applied is applied when it is delivered a
 test("a failure that would repeat is acknowledged, kept with its reason, and tried again on redelivery", async () => {
   const event = initialPurchase(randomUUID());
   await deliverOk(event);
-  const kept = (await storedEvent(event.id))?.normalized ?? {};
-  const broken = { state: "received" as const, normalized: { occurredAt: "never" } };
+  const kept = (await storedEvent(event.id))?.facts ?? {};
+  const broken = { state: "received" as const, facts: { occurredAt: "never" } };
   await ctx().db.billingEvent.updateMany({ where: { eventId: event.id }, data: broken });
   expect(await deliverOk(event)).toBe("failed");
   expect(await storedEvent(event.id)).toMatchObject({ state: "failed", reason: expect.stringContaining("occurredAt") });
-  await ctx().db.billingEvent.updateMany({ where: { eventId: event.id }, data: { normalized: kept } });
+  await ctx().db.billingEvent.updateMany({ where: { eventId: event.id }, data: { facts: kept } });
   expect(await deliverOk(event)).toBe("processed");
   expect(await storedEvent(event.id)).toMatchObject({ state: "processed", reason: null });
 });
@@ -209,7 +212,7 @@ test("an event belongs to the account that it names, in any letter case, by any 
   for (const names of by) {
     const event = billingEvent("INITIAL_PURCHASE", names);
     await deliverOk(event);
-    expect(await storedEvent(event.id)).toMatchObject({ accountId: id, reason: null, line: { accountId: id } });
+    expect(await storedEvent(event.id)).toMatchObject({ accountId: id, reason: null, purchase: { accountId: id } });
   }
 });
 
@@ -221,7 +224,7 @@ test("of two accounts app_user_id wins, and the event says that there were two",
   expect(await (await get("/api/subscription/status", { token: bob.token })).json()).toMatchObject({ status: "none" });
 });
 
-test("a late event does not take a line back from the account that a newer one names", async () => {
+test("a late event does not take a purchase back from the account that a newer one names", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const id = randomUUID();
   const now = clock.now().getTime();
@@ -246,6 +249,6 @@ test("an e-mail address in an event links nothing, and is kept nowhere", async (
   });
   await deliverOk(event);
   const row = await storedEvent(event.id);
-  expect(row).toMatchObject({ accountId: null, identities: [expect.stringMatching(/^sha256:/), expect.anything()] });
+  expect(row).toMatchObject({ accountId: null, appUserIds: [expect.stringMatching(/^sha256:/), expect.anything()] });
   expect(JSON.stringify(row).toLowerCase()).not.toContain(email.toLowerCase());
 });

@@ -39,25 +39,28 @@ async function connected(url: string): Promise<Client> {
   return client;
 }
 
-type Row = { state: string; line: string | null };
+type Row = { state: string; purchase: string | null };
 const readEvent = async (client: Client, { id }: Sent): Promise<Row | undefined> =>
-  (await client.query<Row>(`SELECT state::text, "lineId" AS line FROM "BillingEvent" WHERE "eventId" = $1`, [id]))
-    .rows[0];
+  (
+    await client.query<Row>(`SELECT state::text, "purchaseId" AS purchase FROM "BillingEvent" WHERE "eventId" = $1`, [
+      id,
+    ])
+  ).rows[0];
 
-/** A line, and an event of it that is stored and whose application waits: another connection holds the line. */
+/** A purchase, and an event of it that is stored and whose application waits: another connection holds the purchase. */
 async function storedAndWaiting(service: Service, url: string) {
-  const line = { original_transaction_id: randomUUID() };
-  const bought = billingEvent("INITIAL_PURCHASE", line);
+  const purchase = { original_transaction_id: randomUUID() };
+  const bought = billingEvent("INITIAL_PURCHASE", purchase);
   expect(await outcome(service, bought)).toBe("processed");
   const holder = await connected(url);
   await holder.query("BEGIN");
-  await holder.query(`SELECT id FROM "SubscriptionLine" WHERE "originalTransactionId" = $1 FOR UPDATE`, [
-    line.original_transaction_id,
+  await holder.query(`SELECT id FROM "Purchase" WHERE "originalTransactionId" = $1 FOR UPDATE`, [
+    purchase.original_transaction_id,
   ]);
-  const refund = billingEvent("CANCELLATION", { ...line, cancel_reason: "CUSTOMER_SUPPORT" });
+  const refund = billingEvent("CANCELLATION", { ...purchase, cancel_reason: "CUSTOMER_SUPPORT" });
   const answer = deliver(service, refund).catch((error: Error) => error);
   await expect.poll(async () => (await readEvent(holder, refund))?.state, POLL).toBe("received");
-  return { line, refund, answer, holder };
+  return { purchase, refund, answer, holder };
 }
 
 async function isRefunded(
@@ -65,7 +68,7 @@ async function isRefunded(
   { original_transaction_id: id }: { original_transaction_id: string },
 ): Promise<boolean> {
   const client = await connected(url);
-  const sql = `SELECT "refundedAt" IS NOT NULL AS refunded FROM "SubscriptionLine" WHERE "originalTransactionId" = $1`;
+  const sql = `SELECT "refundedAt" IS NOT NULL AS refunded FROM "Purchase" WHERE "originalTransactionId" = $1`;
   const { rows } = await client.query<{ refunded: boolean }>(sql, [id]);
   await client.end();
   return rows[0]?.refunded ?? false;
@@ -75,16 +78,16 @@ describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
   test("a kill -9 between storing and applying loses nothing: the next delivery applies it", async () => {
     const url = await migrated(await createDatabase(process.env.TEST_DATABASE_URL ?? ""));
     const service = await serve(url);
-    const { line, refund, answer, holder } = await storedAndWaiting(service, url);
+    const { purchase, refund, answer, holder } = await storedAndWaiting(service, url);
     await service.end("SIGKILL");
     expect(await answer).toBeInstanceOf(Error);
     await holder.query("ROLLBACK");
     await holder.end();
-    expect(await isRefunded(url, line)).toBe(false);
+    expect(await isRefunded(url, purchase)).toBe(false);
 
     const again = await serve(url);
     expect(await outcome(again, refund)).toBe("processed");
-    expect(await isRefunded(url, line)).toBe(true);
+    expect(await isRefunded(url, purchase)).toBe(true);
     expect(await outcome(again, refund)).toBe("duplicate");
   });
 
@@ -104,16 +107,16 @@ describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
   }, async () => {
     await onItsOwnServer(async (cluster) => {
       const service = await serve(cluster.url);
-      const { line, refund, answer } = await storedAndWaiting(service, cluster.url);
+      const { purchase, refund, answer } = await storedAndWaiting(service, cluster.url);
       cluster.stop();
       expect(await answer).toMatchObject({ status: 503 });
       cluster.start();
       const client = await connected(cluster.url);
-      expect(await readEvent(client, refund)).toEqual({ state: "received", line: null });
+      expect(await readEvent(client, refund)).toEqual({ state: "received", purchase: null });
       await client.end();
-      expect(await isRefunded(cluster.url, line)).toBe(false);
+      expect(await isRefunded(cluster.url, purchase)).toBe(false);
       await expect.poll(async () => (await deliver(service, refund)).status, POLL).toBe(200);
-      expect(await isRefunded(cluster.url, line)).toBe(true);
+      expect(await isRefunded(cluster.url, purchase)).toBe(true);
     });
   });
 
@@ -126,13 +129,13 @@ describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
     through.port = String(proxy.port);
     try {
       const service = await serve(through.href);
-      const { line, refund, answer, holder } = await storedAndWaiting(service, direct);
+      const { purchase, refund, answer, holder } = await storedAndWaiting(service, direct);
       proxy.muteOpenConnections();
       expect(await answer).toMatchObject({ status: 503 });
       await holder.query("ROLLBACK");
       await holder.end();
       await expect.poll(async () => (await deliver(service, refund)).status, POLL).toBe(200);
-      expect(await isRefunded(direct, line)).toBe(true);
+      expect(await isRefunded(direct, purchase)).toBe(true);
     } finally {
       proxy.close();
     }

@@ -42,7 +42,7 @@ async function endLeases(dataDir: string): Promise<void> {
     throw error;
   };
   const database = await openDatabase(loadConfig({ DATA_DIR: dataDir }), { onConnectionError: fail });
-  const { count } = await database.client.queuedMail.updateMany({ data: { nextAttemptAt: new Date() } });
+  const { count } = await database.client.queuedEmail.updateMany({ data: { nextAttemptAt: new Date() } });
   await database.close();
   expect(count).toBe(1);
 }

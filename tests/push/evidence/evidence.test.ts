@@ -65,7 +65,7 @@ describe("a device that proves itself", () => {
     await answer(account, phone, attested(account, phone, challenged));
     const where = { accountId: account.id, type: "device_verified" as const };
     expect(await ctx().db.securityEvent.findMany({ where })).toMatchObject([
-      { address: expect.stringMatching(/\/24$/) },
+      { network: expect.stringMatching(/\/24$/) },
     ]);
   });
 

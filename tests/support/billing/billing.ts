@@ -117,4 +117,4 @@ export async function statusOf({ token }: { token: string }): Promise<Answer> {
 
 /** An event as the inbox keeps it, with its line. */
 export const storedEvent = (eventId: string) =>
-  ctx().db.billingEvent.findFirst({ where: { eventId }, include: { line: true } });
+  ctx().db.billingEvent.findFirst({ where: { eventId }, include: { purchase: true } });

@@ -2,8 +2,8 @@ import { z } from "zod";
 
 const Time = z.coerce.date().nullable();
 
-/** What a line's events fold to. Times are null where the thing has not happened, or was taken back. */
-export const LineState = z.object({
+/** What a purchase's events fold to. Times are null where the thing has not happened, or was taken back. */
+export const PurchaseState = z.object({
   productId: z.string().nullable(),
   pendingProductId: z.string().nullable(),
   entitlementIds: z.array(z.string()),
@@ -27,19 +27,19 @@ export const LineState = z.object({
   refundedAt: Time,
   lastEventAt: Time,
 });
-export type LineState = z.infer<typeof LineState>;
+export type PurchaseState = z.infer<typeof PurchaseState>;
 
-/** A line as its status is computed from it. */
-export type Line = LineState & { store: string; environment: string };
+/** A purchase as its status is computed from it. */
+export type Purchase = PurchaseState & { store: string; environment: string };
 
-/** A line as it is stored: its state, what it is, and whose. */
-export const StoredLine = LineState.extend({
+/** A purchase as it is stored: its state, what it is, and whose. */
+export const StoredPurchase = PurchaseState.extend({
   id: z.string(),
   provider: z.string(),
   environment: z.string(),
   store: z.string(),
   originalTransactionId: z.string(),
   accountId: z.string().nullable(),
-  identities: z.array(z.string()),
+  appUserIds: z.array(z.string()),
 });
-export type StoredLine = z.infer<typeof StoredLine>;
+export type StoredPurchase = z.infer<typeof StoredPurchase>;

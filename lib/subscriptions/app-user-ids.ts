@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
+import { isUuid } from "../db/ids";
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const MOST_IDENTITIES = 100;
+const MAX_APP_USER_IDS = 100;
 /** RevenueCat's names for people who have not signed in ("Identifying Customers"). */
 const ANONYMOUS = "$RCAnonymousID:";
 
@@ -9,15 +9,15 @@ const ANONYMOUS = "$RCAnonymousID:";
  * Customer names as they are compared: once each, in order but for anonymous ones, which come last; UUIDs in lower
  * case, as account ids are.
  */
-export function normalizeIdentities(names: string[]): string[] {
-  const given = names.map((name) => (UUID.test(name) ? name.toLowerCase() : name));
+export function normalizeAppUserIds(names: string[]): string[] {
+  const given = names.map((name) => (isUuid(name) ? name.toLowerCase() : name));
   const anonymous = given.filter(isAnonymous);
-  return [...new Set([...given.filter((name) => !isAnonymous(name)), ...anonymous])].slice(0, MOST_IDENTITIES);
+  return [...new Set([...given.filter((name) => !isAnonymous(name)), ...anonymous])].slice(0, MAX_APP_USER_IDS);
 }
 
 /** The names that may be account ids, in order. */
-export function possibleAccountIds(identities: string[]): string[] {
-  return identities.filter((name) => UUID.test(name));
+export function possibleAccountIds(appUserIds: string[]): string[] {
+  return appUserIds.filter((name) => isUuid(name));
 }
 
 /** Whether a name is one that RevenueCat made up for somebody who had not signed in. */
@@ -25,17 +25,17 @@ export function isAnonymous(name: string): boolean {
   return name.startsWith(ANONYMOUS);
 }
 
-const STAND_IN = /^deleted:[\w-]{43}$/;
+const PSEUDONYM = /^deleted:[\w-]{43}$/;
 
 /**
  * The name that takes the place of all that a deleted account had: SHA-256 of its id. Whoever knows the id finds what
  * was bought under it, and nobody guesses the id back: 74 of its bits are random (RFC 9562, section 5.7).
  */
-export function standInOf(accountId: string): string {
+export function pseudonymOf(accountId: string): string {
   return `deleted:${createHash("sha256").update(accountId).digest("base64url")}`;
 }
 
 /** Whether a name stands for a deleted account. */
-export function isStandIn(name: string): boolean {
-  return STAND_IN.test(name);
+export function isPseudonym(name: string): boolean {
+  return PSEUDONYM.test(name);
 }

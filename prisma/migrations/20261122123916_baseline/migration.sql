@@ -2,7 +2,7 @@
 CREATE TYPE "SessionTransport" AS ENUM ('cookie', 'token');
 
 -- CreateEnum
-CREATE TYPE "SecurityEventType" AS ENUM ('registered', 'signed_in', 'sign_in_failed', 'password_reset', 'signed_out', 'exported', 'device_verified');
+CREATE TYPE "SecurityEventType" AS ENUM ('registered', 'signed_in', 'sign_in_failed', 'password_reset', 'signed_out', 'exported', 'device_verified', 'identity_linked', 'email_verified', 'identity_unlinked', 'account_deleted');
 
 -- CreateEnum
 CREATE TYPE "BillingEventState" AS ENUM ('received', 'processed', 'ignored', 'failed');
@@ -25,6 +25,7 @@ CREATE TABLE "Account" (
     "image" TEXT,
     "passwordHash" TEXT,
     "sessionEpoch" INTEGER NOT NULL DEFAULT 0,
+    "unverifiedExpiresAt" TIMESTAMPTZ(3),
     "createdAt" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "updatedAt" TIMESTAMPTZ(3) NOT NULL,
 
@@ -36,6 +37,7 @@ CREATE TABLE "Identity" (
     "id" UUID NOT NULL,
     "accountId" UUID NOT NULL,
     "provider" TEXT NOT NULL,
+    "issuer" TEXT,
     "subject" TEXT NOT NULL,
     "createdAt" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
 
@@ -47,7 +49,7 @@ CREATE TABLE "Session" (
     "id" UUID NOT NULL,
     "accountId" UUID NOT NULL,
     "transport" "SessionTransport" NOT NULL,
-    "client" TEXT,
+    "userAgent" TEXT,
     "deviceName" TEXT,
     "createdAt" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "authenticatedAt" TIMESTAMPTZ(3) NOT NULL,
@@ -55,6 +57,7 @@ CREATE TABLE "Session" (
     "idleExpiresAt" TIMESTAMPTZ(3) NOT NULL,
     "expiresAt" TIMESTAMPTZ(3) NOT NULL,
     "revokedAt" TIMESTAMPTZ(3),
+    "reconciledAt" TIMESTAMPTZ(3),
 
     CONSTRAINT "Session_pkey" PRIMARY KEY ("id")
 );
@@ -62,6 +65,7 @@ CREATE TABLE "Session" (
 -- CreateTable
 CREATE TABLE "PasswordResetToken" (
     "accountId" UUID NOT NULL,
+    "id" UUID NOT NULL,
     "tokenHash" TEXT NOT NULL,
     "createdAt" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "expiresAt" TIMESTAMPTZ(3) NOT NULL,
@@ -70,15 +74,60 @@ CREATE TABLE "PasswordResetToken" (
 );
 
 -- CreateTable
+CREATE TABLE "VerificationToken" (
+    "id" UUID NOT NULL,
+    "tokenHash" TEXT NOT NULL,
+    "accountId" UUID NOT NULL,
+    "passwordHash" TEXT,
+    "name" TEXT,
+    "createdAt" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "expiresAt" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "VerificationToken_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
 CREATE TABLE "SecurityEvent" (
     "id" UUID NOT NULL,
     "accountId" UUID NOT NULL,
     "type" "SecurityEventType" NOT NULL,
     "at" TIMESTAMPTZ(3) NOT NULL,
-    "address" TEXT,
-    "client" TEXT,
+    "network" TEXT,
+    "userAgent" TEXT,
 
     CONSTRAINT "SecurityEvent_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "RecognizedClient" (
+    "key" TEXT NOT NULL,
+    "accountId" UUID NOT NULL,
+    "expiresAt" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "RecognizedClient_pkey" PRIMARY KEY ("key")
+);
+
+-- CreateTable
+CREATE TABLE "SignInThrottle" (
+    "key" TEXT NOT NULL,
+    "failures" INTEGER NOT NULL,
+    "blockedUntil" TIMESTAMPTZ(3) NOT NULL,
+    "expiresAt" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "SignInThrottle_pkey" PRIMARY KEY ("key")
+);
+
+-- CreateTable
+CREATE TABLE "QueuedEmail" (
+    "id" UUID NOT NULL,
+    "kind" TEXT NOT NULL,
+    "email" TEXT NOT NULL,
+    "attempts" INTEGER NOT NULL DEFAULT 0,
+    "createdAt" TIMESTAMPTZ(3) NOT NULL,
+    "nextAttemptAt" TIMESTAMPTZ(3) NOT NULL,
+    "expiresAt" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "QueuedEmail_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateTable
@@ -92,35 +141,40 @@ CREATE TABLE "BillingEvent" (
     "environment" TEXT,
     "store" TEXT,
     "originalTransactionId" TEXT,
+    "transactionId" TEXT,
     "appUserId" TEXT,
-    "identities" TEXT[],
+    "appUserIds" TEXT[],
+    "transferredFrom" TEXT[] DEFAULT ARRAY[]::TEXT[],
     "occurredAt" TIMESTAMPTZ(3) NOT NULL,
     "purchasedAt" TIMESTAMPTZ(3),
     "receivedAt" TIMESTAMPTZ(3) NOT NULL,
     "processedAt" TIMESTAMPTZ(3),
-    "normalized" JSONB NOT NULL,
+    "facts" JSONB NOT NULL,
     "payload" JSONB,
-    "lineId" UUID,
+    "attempts" INTEGER NOT NULL DEFAULT 0,
+    "nextAttemptAt" TIMESTAMPTZ(3) NOT NULL DEFAULT (now() + '00:02:00'::interval),
+    "purchaseId" UUID,
     "accountId" UUID,
 
     CONSTRAINT "BillingEvent_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateTable
-CREATE TABLE "SubscriptionLine" (
+CREATE TABLE "Purchase" (
     "id" UUID NOT NULL,
     "provider" TEXT NOT NULL,
     "environment" TEXT NOT NULL,
     "store" TEXT NOT NULL,
     "originalTransactionId" TEXT NOT NULL,
     "accountId" UUID,
-    "identities" TEXT[],
+    "appUserIds" TEXT[],
     "productId" TEXT,
     "pendingProductId" TEXT,
     "entitlementIds" TEXT[],
     "periodType" TEXT,
     "isLifetime" BOOLEAN NOT NULL DEFAULT false,
     "isFamilyShare" BOOLEAN NOT NULL DEFAULT false,
+    "isReplaceable" BOOLEAN NOT NULL DEFAULT false,
     "startedAt" TIMESTAMPTZ(3),
     "currentPeriodStartsAt" TIMESTAMPTZ(3),
     "currentPeriodEndsAt" TIMESTAMPTZ(3),
@@ -134,10 +188,28 @@ CREATE TABLE "SubscriptionLine" (
     "expirationReason" TEXT,
     "refundedAt" TIMESTAMPTZ(3),
     "lastEventAt" TIMESTAMPTZ(3),
+    "reconciledAt" TIMESTAMPTZ(3),
     "createdAt" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "updatedAt" TIMESTAMPTZ(3) NOT NULL,
 
-    CONSTRAINT "SubscriptionLine_pkey" PRIMARY KEY ("id")
+    CONSTRAINT "Purchase_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "ReconcileJob" (
+    "appUserId" TEXT NOT NULL,
+    "nextAttemptAt" TIMESTAMPTZ(3) NOT NULL,
+    "attempts" INTEGER NOT NULL DEFAULT 0,
+
+    CONSTRAINT "ReconcileJob_pkey" PRIMARY KEY ("appUserId")
+);
+
+-- CreateTable
+CREATE TABLE "BillingApiPause" (
+    "provider" TEXT NOT NULL,
+    "until" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "BillingApiPause_pkey" PRIMARY KEY ("provider")
 );
 
 -- CreateTable
@@ -205,6 +277,15 @@ CREATE TABLE "PushDelivery" (
 );
 
 -- CreateTable
+CREATE TABLE "PushPause" (
+    "environment" "PushEnvironment" NOT NULL,
+    "until" TIMESTAMPTZ(3) NOT NULL,
+    "reason" TEXT NOT NULL,
+
+    CONSTRAINT "PushPause_pkey" PRIMARY KEY ("environment")
+);
+
+-- CreateTable
 CREATE TABLE "RateLimit" (
     "key" VARCHAR(255) NOT NULL,
     "points" INTEGER NOT NULL DEFAULT 0,
@@ -217,16 +298,34 @@ CREATE TABLE "RateLimit" (
 CREATE UNIQUE INDEX "Account_email_key" ON "Account"("email");
 
 -- CreateIndex
+CREATE INDEX "Account_unverified_expiry_idx" ON "Account"("unverifiedExpiresAt") WHERE ("unverifiedExpiresAt" IS NOT NULL);
+
+-- CreateIndex
 CREATE INDEX "Identity_accountId_idx" ON "Identity"("accountId");
 
 -- CreateIndex
-CREATE UNIQUE INDEX "Identity_provider_subject_key" ON "Identity"("provider", "subject");
+CREATE UNIQUE INDEX "Identity_issuer_subject_key" ON "Identity"("issuer", "subject");
 
 -- CreateIndex
 CREATE INDEX "Session_accountId_createdAt_idx" ON "Session"("accountId", "createdAt");
 
 -- CreateIndex
+CREATE INDEX "Session_expiresAt_idx" ON "Session"("expiresAt");
+
+-- CreateIndex
 CREATE UNIQUE INDEX "PasswordResetToken_tokenHash_key" ON "PasswordResetToken"("tokenHash");
+
+-- CreateIndex
+CREATE INDEX "PasswordResetToken_expiresAt_idx" ON "PasswordResetToken"("expiresAt");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "VerificationToken_tokenHash_key" ON "VerificationToken"("tokenHash");
+
+-- CreateIndex
+CREATE INDEX "VerificationToken_accountId_idx" ON "VerificationToken"("accountId");
+
+-- CreateIndex
+CREATE INDEX "VerificationToken_expiresAt_idx" ON "VerificationToken"("expiresAt");
 
 -- CreateIndex
 CREATE INDEX "SecurityEvent_accountId_at_idx" ON "SecurityEvent"("accountId", "at");
@@ -235,7 +334,22 @@ CREATE INDEX "SecurityEvent_accountId_at_idx" ON "SecurityEvent"("accountId", "a
 CREATE INDEX "SecurityEvent_at_idx" ON "SecurityEvent"("at");
 
 -- CreateIndex
-CREATE INDEX "BillingEvent_lineId_idx" ON "BillingEvent"("lineId");
+CREATE INDEX "RecognizedClient_accountId_idx" ON "RecognizedClient"("accountId");
+
+-- CreateIndex
+CREATE INDEX "RecognizedClient_expiresAt_idx" ON "RecognizedClient"("expiresAt");
+
+-- CreateIndex
+CREATE INDEX "SignInThrottle_expiresAt_idx" ON "SignInThrottle"("expiresAt");
+
+-- CreateIndex
+CREATE INDEX "QueuedEmail_nextAttemptAt_idx" ON "QueuedEmail"("nextAttemptAt");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "QueuedEmail_kind_email_key" ON "QueuedEmail"("kind", "email");
+
+-- CreateIndex
+CREATE INDEX "BillingEvent_purchaseId_idx" ON "BillingEvent"("purchaseId");
 
 -- CreateIndex
 CREATE INDEX "BillingEvent_accountId_receivedAt_idx" ON "BillingEvent"("accountId", "receivedAt");
@@ -244,31 +358,43 @@ CREATE INDEX "BillingEvent_accountId_receivedAt_idx" ON "BillingEvent"("accountI
 CREATE INDEX "BillingEvent_state_receivedAt_idx" ON "BillingEvent"("state", "receivedAt");
 
 -- CreateIndex
-CREATE INDEX "BillingEvent_identities_idx" ON "BillingEvent" USING GIN ("identities");
+CREATE INDEX "BillingEvent_transactionId_idx" ON "BillingEvent"("transactionId");
+
+-- CreateIndex
+CREATE INDEX "BillingEvent_received_idx" ON "BillingEvent"("nextAttemptAt") WHERE ("state" = 'received');
+
+-- CreateIndex
+CREATE INDEX "BillingEvent_appUserIds_idx" ON "BillingEvent" USING GIN ("appUserIds");
+
+-- CreateIndex
+CREATE INDEX "BillingEvent_identity_changes_idx" ON "BillingEvent" USING GIN ("appUserIds") WHERE (type = ANY (ARRAY['TRANSFER'::text, 'SUBSCRIBER_ALIAS'::text, 'PURCHASE_REDEEMED'::text]));
 
 -- CreateIndex
 CREATE UNIQUE INDEX "BillingEvent_provider_eventId_key" ON "BillingEvent"("provider", "eventId");
 
 -- CreateIndex
-CREATE INDEX "SubscriptionLine_accountId_idx" ON "SubscriptionLine"("accountId");
+CREATE INDEX "Purchase_accountId_idx" ON "Purchase"("accountId");
 
 -- CreateIndex
-CREATE INDEX "SubscriptionLine_identities_idx" ON "SubscriptionLine" USING GIN ("identities");
+CREATE INDEX "Purchase_appUserIds_idx" ON "Purchase" USING GIN ("appUserIds");
 
 -- CreateIndex
-CREATE UNIQUE INDEX "SubscriptionLine_provider_environment_store_originalTransac_key" ON "SubscriptionLine"("provider", "environment", "store", "originalTransactionId");
+CREATE UNIQUE INDEX "Purchase_provider_environment_store_originalTransactionId_key" ON "Purchase"("provider", "environment", "store", "originalTransactionId");
+
+-- CreateIndex
+CREATE INDEX "ReconcileJob_nextAttemptAt_idx" ON "ReconcileJob"("nextAttemptAt");
 
 -- CreateIndex
 CREATE INDEX "PushDevice_sessionId_idx" ON "PushDevice"("sessionId");
 
 -- CreateIndex
-CREATE INDEX "PushDevice_pending_createdAt_idx" ON "PushDevice"("createdAt") WHERE ("status" = 'pending');
+CREATE INDEX "PushDevice_token_idx" ON "PushDevice"("token");
+
+-- CreateIndex
+CREATE INDEX "PushDevice_pending_registeredAt_idx" ON "PushDevice"("registeredAt") WHERE ("status" = 'pending');
 
 -- CreateIndex
 CREATE UNIQUE INDEX "PushDevice_accountId_environment_bundleId_token_key" ON "PushDevice"("accountId", "environment", "bundleId", "token");
-
--- CreateIndex
-CREATE UNIQUE INDEX "PushDevice_accountId_installationId_key" ON "PushDevice"("accountId", "installationId");
 
 -- CreateIndex
 CREATE UNIQUE INDEX "PushDevice_active_token_key" ON "PushDevice"("environment", "bundleId", "token") WHERE ("status" = 'active');
@@ -280,13 +406,13 @@ CREATE INDEX "PushChallenge_deviceId_idx" ON "PushChallenge"("deviceId");
 CREATE INDEX "PushChallenge_expiresAt_idx" ON "PushChallenge"("expiresAt");
 
 -- CreateIndex
-CREATE INDEX "PushDelivery_deviceId_idx" ON "PushDelivery"("deviceId");
-
--- CreateIndex
 CREATE INDEX "PushDelivery_queued_idx" ON "PushDelivery"("nextAttemptAt") WHERE ("state" = 'queued');
 
 -- CreateIndex
-CREATE UNIQUE INDEX "PushDelivery_eventKey_deviceId_key" ON "PushDelivery"("eventKey", "deviceId");
+CREATE INDEX "PushDelivery_sending_idx" ON "PushDelivery"("leaseUntil") WHERE ("state" = 'sending');
+
+-- CreateIndex
+CREATE UNIQUE INDEX "PushDelivery_deviceId_eventKey_key" ON "PushDelivery"("deviceId", "eventKey");
 
 -- CreateIndex
 CREATE INDEX "RateLimit_expire_idx" ON "RateLimit"("expire");
@@ -301,16 +427,19 @@ ALTER TABLE "Session" ADD CONSTRAINT "Session_accountId_fkey" FOREIGN KEY ("acco
 ALTER TABLE "PasswordResetToken" ADD CONSTRAINT "PasswordResetToken_accountId_fkey" FOREIGN KEY ("accountId") REFERENCES "Account"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- AddForeignKey
-ALTER TABLE "SecurityEvent" ADD CONSTRAINT "SecurityEvent_accountId_fkey" FOREIGN KEY ("accountId") REFERENCES "Account"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+ALTER TABLE "VerificationToken" ADD CONSTRAINT "VerificationToken_accountId_fkey" FOREIGN KEY ("accountId") REFERENCES "Account"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- AddForeignKey
-ALTER TABLE "BillingEvent" ADD CONSTRAINT "BillingEvent_lineId_fkey" FOREIGN KEY ("lineId") REFERENCES "SubscriptionLine"("id") ON DELETE SET NULL ON UPDATE CASCADE;
+ALTER TABLE "RecognizedClient" ADD CONSTRAINT "RecognizedClient_accountId_fkey" FOREIGN KEY ("accountId") REFERENCES "Account"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "BillingEvent" ADD CONSTRAINT "BillingEvent_purchaseId_fkey" FOREIGN KEY ("purchaseId") REFERENCES "Purchase"("id") ON DELETE SET NULL ON UPDATE CASCADE;
 
 -- AddForeignKey
 ALTER TABLE "BillingEvent" ADD CONSTRAINT "BillingEvent_accountId_fkey" FOREIGN KEY ("accountId") REFERENCES "Account"("id") ON DELETE SET NULL ON UPDATE CASCADE;
 
 -- AddForeignKey
-ALTER TABLE "SubscriptionLine" ADD CONSTRAINT "SubscriptionLine_accountId_fkey" FOREIGN KEY ("accountId") REFERENCES "Account"("id") ON DELETE SET NULL ON UPDATE CASCADE;
+ALTER TABLE "Purchase" ADD CONSTRAINT "Purchase_accountId_fkey" FOREIGN KEY ("accountId") REFERENCES "Account"("id") ON DELETE SET NULL ON UPDATE CASCADE;
 
 -- AddForeignKey
 ALTER TABLE "PushDevice" ADD CONSTRAINT "PushDevice_accountId_fkey" FOREIGN KEY ("accountId") REFERENCES "Account"("id") ON DELETE CASCADE ON UPDATE CASCADE;

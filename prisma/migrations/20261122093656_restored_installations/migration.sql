@@ -1,2 +1,0 @@
--- DropIndex
-DROP INDEX "PushDevice_accountId_installationId_key";
