@@ -302,13 +302,13 @@ describe("linking", () => {
     });
   });
 
-  test("what a provider says of a person is cut to what can be kept", async () => {
+  test("a provider's name of a user is shortened, and what PostgreSQL cannot store in it is replaced", async () => {
     await connected(async () => {
       const email = newEmail();
       google.person = googlePerson(email, { name: `\0${"𝒜".repeat(100)}\ud800`, picture: "javascript:alert(1)" });
       await signInWith(google, new Jar());
       const account = await ctx().db.account.findUniqueOrThrow({ where: { email } });
-      expect(account).toMatchObject({ name: "𝒜".repeat(80), image: null });
+      expect(account).toMatchObject({ name: `\ufffd${"𝒜".repeat(79)}`, image: null });
     });
   });
 

@@ -107,7 +107,7 @@ describe("a sign-out", () => {
     await cookieOf(account);
     expect([await revokeSessions(ctx(), account.id), await revokeSessions(ctx(), account.id)]).toEqual([2, 0]);
     const events = await ctx().db.securityEvent.findMany({ where: { accountId: account.id, type: "signed_out" } });
-    expect(events).toMatchObject([{ client: "operator", address: null }]);
+    expect(events).toMatchObject([{ userAgent: "operator", network: null }]);
     expect(await isIn(account.token)).toBe(false);
   });
 

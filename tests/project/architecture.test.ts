@@ -23,9 +23,9 @@ const RULES: Record<string, string[]> = {
   proxy: ["lib/http"],
   "lib/http": ["lib/audit", "lib/auth", "lib/context", "lib/errors"],
   "lib/audit": [],
-  "lib/auth": ["lib/audit", "lib/errors", "lib/db/together", "lib/push/outbox", "lib/push/devices"],
+  "lib/auth": ["lib/audit", "lib/errors", "lib/db/batch-load", "lib/push/outbox", "lib/push/devices"],
   "lib/accounts": ["lib/audit", "lib/auth", "lib/errors", "lib/push", "lib/subscriptions"],
-  "lib/subscriptions": ["lib/errors", "lib/db/together", "lib/push/outbox"],
+  "lib/subscriptions": ["lib/errors", "lib/db/batch-load", "lib/db/with-retry", "lib/push/outbox"],
   "lib/push": ["lib/audit", "lib/db/queue", "lib/errors"],
   "lib/releases": ["lib/errors", "lib/files"],
   "lib/admin": [
@@ -48,11 +48,13 @@ const RULES: Record<string, string[]> = {
   "lib/files": [],
   "lib/secrets": ["lib/files"],
 };
+/** Files without imports of ours, for every room. */
+const LEAVES = ["lib/db/ids", "lib/text"];
 const FREE_TYPES = ["lib/context", "lib/config", "lib/db/generated/client"];
 
 describe("the rooms", () => {
   test.each(Object.keys(RULES))("%s imports only what it may", (room) => {
-    const allowed = [room, ...(RULES[room] ?? [])];
+    const allowed = [room, ...LEAVES, ...(RULES[room] ?? [])];
     const inside = (file: string, place: string) => file === place || file.startsWith(`${place}/`);
     const strays = imports
       .filter(({ from, to }) => inside(from, room) && to.startsWith("lib/"))

@@ -126,9 +126,9 @@ describe("the size", () => {
     }
   });
 
-  test("what PostgreSQL could not keep is left out", () => {
+  test("what PostgreSQL cannot store is replaced", () => {
     const { payload } = composeNotification({ kind: "security.new_sign_in", eventId, client: "a\0b\ud800c" });
-    expect(payload.aps).toMatchObject({ alert: { "loc-args": ["ab\ufffdc"] } });
+    expect(payload.aps).toMatchObject({ alert: { "loc-args": ["a\ufffdb\ufffdc"] } });
   });
 });
 

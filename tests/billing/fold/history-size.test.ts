@@ -33,7 +33,7 @@ beforeAll(async () => {
 async function readSoFar(tx: Tx): Promise<number> {
   const [read] = await tx.$queryRaw<{ rows: number }[]>`
     SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::integer AS rows FROM pg_stat_xact_user_tables
-    WHERE relname IN ('Account', 'BillingEvent', 'SubscriptionLine')`;
+    WHERE relname IN ('Account', 'BillingEvent', 'Purchase')`;
   return read?.rows ?? 0;
 }
 

@@ -24,7 +24,7 @@ describe.runIf(server)("on PostgreSQL", () => {
   async function killWhileMigrating(): Promise<void> {
     await other.query(`CREATE SCHEMA test; CREATE TABLE test.gate AS SELECT 1; CREATE FUNCTION test.wait() RETURNS event_trigger LANGUAGE plpgsql AS
       'BEGIN WHILE EXISTS (SELECT FROM test.gate) LOOP PERFORM pg_sleep(0.02); END LOOP; END';
-      CREATE EVENT TRIGGER wait ON ddl_command_end WHEN TAG IN ('ALTER TYPE') EXECUTE FUNCTION test.wait()`);
+      CREATE EVENT TRIGGER wait ON ddl_command_end WHEN TAG IN ('CREATE TYPE') EXECUTE FUNCTION test.wait()`);
     const env = { DATABASE_URL: url, NEXTAUTH_URL: "http://localhost:3000", NEXTAUTH_SECRET: "x".repeat(32) };
     const child = spawn(process.execPath, ["--import", "tsx", "scripts/db-migrate.ts"], {
       env: { ...process.env, ...env },
