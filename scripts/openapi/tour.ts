@@ -8,9 +8,9 @@ import { baseUrlFrom, runCommandLine } from "../command-line";
 const HELP = `Usage: npm run openapi:tour [-- BASE_URL]
 
 Plays the tour against a running service (http://localhost:3000 unless BASE_URL is given) and has Prism check every request
-and response against public/openapi.json.`;
+and response against public/openapi.json. \`npm run openapi:lint\` installs Prism.`;
 
-const PRISM = "@stoplight/prism-cli@5.14.2";
+const PRISM = "scripts/openapi/tools/node_modules/.bin/prism";
 
 let service: URL;
 
@@ -74,8 +74,8 @@ async function main(args: string[]): Promise<void> {
   await once(free, "listening");
   const prism = new URL(`http://127.0.0.1:${(free.address() as AddressInfo).port}`);
   await once(free.close(), "close");
-  const prismArgs = ["--yes", PRISM, "proxy", "--errors", "-p", prism.port, "public/openapi.json", behind.origin];
-  const proxy = spawn("npx", prismArgs, { detached: true, stdio: ["ignore", "pipe", "inherit"] });
+  const prismArgs = ["proxy", "--errors", "-p", prism.port, "public/openapi.json", behind.origin];
+  const proxy = spawn(PRISM, prismArgs, { stdio: ["ignore", "pipe", "inherit"] });
   const stopped = once(proxy, "exit").then(() => false);
   const listening = new Promise<boolean>((resolve) => {
     proxy.stdout.on("data", (chunk: Buffer) => chunk.includes("Prism is listening") && resolve(true));
@@ -84,7 +84,7 @@ async function main(args: string[]): Promise<void> {
   const front = await listen((sent) => judged(prism, sent));
   const tour = spawn(process.execPath, ["--import", "tsx", "scripts/tour.ts", front.origin], { stdio: "inherit" });
   const [code] = await once(tour, "exit");
-  if (proxy.pid !== undefined) process.kill(-proxy.pid);
+  proxy.kill();
   console.log(violations.length > 0 ? violations.join("\n") : `Prism saw ${asked.size} requests, and no violation.`);
   process.exitCode = violations.length > 0 || asked.size === 0 ? 1 : (code ?? 1);
 }
