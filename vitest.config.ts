@@ -1,17 +1,23 @@
 import path from "node:path";
 import { defineConfig } from "vitest/config";
 
+const SETUP = "tests/support/setup";
+/** `npm run test:postgres` sets TEST_DATABASE=postgres. */
+const database = process.env.TEST_DATABASE === "postgres" ? "postgres" : "embedded";
+
+/** The tests that run in process. tests/e2e has a configuration of its own. */
 export default defineConfig({
   resolve: { alias: { "@": path.resolve(import.meta.dirname) } },
   test: {
     include: ["tests/**/*.test.ts"],
-    globalSetup: ["tests/support/setup/build.setup.ts", "tests/support/setup/template.setup.ts"],
-    setupFiles: ["tests/support/setup/worker.setup.ts"],
+    exclude: ["tests/e2e/**"],
+    globalSetup: [`${SETUP}/folder.setup.ts`, `${SETUP}/${database}.setup.ts`],
+    setupFiles: [`${SETUP}/context.setup.ts`],
     // A worker keeps its database from file to file: opening one costs more than most files take.
     isolate: false,
     pool: "forks",
     maxWorkers: 2,
-    // For machines that are slow or busy: what is waited for is a condition, and these only end what never comes.
+    // For machines that are slow or busy: tests wait for conditions, and these only end a wait that never would.
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },

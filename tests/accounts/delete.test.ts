@@ -3,6 +3,7 @@ import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts
 import { call, get, post } from "@/tests/support/api";
 import { deliver, deliverOk, initialPurchase, type Sent } from "@/tests/support/billing/billing";
 import { clock, ctx, withContext } from "@/tests/support/context";
+import { postgresUrl } from "@/tests/support/database";
 import { mailbox } from "@/tests/support/mailbox";
 import { activate, newToken, registeredDevice } from "@/tests/support/push/push";
 
@@ -143,7 +144,7 @@ test("a webhook about the same customer and the deletion do not stop each other"
   }
 });
 
-describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
+describe.runIf(postgresUrl)("on PostgreSQL", () => {
   test("a deletion that is sent away by a deadlock tries again", async () => {
     const account = await newAccount();
     await deliverOk(initialPurchase(account.id));

@@ -5,8 +5,8 @@ import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { anonymous, billingEvent, deliverOk } from "@/tests/support/billing/billing";
 import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
-import { contentLength } from "@/tests/support/door";
 import { insertDevices, newToken } from "@/tests/support/push/push";
+import { contentLength } from "@/tests/support/server";
 
 const EXPORT = "/api/auth/account/export";
 

@@ -5,7 +5,8 @@ import { embeddedAdapter } from "@/lib/db/embedded/adapter";
 import { migrateEmbedded } from "@/lib/db/embedded/migrate";
 import { applyMigrations, diffToSchema, migrationNames } from "@/lib/db/migrations";
 import { migrationAdapter } from "@/lib/db/open";
-import { createDatabase } from "@/tests/support/database";
+import { postgresUrl } from "@/tests/support/database";
+import { createDatabase } from "@/tests/support/process/postgres";
 
 test("the migrations, applied to an empty database, leave no difference to schema.prisma", async () => {
   const pglite = await PGlite.create();
@@ -23,10 +24,8 @@ test("a script that fails is reported, so that a broken migration never counts a
   await pglite.close();
 });
 
-const server = process.env.TEST_DATABASE_URL;
-
-test.runIf(server)("on PostgreSQL a script is one transaction, whatever semicolons are in it", async () => {
-  const url = await createDatabase(server ?? "");
+test.runIf(postgresUrl)("on PostgreSQL a script is one transaction, whatever semicolons are in it", async () => {
+  const url = await createDatabase(postgresUrl);
   const connection = await (await migrationAdapter(url)).connect();
   const script = "CREATE TABLE kept (text text DEFAULT 'one; two'); DO $$ BEGIN PERFORM 1; END $$;";
   await expect(connection.executeScript(`${script} ALTER TABLE missing ADD COLUMN x int`)).rejects.toThrow("missing");
@@ -34,10 +33,10 @@ test.runIf(server)("on PostgreSQL a script is one transaction, whatever semicolo
   await connection.dispose();
 });
 
-test.runIf(server)(
+test.runIf(postgresUrl)(
   "a migration does not wait long for a table that is in use, since all others would wait behind it",
   async () => {
-    const url = await createDatabase(server ?? "");
+    const url = await createDatabase(postgresUrl);
     const other = new Client({ connectionString: url });
     await other.connect();
     for (const statement of ["CREATE TABLE busy ()", "BEGIN", "LOCK TABLE busy"]) await other.query(statement);

@@ -6,9 +6,9 @@ import { createObjectStorage } from "@/lib/adapters/object-storage";
 import { loadConfig } from "@/lib/config";
 import { call, get } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
-import { contentLength } from "@/tests/support/door";
 import { hasObjectStorage, type Storage, startObjectStorage } from "@/tests/support/releases/object-storage";
 import { manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
+import { contentLength } from "@/tests/support/server";
 
 const WINDOWS = "/api/download/windows";
 const NOWHERE = {

@@ -5,7 +5,6 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { call, get } from "@/tests/support/api";
 import { withContext } from "@/tests/support/context";
-import { contentLength, door } from "@/tests/support/door";
 import {
   type EntryFields,
   manifestEntry,
@@ -14,6 +13,7 @@ import {
   type TestCatalog,
   withCatalog,
 } from "@/tests/support/releases/releases";
+import { callsHandlers, contentLength } from "@/tests/support/server";
 
 const WINDOWS = "/api/download/windows";
 /** More than all the buffers between a file and a client that does not read. */
@@ -303,7 +303,7 @@ describe("an open file", () => {
     }));
 
   // A server sends the first bytes at once, whether anybody reads them or not.
-  test.runIf(door === "handler")("is never opened for a response that nobody reads", () =>
+  test.runIf(callsHandlers)("is never opened for a response that nobody reads", () =>
     withFile(BYTES, async ({ file }) => {
       const unread = await get(WINDOWS);
       expect([unread.status, await openDescriptors(file)]).toEqual([200, 0]);
@@ -352,7 +352,7 @@ describe("an open file", () => {
       expect(errors).toMatchObject([{ err: { message: expect.stringContaining("shorter") } }]);
     }));
 
-  test.runIf(door === "handler")("that was exchanged before its first byte is not sent", () =>
+  test.runIf(callsHandlers)("that was exchanged before its first byte is not sent", () =>
     withFile(BYTES, async ({ file }) => {
       const response = await get(WINDOWS);
       await writeFile(file, "another");

@@ -3,8 +3,8 @@ import { XMLParser, XMLValidator } from "fast-xml-parser";
 import { describe, expect, test } from "vitest";
 import { call, get } from "@/tests/support/api";
 import { BASE_URL, withContext } from "@/tests/support/context";
-import { contentLength } from "@/tests/support/door";
 import { type EntryFields, manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
+import { contentLength } from "@/tests/support/server";
 
 const WINDOWS = "platform=windows&product=core&architecture=x64";
 const MACOS = "platform=macos&product=core&architecture=arm64";

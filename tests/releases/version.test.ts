@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { call, get } from "@/tests/support/api";
 import { BASE_URL, ctx, withContext } from "@/tests/support/context";
-import { contentLength } from "@/tests/support/door";
 import { type EntryFields, manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
+import { contentLength } from "@/tests/support/server";
 
 type Body = Record<string, unknown> & { artifact: Record<string, unknown> };
 

@@ -1,7 +1,7 @@
 import { createRouteTable, findRoute, type Handlers } from "@/lib/http/server/routes";
 import { BASE_URL } from "./context";
-import { holdAgainstDescription } from "./contract";
-import { door, knock } from "./door";
+import { assertDescribed } from "./contract";
+import { callsHandlers, sendToServer } from "./server";
 
 type Options = {
   /** Sent as JSON. */
@@ -19,13 +19,13 @@ const modules = import.meta.glob<Handlers>("/app/**/route.ts", { eager: true });
 const routes = createRouteTable(new Map(Object.entries(modules).map(([file, handlers]) => [routeOf(file), handlers])));
 
 /**
- * Calls a route, through the door that the tests run with, and holds the answer against the API's description.
- * Each call comes from an address of its own unless one is given.
+ * Calls a route, by its handler or through TEST_SERVER, and checks the response against public/openapi.json.
+ * Each call has a client IP of its own unless one is given.
  */
 export async function call(method: string, path: string, options: Options = {}): Promise<Response> {
   const url = new URL(path, BASE_URL);
   const response = await send(method, url, options);
-  await holdAgainstDescription(method, url.pathname, response);
+  await assertDescribed(method, url.pathname, response);
   return response;
 }
 
@@ -36,10 +36,10 @@ async function send(method: string, url: URL, options: Options): Promise<Respons
   if (options.cookie) headers.set("cookie", options.cookie);
   const body = options.json === undefined ? options.body : JSON.stringify(options.json);
   const address = options.address ?? newAddress();
-  // A door's socket is always the same, so there the address comes the way it does behind a proxy.
-  if (door !== "handler" && !headers.has("x-forwarded-for")) headers.set("x-forwarded-for", address);
+  // A server always sees the same socket, so the client's IP comes the way it does behind a proxy.
+  if (!callsHandlers && !headers.has("x-forwarded-for")) headers.set("x-forwarded-for", address);
   const request = new Request(url, { method, headers, body, duplex: "half" } as RequestInit);
-  if (door !== "handler") return knock(request);
+  if (!callsHandlers) return sendToServer(request);
   const found = findRoute(routes, url.pathname);
   const handler = typeof found?.responder === "object" ? found.responder[method] : undefined;
   if (!found || !handler) throw new Error(`No route for ${method} ${url.pathname}`);

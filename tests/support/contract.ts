@@ -16,35 +16,35 @@ const paths = Object.entries(api.paths)
   .map(([path, operations]) => ({ pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`), operations }));
 
 /**
- * Holds an answer against public/openapi.json: its status, media type, body and those headers that are described
- * anywhere are among what the operation names; what is not described is refused.
- * @throws Error that says what does not fit.
+ * Checks a response against its operation in public/openapi.json: status, media type, body, and those headers that
+ * the document describes anywhere.
+ * @throws Error that names what the operation does not describe.
  */
-export async function holdAgainstDescription(method: string, pathname: string, response: Response): Promise<void> {
-  if (!pathname.startsWith("/api")) return; // pages and their forms are no part of it
-  const told = `${method} ${pathname} -> ${response.status}`;
+export async function assertDescribed(method: string, pathname: string, response: Response): Promise<void> {
+  if (!pathname.startsWith("/api")) return; // pages and forms are not described
+  const call = `${method} ${pathname} -> ${response.status}`;
   const operation = paths.find(({ pattern }) => pattern.test(pathname))?.operations[method.toLowerCase()];
   if (!operation) {
     if (response.status >= 400 && response.status < 500) return;
-    throw new Error(`public/openapi.json lacks ${told}`);
+    throw new Error(`public/openapi.json lacks ${call}`);
   }
   const described = resolve(operation.responses[response.status]);
-  if (!described) throw new Error(`public/openapi.json lacks ${told}`);
+  if (!described) throw new Error(`public/openapi.json lacks ${call}`);
   const headers = Object.keys(api.components.headers).filter((name) => response.headers.has(name));
   const strays = headers.filter((name) => !described.headers?.[name]);
-  if (strays.length > 0) throw new Error(`public/openapi.json lacks ${strays} of ${told}`);
-  if (method !== "HEAD" && response.body) await holdBody(told, described, response);
+  if (strays.length > 0) throw new Error(`public/openapi.json lacks ${strays} of ${call}`);
+  if (method !== "HEAD" && response.body) await assertBody(call, described, response);
 }
 
-async function holdBody(told: string, { content = {} }: Described, response: Response): Promise<void> {
+async function assertBody(call: string, { content = {} }: Described, response: Response): Promise<void> {
   const mediaType = response.headers.get("content-type")?.split(";")[0] ?? "";
-  // Over HTTP an empty body may be one that is there.
+  // Over HTTP an empty body is a stream as well.
   if (mediaType === "" && (await response.clone().text()) === "") return;
   const found = content[mediaType] ?? content["*/*"];
-  if (!found) throw new Error(`public/openapi.json lacks ${mediaType || "a body"} of ${told}`);
+  if (!found) throw new Error(`public/openapi.json lacks ${mediaType || "a body"} of ${call}`);
   if (!found.schema || !mediaType.endsWith("json")) return;
   const parsed = schemaOf(found.schema).safeParse(await response.clone().json());
-  if (!parsed.success) throw new Error(`public/openapi.json has another body for ${told}: ${parsed.error}`);
+  if (!parsed.success) throw new Error(`public/openapi.json does not describe the body of ${call}: ${parsed.error}`);
 }
 
 function resolve(described: Described | undefined): Described | undefined {
@@ -55,7 +55,7 @@ function resolve(described: Described | undefined): Described | undefined {
 const schemas = new WeakMap<object, z.ZodType>();
 const $defs = withLocalRefs(api.components.schemas);
 
-/** The zod schema of a JSON Schema in the document, made once. */
+/** Returns the zod schema of a JSON Schema in the document. Each is converted once. */
 function schemaOf(described: object): z.ZodType {
   const made = schemas.get(described) ?? z.fromJSONSchema({ ...withLocalRefs(described), $defs } as JsonSchema);
   schemas.set(described, made);

@@ -13,6 +13,7 @@ import {
   storedEvent,
 } from "@/tests/support/billing/billing";
 import { clock, ctx, truncate } from "@/tests/support/context";
+import { postgresUrl } from "@/tests/support/database";
 
 /** Replays, and counts what became of the events. */
 async function replay(what: Replay): Promise<Record<string, number>> {
@@ -154,7 +155,7 @@ test("an event that names no first purchase joins the purchase that another one 
   expect(purchases).toEqual([expect.objectContaining({ originalTransactionId: first, refundedAt: expect.any(Date) })]);
 });
 
-describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
+describe.runIf(postgresUrl)("on PostgreSQL", () => {
   test("two first events of one transaction at the same moment, one of which names no first purchase, make one purchase", async () => {
     const [first, second] = [randomUUID(), randomUUID()];
     const { db } = ctx();

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { applyMigrations } from "@/lib/db/migrations";
 import { migrationAdapter } from "@/lib/db/open";
 import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
-import { createDatabase } from "@/tests/support/database";
+import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 import { startProxy } from "@/tests/support/network/proxy";
 import { type Cluster, startCluster } from "@/tests/support/process/postgres";
 import { type Service, startForTest } from "@/tests/support/process/service";
@@ -74,9 +74,9 @@ async function isRefunded(
   return rows[0]?.refunded ?? false;
 }
 
-describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
+describe.runIf(postgresUrl)("on PostgreSQL", () => {
   test("a kill -9 between storing and applying loses nothing: the next delivery applies it", async () => {
-    const url = await migrated(await createDatabase(process.env.TEST_DATABASE_URL ?? ""));
+    const url = await createMigratedDatabase();
     const service = await serve(url);
     const { purchase, refund, answer, holder } = await storedAndWaiting(service, url);
     await service.end("SIGKILL");
@@ -123,7 +123,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
   test("a database that falls silent while an event is applied is 503, and the next delivery applies it", {
     timeout: 180_000,
   }, async () => {
-    const direct = await migrated(await createDatabase(process.env.TEST_DATABASE_URL ?? ""));
+    const direct = await createMigratedDatabase();
     const through = new URL(direct);
     const proxy = await startProxy(Number(through.port));
     through.port = String(proxy.port);

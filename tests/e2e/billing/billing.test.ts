@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
 import { send, startRevenueCat, subscriber } from "@/tests/support/billing/revenuecat";
-import { newDataDir, type Service, startForTest, startService } from "@/tests/support/process/service";
+import { preparedDataDir, type Service, startForTest, startService } from "@/tests/support/process/service";
 
 const run = promisify(execFile);
 const failed = billingEvent("RENEWAL", { original_transaction_id: null, transaction_id: null });
@@ -59,7 +59,7 @@ const deliver = (service: Service, event: Sent) =>
 
 beforeAll(async () => {
   revenueCat = await startRevenueCat();
-  dataDir = await newDataDir();
+  dataDir = await preparedDataDir();
   const service = await startService({ DATA_DIR: dataDir });
   const person = { email: `${randomUUID()}@example.com`, password: "a good long password" };
   accountId = ((await (await post(service, "/api/auth/register", person)).json()) as { user: { id: string } }).user.id;

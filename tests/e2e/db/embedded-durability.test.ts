@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { billingEvent, deliverTo, type Sent } from "@/tests/support/billing/billing";
 import { canMount, newDisk } from "@/tests/support/process/disk";
-import { startForTest } from "@/tests/support/process/service";
+import { preparedDataDir, startForTest } from "@/tests/support/process/service";
 
 const WRITERS = 8;
 const ACKNOWLEDGED = 200;
 
 test.runIf(canMount)("a power cut under load loses nothing that was acknowledged", async () => {
   const disk = await newDisk(512);
-  const env = { DATA_DIR: `${disk.folder}/data` };
+  const env = { DATA_DIR: await preparedDataDir(`${disk.folder}/data`) };
   const service = await startForTest(env);
   const acknowledged: Sent[] = [];
   let isCut: Promise<void> | undefined;
@@ -38,7 +38,7 @@ test.runIf(canMount)(
   "a disk that runs full refuses writes in time, and writes go on by themselves with room",
   async () => {
     const disk = await newDisk(512);
-    const service = await startForTest({ DATA_DIR: `${disk.folder}/data` });
+    const service = await startForTest({ DATA_DIR: await preparedDataDir(`${disk.folder}/data`) });
     const [before, after] = [billingEvent("INITIAL_PURCHASE"), billingEvent("INITIAL_PURCHASE")];
     expect((await deliverTo(service, before)).status).toBe(200);
 

@@ -5,9 +5,9 @@ import { applyMigrations } from "@/lib/db/migrations";
 import { migrationAdapter } from "@/lib/db/open";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
-import { createDatabase } from "@/tests/support/database";
+import { postgresUrl } from "@/tests/support/database";
 import { startProxy } from "@/tests/support/network/proxy";
-import { startCluster } from "@/tests/support/process/postgres";
+import { createDatabase, startCluster } from "@/tests/support/process/postgres";
 import { newDataDir, type Service, startAndFail, startForTest } from "@/tests/support/process/service";
 
 const POLL = { timeout: 20_000, interval: 100 };
@@ -28,7 +28,7 @@ async function sampleCatalog(): Promise<string> {
 }
 
 test("an empty folder is enough: the service starts, and keeps the secrets that it makes to itself", async () => {
-  const service = await startForTest();
+  const service = await startForTest({ DATA_DIR: await newDataDir() });
   expect(await (await service.fetch("/api/health")).json()).toMatchObject({ status: "ok" });
   const secrets = await stat(path.join(service.dataDir, "secrets.json"));
   expect(secrets.mode & 0o777).toBe(0o600);
@@ -73,7 +73,7 @@ test("a kill -9 during writes loses nothing that was acknowledged, and the next 
   }
 });
 
-describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
+describe.runIf(postgresUrl)("on PostgreSQL", () => {
   const server = (url: string) => ({
     DATABASE_URL: url,
     NEXTAUTH_URL: "http://localhost:3000",
@@ -134,7 +134,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
   });
 
   test("a database that lacks a migration is not served", async () => {
-    const url = await createDatabase(process.env.TEST_DATABASE_URL ?? "");
+    const url = await createDatabase(postgresUrl);
     const service = await startForTest(server(url));
     const health = await service.fetch("/api/health");
     expect(health.status).toBe(503);

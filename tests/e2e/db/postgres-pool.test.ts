@@ -2,9 +2,9 @@ import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Database, postgresAdapter, type Timeouts, wrap } from "@/lib/db/open";
 import { isDatabaseUnavailable } from "@/lib/errors";
-import { createDatabase } from "@/tests/support/database";
+import { postgresUrl } from "@/tests/support/database";
+import { createDatabase } from "@/tests/support/process/postgres";
 
-const server = process.env.TEST_DATABASE_URL ?? "";
 /** Time-outs that never come, as where a pooler drops what the service asks of the server. */
 const NONE: Timeouts = { lockMs: 0, statementMs: 0, queryMs: 0, idleInTransactionMs: 0 };
 
@@ -40,9 +40,9 @@ const NEXT: [next: string, write: (db: Database["client"]) => Promise<number>][]
 const inTransaction = () =>
   other.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'homeport' AND state LIKE 'idle in%'");
 
-describe.runIf(server)("on PostgreSQL", () => {
+describe.runIf(postgresUrl)("on PostgreSQL", () => {
   beforeAll(async () => {
-    url = await createDatabase(server);
+    url = await createDatabase(postgresUrl);
     other = new Client({ connectionString: url });
     await other.connect();
     for (const table of ["busy", "half", "kept"]) await other.query(`CREATE TABLE ${table} (id int)`);

@@ -1,16 +1,13 @@
 import { Client } from "pg";
 import { expect, test } from "vitest";
 import { Prisma } from "@/lib/db/generated/client";
-import { applyMigrations } from "@/lib/db/migrations";
-import { migrationAdapter, postgresAdapter, wrap } from "@/lib/db/open";
-import { createDatabase } from "@/tests/support/database";
+import { postgresAdapter, wrap } from "@/lib/db/open";
+import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 
-const server = process.env.TEST_DATABASE_URL ?? "";
 const TIMEOUTS = { lockMs: 100, statementMs: 8_000, queryMs: 10_000, idleInTransactionMs: 15_000 };
 
-test.runIf(server)("a locked table and a read-only server count as faults, until they are over", async () => {
-  const url = await createDatabase(server);
-  await applyMigrations(migrationAdapter(url));
+test.runIf(postgresUrl)("a locked table and a read-only server count as faults, until they are over", async () => {
+  const url = await createMigratedDatabase();
   const open = () =>
     wrap(
       postgresAdapter(url, 1, () => {}, TIMEOUTS),
@@ -34,9 +31,8 @@ test.runIf(server)("a locked table and a read-only server count as faults, until
   await Promise.all([database.close(), readOnly.close(), other.end()]);
 });
 
-test.runIf(server)("a migration that holds one table gets the next, whoever asks for faults", async () => {
-  const url = await createDatabase(server);
-  await applyMigrations(migrationAdapter(url));
+test.runIf(postgresUrl)("a migration that holds one table gets the next, whoever asks for faults", async () => {
+  const url = await createMigratedDatabase();
   const name = new URL(url).pathname.slice(1);
   const [migration, other] = [new Client({ connectionString: url }), new Client({ connectionString: url })];
   await Promise.all([migration.connect(), other.connect()]);

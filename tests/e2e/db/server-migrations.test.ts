@@ -4,17 +4,17 @@ import { Client } from "pg";
 import { beforeEach, describe, expect, test } from "vitest";
 import { migrationNames } from "@/lib/db/migrations";
 import { migrateServer } from "@/lib/db/server-migrations";
-import { createDatabase } from "@/tests/support/database";
+import { postgresUrl } from "@/tests/support/database";
+import { createDatabase } from "@/tests/support/process/postgres";
 
-const server = process.env.TEST_DATABASE_URL ?? "";
 const STUCK = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
 
-describe.runIf(server)("on PostgreSQL", () => {
+describe.runIf(postgresUrl)("on PostgreSQL", () => {
   let url: string;
   let other: Client;
 
   beforeEach(async () => {
-    url = await createDatabase(server);
+    url = await createDatabase(postgresUrl);
     other = new Client({ connectionString: url });
     await other.connect();
     return () => other.end();

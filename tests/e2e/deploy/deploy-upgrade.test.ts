@@ -4,10 +4,11 @@ import { Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
 import { WEBHOOK_SECRET } from "@/tests/support/context";
+import { postgresUrl } from "@/tests/support/database";
 import { type Answered, newClient } from "@/tests/support/network/https-client";
 import { Machine } from "@/tests/support/process/machine";
 import { startCluster } from "@/tests/support/process/postgres";
-import { lacks } from "@/tests/support/tools";
+import { hasCommands } from "@/tests/support/requirements";
 
 const JSON_TYPE = { "content-type": "application/json" };
 const WEBHOOK = "/api/subscription/billing-provider-webhook";
@@ -15,9 +16,7 @@ const CLIENTS = 4;
 
 /** What a server on Linux has, and PostgreSQL's programs. */
 const canRun =
-  process.env.TEST_DATABASE_URL &&
-  process.platform === "linux" &&
-  !lacks("bash", "curl", "openssl", "nginx", "createdb", "pg_dump");
+  postgresUrl && process.platform === "linux" && hasCommands("bash", "curl", "openssl", "nginx", "createdb", "pg_dump");
 
 describe.runIf(canRun)("two instances on PostgreSQL, set up by the guide", () => {
   test("are upgraded without a failed request, at the second try, and come back from a dump that was made meanwhile", async () => {

@@ -9,13 +9,13 @@ import { WEBHOOK_SECRET } from "@/tests/support/context";
 import { newClient } from "@/tests/support/network/https-client";
 import { Machine } from "@/tests/support/process/machine";
 import { newDataDir } from "@/tests/support/process/service";
-import { lacks } from "@/tests/support/tools";
+import { hasCommands } from "@/tests/support/requirements";
 
 const JSON_TYPE = { "content-type": "application/json" };
 const WEBHOOK = "/api/subscription/billing-provider-webhook";
 
 /** The guide's commands are for Linux, and need what a server there has. */
-const isServer = process.platform === "linux" && !lacks("bash", "curl", "tar", "openssl");
+const isServer = process.platform === "linux" && hasCommands("bash", "curl", "tar", "openssl");
 
 describe.runIf(isServer)("a machine that is set up by the guide", () => {
   let machine: Machine;
@@ -38,7 +38,7 @@ describe.runIf(isServer)("a machine that is set up by the guide", () => {
   });
 
   for (const [n, kind] of (["nginx", "caddy"] as const).entries()) {
-    describe.runIf(!lacks(kind))(`behind ${kind}`, () => {
+    describe.runIf(hasCommands(kind))(`behind ${kind}`, () => {
       /** Limits count by address: each test, with each proxy, is somebody else. */
       const address = (host: number) => `127.0.${n + 1}.${host}`;
       let port: number;
@@ -138,7 +138,7 @@ function delivery(event: Sent) {
   return { method: "POST", headers: { ...JSON_TYPE, "x-revenuecat-webhook-signature": signature(body) }, body };
 }
 
-describe.runIf(!lacks("systemd-analyze"))("the units", () => {
+describe.runIf(hasCommands("systemd-analyze"))("the units", () => {
   test.each(["homeport@.service", "homeport-worker.service"])(
     "%s is understood by systemd, and well shut in",
     async (name) => {

@@ -6,7 +6,7 @@ import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { createApnsTransport } from "@/lib/adapters/apns";
 import { freePort } from "@/tests/support/network/port";
-import { newDataDir, startForTest } from "@/tests/support/process/service";
+import { newDataDir, preparedDataDir, startForTest } from "@/tests/support/process/service";
 import { startApns } from "@/tests/support/push/apns";
 import { BUNDLE_ID, newToken } from "@/tests/support/push/push";
 
@@ -45,7 +45,7 @@ test.each([
 });
 
 test("npm run push works on the embedded database while the service is stopped", async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await preparedDataDir();
   const nobody = await push(dataDir, "send", "--account", "nobody@example.com", "--title", "A", "--body", "B");
   expect(nobody).toEqual({ code: 1, output: "There is no account nobody@example.com\n" });
   const stranger = await push(dataDir, "announce", "--version", "2.1.0", "--bundle", "com.example.other");
@@ -62,7 +62,7 @@ test("npm run push does not open an embedded database that the service has open"
 });
 
 test("npm run apns tells what to set, prints each push, and keeps its key for the next time", async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await preparedDataDir();
   const port = await freePort();
   const { child, output } = run("apns", dataDir, String(port));
   await expect.poll(output, POLL).toContain("npm start");

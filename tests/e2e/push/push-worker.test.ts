@@ -3,6 +3,7 @@ import { Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { applyMigrations } from "@/lib/db/migrations";
 import { migrationAdapter } from "@/lib/db/open";
+import { postgresUrl } from "@/tests/support/database";
 import { type Cluster, startCluster } from "@/tests/support/process/postgres";
 import {
   newDataDir,
@@ -70,7 +71,7 @@ describe("npm run worker refuses", () => {
   });
 });
 
-describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
+describe.runIf(postgresUrl)("on PostgreSQL", () => {
   test("the worker sends what other processes queue, and on SIGTERM gives back what it has not begun", async () => {
     const { apns, database, env } = await setUp();
     const worker = await startWorkerForTest({ ...env, PUSH_CONCURRENCY: "10" });

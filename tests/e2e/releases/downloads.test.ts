@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
@@ -6,14 +6,15 @@ import { mkdir, readFile, truncate, writeFile } from "node:fs/promises";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { newDataDir, type Service, startForTest } from "@/tests/support/process/service";
+import { newDataDir, preparedDataDir, type Service, startForTest } from "@/tests/support/process/service";
 import { manifestEntry, manifestText, remoteArtifact } from "@/tests/support/releases/releases";
+import { hasCommands } from "@/tests/support/requirements";
 
 const MIB = 1024 * 1024;
 
 /** A service whose newest Windows installer is a file with these bytes, or a sparse one of so many. */
-async function serve(content: Buffer | number): Promise<Service> {
-  const DATA_DIR = await newDataDir();
+async function serve(content: Buffer | number, env: Record<string, string> = {}): Promise<Service> {
+  const DATA_DIR = await preparedDataDir();
   const folder = path.join(DATA_DIR, "releases");
   const file = path.join(folder, "setup.exe");
   await mkdir(folder);
@@ -23,7 +24,7 @@ async function serve(content: Buffer | number): Promise<Service> {
   const sha256 = typeof content === "number" ? await sha256OfFile(file) : sha256Of(content);
   const installer = remoteArtifact({ url: undefined, file: "setup.exe", sizeBytes, sha256 });
   await writeFile(path.join(folder, "catalog.json"), manifestText([manifestEntry({ artifacts: { installer } })]));
-  return startForTest({ DATA_DIR });
+  return startForTest({ ...env, DATA_DIR });
 }
 
 const sha256Of = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
@@ -34,14 +35,28 @@ async function sha256OfFile(file: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** The resident memory of a service's process, in MiB. */
-async function residentMib({ pid }: Service): Promise<number> {
-  const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, "utf8")) ?? [];
-  return Number(kib) / 1024;
+/** Has the service print the bytes that are live after a garbage collection at each SIGUSR2. */
+const REPORT_MEMORY = `import v8 from "node:v8"; import vm from "node:vm";
+v8.setFlagsFromString("--expose-gc");
+process.on("SIGUSR2", () => {
+  vm.runInNewContext("gc")();
+  const { heapUsed, external } = process.memoryUsage();
+  console.log("live bytes: " + (heapUsed + external));
+})`;
+/** The resident memory says nothing: what it counts as well was freed, and is not given back to the system yet. */
+const MEMORY_ENV = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(REPORT_MEMORY)}` };
+
+/** The live memory of a service's process, in MiB. */
+async function liveMib({ pid, output }: Service): Promise<number> {
+  const reported = () => [...output().matchAll(/live bytes: (\d+)/g)];
+  const before = reported().length;
+  process.kill(pid ?? 0, "SIGUSR2");
+  await expect.poll(() => reported().length).toBe(before + 1);
+  return Number(reported()[before]?.[1]) / MIB;
 }
 
 test("fifty downloads of 1 GiB at once add less than 50 MiB of memory", { timeout: 180_000 }, async () => {
-  const service = await serve(1024 * MIB);
+  const service = await serve(1024 * MIB, MEMORY_ENV);
   const { hostname, port } = new URL(service.url);
   const start = () => {
     const socket = connect(Number(port), hostname).on("error", () => {});
@@ -61,17 +76,15 @@ test("fifty downloads of 1 GiB at once add less than 50 MiB of memory", { timeou
       });
     });
   await read(start(), 32 * MIB);
-  const before = await residentMib(service);
+  const before = await liveMib(service);
   const sockets = Array.from({ length: 50 }, start);
   const grown: number[] = [];
   for (let round = 0; round < 4; round++) {
     await Promise.all(sockets.map((socket) => read(socket, 4 * MIB)));
-    grown.push((await residentMib(service)) - before);
+    grown.push((await liveMib(service)) - before);
   }
   expect(Math.max(...grown)).toBeLessThan(50);
 });
-
-const has = (command: string) => spawnSync(command, ["--version"]).status === 0;
 
 /** A download program: what it is told. Each tries once. */
 const PROGRAMS: [name: string, args: (url: string, sha256: string) => string[]][] = [
@@ -104,7 +117,7 @@ async function breaking({ url }: Service, afterBytes: number): Promise<string> {
 }
 
 // Debian's curl, wget and aria2; .ci/run installs them.
-describe.each(PROGRAMS.filter(([name]) => has(name)))("%s", (name, args) => {
+describe.each(PROGRAMS.filter(([name]) => hasCommands(name)))("%s", (name, args) => {
   test("resumes a download that was broken off, and ends with every byte", async () => {
     const bytes = randomBytes(8 * MIB);
     const service = await serve(bytes);

@@ -4,7 +4,7 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { newDataDir, type Service, startForTest } from "@/tests/support/process/service";
+import { newDataDir, preparedDataDir, type Service, startForTest } from "@/tests/support/process/service";
 import { hasObjectStorage, startObjectStorage } from "@/tests/support/releases/object-storage";
 import { newSigningKey } from "@/tests/support/releases/signing";
 
@@ -57,7 +57,7 @@ test("the guide's commands publish, stage, pause, withdraw, roll back and verify
   const folder = await newWorkshop([...parts.values()].join("\n"));
   const storage = hasObjectStorage ? await startObjectStorage() : undefined;
   if (storage) onTestFinished(storage.close);
-  const env = { DATA_DIR: path.join(folder, "data"), ...storage?.env };
+  const env = { DATA_DIR: await preparedDataDir(path.join(folder, "data")), ...storage?.env };
   const service = await startForTest(env);
   /** From where the files are, as the guide has it; npm is told where the package is. */
   const run = async (heading: string) => {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { newDataDir, startForTest } from "@/tests/support/process/service";
+import { preparedDataDir, startForTest } from "@/tests/support/process/service";
 import { hasObjectStorage, startObjectStorage } from "@/tests/support/releases/object-storage";
 import { runRelease } from "@/tests/support/releases/release-command";
 
@@ -14,7 +14,7 @@ const QUERY = "/api/version?platform=windows&product=core&architecture=x64";
 
 /** A folder with a build in it. */
 async function newDesk(bytes = randomBytes(200_000)) {
-  const DATA_DIR = await newDataDir();
+  const DATA_DIR = await preparedDataDir();
   const file = path.join(DATA_DIR, "setup.exe");
   await writeFile(file, bytes);
   return { DATA_DIR, file, manifest: path.join(DATA_DIR, "releases", "catalog.json") };

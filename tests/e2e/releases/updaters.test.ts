@@ -15,10 +15,10 @@ import { newFolder, runModules, snippet } from "@/tests/support/guide";
 import { type Service, startService } from "@/tests/support/process/service";
 import { installedApp } from "@/tests/support/releases/electron";
 import { type EntryFields, manifestEntry, manifestText } from "@/tests/support/releases/releases";
-import { lacks } from "@/tests/support/tools";
+import { hasCommands } from "@/tests/support/requirements";
 
 const run = promisify(execFile);
-const noMinisign = lacks("minisign");
+const hasMinisign = hasCommands("minisign");
 
 /** A team's releases, its keys, and the service that offers them. */
 let shop: { folder: string; service: Service; minisignKey: string; edKey: KeyObject };
@@ -36,7 +36,7 @@ beforeAll(async () => {
   tampered = await startTampering();
   Object.assign(process, { getSystemVersion: () => "26.1" }); // as Electron's process has it
   const folder = await mkdtemp(path.join(tmpdir(), "homeport-updaters-"));
-  const minisignKey = noMinisign ? "" : await newMinisignKey(folder);
+  const minisignKey = hasMinisign ? await newMinisignKey(folder) : "";
   const { privateKey, publicKey: edKey } = generateKeyPairSync("ed25519");
   const releases = [
     ...(await versions(folder, privateKey, "windows", "x64", "exe")),
@@ -80,7 +80,7 @@ async function release(folder: string, key: KeyObject, { extension = "exe", tamp
   const file = path.join(folder, fileName);
   const bytes = randomBytes(300_000);
   await writeFile(file, bytes);
-  const minisign = noMinisign ? undefined : await minisignatureOf(folder, file, wish.version);
+  const minisign = hasMinisign ? await minisignatureOf(folder, file, wish.version) : undefined;
   const update = {
     ...(tamper ? { url: `${tampered.url}/${fileName}` } : { file: fileName }),
     fileName,
@@ -164,7 +164,7 @@ describe("electron-updater, connected as the guide says", () => {
   });
 });
 
-describe.skipIf(noMinisign)("Tauri's updater, configured as the guide says", () => {
+describe.runIf(hasMinisign)("Tauri's updater, configured as the guide says", () => {
   /** What the plugin does with its endpoint: the variables as text, and `+` and controls percent-encoded. */
   async function check(target: string, arch: string, version: string, product = "core"): Promise<Response> {
     const { plugins } = JSON.parse(await snippet("Tauri 2", "json", shop.service.url));
@@ -291,7 +291,7 @@ describe("Electron's own autoUpdater, connected as the guide says", () => {
   });
 });
 
-describe.skipIf(lacks("curl", "sha256sum"))("a client with curl, as the guide writes it", () => {
+describe.runIf(hasCommands("curl", "sha256sum"))("a client with curl, as the guide writes it", () => {
   async function update(change: (script: string) => string = (script) => script, folder?: string) {
     folder ??= await newFolder();
     const script = change(await snippet("Your own client", "sh", shop.service.url));

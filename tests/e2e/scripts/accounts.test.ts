@@ -8,7 +8,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { loadConfig } from "@/lib/config";
 import { applyMigrations } from "@/lib/db/migrations";
 import { migrationAdapter, openDatabase } from "@/lib/db/open";
-import { createDatabase } from "@/tests/support/database";
+import { postgresUrl } from "@/tests/support/database";
+import { createDatabase } from "@/tests/support/process/postgres";
 import { type Service, startForTest } from "@/tests/support/process/service";
 
 const POLL = { timeout: 30_000, interval: 100 };
@@ -132,11 +133,11 @@ test(
   PATIENCE_MS,
 );
 
-describe.runIf(process.env.TEST_DATABASE_URL)("on PostgreSQL", () => {
+describe.runIf(postgresUrl)("on PostgreSQL", () => {
   test(
     "an operator signs out and deletes accounts while the service runs",
     async () => {
-      const url = await createDatabase(process.env.TEST_DATABASE_URL ?? "");
+      const url = await createDatabase(postgresUrl);
       const env = {
         DATABASE_URL: url,
         NEXTAUTH_URL: "http://localhost:3000",

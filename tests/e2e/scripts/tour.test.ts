@@ -3,11 +3,9 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { applyMigrations } from "@/lib/db/migrations";
-import { migrationAdapter } from "@/lib/db/open";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import { WEBHOOK_SECRET } from "@/tests/support/context";
-import { createDatabase } from "@/tests/support/database";
+import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 import { newDataDir, startForTest } from "@/tests/support/process/service";
 
 /** Starts a service with `env` and runs the tour against it with the same variables. */
@@ -58,9 +56,8 @@ test.each([
   expect(text).toContain("POST /api/auth/account/delete -> 200");
 });
 
-test.runIf(process.env.TEST_DATABASE_URL)("the tour is green on PostgreSQL", async () => {
-  const url = await createDatabase(process.env.TEST_DATABASE_URL ?? "");
-  await applyMigrations(migrationAdapter(url));
+test.runIf(postgresUrl)("the tour is green on PostgreSQL", async () => {
+  const url = await createMigratedDatabase();
   const catalog = path.join(await newDataDir(), "catalog.json");
   await writeSampleCatalog(catalog);
   const env = {

@@ -5,14 +5,14 @@ import { billingEvent, signature } from "@/tests/support/billing/billing";
 import { mailbox } from "@/tests/support/mailbox";
 import { type Service, startService } from "@/tests/support/process/service";
 import { newToken } from "@/tests/support/push/push";
-import { chromiumPath, inChromium, launchChromium } from "@/tests/support/web/chromium";
+import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { registerOn, signInOn, visit } from "@/tests/support/web/pages";
 
 /** Starting the service and the browser takes long on a busy machine. */
 const STARTS_MS = 180_000;
 const NEW_PASSWORD = "another password for pages";
 
-describe.runIf(chromiumPath)(inChromium, () => {
+describe.runIf(hasChromium)("in Chromium", () => {
   let service: Service;
   let browser: Browser;
 

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Service, startService } from "@/tests/support/process/service";
-import { chromiumPath, inChromium, launchChromium } from "@/tests/support/web/chromium";
+import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, dataDirWithReleases, PAGES, registerOn, visit } from "@/tests/support/web/pages";
 
 /** For tests that load every page, on a busy machine. */
@@ -14,7 +14,7 @@ const HOSTILE_NOTES = [
   ...["![tracker](https://evil.example/pixel.png)", "<a href='https://evil.example'>html</a>", "&lt;b&gt;"],
 ].join("\n\n");
 
-describe.runIf(chromiumPath)(inChromium, () => {
+describe.runIf(hasChromium)("in Chromium", () => {
   let service: Service;
   let browser: Browser;
 

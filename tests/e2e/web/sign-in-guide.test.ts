@@ -13,7 +13,7 @@ import { freePort } from "@/tests/support/network/port";
 import { startTlsFront, type TlsFront } from "@/tests/support/network/tls-front";
 import { startService } from "@/tests/support/process/service";
 import { startWebService, type WebService } from "@/tests/support/process/web-service";
-import { chromiumPath, inChromium, launchChromium, newPage } from "@/tests/support/web/chromium";
+import { hasChromium, launchChromium, newPage } from "@/tests/support/web/chromium";
 
 const PASSWORD = "a good long password";
 const examples = examplesOf("sign-in");
@@ -64,7 +64,7 @@ describe("without a browser", () => {
   });
 });
 
-describe.runIf(chromiumPath)(inChromium, () => {
+describe.runIf(hasChromium)("in Chromium", () => {
   let browser: Browser;
   let web: WebService;
   let spa: TlsFront;

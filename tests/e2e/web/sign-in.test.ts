@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { IdentityProvider } from "@/tests/support/auth/identity-provider";
 import { mailbox } from "@/tests/support/mailbox";
 import { startWebService, type WebService } from "@/tests/support/process/web-service";
-import { chromiumPath, inChromium, launchChromium, newPage } from "@/tests/support/web/chromium";
+import { hasChromium, launchChromium, newPage } from "@/tests/support/web/chromium";
 
 const PASSWORD = "a good long password";
 const newEmail = () => `person-${randomUUID()}@example.com`;
 const newSub = () => String(Math.floor(Math.random() * 2 ** 48));
 
-describe.runIf(chromiumPath)(inChromium, () => {
+describe.runIf(hasChromium)("in Chromium", () => {
   let browser: Browser;
   let web: WebService;
   let strict: WebService;

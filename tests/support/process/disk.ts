@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
+import { requirement } from "@/tests/support/requirements";
 
 const run = promisify(execFile);
 
-/** Whether a file system can be mounted here: it takes root, loop devices and the tools. In CI it has to be. */
-export const canMount = process.env.CI !== undefined || (process.getuid?.() === 0 && mountsLoop());
+/** Whether a file system can be mounted here. That takes root, loop devices and the tools. */
+export const canMount = requirement("A loop device to mount as root", process.getuid?.() === 0 && mountsLoop());
 
 function mountsLoop(): boolean {
   const script = `set -e; cd "$(mktemp -d)"; truncate -s 8M image; mkfs.ext4 -q -F image; mkdir mounted

@@ -1,17 +1,22 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { Client } from "pg";
 import { freePort } from "@/tests/support/network/port";
+import { requirement } from "@/tests/support/requirements";
 
 export type Cluster = { url: string; start: () => void; stop: () => void; remove: () => void };
 
 /**
- * Starts a PostgreSQL of its own, in a temporary folder, on a free port of the loopback address. `durable` has it
- * wait for the disk at each commit, as in production; tests do without.
+ * Starts a PostgreSQL cluster in a temporary folder, on a free port of the loopback interface. With `durable` each
+ * commit waits for the disk, as in production.
+ * @throws Error where PostgreSQL is not installed.
  */
 export async function startCluster({ durable = false } = {}): Promise<Cluster> {
   const bin = postgresFolder();
+  if (!bin) throw new Error("PostgreSQL is not installed. Install it (apt-get install postgresql).");
   const folder = mkdtempSync(path.join(tmpdir(), "homeport-postgres-"));
   const data = path.join(folder, "data");
   const port = await freePort();
@@ -35,7 +40,7 @@ export async function startCluster({ durable = false } = {}): Promise<Cluster> {
   };
 }
 
-/** PostgreSQL refuses to run as root; Debian's package brings a user for it. */
+/** PostgreSQL refuses to run as root. Debian's package creates a user for it. */
 function serverUser(folder: string): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const id = (flag: string) => Number(execFileSync("id", [flag, "postgres"]).toString());
@@ -45,14 +50,26 @@ function serverUser(folder: string): { uid?: number; gid?: number } {
   return { uid, gid };
 }
 
-/** The newest of Debian's PostgreSQL folders, else whatever stands in PATH. */
-function postgresFolder(): string {
+/** Whether PostgreSQL's programs are installed. @throws Error where CI is set and they are not. */
+export const hasPostgres = (): boolean => requirement("PostgreSQL", postgresFolder() !== null);
+
+/** The newest of Debian's PostgreSQL folders, else the folder of the `initdb` in PATH; null without either. */
+function postgresFolder(): string | null {
   const root = "/usr/lib/postgresql";
   const newest = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a))[0] : undefined;
   if (newest) return path.join(root, newest, "bin");
-  try {
-    return path.dirname(execFileSync("which", ["initdb"]).toString().trim());
-  } catch {
-    throw new Error("No PostgreSQL found. Install it (apt-get install postgresql), or set TEST_DATABASE_URL.");
-  }
+  const found = spawnSync("which", ["initdb"]).stdout?.toString().trim();
+  return found ? path.dirname(found) : null;
+}
+
+/** Creates a database on a PostgreSQL server, empty unless it is to be a copy of `template`. Returns its URL. */
+export async function createDatabase(server: string, template = "template1"): Promise<string> {
+  const name = `homeport_test_${randomUUID().replaceAll("-", "")}`;
+  const client = new Client({ connectionString: server });
+  await client.connect();
+  await client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
+  await client.end();
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return url.href;
 }

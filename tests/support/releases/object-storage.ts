@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { AwsClient } from "aws4fetch";
+import { requirement } from "@/tests/support/requirements";
 
 /** Debian's own Python, for which `python3-swift` is installed. */
 const PYTHON = "/usr/bin/python3";
@@ -19,7 +20,10 @@ export type Storage = {
 };
 
 /** Whether OpenStack Swift is there to be started: Debian's package `python3-swift`. */
-export const hasObjectStorage = spawnSync(PYTHON, ["-c", "import swift.common.middleware.s3api"]).status === 0;
+export const hasObjectStorage = requirement(
+  "OpenStack Swift (python3-swift)",
+  spawnSync(PYTHON, ["-c", "import swift.common.middleware.s3api"]).status === 0,
+);
 
 /** Starts an OpenStack Swift with its S3 API, which checks every signature, and an empty bucket in it. */
 export async function startObjectStorage(): Promise<Storage> {

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { type Browser, chromium, type Page } from "playwright-core";
+import { requirement } from "@/tests/support/requirements";
 
 const USUAL = [
   "/usr/bin/chromium",
@@ -7,11 +8,10 @@ const USUAL = [
   "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 ];
 
-/** The browser that CHROMIUM names, else one where it usually is; without one its tests do not run. */
-export const chromiumPath = process.env.CHROMIUM || USUAL.find((file) => existsSync(file));
+/** The browser that CHROMIUM names, else one in a usual place. */
+const chromiumPath = process.env.CHROMIUM || USUAL.find((file) => existsSync(file));
 
-/** What its tests are called; where they are left out, with the reason. */
-export const inChromium = chromiumPath ? "in Chromium" : "in Chromium, left out: none is here, CHROMIUM names one";
+export const hasChromium = requirement("Chromium (or CHROMIUM, its path)", chromiumPath !== undefined);
 
 /** Starts it. */
 export function launchChromium(): Promise<Browser> {

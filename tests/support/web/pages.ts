@@ -4,7 +4,7 @@ import axe from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { onTestFinished } from "vitest";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
-import { newDataDir, type Service } from "@/tests/support/process/service";
+import { preparedDataDir, type Service } from "@/tests/support/process/service";
 
 /** Every page; some ask for a session. */
 export const PAGES = [
@@ -85,7 +85,7 @@ type Release = { product: string; platform: string; version: string; notes: stri
 
 /** A data folder with the sample catalog in it, its releases as `change` leaves them. */
 export async function dataDirWithReleases(change: (release: Release) => void): Promise<string> {
-  const dataDir = await newDataDir();
+  const dataDir = await preparedDataDir();
   const manifest = path.join(dataDir, "releases", "catalog.json");
   await writeSampleCatalog(manifest);
   const catalog = JSON.parse(await readFile(manifest, "utf8")) as { releases: Release[] };

@@ -8,45 +8,46 @@ import { responders } from "@/app/routes.generated";
 import { createHttpServer } from "@/lib/http/server/http-server";
 import type { NextHandler } from "@/lib/http/server/next-page";
 import { createRouteTable } from "@/lib/http/server/routes";
-import { listStaticFiles } from "@/lib/http/server/static-files";
 
 /**
- * How the API tests reach the routes: "handler" calls them, "npm" goes through the HTTP server of `npm start`,
- * "next" through that of `next start`. Both servers run in the tests' process, on the tests' context.
+ * The HTTP server that the tests call routes through: that of `npm start` or that of `next start`. Both run in the
+ * process of the tests, on their context. Without TEST_SERVER the tests call the route handlers themselves.
  */
-export const door = (process.env.DOOR ?? "handler") as "handler" | "npm" | "next";
+const testServer = process.env.TEST_SERVER as "start" | "next" | undefined;
+
+/** Whether tests call the route handlers themselves, without a server. */
+export const callsHandlers = testServer === undefined;
 
 let port = 0;
 
-/** The Content-Length that an answer of so many bytes has: Next drops it from what route handlers return. */
-export const contentLength = (bytes: number): string | null => (door === "next" ? null : String(bytes));
+/** The Content-Length of a response with a body of this size: Next drops it from the responses of route handlers. */
+export const contentLength = (bytes: number): string | null => (testServer === "next" ? null : String(bytes));
 
-/** Opens the door on a free port, once a worker, over the build in .next. */
-export async function openDoor(): Promise<void> {
-  if (door === "handler" || port !== 0) return;
-  const app = next({ dev: false, dir: path.resolve(".") });
-  await app.prepare();
-  const handler = app.getRequestHandler();
-  const server: Server =
-    door === "npm"
-      ? createHttpServer(createRouteTable(responders, listStaticFiles()), async () => onlyPages(handler))
-      : createServer((incoming, outgoing) => void handler(incoming, outgoing));
+/** Starts the server on a free port, once a worker. That of `next start` needs the build in .next. */
+export async function openServer(): Promise<void> {
+  if (callsHandlers || port !== 0) return;
+  const server = testServer === "start" ? serverOfStart() : await serverOfNext();
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   server.unref();
   port = (server.address() as AddressInfo).port;
 }
 
-/** Every test of a route fails where the front door leaves it to Next. */
-function onlyPages(next: NextHandler): NextHandler {
-  return async (incoming, outgoing) => {
-    if (!/^\/(api|forms)/.test(incoming.url ?? "")) return next(incoming, outgoing);
-    outgoing.writeHead(599, "Not answered directly").end();
-  };
+/** Fails every test of a route that the server leaves to Next. */
+function serverOfStart(): Server {
+  const leftToNext: NextHandler = async (_, outgoing) => void outgoing.writeHead(599, "Left to Next").end();
+  return createHttpServer(createRouteTable(responders, new Map()), async () => leftToNext);
 }
 
-/** Sends a request through the door, byte for byte as a client would. */
-export async function knock(request: Request): Promise<Response> {
+async function serverOfNext(): Promise<Server> {
+  const app = next({ dev: false, dir: path.resolve(".") });
+  await app.prepare();
+  const handle = app.getRequestHandler();
+  return createServer((incoming, outgoing) => void handle(incoming, outgoing));
+}
+
+/** Sends a request to the server, byte for byte as a client would. */
+export async function sendToServer(request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url);
   const sent = httpRequest({
     port,

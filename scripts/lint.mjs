@@ -1,0 +1,23 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import "./generate.mjs";
+
+const LINTERS = ["biome ci --error-on-warnings", "tsc --noEmit", "knip"];
+
+// All at once. Each prints its output when it is done, so that no two mix.
+const results = await Promise.all(LINTERS.map(run));
+process.exitCode = results.every(Boolean) ? 0 : 1;
+
+/** Runs one linter. Resolves to whether it passed. */
+async function run(command) {
+  const begun = performance.now();
+  const [program, ...args] = command.split(" ");
+  const child = spawn(`node_modules/.bin/${program}`, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const [[code], ...output] = await Promise.all([once(child, "exit"), text(child.stdout), text(child.stderr)]);
+  const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+  process.stdout.write(
+    `${code === 0 ? "" : output.join("")}${command}: ${code === 0 ? "ok" : "FAILED"}, ${seconds} s\n`,
+  );
+  return code === 0;
+}
