@@ -12,7 +12,7 @@ import type { Database } from "./db/open";
 import type { RateLimits } from "./http/rate-limits";
 import type { RequestHead } from "./http/route-request";
 import type { EmailQueue } from "./mail/queue";
-import type { Catalog } from "./releases/catalog/catalog";
+import type { Catalog } from "./releases/catalog/watch";
 import type { Reconciler } from "./subscriptions/reconcile/reconciler";
 
 /** What the service is made of. Functions take the part they need: `Pick<Context, "db" | "now">`. */

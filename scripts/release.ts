@@ -12,7 +12,7 @@ import { filterReleases, findNewerServedReleases, updateReleases } from "../lib/
 import { verifyReleases } from "../lib/admin/releases/verify";
 import { type Config, loadConfig } from "../lib/config";
 import { isCatalogUrl } from "../lib/releases/catalog/catalog";
-import { Kind } from "../lib/releases/schema";
+import { ArtifactKind } from "../lib/releases/schema";
 import { runCommandLine, UsageError } from "./command-line";
 import { drawProgress } from "./progress";
 
@@ -93,9 +93,9 @@ function secondsOf(given: string | undefined): number | undefined {
   return given === undefined ? undefined : Number(given);
 }
 
-function kindOf(given: string): Kind {
-  const kind = Kind.options.find((known) => known === given);
-  if (kind === undefined) throw new UsageError(`--kind is one of ${Kind.options.join(", ")}.`);
+function kindOf(given: string): ArtifactKind {
+  const kind = ArtifactKind.options.find((known) => known === given);
+  if (kind === undefined) throw new UsageError(`--kind is one of ${ArtifactKind.options.join(", ")}.`);
   return kind;
 }
 

@@ -5,12 +5,12 @@ import type { Artifact } from "./schema";
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** A path of the catalog leads out of the catalog's folder. */
+/** A path in the catalog leads outside the catalog's folder. */
 export class PathTraversalError extends Error {
-  override readonly name = "ClimbingPathError";
+  override readonly name = "PathTraversalError";
 }
 
-/** A file of the catalog, as it lies on the disk. `fingerprint` changes with whatever is written over it. */
+/** An artifact's file on disk. `fingerprint` changes when the file is overwritten. */
 export type ArtifactFile = {
   path: string;
   sizeBytes: number;
@@ -19,53 +19,54 @@ export type ArtifactFile = {
   fingerprint: string;
 };
 
-/** Part of a file: the bytes from `first` to `last`, both included. `onError` hears of what cut it short. */
+/** The bytes of a file from `first` to `last`, both included. `onError` receives the error that aborts the read. */
 export type FileRange = { file: ArtifactFile; first: number; last: number; onError: (error: unknown) => void };
 
 /**
- * Where a catalog's file lies, symbolic links resolved. `root` is the catalog's folder, resolved already.
- * @throws ClimbingPathError for an absolute path, a `..` or a link that leads out; ENOENT and its like.
+ * Resolves a path in the catalog, symbolic links included. `root` is the catalog's folder, already resolved.
+ * @throws PathTraversalError for an absolute path, a `..` or a link that leads outside; the file system's errors
  */
 export async function resolveArtifactPath(root: string, file: string): Promise<string> {
   if (path.isAbsolute(file) || file.includes("\0") || file.split(/[/\\]/).includes("..")) {
-    throw new PathTraversalError("The path leads out of the catalog's folder");
+    throw new PathTraversalError("The path leads outside the catalog's folder");
   }
   const found = await realpath(path.join(root, file));
   const inside = path.relative(root, found);
   if (inside === ".." || inside.startsWith(`..${path.sep}`) || path.isAbsolute(inside)) {
-    throw new PathTraversalError("A symbolic link leads out of the catalog's folder");
+    throw new PathTraversalError("A symbolic link leads outside the catalog's folder");
   }
   return found;
 }
 
 /**
- * Finds an artifact's file, without opening it.
- * @throws Error where it is missing, climbs out, cannot be read or has not the size that the catalog says.
+ * Finds an artifact's file without opening it.
+ * @throws Error if it is missing, outside the folder, not readable, or not of the size in the catalog
  */
 export async function findArtifactFile(root: string, file: string, { sizeBytes }: Artifact): Promise<ArtifactFile> {
   const found = await resolveArtifactPath(root, file);
   const stats = await stat(found, { bigint: true });
-  if (!stats.isFile()) throw new Error("Not a file");
-  if (stats.size !== BigInt(sizeBytes)) throw new Error(`It has ${stats.size} bytes, the catalog says ${sizeBytes}`);
+  if (!stats.isFile()) throw new Error("Not a regular file");
+  if (stats.size !== BigInt(sizeBytes))
+    throw new Error(`The file has ${stats.size} bytes; the catalog says ${sizeBytes}`);
   await access(found, constants.R_OK);
-  // The change time cannot be set back, as the modification time can.
+  // ctime, unlike mtime, cannot be set back.
   const fingerprint = `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`;
   return { path: found, sizeBytes, modifiedAt: stats.mtime, stats, fingerprint };
 }
 
 /**
- * A part of a file as bytes that are read when they are asked for. The file is opened at the first read, and
- * closed at the end, when the reader stops early, and on any error. One that was renamed or removed is sent as it
- * was; one that was written over meanwhile is an error before its last bytes, so that no reader takes it for whole.
+ * Reads part of a file on demand. Opens the file at the first read; closes it at the end, when the reader stops early,
+ * and on any error. A file that is renamed or deleted meanwhile is read to its end. One that is overwritten causes an
+ * error before its last bytes, so that no client takes a mixture for the whole file.
  */
 export async function* readFileRange({ file, first, last, onError }: FileRange): AsyncGenerator<Uint8Array> {
   let handle: FileHandle | undefined;
   try {
     handle = await openUnchanged(file);
     for (let at = first; at <= last; ) {
-      const chunk = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, last + 1 - at)); // not pooled: it is handed over
+      const chunk = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, last + 1 - at)); // not pooled: the receiver keeps it
       const { bytesRead } = await handle.read(chunk, 0, chunk.byteLength, at);
-      if (bytesRead === 0) throw new Error("The file became shorter while it was sent");
+      if (bytesRead === 0) throw new Error("The file was truncated while it was read");
       at += bytesRead;
       if (at > last) await assertUnchanged(handle, file);
       yield chunk.subarray(0, bytesRead);
@@ -78,7 +79,7 @@ export async function* readFileRange({ file, first, last, onError }: FileRange):
   }
 }
 
-/** Opens a file for reading. @throws Error where it is not the one that was found. */
+/** Opens a file for reading. @throws Error if it is not the file that was found */
 export async function openUnchanged(file: ArtifactFile): Promise<FileHandle> {
   const handle = await open(file.path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -91,12 +92,12 @@ export async function openUnchanged(file: ArtifactFile): Promise<FileHandle> {
 }
 
 /**
- * Whether an open file holds what it held when it was found. Its change time does not count: renaming and removing
- * change that too. @throws Error where it was written over.
+ * Checks that an open file has not been overwritten since it was found. Ignores ctime, which renaming and deleting
+ * change too. @throws Error if it has been overwritten
  */
 export async function assertUnchanged(handle: FileHandle, { stats }: ArtifactFile): Promise<void> {
   const { ino, size, mtimeNs } = await handle.stat({ bigint: true });
   if (ino !== stats.ino || size !== stats.size || mtimeNs !== stats.mtimeNs) {
-    throw new Error("The file was written over");
+    throw new Error("The file was overwritten");
   }
 }

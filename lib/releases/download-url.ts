@@ -1,16 +1,16 @@
-import { formatVersion, type Kind, type Release } from "./schema";
+import { type ArtifactKind, formatVersion, type Release } from "./schema";
 
 /**
- * Where one artifact of one release is downloaded, whatever is released later: absolute, pinned to the version,
- * so that a download that is resumed never splices two releases.
+ * The URL of one artifact of one release. It is pinned to the version, so that a resumed download never joins bytes of
+ * two releases. Absolute if `baseUrl` is.
  */
-export function downloadUrl(baseUrl: string, release: Release, kind: Kind): string {
+export function downloadUrl(baseUrl: string, release: Release, kind: ArtifactKind): string {
   const query = new URLSearchParams({
     product: release.product,
     architecture: release.architecture,
-    channel: release.channel, // stable too: unnamed, another channel's build of the same version would do
+    channel: release.channel, // always named: without it another channel's build of the version could be served
     version: formatVersion(release.version),
-    ...(kind === "installer" ? {} : { kind }),
   });
+  if (kind !== "installer") query.set("kind", kind);
   return `${baseUrl}/api/download/${release.platform}?${query}`;
 }

@@ -2,39 +2,39 @@ import { createHash } from "node:crypto";
 import { type ArtifactFile, assertUnchanged, openUnchanged } from "./artifact-files";
 
 const CHUNK_BYTES = 256 * 1024;
-const MAX_CHECKED_FILES = 10_000;
-const RECENT_MS = 1_000;
+const MAX_CACHED_HASHES = 10_000;
+/** Writes within one tick of the file system's clock leave the same times (git's "racily clean" index entries). */
+const RACY_MS = 1_000;
 
-type Checked = { fingerprint: string; sha256: Promise<string> };
+type CachedHash = { fingerprint: string; sha256: Promise<string> };
 
-/** What each file was hashed to, by its path. The fingerprint says whether that still holds. */
-const checked = new Map<string, Checked>();
+/** Hashes by path, valid while the fingerprint stays the same. */
+const cachedHashes = new Map<string, CachedHash>();
 
 /**
- * Makes sure that a file has the bytes that the catalog describes. It is read once by each process, before the
- * first byte is served, and again when its inode, size or times change; whoever asks meanwhile waits for that.
- * @throws Error where its SHA-256 (hexadecimal) is another, or where it cannot be read.
+ * Verifies a file's SHA-256 (hexadecimal). Each process reads a file once before it first serves it, and again when the
+ * inode, size or times change. Concurrent calls share one read.
+ * @throws Error if the hash differs, or the file cannot be read
  */
 export async function verifyIntegrity(file: ArtifactFile, sha256: string): Promise<void> {
-  const known = checked.get(file.path);
-  const check = known?.fingerprint === file.fingerprint ? known : startCheck(file);
-  if ((await check.sha256) === sha256) return;
-  throw new Error("Its SHA-256 is not the catalog's: it was written over, or is damaged. Publish the same file again");
+  const cached = cachedHashes.get(file.path);
+  const hash = cached?.fingerprint === file.fingerprint ? cached : startHash(file);
+  if ((await hash.sha256) === sha256) return;
+  throw new Error("The file's SHA-256 differs from the catalog's: it was overwritten or damaged. Publish it again");
 }
 
-function startCheck(file: ArtifactFile): Checked {
-  const check = { fingerprint: file.fingerprint, sha256: hashFile(file) };
-  if (checked.size >= MAX_CHECKED_FILES) checked.clear();
-  checked.set(file.path, check);
-  const forget = () => void (checked.get(file.path) === check && checked.delete(file.path));
-  // A fault may be over next time.
-  check.sha256.then(isRecent(file) ? forget : () => {}, forget);
-  return check;
+function startHash(file: ArtifactFile): CachedHash {
+  const hash = { fingerprint: file.fingerprint, sha256: hashFile(file) };
+  if (cachedHashes.size >= MAX_CACHED_HASHES) cachedHashes.clear();
+  cachedHashes.set(file.path, hash);
+  const forget = () => void (cachedHashes.get(file.path) === hash && cachedHashes.delete(file.path));
+  // An error is not cached: the next request tries again.
+  hash.sha256.then(isRacy(file) ? forget : () => {}, forget);
+  return hash;
 }
 
-/** Written within a tick of the file system's clock, the next change might leave the same times (as in git's index). */
-function isRecent({ stats }: ArtifactFile): boolean {
-  return Math.abs(Date.now() - Number(stats.ctimeMs)) < RECENT_MS;
+function isRacy({ stats }: ArtifactFile): boolean {
+  return Math.abs(Date.now() - Number(stats.ctimeMs)) < RACY_MS;
 }
 
 async function hashFile(file: ArtifactFile): Promise<string> {

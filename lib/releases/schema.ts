@@ -6,12 +6,12 @@ import { SystemVersion } from "./system-version";
 export const Platform = z.enum(["windows", "macos"]);
 export type Platform = z.infer<typeof Platform>;
 
-/** `installer` is for people, `update` for updaters. */
-export const Kind = z.enum(["installer", "update"]);
-export type Kind = z.infer<typeof Kind>;
+/** People download the `installer`, updaters the `update`. */
+export const ArtifactKind = z.enum(["installer", "update"]);
+export type ArtifactKind = z.infer<typeof ArtifactKind>;
 
-/** Other names of architectures, as compilers, Node.js and Tauri have them. */
-const ARCHITECTURES: ReadonlyMap<string, string> = new Map([
+/** Aliases that compilers, Node.js and Tauri use. */
+const ARCHITECTURE_ALIASES: ReadonlyMap<string, string> = new Map([
   ["x86_64", "x64"],
   ["amd64", "x64"],
   ["aarch64", "arm64"],
@@ -20,12 +20,12 @@ const ARCHITECTURES: ReadonlyMap<string, string> = new Map([
   ["i686", "ia32"],
 ]);
 
-/** The one name of an architecture, in any case and by any alias: `X86_64` is `x64`. */
+/** Maps an architecture's name or alias to the canonical name, case-insensitively: `X86_64` becomes `x64`. */
 export function normalizeArchitecture(name: string): string {
-  return ARCHITECTURES.get(name.toLowerCase()) ?? name.toLowerCase();
+  return ARCHITECTURE_ALIASES.get(name.toLowerCase()) ?? name.toLowerCase();
 }
 
-/** A SemVer 2.0.0 version; a leading `v` is taken away. At most 256 characters. */
+/** A SemVer 2.0.0 version of at most 256 characters; a leading `v` is removed. */
 const Version = z.string().transform((text, context): SemVer => {
   const version = parse(text.replace(/^V/, "v"));
   if (version) return version;
@@ -38,13 +38,13 @@ const Version = z.string().transform((text, context): SemVer => {
   return z.NEVER;
 });
 
-/** The same in a query, where a bare `+` before build metadata has become a blank. */
+/** A version in a query, where an unescaped `+` before build metadata arrives as a space. */
 const QueriedVersion = z
   .string()
   .transform((text) => text.replaceAll(" ", "+"))
   .pipe(Version);
 
-/** The caller's own: what Apple and Windows have for versions (`1.4`, `1.4.2.7`) is taken too, and never refused. */
+/** The installed version. Also accepts one to four numbers as Apple and Windows use them: `1.4`, `1.4.2.7`. */
 const InstalledVersion = z
   .string()
   .transform((text) => text.trim().replace(/^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:\.(\d+))?$/i, toSemVer))
@@ -55,27 +55,30 @@ function toSemVer(_: string, major: string, minor = "0", patch = "0", build?: st
   return build === undefined ? numbers : `${numbers}+${build}`;
 }
 
-const Name = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "Must be a short lower-case name");
+const Name = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "Must be a lower-case name of at most 64 characters");
 const HttpUrl = z.url({ protocol: /^https?$/ }).transform((url) => new URL(url).href);
 const Instant = z.iso
   .datetime({ offset: true })
   .transform((text) => new Date(text))
   .pipe(z.date());
 
-/** An object's key: parts between slashes, none of them empty, `.` or `..`, which no address can hold. */
+/** An object's key. Segments that are empty, `.` or `..` are rejected, since URLs cannot hold them. */
 const ObjectKey = z
   .string()
-  .regex(/^[^\p{Cc}\p{Cs}]+$/u, "Must be an object's key")
+  .regex(/^[^\p{Cc}\p{Cs}]+$/u, "Must be an object key")
   .refine((key) => Buffer.byteLength(key) <= 1024, "Must have at most 1024 bytes")
-  .refine((key) => !key.split("/").some((part) => ["", ".", ".."].includes(part)), "Must have no empty, . or .. part");
+  .refine(
+    (key) => !key.split("/").some((segment) => ["", ".", ".."].includes(segment)),
+    "Must not have a segment that is empty, . or ..",
+  );
 
-/** One file of a release: in the catalog's folder (`file`, relative to it), elsewhere (`url`) or in the object storage. */
+/** One file of a release: in the catalog's folder (`file`), at a `url`, or in the object storage (`s3Key`). */
 export const Artifact = z
   .strictObject({
     file: z.string().min(1).max(1024).optional(),
     url: HttpUrl.optional(),
     s3Key: ObjectKey.optional(),
-    /** What the download is called on the caller's disk. */
+    /** The suggested file name of the download. */
     fileName: z
       .string()
       .min(1)
@@ -94,18 +97,18 @@ export const Artifact = z
       .max(255)
       .regex(/^[\w.+-]+\/[\w.+-]+( *; *[\w.+-]+=[\w.+-]+)*$/, "Must be a media type")
       .default("application/octet-stream"),
-    /** For Tauri. */
+    /** Read by Tauri. */
     minisign: MinisignSignature.optional(),
-    /** For Sparkle and WinSparkle. */
+    /** Read by Sparkle and WinSparkle. */
     edSignature: EdSignature.optional(),
   })
   .refine(
-    ({ file, url, s3Key }) => [file, url, s3Key].filter((place) => place !== undefined).length === 1,
-    "Needs exactly one of file, url and s3Key",
+    ({ file, url, s3Key }) => [file, url, s3Key].filter((location) => location !== undefined).length === 1,
+    "Must have exactly one of file, url and s3Key",
   );
 export type Artifact = z.infer<typeof Artifact>;
 
-/** One release as the catalog's manifest has it. */
+/** One release of the catalog's manifest. */
 export const Release = z.strictObject({
   id: z.string().min(1).max(128),
   platform: Platform,
@@ -114,7 +117,7 @@ export const Release = z.strictObject({
   channel: Name.default("stable"),
   version: Version,
   releasedAt: Instant,
-  /** Markdown. Half a surrogate pair would make a feed that strict JSON parsers refuse. */
+  /** Markdown. Lone surrogates are replaced: strict JSON parsers reject them. */
   notes: z
     .string()
     .default("")
@@ -122,26 +125,26 @@ export const Release = z.strictObject({
   notesUrl: HttpUrl.nullable().default(null),
   minimumSupportedVersion: Version.nullable().default(null),
   minimumSystemVersion: SystemVersion.nullable().default(null),
-  /** What Sparkle compares (CFBundleVersion), where it is not `version`: it does not read past a dash. */
+  /** CFBundleVersion, which Sparkle compares. Needed if it differs from `version`: Sparkle does not read past a dash. */
   buildVersion: SystemVersion.nullable().default(null),
-  /** An update that nobody may put off. */
+  /** A mandatory update for every older version. */
   critical: z.boolean().default(false),
-  /** Per cent of the callers that get it. */
+  /** The percentage of clients that receive the release. */
   rollout: z.int().min(0).max(100).default(100),
-  /** Sparkle's own phased rollout, told where the release is rolled out to everybody here. */
+  /** Sparkle's phased rollout, which the appcast names only while `rollout` is 100. */
   phasedRolloutIntervalSeconds: z.int().min(1).nullable().default(null),
-  /** Offered to callers with a newer version too. */
+  /** Also offered to clients with a newer version. */
   rollback: z.boolean().default(false),
-  /** Withdrawn: never served again. */
+  /** Withdrawn: no longer served. */
   yanked: z.boolean().default(false),
-  /** Part of the sample catalog: never served beside a release that is not, and no update for one. */
+  /** Part of the sample catalog: not served once there is a real release, and never an update for one. */
   sample: z.boolean().default(false),
   artifacts: z.strictObject({ installer: Artifact.optional(), update: Artifact.optional() }),
 });
 export type Release = z.infer<typeof Release>;
 
-/** The manifest around its releases, which are checked one by one. */
-export const Manifest = z.strictObject({
+/** The manifest. Its releases are parsed one by one. */
+export const ManifestDocument = z.strictObject({
   schemaVersion: z.literal(1),
   /** By product. */
   publicKeys: z.record(Name, PublicKeys).optional(),
@@ -151,48 +154,48 @@ export const Manifest = z.strictObject({
 const selector = (description: string, ...examples: string[]) => z.string().optional().meta({ description, examples });
 const Selection = {
   product: selector("One of the catalog's products.", "core", "ops"),
-  architecture: selector("In any case, by any name that compilers, Node.js and Tauri have for it.", "x64", "universal"),
+  architecture: selector("Case-insensitive. Aliases of compilers, Node.js and Tauri are accepted.", "x64", "universal"),
   channel: selector(
-    "`stable` where none is named. Another channel's clients also get what is stable and newer.",
+    "`stable` by default. Clients of other channels also receive newer stable releases.",
     "stable",
     "beta",
   ),
 };
 
-/** Who asks, for rollouts: any text that stays the same for an installation. At most 128 characters. */
+/** The client's id for staged rollouts: any stable text of at most 128 characters, one per installation. */
 export const ClientId = z.string().min(1, "Must not be empty").max(128, "Must have at most 128 characters");
 const clientId = ClientId.optional().describe(
-  "Who asks, for rollouts: any text that stays the same for an installation.",
+  "The client's id for staged rollouts: any text that stays the same for an installation.",
 );
 
-/** `version` is another name for `current`, the caller's own version. */
+/** `version` is an alias of `current`, the installed version. */
 export const VersionQuery = z.object({
-  platform: selector("In any case; `win32`, `darwin` and their like are known.", "windows", "macos"),
+  platform: selector("Case-insensitive. Aliases such as `win32` and `darwin` are accepted.", "windows", "macos"),
   ...Selection,
   current: InstalledVersion.optional().describe(
-    "The caller's own version: SemVer 2.0.0, or one to four numbers between dots.",
+    "The installed version: SemVer 2.0.0, or one to four numbers separated by dots.",
   ),
-  version: InstalledVersion.optional().describe("Another name of `current`."),
+  version: InstalledVersion.optional().describe("An alias of `current`."),
   systemVersion: SystemVersion.optional().describe(
-    "The version of the caller's macOS (`14.6.1`) or Windows (`10.0.22631`): nothing is offered that does not run there.",
+    "The client's version of macOS (`14.6.1`) or Windows (`10.0.22631`). Only releases that run on it are offered.",
   ),
-  format: selector("An updater's feed.", "electron", "tauri", "squirrel", "sparkle"),
+  format: selector("The update feed to return.", "electron", "tauri", "squirrel", "sparkle"),
   clientId,
 });
 export type VersionQuery = z.infer<typeof VersionQuery>;
 
 export const DownloadParams = z.object({
-  platform: z
-    .string()
-    .meta({ description: "In any case; `win32`, `darwin` and their like are known.", examples: ["windows", "macos"] }),
+  platform: z.string().meta({
+    description: "Case-insensitive. Aliases such as `win32` and `darwin` are accepted.",
+    examples: ["windows", "macos"],
+  }),
 });
 
-/** `version` pins the download to one release. */
 export const DownloadQuery = z.object({
   ...Selection,
-  version: QueriedVersion.optional().describe("Pins the download to one release."),
+  version: QueriedVersion.optional().describe("The release to download. The newest one by default."),
   clientId,
-  kind: Kind.default("installer").describe("`installer` is for people, `update` for updaters."),
+  kind: ArtifactKind.default("installer").describe("`installer` for people, `update` for updaters."),
 });
 export type DownloadQuery = z.infer<typeof DownloadQuery>;
 
@@ -209,17 +212,20 @@ export const ReleaseVersion = z.object({
   kind: z.literal("release"),
   platform: Platform,
   product: z.string(),
-  architecture: z.string().describe("Of what is served."),
+  architecture: z.string().describe("Of the release that is served."),
   requestedArchitecture: z.string(),
-  channel: z.string().describe("Of what is served."),
+  channel: z.string().describe("Of the release that is served."),
   version: z.string(),
   releasedAt: z.date(),
   notes: z.string().describe("Markdown."),
   notesUrl: z.string().nullable(),
-  minimumSupportedVersion: z.string().nullable().describe("By this release or any before it."),
+  minimumSupportedVersion: z
+    .string()
+    .nullable()
+    .describe("The highest minimum of this release and all releases before it."),
   minimumSystemVersion: z.string().nullable(),
   updateAvailable: z.boolean().nullable().describe("null without `current`."),
-  mandatory: z.boolean().nullable().describe("Whether the update may not be put off. null without `current`."),
+  mandatory: z.boolean().nullable().describe("Whether the client must install the update. null without `current`."),
   artifact: z.object({
     fileName: z.string(),
     url: z.string(),
@@ -231,7 +237,7 @@ export const ReleaseVersion = z.object({
 });
 export type ReleaseVersion = z.infer<typeof ReleaseVersion>;
 
-/** A version as text, build metadata included (SemVer 2.0.0, item 10). */
+/** Formats a version with its build metadata (SemVer 2.0.0, item 10). */
 export function formatVersion({ version, build }: SemVer): string {
   return build.length > 0 ? `${version}+${build.join(".")}` : version;
 }

@@ -3,13 +3,13 @@ import { z } from "zod";
 
 /** A minisign signature (https://jedisct1.github.io/minisign, "Signature format"). */
 export type Minisignature = {
-  /** `ED`: of the file's BLAKE2b-512 hash. `Ed`, the legacy format: of the file itself. */
+  /** `ED` signs the file's BLAKE2b-512 hash; `Ed`, the legacy format, signs the file itself. */
   algorithm: string;
-  /** Hexadecimal; tells keys apart, and proves nothing. */
+  /** Hexadecimal. Identifies the key, without proof. */
   keyId: string;
   signature: Buffer;
   trustedComment: string;
-  /** Of the signature and the trusted comment. */
+  /** Signs `signature` and `trustedComment`. */
   globalSignature: Buffer;
 };
 
@@ -19,8 +19,8 @@ const KEY_ID_BYTES = 8;
 const UNTRUSTED = "untrusted comment:";
 
 /**
- * A minisign signature file in base64: what `tauri signer sign` writes into a .sig file and Tauri wants in
- * `signature`. The file's own text, as `minisign -S` writes it, is taken too.
+ * A minisign signature file in base64, as `tauri signer sign` writes it to a .sig file and Tauri expects in
+ * `signature`. The plain text that `minisign -S` writes is accepted too.
  */
 export const MinisignSignature = z
   .string()
@@ -28,10 +28,10 @@ export const MinisignSignature = z
   .transform((text) => (text.startsWith(UNTRUSTED) ? Buffer.from(text).toString("base64") : text.replace(/\s/g, "")))
   .refine((text) => MINISIGN_FILE.test(Buffer.from(text, "base64").toString()), "Must be a minisign signature file");
 
-/** For Sparkle and WinSparkle: what `sign_update -p` prints, 64 bytes in base64. */
+/** A signature for Sparkle and WinSparkle as `sign_update -p` prints it: 64 bytes in base64. */
 export const EdSignature = z.string().regex(/^[A-Za-z0-9+/]{86}==$/, "Must be an EdDSA signature in base64");
 
-/** A minisign public key: the line that begins with RW, the .pub file, or that in base64, as Tauri's `pubkey` is. */
+/** A minisign public key: the line that begins with RW, the .pub file, or the file in base64 (Tauri's `pubkey`). */
 const MinisignPublicKey = z
   .string()
   .max(4096)
@@ -42,21 +42,21 @@ const MinisignPublicKey = z
   })
   .refine((text) => /^RW[A-Za-z0-9+/]{54}$/.test(text), "Must be a minisign public key");
 
-/** Sparkle's `SUPublicEDKey`: what `generate_keys -p` prints, 32 bytes in base64. */
+/** Sparkle's `SUPublicEDKey` as `generate_keys -p` prints it: 32 bytes in base64. */
 const EdPublicKey = z
   .string()
   .trim()
   .regex(/^[A-Za-z0-9+/]{43}=$/, "Must be an EdDSA public key in base64");
 
-/** The public keys of one product, by which its releases are checked when they are published. */
+/** The public keys of one product, which verify the signatures of its releases when they are published. */
 export const PublicKeys = z.strictObject({ minisign: MinisignPublicKey.optional(), ed: EdPublicKey.optional() });
 export type PublicKeys = z.infer<typeof PublicKeys>;
 
-/** Reads what `MinisignSignature` gives. @throws Error for anything else. */
+/** Parses the output of `MinisignSignature`. @throws Error for anything else */
 export function parseMinisignature(base64: string): Minisignature {
   const [, line, trustedComment, global] = MINISIGN_FILE.exec(Buffer.from(base64, "base64").toString()) ?? [];
   if (line === undefined || trustedComment === undefined || global === undefined) {
-    throw new Error("It is not a minisign signature file");
+    throw new Error("Not a minisign signature file");
   }
   const bytes = Buffer.from(line, "base64");
   return {
@@ -73,7 +73,7 @@ export function keyIdOf(minisignPublicKey: string): string {
   return readKeyId(Buffer.from(minisignPublicKey, "base64"));
 }
 
-/** As minisign prints it: the eight bytes are a little-endian number. */
+/** Eight bytes in little-endian order, formatted as minisign prints them. */
 function readKeyId(bytes: Buffer): string {
   return Buffer.from(bytes.subarray(2, 2 + KEY_ID_BYTES))
     .reverse()
@@ -81,7 +81,7 @@ function readKeyId(bytes: Buffer): string {
     .toUpperCase();
 }
 
-/** Whether the file's signature, of `signed`, and the trusted comment's are the key's. */
+/** Whether the key signed both `signed`, the file or its hash, and the trusted comment. */
 export function verifyMinisignature(
   { signature, trustedComment, globalSignature }: Minisignature,
   minisignPublicKey: string,
@@ -92,12 +92,12 @@ export function verifyMinisignature(
   return verify(null, signed, key, signature) && verify(null, comment, key, globalSignature);
 }
 
-/** Whether a Sparkle signature of `bytes` is the key's: Ed25519 of the file itself (RFC 8032). */
+/** Verifies a Sparkle signature: Ed25519 over the file itself (RFC 8032). */
 export function verifyEdSignature(edSignature: string, edPublicKey: string, bytes: Uint8Array): boolean {
   return verify(null, bytes, edKeyOf(Buffer.from(edPublicKey, "base64")), Buffer.from(edSignature, "base64"));
 }
 
-/** RFC 8410, 4: an Ed25519 public key is SPKI around 32 bytes. */
+/** Wraps 32 bytes as an SPKI Ed25519 public key (RFC 8410, section 4). */
 function edKeyOf(raw: Uint8Array): KeyObject {
   const key = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), raw]);
   return createPublicKey({ key, format: "der", type: "spki" });

@@ -1,17 +1,17 @@
 import { z } from "zod";
 
-/** A version of macOS or Windows, and of what is compared like one: numbers between dots. */
+/** A version of macOS or Windows, or a build version: numbers separated by dots. */
 export const SystemVersion = z
   .string()
   .max(64)
-  .regex(/^\d+(\.\d+)*$/, "Must be numbers between dots");
+  .regex(/^\d+(\.\d+)*$/, "Must be numbers separated by dots");
 
-/** Where one system version stands to another, as for `sort`: missing numbers are 0. */
-export function compareSystemVersions(one: string, other: string): number {
-  if (one === other) return 0;
-  const [a, b] = [one.split("."), other.split(".")];
-  for (let i = 0; i < a.length || i < b.length; i++) {
-    const difference = Number(a[i] ?? 0) - Number(b[i] ?? 0);
+/** Compares two system versions as `Array.prototype.sort` expects. Missing numbers count as 0. */
+export function compareSystemVersions(a: string, b: string): number {
+  if (a === b) return 0;
+  const [left, right] = [a.split("."), b.split(".")];
+  for (let i = 0; i < left.length || i < right.length; i++) {
+    const difference = Number(left[i] ?? 0) - Number(right[i] ?? 0);
     if (difference !== 0) return difference;
   }
   return 0;

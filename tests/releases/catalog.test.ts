@@ -6,7 +6,8 @@ import path from "node:path";
 import { gunzipSync } from "node:zlib";
 import { pino } from "pino";
 import { afterEach, describe, expect, test } from "vitest";
-import { type Catalog, openCatalog } from "@/lib/releases/catalog/catalog";
+import { openCatalog } from "@/lib/releases/catalog/catalog";
+import type { Catalog } from "@/lib/releases/catalog/watch";
 import { Release } from "@/lib/releases/schema";
 import { ctx } from "@/tests/support/context";
 import {

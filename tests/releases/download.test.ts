@@ -335,7 +335,7 @@ describe("an open file", () => {
       };
       await expect(rest()).rejects.toThrow();
       expect(bytes).toBeLessThan(LARGE.byteLength);
-      expect(errors).toMatchObject([{ err: { message: expect.stringMatching(/written over|shorter/) } }]);
+      expect(errors).toMatchObject([{ err: { message: expect.stringMatching(/overwritten|truncated/) } }]);
       await expect.poll(() => openDescriptors(file)).toBe(0);
     }));
 
@@ -349,7 +349,7 @@ describe("an open file", () => {
       };
       await expect(rest()).rejects.toThrow();
       await expect.poll(() => openDescriptors(file)).toBe(0);
-      expect(errors).toMatchObject([{ err: { message: expect.stringContaining("shorter") } }]);
+      expect(errors).toMatchObject([{ err: { message: expect.stringContaining("truncated") } }]);
     }));
 
   test.runIf(callsHandlers)("that was exchanged before its first byte is not sent", () =>
@@ -414,7 +414,7 @@ describe("what is refused", () => {
       await shelf.publish(manifestEntry({ artifacts: { installer } }));
       expect(await problem(await get(WINDOWS))).toEqual([503, "artifact_unavailable"]);
       expect(shelf.errors).toMatchObject([
-        { err: { message: expect.stringContaining("SHA-256 is not the catalog's") } },
+        { err: { message: expect.stringContaining("SHA-256 differs from the catalog's") } },
       ]);
     }));
 

@@ -3,7 +3,7 @@ import path from "node:path";
 import type { Context } from "../../context";
 import { resolveArtifactPath } from "../../releases/artifact-files";
 import { SAMPLE_KEY_FILE } from "../../releases/sample/sample-catalog";
-import { formatVersion, Kind, type Release } from "../../releases/schema";
+import { ArtifactKind, formatVersion, type Release } from "../../releases/schema";
 import { parsePlatform } from "../../releases/selection/release-selector";
 import { copyToFolder, type Digest, digestFile, type OnProgress, readChunks } from "./build-file";
 import {
@@ -94,7 +94,7 @@ function signedOf(file: string, { artifacts, product, version }: Release): Signe
 /** Deletes the files of samples that the manifest no longer names. One that cannot be deleted does no harm. */
 async function removeSampleFiles(manifestFile: string, removed: readonly Release[]): Promise<void> {
   const filesOf = (releases: readonly Release[]) =>
-    releases.flatMap(({ artifacts }) => Kind.options.flatMap((kind) => artifacts[kind]?.file ?? []));
+    releases.flatMap(({ artifacts }) => ArtifactKind.options.flatMap((kind) => artifacts[kind]?.file ?? []));
   const folder = path.dirname(await realpath(manifestFile));
   const kept = new Set(filesOf((await readManifest(manifestFile)).releases));
   for (const file of new Set([...filesOf(removed), SAMPLE_KEY_FILE])) {

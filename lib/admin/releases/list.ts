@@ -1,5 +1,5 @@
 import { compareBuild } from "semver";
-import { formatVersion, Kind, type Release } from "../../releases/schema";
+import { ArtifactKind, formatVersion, type Release } from "../../releases/schema";
 
 /** Releases by product, platform and architecture, newest first. */
 function sortReleases(releases: readonly Release[]): Release[] {
@@ -19,7 +19,7 @@ export function renderTable(releases: readonly Release[]): string {
     formatVersion(release.version),
     release.channel,
     stateOf(release),
-    Kind.options.filter((kind) => release.artifacts[kind]).join("+"),
+    ArtifactKind.options.filter((kind) => release.artifacts[kind]).join("+"),
     release.releasedAt.toISOString().slice(0, 10),
     release.id,
   ]);

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Artifact, formatVersion, type Kind, Release } from "../../releases/schema";
+import { type Artifact, type ArtifactKind, formatVersion, Release } from "../../releases/schema";
 import { type EditableManifest, type ManifestEntry, PublishingError } from "./manifest-file";
 import { assertPublishable, type Confirmations } from "./publish-checks";
 
@@ -9,7 +9,7 @@ export type ArtifactEntry = Partial<Artifact> & Pick<Artifact, "fileName" | "siz
 /** What is published: the release's members as somebody gave them, and the kinds that the artifact serves as. */
 export type Addition = {
   release: ManifestEntry & { id?: string | undefined };
-  kinds: readonly Kind[];
+  kinds: readonly ArtifactKind[];
   artifact: ArtifactEntry;
   confirmations?: Confirmations;
 };
@@ -84,7 +84,7 @@ function newId(releases: readonly Release[], release: Release): string {
 }
 
 /** What was published once is kept for a year by whoever downloaded it: it never changes. */
-function requireOpen(before: Release, release: Release, kinds: readonly Kind[]): void {
+function requireOpen(before: Release, release: Release, kinds: readonly ArtifactKind[]): void {
   const name = `${before.id} (${before.channel})`;
   if (before.yanked) throw new PublishingError(`${name} is yanked: publish a new version instead.`);
   const taken = kinds.find((kind) => {

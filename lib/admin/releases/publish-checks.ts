@@ -1,5 +1,5 @@
 import { BUILT_IN_VALUES } from "../../releases/catalog/snapshot";
-import { formatVersion, Kind, type Platform, type Release } from "../../releases/schema";
+import { ArtifactKind, formatVersion, type Platform, type Release } from "../../releases/schema";
 import { parseMinisignature } from "../../releases/signatures";
 import { compareSystemVersions } from "../../releases/system-version";
 import { PublishingError } from "./manifest-file";
@@ -35,7 +35,7 @@ export function assertPublishable(release: Release, others: readonly Release[], 
 }
 
 function requireFiles({ platform, artifacts }: Release): void {
-  for (const kind of Kind.options) {
+  for (const kind of ArtifactKind.options) {
     const fileName = artifacts[kind]?.fileName ?? "";
     const [, meantFor] = FOREIGN_FILES.find(([pattern]) => pattern.test(fileName)) ?? [];
     if (meantFor === undefined || meantFor === platform) continue;
@@ -105,7 +105,7 @@ function requireSameKey(release: Release, others: readonly Release[]): void {
 }
 
 function keyIdsOf({ artifacts }: Release): string[] {
-  return Kind.options.flatMap((kind) => {
+  return ArtifactKind.options.flatMap((kind) => {
     const minisign = artifacts[kind]?.minisign;
     return minisign === undefined ? [] : parseMinisignature(minisign).keyId;
   });

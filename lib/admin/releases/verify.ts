@@ -3,11 +3,11 @@ import path from "node:path";
 import { create as contentDisposition } from "content-disposition";
 import type { Context } from "../../context";
 import { resolveArtifactPath } from "../../releases/artifact-files";
-import { type Artifact, Kind, type Release } from "../../releases/schema";
+import { type Artifact, ArtifactKind, type Release } from "../../releases/schema";
 import { type OnProgress, readChunks, withDigest } from "./build-file";
 
 /** What came of one artifact. `fault` says what is wrong; null: every byte is as published. */
-export type VerifyResult = { id: string; kinds: Kind[]; location: string; problem: string | null };
+export type VerifyResult = { id: string; kinds: ArtifactKind[]; location: string; problem: string | null };
 
 /** `remote`: also fetch what lies at addresses and in the storage. `stallTimeoutMs`: how long those may say nothing. */
 export type VerifyOptions = { remote: boolean; storage: Context["storage"]; stallTimeoutMs?: number };
@@ -31,7 +31,7 @@ export async function* verifyReleases(
       const place = artifact && placeOf(artifact);
       if (!place || done.has(place) || (artifact.file === undefined && !reach.remote)) continue;
       done.add(place);
-      const kinds = Kind.options.filter((kind) => artifacts[kind] && placeOf(artifacts[kind]) === place);
+      const kinds = ArtifactKind.options.filter((kind) => artifacts[kind] && placeOf(artifacts[kind]) === place);
       yield { id, kinds, location: place, problem: await judge(artifact, folder, reach, onProgress) };
     }
   }

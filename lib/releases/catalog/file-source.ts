@@ -4,34 +4,34 @@ import { MAX_MANIFEST_BYTES, type ManifestSource, ManifestTooLargeError } from "
 
 const POLL_MS = 1_000;
 
-/** A manifest in a file, looked at every second. It is read again where its inode, size or time has changed. */
+/** A manifest file that is checked every second, and read again when its inode, size or modification time changes. */
 export function fileSource(file: string): ManifestSource {
-  let lastRead = "";
+  let lastFingerprint = "";
   return {
     name: file,
     pollMs: POLL_MS,
     read: async () => {
-      const seen = await fingerprint(file); // before reading: what is written meanwhile shows as another change
-      if (seen === lastRead) return null;
-      lastRead = "";
-      const found = { bytes: await readManifestFile(file), root: await realpath(path.dirname(file)) };
-      lastRead = seen;
-      return found;
+      const fingerprint = await fingerprintOf(file); // before reading, so that a concurrent write counts as a change
+      if (fingerprint === lastFingerprint) return null;
+      lastFingerprint = "";
+      const manifest = { bytes: await readManifestFile(file), root: await realpath(path.dirname(file)) };
+      lastFingerprint = fingerprint;
+      return manifest;
     },
   };
 }
 
-async function fingerprint(file: string): Promise<string> {
+async function fingerprintOf(file: string): Promise<string> {
   const { ino, size, mtimeNs } = await stat(file, { bigint: true });
   return `${ino} ${size} ${mtimeNs}`;
 }
 
-/** @throws Error for what is no file, or larger than MAX_BYTES; what the file system throws. */
+/** Reads a manifest file. @throws Error if it is not a regular file or too large; the file system's errors */
 export async function readManifestFile(file: string): Promise<Uint8Array> {
-  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK); // a pipe must not hold us up
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK); // opening a pipe must not block
   try {
     const stats = await handle.stat();
-    if (!stats.isFile()) throw new Error("The catalog is not a file");
+    if (!stats.isFile()) throw new Error("The catalog is not a regular file");
     if (stats.size > MAX_MANIFEST_BYTES) throw new ManifestTooLargeError();
     return await handle.readFile();
   } finally {

@@ -1,34 +1,34 @@
-/** A manifest as it came, not checked yet. */
+/** A manifest as it was read, not validated yet. */
 export type RawManifest = {
   bytes: Uint8Array;
-  /** The folder that its `file` artifacts lie in, symbolic links resolved; null where it has none. */
+  /** The folder of the `file` artifacts, symbolic links resolved; null if the source has none. */
   root: string | null;
 };
 
-/** Where the manifest comes from. */
+/** A location that a manifest is read from. */
 export type ManifestSource = {
-  /** For the log: without anything that may be secret. */
+  /** For the log, without secrets. */
   name: string;
   pollMs: number;
   /**
-   * The manifest, or null where it is the one that was read last.
-   * @throws Error that says why it cannot be read.
+   * Returns the manifest, or null if it has not changed since the last call.
+   * @throws Error if it cannot be read
    */
   read: () => Promise<RawManifest | null>;
-  /** The last good one that an earlier process kept, where there is one. */
+  /** Returns the last valid manifest that an earlier process cached, if any. */
   readCached?: () => Promise<RawManifest | null>;
-  /** Keeps a good one for a later process. */
-  writeCached?: (found: RawManifest) => Promise<void>;
-  /** Gives up what is being read. */
+  /** Caches a valid manifest for a later process. */
+  writeCached?: (manifest: RawManifest) => Promise<void>;
+  /** Aborts a read in progress. */
   close?: () => void;
 };
 
-/** Larger manifests are refused. One of 50 MB holds the process up for a fifth of a second, once a change. */
+/** A manifest of 50 MB blocks the event loop for a fifth of a second once per change; larger ones are rejected. */
 export const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
 
-/** A manifest that is larger than what is read. */
+/** A manifest exceeds `MAX_MANIFEST_BYTES`. */
 export class ManifestTooLargeError extends Error {
   constructor() {
-    super(`The catalog is larger than ${MAX_MANIFEST_BYTES} bytes, which is the most that is read`);
+    super(`The catalog is larger than the maximum of ${MAX_MANIFEST_BYTES} bytes`);
   }
 }

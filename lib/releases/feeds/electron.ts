@@ -3,23 +3,23 @@ import { formatVersion, type Platform, type Release } from "../schema";
 import { type Feed, type FeedInput, selectByFileName } from "./feed";
 
 /**
- * electron-updater: the fields of latest.yml (electron-builder, UpdateInfo). The client compares versions itself,
- * so the answer is always 200. `stagingPercentage` is left out: the rollout is decided here.
+ * electron-updater: the fields of latest.yml (electron-builder, UpdateInfo). The client compares versions itself, so the
+ * status is always 200. There is no `stagingPercentage`: the rollout is decided here.
  */
 export const electron: Feed = {
   name: "electron",
   selectArtifact: selectByFileName({ windows: /\.exe$/i, macos: /\.zip$/i }),
-  requirements: "electron-updater takes an .exe on Windows and a .zip on macOS.",
-  comparesSystemVersion: comparesSystem,
+  requirements: "electron-updater needs an .exe on Windows and a .zip on macOS.",
+  comparesSystemVersion,
   canDowngrade: true,
   contentType: "application/yaml; charset=utf-8", // RFC 9512
-  render: write,
+  render,
 };
 
-function write({ release, selected: offer, baseUrl, heldVersion: ahead }: FeedInput): string {
-  // A client that allows downgrades would take any other version, so this one hears its own.
-  if (ahead) return `version: ${scalar(formatVersion(ahead))}\nfiles: []\n`;
-  const { artifact, kind } = offer;
+function render({ release, selected, baseUrl, heldVersion }: FeedInput): string {
+  // A client with allowDowngrade installs any other version, so it is sent the version it has.
+  if (heldVersion) return `version: ${scalar(formatVersion(heldVersion))}\nfiles: []\n`;
+  const { artifact, kind } = selected;
   const minimum = release.minimumSystemVersion && kernelVersion(release.platform, release.minimumSystemVersion);
   return [
     `version: ${scalar(formatVersion(release.version))}`,
@@ -36,12 +36,12 @@ function write({ release, selected: offer, baseUrl, heldVersion: ahead }: FeedIn
   ].join("\n");
 }
 
-/** A JSON string is a double-quoted scalar of YAML (1.2.2, 7.3.1), whatever is in it. */
+/** Every JSON string is a double-quoted YAML scalar (YAML 1.2.2, section 7.3.1). */
 const scalar = (text: string): string => JSON.stringify(text);
 
 /**
- * electron-updater compares with `os.release()`: the version itself on Windows, but Darwin's on macOS, of which
- * only the major one follows from macOS's: 10.15 is Darwin 19, 11 to 15 are Darwin 20 to 24, and 26 is Darwin 25.
+ * The version that electron-updater compares with `os.release()`: the system version on Windows, Darwin's on macOS.
+ * macOS 10.15 is Darwin 19, 11 to 15 are Darwin 20 to 24, and 26 is Darwin 25; minor versions do not correspond.
  */
 function kernelVersion(platform: Platform, systemVersion: string): string | null {
   const [major = 0, minor = 0, patch = 0] = systemVersion.split(".").map(Number);
@@ -50,8 +50,8 @@ function kernelVersion(platform: Platform, systemVersion: string): string | null
   return `${major < 26 ? major + 9 : major - 1}.0.0`;
 }
 
-/** Whether all of a minimum is in what electron-updater hears of it. */
-function comparesSystem({ platform, minimumSystemVersion: minimum }: Release): boolean {
+/** Whether `kernelVersion` keeps every number of the minimum system version. */
+function comparesSystemVersion({ platform, minimumSystemVersion: minimum }: Release): boolean {
   if (minimum === null) return true;
   const [major = 0, minor = 0, ...rest] = minimum.split(".").map(Number);
   if (platform === "windows") return rest.slice(1).every((number) => number === 0);

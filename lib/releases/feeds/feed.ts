@@ -1,53 +1,51 @@
 import type { SemVer } from "semver";
-import { Kind, type Platform, type Release } from "../schema";
+import { ArtifactKind, type Platform, type Release } from "../schema";
 import type { ArtifactSelector, SelectedArtifact } from "../selection/selection";
 import type { SupportPolicy } from "../selection/support-policy";
 
-/** What a feed is written from. */
+/** What a feed renders. */
 export type FeedInput = {
   release: Release;
   selected: SelectedArtifact;
   baseUrl: string;
-  /** null: nobody said which version is installed. */
+  /** null if the installed version is unknown. */
   updateAvailable: boolean | null;
   mandatory: boolean | null;
-  /** For updaters that go back: the installed version where nothing else may be named, older or withheld. */
+  /** For updaters that downgrade: the installed version to report, so that the client stays on it. */
   heldVersion: SemVer | null;
-  /** The release is a sample and the installed version is none: an updater must not hear of it. */
+  /** The release is a sample and the installed version is not: the feed must not name the release. */
   isWithheld: boolean;
   requestedArchitecture: string;
-  /** See `supportUpTo`. */
   supportPolicyOf: (release: Release) => SupportPolicy;
-  /** See `forOlderSystems`. */
   findReleasesForOlderSystems: () => Release[];
 };
 
-/** What one kind of updater reads. */
+/** The update feed of one updater. */
 export type Feed = {
   name: string;
   selectArtifact: ArtifactSelector;
-  /** For somebody for whom no release will do: what this updater needs. */
+  /** What this updater requires, for the detail of release_not_found. */
   requirements?: string;
-  /** Whether the updater itself refuses a release that its system is too old for. Without this it does. */
+  /** Whether the updater itself rejects a release that needs a newer system. Default: it does. */
   comparesSystemVersion?: (release: Release) => boolean;
-  /** Without these the updater exists on every platform. */
+  /** The platforms on which the updater exists. Default: all. */
   platforms?: readonly Platform[];
-  /** The updater installs whatever it is told of, so the installed version has to be known. */
+  /** The updater installs whatever the feed names, so the query must have `current`. */
   requiresCurrentVersion?: true;
-  /** The updater goes back to whatever older version it is told of, so one that is ahead hears its own. */
+  /** The updater installs an older version if the feed names one. */
   canDowngrade?: true;
   contentType: string;
-  /** The body; null is 204 No Content: the updater is not told of any release. */
-  render: (news: FeedInput) => string | null;
+  /** Renders the body; null responds 204 No Content: no update. */
+  render: (input: FeedInput) => string | null;
 };
 
-/** Takes the artifact that an updater can read by its file's name: the update, else the installer. */
+/** Selects the artifact whose file name the updater accepts: the update, else the installer. */
 export function selectByFileName(
   accepted: Partial<Record<Platform, RegExp>>,
   isSigned: SignatureTest = () => true,
 ): ArtifactSelector {
   return ({ platform, artifacts }) => {
-    for (const kind of Kind.options.toReversed()) {
+    for (const kind of ArtifactKind.options.toReversed()) {
       const artifact = artifacts[kind];
       if (artifact && accepted[platform]?.test(artifact.fileName) && isSigned(artifact)) return { kind, artifact };
     }

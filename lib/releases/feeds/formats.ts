@@ -10,7 +10,7 @@ const FORMATS: ReadonlyMap<string, Feed> = new Map(
   [electron, tauri, squirrel, sparkle].map((feed) => [feed.name, feed]),
 );
 
-/** The feed that `format=` names, in any case; this service's own without it. @throws AppError invalid_query */
+/** Finds the feed that `format=` names, case-insensitively; by default this service's own. @throws AppError invalid_query */
 export function findFeed(format: string | undefined): Feed {
   if (format === undefined) return release;
   const feed = FORMATS.get(format.toLowerCase());

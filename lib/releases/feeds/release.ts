@@ -3,24 +3,17 @@ import { formatVersion, ReleaseVersion } from "../schema";
 import { selectPrimaryArtifact } from "../selection/selection";
 import type { Feed, FeedInput } from "./feed";
 
-/** This service's own answer, for clients that bring their own updater. */
+/** This service's own format, for clients with an updater of their own. */
 export const release: Feed = {
   name: "release",
   selectArtifact: selectPrimaryArtifact,
   contentType: "application/json",
-  render: write,
+  render,
 };
 
-function write({
-  release,
-  selected: offer,
-  baseUrl,
-  requestedArchitecture,
-  updateAvailable,
-  mandatory,
-  supportPolicyOf: supportOf,
-}: FeedInput): string {
-  const { minimumSupportedVersion } = supportOf(release);
+function render(input: FeedInput): string {
+  const { release, selected, baseUrl, requestedArchitecture, updateAvailable, mandatory, supportPolicyOf } = input;
+  const { minimumSupportedVersion } = supportPolicyOf(release);
   return JSON.stringify(
     ReleaseVersion.parse({
       ...release,
@@ -30,7 +23,7 @@ function write({
       minimumSupportedVersion: minimumSupportedVersion && formatVersion(minimumSupportedVersion),
       updateAvailable,
       mandatory,
-      artifact: { ...offer.artifact, url: downloadUrl(baseUrl, release, offer.kind) },
+      artifact: { ...selected.artifact, url: downloadUrl(baseUrl, release, selected.kind) },
     } satisfies ReleaseVersion),
   );
 }

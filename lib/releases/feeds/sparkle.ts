@@ -7,34 +7,35 @@ import { type Feed, type FeedInput, selectByFileName } from "./feed";
 const NAMESPACE = "http://www.andymatuschak.org/xml-namespaces/sparkle";
 
 /**
- * Sparkle 2 ("Publishing an update") and WinSparkle ("Appcast Feeds"): RSS 2.0 with Sparkle's elements. The
- * client compares versions itself. Further items are for older systems, which the client skips to.
+ * Sparkle 2 ("Publishing an update") and WinSparkle ("Appcast Feeds"): RSS 2.0 with Sparkle's elements. The client
+ * compares versions itself. Further items are for older systems; the client skips the items that it cannot run.
  */
 export const sparkle: Feed = {
   name: "sparkle",
   selectArtifact: selectByFileName(
     { windows: /\.(exe|msi)$/i, macos: /\.(zip|dmg|aar|pkg|mpkg|tar|tgz|tar\.(gz|bz2|xz))$/i },
-    ({ edSignature }) => edSignature !== undefined, // an app with a public key refuses it
+    ({ edSignature }) => edSignature !== undefined, // an app with a public key rejects unsigned updates
   ),
   requirements:
-    "Sparkle takes a .zip, .dmg, .tar.xz, .pkg or their like, WinSparkle an .exe or .msi, with an EdDSA signature. WinSparkle compares two numbers of a system version: name `systemVersion`.",
+    "Sparkle needs a .zip, .dmg, .tar.xz, .pkg or similar, WinSparkle an .exe or .msi, with an EdDSA signature. WinSparkle compares only two numbers of a system version: send systemVersion.",
   comparesSystemVersion: (release) =>
     compareSystemVersions(systemVersion(release), release.minimumSystemVersion ?? "") === 0,
   contentType: "application/rss+xml; charset=utf-8",
-  render: write,
+  render,
 };
 
-function write(news: FeedInput): string {
-  const { release, baseUrl, mandatory, supportPolicyOf: supportOf } = news;
-  const title = escaped(release.product);
-  const write = (one: Release, isMandatory: boolean) => item(one, baseUrl, critical(one, isMandatory, supportOf(one)));
-  const older = () => news.findReleasesForOlderSystems().map((other) => write(other, false));
-  const items = news.isWithheld ? [] : [write(release, mandatory === true), ...older()];
+function render(input: FeedInput): string {
+  const { release, baseUrl, mandatory, supportPolicyOf, isWithheld, findReleasesForOlderSystems } = input;
+  const title = escapeXml(release.product);
+  const renderItem = (one: Release, isMandatory: boolean) =>
+    item(one, baseUrl, criticalUpdate(one, isMandatory, supportPolicyOf(one)));
+  const olderItems = () => findReleasesForOlderSystems().map((older) => renderItem(older, false));
+  const items = isWithheld ? [] : [renderItem(release, mandatory === true), ...olderItems()];
   return `<?xml version="1.0" encoding="utf-8"?>
 <rss version="2.0" xmlns:sparkle="${NAMESPACE}">
 <channel>
 <title>${title}</title>
-<link>${escaped(baseUrl)}</link>
+<link>${escapeXml(baseUrl)}</link>
 <description>Updates of ${title}</description>
 ${items.join("\n")}
 </channel>
@@ -42,8 +43,8 @@ ${items.join("\n")}
 `;
 }
 
-/** WinSparkle adds a version attribute to the element of that name, so there are elements alone. */
-function item(release: Release, baseUrl: string, critical: string[]): string {
+/** Versions are elements, not attributes of the enclosure: WinSparkle would concatenate both. */
+function item(release: Release, baseUrl: string, criticalUpdate: string[]): string {
   const { minimumSystemVersion, phasedRolloutIntervalSeconds, notesUrl } = release;
   const version = formatVersion(release.version);
   return [
@@ -52,9 +53,9 @@ function item(release: Release, baseUrl: string, critical: string[]): string {
     element("pubDate", release.releasedAt.toUTCString().replace("GMT", "+0000")),
     element("sparkle:version", release.buildVersion ?? version),
     element("sparkle:shortVersionString", version),
-    ...critical,
+    ...criticalUpdate,
     ...(minimumSystemVersion ? [element("sparkle:minimumSystemVersion", systemVersion(release))] : []),
-    // Whoever sees a partly rolled-out release has been chosen already: no second choice in the client.
+    // A partial rollout has selected this client already; the client must not draw again.
     ...(phasedRolloutIntervalSeconds && release.rollout === 100
       ? [element("sparkle:phasedRolloutInterval", String(phasedRolloutIntervalSeconds))]
       : []),
@@ -65,10 +66,10 @@ function item(release: Release, baseUrl: string, critical: string[]): string {
 }
 
 /**
- * Critical for everybody, or below a version that the client compares its own with; WinSparkle would take that as
- * critical for everybody.
+ * Critical for every client, or for clients below a version. WinSparkle ignores the version and would treat the update as
+ * critical for every client, so only macOS gets one.
  */
-function critical(
+function criticalUpdate(
   release: Release,
   isMandatory: boolean,
   { mandatoryBelow, mandatoryBelowBuild }: SupportPolicy,
@@ -76,10 +77,10 @@ function critical(
   if (release.critical || isMandatory) return ["<sparkle:criticalUpdate/>"];
   const below = release.buildVersion ? mandatoryBelowBuild : mandatoryBelow && formatVersion(mandatoryBelow);
   if (release.platform !== "macos" || below === null) return [];
-  return [`<sparkle:criticalUpdate sparkle:version="${escaped(below)}"/>`];
+  return [`<sparkle:criticalUpdate sparkle:version="${escapeXml(below)}"/>`];
 }
 
-/** WinSparkle reads a third number as the service pack, of which Windows 10 has none. */
+/** WinSparkle reads a third number as the service pack, which Windows 10 does not have. */
 function systemVersion({ platform, minimumSystemVersion }: Release): string {
   const parts = (minimumSystemVersion ?? "").split(".");
   return (platform === "windows" ? parts.slice(0, 2) : parts).join(".");
@@ -88,35 +89,35 @@ function systemVersion({ platform, minimumSystemVersion }: Release): string {
 /** Sparkle shows Markdown since 2.9 and plain text since 2.4; WinSparkle shows HTML. */
 function description({ platform, notes }: Release): string[] {
   if (notes === "") return [];
-  if (platform === "windows") return [element("description", `<pre>${escaped(notes)}</pre>`)];
-  return [`<description sparkle:format="markdown">${escaped(notes)}</description>`];
+  if (platform === "windows") return [element("description", `<pre>${escapeXml(notes)}</pre>`)];
+  return [`<description sparkle:format="markdown">${escapeXml(notes)}</description>`];
 }
 
 function enclosure(release: Release, baseUrl: string): string {
-  const offer = sparkle.selectArtifact(release);
-  if (!offer) return "";
-  const { artifact, kind } = offer;
+  const selected = sparkle.selectArtifact(release);
+  if (!selected) return "";
+  const { artifact, kind } = selected;
   const attributes = {
     url: downloadUrl(baseUrl, release, kind),
     length: String(artifact.sizeBytes),
     type: artifact.contentType,
     "sparkle:edSignature": artifact.edSignature,
     "sparkle:os": release.platform === "windows" ? "windows" : undefined,
-    // Sparkle would look at the address, which does not end in the file's name.
+    // Without it, Sparkle derives the type from the URL, which does not end in the file name.
     "sparkle:installationType": /\.m?pkg$/i.test(artifact.fileName) ? "package" : undefined,
   };
-  const written = Object.entries(attributes).map(([name, value]) => value && ` ${name}="${escaped(value)}"`);
-  return `<enclosure${written.filter(Boolean).join("")}/>`;
+  const rendered = Object.entries(attributes).map(([name, value]) => value && ` ${name}="${escapeXml(value)}"`);
+  return `<enclosure${rendered.filter(Boolean).join("")}/>`;
 }
 
 function element(name: string, text: string): string {
-  return `<${name}>${escaped(text)}</${name}>`;
+  return `<${name}>${escapeXml(text)}</${name}>`;
 }
 
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;" };
 
-/** Text for an element or an attribute; characters that XML 1.0 cannot hold (2.2, Char) become U+FFFD. */
-function escaped(text: string): string {
+/** Escapes text for an element or attribute. Characters that XML 1.0 forbids (section 2.2) become U+FFFD. */
+function escapeXml(text: string): string {
   return text
     .replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "")
     .replace(/[^\t\n\r\u0020-\ufffd\u{10000}-\u{10ffff}]/gu, "\ufffd");

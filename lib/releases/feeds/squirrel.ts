@@ -2,22 +2,22 @@ import { downloadUrl } from "../download-url";
 import { formatVersion } from "../schema";
 import { type Feed, type FeedInput, selectByFileName } from "./feed";
 
-/** Squirrel.Mac, README, "Server Support": Electron's own autoUpdater on macOS. */
+/** Squirrel.Mac (README, "Server Support"), which Electron's autoUpdater uses on macOS. */
 export const squirrel: Feed = {
   name: "squirrel",
   selectArtifact: selectByFileName({ macos: /\.zip$/i }),
-  requirements: "Squirrel.Mac takes a .zip. It compares no system versions: name `systemVersion`.",
+  requirements: "Squirrel.Mac needs a .zip. It does not compare system versions: send systemVersion.",
   comparesSystemVersion: () => false,
   platforms: ["macos"],
   requiresCurrentVersion: true,
   contentType: "application/json",
-  render: write,
+  render,
 };
 
-function write({ release, selected: offer, baseUrl, updateAvailable }: FeedInput): string | null {
+function render({ release, selected, baseUrl, updateAvailable }: FeedInput): string | null {
   if (!updateAvailable) return null;
   return JSON.stringify({
-    url: downloadUrl(baseUrl, release, offer.kind),
+    url: downloadUrl(baseUrl, release, selected.kind),
     name: formatVersion(release.version),
     notes: release.notes,
     pub_date: release.releasedAt.toISOString().replace(/\.\d+/, ""), // its date format has no fractions

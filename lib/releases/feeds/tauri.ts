@@ -2,30 +2,27 @@ import { downloadUrl } from "../download-url";
 import { formatVersion } from "../schema";
 import { type Feed, type FeedInput, selectByFileName } from "./feed";
 
-/**
- * Tauri 2's updater plugin, "Dynamic Update Server". It refuses whatever is not signed, so only releases with a
- * minisign signature are told of.
- */
+/** Tauri 2's updater plugin ("Dynamic Update Server"). It requires a signature, so unsigned releases are skipped. */
 export const tauri: Feed = {
   name: "tauri",
   selectArtifact: selectByFileName(
     { windows: /\.(exe|msi|zip)$/i, macos: /\.tar\.gz$/i },
-    ({ minisign }) => minisign !== undefined, // Tauri has no use for it otherwise
+    ({ minisign }) => minisign !== undefined,
   ),
   requirements:
-    "Tauri takes an .exe or .msi on Windows and a .tar.gz on macOS, with a minisign signature. It compares no system versions: name `systemVersion`.",
+    "Tauri needs an .exe or .msi on Windows and a .tar.gz on macOS, with a minisign signature. It does not compare system versions: send systemVersion.",
   comparesSystemVersion: () => false,
   contentType: "application/json",
-  render: write,
+  render,
 };
 
-function write({ release, selected: offer, baseUrl, updateAvailable }: FeedInput): string | null {
+function render({ release, selected, baseUrl, updateAvailable }: FeedInput): string | null {
   if (updateAvailable === false) return null;
   return JSON.stringify({
     version: formatVersion(release.version),
     notes: release.notes,
     pub_date: release.releasedAt.toISOString(),
-    url: downloadUrl(baseUrl, release, offer.kind),
-    signature: offer.artifact.minisign,
+    url: downloadUrl(baseUrl, release, selected.kind),
+    signature: selected.artifact.minisign,
   });
 }

@@ -2,27 +2,27 @@ import { createHash } from "node:crypto";
 import { lstat } from "node:fs/promises";
 import path from "node:path";
 import { makeFolder, writeDurably } from "../../files/durable";
-import { appTarball, appZip, dosProgram } from "./sample-installers";
+import { dosInstaller, macAppTarball, macAppZip } from "./sample-installers";
 import { SAMPLE_PUBLIC_KEY, signForSparkle, signForTauri } from "./sample-signatures";
 
 const PRODUCTS = { core: "Core", ops: "Ops" } as const;
 
-/** What the sample releases, oldest first. */
-const VERSIONS = [
+/** Oldest first. */
+const RELEASES = [
   { version: "1.0.0", channel: "stable", releasedAt: "2026-09-01T09:00:00Z", notes: "The first release." },
   { version: "1.1.0", channel: "stable", releasedAt: "2026-11-03T09:00:00Z", notes: "Starts faster." },
-  { version: "1.2.0-beta.1", channel: "beta", releasedAt: "2026-11-17T09:00:00Z", notes: "A look ahead." },
+  { version: "1.2.0-beta.1", channel: "beta", releasedAt: "2026-11-17T09:00:00Z", notes: "A preview of 1.2." },
 ] as const;
 
-/** The public half of the key that signed the samples, beside them. */
+/** The file with the public key of the samples' signatures, in the catalog's folder. */
 export const SAMPLE_KEY_FILE = "sample.pub";
 
 type Product = keyof typeof PRODUCTS;
 
 /**
- * Lays a catalog with small real files down, signed for every updater, unless `manifest` exists. The files come
- * first and the manifest last, each whole or not at all: after a kill half-way the next start does it again.
- * Returns whether it did.
+ * Writes a catalog with small real files, signed for every updater, unless `manifest` exists. The first start in
+ * embedded mode serves it. Writes the manifest last, so that the next start repeats an interrupted run. Returns whether
+ * it has written the catalog.
  */
 export async function writeSampleCatalog(manifest: string): Promise<boolean> {
   if (await exists(manifest)) return false;
@@ -30,9 +30,9 @@ export async function writeSampleCatalog(manifest: string): Promise<boolean> {
   await makeFolder(folder);
   const releases = [];
   for (const product of Object.keys(PRODUCTS) as Product[]) {
-    for (const release of VERSIONS.filter(({ channel }) => channel === "stable" || product === "core")) {
-      releases.push(await addRelease(folder, "windows", product, release));
-      releases.push(await addRelease(folder, "macos", product, release));
+    for (const release of RELEASES.filter(({ channel }) => channel === "stable" || product === "core")) {
+      releases.push(await writeRelease(folder, "windows", product, release));
+      releases.push(await writeRelease(folder, "macos", product, release));
     }
   }
   await writeDurably(path.join(folder, SAMPLE_KEY_FILE), Buffer.from(SAMPLE_PUBLIC_KEY));
@@ -50,16 +50,17 @@ async function exists(file: string): Promise<boolean> {
   );
 }
 
-async function addRelease(
+/** Writes a release's files. Returns its manifest entry. */
+async function writeRelease(
   folder: string,
   platform: "windows" | "macos",
   product: Product,
-  release: (typeof VERSIONS)[number],
+  release: (typeof RELEASES)[number],
 ) {
   const { version } = release;
-  const sample = { title: `Homeport ${PRODUCTS[product]}`, product, version };
+  const app = { title: `Homeport ${PRODUCTS[product]}`, product, version };
   const architecture = platform === "windows" ? "x64" : "universal";
-  const add = async (extension: string, bytes: Buffer, contentType: string) => {
+  const writeArtifact = async (extension: string, bytes: Buffer, contentType: string) => {
     const fileName = `homeport-${product}-${version}-${architecture}.${extension}`;
     await writeDurably(path.join(folder, fileName), bytes, { modifiedAt: new Date(release.releasedAt) });
     return {
@@ -74,12 +75,12 @@ async function addRelease(
     };
   };
   const id = `${product}-${platform}-${architecture}-${version}`;
-  const members = { id, platform, product, architecture, ...release, sample: true };
+  const entry = { id, platform, product, architecture, ...release, sample: true };
   if (platform === "windows") {
-    const program = await add("exe", dosProgram(sample), "application/x-msdownload");
-    return { ...members, artifacts: { installer: program, update: program } };
+    const program = await writeArtifact("exe", dosInstaller(app), "application/x-msdownload");
+    return { ...entry, artifacts: { installer: program, update: program } };
   }
-  const installer = await add("tar.gz", appTarball(sample), "application/gzip");
-  const update = await add("zip", appZip(sample), "application/zip");
-  return { ...members, artifacts: { installer, update } };
+  const installer = await writeArtifact("tar.gz", macAppTarball(app), "application/gzip");
+  const update = await writeArtifact("zip", macAppZip(app), "application/zip");
+  return { ...entry, artifacts: { installer, update } };
 }

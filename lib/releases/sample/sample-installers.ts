@@ -3,50 +3,50 @@ import { crc32, gzipSync } from "node:zlib";
 
 const FILE_BYTES = 256 * 1024;
 
-/** What a sample file says of itself. */
+/** The program that a sample file contains. */
 export type SampleApp = { title: string; product: string; version: string };
 
 type Entry = { name: string; mode: number; bytes: Buffer };
 
-/** An MS-DOS program that prints what it is; what follows the program in its file is never loaded. */
-export function dosProgram({ title, version }: SampleApp): Buffer {
+/** An MS-DOS program that prints its title and version. DOS does not load the filler after the program's image. */
+export function dosInstaller({ title, version }: SampleApp): Buffer {
   // push cs; pop ds; mov dx, 14; mov ah, 9 (print up to the $); int 21h; mov ax, 4C00h (exit); int 21h
   const code = Buffer.from("0e1fba0e00b409cd21b8004ccd21", "hex");
-  const text = Buffer.from(`${title} ${version}: a sample installer. There is nothing to install.\r\n$`, "ascii");
+  const text = Buffer.from(`${title} ${version}: a sample installer. It installs nothing.\r\n$`, "ascii");
   const header = Buffer.alloc(32);
   const imageBytes = header.length + code.length + text.length;
   header.write("MZ");
   header.writeUInt16LE(imageBytes % 512, 2);
   header.writeUInt16LE(Math.ceil(imageBytes / 512), 4); // pages of 512 bytes
   header.writeUInt16LE(header.length / 16, 8); // paragraphs of 16 bytes
-  header.writeUInt16LE(64, 10); // paragraphs wanted beyond the image, for the stack
+  header.writeUInt16LE(64, 10); // paragraphs needed beyond the image, for the stack
   header.writeUInt16LE(0xffff, 12);
-  header.writeUInt16LE(1024, 16); // the stack's top, in the program's own segment
-  header.writeUInt16LE(28, 24); // where the relocations, of which there are none, would stand
+  header.writeUInt16LE(1024, 16); // initial stack pointer, in the program's segment
+  header.writeUInt16LE(28, 24); // offset of the relocation table, which is empty
   return Buffer.concat([header, code, text, filler(`${title} ${version}`, FILE_BYTES - imageBytes)]);
 }
 
-/** A macOS application in a .tar.gz: a script that prints what it is. */
-export function appTarball(sample: SampleApp): Buffer {
-  return gzipSync(Buffer.concat([...appEntries(sample).map(tarEntry), Buffer.alloc(1024)])); // the archive's end
+/** A macOS application in a .tar.gz: a script that prints its title and version. */
+export function macAppTarball(app: SampleApp): Buffer {
+  return gzipSync(Buffer.concat([...appEntries(app).map(tarEntry), Buffer.alloc(1024)])); // end of the archive
 }
 
-/** The same application in a .zip, nothing compressed (PKWARE's APPNOTE 6.3.10, 4.3). */
-export function appZip(sample: SampleApp): Buffer {
+/** The same application in a .zip without compression (PKWARE APPNOTE 6.3.10, section 4.3). */
+export function macAppZip(app: SampleApp): Buffer {
   const local: Buffer[] = [];
   const central: Buffer[] = [];
   let offset = 0;
-  for (const { name, mode, bytes } of appEntries(sample)) {
+  for (const { name, mode, bytes } of appEntries(app)) {
     const common = Buffer.alloc(26);
     common.writeUInt16LE(10, 0); // version needed
     common.writeUInt16LE(0x0800, 2); // names are UTF-8
-    common.writeUInt16LE(0x21, 8); // 1 January 1980, DOS's first day
+    common.writeUInt16LE(0x21, 8); // 1 January 1980, the earliest DOS date
     common.writeUInt32LE(crc32(bytes), 10);
     common.writeUInt32LE(bytes.length, 14);
     common.writeUInt32LE(bytes.length, 18);
     common.writeUInt16LE(Buffer.byteLength(name), 22);
     const rest = Buffer.alloc(14);
-    rest.writeUInt32LE((0o100000 | mode) * 0x10000, 6); // an ordinary file, with Unix permissions
+    rest.writeUInt32LE((0o100000 | mode) * 0x10000, 6); // a regular file with Unix permissions
     rest.writeUInt32LE(offset, 10);
     central.push(Buffer.from("504b0102", "hex"), Buffer.from([10, 3]), common, rest, Buffer.from(name));
     local.push(Buffer.from("504b0304", "hex"), common, Buffer.from(name), bytes);
@@ -88,14 +88,14 @@ function tarEntry({ name, mode, bytes }: Entry): Buffer {
   const header = Buffer.alloc(512);
   header.write(name, 0);
   header.write(octal(mode, 7) + octal(0, 7) + octal(0, 7) + octal(bytes.length, 11) + octal(0, 11), 100);
-  header.write("        0", 148); // the checksum counts as blanks; an ordinary file
+  header.write("        0", 148); // the checksum field counts as spaces; type 0 is a regular file
   header.write("ustar\x0000", 257);
   const checksum = header.reduce((sum, byte) => sum + byte, 0);
   header.write(`${octal(checksum, 6)} `, 148);
   return Buffer.concat([header, bytes, Buffer.alloc((512 - (bytes.length % 512)) % 512)]);
 }
 
-/** Bytes that are always the same and cannot be compressed. */
+/** Incompressible bytes, the same for every run. */
 function filler(seed: string, lengthBytes: number): Buffer {
   return createHash("shake256", { outputLength: lengthBytes }).update(seed).digest();
 }

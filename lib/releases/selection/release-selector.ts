@@ -2,8 +2,10 @@ import { AppError, type FieldError } from "../../errors";
 import { BUILT_IN_VALUES, type SelectorName, type Snapshot } from "../catalog/snapshot";
 import { normalizeArchitecture, type Platform } from "../schema";
 
-/** What somebody wants, in the catalog's own words. */
+/** The releases that a client asks for, in the catalog's canonical names. */
 export type ReleaseSelector = { platform: Platform; product: string; architecture: string; channel: string };
+
+type SelectorQuery = Partial<Record<SelectorName, string>>;
 
 const PLATFORMS: ReadonlyMap<string, Platform> = new Map([
   ["windows", "windows"],
@@ -14,72 +16,70 @@ const PLATFORMS: ReadonlyMap<string, Platform> = new Map([
   ["osx", "macos"],
 ]);
 
-/** The platform that a name means, in any case: `win32`, `Darwin`; undefined for an unknown one. */
+/** Parses a platform's name or alias, case-insensitively: `win32`, `Darwin`. Returns undefined for an unknown one. */
 export function parsePlatform(name: string): Platform | undefined {
   return PLATFORMS.get(name.toLowerCase());
 }
 
-/**
- * Whether a query selects a release: it names a feed, or at least one of platform, product and architecture.
- * One that names only some of these three is refused by `readSelection`.
- */
-export function isReleaseQuery(query: Partial<Record<SelectorName | "format", string>>): boolean {
+/** Whether a query asks for a release: it names a format, a platform, a product or an architecture. */
+export function isReleaseQuery(query: SelectorQuery & { format?: string | undefined }): boolean {
   const { platform, product, architecture, format } = query;
   return (platform ?? product ?? architecture ?? format) !== undefined;
 }
 
 /**
- * Reads a selection: aliases, any case, channel `stable` where none is named.
- * @throws AppError invalid_query with `missing` and `allowed` for a partial one, with `allowed` for unknown
+ * Parses a query's selector: aliases, case-insensitive, channel `stable` by default.
+ * @throws AppError invalid_query with `missing` and `allowed` for an incomplete selector, with `allowed` for unknown
  * values; catalog_unavailable without a snapshot.
  */
-export function parseReleaseSelector(
-  query: Partial<Record<SelectorName, string>>,
-  snapshot: Snapshot | null,
-): ReleaseSelector {
+export function parseReleaseSelector(query: SelectorQuery, snapshot: Snapshot | null): ReleaseSelector {
   const { platform, product, architecture, channel = "stable" } = query;
   if (platform === undefined || product === undefined || architecture === undefined) {
-    throw incomplete(query, snapshot?.knownValues ?? BUILT_IN_VALUES);
+    throw incompleteSelector(query, snapshot?.knownValues ?? BUILT_IN_VALUES);
   }
   if (!snapshot) throw new AppError("catalog_unavailable");
-  const wanted = {
+  const { knownValues } = snapshot;
+  const selector = {
     platform: parsePlatform(platform),
     product: product.toLowerCase(),
     architecture: normalizeArchitecture(architecture),
     channel: channel.toLowerCase(),
   };
   if (
-    wanted.platform &&
-    snapshot.knownValues.product.has(wanted.product) &&
-    snapshot.knownValues.architecture.has(wanted.architecture) &&
-    snapshot.knownValues.channel.has(wanted.channel)
+    selector.platform &&
+    knownValues.product.has(selector.product) &&
+    knownValues.architecture.has(selector.architecture) &&
+    knownValues.channel.has(selector.channel)
   ) {
-    return { ...wanted, platform: wanted.platform };
+    return { ...selector, platform: selector.platform };
   }
-  throw unknownValues(wanted, snapshot.knownValues);
+  throw unknownValues(selector, knownValues);
 }
 
-function incomplete(query: Partial<Record<SelectorName, string>>, known: Snapshot["knownValues"]): AppError {
+function incompleteSelector(query: SelectorQuery, knownValues: Snapshot["knownValues"]): AppError {
   const missing = (["platform", "product", "architecture"] as const).filter((name) => query[name] === undefined);
   return new AppError("invalid_query", {
-    detail: "Platform, product and architecture go together.",
-    errors: missing.map((name) => ({ pointer: `?${name}`, code: "required", detail: "Is needed here" })),
-    members: { missing, allowed: allowed(missing, known) },
+    detail: "platform, product and architecture are required together.",
+    errors: missing.map((name) => ({ pointer: `?${name}`, code: "required", detail: "Is required" })),
+    members: { missing, allowed: pickValues(missing, knownValues) },
   });
 }
 
-function unknownValues(wanted: Record<SelectorName, string | undefined>, known: Snapshot["knownValues"]): AppError {
+function unknownValues(
+  selector: Record<SelectorName, string | undefined>,
+  knownValues: Snapshot["knownValues"],
+): AppError {
   const names = (["platform", "product", "architecture", "channel"] as const).filter(
-    (name) => !known[name].has(wanted[name] ?? ""),
+    (name) => !knownValues[name].has(selector[name] ?? ""),
   );
   const errors: FieldError[] = names.map((name) => ({
     pointer: `?${name}`,
     code: "invalid_value",
-    detail: `Must be one of ${[...known[name]].join(", ")}`,
+    detail: `Must be one of ${[...knownValues[name]].join(", ")}`,
   }));
-  return new AppError("invalid_query", { errors, members: { allowed: allowed(names, known) } });
+  return new AppError("invalid_query", { errors, members: { allowed: pickValues(names, knownValues) } });
 }
 
-function allowed(names: readonly SelectorName[], known: Snapshot["knownValues"]): Record<string, string[]> {
-  return Object.fromEntries(names.map((name) => [name, [...known[name]]]));
+function pickValues(names: readonly SelectorName[], knownValues: Snapshot["knownValues"]): Record<string, string[]> {
+  return Object.fromEntries(names.map((name) => [name, [...knownValues[name]]]));
 }

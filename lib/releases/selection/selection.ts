@@ -1,176 +1,176 @@
 import { compareBuild, type SemVer } from "semver";
 import { channelReleases, type Snapshot, versionReleases } from "../catalog/snapshot";
-import { type Artifact, Kind, type Release } from "../schema";
+import { type Artifact, ArtifactKind, type Release } from "../schema";
 import { compareSystemVersions } from "../system-version";
 import type { ReleaseSelector } from "./release-selector";
 import { isInRollout } from "./rollout";
 import { ANY_SYSTEM, type SystemFilter } from "./system-filter";
 
 /** One artifact of a release. */
-export type SelectedArtifact = { kind: Kind; artifact: Artifact };
+export type SelectedArtifact = { kind: ArtifactKind; artifact: Artifact };
 
-/** Finds what somebody can use of a release: undefined passes the release over. One constant for each reader. */
+/** Picks the artifact of a release that a client can use; undefined if there is none. Caches are keyed by selector. */
 export type ArtifactSelector = (release: Release) => SelectedArtifact | undefined;
 
-/** Who asks: `clientId` decides on rollouts, `current` is the version that is installed. */
+/** What is known of the client: `clientId` decides on rollouts, `current` is the installed version. */
 export type Client = {
   clientId?: string | undefined;
   current?: SemVer | undefined;
   system?: SystemFilter;
 };
 
-/** `isPersonal`: with another client id it might be another release. */
+/** `isClientSpecific`: another client id could lead to another release. */
 export type Selection = { release: Release | undefined; isClientSpecific: boolean };
 
-/** Newer releases that are still being rolled out count as long as there are so few of them. */
-const MOST_ROLLOUTS = 4;
+const MAX_CONCURRENT_ROLLOUTS = 4;
 
-/** Whose build runs where there is no own one. A universal build is native, so a newer one wins over an own. */
-const FALL_BACKS: ReadonlyMap<string, { architecture: string; whenNewer: boolean }> = new Map([
-  ["macos/x64", { architecture: "universal", whenNewer: true }],
-  ["macos/arm64", { architecture: "universal", whenNewer: true }],
-  ["windows/arm64", { architecture: "x64", whenNewer: false }],
+/** Architectures whose builds also run here. A universal build is native, so a newer one wins over the own build. */
+const FALLBACKS: ReadonlyMap<string, { architecture: string; winsIfNewer: boolean }> = new Map([
+  ["macos/x64", { architecture: "universal", winsIfNewer: true }],
+  ["macos/arm64", { architecture: "universal", winsIfNewer: true }],
+  ["windows/arm64", { architecture: "x64", winsIfNewer: false }],
 ]);
 
 /**
- * The newest release that a reader takes and that runs on the caller's system: rolled out to everybody, or to this
- * client. Of those that are being rolled out the newest four are looked at. Whoever has one of them already keeps it.
+ * Selects the newest release that has a suitable artifact, runs on the client's system, and is rolled out to everybody
+ * or to this client. Considers the four newest partial rollouts. A client that has one of them keeps it.
  */
 export function selectRelease(
   snapshot: Snapshot,
-  wanted: ReleaseSelector,
-  take: ArtifactSelector,
-  caller: Client = {},
+  selector: ReleaseSelector,
+  selectArtifact: ArtifactSelector,
+  client: Client = {},
 ): Selection {
-  let isPersonal = false;
-  for (const list of candidateLists(snapshot, wanted)) {
-    const choice = choose(candidatesOf(list, take, caller.system ?? ANY_SYSTEM), caller);
-    isPersonal ||= choice.isClientSpecific;
-    if (choice.release) return { release: choice.release, isClientSpecific: isPersonal };
+  let isClientSpecific = false;
+  for (const list of candidateLists(snapshot, selector)) {
+    const selection = selectFrom(candidatesOf(list, selectArtifact, client.system ?? ANY_SYSTEM), client);
+    isClientSpecific ||= selection.isClientSpecific;
+    if (selection.release) return { release: selection.release, isClientSpecific };
   }
-  return { release: undefined, isClientSpecific: isPersonal };
+  return { release: undefined, isClientSpecific };
 }
 
-/** By the words of a question, of which the catalog knows so many. */
-const lists = new WeakMap<Snapshot, Map<string, (readonly Release[])[]>>();
+/** Lists with a fallback, by selector: the catalog knows a bounded number of selectors. */
+const cachedLists = new WeakMap<Snapshot, Map<string, (readonly Release[])[]>>();
 
-/** What somebody can get at all, newest first: from the first list that has something, including fall-backs. */
-export function candidateLists(snapshot: Snapshot, wanted: ReleaseSelector): readonly (readonly Release[])[] {
-  const own = channelReleases(snapshot, wanted);
-  const fallBack = FALL_BACKS.get(`${wanted.platform}/${wanted.architecture}`);
-  if (!fallBack) return [own];
-  const made = lists.get(snapshot) ?? new Map<string, (readonly Release[])[]>();
-  lists.set(snapshot, made);
-  const key = `${wanted.platform}/${wanted.product}/${wanted.architecture}/${wanted.channel}`;
-  const known = made.get(key);
+/** The releases that a selector can get, newest first, fallbacks included. The first list with a match decides. */
+export function candidateLists(snapshot: Snapshot, selector: ReleaseSelector): readonly (readonly Release[])[] {
+  const own = channelReleases(snapshot, selector);
+  const fallback = FALLBACKS.get(`${selector.platform}/${selector.architecture}`);
+  if (!fallback) return [own];
+  const lists = cachedLists.get(snapshot) ?? new Map<string, (readonly Release[])[]>();
+  cachedLists.set(snapshot, lists);
+  const key = `${selector.platform}/${selector.product}/${selector.architecture}/${selector.channel}`;
+  const known = lists.get(key);
   if (known) return known;
-  const other = channelReleases(snapshot, { ...wanted, architecture: fallBack.architecture });
-  // Sorting is stable, so that of one version the own build comes first.
+  const other = channelReleases(snapshot, { ...selector, architecture: fallback.architecture });
+  // The sort is stable: of one version the own build comes first.
   const merge = () => [...own, ...other].sort((a, b) => compareBuild(b.version, a.version));
-  const found = fallBack.whenNewer ? [merge()] : [own, other];
-  made.set(key, found);
+  const found = fallback.winsIfNewer ? [merge()] : [own, other];
+  lists.set(key, found);
   return found;
 }
 
 /**
- * One version of what somebody wants, rolled out or not, since the caller names it. The named channel's own
- * build comes before a stable one of the same version; where no channel is named, any channel's will do.
+ * Finds one version, whatever its rollout, since the client names it. The channel's own build comes before a stable one
+ * of the same version. Without a `channel`, a build of any channel will do.
  */
 export function findVersion(
   snapshot: Snapshot,
-  wanted: Omit<ReleaseSelector, "channel">,
+  selector: Omit<ReleaseSelector, "channel">,
   version: SemVer,
   channel?: string,
 ): Release | undefined {
-  const find = (where: Omit<ReleaseSelector, "channel">) => {
-    const same = versionReleases(snapshot, where, version);
-    const of = (name: string) => same.find((release) => release.channel === name);
-    return channel === undefined ? (of("stable") ?? same[0]) : (of(channel) ?? of("stable"));
+  const find = (target: Omit<ReleaseSelector, "channel">) => {
+    const builds = versionReleases(snapshot, target, version);
+    const onChannel = (name: string) => builds.find((release) => release.channel === name);
+    return channel === undefined ? (onChannel("stable") ?? builds[0]) : (onChannel(channel) ?? onChannel("stable"));
   };
-  const fallBack = FALL_BACKS.get(`${wanted.platform}/${wanted.architecture}`);
-  return find(wanted) ?? (fallBack && find({ ...wanted, architecture: fallBack.architecture }));
+  const fallback = FALLBACKS.get(`${selector.platform}/${selector.architecture}`);
+  return find(selector) ?? (fallback && find({ ...selector, architecture: fallback.architecture }));
 }
 
 /**
- * Older releases for systems that a chosen one does not run on, newest first: each with a lower
+ * Older releases for systems on which the `selected` one does not run, newest first: each has a lower
  * `minimumSystemVersion` than the one before it.
  */
 export function findReleasesForOlderSystems(
   snapshot: Snapshot,
-  wanted: ReleaseSelector,
-  take: ArtifactSelector,
-  chosen: Release,
-  { supports: runs }: SystemFilter = ANY_SYSTEM,
+  selector: ReleaseSelector,
+  selectArtifact: ArtifactSelector,
+  selected: Release,
+  { supports }: SystemFilter = ANY_SYSTEM,
 ): Release[] {
-  const list = channelReleases(snapshot, { ...wanted, architecture: chosen.architecture });
+  const list = channelReleases(snapshot, { ...selector, architecture: selected.architecture });
   const found: Release[] = [];
-  let lowest = chosen.minimumSystemVersion;
-  for (const release of list.slice(list.indexOf(chosen) + 1)) {
+  let lowest = selected.minimumSystemVersion;
+  for (const release of list.slice(list.indexOf(selected) + 1)) {
     if (lowest === null) break;
-    const needs = release.minimumSystemVersion;
-    if (release.rollout < 100 || !take(release) || !runs(release)) continue;
-    if (needs !== null && compareSystemVersions(needs, lowest) >= 0) continue;
+    const minimum = release.minimumSystemVersion;
+    if (release.rollout < 100 || !selectArtifact(release) || !supports(release)) continue;
+    if (minimum !== null && compareSystemVersions(minimum, lowest) >= 0) continue;
     found.push(release);
-    lowest = needs;
+    lowest = minimum;
   }
   return found;
 }
 
-/** The artifact that a release is known by: the installer, else what it has. */
+/** Picks the installer, else the update. */
 export const selectPrimaryArtifact: ArtifactSelector = (release) => {
-  for (const kind of Kind.options) {
+  for (const kind of ArtifactKind.options) {
     const artifact = release.artifacts[kind];
     if (artifact) return { kind, artifact };
   }
   return undefined;
 };
 
-const ofKind =
-  (kind: Kind): ArtifactSelector =>
+const selectorOf =
+  (kind: ArtifactKind): ArtifactSelector =>
   ({ artifacts }) =>
     artifacts[kind] && { kind, artifact: artifacts[kind] };
 
-/** Whoever asks for one kind of artifact. */
-export const SELECTORS_BY_KIND: Readonly<Record<Kind, ArtifactSelector>> = {
-  installer: ofKind("installer"),
-  update: ofKind("update"),
+/** Pick the artifact of one kind. */
+export const SELECTORS_BY_KIND: Readonly<Record<ArtifactKind, ArtifactSelector>> = {
+  installer: selectorOf("installer"),
+  update: selectorOf("update"),
 };
 
-/** What of one list can be chosen at all; nothing older than `newest` ever is. */
+/** The releases of one list that can be selected. */
 type Candidates = {
-  /** The newest that everybody gets. */
+  /** The newest release with a full rollout. Nothing older is ever selected. */
   newest: Release | undefined;
-  /** Newer ones that some get, newest first. */
+  /** Newer releases with a partial rollout, newest first. */
   partial: readonly Release[];
-  /** All newer ones that not everybody gets, paused rollouts among them, by version. */
-  installed: ReadonlyMap<string, Release>;
+  /** All newer releases without a full rollout, paused ones included, by version: a client may have one installed. */
+  unfinished: ReadonlyMap<string, Release>;
 };
 
-/** By list, which no two snapshots share: a new catalog starts afresh. */
-const candidates = new WeakMap<readonly Release[], Map<ArtifactSelector, Map<string, Candidates>>>();
+/** Keyed by list: no two snapshots share one, so that a new catalog starts with an empty cache. */
+const cachedCandidates = new WeakMap<readonly Release[], Map<ArtifactSelector, Map<string, Candidates>>>();
 
-function candidatesOf(list: readonly Release[], take: ArtifactSelector, system: SystemFilter): Candidates {
-  const known = candidates.get(list)?.get(take)?.get(system.key);
+function candidatesOf(list: readonly Release[], selectArtifact: ArtifactSelector, system: SystemFilter): Candidates {
+  const known = cachedCandidates.get(list)?.get(selectArtifact)?.get(system.key);
   if (known) return known;
-  const taken = list.filter((release) => take(release) !== undefined && system.supports(release));
-  const at = taken.findIndex(({ rollout }) => rollout === 100);
-  const ahead = at < 0 ? taken : taken.slice(0, at);
+  const suitable = list.filter((release) => selectArtifact(release) !== undefined && system.supports(release));
+  const at = suitable.findIndex(({ rollout }) => rollout === 100);
+  const newer = at < 0 ? suitable : suitable.slice(0, at);
   const made = {
-    newest: taken[at],
-    partial: ahead.filter(({ rollout }) => rollout > 0).slice(0, MOST_ROLLOUTS),
-    installed: new Map(ahead.toReversed().map((release) => [release.version.version, release])),
+    newest: suitable[at],
+    partial: newer.filter(({ rollout }) => rollout > 0).slice(0, MAX_CONCURRENT_ROLLOUTS),
+    unfinished: new Map(newer.toReversed().map((release) => [release.version.version, release])),
   };
-  const byTaker = candidates.get(list) ?? new Map<ArtifactSelector, Map<string, Candidates>>();
-  candidates.set(list, byTaker.set(take, (byTaker.get(take) ?? new Map()).set(system.key, made)));
+  const bySelector = cachedCandidates.get(list) ?? new Map<ArtifactSelector, Map<string, Candidates>>();
+  const bySystem = bySelector.get(selectArtifact) ?? new Map<string, Candidates>();
+  cachedCandidates.set(list, bySelector.set(selectArtifact, bySystem.set(system.key, made)));
   return made;
 }
 
-function choose({ newest, partial, installed }: Candidates, { clientId, current }: Client): Selection {
-  const drawn = clientId === undefined ? undefined : partial.find((release) => isInRollout(release, clientId));
-  const offered = drawn ?? newest;
-  const has = current && installed.get(current.version);
-  const isNewer = has && (!offered || compareBuild(has.version, offered.version) > 0);
-  // What is paused stays where it is installed, unless there is a rollback to go back to.
-  const keeps = isNewer && !(has.rollout === 0 && offered?.rollback);
-  return { release: keeps ? has : offered, isClientSpecific: partial.length > 0 };
+function selectFrom({ newest, partial, unfinished }: Candidates, { clientId, current }: Client): Selection {
+  const rolledOut = clientId === undefined ? undefined : partial.find((release) => isInRollout(release, clientId));
+  const offered = rolledOut ?? newest;
+  const installed = current && unfinished.get(current.version);
+  const isNewer = installed && (!offered || compareBuild(installed.version, offered.version) > 0);
+  // A paused release stays installed unless the client can roll back.
+  const isKept = isNewer && !(installed.rollout === 0 && offered?.rollback);
+  return { release: isKept ? installed : offered, isClientSpecific: partial.length > 0 };
 }

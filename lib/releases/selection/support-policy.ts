@@ -4,33 +4,33 @@ import type { Release } from "../schema";
 import type { ReleaseSelector } from "./release-selector";
 import { candidateLists } from "./selection";
 
-/** What the releases up to a certain one say of the versions before it, all together. */
+/** Which older versions are still supported, according to all releases up to a certain one. */
 export type SupportPolicy = {
-  /** The oldest version that is supported; null where none of them says. */
+  /** The oldest supported version; null if no release names one. */
   minimumSupportedVersion: SemVer | null;
-  /** Callers below it must update: it is the newest critical release, or the oldest supported version. */
+  /** Clients below it must update: the newest critical release, or the oldest supported version if that is newer. */
   mandatoryBelow: SemVer | null;
-  /** What Sparkle compares with, where `mandatoryBelow` is a release that has a build version. */
+  /** The build version of the release `mandatoryBelow`, which Sparkle compares; null if it has none. */
   mandatoryBelowBuild: string | null;
 };
 
-/** By release, and by whose question it is: a new catalog has new releases, and so starts afresh. */
-const known = new WeakMap<Release, Map<string, SupportPolicy>>();
+/** Policies by release and selector. A new catalog has new `Release` objects, so old policies are collected. */
+const cachedPolicies = new WeakMap<Release, Map<string, SupportPolicy>>();
 
 /**
- * What holds for an update to `release`. It is cumulative: what a release said of older versions is true of every
- * later one, also where that says nothing itself. What is yanked no longer says anything.
+ * The policy that applies to an update to `release`. It is cumulative: what a release says of older versions also holds
+ * for later releases. Yanked releases do not count.
  */
-export function supportPolicyOf(snapshot: Snapshot, wanted: ReleaseSelector, release: Release): SupportPolicy {
-  const made = known.get(release) ?? new Map<string, SupportPolicy>();
-  known.set(release, made);
-  const key = `${wanted.architecture} ${wanted.channel}`;
-  const support = made.get(key) ?? sumUp(candidateLists(snapshot, wanted).flat(), release);
-  made.set(key, support);
-  return support;
+export function supportPolicyOf(snapshot: Snapshot, selector: ReleaseSelector, release: Release): SupportPolicy {
+  const policies = cachedPolicies.get(release) ?? new Map<string, SupportPolicy>();
+  cachedPolicies.set(release, policies);
+  const key = `${selector.architecture} ${selector.channel}`;
+  const policy = policies.get(key) ?? accumulate(candidateLists(snapshot, selector).flat(), release);
+  policies.set(key, policy);
+  return policy;
 }
 
-function sumUp(releases: readonly Release[], { version }: Release): SupportPolicy {
+function accumulate(releases: readonly Release[], { version }: Release): SupportPolicy {
   let minimumSupportedVersion: SemVer | null = null;
   let critical: SemVer | null = null;
   for (const other of releases) {
@@ -43,14 +43,14 @@ function sumUp(releases: readonly Release[], { version }: Release): SupportPolic
   return { minimumSupportedVersion, mandatoryBelow, mandatoryBelowBuild: named?.buildVersion ?? null };
 }
 
-function higher(one: SemVer | null, other: SemVer | null): SemVer | null {
-  if (one === null || other === null) return one ?? other;
-  return one.compare(other) < 0 ? other : one;
+function higher(a: SemVer | null, b: SemVer | null): SemVer | null {
+  if (a === null || b === null) return a ?? b;
+  return a.compare(b) < 0 ? b : a;
 }
 
 /**
- * What a release means to a caller that has `current`. An older release is an update only as a rollback; an
- * update is mandatory where it is critical itself, or the caller is below `mandatoryBelow`.
+ * Whether `release` is an update for a client with `current`, and whether the client must install it. An older release
+ * is an update only if it is marked as a rollback.
  */
 export function evaluateUpdate(
   release: Release,

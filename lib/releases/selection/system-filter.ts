@@ -5,47 +5,49 @@ import type { Release } from "../schema";
 import { compareSystemVersions } from "../system-version";
 import type { ReleaseSelector } from "./release-selector";
 
-/** Which releases run on the caller's system. Two with one `key` say the same of every release of a catalog. */
+/** Which releases run on the client's system. Filters with the same `key` accept the same releases of a catalog. */
 export type SystemFilter = { key: string; supports: (release: Release) => boolean };
 
-/** What is known of the caller's system. */
-type Asked = {
-  /** As the caller names it. */
+type SystemInput = {
+  /** As the client sent it. */
   systemVersion?: string | undefined;
-  /** The version that is installed. */
+  /** The installed version. */
   current?: SemVer | undefined;
-  /** Whether the updater compares a release's `minimumSystemVersion` itself. */
-  comparesSystem: (release: Release) => boolean;
+  /** Whether the updater itself compares a release's `minimumSystemVersion`. */
+  comparesSystemVersion: (release: Release) => boolean;
 };
 
-/** For callers whose system does not matter. */
+/** Accepts every release, for requests that do not depend on the client's system. */
 export const ANY_SYSTEM: SystemFilter = { key: "any", supports: () => true };
 
 /**
- * What may be offered by `minimumSystemVersion`. Where the caller names its system, whatever runs there. Where it does
- * not, what its updater compares itself, and what needs no newer system than the installed release does.
+ * Filters releases by `minimumSystemVersion`. With a `systemVersion`, accepts what runs on it. Without one, accepts
+ * what the updater compares itself, and what needs no newer system than the installed release.
  */
-export function systemFilter(snapshot: Snapshot, wanted: ReleaseSelector, asked: Asked): SystemFilter {
-  const { systemVersion, current, comparesSystem } = asked;
+export function systemFilter(snapshot: Snapshot, selector: ReleaseSelector, input: SystemInput): SystemFilter {
+  const { systemVersion, current, comparesSystemVersion } = input;
   if (systemVersion !== undefined) {
-    const highest = highestMinimum(snapshot, wanted, systemVersion);
+    const highest = highestMinimum(snapshot, selector, systemVersion);
     return { key: `on ${highest}`, supports: (release) => runsOn(release, highest) };
   }
-  const known = current ? minimumSystemVersionOf(snapshot, wanted, current) : null;
-  return { key: `known ${known}`, supports: (release) => comparesSystem(release) || runsOn(release, known) };
+  const known = current ? minimumSystemVersionOf(snapshot, selector, current) : null;
+  return {
+    key: `known ${known}`,
+    supports: (release) => comparesSystemVersion(release) || runsOn(release, known),
+  };
 }
 
 function runsOn({ minimumSystemVersion: minimum }: Release, systemVersion: string | null): boolean {
   return minimum === null || (systemVersion !== null && compareSystemVersions(systemVersion, minimum) >= 0);
 }
 
-/** The highest of the platform's minimums that a system reaches: all systems between two of them are one. */
+/** The platform's highest minimum that a system meets: systems between the same two minimums share a cache key. */
 function highestMinimum(
-  { minimumSystemVersions: minimumSystems }: Snapshot,
+  { minimumSystemVersions }: Snapshot,
   { platform }: ReleaseSelector,
   systemVersion: string,
 ): string | null {
-  const ascending = minimumSystems.get(platform) ?? [];
+  const ascending = minimumSystemVersions.get(platform) ?? [];
   let [low, high] = [0, ascending.length];
   while (low < high) {
     const middle = (low + high) >>> 1;

@@ -1,6 +1,7 @@
+import { downloadResponse } from "@/lib/http/content/download-response";
 import { defineRoute, endpoint } from "@/lib/http/route";
+import { resolveClientId } from "@/lib/releases/client-id";
 import { DOWNLOAD_ERRORS, resolveDownload } from "@/lib/releases/download";
-import { clientIdOf, conditionsOf } from "@/lib/releases/exchange";
 import { DownloadParams, DownloadQuery } from "@/lib/releases/schema";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/download/[platform]", {
@@ -13,8 +14,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     errors: DOWNLOAD_ERRORS,
     responses: { 200: null, 206: null, 302: null, 304: null },
     handle: async ({ ctx: { catalog, storage }, request, params, query, log }) => {
-      const wish = { ...query, ...params, clientId: clientIdOf(request, query) };
-      return resolveDownload({ catalog, storage, log }, wish, conditionsOf(request));
+      const clientId = resolveClientId(query.clientId, request.headers.get("x-user-staging-id"));
+      const content = await resolveDownload({ catalog, storage, log }, { ...query, ...params, clientId });
+      return downloadResponse(content, request);
     },
   }),
 });
