@@ -33,7 +33,7 @@ export async function createSession(
     data: {
       accountId: account.id,
       transport: how.transport,
-      client: how.client,
+      userAgent: how.client,
       deviceName: how.deviceName,
       createdAt: now,
       authenticatedAt: now,
