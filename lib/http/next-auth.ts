@@ -2,7 +2,7 @@ import { readCredentials } from "../auth/authenticate";
 import type { NextAuthAnswer, NextAuthCall } from "../auth/next-auth/answer";
 import type { Context } from "../context";
 import { AppError } from "../errors";
-import { parseJson } from "./input";
+import { parseJson } from "./input/body";
 import { requireOwnOrigin } from "./origin";
 import type { RequestHead } from "./route-request";
 import { RouteResponse } from "./route-response";

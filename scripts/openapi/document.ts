@@ -59,7 +59,7 @@ export function describeApi(modules: RouteModules) {
 function operationsOf([route, module]: [string, RouteModule]): Operation[] {
   if (route.includes("[...")) return [];
   return VERBS.flatMap((verb) => {
-    const declaration = module[verb]?.declaration;
+    const declaration = module[verb]?.endpoint;
     if (!declaration) return [];
     const path = route.replace(/\[(\w+)\]/g, "{$1}");
     const details = DETAILS[`${verb} ${path}`] ?? (verb === "HEAD" ? headOf(DETAILS[`GET ${path}`]) : undefined);

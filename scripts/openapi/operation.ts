@@ -5,7 +5,7 @@ import type {
   ZodOpenApiRequestBodyObject,
   ZodOpenApiResponseObject,
 } from "zod-openapi";
-import type { AnyEndpoint } from "@/lib/http/route";
+import type { AnyEndpoint } from "@/lib/http/endpoint";
 import { type HeaderName, headersOf, type ParameterName, parameter } from "./headers";
 import { describeProblems, errorsOf } from "./problems";
 
@@ -37,7 +37,7 @@ type Told = {
 
 export type Declared = Pick<
   AnyEndpoint,
-  "summary" | "auth" | "body" | "database" | "errors" | "limit" | "params" | "query" | "responses"
+  "summary" | "auth" | "body" | "database" | "errors" | "limit" | "params" | "query" | "reads" | "responses"
 >;
 
 /** An operation, from its declaration and what is said beside it. A HEAD has no bodies. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ZodOpenApiResponseObject } from "zod-openapi";
-import type { AnyEndpoint } from "@/lib/http/route";
+import type { AnyEndpoint } from "@/lib/http/endpoint";
 import { ERRORS, type ErrorCode } from "../../lib/errors";
 import { type HeaderName, headersOf } from "./headers";
 import { EXAMPLE_REQUEST_ID, PROBLEM_DETAILS } from "./problem-details";
@@ -55,11 +55,11 @@ function problemExample(code: ErrorCode) {
   };
 }
 
-type Declared = Pick<AnyEndpoint, "auth" | "body" | "database" | "errors" | "hasEffect" | "limit" | "query">;
+type Declared = Pick<AnyEndpoint, "auth" | "body" | "database" | "errors" | "hasEffect" | "limit" | "query" | "reads">;
 
 /** Every error that an endpoint may answer: its own ones, and those that the wrapper adds by what it declares. */
 export function errorsOf(
-  { auth, body, database, errors = [], hasEffect, limit, query }: Declared,
+  { auth, body, database, errors = [], hasEffect, limit, query, reads }: Declared,
   verb: string,
 ): ErrorCode[] {
   const changes = verb !== "GET" && verb !== "HEAD";
@@ -68,8 +68,8 @@ export function errorsOf(
     auth === "account" && "unauthenticated",
     auth === "account" && (changes || hasEffect) && "origin_not_allowed",
     query && "invalid_query",
-    body && "payload_too_large",
-    ...(typeof body === "object" ? (["malformed_json", "unsupported_media_type", "validation_failed"] as const) : []),
+    (body || reads) && "payload_too_large",
+    ...(body ? (["malformed_json", "unsupported_media_type", "validation_failed"] as const) : []),
     limit && "rate_limited",
     ...(database === false ? [] : (["unavailable", "storage_full"] as const)),
     "internal_error",

@@ -1,5 +1,6 @@
+import { endpoint } from "@/lib/http/endpoint";
 import { checkHealth, Health, HealthQuery } from "@/lib/http/health";
-import { defineRoute, endpoint } from "@/lib/http/route";
+import { defineRoute } from "@/lib/http/route";
 import { RouteResponse } from "@/lib/http/route-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/health", {

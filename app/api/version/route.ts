@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { documentResponse } from "@/lib/http/content/document-response";
-import { defineRoute, endpoint } from "@/lib/http/route";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
 import { resolveClientId } from "@/lib/releases/client-id";
 import { ReleaseVersion, ServiceVersion, VersionQuery } from "@/lib/releases/schema";
 import { resolveVersion } from "@/lib/releases/version";

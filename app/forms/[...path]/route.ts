@@ -1,5 +1,6 @@
 import { AppError } from "@/lib/errors";
-import { defineRoute, endpoint, forEveryMethod } from "@/lib/http/route";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute, forEveryMethod } from "@/lib/http/route";
 
 const nothing = endpoint({
   summary: "Anything else under /forms",

@@ -5,10 +5,10 @@ import { defineForm } from "@/lib/http/pages/form";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/forgot", {
   summary: "Request a password reset link",
   page: "/forgot",
-  fields: RequestReset,
-  keep: ["email"],
-  handle: async ({ ctx, fields, caller }) => {
-    await requestReset(ctx, fields.email, caller);
+  body: RequestReset,
+  keptFields: ["email"],
+  handle: async ({ ctx, body, caller }) => {
+    await requestReset(ctx, body.email, caller);
     return { to: "/forgot?sent" };
   },
 });

@@ -6,12 +6,12 @@ import { replaceSession } from "@/lib/http/session-response";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/register", {
   summary: "Create an account",
   page: "/register",
-  fields: Register,
-  keep: ["name", "email"],
-  places: { email_taken: { field: "email" } },
-  handle: async ({ ctx, fields, headers, caller }) => {
-    const made = await register(ctx, fields, "cookie", caller);
+  body: Register,
+  keptFields: ["name", "email"],
+  errorPlacement: { email_taken: { field: "email" } },
+  handle: async ({ ctx, body, request, caller }) => {
+    const made = await register(ctx, body, "cookie", caller);
     if (!made) return { to: "/verify" };
-    return { to: "/account", cookies: await replaceSession(ctx, headers, made) };
+    return { to: "/account", cookies: await replaceSession(ctx, request.headers, made) };
   },
 });

@@ -6,10 +6,10 @@ import { defineForm } from "@/lib/http/pages/form";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/reset", {
   summary: "Set a new password",
   page: "/reset",
-  fields: ConfirmReset.extend({ token: MailedToken }),
-  places: { invalid_or_expired_token: { message: "This link is no longer valid. Request a new one" } },
-  handle: async ({ ctx, fields, caller }) => {
-    const identities = await confirmReset(ctx, fields, caller);
+  body: ConfirmReset.extend({ token: MailedToken }),
+  errorPlacement: { invalid_or_expired_token: { message: "This link is no longer valid. Request a new one" } },
+  handle: async ({ ctx, body, caller }) => {
+    const identities = await confirmReset(ctx, body, caller);
     const linked = [...new Set(identities.map(({ provider }) => provider))].join(",");
     const to = `/sign-in?done=password_reset${linked && `&linked=${linked}`}`;
     return { to, cookies: [setDeviceCookie(ctx, caller.deviceId)] };

@@ -7,15 +7,15 @@ import { replaceSession } from "@/lib/http/session-response";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/sign-in", {
   summary: "Sign in",
   page: "/sign-in",
-  fields: Login.and(NextPage),
-  keep: ["email", "callbackUrl"],
-  places: {
+  body: Login.and(NextPage),
+  keptFields: ["email", "callbackUrl"],
+  errorPlacement: {
     invalid_credentials: { field: "password" },
     email_not_verified: { message: "Verify your email first. We have sent you a link" },
   },
-  handle: async ({ ctx, fields, headers, caller }) => {
-    const issued = await logIn(ctx, fields, "cookie", caller);
-    const to = ownPath(fields.callbackUrl, ctx.config.baseUrl, "/account");
-    return { to, cookies: await replaceSession(ctx, headers, issued) };
+  handle: async ({ ctx, body, request, caller }) => {
+    const issued = await logIn(ctx, body, "cookie", caller);
+    const to = ownPath(body.callbackUrl, ctx.config.baseUrl, "/account");
+    return { to, cookies: await replaceSession(ctx, request.headers, issued) };
   },
 });

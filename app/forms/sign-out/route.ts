@@ -7,8 +7,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   summary: "Sign out",
   page: "/account",
   auth: "account",
-  fields: z.object({}),
-  handle: async ({ ctx, visitor: { account, session }, caller }) => {
+  body: z.object({}),
+  handle: async ({ ctx, principal: { account, session }, caller }) => {
     await revokeOwnSession(ctx, account.id, session.id, caller);
     return { to: "/sign-in?done=signed_out", cookies: [setSessionCookie(ctx.config, null, session.expiresAt)] };
   },

@@ -5,13 +5,13 @@ import { defineForm } from "@/lib/http/pages/form";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/verify", {
   summary: "Verify an email",
   page: "/verify",
-  fields: ConfirmAddress,
-  places: {
+  body: ConfirmAddress,
+  errorPlacement: {
     invalid_or_expired_token: { message: "This link is no longer valid. Sign in to get a new one" },
     invalid_credentials: { field: "password", message: "This is not the password you registered with" },
   },
-  handle: async ({ ctx, fields, headers, caller }) => {
-    const { cookies } = await confirmAddress(ctx, fields, { headers, caller });
+  handle: async ({ ctx, body, request, caller }) => {
+    const { cookies } = await confirmAddress(ctx, body, { headers: request.headers, caller });
     return { to: "/account?done=email_verified", cookies };
   },
 });

@@ -1,113 +1,93 @@
 import { z } from "zod";
-import type { Caller } from "../../audit/caller";
-import { authenticate, type Principal } from "../../auth/authenticate";
-import { callerOf } from "../../auth/caller";
-import type { Context } from "../../context";
-import { AppError, type ErrorCode } from "../../errors";
-import { parseBody } from "../input";
-import { requireOwnOrigin } from "../origin";
-import { toAppError } from "../problem";
-import { defineRoute, endpoint, type PublicInput } from "../route";
+import type { AppError, ErrorCode } from "../../errors";
+import { endpoint, type Input, type RequestScope } from "../endpoint";
+import { parseForm } from "../input/body";
+import { defineRoute } from "../route";
 import type { RequestHead } from "../route-request";
 import { jsonResponse, RouteResponse } from "../route-response";
 import { setFlash } from "./flash";
 import { type ErrorPlacement, toFormError } from "./form-errors";
 import { signInPath } from "./own-path";
 
-type Input<Fields, Visitor> = {
-  ctx: Context;
-  fields: Fields;
-  visitor: Visitor;
-  headers: RequestHead["headers"];
-  caller: Caller;
-};
-
-/** What a form came to: where to go next, and the cookies that go along. */
-type Done = { to: string; cookies?: string[] };
+/** The next page, and the Set-Cookie headers to send with it. */
+type Redirect = { to: string; cookies?: string[] };
 
 type Form<Fields, Auth extends "account" | "none"> = {
   summary: string;
-  /** The page that the form stands on, where a refusal is shown. */
+  /** The page that contains the form and shows its errors. */
   page: string;
-  /** "account": needs the session cookie; without it the sign-in page comes first. */
+  /** "account": requires the session cookie. Without it, the sign-in page comes first. */
   auth?: Auth;
-  fields: z.ZodType<Fields>;
-  /** Fields whose values may stand in the page again. */
-  keep?: readonly string[];
-  /** The fields at which refusals belong that name none themselves. */
-  places?: ErrorPlacement;
-  handle: (input: Input<Fields, Auth extends "account" ? Principal : null>) => Promise<Done>;
+  body: z.ZodType<Fields>;
+  /** Fields whose values are filled in again after an error. */
+  keptFields?: readonly string[];
+  errorPlacement?: ErrorPlacement;
+  handle: (input: Input<unknown, unknown, Fields, Auth>) => Promise<Redirect>;
 };
 
-const Moved = z.object({ location: z.string() });
+const Location = z.object({ location: z.string() });
+/** Errors of the request rather than of what a person entered. They are problem documents. */
+const REQUEST_ERRORS: ReadonlySet<ErrorCode> = new Set([
+  "malformed_json",
+  "origin_not_allowed",
+  "method_not_allowed",
+  "payload_too_large",
+  "unsupported_media_type",
+]);
 
 /**
- * The route of a page's form. A browser without JavaScript posts it and is sent on (303): to the next page, or
- * back to the form with what was wrong. The page's script asks for JSON: `{ location }`, or a problem document.
- * Takes what comes from our own pages alone.
+ * The route of a form on a page. A browser without JavaScript gets a redirect (303): to the next page, or back to the
+ * form with the errors. The page's script sends `Accept: application/json` and gets `{ location }` or a problem
+ * document. Accepts requests from our own pages only.
  */
 export function defineForm<Fields, Auth extends "account" | "none" = "none">(path: string, form: Form<Fields, Auth>) {
-  const { summary } = form;
-  const handle = (input: PublicInput) => answerForm(path, form, input);
-  const responses = { 303: null, 200: Moved };
-  // That the database is down is told in words too, so it is looked for below.
-  return defineRoute(path, {
-    POST: endpoint({ summary, database: false, body: "raw", writes: "raw", responses, handle }),
+  const post = endpoint({
+    summary: form.summary,
+    auth: form.auth,
+    reads: "form",
+    body: form.body,
+    isOwnOriginRequired: () => true,
+    writes: "raw",
+    responses: { 303: null, 200: Location },
+    handle: async (input: Input<unknown, unknown, Fields, Auth>) => redirect(await form.handle(input), input.request),
+    writeError: (error, scope) => writeError(path, form, error, scope),
   });
+  return defineRoute(path, { POST: post });
 }
 
-async function answerForm<Fields, Auth extends "account" | "none">(
+/** A redirect, or the error for a problem document. */
+function writeError(
   path: string,
-  form: Form<Fields, Auth>,
-  { ctx, request, raw, address }: PublicInput,
-): Promise<RouteResponse> {
-  requireOwnOrigin(request.headers, ctx.config);
-  const posted = readForm(request.headers.get("content-type") ?? "", raw);
-  const byScript = request.headers.get("accept") === "application/json";
-  try {
-    if (!(await ctx.database.migrated())) throw new AppError("unavailable");
-    const visitor = form.auth === "account" ? await authenticate(ctx, request.headers) : null;
-    const fields = parseBody(form.fields, posted);
-    const input = { ctx, fields, visitor, headers: request.headers, caller: callerOf(ctx, request, address) };
-    return sendOn(await form.handle(input as Parameters<typeof form.handle>[0]), byScript);
-  } catch (error) {
-    const refused = toAppError(error);
-    if (refused.code === "unauthenticated") return sendOn({ to: signInPath(form.page) }, byScript);
-    const told = toFormError(refused, form.places);
-    if (byScript || !isForPeople(told.code)) throw told;
-    const kept = Object.entries(posted).filter(([name]) => form.keep?.includes(name));
-    const said = { form: path, message: told.message, fields: fieldsOf(told), values: Object.fromEntries(kept) };
-    const { id, cookie } = setFlash(ctx.config, said);
-    return sendOn({ to: `${form.page}?again=${id}`, cookies: [cookie] }, false);
-  }
+  { page, keptFields = [], errorPlacement }: Pick<Form<unknown, "none">, "page" | "keptFields" | "errorPlacement">,
+  error: AppError,
+  { ctx, request, bytes }: RequestScope,
+): RouteResponse | AppError {
+  if (REQUEST_ERRORS.has(error.code)) return error;
+  if (error.code === "unauthenticated") return redirect({ to: signInPath(page) }, request);
+  const shown = toFormError(error, errorPlacement);
+  if (isScript(request) || shown.code === "internal_error") return shown;
+  const kept = Object.entries(parseForm(bytes)).filter(([name]) => keptFields.includes(name));
+  const flash = { form: path, message: shown.message, fields: messagesOf(shown), values: Object.fromEntries(kept) };
+  const { id, cookie } = setFlash(ctx.config, flash);
+  return redirect({ to: `${page}?again=${id}`, cookies: [cookie] }, request);
 }
 
-/** The fields of a form, those left empty left out. @throws AppError unsupported_media_type */
-function readForm(contentType: string, raw: Uint8Array): Record<string, string> {
-  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType)) {
-    throw new AppError("unsupported_media_type", { detail: "Here it must be application/x-www-form-urlencoded." });
-  }
-  const fields = new URLSearchParams(new TextDecoder().decode(raw));
-  return Object.fromEntries([...fields].filter(([, value]) => value !== ""));
+function isScript({ headers }: RequestHead): boolean {
+  return headers.get("accept") === "application/json";
 }
 
-function sendOn({ to, cookies = [] }: Done, byScript: boolean): RouteResponse {
+function redirect({ to, cookies = [] }: Redirect, request: RequestHead): RouteResponse {
   const headers: Record<string, string[]> = cookies.length > 0 ? { "Set-Cookie": cookies } : {};
-  if (byScript) return jsonResponse(200, { location: to }, headers);
+  if (isScript(request)) return jsonResponse(200, { location: to }, headers);
   if (to.startsWith("/")) return new RouteResponse(303, null, { ...headers, Location: to, "Content-Length": "0" });
-  // form-action holds for redirects too; a page that goes on by itself is no form any more.
+  // `form-action` in the page's policy applies to redirects too. A page that refreshes itself is no longer a form.
   const body = "One moment.";
-  const length = { "Content-Type": "text/plain", "Content-Length": String(body.length) };
-  return new RouteResponse(200, body, { ...headers, ...length, Refresh: `0;url=${to}` });
+  const entity = { "Content-Type": "text/plain", "Content-Length": String(body.length) };
+  return new RouteResponse(200, body, { ...headers, ...entity, Refresh: `0;url=${to}` });
 }
 
-/** What broke on our side is for the log. */
-function isForPeople(code: ErrorCode): boolean {
-  return code !== "internal_error";
-}
-
-/** By field, the first thing that is wrong with it. */
-function fieldsOf({ extras }: AppError): Record<string, string> {
+/** The first message of each field. */
+function messagesOf({ extras }: AppError): Record<string, string> {
   const pairs = (extras.errors ?? []).map(({ pointer, detail }) => [pointer.slice(1), detail] as const);
   return Object.fromEntries(pairs.toReversed());
 }

@@ -100,7 +100,7 @@ function createResponder(routes: RouteTable, loadNext: LoadNext, maxRenderMs: nu
     const { incoming, request } = exchange;
     if (typeof match?.responder === "object") {
       const { responder, params } = match;
-      const handler = responder[request.method]?.respond ?? responder.GET?.other;
+      const handler = responder[request.method]?.respond ?? responder.GET?.respondToOther;
       if (!handler) throw new AppError("not_found");
       return handler(request, { params, remoteAddress: incoming.socket.remoteAddress });
     }

@@ -35,7 +35,7 @@ function page(operationId: string, summary: string, to: string, errors: ErrorCod
 }
 
 function post(summary: string, errors: ErrorCode[], responses: Declared["responses"], details: Details): Action {
-  return { declaration: { summary, body: "raw", errors: [...POSTED, ...errors], responses }, details };
+  return { declaration: { summary, reads: "raw", errors: [...POSTED, ...errors], responses }, details };
 }
 
 function withProvider({ declaration, details }: Action): Action {

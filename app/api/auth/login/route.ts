@@ -1,7 +1,7 @@
 import { logIn } from "@/lib/accounts/register";
 import { Auth, Login } from "@/lib/accounts/schema";
-import { callerOf } from "@/lib/auth/caller";
-import { defineRoute, endpoint } from "@/lib/http/route";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
 import { chooseTransport, sessionResponse } from "@/lib/http/session-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/login", {
@@ -17,9 +17,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
       "overloaded",
     ],
     responses: { 200: Auth },
-    handle: async ({ ctx, request, body, address }) => {
+    handle: async ({ ctx, request, body, caller }) => {
       const transport = chooseTransport(request, body.transport, ctx);
-      return sessionResponse(200, await logIn(ctx, body, transport, callerOf(ctx, request, address)), request, ctx);
+      return sessionResponse(200, await logIn(ctx, body, transport, caller), request, ctx);
     },
   }),
 });

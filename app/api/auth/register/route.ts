@@ -1,7 +1,7 @@
 import { register } from "@/lib/accounts/register";
 import { Auth, Register, VerificationRequired } from "@/lib/accounts/schema";
-import { callerOf } from "@/lib/auth/caller";
-import { defineRoute, endpoint } from "@/lib/http/route";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
 import { RouteResponse } from "@/lib/http/route-response";
 import { chooseTransport, sessionResponse } from "@/lib/http/session-response";
 
@@ -11,9 +11,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     body: Register,
     errors: ["email_taken", "origin_not_allowed", "rate_limited", "overloaded"],
     responses: { 201: Auth, 202: VerificationRequired },
-    handle: async ({ ctx, request, body, address }) => {
+    handle: async ({ ctx, request, body, caller }) => {
       const transport = chooseTransport(request, body.transport, ctx);
-      const registered = await register(ctx, body, transport, callerOf(ctx, request, address));
+      const registered = await register(ctx, body, transport, caller);
       return registered
         ? sessionResponse(201, registered, request, ctx)
         : new RouteResponse(202, { status: "verification_required" });

@@ -1,5 +1,6 @@
 import { downloadResponse } from "@/lib/http/content/download-response";
-import { defineRoute, endpoint } from "@/lib/http/route";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
 import { resolveClientId } from "@/lib/releases/client-id";
 import { DOWNLOAD_ERRORS, resolveDownload } from "@/lib/releases/download";
 import { DownloadParams, DownloadQuery } from "@/lib/releases/schema";

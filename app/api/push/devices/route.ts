@@ -1,4 +1,5 @@
-import { defineRoute, endpoint } from "@/lib/http/route";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
 import { listDevices } from "@/lib/push/devices";
 import { Devices } from "@/lib/push/schema";
 
@@ -7,6 +8,6 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     summary: "List the caller's devices",
     auth: "account",
     responses: { 200: Devices },
-    handle: async ({ ctx, account }) => ({ devices: await listDevices(ctx, account) }),
+    handle: async ({ ctx, principal }) => ({ devices: await listDevices(ctx, principal) }),
   }),
 });

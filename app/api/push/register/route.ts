@@ -1,5 +1,5 @@
-import { callerOf } from "@/lib/auth/caller";
-import { defineRoute, endpoint } from "@/lib/http/route";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
 import { RouteResponse } from "@/lib/http/route-response";
 import { registerDevice } from "@/lib/push/registration";
 import { PendingDevice, RegisterDevice, RegisteredDevice } from "@/lib/push/schema";
@@ -9,12 +9,12 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     summary: "Register an iOS device for push",
     auth: "account",
     body: RegisterDevice,
-    bodyLimitBytes: 32 * 1024,
+    maxBodyBytes: 32 * 1024,
     limit: "pushRegisterByAccount",
     errors: ["challenge_expired", "challenge_used", "device_limit_reached", "evidence_invalid", "push_not_configured"],
     responses: { 200: RegisteredDevice, 202: PendingDevice },
-    handle: async ({ ctx, account, body, request, address }) => {
-      const registered = await registerDevice(ctx, account, body, callerOf(ctx, request, address));
+    handle: async ({ ctx, principal, body, caller }) => {
+      const registered = await registerDevice(ctx, principal, body, caller);
       return new RouteResponse(registered.challenge ? 202 : 200, registered);
     },
   }),

@@ -1,5 +1,6 @@
-import { parseJson } from "@/lib/http/input";
-import { defineRoute, endpoint } from "@/lib/http/route";
+import { endpoint } from "@/lib/http/endpoint";
+import { parseJson } from "@/lib/http/input/body";
+import { defineRoute } from "@/lib/http/route";
 import { receiveDelivery } from "@/lib/subscriptions/inbox/receive";
 import { DeliveryReceipt } from "@/lib/subscriptions/schema";
 
@@ -8,12 +9,12 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
   {
     POST: endpoint({
       summary: "Receive a delivery of the billing provider",
-      body: "raw",
-      bodyLimitBytes: 256 * 1024,
+      reads: "raw",
+      maxBodyBytes: 256 * 1024,
       errors: ["malformed_json", "validation_failed", "webhook_unauthorized", "webhook_not_configured"],
       responses: { 200: DeliveryReceipt },
-      handle: ({ ctx, raw, request }) =>
-        receiveDelivery(ctx, { raw, headers: request.headers, json: () => parseJson(raw) }),
+      handle: ({ ctx, bytes, request }) =>
+        receiveDelivery(ctx, { raw: bytes, headers: request.headers, json: () => parseJson(bytes) }),
     }),
   },
 );

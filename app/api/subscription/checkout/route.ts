@@ -1,4 +1,5 @@
-import { defineRoute, endpoint, forEveryMethod } from "@/lib/http/route";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute, forEveryMethod } from "@/lib/http/route";
 import { refuseRetired } from "@/lib/subscriptions/retired";
 
 const retired = endpoint({

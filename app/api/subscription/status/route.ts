@@ -1,4 +1,5 @@
-import { defineRoute, endpoint } from "@/lib/http/route";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
 import { SubscriptionStatus } from "@/lib/subscriptions/schema";
 import { readSubscriptionStatus } from "@/lib/subscriptions/subscription-status";
 
@@ -7,6 +8,6 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     summary: "The caller's subscription status",
     auth: "account",
     responses: { 200: SubscriptionStatus },
-    handle: ({ ctx, account }) => readSubscriptionStatus(ctx, account),
+    handle: ({ ctx, principal }) => readSubscriptionStatus(ctx, principal),
   }),
 });

@@ -7,9 +7,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   summary: "Delete the account",
   page: "/account/delete",
   auth: "account",
-  fields: DeleteAccount,
-  handle: async ({ ctx, fields, visitor, caller }) => {
-    await deleteAccount(ctx, visitor, fields.password, caller);
-    return { to: "/deleted", cookies: [setSessionCookie(ctx.config, null, visitor.session.expiresAt)] };
+  body: DeleteAccount,
+  handle: async ({ ctx, body, principal, caller }) => {
+    await deleteAccount(ctx, principal, body.password, caller);
+    return { to: "/deleted", cookies: [setSessionCookie(ctx.config, null, principal.session.expiresAt)] };
   },
 });

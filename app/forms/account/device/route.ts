@@ -6,9 +6,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   summary: "Remove a device",
   page: "/account",
   auth: "account",
-  fields: z.object({ id: z.string() }),
-  handle: async ({ ctx, fields, visitor }) => {
-    await removeDevice(ctx, visitor.account.id, fields.id);
+  body: z.object({ id: z.string() }),
+  handle: async ({ ctx, body, principal }) => {
+    await removeDevice(ctx, principal.account.id, body.id);
     return { to: "/account?done=device_removed" };
   },
 });

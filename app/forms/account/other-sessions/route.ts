@@ -6,8 +6,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   summary: "Sign out all other sessions",
   page: "/account",
   auth: "account",
-  fields: z.object({}),
-  handle: async ({ ctx, visitor: { account, session }, caller }) => {
+  body: z.object({}),
+  handle: async ({ ctx, principal: { account, session }, caller }) => {
     await revokeOtherSessions(ctx, account.id, session.id, caller);
     return { to: "/account?done=sessions_ended" };
   },

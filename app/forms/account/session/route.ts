@@ -6,10 +6,10 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   summary: "Sign out one session",
   page: "/account",
   auth: "account",
-  fields: z.object({ id: z.string() }),
-  places: { not_found: { message: "This session has already ended" } },
-  handle: async ({ ctx, fields, visitor, caller }) => {
-    await revokeOwnSession(ctx, visitor.account.id, fields.id, caller);
+  body: z.object({ id: z.string() }),
+  errorPlacement: { not_found: { message: "This session has already ended" } },
+  handle: async ({ ctx, body, principal, caller }) => {
+    await revokeOwnSession(ctx, principal.account.id, body.id, caller);
     return { to: "/account?done=session_ended" };
   },
 });

@@ -6,12 +6,12 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   summary: "Remove a sign-in provider from the account",
   page: "/account/unlink",
   auth: "account",
-  fields: z.object({ identityId: z.string(), password: z.string().max(1024).optional() }),
-  keep: ["identityId"],
-  places: { not_found: { message: "This provider is not linked to your account" } },
-  handle: async ({ ctx, fields, visitor, caller }) => {
-    const { identityId, password } = fields;
-    await unlinkIdentity(ctx, visitor, { identityId, password }, caller);
+  body: z.object({ identityId: z.string(), password: z.string().max(1024).optional() }),
+  keptFields: ["identityId"],
+  errorPlacement: { not_found: { message: "This provider is not linked to your account" } },
+  handle: async ({ ctx, body, principal, caller }) => {
+    const { identityId, password } = body;
+    await unlinkIdentity(ctx, principal, { identityId, password }, caller);
     return { to: "/account?done=identity_unlinked" };
   },
 });

@@ -1,7 +1,7 @@
 import { deleteAccount } from "@/lib/accounts/delete-account";
 import { AccountDeleted, DeleteAccount } from "@/lib/accounts/schema";
-import { callerOf } from "@/lib/auth/caller";
-import { defineRoute, endpoint } from "@/lib/http/route";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
 import { signedOutResponse } from "@/lib/http/session-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/account/delete", {
@@ -11,9 +11,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     body: DeleteAccount,
     errors: ["reauthentication_required", "rate_limited", "overloaded"],
     responses: { 200: AccountDeleted },
-    handle: async ({ ctx, request, account, address, body }) => {
-      const deleted = await deleteAccount(ctx, account, body.password, callerOf(ctx, request, address));
-      return signedOutResponse(200, deleted, account, ctx);
+    handle: async ({ ctx, principal, caller, body }) => {
+      const deleted = await deleteAccount(ctx, principal, body.password, caller);
+      return signedOutResponse(200, deleted, principal, ctx);
     },
   }),
 });

@@ -1,7 +1,7 @@
 import { exportAccount, exportFileName } from "@/lib/accounts/export-account";
 import { AccountExport } from "@/lib/accounts/schema";
-import { callerOf } from "@/lib/auth/caller";
-import { defineRoute, endpoint } from "@/lib/http/route";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
 import { jsonFile } from "@/lib/http/route-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/account/export", {
@@ -11,8 +11,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     hasEffect: true,
     errors: ["rate_limited"],
     responses: { 200: AccountExport },
-    handle: async ({ ctx, request, account, address }) => {
-      const data = await exportAccount(ctx, account.account.id, callerOf(ctx, request, address));
+    handle: async ({ ctx, principal, caller }) => {
+      const data = await exportAccount(ctx, principal.account.id, caller);
       return jsonFile(exportFileName(data.exportedAt), data);
     },
   }),

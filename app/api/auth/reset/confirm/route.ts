@@ -1,7 +1,7 @@
 import { confirmReset } from "@/lib/accounts/password-reset";
 import { ConfirmReset, PasswordReset } from "@/lib/accounts/schema";
-import { callerOf } from "@/lib/auth/caller";
-import { defineRoute, endpoint } from "@/lib/http/route";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/reset/confirm", {
   POST: endpoint({
@@ -9,8 +9,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     body: ConfirmReset,
     errors: ["invalid_or_expired_token", "unauthenticated", "rate_limited", "overloaded"],
     responses: { 200: PasswordReset },
-    handle: async ({ ctx, request, body, address }) => {
-      const linked = await confirmReset(ctx, body, callerOf(ctx, request, address));
+    handle: async ({ ctx, body, caller }) => {
+      const linked = await confirmReset(ctx, body, caller);
       const identities = linked.map(({ provider, createdAt }) => ({ provider, linkedAt: createdAt }));
       return { status: "password_reset", identities };
     },

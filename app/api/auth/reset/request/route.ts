@@ -1,7 +1,7 @@
 import { requestReset } from "@/lib/accounts/password-reset";
 import { RequestReset, ResetAccepted } from "@/lib/accounts/schema";
-import { callerOf } from "@/lib/auth/caller";
-import { defineRoute, endpoint } from "@/lib/http/route";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/reset/request", {
   POST: endpoint({
@@ -9,8 +9,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     body: RequestReset,
     errors: ["rate_limited"],
     responses: { 202: ResetAccepted },
-    handle: async ({ ctx, request, body, address }) => {
-      await requestReset(ctx, body.email, callerOf(ctx, request, address));
+    handle: async ({ ctx, body, caller }) => {
+      await requestReset(ctx, body.email, caller);
       return { status: "accepted" };
     },
   }),

@@ -1,4 +1,5 @@
-import { defineRoute, endpoint } from "@/lib/http/route";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
 import { RouteResponse } from "@/lib/http/route-response";
 import { removeDevice } from "@/lib/push/devices";
 import { DeviceParams } from "@/lib/push/schema";
@@ -10,8 +11,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     params: DeviceParams,
     errors: ["device_not_found"],
     responses: { 204: null },
-    handle: async ({ ctx, account, params }) => {
-      await removeDevice(ctx, account.account.id, params.deviceId);
+    handle: async ({ ctx, principal, params }) => {
+      await removeDevice(ctx, principal.account.id, params.deviceId);
       return new RouteResponse(204, null);
     },
   }),

@@ -1,0 +1,85 @@
+import type { z } from "zod";
+import type { Caller } from "../audit/caller";
+import type { Principal } from "../auth/authenticate";
+import type { Context } from "../context";
+import type { AppError, ErrorCode } from "../errors";
+import type { BodyFormat } from "./input/body";
+import type { LimitName } from "./rate-limits";
+import type { RequestHead, RouteRequest } from "./route-request";
+import type { RouteResponse } from "./route-response";
+
+/** A request in progress. `bytes` is its body as it was received, empty until it is read. */
+export type RequestScope = {
+  ctx: Context;
+  id: string;
+  request: RouteRequest;
+  startedMs: number;
+  bytes: Uint8Array;
+  principal: Principal | null;
+};
+
+/** What a handler receives. */
+export type Input<Params = unknown, Query = unknown, Body = unknown, Auth extends "account" | "none" = "none"> = {
+  ctx: Context;
+  request: RequestHead;
+  params: Params;
+  query: Query;
+  body: Body;
+  /** The body as it was received. */
+  bytes: Uint8Array;
+  /** The signed-in account and its session; null on public routes. */
+  principal: Auth extends "account" ? Principal : null;
+  caller: Caller;
+  log: Context["log"];
+};
+
+/** One method of a route: everything that the pipeline in route.ts and the API's description need to know. */
+export type Endpoint<Params = unknown, Query = unknown, Body = unknown, Auth extends "account" | "none" = "none"> = {
+  summary: string;
+  /** Error codes beyond those that follow from the other fields, for the API's description. */
+  errors?: readonly ErrorCode[];
+  /** "account": requires a session, by bearer token or cookie. */
+  auth?: Auth;
+  /** false: works while the database is unavailable. */
+  database?: false;
+  params?: z.ZodType<Params>;
+  query?: z.ZodObject & z.ZodType<Query>;
+  /** The accepted formats of the body. Default: "json" with a `body` schema, otherwise "none". */
+  reads?: BodyFormat | readonly BodyFormat[];
+  body?: z.ZodType<Body>;
+  isBodyOptional?: true;
+  maxBodyBytes?: number;
+  /** A GET that counts or records something. With a session cookie it must come from our own pages. */
+  hasEffect?: true;
+  /** Whether the request must come from our own pages, with or without a session. */
+  isOwnOriginRequired?: (request: RequestHead, ctx: Context) => boolean;
+  /** Counted per account if the endpoint requires one, otherwise per client network. */
+  limit?: LimitName;
+  /**
+   * "json" (default): the handler returns a value, or a `RouteResponse` around one, for the schema of its status.
+   * "raw": it returns a finished `RouteResponse`, and `responses` only describes it.
+   */
+  writes?: "json" | "raw";
+  /** The schema of each successful response's body; null for an empty or binary one. The first is the default status. */
+  responses: Record<number, z.ZodType | null>;
+  handle: (input: Input<Params, Query, Body, Auth>) => Promise<unknown> | unknown;
+  /** Writes the response to an error, or returns the error for a problem document (default). */
+  writeError?: (error: AppError, scope: RequestScope) => RouteResponse | AppError;
+};
+
+/** An endpoint of any types, which `endpoint` has checked against each other. */
+export type AnyEndpoint = Omit<Endpoint, "params" | "query" | "body" | "auth" | "handle"> & {
+  auth?: "account" | "none";
+  params?: z.ZodType;
+  query?: z.ZodObject;
+  body?: z.ZodType;
+  // biome-ignore lint/suspicious/noExplicitAny: the input is made from the schemas that typed it.
+  handle: (input: Input<any, any, any, any>) => unknown;
+};
+
+/** Checks the types of one declaration against each other. Does nothing at run time. */
+export function endpoint<Params, Query, Body, Auth extends "account" | "none" = "none">(
+  declaration: Endpoint<Params, Query, Body, Auth>,
+): AnyEndpoint {
+  return declaration;
+}

@@ -1,0 +1,63 @@
+import { AppError, isAppError } from "../../errors";
+import type { RequestHead, RouteRequest } from "../route-request";
+
+/** How a body is read: "raw" leaves it to the handler, "none" ignores it. */
+export type BodyFormat = "json" | "form" | "raw" | "none";
+
+const MEDIA_TYPES: Partial<Record<BodyFormat, string>> = {
+  json: "application/json",
+  form: "application/x-www-form-urlencoded",
+};
+
+/** The format that the request's Content-Type names. @throws AppError unsupported_media_type */
+export function formatOf({ headers }: RequestHead, formats: readonly BodyFormat[]): BodyFormat {
+  const mediaType = headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
+  const format = formats.find((one) => MEDIA_TYPES[one] === undefined || MEDIA_TYPES[one] === mediaType);
+  if (format !== undefined) return format;
+  const accepted = formats.map((one) => MEDIA_TYPES[one]);
+  const detail = `The body must be ${accepted.join(" or ")}.`;
+  throw new AppError("unsupported_media_type", { detail, headers: { Accept: accepted.join(", ") } });
+}
+
+/** Reads at most `maxBytes` of the body, whatever its Content-Length is. @throws AppError payload_too_large */
+export async function readBody(request: RouteRequest, maxBytes: number): Promise<Uint8Array> {
+  const tooLarge = () =>
+    new AppError("payload_too_large", { detail: `At most ${maxBytes} bytes.`, members: { limitBytes: maxBytes } });
+  if (Number(request.headers.get("content-length")) > maxBytes) throw tooLarge();
+  if (!request.body) return new Uint8Array();
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  try {
+    // Leaving the loop cancels the stream.
+    for await (const chunk of request.body as AsyncIterable<Uint8Array>) {
+      sizeBytes += chunk.byteLength;
+      if (sizeBytes > maxBytes) throw tooLarge();
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (isAppError(error)) throw error;
+    throw new AppError("malformed_json", { detail: "The body ended early.", cause: error });
+  }
+  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+}
+
+/** The value of a body, before its schema validates it. @throws AppError malformed_json */
+export function decodeBody(format: BodyFormat, bytes: Uint8Array): unknown {
+  if (format === "json") return parseJson(bytes);
+  return format === "form" ? parseForm(bytes) : {};
+}
+
+/** Parses JSON in UTF-8 (RFC 8259). @throws AppError malformed_json */
+export function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    throw new AppError("malformed_json");
+  }
+}
+
+/** The fields of a URL-encoded form, without the empty ones. */
+export function parseForm(bytes: Uint8Array): Record<string, string> {
+  const fields = new URLSearchParams(new TextDecoder().decode(bytes));
+  return Object.fromEntries([...fields].filter(([, value]) => value !== ""));
+}

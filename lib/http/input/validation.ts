@@ -1,0 +1,117 @@
+import type { z } from "zod";
+import { AppError, type FieldError } from "../../errors";
+import { isStorableText } from "../../text";
+
+const MAX_NESTING = 64;
+/** Field errors in one response. */
+const MAX_FIELD_ERRORS = 20;
+
+/** Validates a body by its schema. @throws AppError validation_failed with a pointer to each field */
+export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
+  const unstorable = findUnstorable(value);
+  if (unstorable) throw new AppError("validation_failed", { errors: unstorable });
+  const parsed = schema.safeParse(value, { error: lengthMessage });
+  if (parsed.success) return parsed.data;
+  throw new AppError("validation_failed", {
+    errors: parsed.error.issues
+      .slice(0, MAX_FIELD_ERRORS)
+      .map((issue) => toFieldError(issue, pointer(issue.path), value)),
+  });
+}
+
+/** A path parameter that no resource can have is not found. @throws AppError not_found */
+export function parseParams(schema: z.ZodType, params: unknown): unknown {
+  const parsed = schema.safeParse(params);
+  if (!parsed.success) throw new AppError("not_found");
+  return parsed.data;
+}
+
+/** Queries that were parsed before: installed clients send the same few all day. */
+const parsedQueries = new WeakMap<z.ZodObject, Map<string, unknown>>();
+const MAX_CACHED_QUERIES = 1_000;
+const MAX_CACHED_QUERY_LENGTH = 256;
+
+/**
+ * Validates the query of a URL by an object schema. Unknown parameters are ignored; a repeated known parameter is an
+ * error. The result is frozen, because requests share it. @throws AppError invalid_query
+ */
+export function parseQuery<T>(schema: z.ZodObject & z.ZodType<T>, url: string): T {
+  const start = url.indexOf("?");
+  const search = start < 0 ? "" : url.slice(start); // parsing the URL would cost more than the rest
+  const cache = parsedQueries.get(schema) ?? new Map<string, unknown>();
+  const cached = cache.get(search);
+  if (cached !== undefined) return cached as T;
+  const parsed = Object.freeze(parseSearch(schema, search));
+  if (search.length > MAX_CACHED_QUERY_LENGTH) return parsed;
+  if (cache.size >= MAX_CACHED_QUERIES) cache.clear();
+  parsedQueries.set(schema, cache.set(search, parsed));
+  return parsed;
+}
+
+function parseSearch<T>(schema: z.ZodObject & z.ZodType<T>, search: string): T {
+  const params = new URLSearchParams(search);
+  const given: Record<string, string> = {};
+  for (const name of Object.keys(schema.shape)) {
+    const values = params.getAll(name);
+    if (values.length > 1)
+      throw invalidQuery([{ pointer: `?${name}`, code: "repeated", detail: "Must not be repeated" }]);
+    if (values[0] !== undefined) given[name] = values[0];
+  }
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw invalidQuery(parsed.error.issues.map((issue) => toFieldError(issue, `?${issue.path.join(".")}`, given)));
+}
+
+function invalidQuery(errors: FieldError[]): AppError {
+  return new AppError("invalid_query", { errors });
+}
+
+function toFieldError(issue: z.core.$ZodIssue, at: string, input: unknown): FieldError {
+  const value = issue.path.reduce<unknown>(
+    (node, step) => (node as Record<PropertyKey, unknown> | undefined)?.[step],
+    input,
+  );
+  if (value === undefined) return { pointer: at, code: "required", detail: "Required" };
+  return { pointer: at, code: issue.code, detail: issue.message };
+}
+
+/** The message for a string of the wrong length; undefined leaves the message to the schema or zod. */
+function lengthMessage(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === "too_big" && issue.origin === "string") return `Must be at most ${issue.maximum} characters long`;
+  if (issue.code !== "too_small" || issue.origin !== "string") return undefined;
+  return issue.minimum === 1 ? "Must not be empty" : `Must be at least ${issue.minimum} characters long`;
+}
+
+/** RFC 6901. */
+function pointer(path: PropertyKey[]): string {
+  return path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
+
+/**
+ * Strings that PostgreSQL cannot store (NUL) or UTF-8 cannot encode (lone surrogates), and values nested too deeply.
+ * Not recursive, because the caller chooses the depth.
+ */
+function findUnstorable(value: unknown): FieldError[] | null {
+  const errors: FieldError[] = [];
+  const queue: Node[] = [{ value, depth: 0 }];
+  for (let node = queue.pop(); node && errors.length < MAX_FIELD_ERRORS; node = queue.pop()) {
+    const { value, depth } = node;
+    if (depth > MAX_NESTING)
+      return [{ pointer: "", code: "too_deep", detail: `Must have at most ${MAX_NESTING} levels` }];
+    if (typeof value === "string" && !isStorableText(value)) {
+      const detail = "Must not contain NUL or lone surrogates";
+      errors.push({ pointer: pointer(pathOf(node)), code: "invalid_characters", detail });
+    }
+    if (typeof value !== "object" || value === null) continue;
+    for (const [key, child] of Object.entries(value)) queue.push({ value: child, depth: depth + 1, key, parent: node });
+  }
+  return errors.length > 0 ? errors : null;
+}
+
+type Node = { value: unknown; depth: number; key?: string; parent?: Node };
+
+function pathOf(node: Node): string[] {
+  const path: string[] = [];
+  for (let at: Node | undefined = node; at?.key !== undefined; at = at.parent) path.unshift(at.key);
+  return path;
+}
