@@ -33,16 +33,16 @@ import { hasCommands } from "@/tests/support/requirements";
 const run = promisify(execFile);
 const NOW = new Date("2026-11-20T12:00:00Z");
 
-type Desk = { folder: string; manifest: string };
+type TestFolder = { folder: string; manifest: string };
 
-async function newDesk(): Promise<Desk> {
+async function newFolder(): Promise<TestFolder> {
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), "homeport-publish-")));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return { folder, manifest: path.join(folder, "releases", "catalog.json") };
 }
 
-/** A build of its own with these bytes. */
-async function build({ folder }: Desk, name: string, bytes: Buffer = randomBytes(1000)): Promise<string> {
+/** Writes a build with these bytes outside the catalog. Returns its path. */
+async function build({ folder }: TestFolder, name: string, bytes: Buffer = randomBytes(1000)): Promise<string> {
   const file = path.join(folder, name);
   await writeFile(file, bytes);
   return file;
@@ -50,43 +50,44 @@ async function build({ folder }: Desk, name: string, bytes: Buffer = randomBytes
 
 type Change = Partial<Omit<Publication, "file" | "release">> & { release?: object };
 
-/** Publishes a file as core's Windows installer. */
-function publish({ manifest }: Desk, file: string, version: string, change: Change = {}) {
+/** Publishes a file, by default as the Windows installer of the product core. */
+function publish({ manifest }: TestFolder, file: string, version: string, change: Change = {}) {
   const release = { product: "core", platform: "windows", architecture: "x64", version, ...change.release };
   const rest: Omit<Publication, "release"> = {
     file,
     kinds: ["installer"],
     artifact: {},
-    destination: { to: "folder" },
+    destination: { kind: "folder" },
   };
   return addRelease(manifest, { ...rest, ...change, release }, NOW);
 }
 
-const releasesOf = async ({ manifest }: Desk): Promise<readonly Release[]> => (await readManifest(manifest)).releases;
-const versions = async (desk: Desk) => (await releasesOf(desk)).map(({ version }) => version.version);
+const releasesOf = async ({ manifest }: TestFolder): Promise<readonly Release[]> =>
+  (await readManifest(manifest)).releases;
+const versions = async (testFolder: TestFolder) => (await releasesOf(testFolder)).map(({ version }) => version.version);
 
-async function verify(desk: Desk, remote = false, stallTimeoutMs?: number): Promise<VerifyResult[]> {
+async function verify(testFolder: TestFolder, remote = false, stallTimeoutMs?: number): Promise<VerifyResult[]> {
   const found: VerifyResult[] = [];
   const reach = { remote, storage: null, stallTimeoutMs };
-  for await (const one of verifyReleases(desk.manifest, await releasesOf(desk), reach)) found.push(one);
+  for await (const one of verifyReleases(testFolder.manifest, await releasesOf(testFolder), reach)) found.push(one);
   return found;
 }
 
-/** Everything below a folder, but what was built. */
+/** The names of all files below a folder. */
 const filesIn = async (folder: string) =>
   (await readdir(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map(({ name }) => name);
 
 describe("publishing a file", () => {
-  test("into an empty folder makes the catalog, with the file's true size and hashes", async () => {
-    const desk = await newDesk();
+  test("into an empty folder creates the catalog with the file's size and hashes", async () => {
+    const testFolder = await newFolder();
     const bytes = randomBytes(3_000_000);
-    const added = await publish(desk, await build(desk, "Setup 1.4.0.exe", bytes), "v1.4.0", {
+    const added = await publish(testFolder, await build(testFolder, "Setup 1.4.0.exe", bytes), "v1.4.0", {
       release: { platform: "win32", architecture: "x86_64", notes: "Faster" },
     });
     expect(added).toEqual({ id: "core-windows-x64-1.4.0", outcome: "added", removedSamples: [], notes: [] });
-    const [release] = await releasesOf(desk);
+    const [release] = await releasesOf(testFolder);
     expect(release).toMatchObject({ ...{ channel: "stable", notes: "Faster", rollout: 100 }, releasedAt: NOW });
     expect(release?.artifacts.installer).toMatchObject({
       fileName: "Setup 1.4.0.exe",
@@ -95,68 +96,73 @@ describe("publishing a file", () => {
       sha256: createHash("sha256").update(bytes).digest("hex"),
       sha512: createHash("sha512").update(bytes).digest("base64"),
     });
-    const copy = path.join(path.dirname(desk.manifest), release?.artifacts.installer?.file ?? "");
+    const copy = path.join(path.dirname(testFolder.manifest), release?.artifacts.installer?.file ?? "");
     expect((await readFile(copy)).equals(bytes)).toBe(true);
   });
 
-  test("into the sample catalog removes every sample with its files, and may have a sample's version", async () => {
-    const desk = await newDesk();
-    await writeSampleCatalog(desk.manifest);
-    await updateReleases(desk.manifest, { product: "core", version: "1.0.0" }, { yanked: true });
-    const added = await publish(desk, await build(desk, "setup.exe"), "1.0.0");
+  test("into the sample catalog removes all samples and their files, even for a version that a sample has", async () => {
+    const testFolder = await newFolder();
+    await writeSampleCatalog(testFolder.manifest);
+    await updateReleases(testFolder.manifest, { product: "core", version: "1.0.0" }, { yanked: true });
+    const added = await publish(testFolder, await build(testFolder, "setup.exe"), "1.0.0");
     expect(added).toMatchObject({ id: "core-windows-x64-1.0.0", outcome: "added", removedSamples: { length: 10 } });
-    expect(await releasesOf(desk)).toMatchObject([{ version: { version: "1.0.0" }, sample: false, yanked: false }]);
-    expect((await filesIn(path.dirname(desk.manifest))).sort()).toEqual(["catalog.json", "setup.exe"]);
-    expect((await publish(desk, await build(desk, "next.exe"), "1.1.0")).removedSamples).toEqual([]);
+    expect(await releasesOf(testFolder)).toMatchObject([
+      { version: { version: "1.0.0" }, sample: false, yanked: false },
+    ]);
+    expect((await filesIn(path.dirname(testFolder.manifest))).sort()).toEqual(["catalog.json", "setup.exe"]);
+    expect((await publish(testFolder, await build(testFolder, "next.exe"), "1.1.0")).removedSamples).toEqual([]);
   });
 
-  test("into a sample catalog that an earlier build made, without a mark, removes the samples by their key", async () => {
-    const desk = await newDesk();
-    await writeSampleCatalog(desk.manifest);
-    await writeFile(desk.manifest, (await readFile(desk.manifest, "utf8")).replaceAll('"sample": true,', ""));
-    await publish(desk, await build(desk, "setup.exe"), "1.0.0");
-    expect(await versions(desk)).toEqual(["1.0.0"]);
+  test("removes samples that only their signing key marks as samples", async () => {
+    const testFolder = await newFolder();
+    await writeSampleCatalog(testFolder.manifest);
+    await writeFile(
+      testFolder.manifest,
+      (await readFile(testFolder.manifest, "utf8")).replaceAll('"sample": true,', ""),
+    );
+    await publish(testFolder, await build(testFolder, "setup.exe"), "1.0.0");
+    expect(await versions(testFolder)).toEqual(["1.0.0"]);
   });
 
-  test("into a catalog that an editor began with a byte order mark works, as the service takes it", async () => {
-    const desk = await newDesk();
-    await mkdir(path.dirname(desk.manifest));
-    await writeFile(desk.manifest, `\ufeff${manifestText([manifestEntry()])}`);
-    await publish(desk, await build(desk, "setup.exe"), "2.0.0");
-    expect(await versions(desk)).toEqual(["1.0.0", "2.0.0"]);
+  test("accepts a catalog with a byte order mark, as the service does", async () => {
+    const testFolder = await newFolder();
+    await mkdir(path.dirname(testFolder.manifest));
+    await writeFile(testFolder.manifest, `\ufeff${manifestText([manifestEntry()])}`);
+    await publish(testFolder, await build(testFolder, "setup.exe"), "2.0.0");
+    expect(await versions(testFolder)).toEqual(["1.0.0", "2.0.0"]);
   });
 
-  test("leaves it to be read by whoever could read the catalog before", async () => {
-    const desk = await newDesk();
-    await publish(desk, await build(desk, "a.exe"), "1.0.0");
+  test("keeps the permissions of the manifest", async () => {
+    const testFolder = await newFolder();
+    await publish(testFolder, await build(testFolder, "a.exe"), "1.0.0");
     for (const mode of [0o640, 0o664]) {
-      await chmod(desk.manifest, mode);
-      await publish(desk, await build(desk, `${mode}.exe`), `1.0.${mode}`);
-      expect((await stat(desk.manifest)).mode & 0o777).toBe(mode);
+      await chmod(testFolder.manifest, mode);
+      await publish(testFolder, await build(testFolder, `${mode}.exe`), `1.0.${mode}`);
+      expect((await stat(testFolder.manifest)).mode & 0o777).toBe(mode);
     }
   });
 
-  test("keeps a catalog behind a link where it is", async () => {
-    const desk = await newDesk();
-    const real = path.join(desk.folder, "real.json");
+  test("replaces the target of a symbolic link, not the link", async () => {
+    const testFolder = await newFolder();
+    const real = path.join(testFolder.folder, "real.json");
     await writeFile(real, manifestText([manifestEntry()]));
-    await mkdir(path.dirname(desk.manifest));
-    await symlink(real, desk.manifest);
-    await publish(desk, await build(desk, "setup.exe"), "2.0.0");
+    await mkdir(path.dirname(testFolder.manifest));
+    await symlink(real, testFolder.manifest);
+    await publish(testFolder, await build(testFolder, "setup.exe"), "2.0.0");
     const written = JSON.parse(await readFile(real, "utf8"));
     expect(written).toMatchObject({ releases: [{ version: "1.0.0" }, { version: "2.0.0" }] });
-    expect((await verify(desk)).map(({ problem }) => problem)).toEqual([null]);
+    expect((await verify(testFolder)).map(({ problem }) => problem)).toEqual([null]);
   });
 
-  test("of another kind goes into the release that is there, with what else was said of it", async () => {
-    const desk = await newDesk();
-    await publish(desk, await build(desk, "setup.exe"), "1.4.0", { release: { notes: "First" } });
-    const added = await publish(desk, await build(desk, "update.zip"), "1.4.0", {
+  test("of another kind extends the existing release and updates its fields", async () => {
+    const testFolder = await newFolder();
+    await publish(testFolder, await build(testFolder, "setup.exe"), "1.4.0", { release: { notes: "First" } });
+    const added = await publish(testFolder, await build(testFolder, "update.zip"), "1.4.0", {
       kinds: ["update"],
       release: { rollout: 10 },
     });
-    expect(added.outcome).toBe("extended");
-    const releases = await releasesOf(desk);
+    expect(added.outcome).toBe("changed");
+    const releases = await releasesOf(testFolder);
     expect(releases).toMatchObject([{ notes: "First", rollout: 10, releasedAt: NOW }]);
     expect([releases[0]?.artifacts.installer?.fileName, releases[0]?.artifacts.update?.fileName]).toEqual([
       "setup.exe",
@@ -164,77 +170,83 @@ describe("publishing a file", () => {
     ]);
   });
 
-  test("again is no problem and changes nothing, not even the time of the manifest", async () => {
-    const desk = await newDesk();
-    const file = await build(desk, "setup.exe");
-    await publish(desk, file, "1.4.0", { kinds: ["installer", "update"] });
-    await utimes(desk.manifest, 1, 1);
-    const before = await readFile(desk.manifest, "utf8");
-    expect((await publish(desk, file, "1.4.0", { kinds: ["installer", "update"] })).outcome).toBe("unchanged");
-    expect(await readFile(desk.manifest, "utf8")).toBe(before);
-    expect((await filesIn(path.dirname(desk.manifest))).sort()).toEqual(["catalog.json", "setup.exe"]);
+  test("again changes nothing, not even the manifest's modification time", async () => {
+    const testFolder = await newFolder();
+    const file = await build(testFolder, "setup.exe");
+    await publish(testFolder, file, "1.4.0", { kinds: ["installer", "update"] });
+    await utimes(testFolder.manifest, 1, 1);
+    const before = await readFile(testFolder.manifest, "utf8");
+    expect((await publish(testFolder, file, "1.4.0", { kinds: ["installer", "update"] })).outcome).toBe("unchanged");
+    expect(await readFile(testFolder.manifest, "utf8")).toBe(before);
+    expect((await filesIn(path.dirname(testFolder.manifest))).sort()).toEqual(["catalog.json", "setup.exe"]);
   });
 
-  test("again mends the file in the catalog's folder where that was damaged", async () => {
-    const desk = await newDesk();
-    const file = await build(desk, "setup.exe");
-    await publish(desk, file, "1.4.0");
-    const [release] = await releasesOf(desk);
-    const copy = path.join(path.dirname(desk.manifest), release?.artifacts.installer?.file ?? "");
+  test("again repairs a damaged file in the catalog's folder", async () => {
+    const testFolder = await newFolder();
+    const file = await build(testFolder, "setup.exe");
+    await publish(testFolder, file, "1.4.0");
+    const [release] = await releasesOf(testFolder);
+    const copy = path.join(path.dirname(testFolder.manifest), release?.artifacts.installer?.file ?? "");
     await writeFile(copy, randomBytes(1000));
-    expect((await publish(desk, file, "1.4.0")).outcome).toBe("unchanged");
+    expect((await publish(testFolder, file, "1.4.0")).outcome).toBe("unchanged");
     expect((await readFile(copy)).equals(await readFile(file))).toBe(true);
-    expect(await filesIn(path.dirname(desk.manifest))).toHaveLength(2);
+    expect(await filesIn(path.dirname(testFolder.manifest))).toHaveLength(2);
   });
 
-  test("that lies at an address by now moves the release there", async () => {
-    const desk = await newDesk();
-    const file = await build(desk, "setup.exe");
-    await publish(desk, file, "1.4.0");
-    await publish(desk, file, "1.4.0", { destination: { to: "url", url: "https://cdn.example.com/setup.exe" } });
-    const [release] = await releasesOf(desk);
+  test("with a URL changes the location of the existing artifact", async () => {
+    const testFolder = await newFolder();
+    const file = await build(testFolder, "setup.exe");
+    await publish(testFolder, file, "1.4.0");
+    await publish(testFolder, file, "1.4.0", {
+      destination: { kind: "url", url: "https://cdn.example.com/setup.exe" },
+    });
+    const [release] = await releasesOf(testFolder);
     expect(release?.artifacts.installer).toMatchObject({ url: "https://cdn.example.com/setup.exe" });
     expect(release?.artifacts.installer?.file).toBeUndefined();
   });
 
-  test("of the same version on another channel is another release, with an id of its own", async () => {
-    const desk = await newDesk();
-    await publish(desk, await build(desk, "a.exe"), "1.4.0", { release: { channel: "beta" } });
-    await publish(desk, await build(desk, "b.exe"), "1.4.0");
-    expect((await releasesOf(desk)).map(({ id }) => id)).toEqual([
+  test("of the same version on another channel creates a second release with another id", async () => {
+    const testFolder = await newFolder();
+    await publish(testFolder, await build(testFolder, "a.exe"), "1.4.0", { release: { channel: "beta" } });
+    await publish(testFolder, await build(testFolder, "b.exe"), "1.4.0");
+    expect((await releasesOf(testFolder)).map(({ id }) => id)).toEqual([
       "core-windows-x64-1.4.0",
       "core-windows-x64-1.4.0-stable",
     ]);
   });
 });
 
-/** Expects a refusal that leaves everything as it was. */
-async function refused(desk: Desk, publishing: () => Promise<unknown>, reason: string | RegExp) {
-  const before = await filesIn(path.dirname(desk.manifest));
-  const text = await readFile(desk.manifest, "utf8");
+/** Expects a rejection that changes nothing. */
+async function expectRejected(testFolder: TestFolder, publishing: () => Promise<unknown>, reason: string | RegExp) {
+  const before = await filesIn(path.dirname(testFolder.manifest));
+  const text = await readFile(testFolder.manifest, "utf8");
   await expect(publishing()).rejects.toThrow(reason);
-  expect(await readFile(desk.manifest, "utf8")).toBe(text);
-  expect(await filesIn(path.dirname(desk.manifest))).toEqual(before);
+  expect(await readFile(testFolder.manifest, "utf8")).toBe(text);
+  expect(await filesIn(path.dirname(testFolder.manifest))).toEqual(before);
 }
 
-/** A catalog with core 1.4.0 in it. */
-async function stocked(change: Change = {}): Promise<Desk> {
-  const desk = await newDesk();
-  await publish(desk, await build(desk, "setup.exe"), "1.4.0", change);
-  return desk;
+/** A catalog with core 1.4.0. */
+async function newCatalog(change: Change = {}): Promise<TestFolder> {
+  const testFolder = await newFolder();
+  await publish(testFolder, await build(testFolder, "setup.exe"), "1.4.0", change);
+  return testFolder;
 }
 
-describe("what is refused leaves everything as it was", () => {
-  test("other bytes under a version that is published", async () => {
-    const desk = await stocked();
-    await refused(desk, async () => publish(desk, await build(desk, "other.exe"), "1.4.0"), "other bytes already");
+describe("a rejection changes nothing", () => {
+  test("for other bytes under a published version", async () => {
+    const testFolder = await newCatalog();
+    await expectRejected(
+      testFolder,
+      async () => publish(testFolder, await build(testFolder, "other.exe"), "1.4.0"),
+      "with other bytes",
+    );
   });
 
-  test("anything in a release that is yanked", async () => {
-    const desk = await stocked();
-    await updateReleases(desk.manifest, { ids: ["core-windows-x64-1.4.0"] }, { yanked: true });
-    const file = await build(desk, "update.zip");
-    await refused(desk, () => publish(desk, file, "1.4.0", { kinds: ["update"] }), "is yanked");
+  test("for a file in a yanked release", async () => {
+    const testFolder = await newCatalog();
+    await updateReleases(testFolder.manifest, { ids: ["core-windows-x64-1.4.0"] }, { yanked: true });
+    const file = await build(testFolder, "update.zip");
+    await expectRejected(testFolder, () => publish(testFolder, file, "1.4.0", { kinds: ["update"] }), "is yanked");
   });
 
   test.each([
@@ -245,72 +257,96 @@ describe("what is refused leaves everything as it was", () => {
     ["minimumSystemVersion", { minimumSystemVersion: "Sonoma" }],
     ["notesUrl", { notesUrl: "javascript:alert(1)" }],
     ["id", { id: "" }],
-  ])("a %s that the service would refuse", async (member, release) => {
-    const desk = await stocked();
-    await refused(desk, async () => publish(desk, await build(desk, "new.exe"), "1.5.0", { release }), `- ${member}: `);
-  });
-
-  test("an id that another release has", async () => {
-    const desk = await stocked();
-    const release = { id: "core-windows-x64-1.4.0" };
-    await refused(desk, async () => publish(desk, await build(desk, "new.exe"), "1.5.0", { release }), "Two releases");
-  });
-
-  test("an empty file, a folder, and one that is not there", async () => {
-    const desk = await stocked();
-    await refused(
-      desk,
-      async () => publish(desk, await build(desk, "empty.exe", Buffer.alloc(0)), "1.5.0"),
-      "not a file",
+  ])("for a %s that the service would reject", async (field, release) => {
+    const testFolder = await newCatalog();
+    await expectRejected(
+      testFolder,
+      async () => publish(testFolder, await build(testFolder, "new.exe"), "1.5.0", { release }),
+      `- ${field}: `,
     );
-    await refused(desk, () => publish(desk, desk.folder, "1.5.0"), "not a file");
-    await refused(desk, () => publish(desk, path.join(desk.folder, "nope.exe"), "1.5.0"), "cannot be read");
   });
 
-  test("everything while the catalog is broken", async () => {
-    const desk = await stocked();
-    await writeFile(desk.manifest, '{ "schemaVersion": 1, "releases": [');
-    await refused(desk, async () => publish(desk, await build(desk, "new.exe"), "1.5.0"), "cannot be used as it is");
+  test("for the id of another release", async () => {
+    const testFolder = await newCatalog();
+    const release = { id: "core-windows-x64-1.4.0" };
+    await expectRejected(
+      testFolder,
+      async () => publish(testFolder, await build(testFolder, "new.exe"), "1.5.0", { release }),
+      "Two releases",
+    );
   });
 
-  test("a change that the service would refuse", async () => {
-    const desk = await stocked();
+  test("for an empty file, a folder and a missing file", async () => {
+    const testFolder = await newCatalog();
+    await expectRejected(
+      testFolder,
+      async () => publish(testFolder, await build(testFolder, "empty.exe", Buffer.alloc(0)), "1.5.0"),
+      "not a regular file",
+    );
+    await expectRejected(testFolder, () => publish(testFolder, testFolder.folder, "1.5.0"), "not a regular file");
+    await expectRejected(
+      testFolder,
+      () => publish(testFolder, path.join(testFolder.folder, "nope.exe"), "1.5.0"),
+      "cannot be read",
+    );
+  });
+
+  test("while the catalog is invalid", async () => {
+    const testFolder = await newCatalog();
+    await writeFile(testFolder.manifest, '{ "schemaVersion": 1, "releases": [');
+    await expectRejected(
+      testFolder,
+      async () => publish(testFolder, await build(testFolder, "new.exe"), "1.5.0"),
+      "cannot be used",
+    );
+  });
+
+  test("for a change that the service would reject", async () => {
+    const testFolder = await newCatalog();
     const twice = () =>
-      changeManifest(desk.manifest, ({ entries }) => ({ entries: [...entries, ...entries], result: null }));
-    await refused(desk, twice, "Two releases");
+      changeManifest(testFolder.manifest, ({ entries }) => ({ entries: [...entries, ...entries], result: null }));
+    await expectRejected(testFolder, twice, "Two releases");
   });
 });
 
-describe("what looks like a slip", () => {
+describe("a likely mistake", () => {
   test.each([
     ["product", { product: "cor" }],
     ["architecture", { architecture: "x46" }],
     ["channel", { channel: "satble" }],
-  ])("of a %s that the catalog does not have is refused, unless it is said to be new", async (name, release) => {
-    const desk = await stocked();
-    const file = await build(desk, "new.exe");
-    await refused(desk, () => publish(desk, file, "1.5.0", { release }), new RegExp(`no ${name} .* Say --new`, "s"));
-    await publish(desk, file, "1.5.0", { release, confirmations: { isNew: true } });
-    await publish(desk, await build(desk, "newer.exe"), "1.6.0", { release });
-    expect(await versions(desk)).toEqual(["1.4.0", "1.5.0", "1.6.0"]);
+  ])("is a new %s, which needs a confirmation", async (name, release) => {
+    const testFolder = await newCatalog();
+    const file = await build(testFolder, "new.exe");
+    await expectRejected(
+      testFolder,
+      () => publish(testFolder, file, "1.5.0", { release }),
+      new RegExp(`no ${name} .* --new`, "s"),
+    );
+    await publish(testFolder, file, "1.5.0", { release, confirmations: { isNew: true } });
+    await publish(testFolder, await build(testFolder, "newer.exe"), "1.6.0", { release });
+    expect(await versions(testFolder)).toEqual(["1.4.0", "1.5.0", "1.6.0"]);
   });
 
-  test("is no product where it is the first, samples aside", async () => {
-    const desk = await newDesk();
-    await writeSampleCatalog(desk.manifest);
-    await publish(desk, await build(desk, "setup.exe"), "1.0.0", { release: { product: "studio" } });
-    expect(await releasesOf(desk)).toMatchObject([{ product: "studio" }]);
+  test("is not the first product, samples aside", async () => {
+    const testFolder = await newFolder();
+    await writeSampleCatalog(testFolder.manifest);
+    await publish(testFolder, await build(testFolder, "setup.exe"), "1.0.0", { release: { product: "studio" } });
+    expect(await releasesOf(testFolder)).toMatchObject([{ product: "studio" }]);
   });
 
-  test("of a prerelease for everybody is refused, unless it is meant", async () => {
-    const desk = await stocked();
-    const file = await build(desk, "new.exe");
+  test("is a prerelease on stable, which needs a confirmation", async () => {
+    const testFolder = await newCatalog();
+    const file = await build(testFolder, "new.exe");
     for (const release of [{}, { channel: "stable" }]) {
-      await refused(desk, () => publish(desk, file, "1.5.0-beta.1", { release }), "say --prerelease");
+      await expectRejected(
+        testFolder,
+        () => publish(testFolder, file, "1.5.0-beta.1", { release }),
+        "confirm with --prerelease",
+      );
     }
-    await publish(desk, file, "1.5.0-beta.1", { confirmations: { isPrerelease: true } });
-    await publish(desk, await build(desk, "beta.exe"), "1.6.0-beta.1", { release: { channel: "beta" } });
-    expect((await publish(desk, file, "1.5.0-beta.1")).outcome).toBe("unchanged");
+    await publish(testFolder, file, "1.5.0-beta.1", { confirmations: { isPrerelease: true } });
+    await publish(testFolder, await build(testFolder, "beta.exe"), "1.6.0-beta.1", { release: { channel: "beta" } });
+    expect((await publish(testFolder, file, "1.5.0-beta.1")).outcome).toBe("unchanged");
   });
 
   test.each([
@@ -321,50 +357,56 @@ describe("what looks like a slip", () => {
     ["Example.msi", "macos"],
     ["Example.AppImage", "windows"],
     ["Example.deb", "macos"],
-  ])("of %s for %s is refused", async (fileName, platform) => {
-    const desk = await stocked();
-    const file = await build(desk, fileName);
-    await refused(desk, () => publish(desk, file, "1.5.0", { release: { platform } }), `not a file for ${platform}`);
+  ])("is %s for %s, which is always rejected", async (fileName, platform) => {
+    const testFolder = await newCatalog();
+    const file = await build(testFolder, fileName);
+    await expectRejected(
+      testFolder,
+      () => publish(testFolder, file, "1.5.0", { release: { platform } }),
+      `not a file for ${platform}`,
+    );
   });
 
-  test("of a build version that falls is refused, as Sparkle would never offer it", async () => {
-    const desk = await newDesk();
+  test("is a decreasing build version, which is always rejected: Sparkle would not offer it", async () => {
+    const testFolder = await newFolder();
     const mac = async (version: string, change: object) =>
-      publish(desk, await build(desk, `${version}.zip`), version, { release: { platform: "macos", ...change } });
+      publish(testFolder, await build(testFolder, `${version}.zip`), version, {
+        release: { platform: "macos", ...change },
+      });
     const universal = { architecture: "universal" };
     await mac("1.4.0", { ...universal, buildVersion: "140" });
     for (const release of [{}, { buildVersion: "139.9" }, { buildVersion: "140.0" }]) {
-      await refused(desk, () => mac("1.5.0", { ...universal, ...release }), /has 140, .*--build-version/);
-      await refused(desk, () => mac("1.5.0", { architecture: "arm64", ...release }), /has 140/);
+      await expectRejected(testFolder, () => mac("1.5.0", { ...universal, ...release }), /has 140, .*--build-version/);
+      await expectRejected(testFolder, () => mac("1.5.0", { architecture: "arm64", ...release }), /has 140/);
     }
     await mac("1.6.0-beta.1", { ...universal, channel: "beta", buildVersion: "160" });
-    await refused(desk, () => mac("1.6.0", { ...universal, buildVersion: "159" }), /has 160/);
+    await expectRejected(testFolder, () => mac("1.6.0", { ...universal, buildVersion: "159" }), /has 160/);
     await mac("1.5.0", { ...universal, buildVersion: "150" });
     await mac("1.3.0", { ...universal, buildVersion: "130" });
-    await publish(desk, await build(desk, "setup-1.5.0.exe"), "1.5.0");
-    expect(await versions(desk)).toEqual(["1.4.0", "1.6.0-beta.1", "1.5.0", "1.3.0", "1.5.0"]);
+    await publish(testFolder, await build(testFolder, "setup-1.5.0.exe"), "1.5.0");
+    expect(await versions(testFolder)).toEqual(["1.4.0", "1.6.0-beta.1", "1.5.0", "1.3.0", "1.5.0"]);
   });
 
-  test("of a member that the catalog does not have is refused by the service too, by its name", async () => {
-    const desk = await newDesk();
-    await mkdir(path.dirname(desk.manifest));
+  test("is an unknown field, which the service rejects too", async () => {
+    const testFolder = await newFolder();
+    await mkdir(path.dirname(testFolder.manifest));
     for (const [text, member] of [
       [
         manifestText([manifestEntry({ id: "mine", rolout: 5 })]),
-        "releases.0.rolout: There is no such member (in the release mine)",
+        "releases.0.rolout: Unknown field (in the release mine)",
       ],
       [
         manifestText([manifestEntry({ artifacts: { installer: remoteArtifact({ minisgn: "" }) } })]),
-        "installer.minisgn: There",
+        "installer.minisgn: Unknown field",
       ],
       [
         manifestText([manifestEntry({ artifacts: { updates: remoteArtifact() } })]),
         "releases.0.artifacts.updates: There",
       ],
-      [JSON.stringify({ schemaVersion: 1, releases: [], publicKey: {} }), "publicKey: There is no such member"],
+      [JSON.stringify({ schemaVersion: 1, releases: [], publicKey: {} }), "publicKey: Unknown field"],
     ] as const) {
-      await writeFile(desk.manifest, text);
-      await expect(readManifest(desk.manifest)).rejects.toThrow(member);
+      await writeFile(testFolder.manifest, text);
+      await expect(readManifest(testFolder.manifest)).rejects.toThrow(member);
     }
   });
 });
@@ -376,35 +418,39 @@ describe("a signature", () => {
   const NAME = "Ops_1.5.0_x64-setup.exe";
   const keys = { minisign: key.minisignKey, ed: key.edKey };
 
-  async function sign(desk: Desk, artifact: Publication["artifact"], change: Change & { name?: string } = {}) {
+  async function sign(
+    testFolder: TestFolder,
+    artifact: Publication["artifact"],
+    change: Change & { name?: string } = {},
+  ) {
     const { name = NAME, ...rest } = change;
-    return publish(desk, await build(desk, name, bytes), "1.5.0", { ...rest, artifact });
+    return publish(testFolder, await build(testFolder, name, bytes), "1.5.0", { ...rest, artifact });
   }
 
-  test("is verified by the public key that was named once, as minisign, Tauri and Sparkle write it", async () => {
+  test("is verified by a public key that is set once, in the formats of minisign, Tauri and Sparkle", async () => {
     const pub = `untrusted comment: minisign public key 1\n${key.minisignKey}\n`;
     for (const minisign of [key.minisignKey, pub, Buffer.from(pub).toString("base64")]) {
-      const desk = await stocked();
+      const testFolder = await newCatalog();
       const artifact = { minisign: key.minisign(bytes, comment), edSignature: key.ed(bytes) };
-      expect((await sign(desk, artifact, { publicKeys: { minisign, ed: key.edKey } })).notes).toEqual([]);
-      expect(JSON.parse(await readFile(desk.manifest, "utf8")).publicKeys).toEqual({ core: keys });
+      expect((await sign(testFolder, artifact, { publicKeys: { minisign, ed: key.edKey } })).notes).toEqual([]);
+      expect(JSON.parse(await readFile(testFolder.manifest, "utf8")).publicKeys).toEqual({ core: keys });
       const legacy = { minisign: key.minisign(bytes, comment, true) };
-      expect(await sign(desk, legacy)).toMatchObject({ outcome: "extended", notes: [] });
+      expect(await sign(testFolder, legacy)).toMatchObject({ outcome: "changed", notes: [] });
     }
   });
 
   test.each([
-    ["another file", () => ({ minisign: key.minisign(randomBytes(9), comment) }), "not one of"],
+    ["another file", () => ({ minisign: key.minisign(randomBytes(9), comment) }), "does not match"],
     [
       "another file, in the legacy format",
       () => ({ minisign: key.minisign(randomBytes(9), comment, true) }),
-      "not one of",
+      "does not match",
     ],
     ["another key", () => ({ minisign: newSigningKey().minisign(bytes, comment) }), "by the key"],
     [
-      "a trusted comment that was changed",
+      "a changed trusted comment",
       () => ({ minisign: key.minisign(bytes, comment).replace("17937", "17938") }),
-      "not one of",
+      "does not match",
     ],
     [
       "another version's file",
@@ -412,98 +458,126 @@ describe("a signature", () => {
       "another version",
     ],
     ["another version", () => ({ minisign: key.minisign(bytes, "version:1.5.0-beta.1") }), "another version"],
-    ["another file for Sparkle", () => ({ edSignature: key.ed(randomBytes(9)) }), "not one of"],
-    ["another key for Sparkle", () => ({ edSignature: newSigningKey().ed(bytes) }), "not one of"],
-  ])("of %s is refused", async (_, artifact, reason) => {
-    const desk = await stocked();
-    await refused(desk, () => sign(desk, artifact(), { publicKeys: keys }), reason);
+    ["another file for Sparkle", () => ({ edSignature: key.ed(randomBytes(9)) }), "does not match"],
+    ["another key for Sparkle", () => ({ edSignature: newSigningKey().ed(bytes) }), "does not match"],
+  ])("of %s is rejected", async (_, artifact, reason) => {
+    const testFolder = await newCatalog();
+    await expectRejected(testFolder, () => sign(testFolder, artifact(), { publicKeys: keys }), reason);
   });
 
-  test("of a version whose text begins this one's is refused", async () => {
-    const desk = await stocked();
+  test("of a version that is a prefix of this one is rejected", async () => {
+    const testFolder = await newCatalog();
     const artifact = { minisign: key.minisign(bytes, "file:setup_1.5.1_x64.exe") };
-    const file = await build(desk, "setup_1.5.1_x64.exe", bytes);
-    await refused(desk, () => publish(desk, file, "1.5.10", { artifact, publicKeys: keys }), "another version");
+    const file = await build(testFolder, "setup_1.5.1_x64.exe", bytes);
+    await expectRejected(
+      testFolder,
+      () => publish(testFolder, file, "1.5.10", { artifact, publicKeys: keys }),
+      "another version",
+    );
   });
 
-  test("of a file that was renamed is good where it is verified", async () => {
-    const desk = await stocked();
+  test("of a renamed file is valid if it can be verified", async () => {
+    const testFolder = await newCatalog();
     const artifact = { minisign: key.minisign(bytes, comment) };
-    expect((await sign(desk, artifact, { publicKeys: keys, name: "setup.exe" })).notes).toEqual([]);
+    expect((await sign(testFolder, artifact, { publicKeys: keys, name: "setup.exe" })).notes).toEqual([]);
   });
 
-  test("without a known public key is said not to be verified, and checked by what it says of itself", async () => {
-    const desk = await stocked();
+  test("without a public key is reported as not verified, and compared by comment and key id", async () => {
+    const testFolder = await newCatalog();
     const minisign = key.minisign(randomBytes(9), comment);
-    await refused(desk, () => sign(desk, { minisign }, { name: "setup.exe" }), "another file");
-    await refused(desk, () => sign(desk, { minisign: minisign.replace("1.5.0", "1.6.0") }), "another version");
-    const { notes } = await sign(desk, { minisign, edSignature: key.ed(randomBytes(9)) });
+    await expectRejected(testFolder, () => sign(testFolder, { minisign }, { name: "setup.exe" }), "another file");
+    await expectRejected(
+      testFolder,
+      () => sign(testFolder, { minisign: minisign.replace("1.5.0", "1.6.0") }),
+      "another version",
+    );
+    const { notes } = await sign(testFolder, { minisign, edSignature: key.ed(randomBytes(9)) });
     expect(notes).toEqual([expect.stringContaining("--minisign-key"), expect.stringContaining("--ed-key")]);
-    const file = await build(desk, "setup-1.6.0.exe");
+    const file = await build(testFolder, "setup-1.6.0.exe");
     const other = { minisign: newSigningKey().minisign(bytes, "x") };
-    await refused(desk, () => publish(desk, file, "1.6.0", { artifact: other }), /by the key .* Say --new/);
-    await publish(desk, file, "1.6.0", { artifact: other, confirmations: { isNew: true } });
+    await expectRejected(
+      testFolder,
+      () => publish(testFolder, file, "1.6.0", { artifact: other }),
+      /by the key .* --new/,
+    );
+    await publish(testFolder, file, "1.6.0", { artifact: other, confirmations: { isNew: true } });
   });
 
-  test("by another public key than the product's needs a word, and is the product's from then on", async () => {
-    const desk = await stocked({ publicKeys: keys });
+  test("by a new public key needs a confirmation, which replaces the product's key", async () => {
+    const testFolder = await newCatalog({ publicKeys: keys });
     const next = newSigningKey();
     const change = { publicKeys: { ed: next.edKey } };
-    await refused(desk, () => sign(desk, { edSignature: next.ed(bytes) }, change), "Say --new");
-    await sign(desk, { edSignature: next.ed(bytes) }, { ...change, confirmations: { isNew: true } });
-    await refused(desk, () => sign(desk, { edSignature: key.ed(bytes) }), "not one of");
-    await refused(desk, () => sign(desk, {}, { publicKeys: { minisign: "RWQ" } }), "Must be a minisign public key");
+    await expectRejected(
+      testFolder,
+      () => sign(testFolder, { edSignature: next.ed(bytes) }, change),
+      "Confirm a new key with --new",
+    );
+    await sign(testFolder, { edSignature: next.ed(bytes) }, { ...change, confirmations: { isNew: true } });
+    await expectRejected(testFolder, () => sign(testFolder, { edSignature: key.ed(bytes) }), "does not match");
+    await expectRejected(
+      testFolder,
+      () => sign(testFolder, {}, { publicKeys: { minisign: "RWQ" } }),
+      "Must be a minisign public key",
+    );
     const odd = { release: { product: "constructor" }, confirmations: { isNew: true } };
-    expect(await publish(desk, await build(desk, "c.exe"), "1.0.0", odd)).toMatchObject({ outcome: "added" });
+    expect(await publish(testFolder, await build(testFolder, "c.exe"), "1.0.0", odd)).toMatchObject({
+      outcome: "added",
+    });
   });
 
   // Debian's minisign; .ci/run installs it.
-  test.runIf(hasCommands("minisign"))("that minisign made is verified", async () => {
-    const desk = await stocked();
+  test.runIf(hasCommands("minisign"))("of minisign itself is verified", async () => {
+    const testFolder = await newCatalog();
     const [file, pub, secret] = [
-      await build(desk, NAME, bytes),
-      ...["team.pub", "team.key"].map((name) => path.join(desk.folder, name)),
+      await build(testFolder, NAME, bytes),
+      ...["team.pub", "team.key"].map((name) => path.join(testFolder.folder, name)),
     ];
     await run("minisign", ["-G", "-W", "-p", pub ?? "", "-s", secret ?? ""]);
     for (const format of [["-H"], ["-l"]]) {
       await run("minisign", ["-S", ...format, "-s", secret ?? "", "-m", file]);
       const minisign = await readFile(`${file}.minisig`, "utf8");
       const publicKeys = { minisign: await readFile(pub ?? "", "utf8") };
-      expect((await publish(desk, file, "1.5.0", { artifact: { minisign }, publicKeys })).notes).toEqual([]);
+      expect((await publish(testFolder, file, "1.5.0", { artifact: { minisign }, publicKeys })).notes).toEqual([]);
     }
   });
 });
 
-describe("several at once", () => {
-  test("publish side by side, and none of them is lost", async () => {
-    const desk = await newDesk();
+describe("concurrent processes", () => {
+  test("all publish their releases", async () => {
+    const testFolder = await newFolder();
     const all = Array.from({ length: 8 }, (_, i) => `1.${i}.0`);
-    await Promise.all(all.map(async (version) => publish(desk, await build(desk, `${version}.exe`), version)));
-    expect((await versions(desk)).sort()).toEqual(all);
-    expect((await verify(desk)).filter(({ problem }) => problem !== null)).toEqual([]);
+    await Promise.all(
+      all.map(async (version) => publish(testFolder, await build(testFolder, `${version}.exe`), version)),
+    );
+    expect((await versions(testFolder)).sort()).toEqual(all);
+    expect((await verify(testFolder)).filter(({ problem }) => problem !== null)).toEqual([]);
   });
 
-  test("publish one version with different bytes: one of them wins, and the other leaves nothing behind", async () => {
-    const desk = await newDesk();
-    const files = [await build(desk, "a.exe"), await build(desk, "b.exe"), await build(desk, "c.exe")];
-    const all = await Promise.allSettled(files.map((file) => publish(desk, file, "1.0.0")));
+  test("that publish the same version with different bytes leave only the files of the first", async () => {
+    const testFolder = await newFolder();
+    const files = [
+      await build(testFolder, "a.exe"),
+      await build(testFolder, "b.exe"),
+      await build(testFolder, "c.exe"),
+    ];
+    const all = await Promise.allSettled(files.map((file) => publish(testFolder, file, "1.0.0")));
     expect(all.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected", "rejected"]);
-    expect(await filesIn(path.dirname(desk.manifest))).toHaveLength(2);
-    expect(await verify(desk)).toMatchObject([{ problem: null }]);
+    expect(await filesIn(path.dirname(testFolder.manifest))).toHaveLength(2);
+    expect(await verify(testFolder)).toMatchObject([{ problem: null }]);
   });
 
-  test("wait for no lock that a killed one left behind, whatever its date", async () => {
-    const desk = await newDesk();
-    await publish(desk, await build(desk, "a.exe"), "1.0.0");
-    await writeFile(`${desk.manifest}.lock`, "4711\n");
-    await utimes(`${desk.manifest}.lock`, new Date("2100-01-01"), new Date("2100-01-01"));
-    await publish(desk, await build(desk, "b.exe"), "1.1.0");
-    expect(await versions(desk)).toEqual(["1.0.0", "1.1.0"]);
+  test("do not wait for the lock file of a killed process, whatever its date", async () => {
+    const testFolder = await newFolder();
+    await publish(testFolder, await build(testFolder, "a.exe"), "1.0.0");
+    await writeFile(`${testFolder.manifest}.lock`, "4711\n");
+    await utimes(`${testFolder.manifest}.lock`, new Date("2100-01-01"), new Date("2100-01-01"));
+    await publish(testFolder, await build(testFolder, "b.exe"), "1.1.0");
+    expect(await versions(testFolder)).toEqual(["1.0.0", "1.1.0"]);
   });
 
-  test("throw copies away that were broken off more than a day ago", async () => {
-    const desk = await newDesk();
-    const folder = path.dirname(desk.manifest);
+  test("delete interrupted copies after a day", async () => {
+    const testFolder = await newFolder();
+    const folder = path.dirname(testFolder.manifest);
     await mkdir(folder);
     for (const [name, age] of [
       [".old.part", 2],
@@ -513,77 +587,82 @@ describe("several at once", () => {
       const at = new Date(Date.now() - age * 24 * 60 * 60 * 1000);
       await utimes(path.join(folder, name), at, at);
     }
-    await publish(desk, await build(desk, "setup.exe"), "1.0.0");
+    await publish(testFolder, await build(testFolder, "setup.exe"), "1.0.0");
     expect((await filesIn(folder)).sort()).toEqual([".new.part", "catalog.json", "setup.exe"]);
   });
 });
 
-describe("what is published", () => {
-  test("is yanked, staged and rolled back by id, or by product and version on every platform at once", async () => {
-    const desk = await newDesk();
+describe("a published release", () => {
+  test("is yanked, rolled out and rolled back by id, or by product and version on all platforms", async () => {
+    const testFolder = await newFolder();
     for (const platform of ["windows", "macos"]) {
       for (const version of ["1.0.0", "1.1.0"]) {
-        await publish(desk, await build(desk, `${platform}-${version}.zip`), version, { release: { platform } });
+        await publish(testFolder, await build(testFolder, `${platform}-${version}.zip`), version, {
+          release: { platform },
+        });
       }
     }
     const bad = { product: "core", version: "v1.1.0" };
-    expect(await updateReleases(desk.manifest, bad, { yanked: true })).toHaveLength(2);
-    await updateReleases(desk.manifest, { ...bad, platform: "darwin" }, { yanked: false, rollout: 0 });
-    await updateReleases(desk.manifest, { ids: ["core-windows-x64-1.0.0"] }, { rollback: true });
+    expect(await updateReleases(testFolder.manifest, bad, { yanked: true })).toHaveLength(2);
+    await updateReleases(testFolder.manifest, { ...bad, platform: "darwin" }, { yanked: false, rollout: 0 });
+    await updateReleases(testFolder.manifest, { ids: ["core-windows-x64-1.0.0"] }, { rollback: true });
     expect(
-      renderTable(await releasesOf(desk))
+      renderTable(await releasesOf(testFolder))
         .split("\n")
         .map((line) => line.split(/\s\s+/).slice(1, 6)),
     ).toEqual([
       ["PLATFORM", "ARCH", "VERSION", "CHANNEL", "STATE"],
       ["macos", "x64", "1.1.0", "stable", "paused"],
-      ["macos", "x64", "1.0.0", "stable", "everybody"],
+      ["macos", "x64", "1.0.0", "stable", "everyone"],
       ["windows", "x64", "1.1.0", "stable", "yanked"],
-      ["windows", "x64", "1.0.0", "stable", "everybody, rollback"],
+      ["windows", "x64", "1.0.0", "stable", "everyone, rollback"],
     ]);
   });
 
-  test("stands in the way of a rollback while it is served, also in a build for other computers of the same kind", async () => {
-    const desk = await newDesk();
+  test("blocks a rollback while it is served, also as a build of another architecture", async () => {
+    const testFolder = await newFolder();
     const add = async (version: string, release: object) =>
-      (await publish(desk, await build(desk, `${randomUUID()}.zip`), version, { release })).id;
+      (await publish(testFolder, await build(testFolder, `${randomUUID()}.zip`), version, { release })).id;
     const mac = { platform: "macos", architecture: "universal" };
     const back = await add("1.0.0", mac);
     const ahead = [await add("1.1.0", mac), await add("1.1.0", { ...mac, architecture: "arm64" })];
     await add("1.2.0", { ...mac, rollout: 0 });
     await add("1.2.0-beta.1", { ...mac, channel: "beta" });
     await add("1.1.0", {});
-    expect(findNewerServedReleases(await releasesOf(desk), [back])).toEqual(ahead);
-    await updateReleases(desk.manifest, { product: "core", version: "1.1.0", platform: "macos" }, { rollout: 0 });
-    expect(findNewerServedReleases(await releasesOf(desk), [back])).toEqual([]);
+    expect(findNewerServedReleases(await releasesOf(testFolder), [back])).toEqual(ahead);
+    await updateReleases(testFolder.manifest, { product: "core", version: "1.1.0", platform: "macos" }, { rollout: 0 });
+    expect(findNewerServedReleases(await releasesOf(testFolder), [back])).toEqual([]);
   });
 
-  test("is changed all together or not at all, and never by too little said", async () => {
-    const desk = await newDesk();
-    await publish(desk, await build(desk, "setup.exe"), "1.0.0");
+  test("changes together with the others or not at all, and never by an incomplete filter", async () => {
+    const testFolder = await newFolder();
+    await publish(testFolder, await build(testFolder, "setup.exe"), "1.0.0");
     const ids = ["core-windows-x64-1.0.0", "nope"];
-    await expect(updateReleases(desk.manifest, { ids }, { yanked: true })).rejects.toThrow(
-      "no release with the id nope",
+    await expect(updateReleases(testFolder.manifest, { ids }, { yanked: true })).rejects.toThrow(
+      "no release with id nope",
     );
-    const elsewhere = { ids: ["core-windows-x64-1.0.0"], platform: "macos" };
-    await expect(updateReleases(desk.manifest, elsewhere, { yanked: true })).rejects.toThrow("no release with the id");
-    await expect(updateReleases(desk.manifest, { product: "core" }, { yanked: true })).rejects.toThrow("Which release");
+    const mismatch = { ids: ["core-windows-x64-1.0.0"], platform: "macos" };
+    await expect(updateReleases(testFolder.manifest, mismatch, { yanked: true })).rejects.toThrow("no release with id");
+    await expect(updateReleases(testFolder.manifest, { product: "core" }, { yanked: true })).rejects.toThrow(
+      "Select a release",
+    );
     await expect(
-      updateReleases(desk.manifest, { product: "core", version: "2.0.0" }, { yanked: true }),
-    ).rejects.toThrow("no release like that");
-    expect(await releasesOf(desk)).toMatchObject([{ yanked: false }]);
+      updateReleases(testFolder.manifest, { product: "core", version: "2.0.0" }, { yanked: true }),
+    ).rejects.toThrow("no release that matches");
+    expect(await releasesOf(testFolder)).toMatchObject([{ yanked: false }]);
   });
 });
 
-describe("verifying", () => {
-  test("finds the file that is missing, cut, changed or behind a link out of the folder, and no other", async () => {
-    const desk = await newDesk();
+describe("verification", () => {
+  test("finds files that are missing, truncated, changed or linked outside the folder", async () => {
+    const testFolder = await newFolder();
     const all = ["whole", "missing", "cut", "longer", "changed", "linked"];
-    for (const [i, name] of all.entries()) await publish(desk, await build(desk, `${name}.exe`), `1.0.${i}`);
+    for (const [i, name] of all.entries())
+      await publish(testFolder, await build(testFolder, `${name}.exe`), `1.0.${i}`);
     const files = Object.fromEntries(
-      (await releasesOf(desk)).map(({ artifacts: { installer } }) => [
+      (await releasesOf(testFolder)).map(({ artifacts: { installer } }) => [
         path.parse(installer?.fileName ?? "").name,
-        path.join(path.dirname(desk.manifest), installer?.file ?? ""),
+        path.join(path.dirname(testFolder.manifest), installer?.file ?? ""),
       ]),
     );
     const at = (name: string) => String(files[name]);
@@ -592,27 +671,27 @@ describe("verifying", () => {
     await writeFile(at("longer"), randomBytes(1001));
     await writeFile(at("changed"), randomBytes(1000));
     await rm(at("linked"));
-    await symlink(path.join(desk.folder, "linked.exe"), at("linked"));
-    expect((await verify(desk)).map(({ problem }) => problem)).toEqual([
+    await symlink(path.join(testFolder.folder, "linked.exe"), at("linked"));
+    expect((await verify(testFolder)).map(({ problem }) => problem)).toEqual([
       null,
       expect.stringContaining("ENOENT"),
-      "it differs from the catalog in sizeBytes, sha256, sha512",
-      "it is longer than the catalog says",
-      "it differs from the catalog in sha256, sha512",
+      "the file differs from the catalog in sizeBytes, sha256, sha512",
+      "the file is longer than the catalog says",
+      "the file differs from the catalog in sha256, sha512",
       expect.stringContaining("symbolic link"),
     ]);
   });
 
-  test("reads a file of two kinds once, and nothing of what is yanked", async () => {
-    const desk = await newDesk();
-    await publish(desk, await build(desk, "a.exe"), "1.0.0", { kinds: ["installer", "update"] });
-    await publish(desk, await build(desk, "b.exe"), "1.1.0");
-    await updateReleases(desk.manifest, { product: "core", version: "1.1.0" }, { yanked: true });
-    expect(await verify(desk)).toMatchObject([{ kinds: ["installer", "update"], problem: null }]);
+  test("reads a file of two kinds once, and skips yanked releases", async () => {
+    const testFolder = await newFolder();
+    await publish(testFolder, await build(testFolder, "a.exe"), "1.0.0", { kinds: ["installer", "update"] });
+    await publish(testFolder, await build(testFolder, "b.exe"), "1.1.0");
+    await updateReleases(testFolder.manifest, { product: "core", version: "1.1.0" }, { yanked: true });
+    expect(await verify(testFolder)).toMatchObject([{ kinds: ["installer", "update"], problem: null }]);
   });
 
-  test("asks addresses only when told to, and gives up those that hang", async () => {
-    const desk = await newDesk();
+  test("downloads from URLs only with --remote, and aborts stalled transfers", async () => {
+    const testFolder = await newFolder();
     const bytes = randomBytes(100_000);
     const origin = await startOrigin((request, response) => {
       if (request.url === "/good") response.end(bytes);
@@ -620,32 +699,32 @@ describe("verifying", () => {
       if (request.url === "/endless") for (let i = 0; i < 10; i++) response.write(bytes);
       if (request.url === "/stalls") response.write(bytes.subarray(0, 10));
     });
-    const file = await build(desk, "setup.exe", bytes);
-    const publishAt = async (desk: Desk, names: string[]) => {
+    const file = await build(testFolder, "setup.exe", bytes);
+    const publishAt = async (testFolder: TestFolder, names: string[]) => {
       for (const [i, name] of names.entries()) {
-        await publish(desk, file, `1.0.${i}`, { destination: { to: "url", url: `${origin.url}/${name}` } });
+        await publish(testFolder, file, `1.0.${i}`, { destination: { kind: "url", url: `${origin.url}/${name}` } });
       }
     };
-    await publishAt(desk, ["good", "gone", "endless"]);
-    expect(await verify(desk)).toEqual([]);
-    expect((await verify(desk, true)).map(({ problem }) => problem)).toEqual([
+    await publishAt(testFolder, ["good", "gone", "endless"]);
+    expect(await verify(testFolder)).toEqual([]);
+    expect((await verify(testFolder, true)).map(({ problem }) => problem)).toEqual([
       null,
-      "it answered 404",
-      "it is longer than the catalog says",
+      "the response status is 404",
+      "the file is longer than the catalog says",
     ]);
-    const silent = await newDesk();
+    const silent = await newFolder();
     await publishAt(silent, ["stalls", "hangs"]);
     expect((await verify(silent, true, 200)).map(({ problem }) => problem)).toEqual([
-      expect.stringContaining("nothing came"),
-      expect.stringContaining("nothing came"),
+      expect.stringContaining("no bytes arrived"),
+      expect.stringContaining("no bytes arrived"),
     ]);
   });
 
-  test("says that what is in a storage cannot be asked for without one", async () => {
-    const desk = await newDesk();
-    await mkdir(path.dirname(desk.manifest));
+  test("reports objects that cannot be verified without object storage", async () => {
+    const testFolder = await newFolder();
+    await mkdir(path.dirname(testFolder.manifest));
     const installer = remoteArtifact({ url: undefined, s3Key: "core/setup.exe" });
-    await writeFile(desk.manifest, manifestText([manifestEntry({ artifacts: { installer } })]));
-    expect(await verify(desk, true)).toMatchObject([{ problem: expect.stringContaining("RELEASE_S3_ENDPOINT") }]);
+    await writeFile(testFolder.manifest, manifestText([manifestEntry({ artifacts: { installer } })]));
+    expect(await verify(testFolder, true)).toMatchObject([{ problem: expect.stringContaining("RELEASE_S3_") }]);
   });
 });

@@ -5,27 +5,31 @@ import path from "node:path";
 import { makeFolder, moveDurably } from "../../files/durable";
 import { PublishingError } from "./manifest-file";
 
-/** What the catalog says of a file's bytes: `sha256` in hexadecimal, `sha512` in base64. */
+/** A file's size and hashes as the catalog has them: `sha256` in hexadecimal, `sha512` in base64. */
 export type Digest = { sizeBytes: number; sha256: string; sha512: string };
 
-/** Hears of each part of a long work: what is being done, and how much of it is done. */
-export type OnProgress = (what: "Hashing" | "Copying" | "Uploading", doneBytes: number, totalBytes: number) => void;
+/** Receives the progress of a long operation. */
+export type OnProgress = (
+  operation: "Hashing" | "Copying" | "Uploading",
+  doneBytes: number,
+  totalBytes: number,
+) => void;
 
 const CHUNK_BYTES = 1024 * 1024;
-const PART = ".part";
-/** Copies that were broken off are thrown away after a day. */
-const LEFTOVER_MS = 24 * 60 * 60 * 1000;
+const PART_EXTENSION = ".part";
+/** Interrupted copies are deleted after a day. */
+const MAX_PART_AGE_MS = 24 * 60 * 60 * 1000;
 
-/** The size of a build. @throws PublishingError for what is no file, or an empty one. */
+/** @throws PublishingError if it is not a regular file, or empty */
 async function sizeOf(file: string): Promise<number> {
   const stats = await stat(file).catch((error: Error) => {
     throw new PublishingError(`${file} cannot be read: ${error.message}`);
   });
-  if (!stats.isFile() || stats.size === 0) throw new PublishingError(`${file} is not a file with something in it`);
+  if (!stats.isFile() || stats.size === 0) throw new PublishingError(`${file} is not a regular file, or is empty`);
   return stats.size;
 }
 
-/** Bytes with their digest, which is whole once they have been read. */
+/** Passes bytes through and hashes them. `digest` is valid once all bytes have been read. */
 export function withDigest(bytes: AsyncIterable<Uint8Array>): {
   bytes: AsyncIterable<Uint8Array>;
   digest: () => Digest;
@@ -43,7 +47,7 @@ export function withDigest(bytes: AsyncIterable<Uint8Array>): {
   return { bytes: read(), digest };
 }
 
-/** A file's bytes. `onBytes` hears how many there were so far. */
+/** Reads a file in chunks. `onBytes` receives the number of bytes read so far. */
 export async function* readChunks(file: string, onBytes: (doneBytes: number) => void): AsyncGenerator<Uint8Array> {
   let doneBytes = 0;
   for await (const chunk of createReadStream(file, { highWaterMark: CHUNK_BYTES })) {
@@ -53,7 +57,7 @@ export async function* readChunks(file: string, onBytes: (doneBytes: number) => 
   }
 }
 
-/** The digest of a file. */
+/** Hashes a file. @throws PublishingError if it is not a regular file, or empty */
 export async function digestFile(file: string, onProgress?: OnProgress): Promise<Digest> {
   const totalBytes = await sizeOf(file);
   const { bytes, digest } = withDigest(readChunks(file, (done) => onProgress?.("Hashing", done, totalBytes)));
@@ -61,15 +65,15 @@ export async function digestFile(file: string, onProgress?: OnProgress): Promise
   return digest();
 }
 
-/** A copy in the catalog's folder that has no name yet. */
+/** A copy under a temporary name. `moveTo` gives it its final one. */
 export type FileCopy = Digest & { moveTo: (file: string) => Promise<void>; discard: () => Promise<void> };
 
-/** Copies a build into a folder, digested on the way and synced, under a name that nothing else has. */
+/** Copies a file into a folder under a unique temporary name, hashes it on the way, and syncs it. */
 export async function copyToFolder(file: string, folder: string, onProgress?: OnProgress): Promise<FileCopy> {
   const totalBytes = await sizeOf(file);
   await makeFolder(folder);
-  await removeLeftovers(folder);
-  const part = path.join(folder, `.${randomUUID()}${PART}`);
+  await removeStaleParts(folder);
+  const part = path.join(folder, `.${randomUUID()}${PART_EXTENSION}`);
   const discard = () => rm(part, { force: true });
   const { bytes, digest } = withDigest(readChunks(file, (done) => onProgress?.("Copying", done, totalBytes)));
   const handle = await open(part, "wx");
@@ -89,12 +93,12 @@ export async function copyToFolder(file: string, folder: string, onProgress?: On
   return { ...digest(), moveTo, discard };
 }
 
-async function removeLeftovers(folder: string): Promise<void> {
-  const before = Date.now() - LEFTOVER_MS;
+async function removeStaleParts(folder: string): Promise<void> {
+  const before = Date.now() - MAX_PART_AGE_MS;
   for (const name of await readdir(folder)) {
-    if (!name.startsWith(".") || !name.endsWith(PART)) continue;
+    if (!name.startsWith(".") || !name.endsWith(PART_EXTENSION)) continue;
     const file = path.join(folder, name);
-    const stats = await stat(file).catch(() => null); // gone meanwhile
+    const stats = await stat(file).catch(() => null); // deleted meanwhile
     if (stats && stats.mtimeMs < before) await rm(file, { force: true });
   }
 }

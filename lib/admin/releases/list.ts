@@ -1,15 +1,15 @@
 import { compareBuild } from "semver";
 import { ArtifactKind, formatVersion, type Release } from "../../releases/schema";
 
-/** Releases by product, platform and architecture, newest first. */
+/** Sorts by product, platform and architecture, newest first. */
 function sortReleases(releases: readonly Release[]): Release[] {
-  const place = ({ product, platform, architecture }: Release) => `${product} ${platform} ${architecture}`;
+  const targetOf = ({ product, platform, architecture }: Release) => `${product} ${platform} ${architecture}`;
   return releases.toSorted(
-    (a, b) => place(a).localeCompare(place(b)) || compareBuild(b.version, a.version) || a.id.localeCompare(b.id),
+    (a, b) => targetOf(a).localeCompare(targetOf(b)) || compareBuild(b.version, a.version) || a.id.localeCompare(b.id),
   );
 }
 
-/** A table of releases for people: a heading, and one line each. */
+/** Renders releases as a text table. */
 export function renderTable(releases: readonly Release[]): string {
   const heading = ["PRODUCT", "PLATFORM", "ARCH", "VERSION", "CHANNEL", "STATE", "KINDS", "RELEASED", "ID"];
   const rows = sortReleases(releases).map((release) => [
@@ -35,7 +35,7 @@ export function renderTable(releases: readonly Release[]): string {
     .join("\n");
 }
 
-/** The same for programs. */
+/** Renders releases as JSON. */
 export function renderJson(releases: readonly Release[]): string {
   const plain = sortReleases(releases).map((release) => ({
     ...release,
@@ -48,6 +48,6 @@ export function renderJson(releases: readonly Release[]): string {
 function stateOf({ yanked, rollout, rollback, critical, sample }: Release): string {
   if (yanked) return "yanked";
   if (sample) return "sample";
-  const reach = rollout === 100 ? "everybody" : rollout === 0 ? "paused" : `${rollout} %`;
+  const reach = rollout === 100 ? "everyone" : rollout === 0 ? "paused" : `${rollout} %`;
   return [reach, rollback && "rollback", critical && "critical"].filter(Boolean).join(", ");
 }

@@ -8,22 +8,22 @@ import { MAX_MANIFEST_BYTES } from "../../releases/catalog/manifest-source";
 import type { Release } from "../../releases/schema";
 import type { PublicKeys } from "../../releases/signatures";
 
-/** What somebody who publishes has to hear: a message, without a stack. */
+/** An error whose message is meant for the operator. */
 export class PublishingError extends Error {
   override readonly name = "PublishingError";
 }
 
-/** A release as it stands in the manifest, unchecked. */
+/** A release in the manifest, unvalidated. */
 export type ManifestEntry = Record<string, unknown>;
 
-/** A manifest, unchecked and checked: `entries` and `releases` go side by side. */
+/** A manifest to edit. `releases` are the parsed `entries`, in the same order. */
 export type EditableManifest = {
   publicKeys: Readonly<Record<string, PublicKeys>>;
   entries: readonly ManifestEntry[];
   releases: readonly Release[];
 };
 
-/** What a change makes of a manifest. `beforeWrite` runs once that is known to be good. */
+/** The outcome of a change. `beforeWrite` runs once the new manifest has been validated. */
 export type ManifestChange<T> = Pick<EditableManifest, "entries"> & {
   publicKeys?: EditableManifest["publicKeys"];
   result: T;
@@ -32,24 +32,24 @@ export type ManifestChange<T> = Pick<EditableManifest, "entries"> & {
 
 const MAX_LOCK_WAIT_MS = 60_000;
 
-/** Reads a manifest; one that is not there is empty. @throws PublishingError for one that the service refuses. */
+/** Reads a manifest; a missing file is an empty one. @throws PublishingError if the service would reject it */
 export async function readManifest(file: string): Promise<EditableManifest> {
   try {
     const bytes = await readFile(file);
     const { publicKeys, releases } = await validateManifest(bytes);
-    const document = JSON.parse(new TextDecoder().decode(bytes)); // a mark of byte order is fine
+    const document = JSON.parse(new TextDecoder().decode(bytes)); // accepts a byte order mark
     return { publicKeys, entries: document.releases as ManifestEntry[], releases };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return EMPTY;
-    throw new PublishingError(`${file} cannot be used as it is: ${(error as Error).message}`);
+    throw new PublishingError(`${file} cannot be used: ${(error as Error).message}`);
   }
 }
 
 const EMPTY: EditableManifest = { publicKeys: {}, entries: [], releases: [] };
 
 /**
- * Changes a manifest while no other process does, and writes it whole or not at all. What the service would
- * refuse is never written, nor is what has not changed.
+ * Changes a manifest under a lock, and writes it atomically. Writes nothing if the service would reject the new manifest,
+ * or if nothing has changed.
  * @throws PublishingError
  */
 export async function changeManifest<T>(
@@ -57,7 +57,7 @@ export async function changeManifest<T>(
   change: (manifest: EditableManifest) => ManifestChange<T> | Promise<ManifestChange<T>>,
 ): Promise<T> {
   await makeFolder(path.dirname(file));
-  const target = await realpath(file).catch(() => file); // what a symbolic link names, not the link
+  const target = await realpath(file).catch(() => file); // replaces the target of a symbolic link, not the link
   const unlock = await lockManifest(target);
   try {
     const manifest = await readManifest(target);
@@ -72,7 +72,7 @@ export async function changeManifest<T>(
   }
 }
 
-/** A manifest as bytes. @throws PublishingError where the service would refuse it. */
+/** Serializes a manifest. @throws PublishingError if the service would reject it */
 export async function serializeManifest({
   publicKeys,
   entries,
@@ -80,7 +80,7 @@ export async function serializeManifest({
   const keys = Object.keys(publicKeys).length > 0 ? { publicKeys } : {};
   const bytes = Buffer.from(`${JSON.stringify({ schemaVersion: 1, ...keys, releases: entries }, null, 2)}\n`);
   if (bytes.byteLength > MAX_MANIFEST_BYTES)
-    throw new PublishingError("The catalog would become larger than the service reads.");
+    throw new PublishingError("The catalog would exceed the maximum size that the service reads.");
   await validateManifest(bytes).catch((error: Error) => {
     throw new PublishingError(error.message);
   });
@@ -91,6 +91,6 @@ async function lockManifest(file: string): Promise<() => Promise<void>> {
   return lockFile(`${file}.lock`, MAX_LOCK_WAIT_MS).catch((error: unknown) => {
     if (!(error instanceof FileLockedError)) throw error;
     const holder = `Another process${error.pid ? ` (pid ${error.pid})` : ""}`;
-    throw new PublishingError(`${holder} is changing ${file}: it holds the lock on ${error.file}. Try again after it.`);
+    throw new PublishingError(`${holder} is changing ${file}: it holds the lock on ${error.file}. Try again later.`);
   });
 }

@@ -2,27 +2,27 @@ import { PublicKeys } from "../../releases/signatures";
 import { type EditableManifest, PublishingError } from "./manifest-file";
 import { ConfirmationRequiredError, type Confirmations } from "./publish-checks";
 
-/** Public keys as somebody gave them: in any form that `PublicKeys` takes. */
+/** Public keys in any format that `PublicKeys` accepts. */
 export type PublicKeyInput = { minisign?: string | undefined; ed?: string | undefined };
 
 const NAMES = { minisign: "minisign", ed: "EdDSA" } as const;
 
-/** One product's. A product may be called `constructor`. */
+/** A product's keys. Safe for products with names such as `constructor`. */
 export function publicKeysOf(publicKeys: EditableManifest["publicKeys"], product: string): PublicKeys {
   return (Object.hasOwn(publicKeys, product) && publicKeys[product]) || {};
 }
 
 /**
- * A catalog's public keys with those that were given for one product.
- * @throws PublishingError for what is no key; UnconfirmedError for another key than the product has.
+ * Adds a product's keys to the catalog's.
+ * @throws PublishingError if a key is not valid; ConfirmationRequiredError if it would replace another key
  */
 export function mergePublicKeys(
   { publicKeys }: Pick<EditableManifest, "publicKeys">,
   product: string,
-  given: PublicKeyInput,
+  input: PublicKeyInput,
   { isNew }: Confirmations,
 ): EditableManifest["publicKeys"] {
-  const parsed = PublicKeys.safeParse(given);
+  const parsed = PublicKeys.safeParse(input);
   if (!parsed.success) throw new PublishingError(parsed.error.issues.map(({ message }) => message).join("; "));
   const next = { ...publicKeysOf(publicKeys, product) };
   for (const kind of ["minisign", "ed"] as const) {
@@ -30,7 +30,7 @@ export function mergePublicKeys(
     if (key === undefined || key === before) continue;
     if (before !== undefined && !isNew) {
       throw new ConfirmationRequiredError(
-        `${product}'s ${NAMES[kind]} key is ${before}: installed apps would refuse what another one signed. Say --new if it is a new key.`,
+        `${product}'s ${NAMES[kind]} key is ${before}: installed apps would reject signatures of another key. Confirm a new key with --new.`,
       );
     }
     next[kind] = key;

@@ -3,7 +3,7 @@ import { formatVersion, normalizeArchitecture, type Release } from "../../releas
 import { parsePlatform } from "../../releases/selection/release-selector";
 import { changeManifest, type ManifestEntry, PublishingError } from "./manifest-file";
 
-/** Releases by their ids, or all that a product, a version and perhaps more describe; where both are said both hold. */
+/** Selects releases by id, by fields, or by both. */
 export type ReleaseFilter = {
   ids?: readonly string[] | undefined;
   product?: string | undefined;
@@ -13,80 +13,84 @@ export type ReleaseFilter = {
   channel?: string | undefined;
 };
 
-/** Members that may change after a release was published. */
+/** Fields that may change after a release is published. */
 export type ReleaseChange = Partial<Pick<Release, "yanked" | "rollback" | "critical" | "rollout">>;
 
 /**
- * Changes releases that are published already, all in one write. Returns their ids.
- * @throws PublishingError where one is not there.
+ * Changes published releases in one write. Returns their ids.
+ * @throws PublishingError if the filter matches none, or an id does not exist
  */
 export async function updateReleases(
   manifestFile: string,
-  which: ReleaseFilter,
+  filter: ReleaseFilter,
   change: ReleaseChange,
 ): Promise<string[]> {
   return changeManifest(manifestFile, ({ entries, releases }) => {
-    const chosen = chooseReleases(releases, which);
-    const isDone = (release: Release) =>
-      Object.entries(change).every(([name, value]) => release[name as never] === value);
-    const amend = (entry: ManifestEntry, release: Release | undefined) =>
-      release && chosen.includes(release) && !isDone(release) ? { ...entry, ...change } : entry;
-    const next = entries.map((entry, i) => amend(entry, releases[i]));
-    const isSame = next.every((entry, i) => entry === entries[i]);
-    return { entries: isSame ? entries : next, result: chosen.map(({ id }) => id) };
+    const matching = findReleases(releases, filter);
+    const needsChange = (release: Release) =>
+      Object.entries(change).some(([name, value]) => release[name as keyof ReleaseChange] !== value);
+    const apply = (entry: ManifestEntry, release: Release | undefined) =>
+      release && matching.includes(release) && needsChange(release) ? { ...entry, ...change } : entry;
+    const next = entries.map((entry, i) => apply(entry, releases[i]));
+    const isUnchanged = next.every((entry, i) => entry === entries[i]);
+    return { entries: isUnchanged ? entries : next, result: matching.map(({ id }) => id) };
   });
 }
 
-/** The releases that are meant. @throws PublishingError where one is not there, or too little is said. */
-function chooseReleases(releases: readonly Release[], which: ReleaseFilter): Release[] {
-  const { ids = [], product, version } = which;
-  const fitting = filterReleases(releases, which);
-  if (ids.length > 0) return ids.map((id) => fitting.find((one) => one.id === id) ?? missing(`with the id ${id}`));
+/** @throws PublishingError if the filter is too wide, or matches nothing */
+function findReleases(releases: readonly Release[], filter: ReleaseFilter): Release[] {
+  const { ids = [], product, version } = filter;
+  const matching = filterReleases(releases, filter);
+  if (ids.length > 0)
+    return ids.map((id) => matching.find((release) => release.id === id) ?? notFound(`with id ${id}`));
   if (product === undefined || version === undefined) {
-    throw new PublishingError("Which release? Name its id, or --product and --version.");
+    throw new PublishingError("Select a release by its id, or by --product and --version.");
   }
-  return fitting.length > 0 ? fitting : missing("like that");
+  return matching.length > 0 ? matching : notFound("that matches these options");
 }
 
-/** The releases that fit what is said of them; all where nothing is. */
-export function filterReleases(releases: readonly Release[], { product, version, ...rest }: ReleaseFilter): Release[] {
-  const wanted = {
+/** The releases that match the filter's fields; all of them without fields. Ignores `ids`. */
+export function filterReleases(releases: readonly Release[], filter: ReleaseFilter): Release[] {
+  const { product, version, platform, architecture, channel } = filter;
+  const expected = {
     product,
-    platform: rest.platform && (parsePlatform(rest.platform) ?? rest.platform),
-    architecture: rest.architecture && normalizeArchitecture(rest.architecture),
-    channel: rest.channel,
-    version: version && textOf(version),
+    platform: platform && (parsePlatform(platform) ?? platform),
+    architecture: architecture && normalizeArchitecture(architecture),
+    channel,
+    version: version && normalizeVersion(version),
   };
   return releases.filter((release) => {
-    const own = { ...release, version: formatVersion(release.version) };
-    return (Object.keys(wanted) as (keyof typeof wanted)[]).every((name) => (wanted[name] ?? own[name]) === own[name]);
+    const actual = { ...release, version: formatVersion(release.version) };
+    return (Object.keys(expected) as (keyof typeof expected)[]).every(
+      (name) => expected[name] === undefined || expected[name] === actual[name],
+    );
   });
 }
 
 /**
- * The ids of what is newer than one of these on its channel, still served to somebody, and for the same computers: a
- * universal build is for all of them.
+ * The ids of releases that are newer than one of `ids` on its channel, still served to some clients, and for the same
+ * computers. A universal build is for every architecture.
  */
 export function findNewerServedReleases(releases: readonly Release[], ids: readonly string[]): string[] {
-  const placeOf = ({ product, platform, channel }: Release) => [product, platform, channel].join("/");
-  const areForSameComputers = (one: Release, other: Release) =>
-    one.architecture === other.architecture || [one.architecture, other.architecture].includes("universal");
+  const streamOf = ({ product, platform, channel }: Release) => [product, platform, channel].join("/");
+  const shareComputers = (a: Release, b: Release) =>
+    a.architecture === b.architecture || [a.architecture, b.architecture].includes("universal");
   const older = releases.filter(({ id }) => ids.includes(id));
-  const isAhead = (one: Release) =>
+  const isNewer = (release: Release) =>
     older.some(
       (other) =>
-        placeOf(one) === placeOf(other) &&
-        areForSameComputers(one, other) &&
-        compareBuild(one.version, other.version) > 0,
+        streamOf(release) === streamOf(other) &&
+        shareComputers(release, other) &&
+        compareBuild(release.version, other.version) > 0,
     );
-  return releases.filter((one) => !one.yanked && one.rollout > 0 && isAhead(one)).map(({ id }) => id);
+  return releases.filter((release) => !release.yanked && release.rollout > 0 && isNewer(release)).map(({ id }) => id);
 }
 
-function textOf(version: string): string {
+function normalizeVersion(version: string): string {
   const parsed = parseVersion(version);
   return parsed ? formatVersion(parsed) : version;
 }
 
-function missing(what: string): never {
-  throw new PublishingError(`There is no release ${what}: \`npm run release -- list\` shows them all.`);
+function notFound(description: string): never {
+  throw new PublishingError(`There is no release ${description}: list them with \`npm run release -- list\`.`);
 }

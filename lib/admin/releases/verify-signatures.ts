@@ -12,7 +12,7 @@ import {
 import { readChunks } from "./build-file";
 import { PublishingError } from "./manifest-file";
 
-/** A signed file that is to be published. `fileNames`: what the file is called, here and on the caller's disk. */
+/** A signed file to publish. `fileNames`: its local name and the name it is published under. */
 export type SignedFile = {
   file: string;
   fileNames: readonly string[];
@@ -23,53 +23,61 @@ export type SignedFile = {
   edSignature?: string | undefined;
 };
 
-/** node:crypto verifies Ed25519 in one go, of 2 GiB at most. */
+/** node:crypto verifies Ed25519 over one buffer, which can hold 2 GiB. */
 const MAX_ED25519_BYTES = 2 ** 31 - 1;
 
 /**
- * Verifies a file's signatures with the product's public keys. Returns what could not be verified, as sentences.
- * @throws PublishingError for a signature of another file, key or version.
+ * Verifies a file's signatures with the product's public keys. Returns a sentence for each one it could not verify.
+ * @throws PublishingError if a signature is for another file, key or version
  */
 export async function verifySignatures(signed: SignedFile, keys: PublicKeys): Promise<string[]> {
   const notes: string[] = [];
   const { file, product, minisign, edSignature } = signed;
-  if (minisign !== undefined) notes.push(...(await checkMinisign(signed, parseMinisignature(minisign), keys.minisign)));
+  if (minisign !== undefined)
+    notes.push(...(await verifyMinisign(signed, parseMinisignature(minisign), keys.minisign)));
   if (edSignature === undefined) return notes;
   if (keys.ed === undefined) notes.push(unverified("EdDSA", product, "--ed-key"));
-  else if (signed.sizeBytes > MAX_ED25519_BYTES) notes.push("The EdDSA signature was NOT verified: 2 GiB is the most.");
+  else if (signed.sizeBytes > MAX_ED25519_BYTES)
+    notes.push("The EdDSA signature was NOT verified: the file is larger than 2 GiB.");
   else if (!verifyEdSignature(edSignature, keys.ed, await readWhole(file, signed.sizeBytes))) {
-    throw new PublishingError(`The EdDSA signature is not one of ${file} by ${product}'s key.`);
+    throw new PublishingError(`The EdDSA signature does not match ${file} and ${product}'s key.`);
   }
   return notes;
 }
 
-async function checkMinisign(signed: SignedFile, signature: Minisignature, key: string | undefined): Promise<string[]> {
+async function verifyMinisign(
+  signed: SignedFile,
+  signature: Minisignature,
+  key: string | undefined,
+): Promise<string[]> {
   const { file, product, sizeBytes, fileNames } = signed;
   const { algorithm, keyId, trustedComment } = signature;
-  requireVersion(trustedComment, signed.version);
+  assertSameVersion(trustedComment, signed.version);
   if (!["ED", "Ed"].includes(algorithm)) throw new PublishingError("The minisign signature has an unknown algorithm.");
   if (key === undefined) {
-    requireFileName(trustedComment, fileNames);
+    assertSameFileName(trustedComment, fileNames);
     return [unverified("minisign", product, "--minisign-key")];
   }
   if (keyIdOf(key) !== keyId) {
-    throw new PublishingError(`The minisign signature is by the key ${keyId}, and ${product}'s is ${keyIdOf(key)}.`);
+    throw new PublishingError(
+      `The minisign signature is by the key ${keyId}, but ${product}'s key is ${keyIdOf(key)}.`,
+    );
   }
   if (algorithm === "Ed" && sizeBytes > MAX_ED25519_BYTES) {
-    return ["The minisign signature was NOT verified: in its legacy format 2 GiB is the most."];
+    return ["The minisign signature was NOT verified: it has the legacy format, and the file is larger than 2 GiB."];
   }
   const bytes = algorithm === "ED" ? await hashWhole(file) : await readWhole(file, sizeBytes);
   if (!verifyMinisignature(signature, key, bytes)) {
-    throw new PublishingError(`The minisign signature is not one of ${file} by ${product}'s key.`);
+    throw new PublishingError(`The minisign signature does not match ${file} and ${product}'s key.`);
   }
   return [];
 }
 
 const unverified = (kind: string, product: string, option: string) =>
-  `The ${kind} signature was NOT verified: no public key of ${product} is known. Name it once with ${option}.`;
+  `The ${kind} signature was NOT verified: the catalog has no public key of ${product}. Set it once with ${option}.`;
 
-/** The version that a comment names (`version:1.4.0`), or the numbers of its file's name, must be the release's. */
-function requireVersion(trustedComment: string, version: string): void {
+/** Compares the release's version with the comment's `version:` field, else with the numbers in its file name. */
+function assertSameVersion(trustedComment: string, version: string): void {
   const named = fieldOf(trustedComment, "version");
   const numbers = (trustedComment.match(/\d+(?:\.\d+)+/g) ?? []).filter((text) => text.split(".").length === 3);
   const [own = ""] = version.split(/[-+]/);
@@ -81,16 +89,16 @@ function requireVersion(trustedComment: string, version: string): void {
   );
 }
 
-/** Tauri and minisign sign the file's name along. Who renames files afterwards can have them verified. */
-function requireFileName(trustedComment: string, fileNames: readonly string[]): void {
+/** Tauri and minisign sign the file name too. A renamed file can be published with the public key. */
+function assertSameFileName(trustedComment: string, fileNames: readonly string[]): void {
   const named = fieldOf(trustedComment, "file");
   if (named === undefined || fileNames.includes(path.win32.basename(named))) return;
   throw new PublishingError(
-    `The minisign signature is for another file: its trusted comment is "${trustedComment}". If the file was renamed, name the public key with --minisign-key, so that the signature itself is verified.`,
+    `The minisign signature is for another file: its trusted comment is "${trustedComment}". If the file was renamed, set the public key with --minisign-key: then the signature itself is verified.`,
   );
 }
 
-/** One field of a trusted comment like `timestamp:1793786400\tfile:setup.exe\thashed`. */
+/** A field of a trusted comment such as `timestamp:1793786400\tfile:setup.exe\thashed`. */
 function fieldOf(trustedComment: string, name: string): string | undefined {
   const fields = trustedComment.split("\t").map((field) => field.split(/:(.*)/s));
   return fields.find(([key]) => key === name)?.[1]?.trim();

@@ -6,93 +6,89 @@ import { resolveArtifactPath } from "../../releases/artifact-files";
 import { type Artifact, ArtifactKind, type Release } from "../../releases/schema";
 import { type OnProgress, readChunks, withDigest } from "./build-file";
 
-/** What came of one artifact. `fault` says what is wrong; null: every byte is as published. */
+/** The outcome for one artifact. `problem` is null if every byte is as published. */
 export type VerifyResult = { id: string; kinds: ArtifactKind[]; location: string; problem: string | null };
 
-/** `remote`: also fetch what lies at addresses and in the storage. `stallTimeoutMs`: how long those may say nothing. */
+/** `remote`: also verify artifacts at URLs and in the storage. `stallTimeoutMs`: how long a transfer may send nothing. */
 export type VerifyOptions = { remote: boolean; storage: Context["storage"]; stallTimeoutMs?: number };
 
-const SILENT_MS = 30_000;
+const STALL_TIMEOUT_MS = 30_000;
 
 /**
- * Hashes every file that the catalog serves again, and holds it against the catalog. Yanked releases are left
- * out, and without `remote` what lies elsewhere.
+ * Hashes the artifacts again and compares them with the catalog. Skips yanked releases, and without `remote` the
+ * artifacts that are not in the catalog's folder.
  */
 export async function* verifyReleases(
   manifestFile: string,
   releases: readonly Release[],
-  reach: VerifyOptions,
+  options: VerifyOptions,
   onProgress?: OnProgress,
 ): AsyncGenerator<VerifyResult> {
   const folder = path.dirname(manifestFile);
   for (const { id, artifacts } of releases.filter(({ yanked }) => !yanked)) {
-    const done = new Set<string>();
+    const verified = new Set<string>();
     for (const artifact of Object.values(artifacts)) {
-      const place = artifact && placeOf(artifact);
-      if (!place || done.has(place) || (artifact.file === undefined && !reach.remote)) continue;
-      done.add(place);
-      const kinds = ArtifactKind.options.filter((kind) => artifacts[kind] && placeOf(artifacts[kind]) === place);
-      yield { id, kinds, location: place, problem: await judge(artifact, folder, reach, onProgress) };
+      const location = artifact && locationOf(artifact);
+      if (!location || verified.has(location) || (artifact.file === undefined && !options.remote)) continue;
+      verified.add(location);
+      const kinds = ArtifactKind.options.filter((kind) => artifacts[kind] && locationOf(artifacts[kind]) === location);
+      yield { id, kinds, location, problem: await findProblem(artifact, folder, options, onProgress) };
     }
   }
 }
 
-/** What one entry says and where, so that two kinds with one file are read once. */
-function placeOf({ file, url, s3Key, sha256 }: Artifact): string {
+/** Includes the hash, so that two kinds with the same file are read once. */
+function locationOf({ file, url, s3Key, sha256 }: Artifact): string {
   return `${file ?? url ?? `s3:${s3Key}`} ${sha256.slice(0, 12)}`;
 }
 
-async function judge(
+async function findProblem(
   artifact: Artifact,
   folder: string,
-  reach: VerifyOptions,
+  options: VerifyOptions,
   onProgress?: OnProgress,
 ): Promise<string | null> {
   try {
-    const { bytes, digest } = withDigest(await openArtifact(artifact, folder, reach));
+    const { bytes, digest } = withDigest(await openArtifact(artifact, folder, options));
     let doneBytes = 0;
     for await (const chunk of bytes) {
       doneBytes += chunk.byteLength;
-      if (doneBytes > artifact.sizeBytes) return "it is longer than the catalog says";
+      if (doneBytes > artifact.sizeBytes) return "the file is longer than the catalog says";
       onProgress?.("Hashing", doneBytes, artifact.sizeBytes);
     }
     const found = digest();
     const different = (["sizeBytes", "sha256", "sha512"] as const).filter((name) => found[name] !== artifact[name]);
-    return different.length > 0 ? `it differs from the catalog in ${different.join(", ")}` : null;
+    return different.length > 0 ? `the file differs from the catalog in ${different.join(", ")}` : null;
   } catch (error) {
     const { message, cause } = error as Error;
     return cause instanceof Error ? `${message}: ${cause.message}` : message;
   }
 }
 
-async function openArtifact(
-  { file, url, s3Key, fileName, contentType }: Artifact,
-  folder: string,
-  reach: VerifyOptions,
-) {
+async function openArtifact(artifact: Artifact, folder: string, options: VerifyOptions) {
+  const { file, url, s3Key, fileName, contentType } = artifact;
+  const { storage, stallTimeoutMs = STALL_TIMEOUT_MS } = options;
   if (file !== undefined) return readChunks(await resolveArtifactPath(await realpath(folder), file), () => {});
-  if (url !== undefined) return fetchBytes(url, reach.stallTimeoutMs ?? SILENT_MS);
-  if (!reach.storage || s3Key === undefined) throw new Error("RELEASE_S3_ENDPOINT and its like are not set");
-  const named = { key: s3Key, contentType, contentDisposition: contentDisposition(fileName) };
-  return fetchBytes(await reach.storage.presignGet(named), reach.stallTimeoutMs ?? SILENT_MS);
+  if (url !== undefined) return fetchBytes(url, stallTimeoutMs);
+  if (!storage || s3Key === undefined) throw new Error("The RELEASE_S3_ variables are not set");
+  const object = { key: s3Key, contentType, contentDisposition: contentDisposition(fileName) };
+  return fetchBytes(await storage.presignGet(object), stallTimeoutMs);
 }
 
-/** What lies at an address, as long as bytes keep coming. */
+/** Downloads without a total time limit, as long as bytes keep arriving. */
 async function* fetchBytes(url: string, stallTimeoutMs: number): AsyncGenerator<Uint8Array> {
-  const silence = new AbortController();
-  const timer = setTimeout(
-    () => silence.abort(new Error(`nothing came for ${stallTimeoutMs / 1000} s`)),
-    stallTimeoutMs,
-  );
+  const aborting = new AbortController();
+  const onStall = () => aborting.abort(new Error(`no bytes arrived for ${stallTimeoutMs / 1000} s`));
+  const timer = setTimeout(onStall, stallTimeoutMs);
   try {
-    const response = await fetch(url, { signal: silence.signal, headers: { "accept-encoding": "identity" } });
-    if (!response.ok) throw new Error(`it answered ${response.status}`);
+    const response = await fetch(url, { signal: aborting.signal, headers: { "accept-encoding": "identity" } });
+    if (!response.ok) throw new Error(`the response status is ${response.status}`);
     for await (const chunk of response.body ?? []) {
       timer.refresh();
       yield chunk;
     }
   } finally {
     clearTimeout(timer);
-    silence.abort();
+    aborting.abort();
   }
 }

@@ -84,7 +84,7 @@ describe("npm run release", () => {
     expect(told).toMatch(/core-windows-x64-1\.1\.0 is newer and still served/);
     expect(told).not.toContain("1.2.0");
     expect(await run("critical", "core-windows-x64-1.1.0", "--undo")).toBe(
-      "core-windows-x64-1.1.0: critical no more\n",
+      "core-windows-x64-1.1.0: no longer critical\n",
     );
     expect(await run("list")).not.toContain("critical");
     await run("yank", "core-windows-x64-1.1.0");
@@ -108,7 +108,7 @@ describe("npm run release", () => {
     });
     expect(code).toBeNull();
     expect(await readFile(manifest, "utf8")).toBe(before);
-    expect(await runRelease(["verify"], { DATA_DIR })).toMatchObject({ code: 0, out: "1 as published, 0 not.\n" });
+    expect(await runRelease(["verify"], { DATA_DIR })).toMatchObject({ code: 0, out: "1 valid, 0 invalid\n" });
     await truncate(large, 1_000);
     expect(await runRelease(args, { DATA_DIR })).toMatchObject({ code: 0, out: "Published core-windows-x64-1.1.0\n" });
   });
@@ -146,7 +146,7 @@ describe.runIf(hasObjectStorage)("npm run release with an object storage", () =>
     const wrong = await runRelease(args, { ...env, RELEASE_S3_SECRET_ACCESS_KEY: "another" });
     expect(wrong).toMatchObject({ code: 1, err: "The storage answered 403: SignatureDoesNotMatch\n" });
     expect(await runRelease(args, env)).toMatchObject({ code: 0, err: "" });
-    expect(await runRelease(["verify", "--remote"], env)).toMatchObject({ code: 0, out: "1 as published, 0 not.\n" });
+    expect(await runRelease(["verify", "--remote"], env)).toMatchObject({ code: 0, out: "1 valid, 0 invalid\n" });
 
     const service = await startForTest(env);
     const download = await service.fetch("/api/download/windows?version=3.0.0");
