@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 
 const SETUP = "tests/support/setup";
 /** `npm run test:postgres` sets TEST_DATABASE=postgres. */
-const database = process.env.TEST_DATABASE === "postgres" ? "postgres" : "embedded";
+const databases = process.env.TEST_DATABASE === "postgres" ? ["embedded", "postgres"] : ["embedded"];
 
 /** The tests that run in process. tests/e2e has a configuration of its own. */
 export default defineConfig({
@@ -11,7 +11,7 @@ export default defineConfig({
   test: {
     include: ["tests/**/*.test.ts"],
     exclude: ["tests/e2e/**"],
-    globalSetup: [`${SETUP}/folder.setup.ts`, `${SETUP}/${database}.setup.ts`],
+    globalSetup: ["folder", ...databases].map((name) => `${SETUP}/${name}.setup.ts`),
     setupFiles: [`${SETUP}/context.setup.ts`],
     // A worker keeps its database from file to file: opening one costs more than most files take.
     isolate: false,

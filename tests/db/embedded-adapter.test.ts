@@ -1,9 +1,9 @@
-import { PGlite } from "@electric-sql/pglite";
 import { expect, test } from "vitest";
 import { embeddedAdapter } from "@/lib/db/embedded/adapter";
+import { openPGlite } from "@/tests/support/database";
 
 test("nobody hears of another's commit before it is on the disk, by a failure or a rollback either", async () => {
-  const pglite = await PGlite.create();
+  const pglite = await openPGlite();
   const heard: string[] = [];
   const after = async () => void heard.push("on the disk");
   const around = { before: () => {}, after, errorOf: (error: unknown) => error };

@@ -1,4 +1,5 @@
-import { cp } from "node:fs/promises";
+import { cp, mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { inject } from "vitest";
@@ -15,9 +16,15 @@ export async function openTestDatabase(folder: string): Promise<Database> {
     const pool = postgresAdapter(await createMigratedDatabase(), 5, () => {});
     return wrap(pool, async () => {}, true);
   }
-  await cp(inject("templateDataDir"), folder, { recursive: true });
-  const pglite = await PGlite.create({ dataDir: path.join(folder, "db") });
+  const pglite = await openPGlite(folder);
   return wrap(await embeddedAdapter(pglite), () => pglite.close(), true);
+}
+
+/** Opens a copy of the migrated embedded database, in `folder` or in one of its own. */
+export async function openPGlite(folder?: string): Promise<PGlite> {
+  folder ??= await mkdtemp(path.join(tmpdir(), "homeport-pglite-"));
+  await cp(inject("templateDataDir"), folder, { recursive: true });
+  return PGlite.create({ dataDir: path.join(folder, "db") });
 }
 
 /** Creates a migrated database on the run's PostgreSQL server. Returns its URL. */
