@@ -38,10 +38,10 @@ const linesOf = (text: string) =>
     .trim()
     .split("\n");
 
-test("the tour is green on the embedded database, and prints what README shows", async () => {
+test("the tour succeeds on the embedded database and prints what docs/tour.md shows", async () => {
   const [code, text] = await tour({});
   expect([code, text]).toEqual([0, expect.stringContaining("Everything is as expected.")]);
-  const [, shown = ""] = /```text\n([\s\S]*?)```/.exec(await readFile("README.md", "utf8")) ?? [];
+  const [, shown = ""] = /```text\n([\s\S]*?)```/.exec(await readFile("docs/tour.md", "utf8")) ?? [];
   expect(linesOf(text)).toEqual(linesOf(shown));
 });
 
