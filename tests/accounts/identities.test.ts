@@ -99,7 +99,7 @@ test("without a password a provider is removed by a sign-in of the last ten minu
     const { id: identityId } = await ctx().db.identity.findFirstOrThrow({ where: { accountId: user.id } });
     clock.advance(10 * 60_000 + 1);
     const refused = wordsOf(await submit("account/unlink", { identityId }, { cookie: jar.header }));
-    expect([refused?.message, refused?.fields]).toEqual(["Sign in again first.", {}]);
+    expect([refused?.message, refused?.fields]).toEqual(["Sign in again to continue.", {}]);
     expect(await identitiesOf(user.id)).toBe(2);
     await signInWith(google, jar);
     await submit("account/unlink", { identityId }, { cookie: jar.header });

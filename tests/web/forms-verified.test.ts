@@ -68,7 +68,7 @@ describe("with a provider", () => {
   test("a provider that is not configured is none, nor is another way to sign in", async () => {
     await configured(async () => {
       for (const provider of ["github", "credentials", "email", "../csrf"]) {
-        expect(wordsOf(await submit("provider", { provider }))?.message).toBe("There is nothing here.");
+        expect(wordsOf(await submit("provider", { provider }))?.message).toBe("Not found.");
       }
     });
   });

@@ -44,9 +44,9 @@ describe("a form without JavaScript", () => {
   test("says at the field that an address is taken, and that a password is wrong", async () => {
     const { email } = await newAccount();
     const taken = wordsOf(await submit("register", { email, password: PASSWORD }));
-    expect(taken?.fields).toEqual({ email: "An account with this e-mail address exists" });
+    expect(taken?.fields).toEqual({ email: "An account with this email already exists" });
     const wrong = wordsOf(await submit("sign-in", { email, password: "not the password" }));
-    expect(wrong?.fields).toEqual({ password: "The e-mail address or the password is wrong" });
+    expect(wrong?.fields).toEqual({ password: "The email or password is incorrect" });
   });
 
   test("with far too long a name is refused in a cookie that a browser keeps", async () => {
@@ -200,9 +200,7 @@ test("nobody ends somebody else's session, nor removes their device", async () =
   expect(wordsOf(await submit("account/session", { id: ann.sessionId }, { cookie }))?.message).toBe(
     "This session has already ended.",
   );
-  expect(wordsOf(await submit("account/device", { id: device.id }, { cookie }))?.message).toBe(
-    "There is no such device.",
-  );
+  expect(wordsOf(await submit("account/device", { id: device.id }, { cookie }))?.message).toBe("Device not found.");
   expect((await get("/api/subscription/status", { token: ann.token })).status).toBe(200);
   const { devices } = (await (await get("/api/push/devices", { token: ann.token })).json()) as { devices: unknown[] };
   expect(devices).toHaveLength(1);

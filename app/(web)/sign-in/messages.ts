@@ -18,7 +18,7 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   identity_unverified: "Sign in to that account the way you usually do. You can then add this provider to it.",
   identity_in_use: "Sign out, then sign in with this provider.",
   identity_without_email: "Verify your email with the provider, or create an account with an email and password.",
-  reauthentication_required: "Sign in again before you add a provider.",
+  reauthentication_required: "Adding a provider requires a recent sign-in.",
   unauthenticated: "Your session ended before the provider could be added. Nothing was changed.",
   rate_limited: "Wait a few minutes, then try again.",
 };

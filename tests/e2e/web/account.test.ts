@@ -47,7 +47,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.getByText("You have been signed out.").waitFor();
 
     await signInOn(page, { ...person, password: "not the password" });
-    await page.getByText("The e-mail address or the password is wrong").waitFor();
+    await page.getByText("The email or password is incorrect").waitFor();
     expect(await page.getByLabel("Email").inputValue()).toBe(person.email);
     await page.getByLabel("Password").fill(person.password);
     await page.getByRole("button", { name: "Sign in" }).click();
@@ -143,7 +143,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.waitForURL("/deleted");
     expect(await page.getByRole("main").innerText()).toContain("Store subscriptions continue");
     await signInOn(page, person);
-    await page.getByText("The e-mail address or the password is wrong").waitFor();
+    await page.getByText("The email or password is incorrect").waitFor();
     expect(faults).toEqual([]);
   });
 

@@ -52,7 +52,7 @@ test("an unknown path returns our 404 page", async () => {
     const response = await service.fetch(path);
     expect([path, response.status]).toEqual([path, 404]);
     expect(response.headers.get("content-security-policy")).toContain("'nonce-");
-    expect(await response.text()).toContain("There is nothing here");
+    expect(await response.text()).toContain("Not found");
   }
 });
 

@@ -116,7 +116,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
       await page.getByLabel("Email").fill(person.email);
       await page.getByLabel("Password").fill("not the password");
       await page.getByRole("button", { name: "Sign in" }).click();
-      await page.getByText("The e-mail address or the password is wrong").waitFor();
+      await page.getByText("The email or password is incorrect").waitFor();
       expect(await page.getByLabel("Email").inputValue()).toBe(person.email);
       await page.getByLabel("Password").fill(person.password);
       await page.getByRole("button", { name: "Sign in" }).click();

@@ -117,7 +117,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     const page = await newPage(browser);
     await signInWith(page, web.origin, web.google, "Google");
     expect(await page.getByRole("alert").first().textContent()).toMatch(
-      /^An account with this e-mail address exists, and the provider does not vouch for it\. Sign in to that account/,
+      /^An account with this email already exists, and the provider cannot confirm that it is yours\. Sign in to that account/,
     );
     expect(await session(page)).toEqual({});
   });
