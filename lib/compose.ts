@@ -1,4 +1,4 @@
-import { accountLetters, LETTER_TTL_SECONDS } from "./accounts/letters";
+import { accountEmails, EMAIL_TTL_SECONDS } from "./accounts/emails";
 import { createBillingApi } from "./adapters/billing-api";
 import { createBreachLookup } from "./adapters/breach-lookup";
 import { createMailer } from "./adapters/mailer";
@@ -33,7 +33,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const telemetry = await openTelemetry({ config, db: database.client, log, dbNow });
   const mailer = overrides.mailer ?? createMailer(config, log);
   const db = database.client;
-  const emails = createEmailQueue({ db, dbNow, log, mailer }, LETTER_TTL_SECONDS, accountLetters({ config, db, now }));
+  const emails = createEmailQueue({ db, dbNow, log, mailer }, EMAIL_TTL_SECONDS, accountEmails({ config, db, now }));
   const catalog = await openCatalog(config, log);
   const billing = createBillingApi(config);
   const reconciler = createReconciler({ billing, config, db, dbNow, log, now });

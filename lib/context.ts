@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { LetterKind } from "./accounts/letters";
+
 import type { BillingApi } from "./adapters/billing-api";
 import type { BreachLookup } from "./adapters/breach-lookup";
 import type { Mailer } from "./adapters/mailer";
@@ -11,6 +11,7 @@ import type { Prisma, PrismaClient } from "./db/generated/client";
 import type { Database } from "./db/open";
 import type { RateLimits } from "./http/rate-limits";
 import type { RequestHead } from "./http/route-request";
+import type { EmailKind } from "./mail/emails";
 import type { EmailQueue } from "./mail/queue";
 import type { Catalog } from "./releases/catalog/watch";
 import type { Reconciler } from "./subscriptions/reconcile/reconciler";
@@ -30,7 +31,7 @@ export type Context = {
   hasher: Hasher;
   breaches: BreachLookup;
   mailer: Mailer;
-  emails: EmailQueue<LetterKind>;
+  emails: EmailQueue<EmailKind>;
   /** null: push is not configured. */
   push: PushTransport | null;
   /** Has this process's worker look into the outbox at once; does nothing where there is none. */

@@ -1,4 +1,4 @@
-import { LETTER_TTL_SECONDS } from "../lib/accounts/letters";
+import { EMAIL_TTL_SECONDS } from "../lib/accounts/emails";
 import {
   deleteAccount,
   describeAccount,
@@ -27,7 +27,7 @@ const HELP = `Usage: npm run accounts -- COMMAND   (an account is named by its i
 On PostgreSQL (DATABASE_URL) at any time; on the embedded database while the service is stopped.`;
 
 const MAX_LISTED = 50;
-const emails = { enqueue: createEnqueueEmail({ dbNow: databaseNow }, LETTER_TTL_SECONDS) };
+const emails = { enqueue: createEnqueueEmail({ dbNow: databaseNow }, EMAIL_TTL_SECONDS) };
 const deps = (database: Database) => ({ db: database.client, emails, now: () => new Date() });
 type Deps = ReturnType<typeof deps>;
 type Found = NonNullable<Awaited<ReturnType<typeof findAccount>>>;

@@ -4,8 +4,7 @@ import { backoffSeconds } from "../db/queue/backoff";
 import { createConsumer } from "../db/queue/consumer";
 import { createLeaseQueue, type Lease, type LeaseQueue } from "../db/queue/lease-queue";
 import { sql } from "../db/queue/sql";
-
-type Email = { to: string; subject: string; text: string };
+import type { Email } from "./emails";
 
 /** Composes an email when it is sent; null if its recipient no longer needs it. */
 type Compose = (email: string) => Promise<Email | null>;

@@ -73,8 +73,8 @@ test.each(["/api/auth/register", "/api/auth/signup"])(
       const [toKnown, toUnknown] = await Promise.all(answers.map(told));
       expect(toKnown).toEqual(toUnknown);
       expect(toKnown).toMatchObject({ status: 202, body: { status: "verification_required" } });
-      expect(await mailbox.waitFor(known, 2)).toContain("You have an account already");
-      expect(await mailbox.waitFor(email)).toContain("Confirm your e-mail address");
+      expect(await mailbox.waitFor(known, 2)).toContain("You already have an account");
+      expect(await mailbox.waitFor(email)).toContain("Confirm your email address");
       expect(answers.flatMap((response) => response.headers.getSetCookie())).toEqual([]);
     });
   },

@@ -132,7 +132,7 @@ describe("linking", () => {
       expect((await post("/api/auth/login", account)).status).toBe(200);
       expect((await get("/api/push/devices", { token: account.token })).status).toBe(200);
       const mail = await mailbox.waitFor(account.email);
-      expect(mail).toContain("signed in to with Google");
+      expect(mail).toContain("You can now sign in with Google");
       expect(mail).not.toContain("no password");
     });
   });
@@ -169,8 +169,8 @@ describe("linking", () => {
       google.person = googlePerson(email);
       await signInWith(google, new Jar());
       const mail = await mailbox.waitFor(email);
-      expect(mail).toContain("can now be signed in to with Google");
-      expect(mail).toContain("It has no password");
+      expect(mail).toContain("You can now sign in with Google");
+      expect(mail).toContain("Your account has no password");
     });
   });
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { pino } from "pino";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { accountLetters, LETTER_TTL_SECONDS } from "@/lib/accounts/letters";
+import { accountEmails, EMAIL_TTL_SECONDS } from "@/lib/accounts/emails";
 import { createMailer, type Mailer } from "@/lib/adapters/mailer";
 import { Prisma } from "@/lib/db/generated/client";
 import { createEmailQueue } from "@/lib/mail/queue";
@@ -42,7 +42,7 @@ async function mailServer(...lines: (string | null)[]): Promise<string> {
 
 /** A queue over another mail server; closed with the test. */
 function queueOver(mailer: Mailer) {
-  const emails = createEmailQueue({ ...ctx(), mailer }, LETTER_TTL_SECONDS, accountLetters(ctx()));
+  const emails = createEmailQueue({ ...ctx(), mailer }, EMAIL_TTL_SECONDS, accountEmails(ctx()));
   onTestFinished(async () => {
     await mailer.close();
     await emails.close();
@@ -98,7 +98,7 @@ describe("mail that waits", () => {
     const { email } = await newAccount();
     let at = new Date();
     const dbNow = () => Prisma.sql`${at}::timestamptz`;
-    const emails = createEmailQueue({ ...ctx(), mailer: failing, dbNow }, LETTER_TTL_SECONDS, accountLetters(ctx()));
+    const emails = createEmailQueue({ ...ctx(), mailer: failing, dbNow }, EMAIL_TTL_SECONDS, accountEmails(ctx()));
     onTestFinished(emails.close);
     await emails.enqueue(ctx().db, "password_reset", email);
     const leased = 120;
@@ -156,8 +156,8 @@ describe("mail that waits", () => {
       const now = () => new Date(clock.now().getTime() + ms);
       const wrong = createEmailQueue(
         { ...ctx(), mailer: counting, ...{ now } },
-        LETTER_TTL_SECONDS,
-        accountLetters(ctx()),
+        EMAIL_TTL_SECONDS,
+        accountEmails(ctx()),
       );
       wrong.wake();
       await wrong.close();
