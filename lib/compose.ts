@@ -12,6 +12,7 @@ import { type Database, openDatabase } from "./db/open";
 import { warnOfProxy } from "./http/client-address";
 import { createRateLimits } from "./http/rate-limits";
 import { createEmailQueue } from "./mail/queue";
+import { removeDevices } from "./push/devices";
 import { startWorker } from "./push/worker/worker";
 import { openCatalog } from "./releases/catalog/catalog";
 import { embeddedSecrets } from "./secrets";
@@ -57,6 +58,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     emails,
     push,
     wakePush: worker?.wake ?? (() => {}),
+    removeDevices,
     billing,
     reconciler,
     catalog,

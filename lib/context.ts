@@ -36,6 +36,8 @@ export type Context = {
   push: PushTransport | null;
   /** Has this process's worker look into the outbox at once; does nothing where there is none. */
   wakePush: () => void;
+  /** Removes the devices of ended sessions, or of an account, in the transaction that ends them. */
+  removeDevices: (tx: Tx, of: { accountId: string } | { sessionIds: string[] }) => Promise<void>;
   /** The billing provider's own API; null: it is not to be asked. */
   billing: BillingApi | null;
   /** Asks it about the customers that are due, in the background. */

@@ -13,8 +13,8 @@ type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "no
 const MAX_ATTEMPTS = 5;
 
 /**
- * Deletes the caller's account, once the caller has proved again who it is: by the password where there is one,
- * else by having signed in within 10 minutes (App Store Review Guidelines, 5.1.1(v), asks that it can be done).
+ * Deletes the caller's account after reauthentication (App Store Review Guidelines, 5.1.1(v)). Returns the store
+ * subscriptions, which a server cannot cancel.
  * @throws AppError reauthentication_required, rate_limited, overloaded
  */
 export async function deleteAccount(
@@ -27,9 +27,9 @@ export async function deleteAccount(
   await reauthenticate(ctx, principal, password, caller);
   const subscriptions = await accountSubscriptions(ctx, id);
   const { email, emailVerifiedAt } = await ctx.db.account.findUniqueOrThrow({ where: { id } });
-  // Anybody may register an address that is not verified and delete it again, many times.
-  const isMailed = emailVerifiedAt !== null || (await consumeEmailLimit(ctx, "verification", email, caller.ip));
-  await removeAccount(ctx, id, caller, isMailed);
+  // Anyone can register an unverified email and delete the account, again and again.
+  const shouldEmail = emailVerifiedAt !== null || (await consumeEmailLimit(ctx, "verification", email, caller.ip));
+  await removeAccount(ctx, id, caller, shouldEmail);
   ctx.emails.wake();
   return { status: "deleted", subscriptions, storeSubscriptionsCancelled: false };
 }
@@ -37,32 +37,31 @@ export async function deleteAccount(
 type RemoveDeps = Pick<Deps, "db" | "now"> & { emails: Pick<Deps["emails"], "enqueue"> };
 
 /**
- * Removes an account with everything that hangs on it, in one transaction, and mails its owner where `isMailed`.
- * Security events stay for their 90 days, by the account's id alone; billing history stays, without a trace of whose it
- * was. An event of the same customer that arrives meanwhile may hold what this waits for, and wait for what this holds:
- * whoever PostgreSQL sends away tries again. Returns whether there was such an account.
+ * Removes an account and all its data in one transaction, and queues an email to its owner if `shouldEmail`. Keeps its
+ * security events (by account id, until retention removes them) and its billing history (without personal data).
+ * Retries when PostgreSQL resolves a deadlock with a concurrent billing event. Returns whether the account existed.
  */
 export async function removeAccount(
   { db, emails, now }: RemoveDeps,
   accountId: string,
   caller: Pick<Caller, "ip" | "client">,
-  isMailed: boolean,
+  shouldEmail: boolean,
 ): Promise<boolean> {
-  for (let tries = 1; ; tries++) {
+  for (let attempt = 1; ; attempt++) {
     try {
       return await db.$transaction(async (tx) => {
         await detachBilling(tx, accountId);
         const [account] = await tx.$queryRaw<{ email: string }[]>`
           DELETE FROM "Account" WHERE "id" = ${accountId}::uuid RETURNING "email"`;
         if (!account) return false;
-        // After the account, as where a reset puts one in.
+        // Locks the account before its queued email, as a password reset does.
         await tx.queuedEmail.deleteMany({ where: { email: account.email } });
         await recordSecurityEvent(tx, now(), accountId, "account_deleted", caller);
-        if (isMailed) await emails.enqueue(tx, "account_deleted", account.email);
+        if (shouldEmail) await emails.enqueue(tx, "account_deleted", account.email);
         return true;
       });
     } catch (error) {
-      if (tries >= MAX_ATTEMPTS || !isLostRace(error)) throw error;
+      if (attempt >= MAX_ATTEMPTS || !isLostRace(error)) throw error;
     }
   }
 }

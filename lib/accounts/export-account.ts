@@ -8,8 +8,8 @@ import { toUser } from "./schema";
 type Deps = Pick<Context, "db" | "limits" | "now">;
 
 /**
- * Everything kept about an account, as of one moment: never a hash, a session's token or a whole device token.
- * That it was taken is written down before it is.
+ * Exports all data of an account from one snapshot, without password hashes, session tokens and full device tokens. The
+ * security event of the export is part of it.
  * @throws AppError rate_limited
  */
 export async function exportAccount(ctx: Deps, accountId: string, caller: Caller) {
@@ -20,7 +20,7 @@ export async function exportAccount(ctx: Deps, accountId: string, caller: Caller
   return { schema: "account-export" as const, schemaVersion: 1 as const, exportedAt, ...data };
 }
 
-/** The name of the file that an export is saved as. */
+/** The file name of an export. */
 export function exportFileName(exportedAt: Date): string {
   return `account-export-${exportedAt.toISOString().slice(0, 10)}.json`;
 }

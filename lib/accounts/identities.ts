@@ -6,12 +6,12 @@ import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
 import { revokeOtherSessionsInTx } from "./sessions";
 
-type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now">;
+type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
 
-/** A provider that signs in to an account. */
+/** A sign-in provider that is linked to an account. */
 export type LinkedIdentity = { id: string; provider: string; createdAt: Date };
 
-/** The providers that sign in to an account, oldest first. */
+/** An account's linked providers, oldest first. */
 export function listIdentities(db: Tx, accountId: string): Promise<LinkedIdentity[]> {
   return db.identity.findMany({
     where: { accountId },
@@ -21,10 +21,10 @@ export function listIdentities(db: Tx, accountId: string): Promise<LinkedIdentit
 }
 
 /**
- * Removes a provider from the caller's account, once the caller has proved again who they are. Ends the account's other
- * sessions, since some may have come by that provider, and mails the owner.
- * @throws AppError not_found for an identity that is not the account's; last_sign_in_method where there is no password
- *   and no other identity; reauthentication_required, rate_limited, overloaded
+ * Unlinks a provider from the caller's account after reauthentication. Revokes the account's other sessions, which the
+ * provider may have created, and sends an email to the owner.
+ * @throws AppError not_found for another account's identity; last_sign_in_method if the account has no password and no
+ *   other identity; reauthentication_required, rate_limited, overloaded
  */
 export async function unlinkIdentity(
   ctx: Deps,
@@ -35,7 +35,7 @@ export async function unlinkIdentity(
   const accountId = principal.account.id;
   await reauthenticate(ctx, principal, password, caller);
   await ctx.db.$transaction(async (tx) => {
-    // Of two at the same moment the second sees what the first has left.
+    // Concurrent calls take turns, so that they cannot remove the last two sign-in methods.
     const [account] = await tx.$queryRaw<{ email: string; hasPassword: boolean }[]>`
       SELECT "email", "passwordHash" IS NOT NULL AS "hasPassword" FROM "Account"
       WHERE "id" = ${accountId}::uuid FOR NO KEY UPDATE`;
@@ -44,7 +44,7 @@ export async function unlinkIdentity(
     if (!account.hasPassword && identities.length === 1) throw new AppError("last_sign_in_method");
     await tx.identity.delete({ where: { id: identityId } });
     await recordSecurityEvent(tx, ctx.now(), accountId, "identity_unlinked", caller);
-    await revokeOtherSessionsInTx(tx, ctx.now(), { accountId, keep: principal.session.id }, caller);
+    await revokeOtherSessionsInTx(ctx, tx, { accountId, keep: principal.session.id }, caller);
     await ctx.emails.enqueue(tx, "identity_unlinked", account.email);
   });
   ctx.emails.wake();

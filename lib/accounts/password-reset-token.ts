@@ -1,23 +1,21 @@
-import { createHash, createHmac } from "node:crypto";
+import { createHash } from "node:crypto";
+import { emailedToken } from "../auth/emailed-token";
 import type { Context } from "../context";
-import { newId } from "../db/ids";
 
 type Deps = Pick<Context, "config" | "db" | "now">;
 
 export const RESET_TTL_MINUTES = 30;
 
 /**
- * The token of a mailed link that sets a new password, good for 30 minutes from now; null where nobody has the
- * address. Within half an hour of its making it is the same token, so that nobody breaks the link that an owner is
- * about to follow by asking for another. It can be made again for that, by nobody without the secret.
+ * The token of a password reset link, valid for 30 minutes from now; null if the email has no account. A token is
+ * reused for 30 minutes after its creation, so that another request does not invalidate the link that was just sent.
  */
 export async function issueResetToken({ config, db, now }: Deps, email: string): Promise<string | null> {
   const at = now();
   const ttlMs = RESET_TTL_MINUTES * 60 * 1000;
   const expiresAt = new Date(at.getTime() + ttlMs);
-  const tokenOf = (id: string) =>
-    createHmac("sha256", config.secret).update(`password-reset:${id}`).digest("base64url");
-  // A live row of another secret, or of a version that kept random tokens, is replaced by the second round.
+  const tokenOf = (id: string) => emailedToken(config, "password-reset", id);
+  // The second round replaces a live row whose token was made with another secret.
   for (const reusedFrom of [new Date(at.getTime() - ttlMs), expiresAt]) {
     const id = newId();
     const [row] = await db.$queryRaw<{ id: string; tokenHash: string }[]>`
@@ -37,10 +35,10 @@ export async function issueResetToken({ config, db, now }: Deps, email: string):
     const token = tokenOf(row.id);
     if (hashResetToken(token) === row.tokenHash) return token;
   }
-  throw new Error("The reset token was replaced by another process at the same moment");
+  throw new Error("A process with another secret replaced the reset token");
 }
 
-/** What is kept of a reset token. It has 256 bits that nobody guesses, so that a plain hash does. */
+/** The stored hash of a reset token. A plain SHA-256 is enough for a token of 256 bits. */
 export function hashResetToken(token: string): string {
   return createHash("sha256").update(token).digest("hex");
 }

@@ -14,16 +14,15 @@ import { type LinkedIdentity, listIdentities } from "./identities";
 import { hashResetToken } from "./password-reset-token";
 import type { ConfirmReset } from "./schema";
 
-type Deps = Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "emails" | "now">;
+type Deps = Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
 
-/** Many times as long as a mail keeps the process busy. */
+/** Many times longer than sending an email keeps the process busy. */
 const MAX_SEND_DELAY_MS = 250;
 
 /**
- * Promises a mail with a link for choosing a new password. Whether the address has an account is looked up when
- * the mail is made: until then a known and an unknown one are the same. An address that has had its share of mails is
- * not refused: the link in the latest one works.
- * @throws AppError rate_limited for the caller's network alone, and not for a device that the account recognizes
+ * Queues an email with a reset link. The account is looked up when the email is composed: until then known and unknown
+ * emails are treated the same. Over the limit of emails the call succeeds without another email: the last link works.
+ * @throws AppError rate_limited for the caller's IP, unless the account recognizes the caller's device
  */
 export async function requestReset(
   { db, limits, emails, now }: Pick<Deps, "db" | "limits" | "emails" | "now">,
@@ -34,16 +33,15 @@ export async function requestReset(
   if (!recognized?.isDevice) await limits.consume("resetRequestByAddress", caller.ip);
   if (!(await consumeEmailLimit({ limits }, "reset", email, caller.ip))) return;
   await emails.enqueue(db, "password_reset", email);
-  // The work of sending slows the next request, and there is none for an unknown address: nobody foresees when it comes.
+  // Only known emails cause the work of sending. A random delay keeps it from slowing the caller's next request.
   setTimeout(emails.wake, randomInt(MAX_SEND_DELAY_MS)).unref();
 }
 
 /**
- * Sets a new password by the mailed token, once: ends every session and with it its devices, and counts as proof of
- * the mailbox. Does not sign in, but whoever was held back by another's guesses now can, from this client.
- * Returns the providers that sign in to the account as before, for its owner to check.
- * @throws AppError validation_failed for the password, which leaves the token as it is; invalid_or_expired_token
- *   for every fault of the token; rate_limited, overloaded
+ * Sets a new password with an emailed token, which works once. Revokes every session and their devices, verifies the
+ * email, and lifts the throttle for this client. Does not sign in. Returns the linked providers for the owner to check.
+ * @throws AppError validation_failed for the password, without using up the token; invalid_or_expired_token for any
+ *   fault of the token; rate_limited, overloaded
  */
 export async function confirmReset(
   ctx: Deps,
@@ -56,7 +54,7 @@ export async function confirmReset(
     where: { tokenHash, expiresAt: { gt: ctx.now() } },
     select: { account: { select: { id: true, email: true } } },
   });
-  // A good token is counted for itself: whoever shares the client address cannot hold it back.
+  // A valid token has its own limit, which others behind the same IP cannot use up.
   if (row) await ctx.limits.consume("resetConfirmByToken", tokenHash);
   else await ctx.limits.consume("resetConfirmByAddress", caller.ip);
   if (!row) throw new AppError("invalid_or_expired_token");
@@ -64,8 +62,8 @@ export async function confirmReset(
   await rejectBreached(ctx, normalized);
   const passwordHash = await hashPassword(ctx, normalized);
   await ctx.db.$transaction(async (tx) => {
-    await setPassword(tx, ctx.now(), { accountId: row.account.id, tokenHash, passwordHash });
-    // Else strangers could hold the owner again before the new password is typed.
+    await setPassword(ctx, tx, { accountId: row.account.id, tokenHash, passwordHash });
+    // Otherwise strangers could block the owner again before the first sign-in with the new password.
     await recognizeClient(tx, ctx, row.account, caller, { withDevice: true });
     await clearFailures(tx, ctx, row.account, caller);
     await recordSecurityEvent(tx, ctx.now(), row.account.id, "password_reset", caller);
@@ -77,12 +75,17 @@ export async function confirmReset(
 
 type Reset = { accountId: string; tokenHash: string; passwordHash: string };
 
-/** The account's row is locked before the token's, in the order in which its deletion takes them. */
-async function setPassword(tx: Tx, now: Date, { accountId, tokenHash, passwordHash }: Reset): Promise<void> {
-  await revokeAllSessions(tx, now, accountId);
+/** Locks the account before the token, in the order of account deletion. */
+async function setPassword(
+  ctx: Pick<Deps, "now" | "removeDevices">,
+  tx: Tx,
+  { accountId, tokenHash, passwordHash }: Reset,
+): Promise<void> {
+  const now = ctx.now();
+  await revokeAllSessions(ctx, tx, now, accountId);
   const { count } = await tx.passwordResetToken.deleteMany({ where: { accountId, tokenHash, expiresAt: { gt: now } } });
-  if (count !== 1) throw new AppError("invalid_or_expired_token"); // which undoes the rest
-  await revokeUnverifiedAccess(tx, now, accountId);
+  if (count !== 1) throw new AppError("invalid_or_expired_token"); // rolls back
+  await revokeUnverifiedAccess(ctx, tx, now, accountId);
   await tx.account.update({ where: { id: accountId }, data: { passwordHash } });
   await tx.account.updateMany({ where: { id: accountId, emailVerifiedAt: null }, data: { emailVerifiedAt: now } });
 }

@@ -8,9 +8,9 @@ import type { Register } from "./schema";
 type Deps = Pick<Context, "config" | "db" | "limits" | "emails" | "now">;
 
 /**
- * Registers an address that has yet to be proven, without telling the caller whether it has an account: its owner
- * is mailed a link to confirm, or a word that the account is there. Nothing about an account that exists changes.
- * Every claim is stored, whoever came first; mails alone are limited, and any link confirms any claim.
+ * Registers an email that has to be verified, and sends its owner a link, or the notice that the account exists. The
+ * caller cannot tell which. Existing accounts do not change: each registration is stored, and the owner's password
+ * selects the one that counts.
  */
 export async function registerUnverified(
   ctx: Deps,
@@ -18,7 +18,7 @@ export async function registerUnverified(
   passwordHash: string,
   caller: Caller,
 ): Promise<void> {
-  const isMailed = await consumeEmailLimit(ctx, "verification", email, caller.ip);
+  const shouldEmail = await consumeEmailLimit(ctx, "verification", email, caller.ip);
   const now = ctx.now();
   await ctx.db.$transaction(async (tx) => {
     const data = [{ email, name, passwordHash, createdAt: now, unverifiedExpiresAt: unverifiedExpiresAt(now) }];
@@ -26,7 +26,8 @@ export async function registerUnverified(
     const { id, emailVerifiedAt } = await tx.account.findUniqueOrThrow({ where: { email } });
     if (count > 0) await recordSecurityEvent(tx, now, id, "registered", caller);
     if (!emailVerifiedAt) await addPendingVerification(ctx, tx, id, count > 0 ? null : { passwordHash, name });
-    if (isMailed) await ctx.emails.enqueue(tx, emailVerifiedAt ? "registered_already" : "email_verification", email);
+    const kind = emailVerifiedAt ? "registered_already" : "email_verification";
+    if (shouldEmail) await ctx.emails.enqueue(tx, kind, email);
   });
   ctx.emails.wake();
 }

@@ -5,9 +5,9 @@ import { lockAccountForSignOut, signOut } from "../auth/sessions/sign-out";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
 
-type Deps = Pick<Context, "db" | "now">;
+type Deps = Pick<Context, "db" | "now" | "removeDevices">;
 
-/** An account's open sessions, last used first. */
+/** An account's live sessions, last used first. */
 export async function listSessions({ db, now }: { db: Tx; now: () => Date }, accountId: string) {
   const at = now();
   return db.session.findMany({
@@ -18,8 +18,8 @@ export async function listSessions({ db, now }: { db: Tx; now: () => Date }, acc
 }
 
 /**
- * Ends one open session of an account and what it registered.
- * @throws AppError not_found, for somebody else's session and for one that has ended as well.
+ * Revokes one live session of an account, with the devices that it registered.
+ * @throws AppError not_found, also for another account's session and for a revoked one
  */
 export async function revokeOwnSession(
   deps: Deps,
@@ -27,12 +27,12 @@ export async function revokeOwnSession(
   sessionId: string,
   caller: Caller,
 ): Promise<void> {
-  const open = await listSessions(deps, accountId);
-  if (!open.some(({ id }) => id === sessionId)) throw new AppError("not_found");
+  const sessions = await listSessions(deps, accountId);
+  if (!sessions.some(({ id }) => id === sessionId)) throw new AppError("not_found");
   await signOut(deps, { sub: accountId, sid: sessionId }, caller);
 }
 
-/** Signing out elsewhere: ends every session of the account but `keep`. Returns how many ended. */
+/** Revokes every session of an account except `keep`. Returns how many. */
 export async function revokeOtherSessions(
   deps: Deps,
   accountId: string,
@@ -41,20 +41,21 @@ export async function revokeOtherSessions(
 ): Promise<number> {
   return deps.db.$transaction(async (tx) => {
     await lockAccountForSignOut(tx, accountId);
-    return revokeOtherSessionsInTx(tx, deps.now(), { accountId, keep }, caller);
+    return revokeOtherSessionsInTx(deps, tx, { accountId, keep }, caller);
   });
 }
 
-/** The same within a transaction that has locked the account. */
+/** The same inside a transaction that has locked the account. */
 export async function revokeOtherSessionsInTx(
+  deps: Pick<Deps, "now" | "removeDevices">,
   tx: Tx,
-  now: Date,
   { accountId, keep }: { accountId: string; keep: string },
   caller: Caller,
 ): Promise<number> {
+  const now = deps.now();
   const others = (await listSessions({ db: tx, now: () => now }, accountId)).filter(({ id }) => id !== keep);
   for (const { id } of others) {
-    if (await revokeSessionInTx(tx, now, id)) await recordSecurityEvent(tx, now, accountId, "signed_out", caller);
+    if (await revokeSessionInTx(deps, tx, now, id)) await recordSecurityEvent(tx, now, accountId, "signed_out", caller);
   }
   return others.length;
 }

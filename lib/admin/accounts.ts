@@ -4,15 +4,15 @@ import { revokeAllSessions } from "../auth/sessions/sessions";
 import type { Context, Tx } from "../context";
 import { isUuid } from "../db/ids";
 
-type Deps = Pick<Context, "db" | "now">;
+type Deps = Pick<Context, "db" | "now" | "removeDevices">;
 
 const MAX_EVENTS = 50;
-/** What a security event says of where it came from. */
+/** The caller of the security events that an operator causes. */
 const OPERATOR = { ip: "unknown", client: "operator" };
 
-/** The newest accounts whose address contains a text. */
+/** The newest accounts whose email contains a text. */
 export function listAccounts({ db }: Pick<Deps, "db">, { search, limit }: { search: string; limit: number }) {
-  // Prisma leaves LIKE's wildcards as they are, and an address may well have a "_".
+  // Prisma does not escape LIKE's wildcards, and emails may contain "_".
   const contains = search
     .trim()
     .toLowerCase()
@@ -25,20 +25,20 @@ export function listAccounts({ db }: Pick<Deps, "db">, { search, limit }: { sear
   });
 }
 
-/** Whether an operator names an account by its id. */
-export const isAccountId = (name: string): boolean => isUuid(name.trim());
+/** Whether a text is an account's id, rather than an email. */
+export const isAccountId = (text: string): boolean => isUuid(text.trim());
 
-/** The account that an operator means by its id or its address; null where there is none. */
+/** Finds an account by its id or its email; null if there is none. */
 export function findAccount({ db }: Pick<Deps, "db">, idOrEmail: string) {
-  const name = idOrEmail.trim().toLowerCase();
+  const key = idOrEmail.trim().toLowerCase();
   return db.account.findUnique({
-    where: isAccountId(name) ? { id: name } : { email: name },
+    where: isAccountId(key) ? { id: key } : { email: key },
     select: { id: true, email: true },
   });
 }
 
-/** What helps somebody who asks for help: nothing that signs in, no hash, no device token. Newest first. */
-export async function describeAccount({ db, now }: Deps, id: string) {
+/** An account with what support needs, newest first, and without anything secret. */
+export async function describeAccount({ db, now }: Pick<Deps, "db" | "now">, id: string) {
   const at = now();
   const { passwordHash, ...account } = await db.account.findUniqueOrThrow({
     where: { id },
@@ -53,39 +53,42 @@ export async function describeAccount({ db, now }: Deps, id: string) {
       purchases: { select: { store: true, productId: true, currentPeriodEndsAt: true, endedAt: true } },
     },
   });
-  return {
-    ...account,
-    hasPassword: passwordHash !== null,
-    securityEvents: await listSecurityEvents({ db }, id, MAX_EVENTS),
-  };
+  const securityEvents = await listAccountEvents({ db }, id);
+  return { ...account, hasPassword: passwordHash !== null, securityEvents };
 }
 
-/** Deletes an account for its owner, who is mailed. Returns whether there was such an account. */
+/** An account's newest security events, also after the account was deleted. */
+export function listAccountEvents({ db }: Pick<Deps, "db">, accountId: string) {
+  return listSecurityEvents({ db }, accountId, MAX_EVENTS);
+}
+
+/** Deletes an account and sends an email to its owner. Returns whether the account existed. */
 export function deleteAccount(deps: Parameters<typeof removeAccount>[0], id: string): Promise<boolean> {
   return removeAccount(deps, id, OPERATOR, true);
 }
 
-/** Ends every session of an account, and with it the devices they registered. Returns how many had not ended before. */
-export function revokeSessions({ db, now }: Deps, id: string): Promise<number> {
-  return db.$transaction((tx) => signOutEverywhere(tx, now(), id));
+/** Revokes every session of an account, and removes their devices. Returns how many sessions this call revoked. */
+export function revokeSessions(deps: Deps, id: string): Promise<number> {
+  return deps.db.$transaction((tx) => revokeSessionsInTx(deps, tx, id));
 }
 
 /**
- * Removes an account's identities at a provider, and ends its sessions, some of which may have come by them. Changes
- * nothing where the account has no such identity. Returns how many identities were removed.
+ * Unlinks a provider from an account, and revokes its sessions, which the provider may have created. Changes nothing if
+ * the provider is not linked. Returns how many identities were removed.
  */
-export function unlinkIdentities({ db, now }: Deps, id: string, provider: string): Promise<number> {
-  return db.$transaction(async (tx) => {
+export function unlinkIdentities(deps: Deps, id: string, provider: string): Promise<number> {
+  return deps.db.$transaction(async (tx) => {
     const { count } = await tx.identity.deleteMany({ where: { accountId: id, provider } });
     if (count === 0) return 0;
-    await recordSecurityEvent(tx, now(), id, "identity_unlinked", OPERATOR);
-    await signOutEverywhere(tx, now(), id);
+    await recordSecurityEvent(tx, deps.now(), id, "identity_unlinked", OPERATOR);
+    await revokeSessionsInTx(deps, tx, id);
     return count;
   });
 }
 
-async function signOutEverywhere(tx: Tx, now: Date, id: string): Promise<number> {
-  const ended = await revokeAllSessions(tx, now, id);
-  if (ended > 0) await recordSecurityEvent(tx, now, id, "signed_out", OPERATOR);
-  return ended;
+async function revokeSessionsInTx(deps: Pick<Deps, "now" | "removeDevices">, tx: Tx, id: string): Promise<number> {
+  const now = deps.now();
+  const revoked = await revokeAllSessions(deps, tx, now, id);
+  if (revoked > 0) await recordSecurityEvent(tx, now, id, "signed_out", OPERATOR);
+  return revoked;
 }

@@ -13,26 +13,25 @@ import { createSession, sessionToken, type Transport } from "./sessions/sessions
 import { requireVerifiedEmail } from "./verification/email-verification";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now">;
-type Credentials = { email: string; password: string };
+type EmailAndPassword = { email: string; password: string };
 
 /**
- * The one password check, behind /login and next-auth alike, so that both share its counters. Counts before it
- * looks the account up, and costs the same whether the address is known or not. Where nobody could look at the
- * password, because the service was too busy or the database gone, nothing is counted. What others behind the same
- * client address get wrong does not hold a device that the account recognizes.
+ * The password check of /login and next-auth. It counts an attempt before it looks the account up, and costs the same
+ * for known and unknown emails. An attempt is not counted if the password could not be checked, because the service was
+ * busy or the database was down. A device that the account recognizes is not subject to the limit of its IP.
  * @throws AppError invalid_credentials, email_not_verified, rate_limited, overloaded
  */
-export async function verifyPassword(ctx: Deps, given: Credentials, caller: Caller): Promise<Account> {
+export async function verifyPassword(ctx: Deps, given: EmailAndPassword, caller: Caller): Promise<Account> {
   const recognized = await findRecognizedClient(ctx, given.email, caller);
   const isOwnDevice = recognized?.isDevice === true;
   if (!isOwnDevice) await ctx.limits.consume("loginByAddress", caller.ip);
-  const giveBack = async () => isOwnDevice || ctx.limits.giveBack("loginByAddress", caller.ip);
+  const refund = async () => isOwnDevice || ctx.limits.giveBack("loginByAddress", caller.ip);
   const attempt = await beginAttempt(ctx, given.email, caller, recognized);
-  const { account, isRight } = await comparePassword(ctx, given).catch(async (error: unknown) => {
-    await Promise.allSettled([withdrawAttempt(ctx, attempt), giveBack()]);
+  const { account, isCorrect } = await comparePassword(ctx, given).catch(async (error: unknown) => {
+    await Promise.allSettled([withdrawAttempt(ctx, attempt), refund()]);
     throw error;
   });
-  if (!account || !isRight) {
+  if (!account || !isCorrect) {
     await ctx.db.$transaction(async (tx) => {
       await recordFailure(tx, ctx.now(), attempt);
       await recordFailedSignIn(tx, ctx.now(), given.email, caller);
@@ -40,25 +39,25 @@ export async function verifyPassword(ctx: Deps, given: Credentials, caller: Call
     throw new AppError("invalid_credentials");
   }
   await clearAttempt(ctx.db, attempt);
-  await giveBack();
+  await refund();
   await requireVerifiedEmail(ctx, account, caller);
   return account;
 }
 
-async function comparePassword(ctx: Deps, { email, password }: Credentials) {
+async function comparePassword(ctx: Deps, { email, password }: EmailAndPassword) {
   const account = await ctx.db.account.findUnique({ where: { email } });
-  const isRight = await passwordMatches(ctx, password, account?.passwordHash ?? null);
-  if (account?.passwordHash && isRight && isOutdated(ctx, account.passwordHash)) {
-    await renewHash(ctx, account.id, account.passwordHash, password);
+  const isCorrect = await passwordMatches(ctx, password, account?.passwordHash ?? null);
+  if (account?.passwordHash && isCorrect && isOutdated(ctx, account.passwordHash)) {
+    await rehashPassword(ctx, account.id, account.passwordHash, password);
   }
-  return { account, isRight };
+  return { account, isCorrect };
 }
 
 /**
- * Hashes a password anew at today's cost, unless it was changed meanwhile. Next time will do where others wait: nobody
- * stands in that queue twice for one sign-in.
+ * Rehashes a password at the configured cost, unless it was changed meanwhile. Skipped while other tasks wait for the
+ * hasher, so that a sign-in never waits for it twice.
  */
-async function renewHash(ctx: Deps, id: string, outdated: string, password: string): Promise<void> {
+async function rehashPassword(ctx: Deps, id: string, outdated: string, password: string): Promise<void> {
   if (ctx.hasher.isBusy()) return;
   try {
     const passwordHash = await hashPassword(ctx, normalizePassword(password));
@@ -69,36 +68,38 @@ async function renewHash(ctx: Deps, id: string, outdated: string, password: stri
 }
 
 /**
- * Signs an account in, as it was when it proved itself, and tells the devices that it has already. Returns the
- * session's row, the claims of its token, and the token.
- * @throws AppError invalid_credentials where its password was reset, or it was deleted, since
+ * Creates a session for an account that has been authenticated, and notifies the devices of its other sessions.
+ * `account` is the row that was authenticated. Returns the session's row, the claims of its token, and the token.
+ * @throws AppError invalid_credentials if the account was deleted, or its password reset, since
  */
 export async function issueSession(
-  ctx: Pick<Context, "config" | "db" | "dbNow" | "limits" | "now">,
+  ctx: Pick<Context, "config" | "db" | "dbNow" | "limits" | "now" | "removeDevices">,
   account: { id: string; email: string; sessionEpoch: number },
-  how: { transport: Transport; deviceName: string | null },
+  { transport, deviceName }: { transport: Transport; deviceName: string | null },
   caller: Caller,
 ) {
   const now = ctx.now();
   const { session, claims } = await ctx.db.$transaction(async (tx) => {
-    const [held] = await tx.$queryRaw<{ unverifiedExpiresAt: Date | null }[]>`
+    const [locked] = await tx.$queryRaw<{ unverifiedExpiresAt: Date | null }[]>`
       SELECT "unverifiedExpiresAt" FROM "Account"
       WHERE "id" = ${account.id}::uuid AND "sessionEpoch" = ${account.sessionEpoch}::integer FOR NO KEY UPDATE`;
-    if (!held) throw new AppError("invalid_credentials");
-    if (held.unverifiedExpiresAt) {
+    if (!locked) throw new AppError("invalid_credentials");
+    if (locked.unverifiedExpiresAt) {
       await tx.account.update({ where: { id: account.id }, data: { unverifiedExpiresAt: null } });
     }
-    const opened = await createSession(tx, now, account, { ...how, client: caller.client });
+    const created = await createSession(ctx, tx, now, account, { transport, client: caller.client, deviceName });
     await recordSecurityEvent(tx, now, account.id, "signed_in", caller);
-    await recognizeClient(tx, ctx, account, caller, { withDevice: how.transport === "cookie" });
-    const client = clientName(how.deviceName, caller.client);
-    const message = { kind: "security.new_sign_in", eventId: opened.session.id, client } as const;
+    await recognizeClient(tx, ctx, account, caller, { withDevice: transport === "cookie" });
     await enqueue(tx, ctx.dbNow(), {
-      eventKey: `sign-in:${opened.session.id}`,
+      eventKey: `sign-in:${created.session.id}`,
       to: { accountId: account.id },
-      message,
+      message: {
+        kind: "security.new_sign_in",
+        eventId: created.session.id,
+        client: clientName(deviceName, caller.client),
+      },
     });
-    return opened;
+    return created;
   });
   return { session, claims, token: await sessionToken(ctx, claims) };
 }

@@ -105,7 +105,7 @@ describe("a wrong password, an unknown address and an account without a password
       expect(refused.headers.get("ratelimit-policy")).toBe('"loginByClient";q=10;w=86400');
       expect(await refused.json()).toMatchObject({
         code: "rate_limited",
-        detail: "Too many wrong passwords. A reset of the password lets the owner in at once.",
+        detail: "Too many wrong passwords. Reset the password to sign in now.",
       });
     }
   });

@@ -142,7 +142,7 @@ test("sign-in by the form and by the API share one counter, and the form says ho
   for (let i = 0; i < 10; i++) await submit("sign-in", { email, password: "not the password" }, from);
   expect((await post("/api/auth/login", { email, password }, from)).status).toBe(429);
   expect(wordsOf(await submit("sign-in", { email, password }, from))?.message).toMatch(
-    /^Too many wrong passwords\. A reset .* at once\. Try again in (a minute|\d+ minutes)\.$/,
+    /^Too many wrong passwords\. Reset the password to sign in now\. Try again in (a minute|\d+ minutes)\.$/,
   );
 });
 

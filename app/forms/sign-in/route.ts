@@ -1,4 +1,4 @@
-import { logIn } from "@/lib/accounts/register";
+import { logIn } from "@/lib/accounts/log-in";
 import { Login } from "@/lib/accounts/schema";
 import { defineForm } from "@/lib/http/pages/form";
 import { NextPage, ownPath } from "@/lib/http/pages/own-path";

@@ -4,19 +4,19 @@ import { isAppError } from "../../errors";
 type Deps = Pick<Context, "limits">;
 type LimitName = Parameters<Deps["limits"]["consume"]>[0];
 
-/** What is mailed to whoever is said to own an address, before anybody has proved it. */
+/** Emails that anyone can request for any recipient. */
 export type EmailReason = "reset" | "verification";
 
 /**
- * Counts a mail to an address that a caller asks for; false where the address has had enough. Three an hour for each
- * client network, so that strangers do not spend the owner's; nine an hour from all of them. Over either one mail
- * every 20 minutes still goes: whoever is refused finds a mail in the mailbox whose link works.
+ * Counts an email that a caller requests. Returns false if it must not be sent. The limits are 3 an hour for a
+ * recipient and client network, so that strangers do not use up the owner's, and 9 an hour for a recipient. Beyond them one
+ * email every 20 minutes is sent, so that the mailbox always holds a link that works.
  */
 export async function consumeEmailLimit(
   { limits }: Deps,
   reason: EmailReason,
   email: string,
-  network: string,
+  ip: string,
 ): Promise<boolean> {
   const isWithin = async (limit: LimitName, key: string) => {
     try {
@@ -27,8 +27,7 @@ export async function consumeEmailLimit(
       throw error;
     }
   };
-  const isUsual =
-    (await isWithin(`${reason}MailByNetwork`, `${email} ${network}`)) &&
-    (await isWithin(`${reason}MailByEmail`, email));
-  return isUsual || isWithin(`${reason}MailAtLeast`, email);
+  const isWithinHour =
+    (await isWithin(`${reason}MailByNetwork`, `${email} ${ip}`)) && (await isWithin(`${reason}MailByEmail`, email));
+  return isWithinHour || isWithin(`${reason}MailAtLeast`, email);
 }

@@ -5,23 +5,23 @@ import { deviceCookieName, setCookie } from "../cookie";
 type Deps = Pick<Context, "db" | "limits" | "now">;
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** How long a device or network is recognized after its last sign-in: longer than any session lives. */
+/** How long a client is recognized after its last sign-in: longer than any session lives. */
 const TTL_MS = 180 * DAY_MS;
-/** Devices and networks that an account recognizes at most; the ones that signed in longest ago are forgotten. */
+/** The most clients that an account recognizes. Those that signed in longest ago are removed first. */
 const MAX_CLIENTS = 50;
 
-/** The keys of a caller's device and network with an e-mail address; nothing of it can be read from them. */
-export function clientKeys({ limits }: Pick<Deps, "limits">, email: string, { deviceId, ip: address }: Caller) {
+/** The keys of a caller's device and network for an email. They are HMACs, and reveal none of the three. */
+export function clientKeys({ limits }: Pick<Deps, "limits">, email: string, { deviceId, ip }: Caller) {
   return {
     device: limits.privateKey(`device ${deviceId} ${email}`),
-    network: limits.privateKey(`network ${address} ${email}`),
+    network: limits.privateKey(`network ${ip} ${email}`),
   };
 }
 
-/** What an account recognizes of a caller, and the key it is counted by. */
+/** A client that an account recognizes, by its device cookie or only by its network. */
 export type RecognizedClient = { key: string; isDevice: boolean };
 
-/** What an account recognizes of the caller: the device, else the network; null for a stranger. */
+/** Finds the caller among the clients that an account recognizes: by device, else by network; null for a stranger. */
 export async function findRecognizedClient(ctx: Deps, email: string, caller: Caller): Promise<RecognizedClient | null> {
   const { device, network } = clientKeys(ctx, email, caller);
   const found = await ctx.db.recognizedClient.findMany({
@@ -33,8 +33,8 @@ export async function findRecognizedClient(ctx: Deps, email: string, caller: Cal
 }
 
 /**
- * Remembers where an account signed in from, or had its password reset. `withDevice`: the answer sets the device's
- * cookie; native apps have none, and are recognized by their network.
+ * Remembers the client that signed in to an account or reset its password. `withDevice` if the response sets the device
+ * cookie; native apps have no cookie and are recognized by their network.
  */
 export async function recognizeClient(
   tx: Tx,
@@ -55,7 +55,7 @@ export async function recognizeClient(
       WHERE "accountId" = ${account.id}::uuid ORDER BY "expiresAt" DESC, "key" OFFSET ${MAX_CLIENTS}::integer)`;
 }
 
-/** The Set-Cookie header by which a device is recognized. It signs nobody in. */
+/** The Set-Cookie header of the device cookie. It identifies a browser and signs nobody in. */
 export function setDeviceCookie({ config, now }: Pick<Context, "config" | "now">, deviceId: string): string {
   return setCookie(config, deviceCookieName(config), deviceId, new Date(now().getTime() + TTL_MS));
 }

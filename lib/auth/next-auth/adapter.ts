@@ -15,7 +15,7 @@ export type AdapterAccount = AdapterUser & Pick<Account, "sessionEpoch">;
  * the claim that a mailed link confirms.
  */
 export function createAdapter(
-  ctx: Pick<Context, "config" | "db" | "now">,
+  ctx: Pick<Context, "config" | "db" | "now" | "removeDevices">,
   { caller, proven }: { caller: Caller; proven: MatchedRegistration | null },
   onFailure: OnFailure,
 ): Adapter {

@@ -13,7 +13,7 @@ import { nextAuthOptions, VERIFY_PAGE } from "./options";
 import { type PendingIdentity, recallIdentity, rememberIdentity } from "./pending-identity";
 import { recallStart, rememberStart } from "./started-by";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now">;
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices">;
 
 /** One call of the catch-all: the path after /api/auth, and the body as it was parsed. */
 export type NextAuthCall = {

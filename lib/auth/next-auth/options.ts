@@ -17,7 +17,7 @@ import { type AdapterAccount, createAdapter } from "./adapter";
 import { attempt, type OnFailure, orNull } from "./guard";
 import type { PendingIdentity } from "./pending-identity";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now">;
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices">;
 type Found = Awaited<ReturnType<typeof findSession>>;
 
 /**

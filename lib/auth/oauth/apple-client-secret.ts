@@ -6,12 +6,11 @@ type AppleConfig = Pick<Context["config"], "AUTH_APPLE_TEAM_ID" | "AUTH_APPLE_KE
   AUTH_APPLE_SECRET: string;
 };
 
-/** Used within the sign-in that it was made for. */
 const TTL_SECONDS = 10 * 60;
 
 /**
- * Apple's client secret: a JWT signed by the team's key with ES256 (Apple, "Creating a client secret"). Made anew
- * for each use, so that it never runs out; a finished one in the configuration is taken as it is.
+ * Apple's client secret: a JWT that the team's key signs with ES256 (Apple, "Creating a client secret"). Created for
+ * each sign-in, so that it never expires in use. A configured JWT is returned unchanged.
  */
 export function appleClientSecret(config: AppleConfig, now: Date): string {
   const { AUTH_APPLE_SECRET: key, AUTH_APPLE_TEAM_ID, AUTH_APPLE_KEY_ID, AUTH_APPLE_ID, AUTH_APPLE_ISSUER } = config;

@@ -1,46 +1,46 @@
 import type { ErrorCode } from "../../errors";
 
-/** What is known when a person comes back from a provider. */
-export type LinkFacts = {
+export type LinkInput = {
   identity: { email: string | null; emailVerified: boolean };
-  /** The account that the identity belongs to already. */
-  ownerId: string | null;
-  /** Whether the way to the provider began signed in, and if so whether that session still is: null once it ended. */
-  startedBy: { accountId: string; authenticatedAt: Date } | null | undefined;
-  /** The account that has the identity's e-mail address. */
-  local: { id: string; emailVerifiedAt: Date | null } | null;
+  /** The account that the identity is linked to. */
+  linkedAccountId: string | null;
+  /** The session that started the sign-in at the provider: null if it has ended since, undefined if there was none. */
+  linkingSession: { accountId: string; authenticatedAt: Date } | null | undefined;
+  /** The account with the identity's email. */
+  emailAccount: { id: string; emailVerifiedAt: Date | null } | null;
   now: Date;
 };
 
-/** `take_over`: link, after what whoever made the account without proving its address has left there is gone. */
+/** `take_over` links the identity after all unverified access to the account is revoked. */
 export type LinkPlan =
-  | { do: "sign_in" | "link" | "take_over"; accountId: string }
-  | { do: "create"; email: string }
-  | { do: "refuse"; code: ErrorCode };
+  | { action: "sign_in" | "link" | "take_over"; accountId: string }
+  | { action: "create"; email: string }
+  | { action: "refuse"; code: ErrorCode };
 
-/** A session that may add another way to sign in: stealing a cookie must not be enough for that. */
-const FRESH_MS = 10 * 60 * 1000;
+/** How recent the sign-in of a session must be to link a provider: a stolen cookie alone must not be enough. */
+const MAX_AGE_MS = 10 * 60 * 1000;
 
 /**
- * Whether an identity signs in, is linked, makes an account or is refused. Without a session it is linked to an
- * account that exists only where the provider vouches for the address that both have.
+ * Decides whether an identity signs in, is linked, creates an account or is refused. Without a session, it is linked to
+ * an existing account only if the provider has verified their common email.
  */
-export function planLink({ identity, ownerId, startedBy, local, now }: LinkFacts): LinkPlan {
-  if (startedBy === null) return refuse("unauthenticated");
-  if (startedBy) {
-    if (ownerId !== null) {
-      return ownerId === startedBy.accountId ? { do: "sign_in", accountId: ownerId } : refuse("identity_in_use");
+export function planLink({ identity, linkedAccountId, linkingSession, emailAccount, now }: LinkInput): LinkPlan {
+  if (linkingSession === null) return refuse("unauthenticated");
+  if (linkingSession) {
+    const { accountId, authenticatedAt } = linkingSession;
+    if (linkedAccountId !== null) {
+      return linkedAccountId === accountId ? { action: "sign_in", accountId } : refuse("identity_in_use");
     }
-    const isFresh = now.getTime() - startedBy.authenticatedAt.getTime() <= FRESH_MS;
-    return isFresh ? { do: "link", accountId: startedBy.accountId } : refuse("reauthentication_required");
+    const isRecent = now.getTime() - authenticatedAt.getTime() <= MAX_AGE_MS;
+    return isRecent ? { action: "link", accountId } : refuse("reauthentication_required");
   }
-  if (ownerId !== null) return { do: "sign_in", accountId: ownerId };
+  if (linkedAccountId !== null) return { action: "sign_in", accountId: linkedAccountId };
   if (identity.email === null) return refuse("identity_without_email");
-  if (!local) return { do: "create", email: identity.email };
+  if (!emailAccount) return { action: "create", email: identity.email };
   if (!identity.emailVerified) return refuse("identity_unverified");
-  return { do: local.emailVerifiedAt ? "link" : "take_over", accountId: local.id };
+  return { action: emailAccount.emailVerifiedAt ? "link" : "take_over", accountId: emailAccount.id };
 }
 
 function refuse(code: ErrorCode): LinkPlan {
-  return { do: "refuse", code };
+  return { action: "refuse", code };
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { isStorableText, toStorableText } from "../../text";
 import { Email } from "../email";
 
-/** Who a provider says has signed in. `emailVerified`: it is authoritative for the address, so it is theirs today. */
+/** A provider's user. `emailVerified` if the provider is authoritative for the email's domain. */
 export type Profile = {
   provider: string;
   subject: string;
@@ -12,7 +12,7 @@ export type Profile = {
   image: string | null;
 };
 
-/** A profile with the provider's issuer: issuer and subject name one person. */
+/** A profile with the provider's issuer. Issuer and subject identify a person (OpenID Connect Core 1.0, 5.7). */
 export type ProviderIdentity = Profile & { issuer: string };
 
 const Subject = z
@@ -30,7 +30,7 @@ const Image = z
   .nullish()
   .catch(null);
 const OptionalEmail = Email.nullish().catch(null);
-/** Apple writes booleans as text. */
+/** Apple sends booleans as strings. */
 const Flag = z.union([z.boolean(), z.enum(["true", "false"]).transform((text) => text === "true")]).catch(false);
 
 /** OpenID Connect Core 1.0, section 5.1; `hd` is Google's. */
@@ -50,7 +50,7 @@ const GitHub = z.object({
   avatar_url: Image,
 });
 
-/** Reads what a provider says of a person: an ID token's claims, or GitHub's user. @throws ZodError */
+/** Parses a provider's user: the claims of an ID token, or GitHub's user. @throws ZodError */
 export function parseProfile(provider: string, profile: unknown): Profile {
   if (provider === "github") {
     const { id, login, email = null, name, avatar_url = null } = GitHub.parse(profile);
@@ -58,7 +58,7 @@ export function parseProfile(provider: string, profile: unknown): Profile {
       provider,
       subject: String(id),
       email,
-      emailVerified: false, // GitHub verified it once, and hosts no mailboxes
+      emailVerified: false, // GitHub verified it once, and hosts no mailboxes.
       name: name ?? login,
       image: avatar_url,
     };
@@ -74,16 +74,16 @@ export function parseProfile(provider: string, profile: unknown): Profile {
   };
 }
 
-/** The domains whose mailboxes a provider runs. */
+/** The domains whose mailboxes a provider hosts. */
 const OWN_DOMAINS: Record<string, readonly string[]> = {
   google: ["gmail.com"],
   apple: ["privaterelay.appleid.com", "icloud.com", "me.com", "mac.com"],
 };
 
 /**
- * Whether a provider knows who has an address today. Any other address it verified once: its former holder, as somebody
- * who left a company, still signs in with it. Google also hosts the mailboxes of the organisation in `hd` (Google,
- * "Verify the Google ID token on your server side").
+ * Whether a provider hosts the mailbox of an email, and so knows its current owner. It verified any other email once; a
+ * former owner, such as an employee who left, may still sign in with it. Google also hosts the mailboxes of the
+ * organization in `hd` (Google, "Verify the Google ID token on your server side").
  */
 function isAuthoritative(provider: string, email: string, hostedDomain: string | undefined): boolean {
   const domain = email.slice(email.lastIndexOf("@") + 1);

@@ -11,15 +11,15 @@ export const PROVIDER_NAMES = ["google", "apple", "github"] as const;
 type ProviderName = (typeof PROVIDER_NAMES)[number];
 const TITLES: Record<ProviderName, string> = { google: "Google", apple: "Apple", github: "GitHub" };
 
-/** A provider's name for people. */
+/** A provider's display name. */
 export function providerTitle(provider: string): string {
   return TITLES[provider as ProviderName] ?? provider;
 }
 
 /**
- * The issuer that a provider is configured with. With a subject it names one person (OpenID Connect Core 1.0, section
- * 5.7); the provider's name does not, since its issuer may be changed, as to a GitHub Enterprise Server.
- * @throws Error for a name that is not a provider's
+ * The configured issuer of a provider. Identities are keyed by issuer and subject (OpenID Connect Core 1.0, 5.7), since
+ * the issuer behind a provider's name can change, for example to a GitHub Enterprise Server.
+ * @throws Error for an unknown provider
  */
 export function issuerOf(config: Config, provider: string): string {
   const issuers: Record<ProviderName, string> = {
@@ -32,12 +32,12 @@ export function issuerOf(config: Config, provider: string): string {
   return issuers[known];
 }
 
-/** next-auth would show logos from another site. */
+/** Without a logo: next-auth would load it from another site. */
 const style = (bg: string, text: string) => ({ logo: "", bg, text });
-/** openid-client's own is 3.5 seconds. */
+/** openid-client's default is 3.5 seconds. */
 const httpOptions = { timeout: 10_000 };
 
-/** The sign-in providers whose id and secret are configured, as next-auth takes them. */
+/** The configured sign-in providers, as next-auth's options. */
 export function oauthProviders(config: Config, now: Date): Provider[] {
   return [google(config), apple(config, now), github(config)].filter((provider) => provider !== null);
 }
@@ -57,8 +57,8 @@ function google({ AUTH_GOOGLE_ID, AUTH_GOOGLE_SECRET, AUTH_GOOGLE_ISSUER }: Conf
 }
 
 /**
- * Sign in with Apple. It answers by a form that it posts; `answerFormPost` turns that into a GET. No name is asked
- * for: Apple tells it once, outside the signed token.
+ * Sign in with Apple. Apple requires `response_mode=form_post` for scopes; lib/auth/next-auth turns the POST into a GET.
+ * The name is not requested: Apple sends it once, outside the signed token.
  */
 function apple(config: Config, now: Date): Provider | null {
   const { AUTH_APPLE_ID, AUTH_APPLE_SECRET, AUTH_APPLE_ISSUER } = config;
@@ -74,7 +74,7 @@ function apple(config: Config, now: Date): Provider | null {
   };
 }
 
-/** OAuth 2.0 without OpenID Connect, so without a nonce. Also GitHub Enterprise Server. */
+/** GitHub or a GitHub Enterprise Server: OAuth 2.0 without OpenID Connect, so without a nonce. */
 function github({ AUTH_GITHUB_ID, AUTH_GITHUB_SECRET, AUTH_GITHUB_ISSUER }: Config): Provider | null {
   if (!AUTH_GITHUB_ID || !AUTH_GITHUB_SECRET) return null;
   const api = AUTH_GITHUB_ISSUER === "https://github.com" ? "https://api.github.com" : `${AUTH_GITHUB_ISSUER}/api/v3`;
@@ -82,7 +82,7 @@ function github({ AUTH_GITHUB_ID, AUTH_GITHUB_SECRET, AUTH_GITHUB_ISSUER }: Conf
     ...provider("github", style("#24292f", "#fff")),
     clientId: AUTH_GITHUB_ID,
     clientSecret: AUTH_GITHUB_SECRET,
-    issuer: `${AUTH_GITHUB_ISSUER}/login/oauth`, // as it says in `iss` (RFC 9207)
+    issuer: `${AUTH_GITHUB_ISSUER}/login/oauth`, // the value of `iss` (RFC 9207)
     authorization: {
       url: `${AUTH_GITHUB_ISSUER}/login/oauth/authorize`,
       params: { scope: "read:user user:email" },
@@ -93,7 +93,7 @@ function github({ AUTH_GITHUB_ID, AUTH_GITHUB_SECRET, AUTH_GITHUB_ISSUER }: Conf
   };
 }
 
-function provider(id: ProviderName, look: ReturnType<typeof style>) {
+function provider(id: ProviderName, buttonStyle: ReturnType<typeof style>) {
   const profile = (claims: unknown) => ({ id: parseProfile(id, claims).subject });
-  return { id, name: TITLES[id], type: "oauth" as const, style: look, httpOptions, profile };
+  return { id, name: TITLES[id], type: "oauth" as const, style: buttonStyle, httpOptions, profile };
 }

@@ -1,40 +1,42 @@
 import type { Context, Tx } from "../../context";
 import { batchLoad } from "../../db/batch-load";
-import { removeDevices } from "../../push/devices";
 import { type Claims, decodeToken, encodeToken } from "./token";
+
+type RemoveDevices = Pick<Context, "removeDevices">;
 
 export type Transport = "cookie" | "token";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** How long a session lives unused, and at most. */
+/** How long a session lasts without use, and in total. */
 const LIFETIMES = {
   cookie: { idleMs: 7 * DAY_MS, absoluteMs: 30 * DAY_MS },
   token: { idleMs: 30 * DAY_MS, absoluteMs: 90 * DAY_MS },
 } as const;
-/** The longest that any session lives; the row, not the token, ends it. */
-const SESSION_MAX_SECONDS = LIFETIMES.token.absoluteMs / 1000;
+/** A token never expires before its session: the session's row decides. */
+const TOKEN_TTL_SECONDS = LIFETIMES.token.absoluteMs / 1000;
 const MAX_SESSIONS = 20;
-const LAST_SEEN_MS = 60 * 1000;
+const LAST_SEEN_INTERVAL_MS = 60 * 1000;
 
 type SessionInput = { transport: Transport; client: string | null; deviceName: string | null };
 
 /**
- * Opens a session. Of more than 20 live ones of an account the oldest go. The account is new, or locked by the
- * caller, so that two sign-ins at once see each other. Returns the row and the claims of its token.
+ * Creates a session, and revokes the account's oldest live sessions over 20. The account is new, or its row is locked
+ * by the caller, so that concurrent sign-ins see each other. Returns the row and the claims of its token.
  */
 export async function createSession(
+  { removeDevices }: RemoveDevices,
   tx: Tx,
   now: Date,
   account: { id: string; sessionEpoch: number },
-  how: SessionInput,
+  { transport, client, deviceName }: SessionInput,
 ) {
-  const { idleMs, absoluteMs } = LIFETIMES[how.transport];
+  const { idleMs, absoluteMs } = LIFETIMES[transport];
   const session = await tx.session.create({
     data: {
       accountId: account.id,
-      transport: how.transport,
-      userAgent: how.client,
-      deviceName: how.deviceName,
+      transport,
+      userAgent: client,
+      deviceName,
       createdAt: now,
       authenticatedAt: now,
       lastSeenAt: now,
@@ -49,9 +51,9 @@ export async function createSession(
     select: { id: true },
   });
   if (surplus.length > 0) {
-    const ids = surplus.map(({ id }) => id);
-    await tx.session.updateMany({ where: { id: { in: ids } }, data: { revokedAt: now } });
-    await removeDevices(tx, { sessionIds: ids });
+    const sessionIds = surplus.map(({ id }) => id);
+    await tx.session.updateMany({ where: { id: { in: sessionIds } }, data: { revokedAt: now } });
+    await removeDevices(tx, { sessionIds });
   }
   const claims: Claims = { sub: account.id, sid: session.id, epoch: account.sessionEpoch };
   return { session, claims };
@@ -59,13 +61,12 @@ export async function createSession(
 
 /** The token of a session. */
 export function sessionToken({ config }: Pick<Context, "config">, claims: Claims): Promise<string> {
-  return encodeToken(claims, config.secret, SESSION_MAX_SECONDS);
+  return encodeToken(claims, config.secret, TOKEN_TTL_SECONDS);
 }
 
 /**
- * The session a token stands for, with its account: not revoked, not expired, of the account's current epoch.
- * null for everything else. One statement, which all checks of the same moment share; a second one notes, at most
- * once a minute, that the session was seen.
+ * The live session of a token, with its account; null if it was revoked, has expired or has an old epoch. Concurrent
+ * calls share one query. A second statement updates `lastSeenAt`, at most once a minute.
  */
 export async function findSession({ config, db, now }: Pick<Context, "config" | "db" | "now">, token: string) {
   const at = now();
@@ -80,7 +81,7 @@ export async function findSession({ config, db, now }: Pick<Context, "config" | 
     row.account.sessionEpoch === claims.epoch;
   if (!isLive) return null;
   const { id, transport, authenticatedAt, expiresAt, account } = row;
-  if (at.getTime() - row.lastSeenAt.getTime() > LAST_SEEN_MS) await updateLastSeen(db, at, id, transport);
+  if (at.getTime() - row.lastSeenAt.getTime() > LAST_SEEN_INTERVAL_MS) await updateLastSeen(db, at, id, transport);
   return { session: { id, transport, authenticatedAt, expiresAt }, account, claims };
 }
 
@@ -89,8 +90,13 @@ const readSession = batchLoad(async (db, ids) => {
     where: { id: { in: ids } },
     relationLoadStrategy: "join",
     select: {
-      ...{ id: true, transport: true, authenticatedAt: true, lastSeenAt: true },
-      ...{ expiresAt: true, idleExpiresAt: true, revokedAt: true },
+      id: true,
+      transport: true,
+      authenticatedAt: true,
+      lastSeenAt: true,
+      expiresAt: true,
+      idleExpiresAt: true,
+      revokedAt: true,
       account: { select: { id: true, email: true, name: true, image: true, sessionEpoch: true } },
     },
   });
@@ -99,18 +105,26 @@ const readSession = batchLoad(async (db, ids) => {
 
 async function updateLastSeen(db: Tx, at: Date, id: string, transport: Transport): Promise<void> {
   await db.session.updateMany({
-    where: { id, lastSeenAt: { lt: new Date(at.getTime() - LAST_SEEN_MS) } },
+    where: { id, lastSeenAt: { lt: new Date(at.getTime() - LAST_SEEN_INTERVAL_MS) } },
     data: { lastSeenAt: at, idleExpiresAt: new Date(at.getTime() + LIFETIMES[transport].idleMs) },
   });
 }
 
-/** Ends a session: its row, and the devices that it registered. Ending one that has ended does nothing. */
-export async function revokeSession({ db, now }: Pick<Context, "db" | "now">, sessionId: string): Promise<void> {
-  await db.$transaction((tx) => revokeSessionInTx(tx, now(), sessionId));
+/** Revokes a session and removes the devices that it registered. Does nothing to a revoked session. */
+export async function revokeSession(
+  deps: Pick<Context, "db" | "now" | "removeDevices">,
+  sessionId: string,
+): Promise<void> {
+  await deps.db.$transaction((tx) => revokeSessionInTx(deps, tx, deps.now(), sessionId));
 }
 
-/** The same within a transaction. Returns whether it was this that ended it: of several at once one is. */
-export async function revokeSessionInTx(tx: Tx, now: Date, sessionId: string): Promise<boolean> {
+/** The same inside a transaction. Returns whether this call revoked it: of concurrent calls one does. */
+export async function revokeSessionInTx(
+  { removeDevices }: RemoveDevices,
+  tx: Tx,
+  now: Date,
+  sessionId: string,
+): Promise<boolean> {
   const { count } = await tx.session.updateMany({
     where: { id: sessionId, revokedAt: null },
     data: { revokedAt: now },
@@ -120,10 +134,15 @@ export async function revokeSessionInTx(tx: Tx, now: Date, sessionId: string): P
 }
 
 /**
- * Ends every session of an account, the devices that they registered, and by the raised epoch every token there is
- * of it; no client is recognized any more. Returns how many sessions had not ended before.
+ * Revokes every session of an account, removes their devices, and forgets the clients that the account recognizes. The
+ * raised epoch invalidates every token. Returns how many sessions this call revoked.
  */
-export async function revokeAllSessions(tx: Tx, now: Date, accountId: string): Promise<number> {
+export async function revokeAllSessions(
+  { removeDevices }: RemoveDevices,
+  tx: Tx,
+  now: Date,
+  accountId: string,
+): Promise<number> {
   await tx.account.updateMany({ where: { id: accountId }, data: { sessionEpoch: { increment: 1 } } });
   const { count } = await tx.session.updateMany({ where: { accountId, revokedAt: null }, data: { revokedAt: now } });
   await removeDevices(tx, { accountId });

@@ -4,23 +4,18 @@ import type { Context, Tx } from "../../context";
 import { revokeSessionInTx } from "./sessions";
 import type { Claims } from "./token";
 
-/**
- * Signs out: ends the session, with the devices that it registered, and writes it down, in one transaction; nothing
- * where it has ended already.
- */
-export async function signOut(
-  { db, now }: Pick<Context, "db" | "now">,
-  { sub, sid }: Pick<Claims, "sub" | "sid">,
-  caller: Caller,
-): Promise<void> {
-  await db.$transaction(async (tx) => {
+type Deps = Pick<Context, "db" | "now" | "removeDevices">;
+
+/** Revokes a session and records it as a security event. Does nothing to a revoked session. */
+export async function signOut(deps: Deps, { sub, sid }: Pick<Claims, "sub" | "sid">, caller: Caller): Promise<void> {
+  await deps.db.$transaction(async (tx) => {
     await lockAccountForSignOut(tx, sub);
-    const at = now();
-    if (await revokeSessionInTx(tx, at, sid)) await recordSecurityEvent(tx, at, sub, "signed_out", caller);
+    const at = deps.now();
+    if (await revokeSessionInTx(deps, tx, at, sid)) await recordSecurityEvent(tx, at, sub, "signed_out", caller);
   });
 }
 
-/** What deletes an account or ends all its sessions locks it first, too: neither waits for what the other has. */
+/** Locks the account before its sessions, in the order of account deletion and `revokeAllSessions`: no deadlock. */
 export async function lockAccountForSignOut(tx: Tx, accountId: string): Promise<void> {
   await tx.$queryRaw`SELECT 1 FROM "Account" WHERE "id" = ${accountId}::uuid FOR KEY SHARE`;
 }

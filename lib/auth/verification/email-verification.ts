@@ -1,35 +1,34 @@
-import { createHash, createHmac } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx } from "../../context";
 import type { Account } from "../../db/generated/client";
-import { newId } from "../../db/ids";
 import { AppError } from "../../errors";
+import { emailedToken } from "../emailed-token";
 import { consumeEmailLimit } from "../limits/email-limits";
 import { revokeAllSessions } from "../sessions/sessions";
 
-type Config = Context["config"];
 type Deps = Pick<Context, "config" | "db" | "limits" | "emails" | "now">;
 
 export const VERIFICATION_TTL_HOURS = 24;
 
-/** How long an account lasts whose address has to be verified and is not. */
+/** How long an account is kept whose email has to be verified and is not. */
 const UNVERIFIED_TTL_DAYS = 7;
 
-/** When an account that is made now is removed, if nobody verifies its address. */
+/** When an account that is created now is removed, unless its email is verified. */
 export function unverifiedExpiresAt(now: Date): Date {
   return new Date(now.getTime() + UNVERIFIED_TTL_DAYS * 24 * 60 * 60 * 1000);
 }
 
-/** What somebody registered with: it becomes the account's when the owner of the mailbox confirms it. */
+/** The data of a registration. It becomes the account's when the owner of the email confirms it. */
 type Registration = { passwordHash: string; name: string | null };
-/** The claim that the holder of a mailed link proved to be theirs: what they registered with, or an identity. */
+/** The registration, or the provider's identity, that the owner of the email confirms. */
 export type MatchedRegistration =
   | { registration: Registration; identity?: undefined }
   | { registration?: undefined; identity: { id: string } };
 
 /**
- * Where addresses have to be verified, refuses an account whose address is not, and mails its owner a link.
+ * Refuses an account with an unverified email, if emails have to be verified, and sends its owner a link.
  * @throws AppError email_not_verified
  */
 export async function requireVerifiedEmail(
@@ -49,8 +48,8 @@ export async function requireVerifiedEmail(
 }
 
 /**
- * Stores a claim to an account's address, with a token for a mailed link. `registration` is that of a caller who
- * claims an address that somebody has claimed before; null is whoever knows the account's own password.
+ * Stores a pending verification, whose token goes into an emailed link. `registration` is a later registration of an
+ * email that has an unverified account; null stands for the account's own registration, which is stored once.
  */
 export async function addPendingVerification(
   { config, now }: Pick<Deps, "config" | "now">,
@@ -66,42 +65,42 @@ export async function addPendingVerification(
     if (count > 0) return;
   }
   const id = newId();
-  const tokenHash = hashVerificationToken(verificationToken(config, id), config.secret);
+  const tokenHash = hashVerificationToken(emailedToken(config, "email-verification", id), config.secret);
   await tx.verificationToken.create({ data: { id, tokenHash, accountId, ...registration, createdAt, expiresAt } });
 }
 
-/** The token for a mailed link: that of the newest claim to an address; null where the address is verified. */
+/** The token of the newest pending verification of an email; null if there is none. */
 export async function newestVerificationToken(
   { config, db, now }: Pick<Deps, "config" | "db" | "now">,
   email: string,
 ): Promise<string | null> {
-  const claim = await db.verificationToken.findFirst({
+  const pending = await db.verificationToken.findFirst({
     where: { account: { email, emailVerifiedAt: null }, expiresAt: { gt: now() } },
     orderBy: [{ createdAt: "desc" }, { id: "desc" }],
     select: { id: true },
   });
-  return claim && verificationToken(config, claim.id);
+  return pending && emailedToken(config, "email-verification", pending.id);
 }
 
 /**
- * Verifies the address of a mailed token, once, for the claim that its holder proved to be theirs. What others put
- * into the account goes. Returns the address; null for every fault of the token.
+ * Verifies the email of an emailed token, once, for the registration that its owner confirms. Access from other
+ * registrations is revoked. Returns the email; null for any fault of the token.
  */
 export async function confirmVerification(
-  { db, now: clock }: Pick<Context, "db" | "now">,
+  ctx: Pick<Context, "db" | "now" | "removeDevices">,
   tokenHash: string,
-  proven: MatchedRegistration,
+  { registration, identity }: MatchedRegistration,
   caller: Caller,
 ): Promise<string | null> {
-  const now = clock();
-  return db.$transaction(async (tx) => {
+  const now = ctx.now();
+  return ctx.db.$transaction(async (tx) => {
     const row = await tx.verificationToken.findUnique({ where: { tokenHash }, include: { account: true } });
     const { count } = await tx.verificationToken.deleteMany({ where: { tokenHash, expiresAt: { gt: now } } });
     if (!row || count !== 1 || row.account.emailVerifiedAt !== null) return null;
     const { accountId, account } = row;
-    if (proven.identity || proven.registration?.passwordHash !== account.passwordHash) {
-      await revokeUnverifiedAccess(tx, now, accountId, proven.identity?.id);
-      if (proven.registration) await tx.account.update({ where: { id: accountId }, data: proven.registration });
+    if (identity || registration?.passwordHash !== account.passwordHash) {
+      await revokeUnverifiedAccess(ctx, tx, now, accountId, identity?.id);
+      if (registration) await tx.account.update({ where: { id: accountId }, data: registration });
     }
     await tx.verificationToken.deleteMany({ where: { accountId } });
     await tx.account.update({ where: { id: accountId }, data: { emailVerifiedAt: now } });
@@ -111,11 +110,11 @@ export async function confirmVerification(
 }
 
 /**
- * Takes from an account whose address nobody has proven every way into it, before somebody does: whoever
- * registered another's address beforehand keeps nothing, but for one identity that was proved with the address. Does
- * nothing to an account whose address is proven.
+ * Revokes all access to an account with an unverified email, before its owner takes it over: whoever registered
+ * somebody else's email beforehand loses it. Keeps one identity, if given. Does nothing to a verified account.
  */
 export async function revokeUnverifiedAccess(
+  ctx: Pick<Context, "removeDevices">,
   tx: Tx,
   now: Date,
   accountId: string,
@@ -126,18 +125,13 @@ export async function revokeUnverifiedAccess(
     data: { passwordHash: null },
   });
   if (count === 0) return;
-  await revokeAllSessions(tx, now, accountId);
+  await revokeAllSessions(ctx, tx, now, accountId);
   await tx.identity.deleteMany({ where: { accountId, id: { not: keepIdentityId } } });
   await tx.passwordResetToken.deleteMany({ where: { accountId } });
   await tx.verificationToken.deleteMany({ where: { accountId } });
 }
 
-/** A claim's token. It can be made again for a mail that has to be sent again, by nobody without the secret. */
-function verificationToken({ secret }: Pick<Config, "secret">, id: string): string {
-  return createHmac("sha256", secret).update(`email-verification:${id}`).digest("base64url");
-}
-
-/** The hash that next-auth looks a token up by. */
+/** The stored hash of a token, as next-auth computes it to look the token up. */
 export function hashVerificationToken(token: string, secret: string): string {
   return createHash("sha256").update(`${token}${secret}`).digest("hex");
 }

@@ -5,26 +5,25 @@ import { hashVerificationToken, type MatchedRegistration } from "./email-verific
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
 
-/** Passwords that are compared at most, the newest claims first. */
+/** The most passwords that one call compares. */
 const MAX_COMPARISONS = 10;
 
-/** What the holder of a mailed link proves beside the mailbox: a password, or the sign-in at a provider. */
+/** What the caller sends with an emailed token: a password, or the identity that this browser signed in with. */
 export type RegistrationProof = { password?: string; identity?: { issuer: string; subject: string } };
 
 /**
- * Finds the claim to an address that the holder of a mailed token made: the one whose password they know, or the
- * identity with which this browser signed in. Whoever else registered the address, or was first, gets nothing by
- * the owner's click. null where the token is not valid, whatever is wrong with it.
- * @throws AppError validation_failed without either, invalid_credentials where no claim has this password,
+ * Finds the registration that the holder of an emailed token made, by its password or by the provider's identity. So
+ * other people who registered the same email gain nothing when its owner follows the link. null for any fault of the token.
+ * @throws AppError validation_failed without proof, invalid_credentials if no registration has this password,
  *   rate_limited, overloaded
  */
 export async function matchRegistration(
   ctx: Deps,
   token: string,
   { password, identity }: RegistrationProof,
-  address: string,
+  ip: string,
 ): Promise<MatchedRegistration | null> {
-  await ctx.limits.consume("verificationByAddress", address);
+  await ctx.limits.consume("verificationByAddress", ip);
   const row = await ctx.db.verificationToken.findUnique({
     where: {
       tokenHash: hashVerificationToken(token, ctx.config.secret),
@@ -42,17 +41,16 @@ export async function matchRegistration(
     const errors = [{ pointer: "/password", code: "required", detail: "Is required" }];
     throw new AppError("validation_failed", { errors });
   }
-  for (const registration of await registrationsOf(ctx, row)) {
+  for (const registration of await listRegistrations(ctx, row)) {
     if (await passwordMatches(ctx, password, registration.passwordHash)) return { registration };
   }
   throw new AppError("invalid_credentials");
 }
 
-type Claim = { id: string; passwordHash: string | null; name: string | null };
-type Account = { id: string; passwordHash: string | null; name: string | null };
+type StoredRegistration = { id: string; passwordHash: string | null; name: string | null };
 
-/** What the address was registered with: first the claim whose link was followed, then the account's own, then others. */
-async function registrationsOf({ db, now }: Deps, followed: Claim & { account: Account }) {
+/** The registrations of an email: that of the followed link, then the account's own, then the others, newest first. */
+async function listRegistrations({ db, now }: Deps, followed: StoredRegistration & { account: StoredRegistration }) {
   const { account } = followed;
   const others = await db.verificationToken.findMany({
     where: { accountId: account.id, id: { not: followed.id }, expiresAt: { gt: now() }, passwordHash: { not: null } },

@@ -75,7 +75,7 @@ test(
       securityEvents: [{ type: "registered" }],
     });
     expect(shown.output).not.toMatch(/\$2b\$|passwordHash/);
-    expect((await accounts(env, "revoke-sessions", ann.id)).output).toBe(`${ann.email}: 1 sessions ended.\n`);
+    expect((await accounts(env, "revoke-sessions", ann.id)).output).toBe(`${ann.email}: 1 sessions revoked.\n`);
     expect((await accounts(env, "unlink", ann.id)).output).toContain("Usage: npm run accounts"); // of which provider?
     expect(await accounts(env, "unlink", bob.id, "gogle")).toMatchObject({
       code: 2,

@@ -1,4 +1,4 @@
-import { logIn } from "@/lib/accounts/register";
+import { logIn } from "@/lib/accounts/log-in";
 import { Auth, Login } from "@/lib/accounts/schema";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
