@@ -4,13 +4,11 @@ import type { Principal } from "../auth/authenticate";
 import { consumeEmailLimit } from "../auth/limits/email-limits";
 import { reauthenticate } from "../auth/passwords/reauthenticate";
 import type { Context } from "../context";
-import { isLostRace } from "../errors";
+import { withRetry } from "../db/with-retry";
 import { accountSubscriptions, detachBilling } from "../subscriptions/account-data";
 import type { AccountDeleted } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now">;
-
-const MAX_ATTEMPTS = 5;
 
 /**
  * Deletes the caller's account after reauthentication (App Store Review Guidelines, 5.1.1(v)). Returns the store
@@ -39,29 +37,25 @@ type RemoveDeps = Pick<Deps, "db" | "now"> & { emails: Pick<Deps["emails"], "enq
 /**
  * Removes an account and all its data in one transaction, and queues an email to its owner if `shouldEmail`. Keeps its
  * security events (by account id, until retention removes them) and its billing history (without personal data).
- * Retries when PostgreSQL resolves a deadlock with a concurrent billing event. Returns whether the account existed.
+ * Retries if a concurrent billing event causes a deadlock. Returns whether the account existed.
  */
 export async function removeAccount(
   { db, emails, now }: RemoveDeps,
   accountId: string,
-  caller: Pick<Caller, "ip" | "client">,
+  caller: Pick<Caller, "ip" | "userAgent">,
   shouldEmail: boolean,
 ): Promise<boolean> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await db.$transaction(async (tx) => {
-        await detachBilling(tx, accountId);
-        const [account] = await tx.$queryRaw<{ email: string }[]>`
-          DELETE FROM "Account" WHERE "id" = ${accountId}::uuid RETURNING "email"`;
-        if (!account) return false;
-        // Locks the account before its queued email, as a password reset does.
-        await tx.queuedEmail.deleteMany({ where: { email: account.email } });
-        await recordSecurityEvent(tx, now(), accountId, "account_deleted", caller);
-        if (shouldEmail) await emails.enqueue(tx, "account_deleted", account.email);
-        return true;
-      });
-    } catch (error) {
-      if (attempt >= MAX_ATTEMPTS || !isLostRace(error)) throw error;
-    }
-  }
+  return withRetry(() =>
+    db.$transaction(async (tx) => {
+      await detachBilling(tx, accountId);
+      const [account] = await tx.$queryRaw<{ email: string }[]>`
+        DELETE FROM "Account" WHERE "id" = ${accountId}::uuid RETURNING "email"`;
+      if (!account) return false;
+      // Locks the account before its queued email, as a password reset does.
+      await tx.queuedEmail.deleteMany({ where: { email: account.email } });
+      await recordSecurityEvent(tx, now(), accountId, "account_deleted", caller);
+      if (shouldEmail) await emails.enqueue(tx, "account_deleted", account.email);
+      return true;
+    }),
+  );
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { emailedToken } from "../auth/emailed-token";
 import type { Context } from "../context";
+import { newId } from "../db/ids";
 
 type Deps = Pick<Context, "config" | "db" | "now">;
 

@@ -33,7 +33,7 @@ export async function register(ctx: Deps, registration: Register, transport: Tra
       const account = await tx.account.create({ data: { email, name, passwordHash, createdAt: now } });
       await recordSecurityEvent(tx, now, account.id, "registered", caller);
       await recognizeClient(tx, ctx, account, caller, { withDevice: transport === "cookie" });
-      const input = { transport, client: caller.client, deviceName };
+      const input = { transport, userAgent: caller.userAgent, deviceName };
       return { account, ...(await createSession(ctx, tx, now, account, input)) };
     })
     .catch((error: unknown) => {

@@ -8,7 +8,7 @@ type Deps = Pick<Context, "db" | "now" | "removeDevices">;
 
 const MAX_EVENTS = 50;
 /** The caller of the security events that an operator causes. */
-const OPERATOR = { ip: "unknown", client: "operator" };
+const OPERATOR = { ip: "unknown", userAgent: "operator" };
 
 /** The newest accounts whose email contains a text. */
 export function listAccounts({ db }: Pick<Deps, "db">, { search, limit }: { search: string; limit: number }) {

@@ -1,5 +1,5 @@
 /**
- * The client that sent a request. `ip` is its IPv4 address, its IPv6 network (/64), or "unknown"; `client` is its user
- * agent, at most 256 characters; `deviceId` comes from its device cookie, or is new where it has none.
+ * The client of a request. `ip` is its IPv4 address, its IPv6 network (/64) or "unknown"; `userAgent` has at most 256
+ * characters; `deviceId` comes from the device cookie, or is new if there is none.
  */
-export type Caller = { ip: string; client: string | null; deviceId: string };
+export type Caller = { ip: string; userAgent: string | null; deviceId: string };

@@ -4,7 +4,7 @@ import type { SecurityEventType } from "../db/generated/client";
 import { newId } from "../db/ids";
 import type { Caller } from "./caller";
 
-type EventSource = Pick<Caller, "ip" | "client">;
+type EventSource = Pick<Caller, "ip" | "userAgent">;
 
 /** Records a security event of an account. Only the caller's network is stored: /24 for IPv4, /64 for IPv6. */
 export async function recordSecurityEvent(
@@ -12,19 +12,24 @@ export async function recordSecurityEvent(
   at: Date,
   accountId: string,
   type: SecurityEventType,
-  { ip, client }: EventSource,
+  { ip, userAgent }: EventSource,
 ): Promise<void> {
-  await tx.securityEvent.create({ data: { accountId, type, at, userAgent: client, network: networkOf(ip) } });
+  await tx.securityEvent.create({ data: { accountId, type, at, userAgent, network: networkOf(ip) } });
 }
 
 /**
  * Records a wrong password, if the email has an account. Known and unknown emails run the same statement, so that its
  * duration does not reveal which emails have an account.
  */
-export async function recordFailedSignIn(tx: Tx, at: Date, email: string, { ip, client }: EventSource): Promise<void> {
+export async function recordFailedSignIn(
+  tx: Tx,
+  at: Date,
+  email: string,
+  { ip, userAgent }: EventSource,
+): Promise<void> {
   await tx.$executeRaw`
     INSERT INTO "SecurityEvent" ("id", "accountId", "type", "at", "userAgent", "network")
-    SELECT ${newId()}::uuid, "id", 'sign_in_failed', ${at}::timestamptz, ${client}, ${networkOf(ip)}
+    SELECT ${newId()}::uuid, "id", 'sign_in_failed', ${at}::timestamptz, ${userAgent}, ${networkOf(ip)}
     FROM "Account" WHERE "email" = ${email}`;
 }
 

@@ -4,7 +4,7 @@ import type { Context } from "../context";
 import type { ReadableHeaders } from "./authenticate";
 import { deviceCookieName, parseCookies } from "./cookie";
 
-const MAX_CLIENT_LENGTH = 256;
+const MAX_USER_AGENT_LENGTH = 256;
 /** 128 random bits, base64url. */
 const DEVICE_ID = /^[\w-]{22}$/;
 
@@ -16,5 +16,5 @@ export function callerOf(
 ): Caller {
   const given = parseCookies(headers.get("cookie"))[deviceCookieName(config)];
   const deviceId = given && DEVICE_ID.test(given) ? given : randomBytes(16).toString("base64url");
-  return { ip, client: headers.get("user-agent")?.slice(0, MAX_CLIENT_LENGTH) ?? null, deviceId };
+  return { ip, userAgent: headers.get("user-agent")?.slice(0, MAX_USER_AGENT_LENGTH) ?? null, deviceId };
 }

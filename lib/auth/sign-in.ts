@@ -87,7 +87,7 @@ export async function issueSession(
     if (locked.unverifiedExpiresAt) {
       await tx.account.update({ where: { id: account.id }, data: { unverifiedExpiresAt: null } });
     }
-    const created = await createSession(ctx, tx, now, account, { transport, client: caller.client, deviceName });
+    const created = await createSession(ctx, tx, now, account, { transport, userAgent: caller.userAgent, deviceName });
     await recordSecurityEvent(tx, now, account.id, "signed_in", caller);
     await recognizeClient(tx, ctx, account, caller, { withDevice: transport === "cookie" });
     await enqueue(tx, ctx.dbNow(), {
@@ -96,7 +96,7 @@ export async function issueSession(
       message: {
         kind: "security.new_sign_in",
         eventId: created.session.id,
-        client: clientName(deviceName, caller.client),
+        client: clientName(deviceName, caller.userAgent),
       },
     });
     return created;

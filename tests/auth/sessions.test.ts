@@ -113,7 +113,7 @@ describe("a sign-out", () => {
 
   test("that cannot be written down has not happened", async () => {
     const { id, sessionId, token } = await newAccount();
-    const caller = { ip: "192.0.2.1", client: "what no column takes: \0", deviceId: "" };
+    const caller = { ip: "192.0.2.1", userAgent: "what no column takes: \0", deviceId: "" };
     await expect(signOut(ctx(), { sub: id, sid: sessionId }, caller)).rejects.toThrow();
     expect(await isIn(token)).toBe(true);
   });

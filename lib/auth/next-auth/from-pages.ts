@@ -14,7 +14,7 @@ type From = { headers: ReadableHeaders; caller: Caller };
 const Providers = z.record(z.string(), z.object({ id: z.string(), name: z.string(), type: z.string() }));
 const Csrf = z.object({ csrfToken: z.string() });
 
-const NOBODY: Caller = { ip: "unknown", client: null, deviceId: "" };
+const NOBODY: Caller = { ip: "unknown", userAgent: null, deviceId: "" };
 
 /** The providers, beside the password, with which people can sign in: those that are configured. */
 export async function listSignInProviders(ctx: Deps): Promise<{ id: string; name: string }[]> {

@@ -17,7 +17,7 @@ const TOKEN_TTL_SECONDS = LIFETIMES.token.absoluteMs / 1000;
 const MAX_SESSIONS = 20;
 const LAST_SEEN_INTERVAL_MS = 60 * 1000;
 
-type SessionInput = { transport: Transport; client: string | null; deviceName: string | null };
+type SessionInput = { transport: Transport; userAgent: string | null; deviceName: string | null };
 
 /**
  * Creates a session, and revokes the account's oldest live sessions over 20. The account is new, or its row is locked
@@ -28,14 +28,14 @@ export async function createSession(
   tx: Tx,
   now: Date,
   account: { id: string; sessionEpoch: number },
-  { transport, client, deviceName }: SessionInput,
+  { transport, userAgent, deviceName }: SessionInput,
 ) {
   const { idleMs, absoluteMs } = LIFETIMES[transport];
   const session = await tx.session.create({
     data: {
       accountId: account.id,
       transport,
-      userAgent: client,
+      userAgent,
       deviceName,
       createdAt: now,
       authenticatedAt: now,

@@ -3,6 +3,7 @@ import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx } from "../../context";
 import type { Account } from "../../db/generated/client";
+import { newId } from "../../db/ids";
 import { AppError } from "../../errors";
 import { emailedToken } from "../emailed-token";
 import { consumeEmailLimit } from "../limits/email-limits";

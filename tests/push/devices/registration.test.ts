@@ -11,7 +11,7 @@ test("a session that ends while it registers a device leaves none behind", async
   await revokeSession(ctx(), account.sessionId);
   const owner = { account: { id: account.id }, session: { id: account.sessionId } };
   const given = { token: newToken(), environment: "production" as const, device: {} };
-  const caller = { ip: "unknown", client: null, deviceId: "" };
+  const caller = { ip: "unknown", userAgent: null, deviceId: "" };
   await expect(registerDevice(ctx(), owner, given, caller)).rejects.toMatchObject({ code: "unauthenticated" });
   expect(await ctx().db.pushDevice.count({ where: { accountId: account.id } })).toBe(0);
 });
@@ -25,7 +25,7 @@ test("a session that ends while it registers an active device again does not tak
   const { session } = await (await post("/api/auth/login", { email, password })).json();
   await revokeSession(ctx(), session.id);
   const given = { token, environment: "production" as const, device: {} };
-  const caller = { ip: "unknown", client: null, deviceId: "" };
+  const caller = { ip: "unknown", userAgent: null, deviceId: "" };
   const registering = registerDevice(ctx(), { account, session }, given, caller);
   await expect(registering).rejects.toMatchObject({ code: "unauthenticated" });
   expect(await ctx().db.pushDevice.findUnique({ where: { id: device.id } })).toMatchObject({
