@@ -15,13 +15,16 @@ import { openDatabase } from "../lib/db/open";
 import { runCommandLine, UsageError } from "./command-line";
 
 const HELP = `Usage: npm run push -- COMMAND
-  send --account ID|E-MAIL --title TEXT --body TEXT [--link URL]   to the account's devices
-  announce --version VERSION [--bundle ID] [--per-second 1000]     to every device, or those of one app
-  list [--account ID|E-MAIL] [--state STATE] [--limit 20]          the newest notifications, and pauses
-  retry [--id ID]...                                               ends pauses, queues again what failed
-STATE is ${Object.values(PushDeliveryState).join(", ")}.`;
 
-/** As an app's Info.plist has it (CFBundleShortVersionString), or as Semantic Versioning does. */
+Commands:
+  send --account ID|EMAIL --title TEXT --body TEXT [--link URL]   Notify the devices of an account
+  announce --version VERSION [--bundle ID] [--per-second 1000]    Announce a version to every device, or to one app's
+  list [--account ID|EMAIL] [--state STATE] [--limit 20]          List the newest notifications and current pauses
+  retry [--id ID]...                                              End pauses and requeue failed notifications
+
+STATE is one of ${Object.values(PushDeliveryState).join(", ")}.`;
+
+/** A CFBundleShortVersionString (Apple, "Information Property List") or a semantic version. */
 const VERSION = /^\d+(\.\d+){0,3}(-[\dA-Za-z.-]+)?(\+[\dA-Za-z.-]+)?$/;
 
 type Deps = Parameters<typeof retryDeliveries>[0] & { config: Config };
@@ -29,7 +32,7 @@ type Flags = ReturnType<typeof readFlags>["values"];
 
 type Run = (deps: Deps) => Promise<void>;
 
-/** Each reads its flags, and returns what to do once the database is open. */
+/** Each command validates its flags and returns what to run once the database is open. */
 const COMMANDS: Record<string, (flags: Flags) => Run> = {
   send: ({ account, title, body, link = null }) => {
     if (!account || !title || !body) throw new UsageError("send needs --account, --title and --body");
@@ -45,36 +48,38 @@ const COMMANDS: Record<string, (flags: Flags) => Run> = {
   },
   announce: ({ version, bundle: bundleId, "per-second": rate = "1000" }) => {
     if (!version) throw new UsageError("announce needs --version");
-    if (!VERSION.test(version)) throw new UsageError(`Not a version: ${version}. 2.1.0 is one.`);
+    if (!VERSION.test(version)) throw new UsageError(`Invalid version: ${version}. Use a version such as 2.1.0.`);
     const perSecond = positive(rate, "--per-second");
     return async (deps) => {
       if (bundleId !== undefined) requireBundle(deps, bundleId);
       const devices = await announceVersion(deps, { version, bundleId, perSecond });
-      console.log(`Queued for ${count(devices, "device")}, the last of them in ${Math.ceil(devices / perSecond)} s.`);
+      console.log(
+        `Queued for ${count(devices, "device")}. The last one is due in ${Math.ceil(devices / perSecond)} s.`,
+      );
     };
   },
   list: ({ account, state: given, limit = "20" }) => {
     const state = Object.values(PushDeliveryState).find((known) => known === given);
-    if (given !== undefined && !state) throw new UsageError(`There is no state ${given}`);
-    const most = positive(limit, "--limit");
+    if (given !== undefined && !state) throw new UsageError(`Unknown state: ${given}`);
+    const maxRows = positive(limit, "--limit");
     return async (deps) => {
       const of = account === undefined ? undefined : await accountId(deps, account);
-      const rows = await listDeliveries(deps, { accountId: of, state, most });
+      const rows = await listDeliveries(deps, { accountId: of, state, limit: maxRows });
       for (const row of rows) console.log(JSON.stringify(row));
       if (rows.length === 0) console.error("No notifications found.");
       for (const { environment, until, reason } of await listPauses(deps)) {
         console.error(
-          `Nothing is sent to ${environment} until ${until.toISOString()}: ${reason}. \`retry\` ends that.`,
+          `Deliveries to ${environment} are paused until ${until.toISOString()}: ${reason}. "retry" ends the pause.`,
         );
       }
     };
   },
   retry: ({ id = [] }) => {
-    const stray = id.find((each) => !isUuid(each));
-    if (stray !== undefined) throw new UsageError(`${stray} is no id`);
+    const invalid = id.find((each) => !isUuid(each));
+    if (invalid !== undefined) throw new UsageError(`Invalid id: ${invalid}`);
     return async (deps) => {
       const { resumed, retried } = await retryDeliveries(deps, id);
-      console.log(`Queued again: ${count(retried, "failed notification")}, ${count(resumed, "paused one")}.`);
+      console.log(`Requeued ${count(retried, "failed notification")} and ${count(resumed, "paused notification")}.`);
     };
   },
 };
@@ -85,8 +90,16 @@ function readFlags(args: string[]) {
     args,
     allowPositionals: true,
     options: {
-      ...{ account: text, title: text, body: text, link: text, version: text, bundle: text, "per-second": text },
-      ...{ state: text, limit: text, id: { type: "string", multiple: true } },
+      account: text,
+      title: text,
+      body: text,
+      link: text,
+      version: text,
+      bundle: text,
+      "per-second": text,
+      state: text,
+      limit: text,
+      id: { type: "string", multiple: true },
     },
   });
 }
@@ -95,7 +108,7 @@ async function accountId({ db }: Deps, given: string): Promise<string> {
   const email = Email.safeParse(given);
   const where = isUuid(given) ? { id: given } : email.success ? { email: email.data } : null;
   const account = where && (await db.account.findUnique({ where, select: { id: true } }));
-  if (!account) throw new Error(`There is no account ${given}`);
+  if (!account) throw new Error(`Account not found: ${given}`);
   return account.id;
 }
 
@@ -106,24 +119,24 @@ function requireBundle({ config }: Deps, bundleId: string): void {
 
 function positive(text: string, name: string): number {
   const number = Number(text);
-  if (!Number.isInteger(number) || number < 1) throw new UsageError(`${name} is a whole number from 1 on`);
+  if (!Number.isInteger(number) || number < 1) throw new UsageError(`${name} must be a positive integer`);
   return number;
 }
 
-const count = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
+const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
 async function main(args: string[]): Promise<void> {
   const { positionals, values } = readFlags(args);
   const [command = "", ...rest] = positionals;
   if (!Object.hasOwn(COMMANDS, command) || rest.length > 0) {
-    throw new UsageError(command ? `Unknown command: ${positionals.join(" ")}` : "No command is given.");
+    throw new UsageError(command ? `Unknown command: ${positionals.join(" ")}` : "A command is required.");
   }
   const run = COMMANDS[command]?.(values);
-  const give = (error: Error) => {
+  const onConnectionError = (error: Error) => {
     throw error;
   };
   const config = loadConfig();
-  const database = await openDatabase(config, { onConnectionError: give });
+  const database = await openDatabase(config, { onConnectionError });
   try {
     await run?.({ config, db: database.client, dbNow: databaseNow });
   } finally {

@@ -1,4 +1,4 @@
-// The product's stand-in for APNs, in a process of its own: GET / tells its port and what it has seen.
+// The fake APNs server in its own process. GET / returns its port and its counts.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { startFakeApns } from "../../dev/apns/fake-server";
@@ -17,7 +17,7 @@ const { port } = await startFakeApns({
     taken += 1;
     return { status: 200 };
   },
-  onRefused: () => {
+  onRejected: () => {
     refused += 1;
   },
 });

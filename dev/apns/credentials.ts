@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 
-/** A signing key as Apple hands one out, with its public half; in PEM. */
+/** Creates a signing key like those that Apple issues, with its public key, in PEM. */
 export function newSigningKey(): { privateKey: string; publicKey: string } {
   return generateKeyPairSync("ec", {
     namedCurve: "P-256",
@@ -10,13 +10,20 @@ export function newSigningKey(): { privateKey: string; publicKey: string } {
   });
 }
 
-/** A certificate for this machine that nobody else has signed, with its key; in PEM. */
+/** Creates a self-signed certificate for localhost with its key, in PEM. */
 export function newCertificate(): { key: string; cert: string } {
-  const about = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-days", "365"];
-  const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-  const made = execFileSync("openssl", ["req", "-x509", ...kind, ...about, "-keyout", "-"], {
+  const certificateArgs = [
+    "-subj",
+    "/CN=localhost",
+    "-addext",
+    "subjectAltName=DNS:localhost,IP:127.0.0.1",
+    "-days",
+    "365",
+  ];
+  const keyArgs = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+  const output = execFileSync("openssl", ["req", "-x509", ...keyArgs, ...certificateArgs, "-keyout", "-"], {
     stdio: ["ignore", "pipe", "ignore"],
   }).toString();
-  const [key = "", cert = ""] = made.match(/-----BEGIN [\s\S]*?-----END [^-]*-----\n/g) ?? [];
+  const [key = "", cert = ""] = output.match(/-----BEGIN [\s\S]*?-----END [^-]*-----\n/g) ?? [];
   return { key, cert };
 }

@@ -8,12 +8,12 @@ import {
 } from "node:http2";
 import type { AddressInfo } from "node:net";
 
-/** A push that APNs would have taken. `headers` are the request's own. */
+/** A push that APNs would have accepted, with the headers of its request. */
 export type Push = { id: string; token: string; payload: Record<string, unknown>; headers: IncomingHttpHeaders };
 
 /**
- * What to answer: 200, a refusal in APNs's words, nothing at all, or the end of the connection: at once, or with GOAWAY
- * after a 200 (RFC 9113, section 6.8).
+ * The reply to a push: a status with APNs's reason, no response at all, a closed connection, or GOAWAY after a 200
+ * (RFC 9113, section 6.8).
  */
 export type Reply =
   | { status: number; reason?: string; timestamp?: number; retryAfter?: string }
@@ -22,7 +22,7 @@ export type Reply =
   | "goaway";
 
 type Options = {
-  /** Whose provider tokens are taken: the public half of the signing key, in PEM. */
+  /** The public key that verifies provider tokens, in PEM. */
   publicKey: string;
   keyId: string;
   teamId: string;
@@ -32,13 +32,13 @@ type Options = {
   host?: string;
   port?: number;
   reply: (push: Push) => Reply | Promise<Reply>;
-  /** Hears of what a client did wrong. */
-  onRefused?: (reason: string) => void;
+  /** Receives the reason of each request that APNs would have rejected. */
+  onRejected?: (reason: string) => void;
 };
 
 export type FakeApns = {
   port: number;
-  /** The connections that are open now. */
+  /** The open connections. */
   sessions: Set<ServerHttp2Session>;
   close: () => Promise<void>;
 };
@@ -51,13 +51,13 @@ const MAX_STREAMS = 1000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * A server that takes pushes as APNs does: HTTP/2 over TLS, and everything checked that Apple's "Sending notification
- * requests to APNs" and "Establishing a token-based connection to APNs" ask for.
+ * Starts a fake APNs server: HTTP/2 over TLS, with every check of Apple's "Sending notification requests to APNs" and
+ * "Establishing a token-based connection to APNs".
  */
 export async function startFakeApns(options: Options): Promise<FakeApns> {
-  const { tls, host = "127.0.0.1", port = 0, reply, onRefused } = options;
+  const { tls, host = "127.0.0.1", port = 0, reply, onRejected } = options;
   const sessions = new Set<ServerHttp2Session>();
-  const isTrusted = createTokenVerifier(options);
+  const verifyProviderToken = createTokenVerifier(options);
   const server = createSecureServer({ ...tls, settings: { maxConcurrentStreams: MAX_STREAMS } });
   server.on("session", (session) => {
     sessions.add(session);
@@ -65,11 +65,11 @@ export async function startFakeApns(options: Options): Promise<FakeApns> {
     session.on("error", () => {});
   });
   server.on("stream", async (stream, headers) => {
-    stream.on("error", () => {}); // the client went away
+    stream.on("error", () => {}); // the client closed the connection
     const body = await readBody(stream);
-    const refused = isTrusted(headers) ?? validationError(headers, body, options);
-    if (refused) onRefused?.(refused.reason);
-    respond(stream, headers, refused ?? (await reply(toPush(headers, body))));
+    const rejection = verifyProviderToken(headers) ?? validationError(headers, body, options);
+    if (rejection) onRejected?.(rejection.reason);
+    respond(stream, headers, rejection ?? (await reply(toPush(headers, body))));
   });
   server.listen(port, host);
   await once(server, "listening");
@@ -86,26 +86,26 @@ export async function startFakeApns(options: Options): Promise<FakeApns> {
 
 const OK: Exclude<Reply, string> = { status: 200 };
 
-type Refusal = { status: number; reason: string };
-const refuse = (status: number, reason: string): Refusal => ({ status, reason });
+type Rejection = { status: number; reason: string };
+const reject = (status: number, reason: string): Rejection => ({ status, reason });
 
-/** Verifies each provider token once (RFC 7515, ES256 as in RFC 7518, section 3.4), its age every time. */
+/** Verifies a provider token's signature once (RFC 7518, section 3.4, ES256), and its age with every request. */
 function createTokenVerifier({ publicKey, keyId, teamId }: Options) {
   const key = createPublicKey(publicKey);
   const known = new Map<string, number | null>();
-  return ({ authorization = "" }: IncomingHttpHeaders): Refusal | null => {
+  return ({ authorization = "" }: IncomingHttpHeaders): Rejection | null => {
     const [, token] = /^bearer (\S+)$/i.exec(authorization) ?? [];
-    if (token === undefined) return refuse(403, "MissingProviderToken");
+    if (token === undefined) return reject(403, "MissingProviderToken");
     const issuedAt = known.has(token) ? known.get(token) : issuedAtOf(token, key, keyId, teamId);
     known.set(token, issuedAt ?? null);
-    if (typeof issuedAt !== "number") return refuse(403, "InvalidProviderToken");
+    if (typeof issuedAt !== "number") return reject(403, "InvalidProviderToken");
     const ageSeconds = Date.now() / 1000 - issuedAt;
-    if (ageSeconds < -SKEW_SECONDS) return refuse(403, "InvalidProviderToken");
-    return ageSeconds > TOKEN_LIFETIME_SECONDS ? refuse(403, "ExpiredProviderToken") : null;
+    if (ageSeconds < -SKEW_SECONDS) return reject(403, "InvalidProviderToken");
+    return ageSeconds > TOKEN_LIFETIME_SECONDS ? reject(403, "ExpiredProviderToken") : null;
   };
 }
 
-/** When a token was issued, in seconds since 1970; null where it is none of ours. */
+/** Returns when a token was issued, in seconds since 1970; null if the token is not valid for this key and team. */
 function issuedAtOf(token: string, key: KeyObject, keyId: string, teamId: string): number | null {
   try {
     const [head = "", claims = "", signature = "", ...rest] = token.split(".");
@@ -121,25 +121,25 @@ function issuedAtOf(token: string, key: KeyObject, keyId: string, teamId: string
   }
 }
 
-/** What APNs would object to in a request; null where there is nothing. */
-function validationError(headers: IncomingHttpHeaders, body: Buffer, { bundleIds }: Options): Refusal | null {
+/** Returns why APNs would reject a request, or null. */
+function validationError(headers: IncomingHttpHeaders, body: Buffer, { bundleIds }: Options): Rejection | null {
   const one = (name: string) => (typeof headers[name] === "string" ? headers[name] : "");
   const [, token] = /^\/3\/device\/([^/]*)$/.exec(one(":path")) ?? [];
   const isBackground = one("apns-push-type") === "background";
   const aps = parse(body)?.aps;
-  if (headers[":method"] !== "POST") return refuse(405, "MethodNotAllowed");
-  if (token === undefined) return refuse(404, "BadPath");
-  if (!/^([0-9a-f]{2}){32,256}$/.test(token)) return refuse(400, "BadDeviceToken");
-  if (!UUID.test(one("apns-id"))) return refuse(400, "BadMessageId");
-  if (one("apns-topic") === "") return refuse(400, "MissingTopic");
-  if (!bundleIds.includes(one("apns-topic"))) return refuse(400, "DeviceTokenNotForTopic");
-  if (!["alert", "background"].includes(one("apns-push-type"))) return refuse(400, "InvalidPushType");
-  if (!(isBackground ? ["5"] : ["5", "10"]).includes(one("apns-priority"))) return refuse(400, "BadPriority");
-  if (!/^\d+$/.test(one("apns-expiration"))) return refuse(400, "BadExpirationDate");
-  if (Buffer.byteLength(one("apns-collapse-id")) > MAX_COLLAPSE_ID_BYTES) return refuse(400, "BadCollapseId");
-  if (body.length > MAX_PAYLOAD_BYTES) return refuse(413, "PayloadTooLarge");
-  if (typeof aps !== "object" || aps === null) return refuse(400, "PayloadEmpty");
-  return "alert" in aps === isBackground ? refuse(400, "InvalidPushType") : null;
+  if (headers[":method"] !== "POST") return reject(405, "MethodNotAllowed");
+  if (token === undefined) return reject(404, "BadPath");
+  if (!/^([0-9a-f]{2}){32,256}$/.test(token)) return reject(400, "BadDeviceToken");
+  if (!UUID.test(one("apns-id"))) return reject(400, "BadMessageId");
+  if (one("apns-topic") === "") return reject(400, "MissingTopic");
+  if (!bundleIds.includes(one("apns-topic"))) return reject(400, "DeviceTokenNotForTopic");
+  if (!["alert", "background"].includes(one("apns-push-type"))) return reject(400, "InvalidPushType");
+  if (!(isBackground ? ["5"] : ["5", "10"]).includes(one("apns-priority"))) return reject(400, "BadPriority");
+  if (!/^\d+$/.test(one("apns-expiration"))) return reject(400, "BadExpirationDate");
+  if (Buffer.byteLength(one("apns-collapse-id")) > MAX_COLLAPSE_ID_BYTES) return reject(400, "BadCollapseId");
+  if (body.length > MAX_PAYLOAD_BYTES) return reject(413, "PayloadTooLarge");
+  if (typeof aps !== "object" || aps === null) return reject(400, "PayloadEmpty");
+  return "alert" in aps === isBackground ? reject(400, "InvalidPushType") : null;
 }
 
 function parse(body: Buffer): Record<string, unknown> | null {
@@ -160,10 +160,10 @@ function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, reply:
   if (reply === "hang up" || reply === "silence" || stream.destroyed) return;
   if (reply === "goaway") stream.session?.goaway();
   const { status, reason, timestamp, retryAfter } = reply === "goaway" ? OK : reply;
-  const isTaken = status === 200;
-  const later = retryAfter === undefined ? {} : { "retry-after": retryAfter };
-  stream.respond({ ":status": status, "apns-id": headers["apns-id"], ...later }, { endStream: isTaken });
-  if (!isTaken) stream.end(JSON.stringify({ reason, timestamp }));
+  const isAccepted = status === 200;
+  const retryHeader = retryAfter === undefined ? {} : { "retry-after": retryAfter };
+  stream.respond({ ":status": status, "apns-id": headers["apns-id"], ...retryHeader }, { endStream: isAccepted });
+  if (!isAccepted) stream.end(JSON.stringify({ reason, timestamp }));
 }
 
 function readBody(stream: ServerHttp2Stream): Promise<Buffer> {

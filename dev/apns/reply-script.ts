@@ -2,7 +2,7 @@ import type { Reply } from "./fake-server";
 
 const MAX_COUNT = 1_000_000;
 
-/** The reason that APNs gives with a status where nothing else is said. */
+/** The default reason of each status. */
 const REASONS: Record<string, string> = {
   400: "BadDeviceToken",
   403: "InvalidProviderToken",
@@ -12,21 +12,21 @@ const REASONS: Record<string, string> = {
   500: "InternalServerError",
   503: "ServiceUnavailable",
 };
-const WORDS: Record<string, Reply> = {
+const CONNECTION_REPLIES: Record<string, Reply> = {
   goaway: "goaway",
   silence: "silence",
   hangup: "hang up",
 };
 
-export const REPLY_HELP = `Type an answer, and the next push gets it:
+export const REPLY_HELP = `Type a reply for the next push:
 
-  ${Object.keys(REASONS).join(" | ")} | ${Object.keys(WORDS).join(" | ")}   [COUNT] [reason=REASON] [retry-after=SECONDS]
+  ${Object.keys(REASONS).join(" | ")} | ${Object.keys(CONNECTION_REPLIES).join(" | ")}   [COUNT] [reason=REASON] [retry-after=SECONDS]
 
-"503 5 retry-after=30" answers the next five so; "ok" takes back what is still to come.`;
+"503 5 retry-after=30" is the reply to the next five pushes. "ok" discards the replies still to come.`;
 
-type ScriptedReply = { make: () => Reply; count: number };
+type ScriptedReply = { create: () => Reply; count: number };
 
-/** What a line asks for: an answer to so many pushes. null: the line cannot be read. */
+/** Parses a line; null if it is invalid. */
 function parseReply(line: string): ScriptedReply | null {
   const [name = "", ...rest] = line.split(/\s+/);
   const [counts, settings] = [rest.filter((each) => !each.includes("=")), rest.filter((each) => each.includes("="))];
@@ -34,37 +34,37 @@ function parseReply(line: string): ScriptedReply | null {
   const count = Number(counts[0] ?? 1);
   const isCount = Number.isInteger(count) && count >= 1 && count <= MAX_COUNT;
   if (!isCount || counts.length > 1 || Object.keys(others).length > 0) return null;
-  const word = WORDS[name];
-  if (word !== undefined) return settings.length === 0 ? { make: () => word, count } : null;
-  const usual = REASONS[name];
-  if (usual === undefined) return null;
+  const connectionReply = CONNECTION_REPLIES[name];
+  if (connectionReply !== undefined) return settings.length === 0 ? { create: () => connectionReply, count } : null;
+  const defaultReason = REASONS[name];
+  if (defaultReason === undefined) return null;
   const status = Number(name);
-  // The time of the answer: a device that has registered since would stay.
+  // The time of the reply: devices that register later stay valid.
   const timestamp = () => (status === 410 ? Date.now() : undefined);
-  return { make: () => ({ status, reason: reason ?? usual, retryAfter, timestamp: timestamp() }), count };
+  return { create: () => ({ status, reason: reason ?? defaultReason, retryAfter, timestamp: timestamp() }), count };
 }
 
-/** Answers 200, or as lines have told it. `take` returns what a line came to, in words. */
+/** Creates the replies of the fake server: 200, unless a line adds others. `add` returns a message for the terminal. */
 export function createReplyScript() {
-  let orders: ScriptedReply[] = [];
+  let replies: ScriptedReply[] = [];
   return {
-    take: (given: string): string => {
-      const line = given.trim();
+    add: (input: string): string => {
+      const line = input.trim();
       if (line.toLowerCase() === "ok") {
-        orders = [];
-        return "Every push is answered 200.";
+        replies = [];
+        return "The reply to every push is 200.";
       }
-      const order = parseReply(line);
-      if (!order) return REPLY_HELP;
-      orders.push(order);
-      return `The next ${order.count === 1 ? "push is" : `${order.count} pushes are`} answered so: ${line}`;
+      const reply = parseReply(line);
+      if (!reply) return REPLY_HELP;
+      replies.push(reply);
+      return `The reply to the next ${reply.count === 1 ? "push" : `${reply.count} pushes`}: ${line}`;
     },
     next: (): Reply => {
-      const [order] = orders;
-      if (!order) return { status: 200 };
-      order.count -= 1;
-      if (order.count === 0) orders.shift();
-      return order.make();
+      const [reply] = replies;
+      if (!reply) return { status: 200 };
+      reply.count -= 1;
+      if (reply.count === 0) replies.shift();
+      return reply.create();
     },
   };
 }

@@ -7,69 +7,71 @@ import { PAUSED } from "../push/worker/outcomes";
 
 type Deps = Pick<Context, "db" | "dbNow">;
 
-/** So many rows a statement: a million at once would hold their devices for half a minute. */
+/** Bounds how long a statement locks its rows. */
 const MAX_ROWS_PER_STATEMENT = 10_000;
 const NIL_ID = "00000000-0000-0000-0000-000000000000";
 
 type CustomNotification = { accountId: string; title: string; body: string; link: string | null };
+type Announcement = { version: string; bundleId?: string | null; perSecond: number };
+type RetryResult = { resumed: number; retried: number };
 
 /**
- * Tells an account's devices something in one's own words. Returns how many devices.
- * @throws RangeError over 4,096 bytes of payload
+ * Queues a notification with custom text for an account's devices. Returns the number of devices.
+ * @throws RangeError for a payload over 4,096 bytes
  */
 export function sendCustomNotification(
   { db, dbNow }: Deps,
-  { accountId, ...words }: CustomNotification,
+  { accountId, ...text }: CustomNotification,
 ): Promise<number> {
   const eventKey = `custom:${randomUUID()}`;
-  return enqueue(db, dbNow(), { eventKey, to: { accountId }, message: { kind: "custom", ...words } });
+  return enqueue(db, dbNow(), { eventKey, to: { accountId }, message: { kind: "custom", ...text } });
 }
 
 /**
- * Tells every device of a version, so many devices a second: what else there is to send does not wait for it, and
- * neither do all clients ask for the update at once. Whoever was told before is not told again, so it may be broken
- * off and repeated. `bundleId`: just the devices of that app. Returns how many devices.
+ * Queues the announcement of a version for every device, or every device of one app, and returns the number of devices.
+ * `perSecond` devices are due per second, so that other notifications do not wait and clients do not all update at once.
+ * Each device is notified of a version once, so an interrupted call can be repeated.
  */
 export async function announceVersion(
   { db, dbNow }: Deps,
-  { version, bundleId = null, perSecond }: { version: string; bundleId?: string | null; perSecond: number },
+  { version, bundleId = null, perSecond }: Announcement,
 ): Promise<number> {
   const [{ startedAt } = { startedAt: new Date() }] = await db.$queryRaw<{ startedAt: Date }[]>`
     SELECT ${dbNow()} AS "startedAt"`;
-  let told = 0;
+  let added = 0;
   for (let afterDeviceId: string | null = NIL_ID; afterDeviceId !== null; ) {
-    const from = new Date(startedAt.getTime() + (told / perSecond) * 1000);
+    const from = new Date(startedAt.getTime() + (added / perSecond) * 1000);
     const to = { afterDeviceId, bundleId, most: MAX_ROWS_PER_STATEMENT, from, perSecond };
     const message = { kind: "app.new_version", version } as const;
-    const chunk = await enqueueBroadcast(db, dbNow(), { eventKey: `version:${version}`, to, message });
-    told += chunk.added;
-    afterDeviceId = chunk.lastDeviceId;
+    const batch = await enqueueBroadcast(db, dbNow(), { eventKey: `version:${version}`, to, message });
+    added += batch.added;
+    afterDeviceId = batch.lastDeviceId;
   }
-  return told;
+  return added;
 }
 
-/** The newest notifications, without what they say. */
+/** Returns the newest deliveries, without their payloads. */
 export function listDeliveries(
   { db }: Pick<Deps, "db">,
-  { accountId, state, most }: { accountId?: string; state?: PushDeliveryState; most: number },
+  { accountId, state, limit }: { accountId?: string; state?: PushDeliveryState; limit: number },
 ) {
   return db.pushDelivery.findMany({
     where: { state, device: accountId === undefined ? undefined : { accountId } },
     omit: { payload: true, leaseUntil: true, collapseId: true, priority: true },
     orderBy: { id: "desc" },
-    take: most,
+    take: limit,
   });
 }
 
-/** The environments of APNs that nothing is sent to at the moment. */
+/** Returns the pauses of APNs environments. */
 export function listPauses({ db, dbNow }: Deps) {
   return db.$queryRaw<PushPause[]>`
     SELECT "environment"::text, "until", "reason" FROM "PushPause" WHERE "until" > ${dbNow()} ORDER BY "environment"`;
 }
 
 /**
- * Ends all pauses, and queues again what waited for them and what has failed: all that has not expired, or just the
- * given rows. Returns how many rows of each. What APNs said of a device stays as it is.
+ * Ends all pauses and requeues the deliveries that waited for them, and the failed ones that have not expired, or only
+ * those with the given ids. Returns the number of each. Devices that APNs reported as invalid stay invalid.
  */
 export async function retryDeliveries(deps: Deps, ids: readonly string[] = []): Promise<RetryResult> {
   const resumed = await endPauses(deps);
@@ -78,12 +80,11 @@ export async function retryDeliveries(deps: Deps, ids: readonly string[] = []): 
     rows = await retryFailed(deps, ids);
   return { resumed, retried };
 }
-type RetryResult = { resumed: number; retried: number };
 
 /**
- * The rows by statements of their own: a worker that is writing that some wait holds the pause until it has done so,
- * and one that comes later finds no pause any more. So none is left behind. Each row once, by its id: where APNs refuses
- * again at once, the rows wait for the new pause.
+ * Deletes the pauses in a statement of its own. It waits for the workers that are storing deliveries to wait for a pause,
+ * and later workers find none, so the statements after it see every row. Goes by id, so that each row is requeued once,
+ * even if APNs pauses again meanwhile.
  */
 async function endPauses({ db, dbNow }: Deps): Promise<number> {
   await db.pushPause.deleteMany();
@@ -106,7 +107,7 @@ async function endPauses({ db, dbNow }: Deps): Promise<number> {
   return resumed;
 }
 
-/** A secret that was forgotten cannot be told again. */
+/** The payloads of secret kinds were deleted, so those cannot be sent again. */
 async function retryFailed({ db, dbNow }: Deps, ids: readonly string[]): Promise<number> {
   return db.$executeRaw`
     UPDATE "PushDelivery" SET "state" = 'queued', "attempts" = 0, "nextAttemptAt" = ${dbNow()}

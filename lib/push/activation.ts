@@ -14,31 +14,34 @@ import { type Device, toDevice } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "now">;
 
-/** A device that APNs found dead has to register again first. */
+/** A device that is invalid has to register again first. */
 const VERIFIABLE_STATUSES: PushDeviceStatus[] = ["pending", "active"];
 
 /**
- * Makes a device active: the evidence answers the challenge that it was given at this very address. With it the
- * token becomes its owner's alone: whoever had registered it before loses it, in the same transaction. A device that
- * is known by the key already moves to the new address, with what is queued for it.
+ * Activates a device whose evidence responds to its challenge. The token then belongs to this device alone: other
+ * accounts lose theirs in the same transaction. If the account already has a device with the same key, that device
+ * takes over the new token, and its queued notifications with it.
  * @throws AppError challenge_used, challenge_expired, evidence_invalid with `reason`, push_not_configured,
  * device_limit_reached, unauthenticated
  */
 export async function activateDevice(
   { config, db, dbNow, now }: Deps,
   owner: Owner,
-  wanted: Registration,
+  registration: Registration,
   evidence: Evidence,
   caller: Caller,
 ): Promise<Device> {
-  const challenge = await findChallenge(db, owner, wanted, evidence.challengeId);
+  const challenge = await findChallenge(db, owner, registration, evidence.challengeId);
   if (!challenge) throw evidenceInvalid("challenge_unknown");
   if (challenge.usedAt) throw new AppError("challenge_used");
   const { device } = challenge;
-  const holder = (await findDeviceByKey(db, device, evidence)) ?? device;
-  const { keyId, publicKey, keyCounter } = holder;
+  const keyHolder = (await findDeviceByKey(db, device, evidence)) ?? device;
+  const { keyId, publicKey, keyCounter } = keyHolder;
   const key = verifyEvidence(evidence, {
-    ...{ challenge, device: { ...device, keyId, publicKey, keyCounter }, now: now(), teamId: config.APNS_TEAM_ID },
+    challenge,
+    device: { ...device, keyId, publicKey, keyCounter },
+    now: now(),
+    teamId: config.APNS_TEAM_ID,
     root: config.APP_ATTEST_ROOT_CA ?? APPLE_APP_ATTESTATION_ROOT,
   });
   return db.$transaction(async (tx) => {
@@ -46,37 +49,31 @@ export async function activateDevice(
     if (challenge.expiresAt <= at) throw new AppError("challenge_expired");
     await claimToken(tx, device);
     await useChallenge(tx, challenge.id, at);
-    const isMove = holder.id !== device.id;
-    if (isMove) await tx.pushDevice.deleteMany({ where: { id: device.id } });
-    const from = isMove ? { keyId, keyCounter } : { keyId, keyCounter, status: { in: VERIFIABLE_STATUSES } };
-    const row = await activate(tx, at, owner, { id: holder.id, ...from }, wanted, key);
+    const isTokenMoved = keyHolder.id !== device.id;
+    if (isTokenMoved) await tx.pushDevice.deleteMany({ where: { id: device.id } });
+    const status = isTokenMoved ? undefined : { in: VERIFIABLE_STATUSES };
+    const where = { id: keyHolder.id, keyId, keyCounter, status };
+    const row = await activate(tx, at, owner, where, registration, key);
     await enforceDeviceLimit(tx, row);
     await recordSecurityEvent(tx, now(), owner.account.id, "device_verified", caller);
     return toDevice(row, owner.session.id);
   });
 }
 
-/** A challenge of the device that registers, at the address that it was given for. */
-function findChallenge(db: Tx, { account }: Owner, wanted: Registration, id: string) {
-  const { environment, bundleId, token, installationId } = wanted;
-  const at = {
-    accountId: account.id,
-    environment,
-    bundleId,
-    token,
-    installationId,
-    status: { in: VERIFIABLE_STATUSES },
-  };
+/** Finds a challenge of the registering device, created for the same token. */
+function findChallenge(db: Tx, { account }: Owner, registration: Registration, id: string) {
+  const { environment, bundleId, token, installationId } = registration;
+  const status = { in: VERIFIABLE_STATUSES };
   return db.pushChallenge.findFirst({
-    where: { id, device: at },
+    where: { id, device: { accountId: account.id, environment, bundleId, token, installationId, status } },
     include: { device: true },
     relationLoadStrategy: "join",
   });
 }
 
 /**
- * The device of the account that is known by the key which answers: the app that it is on has a new token now. null for
- * a key that is attested, which is new; and for one that nobody knows.
+ * Finds the account's device that has the key of the evidence: the same app, with a new token. null for an attestation,
+ * whose key is new, and for an unknown key.
  */
 async function findDeviceByKey(db: Tx, device: PushDevice, evidence: Evidence): Promise<PushDevice | null> {
   if (evidence.type === "app_attest" && evidence.attestation !== undefined) return null;
@@ -86,7 +83,7 @@ async function findDeviceByKey(db: Tx, device: PushDevice, evidence: Evidence): 
   return db.pushDevice.findFirst({ where: { accountId, environment, bundleId, keyId } });
 }
 
-/** In the form in which it is kept. */
+/** The key ID in the form in which it is stored. */
 function keyIdOfEvidence(evidence: Evidence): string {
   const keyId =
     evidence.type === "app_attest"
@@ -96,48 +93,49 @@ function keyIdOfEvidence(evidence: Evidence): string {
 }
 
 /**
- * Takes the token from all other accounts. Locks the rows in one order, so that two who prove the same token at
- * once wait for each other and do not lock each other out.
+ * Removes the token from all other accounts. Locks the rows in id order, so that two devices that prove the same token
+ * at the same time do not deadlock.
  */
 async function claimToken(tx: Tx, { id, environment, bundleId, token }: PushDevice): Promise<void> {
   const rows = await tx.$queryRaw<{ id: string }[]>`
     SELECT "id"::text FROM "PushDevice"
     WHERE "environment" = ${environment}::"PushEnvironment" AND "bundleId" = ${bundleId} AND "token" = ${token}
     ORDER BY "id" FOR UPDATE`;
-  if (!rows.some((row) => row.id === id)) throw evidenceInvalid("challenge_unknown"); // it moved, or is gone
+  if (!rows.some((row) => row.id === id)) throw evidenceInvalid("challenge_unknown"); // the device changed meanwhile
   const others = rows.map((row) => row.id).filter((other) => other !== id);
   if (others.length > 0) await tx.pushDevice.deleteMany({ where: { id: { in: others } } });
 }
 
-/** Of two uses at the same moment one wins. */
+/** Marks a challenge as used. Of two simultaneous uses, one succeeds. */
 async function useChallenge(tx: Tx, id: string, now: Date): Promise<void> {
   const { count } = await tx.pushChallenge.updateMany({ where: { id, usedAt: null }, data: { usedAt: now } });
   if (count === 0) throw new AppError("challenge_used");
 }
 
-/** The key is written only where the row still has the one that the evidence was held against, counter and all. */
+/** Stores the key if the row still has the key and counter that the evidence was verified against. */
 async function activate(
   tx: Tx,
   at: Date,
   { session }: Owner,
-  from: Prisma.PushDeviceWhereInput,
+  where: Prisma.PushDeviceWhereInput,
   { token, environment, bundleId, installationId, device }: Registration,
   key: VerifiedKey,
 ): Promise<PushDevice> {
   const [row] = await tx.pushDevice.updateManyAndReturn({
-    where: from,
+    where,
     data: {
-      ...{
-        token,
-        environment,
-        bundleId,
-        ...device,
-        installationId,
-        sessionId: session.id,
-        registeredAt: at,
-        lastSeenAt: at,
-      },
-      ...{ ...key, status: "active", verifiedAt: at, invalidReason: null },
+      token,
+      environment,
+      bundleId,
+      ...device,
+      installationId,
+      sessionId: session.id,
+      registeredAt: at,
+      lastSeenAt: at,
+      ...key,
+      status: "active",
+      verifiedAt: at,
+      invalidReason: null,
     },
   });
   if (!row) throw evidenceInvalid("counter_replayed");
@@ -145,13 +143,13 @@ async function activate(
 }
 
 /**
- * An installation that is known was let in beyond the limit. With a key of its own it is a device more: then those go
- * that had its id before, as of the same app before it was deleted and installed again.
- * @throws AppError device_limit_reached where none has that id any more
+ * A known installation may register beyond the limit. If its key is new, it counts as another device, and the devices
+ * that had its installation id are removed: the app was deleted and installed again.
+ * @throws AppError device_limit_reached if there are none
  */
 async function enforceDeviceLimit(tx: Tx, { id, accountId, installationId }: PushDevice): Promise<void> {
   if (installationId === null || (await tx.pushDevice.count({ where: { accountId } })) <= MAX_DEVICES) return;
   await tx.pushDevice.deleteMany({ where: { accountId, installationId, id: { not: id } } });
-  const proved = await tx.pushDevice.count({ where: { accountId, status: { not: "pending" } } });
-  if (proved > MAX_DEVICES) throw deviceLimitReached();
+  const verified = await tx.pushDevice.count({ where: { accountId, status: { not: "pending" } } });
+  if (verified > MAX_DEVICES) throw deviceLimitReached();
 }

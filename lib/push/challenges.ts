@@ -6,8 +6,8 @@ import type { Challenge } from "./schema";
 const TTL_MS = 15 * 60 * 1000;
 
 /**
- * Opens a challenge for a device: its value goes to the caller, its nonce only through APNs; kept is the nonce's hash.
- * `now` is by the database's clock.
+ * Creates a challenge for a device. Its value is returned to the caller; its nonce goes only through APNs, and only the
+ * nonce's hash is stored. `now` is the database's time.
  */
 export async function createChallenge(tx: Tx, now: Date, deviceId: string): Promise<Challenge> {
   const nonce = randomBytes(32).toString("base64url");
@@ -29,7 +29,7 @@ export async function createChallenge(tx: Tx, now: Date, deviceId: string): Prom
   return challenge;
 }
 
-/** Ends what is under way for a device whose address changes: a nonce sent to the old one proves nothing for the new. */
+/** Cancels the challenges and deliveries of a device whose token changes: a nonce sent to the old token proves nothing. */
 export async function cancelChallenges(tx: Tx, deviceId: string): Promise<void> {
   await tx.pushChallenge.deleteMany({ where: { deviceId } });
   await tx.pushDelivery.updateMany({
@@ -39,8 +39,8 @@ export async function cancelChallenges(tx: Tx, deviceId: string): Promise<void> 
 }
 
 /**
- * Why a device's last challenge has not reached it, in APNs's words or the outbox's: by the ids of the devices that
- * this is known of. Nothing is known of one that is on its way, or that APNs took.
+ * Returns why the last challenge of each device did not reach it: APNs's reason or the outbox's, by device id. Devices
+ * whose challenge is queued, or was accepted by APNs, are absent.
  */
 export async function findChallengeFailures(tx: Tx, deviceIds: readonly string[]): Promise<Map<string, string>> {
   if (deviceIds.length === 0) return new Map();

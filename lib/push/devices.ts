@@ -8,10 +8,10 @@ import { type Device, toDevice } from "./schema";
 type Deps = Pick<Context, "db">;
 
 const UNVERIFIED_HOURS = 24;
-/** Rows that one statement removes, so that none of them holds its locks for long. */
-const BATCH = 1_000;
+/** Bounds how long a statement holds its locks. */
+const MAX_ROWS_PER_STATEMENT = 1_000;
 
-/** An account's devices, newest first. */
+/** Returns an account's devices, newest first. */
 export async function listDevices({ db }: Deps, { account, session }: Owner): Promise<Device[]> {
   const rows = await db.pushDevice.findMany({
     where: { accountId: account.id },
@@ -23,8 +23,8 @@ export async function listDevices({ db }: Deps, { account, session }: Owner): Pr
 }
 
 /**
- * Removes a device, and with it in the same statement its challenges and deliveries.
- * @throws AppError device_not_found, for somebody else's device and for what is no id at all as well.
+ * Deletes a device with its challenges and deliveries.
+ * @throws AppError device_not_found, also for another account's device and for an id that is not a UUID
  */
 export async function removeDevice({ db }: Deps, accountId: string, deviceId: string): Promise<void> {
   const isId = isUuid(deviceId);
@@ -33,8 +33,8 @@ export async function removeDevice({ db }: Deps, accountId: string, deviceId: st
 }
 
 /**
- * Removes the devices that sessions registered, or all of an account, with their challenges and deliveries. Whatever
- * ends a session calls this in its transaction, after the session's row: a registration that holds it comes first.
+ * Deletes the devices that sessions registered, or all devices of an account, with their challenges and deliveries. Call
+ * it in the transaction that ends the sessions, after it has locked them: a concurrent registration then comes first.
  */
 export async function removeDevices(tx: Tx, of: { accountId: string } | { sessionIds: string[] }): Promise<void> {
   const where = "accountId" in of ? of : { sessionId: { in: of.sessionIds } };
@@ -42,23 +42,23 @@ export async function removeDevices(tx: Tx, of: { accountId: string } | { sessio
 }
 
 /**
- * Removes devices that have not proved themselves for 24 hours after they registered, and challenges that ended as
- * long ago. Returns how many rows went; those that somebody is at work on are left to the next call.
+ * Deletes devices that are still unverified 24 hours after they registered, and challenges that expired as long ago.
+ * Returns the number of rows. Locked rows are left to the next call.
  */
 export async function removeUnverifiedDevices({ db, dbNow }: Pick<Context, "db" | "dbNow">): Promise<number> {
   const statements = [
     () => db.$executeRaw`
       DELETE FROM "PushChallenge" WHERE "id" IN (SELECT "id" FROM "PushChallenge"
         WHERE "expiresAt" < ${dbNow()} - interval '1 hour' * ${UNVERIFIED_HOURS}::int
-        ORDER BY "expiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
+        ORDER BY "expiresAt" LIMIT ${MAX_ROWS_PER_STATEMENT}::integer FOR UPDATE SKIP LOCKED)`,
     () => db.$executeRaw`
       DELETE FROM "PushDevice" WHERE "id" IN (SELECT "id" FROM "PushDevice"
         WHERE "status" = 'pending' AND "registeredAt" < ${dbNow()} - interval '1 hour' * ${UNVERIFIED_HOURS}::int
-        ORDER BY "registeredAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
+        ORDER BY "registeredAt" LIMIT ${MAX_ROWS_PER_STATEMENT}::integer FOR UPDATE SKIP LOCKED)`,
   ];
   let removed = 0;
   for (const remove of statements) {
-    for (let count = BATCH; count >= BATCH; removed += count) count = await remove();
+    for (let count = MAX_ROWS_PER_STATEMENT; count >= MAX_ROWS_PER_STATEMENT; removed += count) count = await remove();
   }
   return removed;
 }

@@ -1,7 +1,7 @@
 import type { Tx } from "../context";
 import { tokenSuffix } from "./schema";
 
-/** An account's devices for the data export, newest first, as JSON: each token is cut to its last 4 characters. */
+/** Returns an account's devices for the data export, newest first. Tokens are cut to their last 4 characters. */
 export async function exportDevices(tx: Tx, accountId: string) {
   const devices = await tx.pushDevice.findMany({
     where: { accountId },

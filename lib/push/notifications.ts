@@ -3,16 +3,16 @@ import { toStorableText } from "../text";
 
 const MINUTE = 60;
 const DAY = 24 * 60 * MINUTE;
-/** More than this APNs refuses (Apple, "Generating a remote notification"). */
+/** APNs rejects larger payloads (Apple, "Generating a remote notification"). */
 const MAX_PAYLOAD_BYTES = 4096;
-/** So much of another's words goes into a notification that has to fit whatever they are. */
+/** Text from outside is cut to this length, so that it always fits. */
 const MAX_ARGUMENT_CHARACTERS = 64;
 const NIL_ID = "00000000-0000-0000-0000-000000000000";
 
-/** Everything there is to say; each kind with what its payload is made of. */
+/** A notification to send: its kind, and the values that its payload is made of. */
 export type Message =
   | { kind: "push.challenge"; challengeId: string; nonce: string }
-  /** `client`: what signed in, in words: a device's name or a browser's. */
+  /** `client` is the name of the device or browser that signed in. */
   | { kind: "security.new_sign_in"; eventId: string; client: string }
   | { kind: "security.password_changed"; eventId: string }
   | { kind: "billing.payment_failed"; purchaseId: string }
@@ -27,19 +27,19 @@ type KindOptions<M extends Message> = {
   priority: 5 | 10;
   ttlSeconds: number;
   collapseId: (message: M) => string | null;
-  /** Only devices in this state get it. */
+  /** Only devices with this status receive it. */
   recipientStatus: PushDeviceStatus;
-  /** The outbox forgets what it said once it is settled. */
+  /** The outbox deletes the payload once it is sent, failed or cancelled. */
   isSecret: boolean;
-  /** What people read; none for a background push. */
+  /** The visible part; null for a background notification. */
   alert: ((message: M) => Alert) | null;
   data: (message: M) => Record<string, string>;
 };
 
-/** Apple, "Generating a remote notification", table 2: texts of the app's own, or what `loc-key` looks up in it. */
+/** Apple, "Generating a remote notification", table 2: literal text, or keys that the app localizes. */
 type Alert = { title: string; body: string } | { "title-loc-key": string; "loc-key": string; "loc-args"?: string[] };
 
-/** What an alert of ours has in common. Its texts are the app's, by the kind's name; `args` fill the body's. */
+/** An alert that the app localizes, with keys named after the kind. `args` fill in the body. */
 const alert = (kind: Kind, ...args: string[]): Alert => ({
   "title-loc-key": `${kind}.title`,
   "loc-key": `${kind}.body`,
@@ -126,49 +126,48 @@ const KINDS: { [K in Kind]: KindOptions<Extract<Message, { kind: K }>> } = {
   },
 };
 
-/** The kinds whose payload must not outlive its sending. */
+/** The kinds whose payload is deleted after sending. */
 export const SECRET_KINDS: readonly string[] = Object.entries(KINDS).flatMap(([kind, { isSecret: secret }]) =>
   secret ? [kind] : [],
 );
 
 type Payload = { aps: object; data: Record<string, string | number> };
 
-/** An outbox row with what its device is by now. */
+/** A delivery with its device's current state. */
 export type Outgoing = Pick<PushDelivery, "id" | "kind" | "priority" | "collapseId" | "expiresAt" | "deviceId"> &
   Pick<PushDevice, "token" | "environment" | "bundleId" | "status"> & { payload: Payload };
 
 /**
- * The columns of an outbox row that its message decides, and which devices it is for.
- * @throws RangeError over 4,096 bytes of payload; only `custom` and a challenge can come to that, so that an event
- * is never lost over what is told of it.
+ * Returns the columns of a delivery that depend on its message, and the status of the devices that receive it.
+ * @throws RangeError for a payload over 4,096 bytes; only `custom` can reach that
  */
 export function composeNotification(message: Message) {
-  const rule = optionsOf(message);
+  const options = optionsOf(message);
   const payload: Payload = {
-    aps: apsOf(message, rule),
-    data: { v: 1, kind: message.kind, ...rule.data(message) },
+    aps: apsOf(message, options),
+    data: { v: 1, kind: message.kind, ...options.data(message) },
   };
   const sizeBytes = Buffer.byteLength(JSON.stringify(withId(payload, NIL_ID)));
   if (sizeBytes > MAX_PAYLOAD_BYTES)
-    throw new RangeError(`${message.kind}: ${sizeBytes} bytes of payload, where APNs takes ${MAX_PAYLOAD_BYTES}`);
+    throw new RangeError(`${message.kind}: the payload has ${sizeBytes} bytes; APNs accepts ${MAX_PAYLOAD_BYTES}`);
   return {
-    to: rule.recipientStatus,
+    to: options.recipientStatus,
     kind: message.kind,
     payload,
-    priority: rule.priority,
-    collapseId: rule.collapseId(message),
-    ttlSeconds: rule.ttlSeconds,
+    priority: options.priority,
+    collapseId: options.collapseId(message),
+    ttlSeconds: options.ttlSeconds,
   };
 }
 
-/** Why a row is not to be sent any more; null where nothing speaks against it. */
+/** Returns why a delivery must not be sent any more, or null. */
 export function cancellationReason(row: Outgoing, now: Date): "unknown_kind" | "expired" | "device_state" | null {
   if (!isKind(row.kind)) return "unknown_kind";
   if (row.expiresAt <= now) return "expired";
   return row.status === KINDS[row.kind].recipientStatus ? null : "device_state";
 }
 
-/** What goes to APNs for a row. A broadcast has one payload for all: each device's `data.id` is set here. */
+/** Returns the notification for a delivery. Deliveries of a broadcast share a payload, so `data.id` is set here. */
 export function toNotification(row: Outgoing) {
   const { id, token, environment, bundleId, priority, collapseId, expiresAt } = row;
   const isAlert = isKind(row.kind) && KINDS[row.kind].level !== "background";
@@ -185,7 +184,7 @@ export function toNotification(row: Outgoing) {
   };
 }
 
-/** A message's own rule: TypeScript cannot tell that the two belong together. */
+/** TypeScript cannot infer that a message and its options have the same kind. */
 function optionsOf<M extends Message>(message: M): KindOptions<M> {
   return KINDS[message.kind] as unknown as KindOptions<M>;
 }
@@ -205,7 +204,6 @@ function withId({ aps, data }: Payload, id: string): Payload {
   return { aps, data: { ...data, id } };
 }
 
-/** Another's words, cut to what always fits. */
 function truncate(text: string): string {
   return [...toStorableText(text.slice(0, 4 * MAX_ARGUMENT_CHARACTERS))].slice(0, MAX_ARGUMENT_CHARACTERS).join("");
 }

@@ -2,25 +2,24 @@ import type { Context, Tx } from "../context";
 import { newId } from "../db/ids";
 import { composeNotification, type Message } from "./notifications";
 
-/** Who is told: one device, or all that an account has by then. */
+/** One device, or all active devices of an account. */
 type Recipient = { deviceId: string } | { accountId: string };
 
 /**
- * So many devices at most, by their ids from after one on; `bundleId`: of that app. So many a second come due from `from` on, by the database's
- * clock; a row that comes due later expires as much later.
+ * The next `most` devices by id, or those of one app. `perSecond` deliveries become due per second, starting at `from`
+ * by the database's clock. A delivery's time to live starts when it is due.
  */
 type Broadcast = { afterDeviceId: string; bundleId: string | null; most: number; from: Date; perSecond: number };
 
-/** By the database's clock: that clock itself, or what it said in this transaction. */
+/** The database's time: as SQL, or as read in this transaction. */
 type Now = ReturnType<Context["dbNow"]> | Date;
 
-/** One thing to tell. `eventKey` names what happened: a device hears of it once, however often it is enqueued. */
+/** `eventKey` identifies the cause: each device is notified of it once, however often it is enqueued. */
 export type PushEvent<To = Recipient> = { eventKey: string; to: To; message: Message };
 
 /**
- * Puts a notification into the outbox, in the transaction of the event that causes it: neither is there without
- * the other. Returns how many devices will get it. Call `wakePush` after the commit where somebody waits for it;
- * otherwise a worker finds it within a second.
+ * Adds a notification to the outbox, in the transaction of its cause. Returns the number of devices. A worker finds it
+ * within a second; call `wakePush` after the commit if someone is waiting for it.
  */
 export async function enqueue(tx: Tx, now: Now, { eventKey, to, message }: PushEvent): Promise<number> {
   const { deviceId = null, accountId = null } = to as { deviceId?: string; accountId?: string };
@@ -29,8 +28,8 @@ export async function enqueue(tx: Tx, now: Now, { eventKey, to, message }: PushE
 }
 
 /**
- * The same for every device there is, some at a time. Returns how many were added, and the last device's id for
- * the next call; null once there are no more.
+ * Adds a notification for every device, one batch a call. Returns the number of deliveries added, and the last device's
+ * id for the next call; null after the last batch.
  */
 export async function enqueueBroadcast(
   tx: Tx,

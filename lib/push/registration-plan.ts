@@ -2,27 +2,27 @@ import type { PushDevice } from "../db/generated/client";
 import { AppError } from "../errors";
 import type { RegisterDevice } from "./schema";
 
-/** So many devices an account may have, and as many again that wait to prove that they take the place of one. */
+/** The devices of an account. As many again may wait to prove that they replace one of them. */
 export const MAX_DEVICES = 20;
 
-/** Where APNs finds a device: a token means something only within an environment and a bundle. */
+/** What APNs delivers to: a token is only valid in one environment and for one bundle ID. */
 type PushTarget = Pick<PushDevice, "environment" | "bundleId" | "token">;
 type KnownDevice = PushTarget & Pick<PushDevice, "id" | "installationId" | "status">;
 
-/** A registration with everything that has a default filled in. */
+/** A registration with its defaults filled in. */
 export type Registration = RegisterDevice & PushTarget;
 
 /**
- * What a registration comes to. `refresh`: the device is active and stays so. `challenge`: it has to prove
- * itself; `moved` says that its address is new, `keepsKey` that it may still answer with the key it is known by,
- * `obsolete` names the row that held this address until now. An active device is never changed before the proof.
+ * How to apply a registration. `refresh`: the device is active and stays active. `challenge`: the device has to provide
+ * evidence; `isKeyKept` allows its known key, and `replacedDeviceId` is the row that had its new target. An active device
+ * does not change before the evidence.
  */
 export type RegistrationPlan<Row extends KnownDevice> =
   | { step: "create" }
   | { step: "refresh"; device: Row }
   | { step: "challenge"; device: Row; isTargetNew: boolean; isKeyKept: boolean; replacedDeviceId: string | null };
 
-/** Fills in the bundle. @throws AppError validation_failed for one that is not ours. */
+/** Fills in the default bundle ID. @throws AppError validation_failed, if the bundle ID is not configured */
 export function completeRegistration(bundleIds: readonly string[], given: RegisterDevice): Registration {
   const bundleId = given.bundleId ?? bundleIds[0];
   if (bundleId !== undefined && bundleIds.includes(bundleId)) return { ...given, bundleId };
@@ -31,46 +31,44 @@ export function completeRegistration(bundleIds: readonly string[], given: Regist
 }
 
 /**
- * Tells which of an account's devices registers: the active one at its address, else one with its installation id that
- * is not active, else the one at its address. The token of an active installation may have changed, or another phone
- * may have its id from a backup: only the proof can tell, so it gets a row of its own until then, beyond the limit too.
- * @throws AppError device_limit_reached for one device more than an account may have.
+ * Finds the device that registers: the active one with the same target, else one with the same installation id that is
+ * not active, else the one with the same target. An active device whose installation registers another token keeps its
+ * row, since a restored backup copies the id to another phone. The new token gets its own row, even beyond the limit.
+ * @throws AppError device_limit_reached
  */
 export function planRegistration<Row extends KnownDevice>(
   devices: readonly Row[],
-  wanted: Registration,
+  registration: Registration,
 ): RegistrationPlan<Row> {
-  const addressed = devices.find((row) => isSameTarget(row, wanted));
-  if (addressed?.status === "active") return { step: "refresh", device: addressed };
-  const installed = devices.filter(
-    (row) => row.installationId !== null && row.installationId === wanted.installationId,
+  const sameTarget = devices.find((row) => isSameTarget(row, registration));
+  if (sameTarget?.status === "active") return { step: "refresh", device: sameTarget };
+  const sameInstallation = devices.filter(
+    ({ installationId }) => installationId !== null && installationId === registration.installationId,
   );
-  const device = installed.find(({ status }) => status !== "active") ?? addressed;
+  const device = sameInstallation.find(({ status }) => status !== "active") ?? sameTarget;
   if (!device) {
-    if (devices.length < (installed.length > 0 ? 2 : 1) * MAX_DEVICES) return { step: "create" };
+    if (devices.length < (sameInstallation.length > 0 ? 2 : 1) * MAX_DEVICES) return { step: "create" };
     throw deviceLimitReached();
   }
-  const moved = !isSameTarget(device, wanted);
-  const obsolete = addressed && addressed.id !== device.id ? addressed.id : null;
   return {
     step: "challenge",
     device,
-    isTargetNew: moved,
-    isKeyKept: isSameApp(device, wanted),
-    replacedDeviceId: obsolete,
+    isTargetNew: !isSameTarget(device, registration),
+    isKeyKept: isSameApp(device, registration),
+    replacedDeviceId: sameTarget && sameTarget.id !== device.id ? sameTarget.id : null,
   };
 }
 
-/** The error for one device more than an account may have. */
+/** The error for a device beyond the limit. */
 export function deviceLimitReached(): AppError {
-  return new AppError("device_limit_reached", { detail: `At most ${MAX_DEVICES} devices an account.` });
+  return new AppError("device_limit_reached", { detail: `An account can have at most ${MAX_DEVICES} devices.` });
 }
 
-function isSameTarget(device: PushTarget, wanted: PushTarget): boolean {
-  return isSameApp(device, wanted) && device.token === wanted.token;
+function isSameTarget(device: PushTarget, registration: PushTarget): boolean {
+  return isSameApp(device, registration) && device.token === registration.token;
 }
 
-/** A key was proved for one app in one environment: it says nothing in another. */
+/** A key is only valid for one app in one environment. */
 function isSameApp(device: PushTarget, { environment, bundleId }: PushTarget): boolean {
   return device.environment === environment && device.bundleId === bundleId;
 }

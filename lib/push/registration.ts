@@ -13,8 +13,8 @@ type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "now" | "push" 
 type RegistrationResult = { device: Device; challenge?: Challenge };
 
 /**
- * Registers the device that calls. An active one stays active; any other gets a challenge, whose nonce leaves
- * by a background push, and becomes active once it comes back with evidence.
+ * Registers a device. An active device stays active. Any other device gets a challenge, whose nonce is sent by a
+ * background push, and becomes active when it registers again with evidence.
  * @throws AppError push_not_configured, validation_failed, device_limit_reached, rate_limited, unauthenticated,
  * challenge_expired, challenge_used, evidence_invalid with `reason`
  */
@@ -23,26 +23,26 @@ export async function registerDevice(
   owner: Owner,
   given: RegisterDevice,
   caller: Caller,
-): Promise<{ device: Device; challenge?: Challenge }> {
+): Promise<RegistrationResult> {
   if (!ctx.push) throw new AppError("push_not_configured");
-  const wanted = completeRegistration(ctx.config.APNS_BUNDLE_IDS, given);
-  if (wanted.evidence) return { device: await activateDevice(ctx, owner, wanted, wanted.evidence, caller) };
-  const refreshed = await refreshDevice(ctx, owner, wanted);
+  const registration = completeRegistration(ctx.config.APNS_BUNDLE_IDS, given);
+  const { evidence } = registration;
+  if (evidence) return { device: await activateDevice(ctx, owner, registration, evidence, caller) };
+  const refreshed = await refreshDevice(ctx, owner, registration);
   if (refreshed) return { device: refreshed };
-  // Not by its row, which could be deleted and made anew; and for each account, or a stolen token would keep its
-  // owner from the challenges. Outside the transaction, whose connection may be the only one.
-  const address = `${owner.account.id} ${wanted.environment} ${wanted.bundleId} ${wanted.token}`;
-  await ctx.limits.consume("pushChallengeByDevice", address);
-  let written: RegistrationResult | null = null;
-  // Again where the device changed under the registration: APNs found its token dead, somebody removed it.
-  while (!written) written = await ctx.db.$transaction((tx) => register(tx, ctx, owner, wanted));
-  if (written.challenge) ctx.wakePush();
-  return written;
+  // Counts for each account, so that a stolen token does not use up its owner's challenges. Not by the device's id,
+  // which deleting the device would reset; and before the transaction, which may hold the only connection.
+  const { environment, bundleId, token } = registration;
+  await ctx.limits.consume("pushChallengeByDevice", `${owner.account.id} ${environment} ${bundleId} ${token}`);
+  let result: RegistrationResult | null = null;
+  while (!result) result = await ctx.db.$transaction((tx) => register(tx, ctx, owner, registration));
+  if (result.challenge) ctx.wakePush();
+  return result;
 }
 
 /**
- * What nearly every registration is: an active device, at its address, that says it is still there. One statement,
- * and none of it where the session has ended meanwhile. null: something else is to be done.
+ * Refreshes an active device that registers with the same token, as nearly every registration does, in one statement.
+ * null if the device is not active or the session has ended.
  */
 async function refreshDevice(
   { db, dbNow }: Deps,
@@ -55,7 +55,8 @@ async function refreshDevice(
       SELECT "id" FROM "Session" WHERE "id" = ${session.id}::uuid AND "revokedAt" IS NULL FOR SHARE
     )
     UPDATE "PushDevice" AS device
-    SET "sessionId" = session."id", "installationId" = coalesce(${installationId}::uuid, device."installationId"), "registeredAt" = ${dbNow()}, "lastSeenAt" = ${dbNow()},
+    SET "sessionId" = session."id", "registeredAt" = ${dbNow()}, "lastSeenAt" = ${dbNow()},
+      "installationId" = coalesce(${installationId}::uuid, device."installationId"),
       "name" = coalesce(${device.name ?? null}, device."name"),
       "model" = coalesce(${device.model ?? null}, device."model"),
       "osVersion" = coalesce(${device.osVersion ?? null}, device."osVersion"),
@@ -69,11 +70,16 @@ async function refreshDevice(
   return row ? toDevice(row, session.id) : null;
 }
 
-/** null: the device is no longer what it was a moment ago. */
-async function register(tx: Tx, ctx: Deps, owner: Owner, wanted: Registration): Promise<RegistrationResult | null> {
+/** Returns null if the device changed concurrently, as when APNs reports its token as invalid: plan again. */
+async function register(
+  tx: Tx,
+  ctx: Deps,
+  owner: Owner,
+  registration: Registration,
+): Promise<RegistrationResult | null> {
   const at = await lockOwner(tx, ctx, owner);
-  const plan = planRegistration(await findDevices(tx, owner.account.id), wanted);
-  const row = await saveDevice(tx, at, owner, wanted, plan);
+  const plan = planRegistration(await findDevices(tx, owner.account.id), registration);
+  const row = await saveDevice(tx, at, owner, registration, plan);
   if (!row) return null;
   if (plan.step === "refresh") return { device: toDevice(row, owner.session.id) };
   const failures = plan.step === "challenge" ? await findChallengeFailures(tx, [row.id]) : new Map<string, string>();
@@ -85,10 +91,10 @@ async function saveDevice(
   tx: Tx,
   at: Date,
   { account, session }: Owner,
-  wanted: Registration,
+  registration: Registration,
   plan: RegistrationPlan<Awaited<ReturnType<typeof findDevices>>[number]>,
 ): Promise<PushDevice | null> {
-  const data = { ...columnsOf(wanted), sessionId: session.id, registeredAt: at, lastSeenAt: at };
+  const data = { ...columnsOf(registration), sessionId: session.id, registeredAt: at, lastSeenAt: at };
   if (plan.step === "create") return tx.pushDevice.create({ data: { ...data, accountId: account.id, createdAt: at } });
   const { id } = plan.device;
   if (plan.step === "refresh") {
@@ -96,17 +102,16 @@ async function saveDevice(
     return row ?? null;
   }
   if (plan.replacedDeviceId) await tx.pushDevice.deleteMany({ where: { id: plan.replacedDeviceId } });
-  const unproved = { ...UNVERIFIED, ...(plan.isKeyKept ? {} : NO_KEY) };
-  const [row] = await tx.pushDevice.updateManyAndReturn({ where: { id }, data: { ...data, ...unproved } });
+  const unverified = { ...UNVERIFIED, ...(plan.isKeyKept ? {} : NO_KEY) };
+  const [row] = await tx.pushDevice.updateManyAndReturn({ where: { id }, data: { ...data, ...unverified } });
   if (row && plan.isTargetNew) await cancelChallenges(tx, id);
   return row ?? null;
 }
 
-/** What a device falls back to when it has to prove itself again. */
 const UNVERIFIED = { status: "pending", invalidReason: null, verifiedAt: null } as const;
 const NO_KEY = { keyId: null, publicKey: null, keyCounter: null };
 
-/** Members that were not given are undefined, and leave their columns as they are. */
+/** Fields that the request omits are undefined, so that their columns stay as they are. */
 function columnsOf({ token, environment, bundleId, installationId, device }: Registration) {
   return { token, environment, bundleId, installationId, ...device };
 }

@@ -4,30 +4,30 @@ import { Evidence } from "./evidence/schema";
 
 const TOKEN_SUFFIX_LENGTH = 4;
 
-const words = (most: number) => z.string().trim().min(1).max(most).optional();
+const optionalText = (maxLength: number) => z.string().trim().min(1).max(maxLength).optional();
 const time = z.date().nullable();
 
-/** What an app says of itself; members that it leaves out keep what it said before. */
+/** A registration. Fields that it omits keep their previous values. */
 export const RegisterDevice = z.object({
   token: z
     .string()
     .toLowerCase()
-    .regex(/^(?:[0-9a-f]{2}){32,256}$/, "Must be 64 to 512 hexadecimal digits, two a byte")
-    .describe("What APNs gave the app, in hexadecimal."),
-  installationId: z.uuid().toLowerCase().optional().describe("Keeps a device one device when its token changes."),
-  environment: z.enum(["production", "sandbox"]).default("production").describe("APNs' environment."),
-  bundleId: z.string().max(255).optional().describe("One of the service's apps; its first where none is named."),
+    .regex(/^(?:[0-9a-f]{2}){32,256}$/, "Must be 64 to 512 hexadecimal digits, two per byte")
+    .describe("The APNs device token in hexadecimal."),
+  installationId: z.uuid().toLowerCase().optional().describe("Identifies the installation when its token changes."),
+  environment: z.enum(["production", "sandbox"]).default("production").describe("The APNs environment."),
+  bundleId: z.string().max(255).optional().describe("A configured bundle ID. Defaults to the first one."),
   device: z
     .object({
-      name: words(64),
-      model: words(64),
-      osVersion: words(32),
-      appVersion: words(32),
-      locale: words(35),
-      timeZone: words(64),
+      name: optionalText(64),
+      model: optionalText(64),
+      osVersion: optionalText(32),
+      appVersion: optionalText(32),
+      locale: optionalText(35),
+      timeZone: optionalText(64),
     })
     .default({}),
-  evidence: Evidence.optional().describe("The answer to a challenge."),
+  evidence: Evidence.optional().describe("The response to a challenge."),
 });
 export type RegisterDevice = z.infer<typeof RegisterDevice>;
 
@@ -51,9 +51,9 @@ export const Device = z.object({
     .string()
     .nullable()
     .describe(
-      "Why the last challenge did not reach the device: APNs's reason, `unreachable`, `timeout`, `paused`, `expired`.",
+      "Why the last challenge did not reach the device: APNs's reason, `unreachable`, `timeout`, `paused` or `expired`.",
     ),
-  current: z.boolean().describe("Whether the session that asks registered it."),
+  current: z.boolean().describe("Whether the current session registered the device."),
 });
 export type Device = z.infer<typeof Device>;
 
@@ -65,15 +65,12 @@ export const PendingDevice = z.object({ device: Device, challenge: Challenge });
 export const Devices = z.object({ devices: z.array(Device) });
 export const DeviceParams = z.object({ deviceId: z.string().describe("The `id` of a device.") });
 
-/** The part of a token that may be shown: enough to tell one's devices apart. */
+/** The part of a token that may be shown to its owner. */
 export function tokenSuffix(token: string): string {
   return token.slice(-TOKEN_SUFFIX_LENGTH);
 }
 
-/**
- * What its owner may see of a device. `current`: the session that asks registered it. `failure`: why its last challenge
- * has not reached it, where that is known.
- */
+/** A device as its owner sees it. `failure` is why its last challenge did not reach it, if known. */
 export function toDevice(row: PushDevice, sessionId: string, failure: string | null = null): Device {
   return {
     id: row.id,

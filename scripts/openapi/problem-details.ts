@@ -13,8 +13,8 @@ export const PROBLEM_DETAILS: Partial<Record<ErrorCode, { detail?: string; [memb
     allowed: { architecture: ["x64", "arm64", "universal"] },
   },
   validation_failed: field("/email", "invalid_format", "Must be an e-mail address"),
-  evidence_invalid: { detail: "The assertion's counter does not rise.", reason: "counter_replayed" },
-  device_limit_reached: { detail: "At most 20 devices an account." },
+  evidence_invalid: { detail: "The assertion's counter has not increased.", reason: "counter_replayed" },
+  device_limit_reached: { detail: "An account can have at most 20 devices." },
   payload_too_large: { detail: "At most 16384 bytes.", limitBytes: 16384 },
   endpoint_retired: { detail: "Use /api/subscription/status instead." },
 };

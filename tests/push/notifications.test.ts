@@ -115,7 +115,7 @@ describe("the size", () => {
     const most = "x".repeat(4096 - sizeOf(""));
     expect(sizeOf(most)).toBe(4096);
     expect(() => composeNotification({ ...words, body: `${most}x` })).toThrow(
-      new RangeError("custom: 4097 bytes of payload, where APNs takes 4096"),
+      new RangeError("custom: the payload has 4097 bytes; APNs accepts 4096"),
     );
   });
 

@@ -46,8 +46,8 @@ describe("words of one's own", () => {
     const account = await newAccount();
     await activeDevices(account, 1);
     const words = { accountId: account.id, title: "A", body: "b".repeat(4096), link: null };
-    await expect(sendCustomNotification(ctx(), words)).rejects.toThrow("where APNs takes 4096");
-    expect(await listDeliveries(ctx(), { accountId: account.id, most: 10 })).toEqual([]);
+    await expect(sendCustomNotification(ctx(), words)).rejects.toThrow("APNs accepts 4096");
+    expect(await listDeliveries(ctx(), { accountId: account.id, limit: 10 })).toEqual([]);
   });
 });
 
@@ -81,14 +81,14 @@ test("the list is newest first, by account and state, and never holds what was s
     await sendCustomNotification(ctx(), { ...words, title });
     clock.advance(1_000);
   }
-  const all = await listDeliveries(ctx(), { accountId: account.id, most: 10 });
+  const all = await listDeliveries(ctx(), { accountId: account.id, limit: 10 });
   expect(all.map(({ createdAt }) => createdAt)).toEqual(
     all.map(({ createdAt }) => createdAt).toSorted((a, b) => +b - +a),
   );
   expect(all).toHaveLength(3);
   expect(JSON.stringify(all)).not.toContain("Between us");
-  expect(await listDeliveries(ctx(), { accountId: account.id, most: 2 })).toEqual(all.slice(0, 2));
-  expect(await listDeliveries(ctx(), { accountId: account.id, state: "failed", most: 10 })).toEqual([]);
+  expect(await listDeliveries(ctx(), { accountId: account.id, limit: 2 })).toEqual(all.slice(0, 2));
+  expect(await listDeliveries(ctx(), { accountId: account.id, state: "failed", limit: 10 })).toEqual([]);
 });
 
 test("a pause is listed with its reason until it is over", async () => {

@@ -14,7 +14,7 @@ const Attestation = z.object({
 });
 const Assertion = z.object({ signature: Bytes, authenticatorData: Bytes });
 
-/** All 16 bytes: their first nine are the same in both environments. */
+/** All 16 bytes are compared: the first nine are the same in both environments. */
 const AAGUIDS = {
   production: Buffer.from("appattest\0\0\0\0\0\0\0"),
   sandbox: Buffer.from("appattestdevelop"),
@@ -22,15 +22,15 @@ const AAGUIDS = {
 
 type Common = {
   clientDataHash: Uint8Array;
-  /** The team id and the bundle id, with a dot between them. */
+  /** The team ID and the bundle ID, separated by a dot. */
   appId: string;
 };
 
 /**
- * Verifies that a key was made by a genuine copy of the app on an Apple device, for this client data, and returns
- * the key's point: every step of Apple, "Validating apps that connect to your server", "Verify the attestation".
- * The receipt is not looked at: it serves to ask Apple about the device later.
- * @throws AppError evidence_invalid, with the step's reason
+ * Verifies that a genuine copy of the app created a key on an Apple device, for this client data, and returns the key's
+ * point. Every step of Apple, "Validating apps that connect to your server", "Verify the attestation". Ignores the
+ * receipt, which is for later requests to Apple.
+ * @throws AppError evidence_invalid, with the reason of the step
  */
 export function verifyAttestation(
   attestation: Uint8Array,
@@ -51,9 +51,9 @@ export function verifyAttestation(
 }
 
 /**
- * Verifies that a key which was attested before vouches for this client data, and returns the assertion's counter:
- * Apple, "Validating apps that connect to your server", "Verify the assertion".
- * @throws AppError evidence_invalid, with the step's reason
+ * Verifies that an attested key signed this client data, and returns the assertion's counter (Apple, "Validating apps
+ * that connect to your server", "Verify the assertion").
+ * @throws AppError evidence_invalid, with the reason of the step
  */
 export function verifyAssertion(
   assertion: Uint8Array,
@@ -61,7 +61,7 @@ export function verifyAssertion(
 ): bigint {
   const { signature, authenticatorData } = decodeCbor(Assertion, assertion);
   const key = keyFromPoint(given.publicKey);
-  // The nonce is a hash, and what is signed is the hash of the nonce.
+  // The signature is over the SHA-256 of the nonce, which is a hash itself.
   const nonce = sha256(authenticatorData, given.clientDataHash);
   if (!key || !verify("sha256", nonce, key, signature)) throw evidenceInvalid("signature_invalid");
   const { rpIdHash, counter } = readAuthenticatorData(authenticatorData);
@@ -70,7 +70,7 @@ export function verifyAssertion(
   return BigInt(counter);
 }
 
-/** None of these is a secret: when they differ, how soon that shows tells nothing. */
+/** A comparison in constant time is unnecessary: none of these values is secret. */
 function requireEqual(actual: Uint8Array, expected: Uint8Array, reason: EvidenceReason): void {
   if (Buffer.compare(actual, expected) !== 0) throw evidenceInvalid(reason);
 }

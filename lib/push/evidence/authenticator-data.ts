@@ -9,13 +9,13 @@ const CREDENTIAL_ID_AT = 55;
 type AuthenticatorData = { rpIdHash: Uint8Array; counter: number };
 type AttestedData = AuthenticatorData & { aaguid: Uint8Array; credentialId: Uint8Array };
 
-/** Reads an assertion's authenticator data; newer systems append extensions. @throws AppError evidence_invalid: malformed */
+/** Reads an assertion's authenticator data; extensions may follow. @throws AppError evidence_invalid: malformed */
 export function readAuthenticatorData(bytes: Uint8Array): AuthenticatorData {
   if (bytes.length < AAGUID_AT) throw evidenceInvalid("malformed");
   return { rpIdHash: bytes.subarray(0, 32), counter: viewOf(bytes).getUint32(COUNTER_AT) };
 }
 
-/** Reads an attestation's, which goes on with the attested credential. @throws AppError evidence_invalid: malformed */
+/** Reads an attestation's authenticator data, with the attested credential. @throws AppError evidence_invalid: malformed */
 export function readAttestedData(bytes: Uint8Array): AttestedData {
   if (bytes.length < CREDENTIAL_ID_AT) throw evidenceInvalid("malformed");
   const end = CREDENTIAL_ID_AT + viewOf(bytes).getUint16(CREDENTIAL_ID_LENGTH_AT);

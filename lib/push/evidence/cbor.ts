@@ -15,7 +15,7 @@ const STRICT: DecodeOptions = {
   rejectDuplicateMapKeys: true,
 };
 
-/** Gives up on input of many items: deep nesting would cost the stack, wide nesting time. */
+/** Rejects input with many items, which would exhaust the stack or take long to decode. */
 class BoundedTokenizer extends Tokenizer {
   #items = 0;
 
@@ -27,7 +27,7 @@ class BoundedTokenizer extends Tokenizer {
 }
 
 /**
- * Decodes one CBOR item (RFC 8949) and holds it against a schema. Members that the schema does not know are let by.
+ * Decodes one CBOR item (RFC 8949) and validates it by a schema. Ignores fields that the schema does not have.
  * @throws AppError evidence_invalid: malformed
  */
 export function decodeCbor<T>(schema: z.ZodType<T>, bytes: Uint8Array): T {

@@ -2,14 +2,14 @@ import { X509Certificate } from "node:crypto";
 import { DER, derContent, derElements } from "./der";
 import { evidenceInvalid } from "./errors";
 
-/** 1.2.840.113635.100.8.2, the content of its OBJECT IDENTIFIER. */
+/** The content octets of the OBJECT IDENTIFIER 1.2.840.113635.100.8.2. */
 const NONCE_EXTENSION = Buffer.from("2a864886f763640802", "hex");
 const EXTENSIONS = DER.context(3);
 const NONCE = DER.context(1);
 
 /**
- * The certificate of an attested key, once its chain holds: issued by the intermediate, that by the root, all of
- * them valid at `now` (RFC 5280, section 6.1, as far as a chain of this fixed shape needs it).
+ * Verifies a chain of leaf, intermediate and root at `now`, and returns the leaf, the certificate of the attested key
+ * (RFC 5280, section 6.1, as far as a chain of this shape needs it).
  * @throws AppError evidence_invalid: malformed, certificate_untrusted, certificate_expired
  */
 export function verifyChain(
@@ -27,8 +27,8 @@ export function verifyChain(
 }
 
 /**
- * The nonce that Apple wrote into a key's certificate: SEQUENCE { [1] { OCTET STRING } }.
- * @throws AppError evidence_invalid: malformed, where it is missing, there twice, or anything else
+ * Returns the nonce in the certificate of an attested key: SEQUENCE { [1] { OCTET STRING } }.
+ * @throws AppError evidence_invalid: malformed, unless the certificate has exactly one such extension
  */
 export function nonceOf(certificate: X509Certificate): Uint8Array {
   try {
@@ -36,24 +36,24 @@ export function nonceOf(certificate: X509Certificate): Uint8Array {
     const fields = derElements(tbsCertificate?.content ?? new Uint8Array());
     const extensions = fields.find(({ tag }) => tag === EXTENSIONS)?.content ?? new Uint8Array();
     const values = derElements(derContent(extensions, DER.sequence))
-      .map(({ content }) => derElements(content)) // an identifier, whether it is critical, a value
+      .map(({ content }) => derElements(content)) // extnID, critical (optional), extnValue
       .filter(([id]) => id?.tag === DER.objectIdentifier && NONCE_EXTENSION.equals(id.content))
       .map((parts) => parts.at(-1));
     const [value] = values;
-    if (values.length !== 1 || value?.tag !== DER.octetString) throw new RangeError("not one nonce");
+    if (values.length !== 1 || value?.tag !== DER.octetString) throw new RangeError("expected exactly one nonce");
     return derContent(derContent(derContent(value.content, DER.sequence), NONCE), DER.octetString);
   } catch {
     throw evidenceInvalid("malformed");
   }
 }
 
-/** One certificate in DER and nothing after it; Node would take PEM too, and leave out what follows. */
+/** Parses DER without trailing bytes. Node would also accept PEM, and ignore trailing bytes. */
 function parseCertificate(der: Uint8Array): X509Certificate {
   try {
     const certificate = new X509Certificate(der);
     if (certificate.raw.equals(der)) return certificate;
   } catch {
-    // no certificate at all
+    // not a certificate
   }
   throw evidenceInvalid("malformed");
 }
@@ -62,7 +62,7 @@ function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): bool
   try {
     return issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
   } catch {
-    return false; // a key of a kind that Node does not know
+    return false; // a key type that Node does not support
   }
 }
 

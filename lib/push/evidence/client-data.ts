@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 
-/** All that a device vouches for when it answers a challenge. */
+/** The values that a device signs in response to a challenge. */
 export type ClientData = {
   challengeId: string;
   challengeValue: string;
-  /** As it came through APNs. */
+  /** As received through APNs. */
   pushNonce: string;
   environment: string;
   bundleId: string;
@@ -13,7 +13,7 @@ export type ClientData = {
   accountId: string;
 };
 
-/** The bytes whose SHA-256 is App Attest's clientDataHash: eight lines, joined by a line feed. */
+/** Returns the bytes whose SHA-256 is App Attest's clientDataHash: eight lines, separated by line feeds. */
 export function buildClientData(data: ClientData): Buffer {
   const { challengeId, challengeValue, pushNonce, environment, bundleId, token, accountId } = data;
   const tokenHash = createHash("sha256").update(token).digest("hex");

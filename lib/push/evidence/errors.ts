@@ -1,27 +1,27 @@
 import { AppError } from "../../errors";
 
-/** Why evidence does not hold: the `reason` that programs switch on, with the words for people. */
+/** Why evidence is invalid: the `reason` for programs, with its `detail` for people. */
 export const EVIDENCE_REASONS = {
-  challenge_unknown: "No such challenge is open for this device, token, bundle and environment.",
-  push_nonce_mismatch: "That is not the nonce that went out through APNs.",
-  device_key_refused: "A production device proves itself with App Attest.",
-  malformed: "The attestation or assertion is not what App Attest makes.",
-  certificate_untrusted: "The certificates do not lead to Apple's App Attestation root.",
-  certificate_expired: "A certificate is not valid at this time.",
-  nonce_mismatch: "The attestation was made for other client data.",
-  key_id_mismatch: "The key id is not the hash of the attested key.",
+  challenge_unknown: "No open challenge with this ID exists for this device, token, bundle ID and environment.",
+  push_nonce_mismatch: "The nonce is not the one that was sent through APNs.",
+  device_key_refused: "Production devices must use App Attest.",
+  malformed: "The attestation or assertion is malformed.",
+  certificate_untrusted: "The certificate chain does not end at Apple's App Attestation root.",
+  certificate_expired: "A certificate has expired or is not yet valid.",
+  nonce_mismatch: "The attestation is for other client data.",
+  key_id_mismatch: "The key ID is not the hash of the attested key.",
   app_id_mismatch: "The key belongs to another app.",
-  counter_not_zero: "The key has been used before it was attested.",
+  counter_not_zero: "The key was used before it was attested.",
   environment_mismatch: "The key was attested in the other environment.",
-  credential_id_mismatch: "The credential id is not the key id.",
-  key_unknown: "The device is not known by this key: attest a new one.",
-  signature_invalid: "The signature is not the key's, or was made for other client data.",
-  counter_replayed: "The assertion's counter does not rise.",
+  credential_id_mismatch: "The credential ID is not the key ID.",
+  key_unknown: "The key is not known for this device. Attest a new key.",
+  signature_invalid: "The signature was made with another key or for other client data.",
+  counter_replayed: "The assertion's counter has not increased.",
 } as const;
 
 export type EvidenceReason = keyof typeof EVIDENCE_REASONS;
 
-/** The error for evidence that does not hold: 422 with `reason`. */
+/** The error for invalid evidence, with its `reason`. */
 export function evidenceInvalid(reason: EvidenceReason): AppError {
   return new AppError("evidence_invalid", { detail: EVIDENCE_REASONS[reason], members: { reason } });
 }

@@ -3,14 +3,14 @@ import { createHash, createPublicKey, type KeyObject } from "node:crypto";
 const POINT_BYTES = 65;
 const UNCOMPRESSED = 4;
 
-/** The uncompressed point (ANSI X9.63) of a P-256 key; null for any other key. */
+/** Returns the uncompressed point (ANSI X9.63) of a P-256 key; null for any other key. */
 export function publicPointOf(key: KeyObject): Buffer | null {
   if (key.asymmetricKeyDetails?.namedCurve !== "prime256v1") return null;
   const { x = "", y = "" } = key.export({ format: "jwk" });
   return Buffer.concat([Buffer.of(UNCOMPRESSED), Buffer.from(x, "base64url"), Buffer.from(y, "base64url")]);
 }
 
-/** The P-256 key at an uncompressed point; null where there is none. */
+/** Returns the P-256 key of an uncompressed point; null if the point is invalid. */
 export function keyFromPoint(point: Uint8Array): KeyObject | null {
   if (point.length !== POINT_BYTES || point[0] !== UNCOMPRESSED) return null;
   const [x, y] = [point.subarray(1, 33), point.subarray(33)].map((part) => Buffer.from(part).toString("base64url"));
@@ -21,7 +21,7 @@ export function keyFromPoint(point: Uint8Array): KeyObject | null {
   }
 }
 
-/** What App Attest calls a key by: the SHA-256 of its uncompressed point. */
+/** Returns App Attest's key ID: the SHA-256 of the uncompressed point. */
 export function keyIdOf(point: Uint8Array): Buffer {
   return createHash("sha256").update(point).digest();
 }

@@ -2,24 +2,24 @@ import { z } from "zod";
 
 const KIB = 1024;
 
-/** Base64 (RFC 4648, section 4) of exactly so many bytes. */
+/** Base64 (RFC 4648, section 4) of a fixed number of bytes. */
 const base64Of = (bytes: number) =>
   z
     .base64()
     .length(Math.ceil(bytes / 3) * 4)
     .refine((text) => Buffer.from(text, "base64").length === bytes, `Must be ${bytes} bytes`);
 
-const answer = {
+const challengeResponse = {
   challengeId: z.uuid().toLowerCase(),
-  /** As it came through APNs: 32 bytes in base64url. */
+  /** The 32 bytes received through APNs, in base64url. */
   pushNonce: z.base64url().length(43),
 };
 
-/** What DCAppAttestService makes: an attestation for a key's first use, an assertion for every later one. */
+/** DCAppAttestService's attestation for the first use of a key, or its assertion for every later use. */
 const AppAttestEvidence = z
   .object({
     type: z.literal("app_attest"),
-    ...answer,
+    ...challengeResponse,
     keyId: base64Of(32),
     attestation: z
       .base64()
@@ -31,13 +31,13 @@ const AppAttestEvidence = z
       .optional(),
   })
   .refine(({ attestation, assertion }) => (attestation === undefined) !== (assertion === undefined), {
-    message: "Give exactly one of attestation and assertion",
+    message: "Must have exactly one of attestation and assertion",
   });
 
-/** A P-256 key of the app's own, for simulators: the point as X9.63 has it, and an ECDSA signature in DER. */
+/** A P-256 key made by the app, for simulators: its X9.63 point and an ECDSA signature in DER. */
 const DeviceKeyEvidence = z.object({
   type: z.literal("device_key"),
-  ...answer,
+  ...challengeResponse,
   publicKey: base64Of(65),
   signature: z.base64().max(128),
 });

@@ -7,24 +7,24 @@ import { evidenceInvalid } from "./errors";
 import { keyFromPoint, keyIdOf } from "./p256";
 import type { AppAttestEvidence, DeviceKeyEvidence, Evidence } from "./schema";
 
-/** What evidence is held against. A key with a counter is App Attest's, one without is a device key. */
+/** What evidence is verified against. An App Attest key has a counter, a device key has none. */
 export type EvidenceContext = {
   challenge: Pick<PushChallenge, "id" | "value" | "nonceHash">;
   device: Pick<PushDevice, "accountId" | "environment" | "bundleId" | "token" | "keyId" | "publicKey" | "keyCounter">;
-  /** Apple's name for the developer; without it App Attest cannot be checked. */
+  /** The Apple developer team; App Attest evidence cannot be verified without it. */
   teamId: string | undefined;
-  /** The root that attestations lead to, in PEM. */
+  /** The root certificate of attestations, in PEM. */
   root: string;
   now: Date;
 };
 
-/** The key that answered: what the device's row keeps of it. */
+/** The key that signed, as the device's row stores it. */
 export type VerifiedKey = { keyId: string; publicKey: Uint8Array<ArrayBuffer>; keyCounter: bigint | null };
 
 /**
- * Decides whether evidence answers a challenge: the nonce shows that pushes reach the device, the signature that
- * the app on it answers, and for whom. Touches nothing.
- * @throws AppError evidence_invalid with `reason`; push_not_configured without a team id for App Attest
+ * Verifies the evidence for a challenge: the nonce proves that notifications reach the device, and the signature that
+ * the app on the device received it, for this account. Does no I/O.
+ * @throws AppError evidence_invalid with `reason`; push_not_configured for App Attest without a team ID
  */
 export function verifyEvidence(evidence: Evidence, claim: EvidenceContext): VerifiedKey {
   const { challenge, device } = claim;
@@ -33,8 +33,13 @@ export function verifyEvidence(evidence: Evidence, claim: EvidenceContext): Veri
   }
   const { environment, bundleId, token, accountId } = device;
   const clientData = buildClientData({
-    ...{ challengeId: challenge.id, challengeValue: challenge.value, pushNonce: evidence.pushNonce },
-    ...{ environment, bundleId, token, accountId },
+    challengeId: challenge.id,
+    challengeValue: challenge.value,
+    pushNonce: evidence.pushNonce,
+    environment,
+    bundleId,
+    token,
+    accountId,
   });
   return evidence.type === "device_key"
     ? verifyDeviceKey(evidence, claim, clientData)
@@ -46,7 +51,7 @@ function verifyAppAttest(
   { device, teamId, root, now }: EvidenceContext,
   clientData: Buffer,
 ): VerifiedKey {
-  if (!teamId) throw new AppError("push_not_configured", { detail: "The service has no APNS_TEAM_ID." });
+  if (!teamId) throw new AppError("push_not_configured", { detail: "APNS_TEAM_ID is not set." });
   const clientDataHash = createHash("sha256").update(clientData).digest();
   const appId = `${teamId}.${device.bundleId}`;
   const keyId = Buffer.from(id, "base64");
@@ -69,7 +74,7 @@ function verifyAppAttest(
   return { keyId: device.keyId, publicKey, keyCounter };
 }
 
-/** Anybody can make such a key: it is taken at its word once, and has to be the same from then on. */
+/** Nothing vouches for a device key, so the first one is trusted and pinned. */
 function verifyDeviceKey(
   { publicKey: point, signature }: DeviceKeyEvidence,
   { device }: EvidenceContext,

@@ -39,7 +39,7 @@ test.each([
   "list --state lost",
   "retry --id 1",
   "retry --all",
-])("npm run push says how it is used, rather than: %s", async (line) => {
+])("npm run push prints its usage for the invalid arguments: %s", async (line) => {
   const { code, output } = await push("/nowhere", ...line.split(" ").filter(Boolean));
   expect({ code, output }).toEqual({ code: 2, output: expect.stringContaining("Usage: npm run push") });
 });
@@ -47,11 +47,11 @@ test.each([
 test("npm run push works on the embedded database while the service is stopped", async () => {
   const dataDir = await preparedDataDir();
   const nobody = await push(dataDir, "send", "--account", "nobody@example.com", "--title", "A", "--body", "B");
-  expect(nobody).toEqual({ code: 1, output: "There is no account nobody@example.com\n" });
+  expect(nobody).toEqual({ code: 1, output: "Account not found: nobody@example.com\n" });
   const stranger = await push(dataDir, "announce", "--version", "2.1.0", "--bundle", "com.example.other");
   expect(stranger).toMatchObject({ code: 1, output: expect.stringContaining("not in APNS_BUNDLE_IDS") });
   const announced = await push(dataDir, "announce", "--version", "2.1.0");
-  expect(announced).toEqual({ code: 0, output: "Queued for 0 devices, the last of them in 0 s.\n" });
+  expect(announced).toEqual({ code: 0, output: "Queued for 0 devices. The last one is due in 0 s.\n" });
 });
 
 test("npm run push does not open an embedded database that the service has open", async () => {
@@ -61,7 +61,7 @@ test("npm run push does not open an embedded database that the service has open"
   expect(output).toMatch(/Another process \(pid \d+\) is using .*\/db:.* Stop it first/);
 });
 
-test("npm run apns tells what to set, prints each push, and keeps its key for the next time", async () => {
+test("npm run apns prints the variables to set and each push, and keeps its key for the next start", async () => {
   const dataDir = await preparedDataDir();
   const port = await freePort();
   const { child, output } = run("apns", dataDir, String(port));
@@ -89,7 +89,7 @@ test("npm run apns tells what to set, prints each push, and keeps its key for th
     });
   expect(await sendOne()).toEqual({ status: 200, reason: null });
   child.stdin?.write("503 2 retry-after=30\n");
-  await expect.poll(output, POLL).toContain("next 2 pushes are answered so");
+  await expect.poll(output, POLL).toContain("reply to the next 2 pushes: 503");
   const busy = { status: 503, reason: "ServiceUnavailable", retryAfterSeconds: 30 };
   expect([await sendOne(), await sendOne(), await sendOne()]).toEqual([busy, busy, { status: 200, reason: null }]);
   await expect.poll(output, POLL).toMatch(new RegExp(`to ${token}[\\s\\S]*a-nonce`));
@@ -106,14 +106,9 @@ test("npm run apns tells what to set, prints each push, and keeps its key for th
 });
 
 test.each([
-  ["what is not a port", async () => "abc", 2, expect.stringMatching(/^Not a port: abc\n/)],
-  [
-    "a port that is taken",
-    async () => String((await startApns()).port),
-    1,
-    expect.stringMatching(/^Port \d+ is taken/),
-  ],
-])("npm run apns refuses %s", async (_, port, exitCode, output) => {
+  ["an invalid port", async () => "abc", 2, expect.stringMatching(/^Invalid port: abc\n/)],
+  ["a port in use", async () => String((await startApns()).port), 1, expect.stringMatching(/^Port \d+ is in use/)],
+])("npm run apns rejects %s", async (_, port, exitCode, output) => {
   const ended = run("apns", await newDataDir(), await port());
   const [code] = await once(ended.child, "close");
   expect({ code, output: ended.output() }).toEqual({ code: exitCode, output });

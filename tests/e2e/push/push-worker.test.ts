@@ -56,7 +56,7 @@ test("a simulator proves itself by the nonce that came through APNs, and hears o
   await expect
     .poll(() => apns.received[1], POLL)
     .toMatchObject({ token, payload: { data: { kind: "security.new_sign_in" } } });
-  expect(apns.refused).toEqual([]);
+  expect(apns.rejected).toEqual([]);
 });
 
 describe("npm run worker refuses", () => {
@@ -81,7 +81,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     const later = new Promise<{ status: number }>((resolve) => {
       answer = () => resolve({ status: 200 });
     });
-    apns.answer("*", ...Array(10).fill(later));
+    apns.replyWith("*", ...Array(10).fill(later));
     await queue(database, 30);
     await expect.poll(() => apns.received.length, POLL).toBe(40);
     const ended = worker.end("SIGTERM");
@@ -108,13 +108,13 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     await expect.poll(() => states(database), POLL).toEqual({ sent: 3_000 });
     expect(apns.received).toHaveLength(3_000);
     expect(new Set(apns.received.map(({ id }) => id)).size).toBe(3_000);
-    expect(apns.refused).toEqual([]);
+    expect(apns.rejected).toEqual([]);
   });
 
   test("killed with more than 1,000 rows leased, it loses none; after the lease they go out, none more than twice", async () => {
     const { apns, database, env } = await setUp();
     const worker = await startWorkerForTest({ ...env, PUSH_CONCURRENCY: "1000" });
-    apns.answer("*", ...Array(300).fill({ status: 200 }), ...Array(2_000).fill("silence"));
+    apns.replyWith("*", ...Array(300).fill({ status: 200 }), ...Array(2_000).fill("silence"));
     await queue(database, 2_000);
     await expect.poll(async () => (await states(database)).sending ?? 0, POLL).toBeGreaterThan(1_000);
     await expect.poll(async () => (await states(database)).sent ?? 0, POLL).toBe(300);
@@ -122,7 +122,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     const { sent, queued = 0, sending = 0, ...others } = await states(database);
     expect({ sum: (sent ?? 0) + queued + sending, others }).toEqual({ sum: 2_000, others: {} });
 
-    apns.answer("*");
+    apns.replyWith("*");
     await database.query(
       `UPDATE "PushDelivery" SET "leaseUntil" = now() - interval '1 second' WHERE state = 'sending'`,
     );
@@ -138,7 +138,9 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     await expect.poll(() => apns.received.length, POLL).toBeGreaterThan(200);
     await database.end();
     cluster.stop();
-    await expect.poll(() => worker.output(), POLL).toMatch(/the outbox cannot be read|cannot be written down/);
+    await expect
+      .poll(() => worker.output(), POLL)
+      .toMatch(/could not read the push outbox|could not store the outcomes/);
     cluster.start();
     const again = await connect(cluster);
     await expect

@@ -20,14 +20,14 @@ function device(url: string, dataDir: string) {
   return { child, ended: once(child, "exit"), output: () => text };
 }
 
-test("a newcomer plays the whole registration against the service that `npm start` starts", async () => {
+test("npm run device registers and verifies a device at a running service", async () => {
   const service = await startForTest();
   const { ended, output } = device(service.url, service.dataDir);
   const [code] = await ended;
   expect([code, output()]).toEqual([0, expect.stringContaining('"status": "active"')]);
 });
 
-test("the nonce may be pasted in, in whatever a stand-in prints of the notification", async () => {
+test("npm run device accepts a pasted notification in place of its file", async () => {
   const service = await startForTest();
   const { child, ended, output } = device(service.url, await newDataDir());
   const outbox = path.join(service.dataDir, "outbox");
@@ -44,8 +44,8 @@ test("the nonce may be pasted in, in whatever a stand-in prints of the notificat
   expect([code, output()]).toEqual([0, expect.stringContaining('"status": "active"')]);
 });
 
-test("a service that is not there is told of in plain words", async () => {
+test("npm run device reports a service that it cannot reach", async () => {
   const { ended, output } = device("http://127.0.0.1:1", await newDataDir());
   const [code] = await ended;
-  expect([code, output()]).toEqual([1, expect.stringContaining("does not answer")]);
+  expect([code, output()]).toEqual([1, expect.stringContaining("Cannot reach")]);
 });

@@ -34,7 +34,7 @@ describe("what reaches APNs", () => {
         }),
       ),
     ).toEqual(OK);
-    expect(apns.refused).toEqual([]);
+    expect(apns.rejected).toEqual([]);
     expect(apns.sessions.size).toBe(1);
     expect(apns.received[0]).toMatchObject({
       id: push.id,
@@ -64,7 +64,7 @@ describe("what reaches APNs", () => {
 
 const answersWith = async (apns: Apns, reply: Exclude<Reply, string>) => {
   const token = newToken();
-  apns.answer(token, reply);
+  apns.replyWith(token, reply);
   return apns.transport().send(notification(token));
 };
 
@@ -114,13 +114,13 @@ describe("what APNs answers", () => {
     const [apns, other] = [await startApns(), await startApns()];
     const { send } = apns.transport({ key: other.env.APNS_KEY });
     expect(await send(notification())).toEqual({ status: 403, reason: "InvalidProviderToken" });
-    expect(apns.refused).toEqual(["InvalidProviderToken"]);
+    expect(apns.rejected).toEqual(["InvalidProviderToken"]);
   });
 
   test("an expired provider token is replaced, and the notification sent once more", async () => {
     const apns = await startApns();
     const token = newToken();
-    apns.answer(token, { status: 403, reason: "ExpiredProviderToken" });
+    apns.replyWith(token, { status: 403, reason: "ExpiredProviderToken" });
     expect(await apns.transport().send(notification(token))).toEqual(OK);
     expect(apns.received).toHaveLength(2);
     const [old, renewed] = apns.received.map(({ headers }) => headers.authorization);
@@ -131,7 +131,7 @@ describe("what APNs answers", () => {
     const apns = await startApns();
     const token = newToken();
     const expired = { status: 403, reason: "ExpiredProviderToken" };
-    apns.answer(token, expired, expired);
+    apns.replyWith(token, expired, expired);
     expect(await apns.transport().send(notification(token))).toEqual(expired);
     expect(apns.received).toHaveLength(2);
   });
@@ -149,7 +149,7 @@ describe("no answer", () => {
   test("a connection that breaks while a push is on its way is an error, and the next push has another", async () => {
     const apns = await startApns();
     const token = newToken();
-    apns.answer(token, "hang up");
+    apns.replyWith(token, "hang up");
     const { send } = apns.transport();
     await expect(send(notification(token))).rejects.toThrow();
     expect(await send(notification())).toEqual(OK);
@@ -158,7 +158,7 @@ describe("no answer", () => {
   test("none in time is a TimeoutError", async () => {
     const apns = await startApns();
     const token = newToken();
-    apns.answer(token, "silence");
+    apns.replyWith(token, "silence");
     await expect(apns.transport({ timeoutMs: 50 }).send(notification(token))).rejects.toMatchObject({
       name: "TimeoutError",
     });
@@ -168,7 +168,7 @@ describe("no answer", () => {
     const apns = await startApns();
     const token = newToken();
     let answer = () => {};
-    apns.answer(token, new Promise((resolve) => (answer = () => resolve({ status: 200 }))));
+    apns.replyWith(token, new Promise((resolve) => (answer = () => resolve({ status: 200 }))));
     const { send } = apns.transport();
     const underWay = send(notification(token));
     await expect.poll(() => apns.received.length).toBe(1);
@@ -187,7 +187,7 @@ describe("a connection that swallows everything", () => {
   const POLL = { timeout: 20_000 };
   const sendTogether = (send: Send, pushes: number) =>
     Promise.all(Array.from({ length: pushes }, () => send(notification()).catch((error: Error) => error.name)));
-  const silence = (apns: Apns, pushes: number) => apns.answer("*", ...Array(pushes).fill("silence"));
+  const silence = (apns: Apns, pushes: number) => apns.replyWith("*", ...Array(pushes).fill("silence"));
 
   test("is dropped after three time-outs in a row", async () => {
     const apns = await startApns();

@@ -3,8 +3,8 @@ import { createReplyScript, REPLY_HELP } from "@/dev/apns/reply-script";
 
 /** What the next pushes are answered after these lines, and what was said of the lines. */
 function practise(...lines: string[]) {
-  const practice = createReplyScript();
-  return { said: lines.map(practice.take), next: practice.next };
+  const script = createReplyScript();
+  return { said: lines.map(script.add), next: script.next };
 }
 
 test.each([

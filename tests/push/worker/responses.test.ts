@@ -17,14 +17,14 @@ async function answered(...replies: Reply[]) {
   const apns = await startApns();
   const { devices, rows } = await queueFor(1);
   const token = devices[0]?.token ?? "";
-  apns.answer(token, ...replies);
+  apns.replyWith(token, ...replies);
   await deliverDue({ push: apns.transport(replies.includes("silence") ? { timeoutMs: 1_000 } : {}) });
   const [row] = await rows();
   if (!row) throw new Error("no row");
   const device = await ctx().db.pushDevice.findFirstOrThrow({ where: { token } });
   const pause = await ctx().db.pushPause.findFirst();
   const waitsMs = row.nextAttemptAt.getTime() - clock.now().getTime();
-  return { row, device, pause, waitsMs, asked: apns.received.length, refused: apns.refused };
+  return { row, device, pause, waitsMs, asked: apns.received.length, refused: apns.rejected };
 }
 
 describe("each answer of APNs", () => {
@@ -113,7 +113,7 @@ describe("each answer of APNs", () => {
     const apns = await startApns();
     const { rows } = await queueFor(1);
     for (let attempts = 1; attempts <= 8; attempts++) {
-      apns.answer("*", { status: 429, reason: "TooManyRequests" });
+      apns.replyWith("*", { status: 429, reason: "TooManyRequests" });
       await deliverDue({ push: apns.transport() });
       expect(await rows()).toMatchObject([{ attempts, state: attempts < 8 ? "queued" : "failed" }]);
       clock.advance(HOUR_MS);
@@ -138,7 +138,7 @@ test("an hour without APNs loses nothing", async () => {
 test("what failed together does not come back together", async () => {
   const apns = await startApns();
   const { rows } = await queueFor(20);
-  apns.answer("*", ...Array(20).fill({ status: 503, reason: "ServiceUnavailable" }));
+  apns.replyWith("*", ...Array(20).fill({ status: 503, reason: "ServiceUnavailable" }));
   await deliverDue({ push: apns.transport() });
   const due = (await rows()).map(({ nextAttemptAt }) => nextAttemptAt.getTime());
   expect(Math.max(...due) - Math.min(...due)).toBeGreaterThan(MINUTE_MS);
@@ -148,7 +148,7 @@ describe("a pause", () => {
   test("holds for rows that come later and for other workers, ends by itself, and leaves the other environment alone", async () => {
     const apns = await startApns();
     const push = apns.transport();
-    apns.answer("*", { status: 403, reason: "InvalidProviderToken" });
+    apns.replyWith("*", { status: 403, reason: "InvalidProviderToken" });
     const first = await queueFor(1);
     await deliverDue({ push });
     const [late, other] = [await queueFor(1), await queueFor(1, { environment: "sandbox" })];
@@ -192,7 +192,7 @@ describe("a pause", () => {
   test("holds at once for what its own worker has taken", async () => {
     const apns = await startApns();
     const { rows } = await queueFor(5);
-    apns.answer("*", { status: 403, reason: "InvalidProviderToken" });
+    apns.replyWith("*", { status: 403, reason: "InvalidProviderToken" });
     await deliverDue({ push: apns.transport(), config: { ...ctx().config, PUSH_CONCURRENCY: 1 } });
     expect(apns.received).toHaveLength(1);
     expect(await rows()).toMatchObject(Array(5).fill({ state: "queued", attempts: 0, leaseUntil: null }));
@@ -205,7 +205,7 @@ describe("the breaker", () => {
   test("keeps a wrong key or host from wiping the devices: it pauses the environment, and says so", async () => {
     const apns = await startApns();
     const { devices, rows } = await queueFor(40);
-    apns.answer("*", ...Array(40).fill(unknown));
+    apns.replyWith("*", ...Array(40).fill(unknown));
     const lines: string[] = [];
     await deliverDue({
       push: apns.transport(),
@@ -229,7 +229,7 @@ describe("the breaker", () => {
   test("lets no more devices go when many answers come at once", async () => {
     const apns = await startApns();
     const { devices } = await queueFor(40);
-    apns.answer("*", ...Array(40).fill(unknown));
+    apns.replyWith("*", ...Array(40).fill(unknown));
     await deliverDue({ push: apns.transport() });
     const ids = devices.map(({ id }) => id);
     expect(await ctx().db.pushDevice.count({ where: { id: { in: ids }, status: "invalid" } })).toBe(10);
@@ -247,7 +247,7 @@ describe("the breaker", () => {
       where: { id: { in: (await rows()).map(({ deviceId }) => deviceId) } },
       data: { status: "pending" },
     });
-    apns.answer("*", ...Array(40).fill(unknown));
+    apns.replyWith("*", ...Array(40).fill(unknown));
     await deliverDue({ push: apns.transport() });
     expect((await rows()).filter(({ state }) => state === "failed")).toHaveLength(40);
     expect(await ctx().db.pushPause.count()).toBe(0);
@@ -257,7 +257,7 @@ describe("the breaker", () => {
 test("no log line holds a token or what a notification says", async () => {
   const apns = await startApns();
   const { devices } = await queueFor(4);
-  apns.answer("*", { status: 400, reason: "BadTopic" }, { status: 503, reason: "ServiceUnavailable" }, "hang up");
+  apns.replyWith("*", { status: 400, reason: "BadTopic" }, { status: 503, reason: "ServiceUnavailable" }, "hang up");
   const lines: string[] = [];
   const log = pino({ level: "trace" }, { write: (line: string) => void lines.push(line) });
   await deliverDue({ push: apns.transport({}, log), log });

@@ -15,45 +15,49 @@ let certificate: ReturnType<typeof newCertificate> | undefined;
 export type Apns = Awaited<ReturnType<typeof startApns>>;
 
 /**
- * An APNs of the test's own. It takes everything that is right, unless `answer` says otherwise: the first push to a
- * token, or to any token, gets the first answer, the next the next; what comes after is taken.
+ * Starts a fake APNs server for a test. It accepts every valid push, unless `replyWith` queues other replies for a token
+ * or for any token ("*"); each reply is used once.
  */
 export async function startApns() {
   certificate ??= newCertificate();
   const { privateKey, publicKey } = newSigningKey();
   const received: Push[] = [];
-  const refused: string[] = [];
-  const answers = new Map<string, (Reply | Promise<Reply>)[]>();
-  const standIn = await startFakeApns({
-    ...{ publicKey, keyId: KEY_ID, teamId: TEAM_ID, bundleIds: [BUNDLE_ID], tls: certificate },
+  const rejected: string[] = [];
+  const replies = new Map<string, (Reply | Promise<Reply>)[]>();
+  const server = await startFakeApns({
+    publicKey,
+    keyId: KEY_ID,
+    teamId: TEAM_ID,
+    bundleIds: [BUNDLE_ID],
+    tls: certificate,
     reply: (push) => {
       received.push(push);
-      return answers.get(push.token)?.shift() ?? answers.get("*")?.shift() ?? OK;
+      return replies.get(push.token)?.shift() ?? replies.get("*")?.shift() ?? OK;
     },
-    onRefused: (reason) => refused.push(reason),
+    onRejected: (reason) => rejected.push(reason),
   });
-  onTestFinished(standIn.close);
+  onTestFinished(server.close);
   const credentials = { key: privateKey, keyId: KEY_ID, teamId: TEAM_ID, ca: certificate.cert };
   return {
-    ...standIn,
+    ...server,
     received,
-    /** What a client did wrong, in APNs's words. */
-    refused,
-    answer: (token: string | "*", ...replies: (Reply | Promise<Reply>)[]) => void answers.set(token, replies),
-    /** The product's transport to it. */
+    /** The reasons for which it rejected requests. */
+    rejected,
+    replyWith: (token: string | "*", ...queued: (Reply | Promise<Reply>)[]) => void replies.set(token, queued),
+    /** The service's transport to it. */
     transport: (changed: Partial<Parameters<typeof createApnsTransport>[0]> = {}, log = SILENT) => {
-      const options = { ...credentials, host: "127.0.0.1", port: standIn.port, ...changed };
+      const options = { ...credentials, host: "127.0.0.1", port: server.port, ...changed };
       const transport = createApnsTransport(options, log);
       onTestFinished(transport.close);
       return transport;
     },
-    /** The variables that take a service there. */
+    /** The variables that connect a service to it. */
     env: {
       APNS_KEY: privateKey,
       APNS_KEY_ID: KEY_ID,
       APNS_TEAM_ID: TEAM_ID,
       APNS_HOST: "127.0.0.1",
-      APNS_PORT: String(standIn.port),
+      APNS_PORT: String(server.port),
       APNS_CA: certificate.cert,
       APNS_BUNDLE_IDS: BUNDLE_ID,
     },
