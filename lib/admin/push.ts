@@ -13,6 +13,7 @@ const NIL_ID = "00000000-0000-0000-0000-000000000000";
 
 type CustomNotification = { accountId: string; title: string; body: string; link: string | null };
 type Announcement = { version: string; bundleId?: string | null; perSecond: number };
+type Batch = Parameters<typeof enqueueBroadcast>[2]["to"];
 type RetryResult = { resumed: number; retried: number };
 
 /**
@@ -24,7 +25,8 @@ export function sendCustomNotification(
   { accountId, ...text }: CustomNotification,
 ): Promise<number> {
   const eventKey = `custom:${randomUUID()}`;
-  return enqueue(db, dbNow(), { eventKey, to: { accountId }, message: { kind: "custom", ...text } });
+  const message = { kind: "custom", ...text } as const;
+  return db.$transaction((tx) => enqueue(tx, dbNow(), { eventKey, to: { accountId }, message }));
 }
 
 /**
@@ -39,11 +41,13 @@ export async function announceVersion(
   const [{ startedAt } = { startedAt: new Date() }] = await db.$queryRaw<{ startedAt: Date }[]>`
     SELECT ${dbNow()} AS "startedAt"`;
   let added = 0;
-  for (let afterDeviceId: string | null = NIL_ID; afterDeviceId !== null; ) {
+  let afterDeviceId: string | null = NIL_ID;
+  while (afterDeviceId !== null) {
     const from = new Date(startedAt.getTime() + (added / perSecond) * 1000);
-    const to = { afterDeviceId, bundleId, most: MAX_ROWS_PER_STATEMENT, from, perSecond };
+    const to: Batch = { afterDeviceId, bundleId, limit: MAX_ROWS_PER_STATEMENT, from, perSecond };
     const message = { kind: "app.new_version", version } as const;
-    const batch = await enqueueBroadcast(db, dbNow(), { eventKey: `version:${version}`, to, message });
+    const event = { eventKey: `version:${version}`, to, message };
+    const batch = await db.$transaction((tx) => enqueueBroadcast(tx, dbNow(), event));
     added += batch.added;
     afterDeviceId = batch.lastDeviceId;
   }

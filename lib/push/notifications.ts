@@ -151,7 +151,7 @@ export function composeNotification(message: Message) {
   if (sizeBytes > MAX_PAYLOAD_BYTES)
     throw new RangeError(`${message.kind}: the payload has ${sizeBytes} bytes; APNs accepts ${MAX_PAYLOAD_BYTES}`);
   return {
-    to: options.recipientStatus,
+    recipientStatus: options.recipientStatus,
     kind: message.kind,
     payload,
     priority: options.priority,

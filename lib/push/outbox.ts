@@ -6,10 +6,10 @@ import { composeNotification, type Message } from "./notifications";
 type Recipient = { deviceId: string } | { accountId: string };
 
 /**
- * The next `most` devices by id, or those of one app. `perSecond` deliveries become due per second, starting at `from`
+ * The next `limit` devices by id, or those of one app. `perSecond` deliveries become due per second, starting at `from`
  * by the database's clock. A delivery's time to live starts when it is due.
  */
-type Broadcast = { afterDeviceId: string; bundleId: string | null; most: number; from: Date; perSecond: number };
+type Broadcast = { afterDeviceId: string; bundleId: string | null; limit: number; from: Date; perSecond: number };
 
 /** The database's time: as SQL, or as read in this transaction. */
 type Now = ReturnType<Context["dbNow"]> | Date;
@@ -44,20 +44,23 @@ const NO_RECIPIENT = {
   accountId: null as string | null,
   afterDeviceId: null as string | null,
   bundleId: null as string | null,
-  most: null as number | null,
+  limit: null as number | null,
   from: null as Date | null,
   perSecond: null as number | null,
 };
 
-/** Skips a device that another transaction is deleting. Retention relies on ids that rise with the database's clock. */
+/**
+ * Skips devices that another transaction is deleting, and locks the others until the end of this one. The ids follow the
+ * database's clock, since `maintainOutbox` deletes old deliveries by id.
+ */
 async function insert(tx: Tx, now: Now, { eventKey, to, message }: PushEvent<typeof NO_RECIPIENT>) {
   const { payload, ...row } = composeNotification(message);
   const devices = await tx.$queryRaw<{ id: string; now: Date }[]>`
     SELECT "id", ${now}::timestamptz AS "now" FROM "PushDevice"
-    WHERE "status" = ${row.to}::"PushDeviceStatus" AND (
+    WHERE "status" = ${row.recipientStatus}::"PushDeviceStatus" AND (
       "id" = ${to.deviceId}::uuid OR "accountId" = ${to.accountId}::uuid OR "id" > ${to.afterDeviceId}::uuid
     ) AND (${to.bundleId}::text IS NULL OR "bundleId" = ${to.bundleId})
-    ORDER BY "id" LIMIT ${to.most} FOR KEY SHARE SKIP LOCKED`;
+    ORDER BY "id" LIMIT ${to.limit} FOR KEY SHARE SKIP LOCKED`;
   const deviceIds = devices.map(({ id }) => id);
   const ids = devices.map((device) => newId(device.now));
   if (deviceIds.length === 0) return { added: 0, lastDeviceId: null };

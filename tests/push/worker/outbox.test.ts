@@ -73,8 +73,8 @@ test("rows have ids of version 7, which rise with the time at which they were ma
 });
 
 describe("a broadcast", () => {
-  const broadcast = (eventKey: string, afterDeviceId: string, most: number, perSecond = 1_000, from = ctx().now()) => {
-    const to = { afterDeviceId, bundleId: null, most, from, perSecond };
+  const broadcast = (eventKey: string, afterDeviceId: string, limit: number, perSecond = 1_000, from = ctx().now()) => {
+    const to = { afterDeviceId, bundleId: null, limit, from, perSecond };
     const message = { kind: "app.new_version", version: "2.1.0" } as const;
     return ctx().db.$transaction((tx) => enqueueBroadcast(tx, ctx().dbNow(), { eventKey, to, message }));
   };
