@@ -1,29 +1,29 @@
 import type { Registry } from "prom-client";
 import type { Context } from "../context";
-import { watchGauges } from "./gauges";
+import { createDatabaseGauges } from "./gauges";
 
 type Deps = Pick<Context, "db" | "dbNow">;
 
-/** More rows are not counted: a scrape must not cost more the longer a queue is. */
+/** Bounds the cost of a scrape. */
 const MAX_COUNTED = 100_000;
 
 const GAUGES = {
-  homeport_billing_events_received: `Billing events that are stored and not applied yet; at most ${MAX_COUNTED}`,
-  homeport_billing_events_received_oldest_age_seconds: "How long ago the oldest of them was received",
-  homeport_billing_reconciles_due: `Customers that the provider is due to be asked about; at most ${MAX_COUNTED}`,
-  homeport_billing_reconciles_due_oldest_age_seconds: "How long the longest due of them has been due",
+  homeport_billing_events_pending: `Billing events that are stored but not applied yet, at most ${MAX_COUNTED}.`,
+  homeport_billing_events_pending_oldest_age_seconds: "Time since the oldest pending billing event was received.",
+  homeport_billing_reconciles_due: `Customers that are due to be reconciled with the provider, at most ${MAX_COUNTED}.`,
+  homeport_billing_reconciles_due_oldest_age_seconds: "Time since the oldest due reconcile became due.",
 };
 
-/** The gauges of the billing inbox, and the function that brings them up to date. */
-export function watchBilling(prom: typeof import("prom-client"), registry: Registry, { db, dbNow }: Deps) {
-  return watchGauges(prom, registry, GAUGES, async () => {
+/** Creates the gauges of the billing inbox, and returns the function that updates them. */
+export function createBillingGauges(prom: typeof import("prom-client"), registry: Registry, { db, dbNow }: Deps) {
+  return createDatabaseGauges(prom, registry, GAUGES, async () => {
     const [row] = await db.$queryRaw<Record<keyof typeof GAUGES, number>[]>`
       SELECT
         (SELECT count(*)::int FROM (
           SELECT 1 FROM "BillingEvent" WHERE state = 'received' LIMIT ${MAX_COUNTED}
-        ) AS counted) AS homeport_billing_events_received,
+        ) AS counted) AS homeport_billing_events_pending,
         (SELECT greatest(coalesce(extract(epoch FROM ${dbNow()} - min("receivedAt")), 0), 0)::float8
-          FROM "BillingEvent" WHERE state = 'received') AS homeport_billing_events_received_oldest_age_seconds,
+          FROM "BillingEvent" WHERE state = 'received') AS homeport_billing_events_pending_oldest_age_seconds,
         (SELECT count(*)::int FROM (
           SELECT 1 FROM "ReconcileJob" WHERE "nextAttemptAt" <= ${dbNow()} LIMIT ${MAX_COUNTED}
         ) AS counted) AS homeport_billing_reconciles_due,

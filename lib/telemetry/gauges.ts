@@ -4,10 +4,10 @@ import type { Registry } from "prom-client";
 const TIMEOUT_MS = 1_000;
 
 /**
- * Gauges whose values the database knows, `help` by their names, and the function that brings them up to date. They
- * have no value while `read` gives no answer in time.
+ * Creates gauges whose values come from the database, with `help` by name, and returns the function that updates them.
+ * They have no value while `read` does not respond in time.
  */
-export function watchGauges<Name extends string>(
+export function createDatabaseGauges<Name extends string>(
   prom: typeof import("prom-client"),
   registry: Registry,
   help: Record<Name, string>,
@@ -15,15 +15,15 @@ export function watchGauges<Name extends string>(
 ): () => Promise<void> {
   const names = Object.keys(help) as Name[];
   const gauges = names.map((name) => new prom.Gauge({ name, help: help[name], registers: [registry] }));
-  let question: Promise<Record<Name, number> | undefined> | undefined;
+  let reading: Promise<Record<Name, number> | undefined> | undefined;
   return async () => {
-    // One question at a time: a late answer is still waited for before the next.
-    question ??= read()
+    // One query at a time: the next scrape waits for a slow one instead of adding another.
+    reading ??= read()
       .catch(() => undefined)
       .finally(() => {
-        question = undefined;
+        reading = undefined;
       });
-    const values = await Promise.race([question, delay(TIMEOUT_MS, undefined, { ref: false })]);
+    const values = await Promise.race([reading, delay(TIMEOUT_MS, undefined, { ref: false })]);
     for (const [i, name] of names.entries()) {
       gauges[i]?.remove();
       if (values) gauges[i]?.set(values[name]);

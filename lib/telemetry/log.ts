@@ -6,8 +6,8 @@ import { openLines } from "./lines";
 const STDOUT = 1;
 
 /**
- * The log: JSON lines on standard output, written beside the requests. A fatal line, and what is still gathered
- * when the process exits, are written at once.
+ * Creates the log: JSON lines on standard output, written asynchronously. Fatal lines, and lines still buffered when
+ * the process exits, are written synchronously.
  */
 export function createLog(level: Config["LOG_LEVEL"]): Logger {
   const lines = openLines(STDOUT);
@@ -17,12 +17,12 @@ export function createLog(level: Config["LOG_LEVEL"]): Logger {
 
 const CONSOLE_LEVELS = { debug: "debug", log: "info", info: "info", warn: "warn", error: "error" } as const;
 
-/** Has what libraries print become lines of the log: Next tells of its errors by `console`, Node of its warnings. */
+/** Redirects what libraries print to the log: Next reports errors through `console`, Node emits warnings. */
 export function logConsole(log: Logger): void {
   for (const [name, level] of Object.entries(CONSOLE_LEVELS)) {
-    console[name as keyof typeof CONSOLE_LEVELS] = (...said: unknown[]) => {
-      const err = said.find((one) => one instanceof Error);
-      const text = format(...said.map((one) => (one instanceof Error ? one.message : one)));
+    console[name as keyof typeof CONSOLE_LEVELS] = (...values: unknown[]) => {
+      const err = values.find((value) => value instanceof Error);
+      const text = format(...values.map((value) => (value instanceof Error ? value.message : value)));
       log[level]({ err }, stripVTControlCharacters(text).trim());
     };
   }
@@ -30,7 +30,7 @@ export function logConsole(log: Logger): void {
   process.on("warning", (warning) => log.warn({ err: warning }, warning.message));
 }
 
-/** Pino's `isoTime`, made once for all lines of a millisecond. */
+/** Pino's `isoTime`, formatted once per millisecond. */
 function isoTime(): () => string {
   let atMs = 0;
   let text = "";

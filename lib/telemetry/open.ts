@@ -5,8 +5,8 @@ import { openTraces } from "./traces";
 type Telemetry = Pick<Context, "observe" | "count" | "close">;
 
 /**
- * Opens what tells of the service: a log line for each request, and the metrics and traces that are configured.
- * @throws Error when the port for metrics cannot be had
+ * Opens request logging, and metrics and traces if they are configured.
+ * @throws Error if the metrics server cannot listen
  */
 export async function openTelemetry(deps: Pick<Context, "config" | "db" | "dbNow" | "log">): Promise<Telemetry> {
   const { config, log } = deps;

@@ -8,16 +8,16 @@ type Traces = Pick<Context, "close"> & {
   observe: (record: RequestRecord, request: NonNullable<Parameters<Context["observe"]>[1]>) => void;
 };
 
-/** How long the stop may wait for the last spans. */
-const FLUSH_MS = 2_000;
-const COMPLAINT_INTERVAL_MS = 60_000;
+/** How long a shutdown waits for the last spans. */
+const FLUSH_TIMEOUT_MS = 2_000;
+const MIN_WARNING_INTERVAL_MS = 60_000;
 
 /**
- * Sends a span for each API request by OTLP over HTTP, in batches. Registered for the whole process, so that Next's own
- * spans of pages go the same way. The OTEL_ variables that the SDK knows (headers, sampler, batches) hold.
+ * Exports a span for each request by OTLP over HTTP, in batches. Registers globally, so that Next's spans of pages are
+ * exported too. The SDK reads its other OTEL_ variables (headers, sampler, batches) itself.
  */
 export async function openTraces({ config, log }: Deps, endpoint: string): Promise<Traces> {
-  // Not loaded where nobody asks for traces.
+  // Loaded only if traces are on.
   const [{ BasicTracerProvider, BatchSpanProcessor }, { OTLPTraceExporter }, resources] = await Promise.all([
     import("@opentelemetry/sdk-trace-base"),
     import("@opentelemetry/exporter-trace-otlp-http"),
@@ -37,46 +37,46 @@ export async function openTraces({ config, log }: Deps, endpoint: string): Promi
     close: async () => {
       for (const api of [trace, propagation, context]) api.disable();
       let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, FLUSH_MS);
+      const timeout = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, FLUSH_TIMEOUT_MS);
       });
-      await Promise.race([provider.shutdown().catch(() => {}), late]);
+      await Promise.race([provider.shutdown().catch(() => {}), timeout]);
       clearTimeout(timer);
     },
   };
 }
 
-/** OpenTelemetry, "Semantic conventions for HTTP spans", server. */
+/** OpenTelemetry, "Semantic conventions for HTTP spans", "HTTP server". */
 function observeWith(tracer: Tracer): Traces["observe"] {
   return ({ method, route, status, ms }, request) => {
     const endMs = Date.now();
-    const known = method !== "other";
+    const isKnownMethod = method !== "other";
     const active = context.active();
-    // Where Next has the request it has begun a span already, with the parent that the caller named.
+    // For a page, Next has already started a span with the caller's span as its parent.
     const parent = trace.getSpan(active) ? active : withRemoteParent(active, request.headers.get("traceparent"));
     const attributes = {
-      "http.request.method": known ? method : "_OTHER",
+      "http.request.method": isKnownMethod ? method : "_OTHER",
       "http.route": route,
       "http.response.status_code": status,
       ...(status >= 500 ? { "error.type": String(status) } : {}),
     };
-    const name = `${known ? method : "HTTP"} ${route}`;
+    const name = `${isKnownMethod ? method : "HTTP"} ${route}`;
     const span = tracer.startSpan(name, { kind: SpanKind.SERVER, startTime: endMs - ms, attributes }, parent);
     if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
     span.end(endMs);
   };
 }
 
-/** Says that spans were not taken, but not for each batch. */
+/** Logs failed exports, at most once a minute. */
 function withFailureLog(exporter: SpanExporter, log: Deps["log"]): SpanExporter {
-  let saidAtMs = Number.NEGATIVE_INFINITY;
+  let warnedAtMs = Number.NEGATIVE_INFINITY;
   return {
     export: (spans, done) =>
       exporter.export(spans, (result) => {
         const nowMs = performance.now();
-        if (result.error && nowMs - saidAtMs >= COMPLAINT_INTERVAL_MS) {
-          saidAtMs = nowMs;
-          log.warn({ err: result.error }, "traces cannot be delivered");
+        if (result.error && nowMs - warnedAtMs >= MIN_WARNING_INTERVAL_MS) {
+          warnedAtMs = nowMs;
+          log.warn({ err: result.error }, "could not export traces");
         }
         done(result);
       }),

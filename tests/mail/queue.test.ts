@@ -54,14 +54,14 @@ const smtp = (url: string) => createMailer({ ...ctx().config, SMTP_URL: url }, p
 
 describe.each<[string, () => Promise<string>]>([
   ["refuses connections", async () => `smtp://127.0.0.1:${await freePort()}`],
-  ["never says a word", () => mailServer(null)],
+  ["sends no greeting", () => mailServer(null)],
   ["hangs up at once", () => mailServer("drop")],
   ["hangs in the middle", () => mailServer("220 here", "250 hello", null)],
   ["hangs up in the middle", () => mailServer("220 here", "250 hello", "250 sender", "drop")],
-  ["has no time for the recipient", () => mailServer("220 here", "250 hello", "250 sender", "451 later")],
-  ["does not know us", () => mailServer("535 who are you")],
-])("where the mail server %s", (_, start) => {
-  test("the answer is 202 all the same, and the mail arrives once it is back", async () => {
+  ["defers the recipient", () => mailServer("220 here", "250 hello", "250 sender", "451 later")],
+  ["rejects the connection", () => mailServer("535 who are you")],
+])("while the mail server %s", (_, start) => {
+  test("the response is 202, and the email arrives once the server is back", async () => {
     const { email } = await newAccount();
     const emails = queueOver(smtp(await start()));
     await withContext({ emails }, async () => expect((await request(email)).status).toBe(202));
@@ -77,7 +77,7 @@ describe.each<[string, () => Promise<string>]>([
   });
 });
 
-describe("mail that waits", () => {
+describe("queued email", () => {
   const failing: Mailer = {
     mode: "smtp",
     send: () => Promise.reject(Object.assign(new Error("down"), { code: "ECONNECTION" })),
@@ -94,7 +94,7 @@ describe("mail that waits", () => {
     return { mailer: { ...failing, send, close }, open };
   }
 
-  test("is tried again after 5 and 15 seconds, 1, 5 and 10 minutes, and given up when its time is over", async () => {
+  test("is retried after 5 and 15 seconds, 1, 5 and 10 minutes, and discarded when it has expired", async () => {
     const { email } = await newAccount();
     let at = new Date();
     const dbNow = () => Prisma.sql`${at}::timestamptz`;
@@ -119,7 +119,7 @@ describe("mail that waits", () => {
     await expect.poll(() => rows(email)).toEqual([]);
   });
 
-  test("to an address that the server refuses for good is given up at once", async () => {
+  test("to a recipient that the server rejects permanently is discarded at once", async () => {
     const { email } = await newAccount();
     const emails = queueOver(smtp(await mailServer("220 here", "250 hello", "250 sender", "550 nobody here")));
     await emails.enqueue(ctx().db, "password_changed", email);
@@ -128,7 +128,7 @@ describe("mail that waits", () => {
     expect(mailbox.to(email)).toEqual([]);
   });
 
-  test("of a process that was killed at sending is taken over by another", async () => {
+  test("of a process that was killed while sending is sent by another", async () => {
     const { email } = await newAccount();
     const { mailer } = hangingMailer();
     const hung = queueOver(mailer);
@@ -143,7 +143,7 @@ describe("mail that waits", () => {
   });
 
   test.each([60 * MINUTE_MS, -60 * MINUTE_MS])(
-    "is not taken from another process by one whose own clock is %d ms wrong",
+    "is not claimed twice by a process whose clock is %d ms wrong",
     async (ms) => {
       const { email } = await newAccount();
       const { mailer, open } = hangingMailer();
@@ -176,7 +176,7 @@ describe("mail that waits", () => {
     expect(sent.filter((to) => to === email)).toHaveLength(1);
   });
 
-  test("of one kind to one address is one, however often it is asked for", async () => {
+  test("of one kind is queued once for a recipient, however often it is requested", async () => {
     const { email } = await newAccount();
     const emails = queueOver(failing);
     await withContext({ emails }, async () => {
@@ -191,7 +191,7 @@ describe("mail that waits", () => {
     expect(mailbox.to(email)).toHaveLength(1);
   });
 
-  test("that is asked for while it is being sent is sent once more", async () => {
+  test("that is requested again while it is being sent is sent again", async () => {
     const { email } = await newAccount();
     const releases: (() => void)[] = [];
     const slow = queueOver({ ...failing, send: () => new Promise((resolve) => releases.push(resolve)) });
@@ -215,7 +215,7 @@ describe("mail that waits", () => {
     expect(await rows(email)).toEqual([]);
   });
 
-  test("a mail server that hangs holds four connections at most, and no request", async () => {
+  test("a mail server that hangs blocks at most four connections and no request", async () => {
     const { mailer, open } = hangingMailer();
     const hung = queueOver(mailer);
     const accounts = await Promise.all(Array.from({ length: 12 }, newAccount));

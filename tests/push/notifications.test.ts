@@ -80,7 +80,7 @@ const ROWS: Row[] = [
   ],
 ];
 
-test.each(ROWS)("$kind: its urgency, its lifetime, what it replaces and what it says", (message, ...wanted) => {
+test.each(ROWS)("$kind: its priority, time to live, collapse id and payload", (message, ...wanted) => {
   const [priority, livesMs, collapseId, aps, data] = wanted;
   expect(sent(message)).toEqual({
     pushType: "alert",
@@ -91,7 +91,7 @@ test.each(ROWS)("$kind: its urgency, its lifetime, what it replaces and what it 
   });
 });
 
-test("a challenge lives for 15 minutes and shows nothing", () => {
+test("a challenge lives for 15 minutes and has no alert", () => {
   const { kind, ...data } = challenge;
   expect(sent(challenge)).toEqual({
     pushType: "background",
@@ -102,16 +102,16 @@ test("a challenge lives for 15 minutes and shows nothing", () => {
   });
 });
 
-test("the id that the app sees is the apns-id", () => {
+test("the id in the payload is the apns-id", () => {
   const row = outgoing(words);
   expect(toNotification(row)).toMatchObject({ id: row.id, payload: { data: { id: row.id } } });
 });
 
-describe("the size", () => {
+describe("the payload size", () => {
   const sizeOf = (body: string) =>
     Buffer.byteLength(JSON.stringify(toNotification(outgoing({ ...words, body })).payload));
 
-  test("4,096 bytes are taken, 4,097 refused in plain words", () => {
+  test("is accepted at 4,096 bytes and rejected at 4,097", () => {
     const most = "x".repeat(4096 - sizeOf(""));
     expect(sizeOf(most)).toBe(4096);
     expect(() => composeNotification({ ...words, body: `${most}x` })).toThrow(
@@ -119,7 +119,7 @@ describe("the size", () => {
     );
   });
 
-  test("what is told of an event always fits, whatever others have written into it", () => {
+  test("is never exceeded by text from outside", () => {
     for (const hostile of ["x".repeat(1_000_000), "\u0001".repeat(10_000), "👩‍👩‍👧‍👦".repeat(10_000)]) {
       composeNotification({ kind: "security.new_sign_in", eventId, client: hostile });
       composeNotification({ kind: "app.new_version", version: hostile });
@@ -140,6 +140,6 @@ test.each([
   ["unknown_kind", words, { kind: "toString" }, now],
   [null, challenge, { status: "pending" }, now],
   [null, words, {}, new Date(now.getTime() + DAY_MS - 1)],
-] as const)("what speaks against sending: %s", (objection, message, change, at) => {
+] as const)("a delivery is cancelled: %s", (objection, message, change, at) => {
   expect(cancellationReason(outgoing(message, change), at)).toBe(objection);
 });

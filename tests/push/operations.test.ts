@@ -31,8 +31,8 @@ function gate<T>() {
   return { opened, open };
 }
 
-describe("words of one's own", () => {
-  test("reach each of the account's devices", async () => {
+describe("a custom notification", () => {
+  test("is queued for each of the account's devices", async () => {
     const account = await newAccount();
     const devices = await activeDevices(account, 2);
     expect(await sendCustomNotification(ctx(), { accountId: account.id, title: "A", body: "B", link: null })).toBe(2);
@@ -42,7 +42,7 @@ describe("words of one's own", () => {
     expect(sent[0]?.payload).toMatchObject({ aps: { alert: { title: "A", body: "B" } } });
   });
 
-  test("that APNs would not take are refused before anything is queued", async () => {
+  test("that is too large for APNs is rejected before anything is queued", async () => {
     const account = await newAccount();
     await activeDevices(account, 1);
     const words = { accountId: account.id, title: "A", body: "b".repeat(4096), link: null };
@@ -51,7 +51,7 @@ describe("words of one's own", () => {
   });
 });
 
-test("a version may be announced to the devices of one app alone", async () => {
+test("a version can be announced to the devices of one app", async () => {
   const account = await newAccount();
   const bundleId = `com.example.${randomUUID()}`;
   const [device] = await activeDevices(account, 1, { bundleId });
@@ -62,7 +62,7 @@ test("a version may be announced to the devices of one app alone", async () => {
   expect(await ctx().db.pushDelivery.findMany({ where })).toMatchObject([{ deviceId: device?.id }]);
 });
 
-test("a version is announced to everybody once, however often it is announced", async () => {
+test("a version is announced to each device once, however often the command runs", async () => {
   const account = await newAccount();
   const [device] = await activeDevices(account, 1);
   const version = `2.${Date.now()}.0`;
@@ -73,7 +73,7 @@ test("a version is announced to everybody once, however often it is announced", 
   expect(row).toMatchObject({ kind: "app.new_version", eventKey: `version:${version}`, collapseId: "version" });
 });
 
-test("the list is newest first, by account and state, and never holds what was said", async () => {
+test("the list is newest first, filters by account and state, and never contains payloads", async () => {
   const account = await newAccount();
   await activeDevices(account, 1);
   const words = { accountId: account.id, body: "Between us", link: null };
@@ -91,7 +91,7 @@ test("the list is newest first, by account and state, and never holds what was s
   expect(await listDeliveries(ctx(), { accountId: account.id, state: "failed", limit: 10 })).toEqual([]);
 });
 
-test("a pause is listed with its reason until it is over", async () => {
+test("a pause is listed with its reason until it ends", async () => {
   await queueFor(1);
   await deliverDue({ push: failing("InvalidProviderToken", 403) });
   expect(await listPauses(ctx())).toMatchObject([{ environment: "production", reason: "403 InvalidProviderToken" }]);
@@ -99,8 +99,8 @@ test("a pause is listed with its reason until it is over", async () => {
   expect(await listPauses(ctx())).toEqual([]);
 });
 
-describe("trying again", () => {
-  test("queues what has failed, with all its attempts before it", async () => {
+describe("a retry", () => {
+  test("requeues failed deliveries and resets their attempts", async () => {
     const { rows } = await queueFor(2);
     await deliverDue({ push: failing("BadTopic") });
     expect(await retryDeliveries(ctx())).toMatchObject({ retried: 2 });
@@ -108,7 +108,7 @@ describe("trying again", () => {
     expect(await rows()).toMatchObject(Array(2).fill({ state: "sent", attempts: 1 }));
   });
 
-  test("takes just the given ones", async () => {
+  test("requeues only the given deliveries", async () => {
     const { rows } = await queueFor(2);
     await deliverDue({ push: failing("BadTopic") });
     const [first] = await rows();
@@ -116,7 +116,7 @@ describe("trying again", () => {
     expect(await rows()).toMatchObject([{ state: "queued" }, { state: "failed" }]);
   });
 
-  test("leaves what has expired, and secrets that are forgotten", async () => {
+  test("skips expired deliveries, and secret ones without a payload", async () => {
     const { rows } = await queueFor(1);
     await deliverDue({ push: failing("BadTopic") });
     clock.advance(2 * DAY_MS);
@@ -129,7 +129,7 @@ describe("trying again", () => {
     });
   });
 
-  test("ends a pause: what waited for it is due at once, what waits for something else is not", async () => {
+  test("ends a pause and makes only the deliveries due that waited for it", async () => {
     const waiting = await queueFor(2);
     await deliverDue({ push: failing("InvalidProviderToken", 403) });
     const other = await queueFor(1);
@@ -142,7 +142,7 @@ describe("trying again", () => {
     expect(await other.rows()).toMatchObject([{ state: "queued" }]);
   });
 
-  test("ends the pauses of two workers that met the same fault one after the other", async () => {
+  test("ends the pauses of two workers that met the same error one after the other", async () => {
     const config = { ...ctx().config, PUSH_CONCURRENCY: 1 };
     const refusals = [gate<Answer>(), gate<Answer>()];
     const waiting = [];
@@ -164,7 +164,7 @@ describe("trying again", () => {
     for (const { rows } of waiting) expect(await rows()).toMatchObject(Array(5).fill({ state: "sent" }));
   });
 
-  test("reaches rows that met the pause before, and are written down only after it was ended", async () => {
+  test("includes deliveries that are stored as waiting only after the pause has ended", async () => {
     const { rows } = await queueFor(3);
     const writing = gate<void>();
     const slow = new Proxy(ctx().db, {

@@ -11,7 +11,7 @@ test.each([
   ["the name that it gives itself", { deviceName: "Ann's Mac" }, {}, "Ann's Mac"],
   ["its browser and system", {}, { "user-agent": CHROME }, "Chrome, Windows"],
   ["no more than that it is another device", {}, { "user-agent": "\u00fc" }, "another device"],
-])("a sign-in is told to the devices that the account has, once each, with %s", async (_, how, headers, client) => {
+])("a sign-in notifies each device of the account once, with %s", async (_, how, headers, client) => {
   const account = await newAccount();
   const devices = await activeDevices(account, 2);
   const { email, password } = account;
@@ -25,7 +25,7 @@ test.each([
   }
 });
 
-test("a sign-in that fails is told to nobody", async () => {
+test("a failed sign-in notifies no device", async () => {
   const account = await newAccount();
   await activeDevices(account, 1);
   expect((await post("/api/auth/login", { email: account.email, password: "not this one" })).status).toBe(401);

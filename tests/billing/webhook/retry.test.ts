@@ -106,13 +106,13 @@ test("the metrics tell how many events wait to be applied, and for how long", as
   };
   try {
     const bought = billingEvent("INITIAL_PURCHASE");
-    expect([await gauge("events_received"), await gauge("events_received_oldest_age_seconds")]).toEqual([0, 0]);
+    expect([await gauge("events_pending"), await gauge("events_pending_oldest_age_seconds")]).toEqual([0, 0]);
     await onRow("UPDATE", isLocked(bought));
     expect((await deliver(bought)).status).toBe(503);
     await ctx().db.$executeRaw`
       UPDATE "BillingEvent" SET "receivedAt" = ${clock.dbNow()} - interval '1 hour' WHERE "eventId" = ${bought.id}`;
-    expect(await gauge("events_received")).toBe(1);
-    expect(await gauge("events_received_oldest_age_seconds")).toBeGreaterThanOrEqual(3600);
+    expect(await gauge("events_pending")).toBe(1);
+    expect(await gauge("events_pending_oldest_age_seconds")).toBeGreaterThanOrEqual(3600);
   } finally {
     await metrics.close();
   }

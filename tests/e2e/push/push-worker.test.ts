@@ -19,8 +19,8 @@ import { BUNDLE_ID, newToken } from "@/tests/support/push/push";
 const POLL = { timeout: 50_000, interval: 50 };
 const SERVER = { NEXTAUTH_URL: "http://localhost:3000", NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough" };
 
-describe("in the service's own process", () => {
-  test("a registration's challenge goes out through APNs at once, and the service ends in order", async () => {
+describe("in the service's process", () => {
+  test("the challenge of a registration is sent through APNs at once, and the service stops cleanly", async () => {
     const apns = await startApns();
     const service = await startForTest(apns.env);
     const post = posterTo(service);
@@ -36,7 +36,7 @@ describe("in the service's own process", () => {
   });
 });
 
-test("a simulator proves itself by the nonce that came through APNs, and hears of the next sign-in", async () => {
+test("a simulator is verified by the nonce from APNs and notified of the next sign-in", async () => {
   const apns = await startApns();
   const post = posterTo(await startForTest(apns.env));
   const credentials = { email: "bob@example.com", password: "a good long password" };
@@ -59,8 +59,8 @@ test("a simulator proves itself by the nonce that came through APNs, and hears o
   expect(apns.rejected).toEqual([]);
 });
 
-describe("npm run worker refuses", () => {
-  test("an embedded database, and a service without APNs, in plain words", async () => {
+describe("npm run worker rejects", () => {
+  test("an embedded database, and a configuration without APNs", async () => {
     const embedded = await startAndFail({ DATA_DIR: await newDataDir() }, "worker");
     expect(embedded).toMatchObject({ code: 1, output: expect.stringContaining("DATABASE_URL is not set") });
     const nobody = await startAndFail({ ...SERVER, DATABASE_URL: "postgres://localhost/none" }, "worker");
@@ -72,7 +72,7 @@ describe("npm run worker refuses", () => {
 });
 
 describe.runIf(postgresUrl)("on PostgreSQL", () => {
-  test("the worker sends what other processes queue, and on SIGTERM gives back what it has not begun", async () => {
+  test("the worker sends what other processes queue, and on SIGTERM requeues what it has not started", async () => {
     const { apns, database, env } = await setUp();
     const worker = await startWorkerForTest({ ...env, PUSH_CONCURRENCY: "10" });
     await queue(database, 30);
@@ -91,7 +91,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     expect(await states(database)).toEqual({ sent: 40, queued: 20 });
   });
 
-  test("a service whose worker is off leaves sending to others", async () => {
+  test("a service with PUSH_WORKER=off sends nothing", async () => {
     const { apns, database, env } = await setUp();
     const service = await startForTest({ ...env, PUSH_WORKER: "off" });
     await queue(database, 3);
@@ -101,7 +101,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     expect(apns.sessions.size).toBe(1);
   });
 
-  test("two workers share the rows: each goes out once", async () => {
+  test("two workers share the deliveries, each sent once", async () => {
     const { apns, database, env } = await setUp();
     await Promise.all([startWorkerForTest(env), startWorkerForTest(env)]);
     await queue(database, 3_000);
@@ -111,7 +111,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     expect(apns.rejected).toEqual([]);
   });
 
-  test("killed with more than 1,000 rows leased, it loses none; after the lease they go out, none more than twice", async () => {
+  test("a worker killed with more than 1,000 leased deliveries loses none; each is sent at most twice", async () => {
     const { apns, database, env } = await setUp();
     const worker = await startWorkerForTest({ ...env, PUSH_CONCURRENCY: "1000" });
     apns.replyWith("*", ...Array(300).fill({ status: 200 }), ...Array(2_000).fill("silence"));
@@ -131,7 +131,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     expect(timesSent(apns)).toEqual({ ids: 2_000, most: 2 });
   });
 
-  test("a database that goes away in the middle of a burst costs nothing: the rest goes out once it is back", async () => {
+  test("no delivery is lost when the database restarts during a burst", async () => {
     const { cluster, apns, database, env } = await setUp();
     const worker = await startWorkerForTest(env);
     await queue(database, 2_000);

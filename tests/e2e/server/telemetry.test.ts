@@ -138,7 +138,9 @@ describe("metrics", () => {
     const { code, output } = await startAndFail({ PORT: await newPort(), METRICS_PORT, DATA_DIR: await newDataDir() });
     other.close();
     expect(code).toBe(1);
-    expect(output).toContain(`Homeport cannot start: Port ${METRICS_PORT} is taken. Set METRICS_PORT to another one.`);
+    expect(output).toContain(
+      `Homeport cannot start: Port ${METRICS_PORT} is in use. Set METRICS_PORT to another port.`,
+    );
     expect(output).not.toMatch(/^\s+at /m);
   });
 });
@@ -226,7 +228,7 @@ describe("traces", () => {
       OTEL_EXPORTER_OTLP_TIMEOUT: "50",
       OTEL_BSP_SCHEDULE_DELAY: "10",
     });
-    const complaints = () => service.output().split("traces cannot be delivered").length - 1;
+    const complaints = () => service.output().split("could not export traces").length - 1;
     expect((await service.fetch("/api/health")).status).toBe(200);
     await expect.poll(complaints).toBe(1);
     expect((await service.fetch("/api/health")).status).toBe(200);

@@ -15,11 +15,11 @@ async function devicesOf(account: Pick<TestAccount, "token">) {
   return (await response.json()).devices as Record<string, unknown>[];
 }
 
-test("a person without devices has an empty list", async () => {
+test("an account without devices has an empty list", async () => {
   expect(await devicesOf(await newAccount())).toEqual([]);
 });
 
-test("the caller's devices come newest first, as registration showed them, and nobody else's", async () => {
+test("the list has the account's devices, newest first, as registration returned them", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const first = await registeredDevice(ann, { device: { name: "First" } });
   clock.advance(1000);
@@ -30,7 +30,7 @@ test("the caller's devices come newest first, as registration showed them, and n
   expect(listed.map((device) => ({ ...device, lastDeliveredAt: null }))).toEqual([second.device, first.device]);
 });
 
-test("a token is never shown whole", async () => {
+test("a token is never returned in full", async () => {
   const account = await newAccount();
   const token = newToken();
   await registeredDevice(account, { token });
@@ -48,11 +48,11 @@ test("only the session that registered a device sees it as current", async () =>
   expect(await devicesOf(other)).toMatchObject([{ current: false }]);
 });
 
-test("the list is for signed-in callers", async () => {
+test("the list requires a session", async () => {
   expect((await get("/api/push/devices")).status).toBe(401);
 });
 
-test("a removed device is gone, with its challenges and deliveries", async () => {
+test("deleting a device deletes its challenges and deliveries", async () => {
   const account = await newAccount();
   const [kept, removed] = [await registeredDevice(account), await registeredDevice(account)];
   const response = await remove(account, removed.device.id);
@@ -65,7 +65,7 @@ test("a removed device is gone, with its challenges and deliveries", async () =>
   expect((await remove(account, removed.device.id)).status).toBe(404);
 });
 
-test("somebody else's device is not found, and stays", async () => {
+test("another account's device is not found and stays", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const { device } = await registeredDevice(ann);
   const response = await remove(bob, device.id);
@@ -83,20 +83,20 @@ test.each(["1", "not-a-uuid", "%00", "%F0%9F%93%B1", "..%2Fx", `${randomUUID()}x
   },
 );
 
-test("removing needs a session", async () => {
+test("deleting requires a session", async () => {
   const { device } = await registeredDevice(await newAccount());
   expect((await call("DELETE", `/api/push/devices/${device.id}`)).status).toBe(401);
   expect(await ctx().db.pushDevice.count({ where: { id: device.id } })).toBe(1);
 });
 
-test("of two removals at once one succeeds and the other finds nothing", async () => {
+test("of two concurrent deletions one succeeds and the other finds nothing", async () => {
   const account = await newAccount();
   const { device } = await registeredDevice(account);
   const responses = await Promise.all([remove(account, device.id), remove(account, device.id)]);
   expect(responses.map(({ status }) => status).sort()).toEqual([204, 404]);
 });
 
-test("registering and removing one device at once never fails", async () => {
+test("registering and deleting a device at the same time never fails", async () => {
   const account = await newAccount();
   const token = newToken();
   const { device } = await registeredDevice(account, { token });

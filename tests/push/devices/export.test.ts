@@ -4,7 +4,7 @@ import { newAccount } from "@/tests/support/accounts";
 import { ctx } from "@/tests/support/context";
 import { activate, newToken, registeredDevice } from "@/tests/support/push/push";
 
-test("the export of devices is plain JSON without a whole token or a key", async () => {
+test("the export of devices is plain JSON without a full token or a key", async () => {
   const account = await newAccount();
   const token = newToken();
   const { device } = await registeredDevice(account, { token, device: { name: "Mine", timeZone: "Asia/Tokyo" } });
@@ -18,7 +18,7 @@ test("the export of devices is plain JSON without a whole token or a key", async
   ]);
 });
 
-test("the export holds nobody else's devices", async () => {
+test("the export contains no other account's devices", async () => {
   await registeredDevice(await newAccount());
   const account = await newAccount();
   expect(await ctx().db.$transaction((tx) => exportDevices(tx, account.id))).toEqual([]);

@@ -14,7 +14,7 @@ async function devicesOf({ token }: TestAccount) {
 /** One iPhone in another person's hands: the same token, a key of their own. */
 const handedOver = (phone: ReturnType<typeof newPhone>) => ({ ...phone, key: newAttestKey() });
 
-test("a device belongs to whoever verified it last", async () => {
+test("a device belongs to the account that verified it last", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const phone = newPhone();
   await verifiedDevice(ann, phone);
@@ -26,7 +26,7 @@ test("a device belongs to whoever verified it last", async () => {
   expect(await devicesOf(bob)).toEqual([]);
 });
 
-test("what is queued for the one who loses a device is never sent to it", async () => {
+test("the previous owner's queued notifications are never sent to the device", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const phone = newPhone();
   const { id: deviceId } = await verifiedDevice(ann, phone);
@@ -41,7 +41,7 @@ test("what is queued for the one who loses a device is never sent to it", async 
   expect(await ctx().db.pushDelivery.count({ where: { deviceId } })).toBe(0);
 });
 
-test("a stolen token silences nobody: without the nonce it stays a claim", async () => {
+test("a stolen token without the nonce stays pending and does not affect its owner", async () => {
   const [ann, thief] = [await newAccount(), await newAccount()];
   const phone = newPhone();
   const { id } = await verifiedDevice(ann, phone);
@@ -53,7 +53,7 @@ test("a stolen token silences nobody: without the nonce it stays a claim", async
   expect(await devicesOf(ann)).toMatchObject([{ id, status: "active" }]);
 });
 
-test("others' claims to a token end when its owner verifies it", async () => {
+test("other accounts' pending registrations of a token end when its owner verifies it", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const phone = newPhone();
   await challenge(bob, handedOver(phone));
@@ -61,7 +61,7 @@ test("others' claims to a token end when its owner verifies it", async () => {
   expect(await devicesOf(bob)).toEqual([]);
 });
 
-test("an app of another bundle or environment has tokens of its own", async () => {
+test("tokens of another bundle or environment are independent", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const config = { APNS_BUNDLE_IDS: ["com.example.homeport", "com.example.other"] };
   await withContext({ config }, async () => {
@@ -74,7 +74,7 @@ test("an app of another bundle or environment has tokens of its own", async () =
   expect(await devicesOf(bob)).toHaveLength(2);
 });
 
-test("of people who verify one token at the same moment one has it, and nobody sees a fault of ours", async () => {
+test("of accounts that verify one token at the same time one gets it, without a server error", async () => {
   const people = await Promise.all([1, 2, 3, 4].map(() => newAccount()));
   const phone = newPhone();
   const answers = await Promise.all(
@@ -91,7 +91,7 @@ test("of people who verify one token at the same moment one has it, and nobody s
   expect(await ctx().db.pushDevice.findMany({ where })).toMatchObject([{ status: "active" }]);
 });
 
-test("one person may verify 20 devices at the same moment", async () => {
+test("one account can verify 20 devices at the same time", async () => {
   const account = await newAccount();
   const answers = await Promise.all(
     Array.from({ length: 20 }, async () => {
@@ -103,7 +103,7 @@ test("one person may verify 20 devices at the same moment", async () => {
   expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200));
 });
 
-test("however often a person registers, there are 20 devices", async () => {
+test("an account never has more than 20 devices, however often it registers", async () => {
   const account = await newAccount();
   const unlimited = { limits: { ...ctx().limits, consume: async () => {} } };
   const statuses = await withContext(unlimited, async () => {

@@ -17,7 +17,7 @@ const rowOf = (id: string) => ctx().db.pushDevice.findUniqueOrThrow({ where: { i
 const rowsOf = ({ id }: { id: string }) => ctx().db.pushDevice.findMany({ where: { accountId: id } });
 
 describe("registering again", () => {
-  test("the same token, in whatever case, is the same device, and only what is said changes", async () => {
+  test("the same token, in upper or lower case, is the same device, and only given fields change", async () => {
     const account = await newAccount();
     const token = newToken();
     const first = await registeredDevice(account, { token, device: { name: "Old", model: "iPhone18,1" } });
@@ -44,7 +44,7 @@ describe("registering again", () => {
     expect(sent).toEqual([]);
   });
 
-  test("an active device may register more often than challenges are given", async () => {
+  test("an active device can register more often than challenges are created", async () => {
     const account = await newAccount();
     const token = newToken();
     await activate((await registeredDevice(account, { token })).device.id);
@@ -54,27 +54,24 @@ describe("registering again", () => {
   test.each([
     ["token", { token: newToken() }],
     ["environment", { environment: "sandbox" }],
-  ])(
-    "an active device stays active until one of its installation, with another %s, has proved itself",
-    async (_, change) => {
-      const account = await newAccount();
-      const known = { token: newToken(), installationId: randomUUID() };
-      const { device } = await registeredDevice(account, known);
-      await activate(device.id);
-      const claims = [await registeredDevice(account, { ...known, ...change })];
-      claims.push(await registeredDevice(account, { ...known, token: newToken() }));
-      expect(claims).toMatchObject(Array(2).fill({ device: { status: "pending", verifiedAt: null }, challenge: {} }));
-      expect(claims[1]?.device.id).toBe(claims[0]?.device.id);
-      expect(await rowOf(device.id)).toMatchObject({
-        status: "active",
-        token: known.token,
-        keyId: "key",
-        keyCounter: 1n,
-      });
-      expect((await registerPush(account, known)).status).toBe(200);
-      expect(await rowsOf(account)).toHaveLength(2);
-    },
-  );
+  ])("an active device stays active until its installation is verified with another %s", async (_, change) => {
+    const account = await newAccount();
+    const known = { token: newToken(), installationId: randomUUID() };
+    const { device } = await registeredDevice(account, known);
+    await activate(device.id);
+    const claims = [await registeredDevice(account, { ...known, ...change })];
+    claims.push(await registeredDevice(account, { ...known, token: newToken() }));
+    expect(claims).toMatchObject(Array(2).fill({ device: { status: "pending", verifiedAt: null }, challenge: {} }));
+    expect(claims[1]?.device.id).toBe(claims[0]?.device.id);
+    expect(await rowOf(device.id)).toMatchObject({
+      status: "active",
+      token: known.token,
+      keyId: "key",
+      keyCounter: 1n,
+    });
+    expect((await registerPush(account, known)).status).toBe(200);
+    expect(await rowsOf(account)).toHaveLength(2);
+  });
 
   test("a device that is not active keeps its key when its token changes, and loses it with its environment", async () => {
     const account = await newAccount();
@@ -88,7 +85,7 @@ describe("registering again", () => {
     expect(await rowsOf(account)).toMatchObject([{ id: device.id, keyId: null, publicKey: null, keyCounter: null }]);
   });
 
-  test("a nonce that was sent to the old token proves nothing for the new one", async () => {
+  test("a nonce that was sent to the old token is invalid for the new one", async () => {
     const account = await newAccount();
     const installationId = randomUUID();
     const failing = recordingPush(async () => {
@@ -118,7 +115,7 @@ describe("registering again", () => {
     });
   });
 
-  test("an installation that takes over a pending device's token takes its place", async () => {
+  test("an installation that registers a pending device's token replaces that device", async () => {
     const account = await newAccount();
     const [installationId, token] = [randomUUID(), newToken()];
     const installed = await registeredDevice(account, { installationId });
@@ -128,7 +125,7 @@ describe("registering again", () => {
     expect(await rowsOf(account)).toMatchObject([{ id: installed.device.id, token, installationId }]);
   });
 
-  test("an active device stays active under an installation id that is new, or another device's", async () => {
+  test("an active device stays active with a new installation id, or another device's", async () => {
     const account = await newAccount();
     const [token, others] = [newToken(), randomUUID()];
     await registeredDevice(account, { installationId: others });
@@ -149,8 +146,8 @@ describe("registering again", () => {
   });
 });
 
-describe("two at once", () => {
-  test("two registrations of one token make one device", async () => {
+describe("concurrent registrations", () => {
+  test("of one token create one device", async () => {
     const account = await newAccount();
     const token = newToken();
     const responses = await Promise.all([1, 2].map(() => registerPush(account, { token })));
@@ -160,7 +157,7 @@ describe("two at once", () => {
     expect(await rowsOf(account)).toHaveLength(1);
   });
 
-  test("of many registrations of one token three get a challenge", async () => {
+  test("of one token get three challenges in total", async () => {
     const account = await newAccount();
     const token = newToken();
     const responses = await Promise.all([1, 2, 3, 4, 5, 6].map(() => registerPush(account, { token })));
@@ -169,7 +166,7 @@ describe("two at once", () => {
     expect(await ctx().db.pushChallenge.count({ where: { device: { accountId: account.id } } })).toBe(3);
   });
 
-  test("one installation with two tokens is one device", async () => {
+  test("of one installation with two tokens create one device", async () => {
     const account = await newAccount();
     const installationId = randomUUID();
     const responses = await Promise.all(
@@ -179,7 +176,7 @@ describe("two at once", () => {
     expect(await rowsOf(account)).toHaveLength(1);
   });
 
-  test("two installations with one token end as one device", async () => {
+  test("of two installations with one token end with one device", async () => {
     const account = await newAccount();
     const token = newToken();
     const responses = await Promise.all(
@@ -189,7 +186,7 @@ describe("two at once", () => {
     expect(await rowsOf(account)).toHaveLength(1);
   });
 
-  test("installation ids that move between devices bring at most one device more for each that there may be", async () => {
+  test("with installation ids that move between devices at most double the device limit", async () => {
     const account = await newAccount();
     const installationId = randomUUID();
     const tokens = Array.from({ length: 39 }, newToken);
@@ -203,7 +200,7 @@ describe("two at once", () => {
     expect(await rowsOf(account)).toHaveLength(40);
   });
 
-  test("two new devices cannot both be the 20th", async () => {
+  test("of two new devices cannot exceed the device limit", async () => {
     const account = await newAccount();
     await insertDevices(
       account,
@@ -214,7 +211,7 @@ describe("two at once", () => {
     expect(await rowsOf(account)).toHaveLength(20);
   });
 
-  test("a token that two people claim is pending for both, and whoever had it keeps it", async () => {
+  test("of one token by two accounts are pending, and the verified owner keeps it", async () => {
     const [ann, bob] = [await newAccount(), await newAccount()];
     const token = newToken();
     const { device } = await registeredDevice(ann, { token });
@@ -224,7 +221,7 @@ describe("two at once", () => {
   });
 });
 
-test("deleting a device and registering it anew brings no further challenges, and keeps nobody else from theirs", async () => {
+test("deleting and registering a device again creates no extra challenges and does not limit other accounts", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const token = newToken();
   for (let i = 0; i < 3; i++) {

@@ -48,7 +48,7 @@ describe("a first registration", () => {
     expect(Date.parse(challenge.expiresAt) - Date.parse(device.createdAt)).toBe(15 * MINUTE_MS);
   });
 
-  test("keeps what the app says of itself, trimmed, and the session that registered it", async () => {
+  test("stores the app's details, trimmed, and the session that registered it", async () => {
     const account = await newAccount();
     const installationId = randomUUID();
     const { device } = await registeredDevice(account, {
@@ -71,7 +71,7 @@ describe("a first registration", () => {
     });
   });
 
-  test("sends the nonce by a background push to the device alone, and keeps only its hash", async () => {
+  test("sends the nonce to the device alone, by a background push, and stores only its hash", async () => {
     const account = await newAccount();
     const token = newToken();
     const { push, sent } = recordingPush();
@@ -117,7 +117,7 @@ describe("a first registration", () => {
     expect((await rowOf(device.id)).lastDeliveredAt).toEqual(delivery.sentAt);
   });
 
-  test("leaves its notification in the outbox folder on a laptop", async () => {
+  test("writes its notification to the outbox folder when APNs is not configured", async () => {
     const { challenge } = await registeredDevice(await newAccount());
     const { id } = await ctx().db.pushDelivery.findFirstOrThrow({ where: { eventKey: `challenge:${challenge?.id}` } });
     const folder = path.join(ctx().config.DATA_DIR, "outbox");
@@ -128,8 +128,8 @@ describe("a first registration", () => {
   });
 });
 
-describe("what is refused", () => {
-  test("a caller who is not signed in", async () => {
+describe("a registration is rejected:", () => {
+  test("without a session", async () => {
     const response = await post("/api/push/register", { token: newToken() });
     expect(response.status).toBe(401);
     expect(await response.json()).toMatchObject({ code: "unauthenticated" });
@@ -176,7 +176,7 @@ describe("what is refused", () => {
     expect(response.status).toBe(202);
   });
 
-  test("any registration while push is not configured, and it writes nothing", async () => {
+  test("while push is not configured, and writes nothing", async () => {
     const account = await newAccount();
     const response = await withContext({ push: null }, () => registerPush(account, { token: newToken() }));
     expect(response.status).toBe(503);
@@ -184,7 +184,7 @@ describe("what is refused", () => {
     expect(await rowsOf(account)).toEqual([]);
   });
 
-  test("a 21st device, while the 20 may still register again", async () => {
+  test("for a 21st device, while the other 20 can still register again", async () => {
     const account = await newAccount();
     const tokens = Array.from({ length: 20 }, () => newToken());
     await insertDevices(account, tokens);
@@ -195,7 +195,7 @@ describe("what is refused", () => {
     expect(await rowsOf(account)).toHaveLength(20);
   });
 
-  test("a fourth challenge within an hour for one device, which leaves the device as it is", async () => {
+  test("for a fourth challenge within an hour, which leaves the device unchanged", async () => {
     const account = await newAccount();
     const token = newToken();
     for (const name of ["one", "two", "three"]) await registeredDevice(account, { token, device: { name } });
@@ -219,7 +219,7 @@ describe("a challenge that does not reach its device", () => {
     ["TopicDisallowed", async () => ({ status: 400, reason: "TopicDisallowed" })],
     ["paused", async () => ({ status: 403, reason: "InvalidProviderToken" })],
     ["unreachable", () => Promise.reject(new Error("out of reach"))],
-  ])("is told of as %s: by the next answer of 202, and among the devices", async (pendingReason, push) => {
+  ])("is reported as %s by the next 202 response and in the list of devices", async (pendingReason, push) => {
     const account = await newAccount();
     const json = { token: newToken(), installationId: randomUUID() };
     expect(await registerWith(push, account, json)).toMatchObject({ device: { pendingReason: null } });
@@ -231,7 +231,7 @@ describe("a challenge that does not reach its device", () => {
     expect(moved).toMatchObject({ device: { id: again.device.id, pendingReason: null } });
   });
 
-  test("is told of no more once APNs took the next", async () => {
+  test("is not reported any more once APNs accepted the next one", async () => {
     const account = await newAccount();
     const json = { token: newToken() };
     await registerWith(async () => ({ status: 400, reason: "BadDeviceToken" }), account, json);
@@ -240,8 +240,8 @@ describe("a challenge that does not reach its device", () => {
   });
 });
 
-describe("a push that does not go out", () => {
-  test("leaves the registration as it is, and its row queued for another attempt", async () => {
+describe("a challenge that is not sent", () => {
+  test("leaves the registration unchanged and its delivery queued", async () => {
     const { push } = recordingPush(async () => {
       throw new Error("out of reach");
     });
@@ -255,7 +255,7 @@ describe("a push that does not go out", () => {
     expect(row.payload).toMatchObject({ data: { challengeId: challenge.id } });
   });
 
-  test("is written down as failed, with APNs's status and reason, where APNs refuses it", async () => {
+  test("is stored as failed with APNs's status and reason, if APNs rejected it", async () => {
     const { push } = recordingPush(async () => ({ status: 400, reason: "BadDeviceToken" }));
     const { device, challenge } = await withContext({ push }, async () => registeredDevice(await newAccount()));
     expect(await ctx().db.pushDelivery.findFirst({ where: { eventKey: `challenge:${challenge?.id}` } })).toMatchObject({

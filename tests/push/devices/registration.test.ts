@@ -6,7 +6,7 @@ import { post } from "@/tests/support/api";
 import { ctx } from "@/tests/support/context";
 import { activate, newToken, registeredDevice } from "@/tests/support/push/push";
 
-test("a session that ends while it registers a device leaves none behind", async () => {
+test("a session that ends while it registers a device leaves no device", async () => {
   const account = await newAccount();
   await revokeSession(ctx(), account.sessionId);
   const owner = { account: { id: account.id }, session: { id: account.sessionId } };
@@ -16,7 +16,7 @@ test("a session that ends while it registers a device leaves none behind", async
   expect(await ctx().db.pushDevice.count({ where: { accountId: account.id } })).toBe(0);
 });
 
-test("a session that ends while it registers an active device again does not take it over", async () => {
+test("a session that ends while it registers an active device again does not change it", async () => {
   const account = await newAccount();
   const token = newToken();
   const { device } = await registeredDevice(account, { token });

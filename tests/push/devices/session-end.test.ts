@@ -36,7 +36,7 @@ async function isLeft(deviceId: string): Promise<{ devices: number; deliveries: 
 const GONE = { devices: 0, deliveries: false };
 const THERE = { devices: 1, deliveries: true };
 
-test("signing out removes the devices that the session registered, with what is queued for them, and no others", async () => {
+test("signing out deletes the devices of the session with their queued notifications, and no others", async () => {
   const account = await newAccount();
   const kept = await deviceWithPush(account);
   const { email, password } = account;
@@ -60,7 +60,7 @@ test("signing out removes the devices that the session registered, with what is 
   expect(await isLeft(kept)).toEqual(THERE);
 });
 
-test("a revoked session takes its devices along, and no other session's", async () => {
+test("revoking a session deletes its devices, and no other session's", async () => {
   const account = await newAccount();
   const other = await signedInAgain(account);
   const [revoked, kept] = [await deviceWithPush(account), await deviceWithPush(other)];
@@ -69,7 +69,7 @@ test("a revoked session takes its devices along, and no other session's", async 
   expect(await isLeft(kept)).toEqual(THERE);
 });
 
-test("a device goes with the session that registered it last", async () => {
+test("a device is deleted with the session that registered it last", async () => {
   const account = await newAccount();
   const token = newToken();
   const { device } = await registeredDevice(account, { token });
@@ -82,7 +82,7 @@ test("a device goes with the session that registered it last", async () => {
   expect(await isLeft(device.id)).toEqual(GONE);
 });
 
-test("the session that gives way to a 21st takes its devices along", async () => {
+test("a session that is ended by a 21st loses its devices", async () => {
   const account = await newAccount();
   const deviceId = await deviceWithPush(account);
   for (let n = 0; n < 20; n += 1) {
@@ -93,7 +93,7 @@ test("the session that gives way to a 21st takes its devices along", async () =>
   expect(await isLeft(deviceId)).toEqual(GONE);
 });
 
-test("a session that has expired takes its devices along, and no other session's", async () => {
+test("an expired session loses its devices, and no other session does", async () => {
   const account = await newAccount();
   const other = await signedInAgain(account);
   const [expired, kept] = [await deviceWithPush(account), await deviceWithPush(other)];
@@ -103,7 +103,7 @@ test("a session that has expired takes its devices along, and no other session's
   expect(await isLeft(kept)).toEqual(THERE);
 });
 
-test("a password reset removes every device", async () => {
+test("a password reset deletes every device", async () => {
   const account = await newAccount();
   const devices = [await deviceWithPush(account), await deviceWithPush(await signedInAgain(account))];
   await post("/api/auth/reset/request", { email: account.email });
@@ -112,7 +112,7 @@ test("a password reset removes every device", async () => {
   for (const deviceId of devices) expect(await isLeft(deviceId)).toEqual(GONE);
 });
 
-test("a deleted account leaves no device", async () => {
+test("deleting an account deletes its devices", async () => {
   const account = await newAccount();
   const deviceId = await deviceWithPush(account);
   const body = { confirm: "DELETE", password: account.password };
@@ -120,7 +120,7 @@ test("a deleted account leaves no device", async () => {
   expect(await isLeft(deviceId)).toEqual(GONE);
 });
 
-test("a session that ends while it registers devices leaves none behind", async () => {
+test("a session that ends while it registers devices leaves no device", async () => {
   const account = await newAccount();
   const known = newToken();
   await activate((await registeredDevice(account, { token: known })).device.id);

@@ -9,7 +9,7 @@ import { newToken, registeredDevice } from "@/tests/support/push/push";
 const HOUR_MS = 60 * 60 * 1000;
 const isThere = async (id: string) => (await ctx().db.pushDevice.count({ where: { id } })) === 1;
 
-test("a device that has not proved itself is gone after 24 hours, with its challenges", async () => {
+test("an unverified device is deleted after 24 hours, with its challenges", async () => {
   const { device } = await registeredDevice(await newAccount());
   clock.advance(24 * HOUR_MS - 60_000);
   await removeUnverifiedDevices(ctx());
@@ -20,7 +20,7 @@ test("a device that has not proved itself is gone after 24 hours, with its chall
   expect(await ctx().db.pushChallenge.count({ where: { deviceId: device.id } })).toBe(0);
 });
 
-test("the 24 hours begin anew with each registration, by the database's clock", async () => {
+test("the 24 hours start again with each registration, by the database's clock", async () => {
   const account = await newAccount();
   const installationId = randomUUID();
   const { device } = await registeredDevice(account, { installationId });
@@ -34,7 +34,7 @@ test("the 24 hours begin anew with each registration, by the database's clock", 
   expect(await isThere(device.id)).toBe(false);
 });
 
-test("a token that an active installation has claimed and not proved goes alone", async () => {
+test("an unverified new token of an active installation is deleted alone", async () => {
   const account = await newAccount();
   const phone = newPhone();
   const { id } = await verifiedDevice(account, phone);
@@ -44,7 +44,7 @@ test("a token that an active installation has claimed and not proved goes alone"
   expect({ active: await isThere(id), claimed: await isThere(device.id) }).toEqual({ active: true, claimed: false });
 });
 
-test("challenges of devices that stay are forgotten a day after they ended", async () => {
+test("challenges are deleted a day after they expired", async () => {
   const { id: deviceId } = await verifiedDevice(await newAccount(), newPhone());
   await removeUnverifiedDevices(ctx());
   expect(await ctx().db.pushChallenge.count({ where: { deviceId } })).toBe(1);
@@ -54,7 +54,7 @@ test("challenges of devices that stay are forgotten a day after they ended", asy
   expect(await isThere(deviceId)).toBe(true);
 });
 
-test("one call removes all that is due, however many challenges and devices that is", async () => {
+test("one call deletes every old challenge and device, however many there are", async () => {
   const { id: deviceId } = await verifiedDevice(await newAccount(), newPhone());
   const { id: accountId } = await newAccount();
   const [at, many] = [ctx().now(), Array.from({ length: 2_500 })];

@@ -15,12 +15,12 @@ const refused = (assertion: Uint8Array, reason: string, change?: Partial<Given>)
     expect.objectContaining({ extras: expect.objectContaining({ members: { reason } }) }),
   );
 
-test("a genuine assertion gives its counter", () => {
+test("a genuine assertion returns its counter", () => {
   expect(check(mintAssertion(parts, 1))).toBe(1n);
   expect(check(mintAssertion(parts, 0xffffffff), { counter: 0xfffffffen })).toBe(0xffffffffn);
 });
 
-test("newer systems append extensions to what is signed", () => {
+test("extensions after the authenticator data are accepted", () => {
   expect(check(mintAssertion(parts, 7, Buffer.from("a163666f6f63626172", "hex")))).toBe(7n);
 });
 
@@ -31,21 +31,21 @@ test.each<[string, Partial<Given>, string]>([
   ["another app", { appId: "TEAM123456.com.example.other" }, "app_id_mismatch"],
   ["a counter that was seen before", { counter: 5n }, "counter_replayed"],
   ["a counter that goes back", { counter: 6n }, "counter_replayed"],
-])("an assertion does not hold for %s", (_, change, reason) => refused(mintAssertion(parts, 5), reason, change));
+])("an assertion is invalid for %s", (_, change, reason) => refused(mintAssertion(parts, 5), reason, change));
 
-test("an assertion that signs the nonce itself, and not its hash, is not what a device makes", () => {
+test("an assertion that signs the nonce instead of its hash is invalid", () => {
   const authenticatorData = Buffer.concat([sha256(parts.appId), Buffer.of(0x40, 0, 0, 0, 1)]);
   const once = sign("sha256", Buffer.concat([authenticatorData, parts.clientDataHash]), key.privateKey);
   refused(toCbor({ signature: once, authenticatorData }), "signature_invalid");
 });
 
-test("authenticator data without a whole counter is malformed, however well it is signed", () => {
+test("signed authenticator data without a complete counter is malformed", () => {
   const authenticatorData = Buffer.concat([sha256(parts.appId), Buffer.of(0x40, 0, 0, 1)]);
   const signature = sign("sha256", sha256(authenticatorData, parts.clientDataHash), key.privateKey);
   refused(toCbor({ signature, authenticatorData }), "malformed");
 });
 
-test("an assertion with any bit changed does not hold", () => {
+test("an assertion with any bit changed is invalid", () => {
   const assertion = mintAssertion(parts, 5);
   for (let bit = 0; bit < assertion.length * 8; bit++) {
     const changed = Buffer.from(assertion);
@@ -54,18 +54,18 @@ test("an assertion with any bit changed does not hold", () => {
   }
 });
 
-describe("CBOR that no device makes", () => {
+describe("malformed CBOR", () => {
   const [signature, data] = [Buffer.of(1), Buffer.of(2)];
   const hex = (text: string) => Buffer.from(text.replaceAll(" ", ""), "hex");
   const fields = `69 ${Buffer.from("signature").toString("hex")} 41 01`;
   const more = `71 ${Buffer.from("authenticatorData").toString("hex")} 41 02`;
 
-  test("(the same as these, but for their fault, is read)", () => {
+  test("(the same input without its fault is valid)", () => {
     expect(hex(`a2 ${fields} ${more}`)).toEqual(toCbor({ signature, authenticatorData: data }));
     refused(hex(`a2 ${fields} ${more}`), "signature_invalid");
   });
 
-  test("a member that nobody asks for is let by, unless it is larger than all the rest", () => {
+  test("an unknown field is ignored, unless it has too many items", () => {
     refused(toCbor({ signature, authenticatorData: data, more: [1, 2, 3] }), "signature_invalid");
     refused(toCbor({ signature, authenticatorData: data, more: Array(40).fill(1) }), "malformed");
   });
@@ -97,7 +97,7 @@ describe("CBOR that no device makes", () => {
   ])("%s", (_, bytes) => refused(bytes, "malformed"));
 });
 
-test("a key of another curve is not the device's, whatever it signs", () => {
+test("a key of another curve is invalid, whatever it signs", () => {
   const publicKey = newKeys("P-384").publicKey.export({ format: "der", type: "spki" });
   refused(mintAssertion(parts, 5), "signature_invalid", { publicKey });
 });

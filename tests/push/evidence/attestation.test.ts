@@ -37,14 +37,14 @@ const refused = (attestation: Uint8Array, why: string, change?: Partial<Given>) 
   expect(() => check(attestation, change)).toThrow(reason(why));
 
 test.each(["production", "sandbox"] as const)(
-  "a genuine attestation of the %s environment gives its key",
+  "a genuine attestation of the %s environment returns its key",
   (environment) => {
     const genuine = mintAttestation({ ...parts, environment });
     expect(check(genuine, { environment })).toEqual(parts.key.point);
   },
 );
 
-describe("what an attestation was not made for", () => {
+describe("an attestation is invalid for", () => {
   test.each<[string, Partial<Given>, string]>([
     ["another challenge, account, token", { clientDataHash: randomBytes(32) }, "nonce_mismatch"],
     ["another key id", { keyId: randomBytes(32) }, "key_id_mismatch"],
@@ -58,7 +58,7 @@ describe("what an attestation was not made for", () => {
   ])("%s", (_, change, why) => refused(mintAttestation(parts), why, change));
 });
 
-describe("what no device makes", () => {
+describe("a forged attestation is invalid:", () => {
   const other = newKeys();
   const nonce = extension(NONCE_EXTENSION, sequence(der(0xa1, octets(randomBytes(32)))));
   test.each<[string, Forgery, string]>([
@@ -103,24 +103,24 @@ describe("what no device makes", () => {
     ["a certificate in PEM", { x5c: (leaf, i) => [Buffer.from(new X509Certificate(leaf).toString()), i] }, "malformed"],
   ])("%s", (_, forgery, why) => refused(mintAttestation(parts, forgery), why));
 
-  test("a certificate that an attested key issued: it is no authority", () => {
+  test("a certificate issued by an attested key, which is not a certificate authority", () => {
     const attested = issue({ name: "Attested key" }, authority.intermediate);
     const by = { ...authority, intermediate: attested };
     refused(mintAttestation(parts, { by }), "certificate_untrusted");
   });
 
-  test("a certificate that another issued which the root made no authority", () => {
+  test("a certificate issued by another certificate that is not an authority", () => {
     const by = { ...authority, intermediate: issue({ name: "No authority" }, authority.root) };
     refused(mintAttestation(parts, { by }), "certificate_untrusted");
   });
 
-  test("an authority whose certificate has expired, though the key's has not", () => {
+  test("an expired intermediate certificate, though the key's is valid", () => {
     const expired = { name: "CA", keys: newKeys(), isAuthority: true, validTo: new Date(NOW.getTime() - 1000) };
     const by = { ...authority, intermediate: issue(expired, authority.root) };
     refused(mintAttestation(parts, { by }), "certificate_expired");
   });
 
-  test("authenticator data that is cut off before the credential's end, with its nonce right", () => {
+  test("authenticator data cut off before the credential's end, with the right nonce", () => {
     const whole = sha256(parts.appId);
     const authData = Buffer.concat([whole, Buffer.of(0x40), Buffer.alloc(4), AAGUIDS.production, Buffer.of(0, 32, 1)]);
     const nonce = nonceExtension(sha256(authData, parts.clientDataHash));
@@ -141,7 +141,7 @@ function partsOf(attestation: Buffer, forgery: { leaf: Buffer; intermediate: Buf
   ];
 }
 
-test("an attestation with any byte changed does not hold, except in the receipt, on which nothing relies", () => {
+test("an attestation with any byte changed is invalid, except in the receipt, which is not used", () => {
   const certificates = { leaf: Buffer.alloc(0), intermediate: Buffer.alloc(0) };
   const attestation = mintAttestation(parts, {
     x5c: (leaf, intermediate) => {
@@ -171,7 +171,7 @@ test("an attestation cut off anywhere is malformed", () => {
   for (const end of attestation.keys()) refused(attestation.subarray(0, end), "malformed");
 });
 
-test("Apple's root is bundled as Apple published it", () => {
+test("the bundled root certificate is the one that Apple published", () => {
   const apple = new X509Certificate(APPLE_APP_ATTESTATION_ROOT);
   expect(apple.subject).toContain("CN=Apple App Attestation Root CA");
   expect(apple.verify(apple.publicKey)).toBe(true);

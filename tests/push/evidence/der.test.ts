@@ -4,12 +4,12 @@ import { der, octets, sequence } from "@/tests/support/push/der";
 
 const bytes = (hex: string) => Buffer.from(hex, "hex");
 
-test.each([0, 1, 127, 128, 255, 256, 65_535])("an element of %i bytes is read", (length) => {
+test.each([0, 1, 127, 128, 255, 256, 65_535])("reads an element of %i bytes", (length) => {
   const content = Buffer.alloc(length, 7);
   expect(Buffer.from(derContent(octets(content), 0x04))).toEqual(content);
 });
 
-test("elements side by side are read in their order, and not what is in them", () => {
+test("reads consecutive elements in order, without their contents", () => {
   const both = Buffer.concat([sequence(octets(Buffer.of(1))), der(0xa1, Buffer.of(2))]);
   expect(derElements(both)).toEqual([
     { tag: 0x30, content: octets(Buffer.of(1)) },
@@ -29,7 +29,7 @@ test.each([
   ["a length of 16 MiB", "0483ffffff00"],
   ["a reserved length", "04ff00"],
   ["a tag of two octets", "bf893003020100"],
-])("%s is no DER", (_, hex) => {
+])("%s is not DER", (_, hex) => {
   expect(() => derElements(bytes(hex))).toThrow(RangeError);
 });
 
@@ -37,6 +37,6 @@ test.each([
   ["another tag", "0500"],
   ["nothing", ""],
   ["two elements", "04000400"],
-])("%s is not the one element wanted", (_, hex) => {
+])("%s is not the expected element", (_, hex) => {
   expect(() => derContent(bytes(hex), 0x04)).toThrow(RangeError);
 });

@@ -41,8 +41,8 @@ async function askedAgain(change = {}) {
   return { account, phone, deviceId, challenged: await challenge(account, phone) };
 }
 
-describe("a device that proves itself", () => {
-  test("becomes active by attesting a key", async () => {
+describe("a device with evidence", () => {
+  test("becomes active with an attestation", async () => {
     const { account, phone, challenged } = await asked();
     const response = await answer(account, phone, attested(account, phone, challenged));
     expect(response.status).toBe(200);
@@ -60,7 +60,7 @@ describe("a device that proves itself", () => {
     expect(devices).toEqual([body.device]);
   });
 
-  test("is written down as a security event, with where it came from", async () => {
+  test("is recorded as a security event with its caller", async () => {
     const { account, phone, challenged } = await asked();
     await answer(account, phone, attested(account, phone, challenged));
     const where = { accountId: account.id, type: "device_verified" as const };
@@ -69,7 +69,7 @@ describe("a device that proves itself", () => {
     ]);
   });
 
-  test("signs eight lines, of which the token is one only as its hash", async () => {
+  test("signs eight lines, with the hash of the token instead of the token", async () => {
     const { account, phone, challenged } = await asked({ environment: "sandbox" });
     const lines = [
       "push-register.v1",
@@ -87,7 +87,7 @@ describe("a device that proves itself", () => {
     expect((await answer(account, phone, evidence)).status).toBe(200);
   });
 
-  test("answers by an assertion of the same key when its token has changed", async () => {
+  test("uses an assertion of the same key when its token has changed", async () => {
     const { account, phone, challenged, deviceId } = await askedAgain();
     const response = await answer(account, phone, asserted(account, phone, challenged, 1));
     expect(await response.json()).toMatchObject({ device: { id: deviceId, status: "active" } });
@@ -95,7 +95,7 @@ describe("a device that proves itself", () => {
     expect(devices).toMatchObject([{ id: deviceId, status: "active", token: phone.token, keyCounter: 1n }]);
   });
 
-  test("takes along what is queued for it when its token has changed", async () => {
+  test("keeps its queued notifications when its token has changed", async () => {
     const { account, phone, challenged, deviceId } = await askedAgain();
     await sendCustomNotification(ctx(), { accountId: account.id, title: "A", body: "B", link: null });
     expect((await answer(account, phone, asserted(account, phone, challenged, 1))).status).toBe(200);
@@ -108,18 +108,15 @@ describe("a device that proves itself", () => {
   test.each<["production" | "sandbox", (...asked: Parameters<typeof signedByDeviceKey>) => object]>([
     ["production", attested],
     ["sandbox", signedByDeviceKey],
-  ])(
-    "in %s by a key of its own is a device of its own, whatever installation it says it is",
-    async (environment, sign) => {
-      const { account, phone, challenged, deviceId } = await askedAgain({ environment });
-      const restored = { ...phone, key: newAttestKey() };
-      expect((await answer(account, restored, sign(account, restored, challenged))).status).toBe(200);
-      expect(await rowOf(challenged.deviceId)).toMatchObject({ keyId: restored.key.keyId.toString("base64") });
-      expect(await rowOf(deviceId)).toMatchObject({ status: "active" });
-    },
-  );
+  ])("in %s with a new key is a new device, whatever its installation id", async (environment, sign) => {
+    const { account, phone, challenged, deviceId } = await askedAgain({ environment });
+    const restored = { ...phone, key: newAttestKey() };
+    expect((await answer(account, restored, sign(account, restored, challenged))).status).toBe(200);
+    expect(await rowOf(challenged.deviceId)).toMatchObject({ keyId: restored.key.keyId.toString("base64") });
+    expect(await rowOf(deviceId)).toMatchObject({ status: "active" });
+  });
 
-  test("of an installation that is known is let in beyond the limit, in the place of the one before", async () => {
+  test("of a known installation replaces the previous device beyond the limit", async () => {
     const { account, phone, challenged, deviceId } = await askedAgain();
     await activeDevices(account, 19);
     const again = { ...phone, token: newToken(), key: newAttestKey() };
@@ -131,7 +128,7 @@ describe("a device that proves itself", () => {
     expect(devices.map(({ id }) => id)).not.toContain(deviceId);
   });
 
-  test("beyond the limit by an installation id that no other device has any more is refused", async () => {
+  test("beyond the limit is rejected if no other device has its installation id", async () => {
     const { account, phone, challenged, deviceId } = await askedAgain();
     await activeDevices(account, 19);
     await ctx().db.pushDevice.update({ where: { id: deviceId }, data: { installationId: randomUUID() } });
@@ -141,7 +138,7 @@ describe("a device that proves itself", () => {
     expect(await ctx().db.pushDevice.count({ where: { accountId: account.id, status: "active" } })).toBe(20);
   });
 
-  test("may be a simulator with a key of its own, which has to stay the same", async () => {
+  test("can be a simulator, whose device key is pinned", async () => {
     const { account, phone, challenged } = await asked({ environment: "sandbox" });
     expect((await answer(account, phone, signedByDeviceKey(account, phone, challenged))).status).toBe(200);
     await ctx().db.pushDevice.update({ where: { id: challenged.deviceId }, data: { status: "invalid" } });
@@ -151,7 +148,7 @@ describe("a device that proves itself", () => {
     expect((await answer(account, phone, signedByDeviceKey(account, phone, again))).status).toBe(200);
   });
 
-  test("says meanwhile what it is, as with any registration", async () => {
+  test("updates its details, as with any registration", async () => {
     const { account, phone, challenged } = await asked();
     const { token, installationId } = phone;
     const evidence = attested(account, phone, challenged);
@@ -161,13 +158,13 @@ describe("a device that proves itself", () => {
   });
 });
 
-describe("evidence for something else", () => {
+describe("evidence for another purpose", () => {
   test.each([
     ["another token", { token: newToken() }],
     ["another environment", { environment: "sandbox" as const }],
     ["another bundle", { bundleId: "com.example.other" }],
     ["another installation", { installationId: randomUUID() }],
-  ])("registered under %s answers no challenge of that device", async (_, change) => {
+  ])("registered with %s is invalid for the challenge of that device", async (_, change) => {
     await withContext({ config: { APNS_BUNDLE_IDS: BUNDLES } }, async () => {
       const { account, phone, challenged } = await asked();
       const evidence = attested(account, phone, challenged);
@@ -182,24 +179,24 @@ describe("evidence for something else", () => {
     ["another token", { token: newToken() }, "nonce_mismatch"],
     ["another bundle", { bundleId: "com.example.other" }, "nonce_mismatch"],
     ["another environment", { environment: "sandbox" }, "nonce_mismatch"],
-  ])("signed for %s does not hold", async (_, change, reason) => {
+  ])("signed for %s is invalid", async (_, change, reason) => {
     const { account, phone, challenged } = await asked();
     await refused(await answer(account, phone, attested(account, { ...phone, ...change }, challenged)), reason);
   });
 
-  test("signed for another account does not hold", async () => {
+  test("signed for another account is invalid", async () => {
     const { account, phone, challenged } = await asked();
     await refused(await answer(account, phone, attested({ id: randomUUID() }, phone, challenged)), "nonce_mismatch");
   });
 
-  test("signed for another challenge does not hold", async () => {
+  test("signed for another challenge is invalid", async () => {
     const { account, phone, challenged } = await asked();
     const other = await challenge(account, phone);
     const evidence = { ...attested(account, phone, other), ...{ challengeId: challenged.challengeId } };
     await refused(await answer(account, phone, { ...evidence, pushNonce: challenged.pushNonce }), "nonce_mismatch");
   });
 
-  test("brought by somebody else answers nothing of theirs", async () => {
+  test("presented by another account is invalid for that account's challenges", async () => {
     const { account, phone, challenged } = await asked();
     const thief = await newAccount();
     const evidence = attested(account, phone, challenged);
@@ -208,19 +205,19 @@ describe("evidence for something else", () => {
     await refused(await answer(thief, phone, evidence), "challenge_unknown");
   });
 
-  test("without the nonce that APNs carried does not hold, whoever made the challenge's value known", async () => {
+  test("without the nonce from APNs is invalid, even with the challenge's value", async () => {
     const { account, phone, challenged } = await asked();
     const guessed = { ...challenged, pushNonce: randomBytes(32).toString("base64url") };
     await refused(await answer(account, phone, attested(account, phone, guessed)), "push_nonce_mismatch");
   });
 
-  test("for a challenge that never was does not hold", async () => {
+  test("for an unknown challenge is invalid", async () => {
     const { account, phone, challenged } = await asked();
     const evidence = attested(account, phone, { ...challenged, challengeId: randomUUID() });
     await refused(await answer(account, phone, evidence), "challenge_unknown");
   });
 
-  test("that fails leaves the device pending and the challenge open", async () => {
+  test("that is invalid leaves the device pending and the challenge open", async () => {
     const { account, phone, challenged } = await asked();
     await refused(
       await answer(account, phone, attested(account, phone, challenged, { counter: 1 })),
@@ -230,7 +227,7 @@ describe("evidence for something else", () => {
     expect((await answer(account, phone, attested(account, phone, challenged))).status).toBe(200);
   });
 
-  test("for a device that APNs found dead meanwhile does not revive it: it registers again first", async () => {
+  test("does not activate a device that became invalid meanwhile", async () => {
     const { account, phone, challenged } = await asked();
     await ctx().db.pushDevice.update({ where: { id: challenged.deviceId }, data: { status: "invalid" } });
     await refused(await answer(account, phone, attested(account, phone, challenged)), "challenge_unknown");
@@ -242,7 +239,7 @@ describe("evidence for something else", () => {
 describe("a challenge", () => {
   const status = async (response: Response) => ({ status: response.status, code: (await response.json()).code });
 
-  test("has expired after 15 minutes", async () => {
+  test("expires after 15 minutes", async () => {
     const { account, phone, challenged } = await asked();
     const evidence = attested(account, phone, challenged);
     clock.advance(15 * MINUTE_MS);
@@ -250,13 +247,13 @@ describe("a challenge", () => {
     expect((await rowOf(challenged.deviceId)).status).toBe("pending");
   });
 
-  test("is good for almost 15 minutes", async () => {
+  test("is valid for almost 15 minutes", async () => {
     const { account, phone, challenged } = await asked();
     clock.advance(14 * MINUTE_MS);
     expect((await answer(account, phone, attested(account, phone, challenged))).status).toBe(200);
   });
 
-  test("is used once", async () => {
+  test("can be used once", async () => {
     const { account, phone, challenged } = await asked();
     const evidence = attested(account, phone, challenged);
     expect((await answer(account, phone, evidence)).status).toBe(200);
@@ -264,7 +261,7 @@ describe("a challenge", () => {
     expect((await rowOf(challenged.deviceId)).status).toBe("active");
   });
 
-  test("of many uses at the same moment one wins", async () => {
+  test("succeeds once among concurrent uses", async () => {
     const { account, phone, challenged } = await asked();
     const evidence = attested(account, phone, challenged);
     const responses = await withContext({ db: decidingTogether(5) }, () =>
@@ -275,7 +272,7 @@ describe("a challenge", () => {
     expect(await ctx().db.securityEvent.count({ where })).toBe(1);
   });
 
-  test("ends with the token that it was sent to", async () => {
+  test("ends when its device changes its token", async () => {
     const { account, phone, challenged } = await asked();
     await challenge(account, { ...phone, token: newToken() });
     const back = { ...phone };
@@ -285,12 +282,12 @@ describe("a challenge", () => {
 });
 
 describe("an assertion", () => {
-  test("of a key that was never attested is refused", async () => {
+  test("of a key that was never attested is rejected", async () => {
     const { account, phone, challenged } = await asked();
     await refused(await answer(account, phone, asserted(account, phone, challenged, 1)), "key_unknown");
   });
 
-  test("of another key than the device's is refused", async () => {
+  test("of a key that is not the device's is rejected", async () => {
     const { account, phone, challenged } = await askedAgain();
     const other = { ...phone, key: newAttestKey() };
     await refused(await answer(account, other, asserted(account, other, challenged, 1)), "key_unknown");
@@ -298,7 +295,7 @@ describe("an assertion", () => {
     await refused(await answer(account, phone, claimed), "signature_invalid");
   });
 
-  test("with a counter that was seen before is refused", async () => {
+  test("with a repeated counter is rejected", async () => {
     const { account, phone, challenged } = await askedAgain();
     expect((await answer(account, phone, asserted(account, phone, challenged, 5))).status).toBe(200);
     const moved = { ...phone, token: newToken() };
@@ -309,7 +306,7 @@ describe("an assertion", () => {
     expect((await answer(account, moved, asserted(account, moved, again, 6))).status).toBe(200);
   });
 
-  test("of two with one counter, for two challenges at the same moment, one wins", async () => {
+  test("succeeds once among two with the same counter, for two concurrent challenges", async () => {
     const { account, phone, challenged, deviceId } = await askedAgain();
     const second = await challenge(account, phone);
     const responses = await withContext({ db: decidingTogether(2) }, () =>
@@ -319,7 +316,7 @@ describe("an assertion", () => {
     expect(await rowOf(deviceId)).toMatchObject({ status: "active", keyCounter: 1n });
   });
 
-  test("of a key attested for one environment or bundle says nothing in another", async () => {
+  test("of a key attested for another environment or bundle is rejected", async () => {
     await withContext({ config: { APNS_BUNDLE_IDS: BUNDLES } }, async () => {
       const account = await newAccount();
       const phone = newPhone({ environment: "sandbox" });
@@ -332,7 +329,7 @@ describe("an assertion", () => {
     });
   });
 
-  test("of a key that a simulator made up is refused", async () => {
+  test("of a simulator's device key is rejected", async () => {
     const { account, phone, challenged } = await asked({ environment: "sandbox" });
     expect((await answer(account, phone, signedByDeviceKey(account, phone, challenged))).status).toBe(200);
     const moved = { ...phone, token: newToken() };
@@ -342,12 +339,12 @@ describe("an assertion", () => {
 });
 
 describe("a device key", () => {
-  test("is refused in production", async () => {
+  test("is rejected in production", async () => {
     const { account, phone, challenged } = await asked();
     await refused(await answer(account, phone, signedByDeviceKey(account, phone, challenged)), "device_key_refused");
   });
 
-  test("does not take the place of one that was attested", async () => {
+  test("does not replace an attested key", async () => {
     const account = await newAccount();
     const phone = newPhone({ environment: "sandbox" });
     const { id } = await verifiedDevice(account, phone);
@@ -357,7 +354,7 @@ describe("a device key", () => {
     await refused(await answer(account, other, signedByDeviceKey(account, other, challenged)), "key_unknown");
   });
 
-  test("has to be a point on the curve, and its signature right", async () => {
+  test("must be a point on the curve with a valid signature", async () => {
     const { account, phone, challenged } = await asked({ environment: "sandbox" });
     const evidence = signedByDeviceKey(account, phone, challenged);
     const off = Buffer.concat([Buffer.of(4), randomBytes(64)]).toString("base64");
@@ -368,7 +365,7 @@ describe("a device key", () => {
   });
 });
 
-describe("evidence that cannot be read", () => {
+describe("malformed evidence", () => {
   const base = () => ({
     ...{ type: "app_attest", challengeId: randomUUID(), pushNonce: randomBytes(32).toString("base64url") },
     keyId: randomBytes(32).toString("base64"),
@@ -393,12 +390,12 @@ describe("evidence that cannot be read", () => {
     await validation(await newAccount(), { ...base(), ...change }, pointer);
   });
 
-  test("of text, null or a list is 422", async () => {
+  test("that is a string, null or an array is 422", async () => {
     const account = await newAccount();
     for (const evidence of ["app_attest", null, []]) await validation(account, evidence, "/evidence");
   });
 
-  test("of noise is malformed, and never a fault of ours", async () => {
+  test("of random bytes is invalid and never a server error", async () => {
     const { account, phone, challenged } = await asked();
     const genuine = attested(account, phone, challenged);
     const bytes = Buffer.from(genuine.attestation, "base64");
@@ -413,7 +410,7 @@ describe("evidence that cannot be read", () => {
   });
 });
 
-test("without a team id App Attest is not configured, and a simulator still proves itself", async () => {
+test("without a team ID App Attest is not configured, and simulators still work", async () => {
   await withContext({ config: { APNS_TEAM_ID: undefined } }, async () => {
     const { account, phone, challenged } = await asked({ environment: "sandbox" });
     const response = await answer(account, phone, attested(account, phone, challenged));
@@ -422,7 +419,7 @@ test("without a team id App Attest is not configured, and a simulator still prov
   });
 });
 
-test("evidence that Apple's root does not vouch for does not hold where no other root is configured", async () => {
+test("evidence of another root than Apple's is invalid unless that root is configured", async () => {
   await withContext({ config: { APP_ATTEST_ROOT_CA: undefined } }, async () => {
     const { account, phone, challenged } = await asked();
     await refused(await answer(account, phone, attested(account, phone, challenged)), "certificate_untrusted");

@@ -29,14 +29,14 @@ test.each([
   expect(classifyResult({ status, reason })).toEqual(action);
 });
 
-test.each(["timeout", "unreachable"] as const)("no answer (%s) is tried again soon", (reason) => {
+test.each(["timeout", "unreachable"] as const)("a missing response (%s) is retried soon", (reason) => {
   expect(classifyResult({ status: null, reason })).toEqual({ action: "retry", delaysSeconds: NETWORK });
 });
 
 describe("the next attempt", () => {
   const row = (attempts: number, livesSeconds = 24 * HOUR) => ({ attempts, expiresAt: later(livesSeconds) });
 
-  test("comes from half the delay of this attempt on; the last delay stands for all that follow", () => {
+  test("comes after half to all of the delay; the last delay applies to all that follow", () => {
     for (const [attempts, delay] of [5, 15, 60, 300, 900, 3600, 3600].entries()) {
       expect(nextAttempt({ delaysSeconds: NETWORK }, row(attempts), now, 0)).toEqual(later(delay / 2));
       expect(nextAttempt({ delaysSeconds: NETWORK }, row(attempts), now, 0.5)).toEqual(later(delay * 0.75));
@@ -44,17 +44,14 @@ describe("the next attempt", () => {
     }
   });
 
-  test.each([30, 5])(
-    "comes by APNs's Retry-After of %d s, and up to half of it later, the first three times",
-    (seconds) => {
-      const delays = { delaysSeconds: [900, 1800, 3600], retryAfterSeconds: seconds };
-      for (const attempts of [0, 1, 2]) {
-        expect(nextAttempt(delays, row(attempts), now, 0)).toEqual(later(seconds));
-        expect(nextAttempt(delays, row(attempts), now, 1)).toEqual(later(seconds * 1.5));
-      }
-      expect(nextAttempt(delays, row(3), now, 0)).toEqual(later(1800));
-    },
-  );
+  test.each([30, 5])("follows a Retry-After of %d s by up to half of it, the first three times", (seconds) => {
+    const delays = { delaysSeconds: [900, 1800, 3600], retryAfterSeconds: seconds };
+    for (const attempts of [0, 1, 2]) {
+      expect(nextAttempt(delays, row(attempts), now, 0)).toEqual(later(seconds));
+      expect(nextAttempt(delays, row(attempts), now, 1)).toEqual(later(seconds * 1.5));
+    }
+    expect(nextAttempt(delays, row(3), now, 0)).toEqual(later(1800));
+  });
 
   test("never comes before a Retry-After of up to two hours", () => {
     const delays = { delaysSeconds: [5], retryAfterSeconds: HOUR };
@@ -63,23 +60,23 @@ describe("the next attempt", () => {
     expect(nextAttempt(absurd, row(0), now, 0)).toEqual(later(2 * HOUR));
   });
 
-  test("never comes at once, although Retry-After may say so", () => {
+  test("comes after five seconds at least, even with a Retry-After of 0", () => {
     for (const retryAfterSeconds of [0, 1]) {
       expect(nextAttempt({ delaysSeconds: [900], retryAfterSeconds }, row(0), now, 0)).toEqual(later(5));
     }
   });
 
-  test("is none after eight", () => {
+  test("is null after eight attempts", () => {
     expect(nextAttempt({ delaysSeconds: NETWORK }, row(6), now, 0)).not.toBeNull();
     expect(nextAttempt({ delaysSeconds: NETWORK }, row(7), now, 0)).toBeNull();
   });
 
-  test("is none where it would come after the expiry", () => {
+  test("is null if it would come after the expiry", () => {
     expect(nextAttempt({ delaysSeconds: NETWORK }, row(3, 225), now, 0.5)).toBeNull();
     expect(nextAttempt({ delaysSeconds: NETWORK }, row(3, 226), now, 0.5)).toEqual(later(225));
   });
 
-  test("is still to come after an hour without APNs, however chance has it", () => {
+  test("is still to come after an hour without APNs, even with the shortest delays", () => {
     let at = now;
     for (let attempts = 0; attempts < 7; attempts++)
       at = nextAttempt({ delaysSeconds: NETWORK }, row(attempts), at, 0) ?? now;
@@ -87,7 +84,7 @@ describe("the next attempt", () => {
   });
 });
 
-describe("the breaker", () => {
+describe("the circuit breaker", () => {
   const feed = (sends: boolean[]) => {
     const breaker = createCircuitBreaker();
     return sends.map(breaker.record).indexOf(true);
@@ -95,22 +92,22 @@ describe("the breaker", () => {
   const good = (count: number): boolean[] => Array(count).fill(false);
   const bad = (count: number): boolean[] => Array(count).fill(true);
 
-  test("takes ten doubtful sends of fifty, and no eleventh", () => {
+  test("allows ten rejected tokens among fifty, and opens at the eleventh", () => {
     expect(feed([...good(30), ...bad(10), ...good(10)])).toBe(-1);
     expect(feed([...good(20), ...bad(11)])).toBe(30);
   });
 
-  test("knows of no more sends than were made: the first ten may all be doubtful", () => {
+  test("counts only actual sends: the first ten may all be rejected", () => {
     expect(feed(bad(10))).toBe(-1);
     expect(feed(bad(11))).toBe(10);
   });
 
-  test("forgets what is more than fifty sends ago", () => {
+  test("ignores results that are more than fifty sends old", () => {
     expect(feed([...bad(10), ...good(40), ...bad(10)])).toBe(-1);
     expect(feed([...bad(10), ...good(39), ...bad(1)])).toBe(49);
   });
 
-  test("counts from nothing again once it was too much", () => {
+  test("starts again from zero after it opened", () => {
     const breaker = createCircuitBreaker();
     expect(bad(22).filter(breaker.record)).toHaveLength(2);
   });

@@ -19,8 +19,8 @@ const notification = (token = newToken(), changed: object = {}) => ({
 const OK = { status: 200, reason: null };
 type Send = ReturnType<Apns["transport"]>["send"];
 
-describe("what reaches APNs", () => {
-  test("carries every header and the payload as it is, over one connection", async () => {
+describe("a request to APNs", () => {
+  test("has every header and the unchanged payload, over one connection", async () => {
     const apns = await startApns();
     const { send } = apns.transport();
     const push = notification(newToken(), { collapseId: "bill:1", priority: 5 });
@@ -53,7 +53,7 @@ describe("what reaches APNs", () => {
     expect(apns.received[1]?.headers).not.toHaveProperty("apns-collapse-id");
   });
 
-  test("goes over a connection of its own for each environment", async () => {
+  test("uses a separate connection for each environment", async () => {
     const apns = await startApns();
     const { send } = apns.transport();
     await send(notification());
@@ -68,7 +68,7 @@ const answersWith = async (apns: Apns, reply: Exclude<Reply, string>) => {
   return apns.transport().send(notification(token));
 };
 
-describe("what APNs answers", () => {
+describe("a response of APNs", () => {
   test.each([
     [400, "BadDeviceToken"],
     [403, "InvalidProviderToken"],
@@ -76,13 +76,13 @@ describe("what APNs answers", () => {
     [429, "TooManyRequests"],
     [500, "InternalServerError"],
     [503, "ServiceUnavailable"],
-  ])("%d %s comes back as it is, after one request", async (status, reason) => {
+  ])("%d %s is returned unchanged, after one request", async (status, reason) => {
     const apns = await startApns();
     expect(await answersWith(apns, { status, reason })).toEqual({ status, reason });
     expect(apns.received).toHaveLength(1);
   });
 
-  test("410 says since when", async () => {
+  test("410 has the time since which the token is invalid", async () => {
     const timestamp = Date.parse("2026-11-20T10:00:00Z");
     const answer = await answersWith(await startApns(), { status: 410, reason: "Unregistered", timestamp });
     expect(answer).toEqual({ status: 410, reason: "Unregistered", timestamp: new Date(timestamp) });
@@ -96,28 +96,28 @@ describe("what APNs answers", () => {
     [503, "ServiceUnavailable", "soon", undefined],
     [503, "ServiceUnavailable", "-5", undefined],
     [503, "ServiceUnavailable", "1.5", undefined],
-  ])("%d %s with a Retry-After of %s says when to come back", async (status, reason, retryAfter, seconds) => {
+  ])("%d %s with a Retry-After of %s has the seconds to wait", async (status, reason, retryAfter, seconds) => {
     const answer = await answersWith(await startApns(), { status, reason, retryAfter });
     expect(answer).toMatchObject({ status, reason });
     expect(answer.retryAfterSeconds).toEqual(seconds);
   });
 
   test.each([1.5, null, true, "", "1795191490593"])(
-    "a reason that is none, and %o for a time, are left out",
+    "an invalid reason and an invalid time of %o are left out",
     async (time) => {
       const odd = { status: 410, reason: "Un\0registered".repeat(100), timestamp: time as number };
       expect(await answersWith(await startApns(), odd)).toEqual({ status: 410, reason: null });
     },
   );
 
-  test("a provider token of another key is refused", async () => {
+  test("a provider token of another key is rejected", async () => {
     const [apns, other] = [await startApns(), await startApns()];
     const { send } = apns.transport({ key: other.env.APNS_KEY });
     expect(await send(notification())).toEqual({ status: 403, reason: "InvalidProviderToken" });
     expect(apns.rejected).toEqual(["InvalidProviderToken"]);
   });
 
-  test("an expired provider token is replaced, and the notification sent once more", async () => {
+  test("an expired provider token is replaced and the notification repeated", async () => {
     const apns = await startApns();
     const token = newToken();
     apns.replyWith(token, { status: 403, reason: "ExpiredProviderToken" });
@@ -127,7 +127,7 @@ describe("what APNs answers", () => {
     expect(renewed).not.toBe(old);
   });
 
-  test("one that is still called expired then is not replaced again", async () => {
+  test("a provider token that is rejected as expired again is not replaced twice", async () => {
     const apns = await startApns();
     const token = newToken();
     const expired = { status: 403, reason: "ExpiredProviderToken" };
@@ -137,8 +137,8 @@ describe("what APNs answers", () => {
   });
 });
 
-describe("no answer", () => {
-  test("nobody there is an error, and so is a certificate that nobody trusts", async () => {
+describe("no response", () => {
+  test("an unreachable host is an error, and so is an untrusted certificate", async () => {
     const apns = await startApns();
     await expect(apns.transport({ ca: undefined }).send(notification())).rejects.toThrow();
     const { send } = apns.transport();
@@ -146,7 +146,7 @@ describe("no answer", () => {
     await expect(send(notification())).rejects.toThrow();
   });
 
-  test("a connection that breaks while a push is on its way is an error, and the next push has another", async () => {
+  test("a connection that breaks during a request is an error, and the next request uses a new one", async () => {
     const apns = await startApns();
     const token = newToken();
     apns.replyWith(token, "hang up");
@@ -155,7 +155,7 @@ describe("no answer", () => {
     expect(await send(notification())).toEqual(OK);
   });
 
-  test("none in time is a TimeoutError", async () => {
+  test("a late response is a TimeoutError", async () => {
     const apns = await startApns();
     const token = newToken();
     apns.replyWith(token, "silence");
@@ -164,7 +164,7 @@ describe("no answer", () => {
     });
   });
 
-  test("after GOAWAY what APNs has is still answered, and the next push has another connection", async () => {
+  test("after GOAWAY open requests still complete, and the next request uses a new connection", async () => {
     const apns = await startApns();
     const token = newToken();
     let answer = () => {};
@@ -182,14 +182,14 @@ describe("no answer", () => {
   });
 });
 
-describe("a connection that swallows everything", () => {
+describe("a connection without responses", () => {
   const TIMEOUT_MS = 1_000;
   const POLL = { timeout: 20_000 };
   const sendTogether = (send: Send, pushes: number) =>
     Promise.all(Array.from({ length: pushes }, () => send(notification()).catch((error: Error) => error.name)));
   const silence = (apns: Apns, pushes: number) => apns.replyWith("*", ...Array(pushes).fill("silence"));
 
-  test("is dropped after three time-outs in a row", async () => {
+  test("is closed after three consecutive time-outs", async () => {
     const apns = await startApns();
     const { send } = apns.transport({ timeoutMs: TIMEOUT_MS });
     silence(apns, 3);
@@ -199,7 +199,7 @@ describe("a connection that swallows everything", () => {
     await expect.poll(() => [...apns.sessions]).not.toContain(dead);
   });
 
-  test("takes what is on its way along when it is dropped", async () => {
+  test("fails its open requests when it is closed", async () => {
     const apns = await startApns();
     const { send } = apns.transport({ timeoutMs: TIMEOUT_MS });
     silence(apns, 4);
@@ -210,7 +210,7 @@ describe("a connection that swallows everything", () => {
     await late;
   });
 
-  test("is kept where an answer came in between", async () => {
+  test("stays open if a response arrived in between", async () => {
     const apns = await startApns();
     const { send } = apns.transport({ timeoutMs: TIMEOUT_MS });
     silence(apns, 2);
@@ -222,7 +222,7 @@ describe("a connection that swallows everything", () => {
     expect([...apns.sessions]).toEqual([kept]);
   });
 
-  test("is dropped once a minute at most, and never for a new provider token", async () => {
+  test("is closed at most once a minute, without a new provider token", async () => {
     const apns = await startApns();
     let elapsedMs = 0;
     const { send } = apns.transport({ timeoutMs: TIMEOUT_MS, elapsedMs: () => elapsedMs });

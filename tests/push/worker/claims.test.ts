@@ -28,8 +28,8 @@ function heldPush(result = OK) {
   return { ...recordingPush(() => gate), letGo: () => letGo() };
 }
 
-describe("who takes a row", () => {
-  test("one of two workers, each row once", async () => {
+describe("claiming", () => {
+  test("each delivery is claimed by one of two workers, once", async () => {
     const { rows } = await queueFor(200);
     const { push, sent } = recordingPush();
     const senders = [createSender(deps({ push })), createSender(deps({ push }))];
@@ -40,7 +40,7 @@ describe("who takes a row", () => {
     expect((await rows()).every(({ state, attempts }) => state === "sent" && attempts === 1)).toBe(true);
   });
 
-  test("takers at the same moment share the rows, and none waits for another", async () => {
+  test("concurrent claims share the deliveries without waiting for each other", async () => {
     await queueFor(100);
     const taken = await Promise.all(Array.from({ length: 5 }, () => claim(40)));
     const ids = taken.flat().map(({ id }) => id);
@@ -48,7 +48,7 @@ describe("who takes a row", () => {
     expect(new Set(ids).size).toBe(100);
   });
 
-  test("the longest due goes first", async () => {
+  test("the delivery that has been due longest is claimed first", async () => {
     const old = await queueFor(1);
     clock.advance(SECOND_MS);
     const young = await queueFor(1);
@@ -56,7 +56,7 @@ describe("who takes a row", () => {
     expect((await claim(1)).map(({ deviceId }) => deviceId)).toEqual([young.devices[0]?.id]);
   });
 
-  test("no more are on their way at once than allowed", async () => {
+  test("no more deliveries run at the same time than allowed", async () => {
     await queueFor(12);
     const counts: number[] = [];
     let underWay = 0;
@@ -73,8 +73,8 @@ describe("who takes a row", () => {
   });
 });
 
-describe("what is looked at again before sending", () => {
-  test("a device that changed since it was told is not sent to", async () => {
+describe("before sending", () => {
+  test("a delivery is cancelled if its device has changed", async () => {
     const { devices, rows } = await queueFor(1);
     await ctx().db.pushDevice.updateMany({ where: { id: devices[0]?.id }, data: { status: "invalid" } });
     const { push, sent } = recordingPush();
@@ -83,7 +83,7 @@ describe("what is looked at again before sending", () => {
     expect(await rows()).toMatchObject([{ state: "cancelled", reason: "device_state", attempts: 0 }]);
   });
 
-  test("what has expired is not sent", async () => {
+  test("a delivery is cancelled if it has expired", async () => {
     const { rows } = await queueFor(1);
     clock.advance(DAY_MS);
     const { push, sent } = recordingPush();
@@ -92,7 +92,7 @@ describe("what is looked at again before sending", () => {
     expect(await rows()).toMatchObject([{ state: "cancelled", reason: "expired", attempts: 0 }]);
   });
 
-  test("a row that waited for its turn for more than five seconds is given back", async () => {
+  test("a delivery that waited for more than five seconds is requeued", async () => {
     const { rows } = await queueFor(2);
     const { push, sent, letGo } = heldPush();
     const sender = createSender(deps({ push, config: { ...ctx().config, PUSH_CONCURRENCY: 1 } }));
@@ -106,7 +106,7 @@ describe("what is looked at again before sending", () => {
     expect((await rows()).map(({ state, attempts }) => `${state} ${attempts}`).sort()).toEqual(["queued 0", "sent 1"]);
   });
 
-  test("a device that is removed while its push is on its way takes nothing else along", async () => {
+  test("a device that is deleted during its delivery does not affect the others", async () => {
     const { account, devices, rows } = await queueFor(3);
     const { push, sent, letGo } = heldPush();
     const sender = createSender(deps({ push }));
@@ -120,7 +120,7 @@ describe("what is looked at again before sending", () => {
   });
 });
 
-test("a worker that stops gives back what it has not begun", async () => {
+test("a worker that stops requeues the deliveries that it has not started", async () => {
   const { rows } = await queueFor(5);
   const { push, sent, letGo } = heldPush();
   let isStopping = false;
@@ -135,8 +135,8 @@ test("a worker that stops gives back what it has not begun", async () => {
   expect(states).toEqual(["queued 0 null", "queued 0 null", "queued 0 null", "sent 1 null", "sent 1 null"]);
 });
 
-describe("a worker that is gone", () => {
-  test("keeps its rows for a minute; then they go out, as a second attempt", async () => {
+describe("a worker that was killed", () => {
+  test("holds its deliveries for a minute; then they are sent as a second attempt", async () => {
     const { rows } = await queueFor(3);
     await claim();
     const { push, sent } = recordingPush();
@@ -151,7 +151,7 @@ describe("a worker that is gone", () => {
     expect(await rows()).toMatchObject(Array(3).fill({ state: "sent", attempts: 2, leaseUntil: null }));
   });
 
-  test("does not come back for ever: a row that brings its worker down is given up after eight times", async () => {
+  test("fails its delivery after eight attempts, if the delivery crashes every worker", async () => {
     const { rows } = await queueFor(1);
     for (let i = 0; i < 8; i++) {
       expect(await claim()).toHaveLength(1);
@@ -162,7 +162,7 @@ describe("a worker that is gone", () => {
     expect(await rows()).toMatchObject([{ state: "failed", reason: "abandoned", attempts: 8 }]);
   });
 
-  test("and answers late cannot take back what another has sent", async () => {
+  test("cannot undo what another worker has sent, if it continues late", async () => {
     const { rows } = await queueFor(1);
     const late = heldPush({ status: 400, reason: null });
     const sender = createSender(deps({ push: late.push }));
@@ -175,7 +175,7 @@ describe("a worker that is gone", () => {
     expect(await rows()).toMatchObject([{ state: "sent", apnsStatus: 200, attempts: 2 }]);
   });
 
-  test("and was successful, late, saves the row from going out once more", async () => {
+  test("keeps the delivery from being sent again, if it succeeds late", async () => {
     const { rows } = await queueFor(1);
     const late = heldPush();
     const sender = createSender(deps({ push: late.push }));
@@ -191,10 +191,10 @@ describe("a worker that is gone", () => {
   });
 });
 
-describe("a worker whose own clock is wrong", () => {
+describe("a worker whose clock is wrong", () => {
   const wrong = (ms: number) => ({ now: () => new Date(clock.now().getTime() + ms) });
 
-  test.each([HOUR_MS, -HOUR_MS])("by %d ms frees no row that another is sending", async (ms) => {
+  test.each([HOUR_MS, -HOUR_MS])("by %d ms releases no lease of another worker", async (ms) => {
     const { rows } = await queueFor(2);
     const slow = heldPush();
     const sender = createSender(deps({ push: slow.push }));
@@ -209,7 +209,7 @@ describe("a worker whose own clock is wrong", () => {
     expect(await rows()).toMatchObject(Array(2).fill({ state: "sent", attempts: 1 }));
   });
 
-  test.each([HOUR_MS, -HOUR_MS])("by %d ms has leases of a minute, and frees those that have run out", async (ms) => {
+  test.each([HOUR_MS, -HOUR_MS])("by %d ms has leases of a minute and releases expired ones", async (ms) => {
     const { rows } = await queueFor(1);
     await claimDeliveries({ ...ctx(), ...wrong(ms) }, { notBefore: new Date(0), limit: 1 });
     await maintainOutbox(ctx());
@@ -219,7 +219,7 @@ describe("a worker whose own clock is wrong", () => {
     expect(await rows()).toMatchObject([{ state: "queued" }]);
   });
 
-  test.each([2 * DAY_MS, -2 * DAY_MS])("by %d ms sends what is due, and nothing that has expired", async (ms) => {
+  test.each([2 * DAY_MS, -2 * DAY_MS])("by %d ms sends what is due and nothing that has expired", async (ms) => {
     const { push, sent } = recordingPush();
     const expired = await queueFor(1);
     clock.advance(DAY_MS);
@@ -230,7 +230,7 @@ describe("a worker whose own clock is wrong", () => {
     expect(sent).toHaveLength(1);
   });
 
-  test.each([HOUR_MS, -HOUR_MS])("by %d ms backs off for as long as any other", async (ms) => {
+  test.each([HOUR_MS, -HOUR_MS])("by %d ms backs off for the usual time", async (ms) => {
     const { rows } = await queueFor(1);
     await deliverDue({ push: recordingPush(async () => ({ status: 429, reason: null })).push, ...wrong(ms) });
     const [row] = await rows();
@@ -240,15 +240,15 @@ describe("a worker whose own clock is wrong", () => {
   });
 });
 
-test("a worker whose own clock is a year ahead removes nothing that is kept", async () => {
+test("a worker whose clock is a year ahead deletes no recent delivery", async () => {
   const { rows } = await queueFor(1);
   await deliverDue({ push: recordingPush().push });
   await maintainOutbox({ ...ctx(), ...{ now: () => new Date(clock.now().getTime() + 365 * DAY_MS) } });
   expect(await rows()).toHaveLength(1);
 });
 
-describe("a clock that is set back", () => {
-  test("keeps nothing from being sent, neither what is due nor what comes later", async () => {
+describe("a database clock that is set back", () => {
+  test("delays neither deliveries that were due nor later ones", async () => {
     const { push, sent } = recordingPush();
     const sender = createSender(deps({ push }));
     await sender.claimAndSend();
@@ -266,7 +266,7 @@ describe("a clock that is set back", () => {
     expect(sent).toHaveLength(3);
   });
 
-  test("frees the rows of a worker that went before", async () => {
+  test("releases the leases of a worker that was killed before", async () => {
     const { rows } = await queueFor(1);
     await claim();
     clock.advance(-HOUR_MS);
@@ -274,7 +274,7 @@ describe("a clock that is set back", () => {
     expect(await rows()).toMatchObject([{ state: "queued" }]);
   });
 
-  test("by a little frees nothing", async () => {
+  test("by a few minutes releases no lease", async () => {
     await queueFor(1);
     await claim();
     clock.advance(-5 * MINUTE_MS);
@@ -284,7 +284,7 @@ describe("a clock that is set back", () => {
   });
 });
 
-test("outcomes that the database did not take are written once it is back", async () => {
+test("outcomes are stored once an unreachable database is back", async () => {
   const { rows } = await queueFor(2);
   let failures = 2;
   const away = new Proxy(ctx().db, {
@@ -304,7 +304,7 @@ test("outcomes that the database did not take are written once it is back", asyn
   expect({ failures, sent: sent.length }).toEqual({ failures: 0, sent: 2 });
 });
 
-test("what was sent while the database was away stays sent, however long that took", async () => {
+test("a delivery that was sent during an outage of the database is not sent again", async () => {
   const { rows } = await queueFor(3);
   let isAway = true;
   let failures = 0;
@@ -327,8 +327,8 @@ test("what was sent while the database was away stays sent, however long that to
   expect(await rows()).toMatchObject(Array(3).fill({ state: "sent", attempts: 1, reason: null }));
 });
 
-describe("cleaning up", () => {
-  test("removes what was settled more than 30 days ago, and keeps what still waits", async () => {
+describe("retention", () => {
+  test("deletes finished deliveries after 30 days and keeps queued ones", async () => {
     const settled = await queueFor(3);
     await deliverDue({ push: recordingPush().push });
     const waiting = await queueFor(1);
@@ -343,7 +343,7 @@ describe("cleaning up", () => {
   });
 });
 
-test("claiming reads no more pages with 50,000 sent rows in the table than with none", async () => {
+test("a claim reads no more pages with 50,000 sent deliveries in the table than with none", async () => {
   const { devices } = await queueFor(20);
   const [device] = devices;
   const pagesOf = async () => {

@@ -13,8 +13,8 @@ const rowsOf = (eventKey: string) => ctx().db.pushDelivery.findMany({ where: { e
 const tell = (accountId: string, eventKey = keyOfTest()) =>
   ctx().db.$transaction((tx) => enqueue(tx, ctx().dbNow(), { eventKey, to: { accountId }, message: words }));
 
-describe("one event", () => {
-  test("reaches the account's active devices, and no other", async () => {
+describe("a notification", () => {
+  test("is queued for the account's active devices and no others", async () => {
     const [ann, bob] = [await newAccount(), await newAccount()];
     const [first, second] = await activeDevices(ann, 2);
     await registeredDevice(ann);
@@ -28,7 +28,7 @@ describe("one event", () => {
     expect(rows[0]?.nextAttemptAt).toEqual(rows[0]?.createdAt);
   });
 
-  test("is heard of once by each device, however often it is enqueued", async () => {
+  test("is queued once for each device, however often it is enqueued", async () => {
     const account = await newAccount();
     await activeDevices(account, 1);
     const eventKey = keyOfTest();
@@ -40,7 +40,7 @@ describe("one event", () => {
     expect(await rowsOf(eventKey)).toHaveLength(2);
   });
 
-  test("that is rolled back leaves no notification", async () => {
+  test("is not queued if the transaction is rolled back", async () => {
     const account = await newAccount();
     await activeDevices(account, 1);
     const eventKey = keyOfTest();
@@ -52,13 +52,13 @@ describe("one event", () => {
     expect(await rowsOf(eventKey)).toEqual([]);
   });
 
-  test("of a person without devices is told to nobody", async () => {
+  test("is not queued for an account without devices", async () => {
     expect(await tell((await newAccount()).id)).toBe(0);
     expect(await tell(randomUUID())).toBe(0);
   });
 });
 
-test("rows have ids of version 7, which rise with the time at which they were made", async () => {
+test("deliveries have version 7 UUIDs, which are ordered by time", async () => {
   const account = await newAccount();
   await activeDevices(account, 3);
   const keys = [keyOfTest(), keyOfTest(), keyOfTest()];
@@ -79,7 +79,7 @@ describe("a broadcast", () => {
     return ctx().db.$transaction((tx) => enqueueBroadcast(tx, ctx().dbNow(), { eventKey, to, message }));
   };
 
-  test("reaches every active device, some at a time, each once", async () => {
+  test("is queued for every active device once, in batches", async () => {
     const account = await newAccount();
     await insertDevices(account, [newToken()]); // pending
     const mine = await activeDevices(account, 5);
@@ -97,7 +97,7 @@ describe("a broadcast", () => {
     expect(told).toHaveLength(new Set(told).size);
   });
 
-  test("comes due at so many a second, and expires seven days after that", async () => {
+  test("is due at the given rate and expires seven days later", async () => {
     await activeDevices(await newAccount(), 4);
     const eventKey = keyOfTest();
     const from = new Date("2030-01-01T00:00:00Z");

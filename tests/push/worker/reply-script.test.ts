@@ -16,20 +16,20 @@ test.each([
   [" goaway ", "goaway"],
   ["silence", "silence"],
   ["hangup", "hang up"],
-])("%s answers the next push so, and no other", (line, reply) => {
+])("%s is the reply to the next push and no other", (line, reply) => {
   const { next } = practise(line);
   expect(next()).toEqual(typeof reply === "string" ? reply : expect.objectContaining(reply));
   expect(next()).toEqual({ status: 200 });
 });
 
-test("lines are answered in their order, each as often as it says, until ok takes the rest back", () => {
+test('replies are used in order, each as often as its count, until "ok" discards the rest', () => {
   const { next } = practise("503 2", "goaway");
   expect([next(), next(), next(), next()]).toMatchObject([{ status: 503 }, { status: 503 }, "goaway", { status: 200 }]);
   expect(practise("503 2", "OK").next()).toEqual({ status: 200 });
 });
 
 test.each(["", "200", "503 0", "503 x", "503 1 2", "503 retry=30", "goaway reason=Shutdown"])(
-  "%o changes nothing, and brings the help",
+  "%o changes nothing and prints the help",
   (line) => {
     const { next, said } = practise(line);
     expect({ reply: next(), said }).toEqual({ reply: { status: 200 }, said: [REPLY_HELP] });

@@ -27,8 +27,8 @@ async function answered(...replies: Reply[]) {
   return { row, device, pause, waitsMs, asked: apns.received.length, refused: apns.rejected };
 }
 
-describe("each answer of APNs", () => {
-  test("200: it is sent, and the device shows when", async () => {
+describe("the responses of APNs", () => {
+  test("200: the delivery is sent, and the device records when", async () => {
     const { row, device, asked, refused } = await answered({ status: 200 });
     expect(row).toMatchObject({ state: "sent", apnsStatus: 200, reason: null, attempts: 1, leaseUntil: null });
     expect(device).toMatchObject({ status: "active", lastDeliveredAt: row.sentAt });
@@ -41,7 +41,7 @@ describe("each answer of APNs", () => {
     expect(device).toMatchObject({ status: "invalid", invalidReason: reason });
   });
 
-  test("410 from before the app registered again: the device stays", async () => {
+  test("410 from before the app registered again: the device stays valid", async () => {
     const { row, device } = await answered({ status: 410, reason: "Unregistered", timestamp: Date.now() - HOUR_MS });
     expect(row).toMatchObject({ state: "failed", apnsStatus: 410 });
     expect(device).toMatchObject({ status: "active", invalidReason: null });
@@ -57,13 +57,13 @@ describe("each answer of APNs", () => {
     [400, "BadTopic"],
     [404, "BadPath"],
     [413, "PayloadTooLarge"],
-  ])("%d %s: it has failed, and the device stays", async (status, reason) => {
+  ])("%d %s: the delivery fails, and the device stays valid", async (status, reason) => {
     const { row, device } = await answered({ status, reason });
     expect(row).toMatchObject({ state: "failed", apnsStatus: status, reason, attempts: 1 });
     expect(device.status).toBe("active");
   });
 
-  test("403 ExpiredProviderToken: once more, with a new provider token", async () => {
+  test("403 ExpiredProviderToken: the delivery is repeated with a new provider token", async () => {
     const { row, asked } = await answered({ status: 403, reason: "ExpiredProviderToken" });
     expect(row).toMatchObject({ state: "sent", attempts: 1 });
     expect(asked).toBe(2);
@@ -75,7 +75,7 @@ describe("each answer of APNs", () => {
     [5, "403 ExpiredProviderToken", [expired, expired]],
     [20, "429 TooManyProviderTokenUpdates", [{ status: 429, reason: "TooManyProviderTokenUpdates" }]],
   ])(
-    "its environment is paused for %d minutes after %s, at the cost of no attempt",
+    "the environment is paused for %d minutes after %s, and no attempt is counted",
     async (minutes, reason, replies) => {
       const { row, device, pause, waitsMs } = await answered(...replies);
       expect(row).toMatchObject({ state: "queued", attempts: 0, leaseUntil: null });
@@ -101,7 +101,7 @@ describe("each answer of APNs", () => {
     ],
     ["a broken connection", "hang up", 5_000, { apnsStatus: null, reason: "unreachable" }],
     ["a time-out", "silence", 5_000, { apnsStatus: null, reason: "timeout" }],
-  ])("it is tried again after %s", async (_, reply, mostMs, told) => {
+  ])("the delivery is retried after %s", async (_, reply, mostMs, told) => {
     const { row, device, waitsMs, asked } = await answered(reply);
     expect(row).toMatchObject({ state: "queued", attempts: 1, leaseUntil: null, sentAt: null, ...told });
     expect(waitsMs).toBeLessThanOrEqual(mostMs);
@@ -123,7 +123,7 @@ describe("each answer of APNs", () => {
   });
 });
 
-test("an hour without APNs loses nothing", async () => {
+test("an hour without APNs loses no notification", async () => {
   const { rows } = await queueFor(20);
   const [dead, alive] = [recordingPush(() => Promise.reject(new Error("no route to host"))), recordingPush()];
   for (let minute = 0; minute < 4 * 60; minute++) {
@@ -135,7 +135,7 @@ test("an hour without APNs loses nothing", async () => {
   expect((await rows()).every(({ state, attempts }) => state === "sent" && attempts <= 8)).toBe(true);
 });
 
-test("what failed together does not come back together", async () => {
+test("deliveries that failed together are retried at different times", async () => {
   const apns = await startApns();
   const { rows } = await queueFor(20);
   apns.replyWith("*", ...Array(20).fill({ status: 503, reason: "ServiceUnavailable" }));
@@ -145,7 +145,7 @@ test("what failed together does not come back together", async () => {
 });
 
 describe("a pause", () => {
-  test("holds for rows that come later and for other workers, ends by itself, and leaves the other environment alone", async () => {
+  test("applies to later deliveries and to other workers, ends by itself, and does not affect the other environment", async () => {
     const apns = await startApns();
     const push = apns.transport();
     apns.replyWith("*", { status: 403, reason: "InvalidProviderToken" });
@@ -162,7 +162,7 @@ describe("a pause", () => {
     expect(await late.rows()).toMatchObject([{ state: "sent", attempts: 1 }]);
   });
 
-  test("holds for what is taken while it is being written down", async () => {
+  test("applies to deliveries that are claimed while it is being stored", async () => {
     let writeDown = () => {};
     const gate = new Promise<void>((resolve) => {
       writeDown = resolve;
@@ -189,7 +189,7 @@ describe("a pause", () => {
     expect(await late.rows()).toMatchObject([{ state: "queued", attempts: 0 }]);
   });
 
-  test("holds at once for what its own worker has taken", async () => {
+  test("applies at once to its own worker's claims", async () => {
     const apns = await startApns();
     const { rows } = await queueFor(5);
     apns.replyWith("*", { status: 403, reason: "InvalidProviderToken" });
@@ -199,10 +199,10 @@ describe("a pause", () => {
   });
 });
 
-describe("the breaker", () => {
+describe("the circuit breaker", () => {
   const unknown = { status: 400, reason: "BadDeviceToken" };
 
-  test("keeps a wrong key or host from wiping the devices: it pauses the environment, and says so", async () => {
+  test("pauses the environment and logs it, so that a wrong key or host does not invalidate every device", async () => {
     const apns = await startApns();
     const { devices, rows } = await queueFor(40);
     apns.replyWith("*", ...Array(40).fill(unknown));
@@ -226,7 +226,7 @@ describe("the breaker", () => {
     expect(told.reduce((sum, { rows }) => sum + rows, 0)).toBe(10); // not those that only wait for the pause
   });
 
-  test("lets no more devices go when many answers come at once", async () => {
+  test("invalidates no more devices when many responses arrive at the same time", async () => {
     const apns = await startApns();
     const { devices } = await queueFor(40);
     apns.replyWith("*", ...Array(40).fill(unknown));
@@ -235,7 +235,7 @@ describe("the breaker", () => {
     expect(await ctx().db.pushDevice.count({ where: { id: { in: ids }, status: "invalid" } })).toBe(10);
   });
 
-  test("does not count devices that proved nothing: anybody can register a token that never was", async () => {
+  test("does not count unverified devices, since anyone can register a made-up token", async () => {
     const apns = await startApns();
     const { rows } = await queueFor(40);
     const kind = "push.challenge";
@@ -254,7 +254,7 @@ describe("the breaker", () => {
   });
 });
 
-test("no log line holds a token or what a notification says", async () => {
+test("no log line contains a token or the text of a notification", async () => {
   const apns = await startApns();
   const { devices } = await queueFor(4);
   apns.replyWith("*", { status: 400, reason: "BadTopic" }, { status: 503, reason: "ServiceUnavailable" }, "hang up");

@@ -1,20 +1,20 @@
 import type { Registry } from "prom-client";
 import type { Context } from "../context";
-import { watchGauges } from "./gauges";
+import { createDatabaseGauges } from "./gauges";
 
 type Deps = Pick<Context, "db" | "dbNow">;
 
-/** More rows are not counted: a scrape must not cost more the longer the outbox is. */
+/** Bounds the cost of a scrape. */
 const MAX_COUNTED = 100_000;
 
 const GAUGES = {
-  homeport_push_outbox_depth: `Notifications that wait to be sent, over all instances; at most ${MAX_COUNTED}`,
-  homeport_push_outbox_oldest_age_seconds: "How long the longest due of them has been due",
+  homeport_push_outbox_depth: `Queued notifications of all instances, at most ${MAX_COUNTED}.`,
+  homeport_push_outbox_oldest_age_seconds: "Time since the oldest queued notification became due.",
 };
 
-/** The push outbox's gauges, and the function that brings them up to date. */
-export function watchOutbox(prom: typeof import("prom-client"), registry: Registry, { db, dbNow }: Deps) {
-  return watchGauges(prom, registry, GAUGES, async () => {
+/** Creates the gauges of the push outbox, and returns the function that updates them. */
+export function createPushGauges(prom: typeof import("prom-client"), registry: Registry, { db, dbNow }: Deps) {
+  return createDatabaseGauges(prom, registry, GAUGES, async () => {
     const [row] = await db.$queryRaw<Record<keyof typeof GAUGES, number>[]>`
       SELECT
         (SELECT count(*)::int FROM (
