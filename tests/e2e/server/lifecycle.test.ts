@@ -1,12 +1,16 @@
 import { once } from "node:events";
-import { Agent, type IncomingMessage, request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { SMTPServer } from "smtp-server";
 import { expect, test } from "vitest";
+import { parseResponse } from "@/tests/support/network/http-server";
 import { freePort } from "@/tests/support/network/port";
 import { newDataDir, type Service, startAndFail, startForTest } from "@/tests/support/process/service";
 
 const JSON_TYPE = { "content-type": "application/json" };
+
+const GET_HEALTH = "GET /api/health HTTP/1.1\r\nHost: localhost\r\n\r\n";
+const GET_VERSION = "GET /api/version HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 /** A request whose body is still being sent. */
 function beginLogin(service: Service) {
@@ -24,51 +28,44 @@ async function statusAndConnection([incoming]: [IncomingMessage]) {
   return [incoming.statusCode, incoming.headers.connection];
 }
 
-/** GET over a connection that stays open where the server lets it. */
-function getOver(agent: Agent, url: string): Promise<[IncomingMessage]> {
-  const sent = request(url, { agent });
-  sent.end();
-  return once(sent, "response") as Promise<[IncomingMessage]>;
+async function openSocket(service: Service): Promise<Socket> {
+  const socket = connect(Number(new URL(service.url).port), "127.0.0.1");
+  await once(socket, "connect");
+  return socket;
 }
 
-test("SIGTERM lets what is in flight finish, says so to probes, refuses what is new, and ends with 0", async () => {
+test("SIGTERM lets requests in progress finish, fails probes, refuses connections, and ends with 0", async () => {
   const service = await startForTest();
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  await statusAndConnection(await getOver(agent, `${service.url}/api/health`));
   const login = beginLogin(service);
   await once(login.sent, "socket");
+  const probe = await openSocket(service);
+  probe.write(GET_HEALTH.slice(0, -2)); // not idle, so it is not closed before its end
   await service.fetch("/api/health");
   const ended = service.end("SIGTERM");
   await expect.poll(() => service.output()).toContain("stopping");
-  const probe = await getOver(agent, `${service.url}/api/health`);
-  expect(await statusAndConnection(probe)).toEqual([503, "close"]);
-  const late = connect(Number(new URL(service.url).port), "127.0.0.1");
-  await expect(once(late, "connect")).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  probe.write(GET_HEALTH.slice(-2));
+  const { status, headers } = parseResponse(await textUntilClose(probe));
+  expect([status, headers.connection]).toEqual([503, "close"]);
+  await expect(openSocket(service)).rejects.toMatchObject({ code: "ECONNREFUSED" });
   login.finish();
   expect(await statusAndConnection(await login.answered)).toEqual([401, "close"]);
   expect(await ended).toBe(0);
 });
 
-test("npm hands the signal on, and ends as the service does", async () => {
+test("npm passes the signal on and ends with the exit code of the service", async () => {
   const service = await startForTest({ BY_NPM: "yes" });
   expect(await service.end("SIGTERM")).toBe(0);
   expect(service.output()).toContain("stopping");
 });
 
-test("a connection that was never used does not hold up the end", async () => {
+test("an unused connection does not delay the end", async () => {
   const service = await startForTest();
-  const spare = connect(Number(new URL(service.url).port), "127.0.0.1");
-  await once(spare, "connect");
-  let told = "";
-  spare.on("error", () => {});
-  spare.on("data", (chunk) => {
-    told += chunk;
-  });
+  const received = textUntilClose(await openSocket(service));
   expect(await service.end("SIGTERM")).toBe(0);
-  expect(told).toBe(""); // where it is left to the time-out it is told 408
+  expect(await received).toBe(""); // 408 if it were left to the time-out
 });
 
-test("mail that was promised is sent before the end", async () => {
+test("queued email is sent before the end", async () => {
   const received: string[] = [];
   const slow = new SMTPServer({
     authOptional: true,
@@ -104,75 +101,86 @@ test("a second signal ends at once", async () => {
   expect(await service.end("SIGINT")).toBe(1);
 });
 
-test("SIGTERM under load breaks no request that was accepted", async () => {
+test("SIGTERM under load breaks no accepted request", async () => {
   const service = await startForTest({ RATE_LIMITS: "off" });
   const failures: unknown[] = [];
-  const answered = new Set<Agent>();
-  const client = async () => {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const responding = new Set<number>();
+  const clients = Array.from({ length: 16 }, async (_, client) => {
     for (;;) {
-      const sent = request(`${service.url}/api/version`, { agent });
-      sent.end();
       try {
-        const [incoming] = (await once(sent, "response")) as [IncomingMessage];
-        let body = "";
-        for await (const chunk of incoming) body += chunk;
-        JSON.parse(body);
-        answered.add(agent);
+        await repeatRequests(await openSocket(service), () => responding.add(client));
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== "ECONNREFUSED") failures.push(error);
         return;
       }
     }
-  };
-  const clients = Array.from({ length: 16 }, client);
-  await expect.poll(() => answered.size).toBe(clients.length);
+  });
+  await expect.poll(() => responding.size).toBe(clients.length);
   expect(await service.end("SIGTERM")).toBe(0);
   await Promise.all(clients);
   expect(failures).toEqual([]);
 });
 
-test("connections that were established before SIGTERM are answered, accepted or not", async () => {
+/**
+ * Sends requests until a response announces the end of the connection (RFC 9112, 9.6). The next request has begun before
+ * a response arrives: the service may close an idle connection at any time. @throws Error if the connection ends without
+ * an announcement
+ */
+async function repeatRequests(socket: Socket, onResponse: () => void): Promise<void> {
+  socket.write(GET_VERSION + GET_VERSION[0]);
+  let text = "";
+  for await (const chunk of socket) {
+    text += chunk;
+    const { headers, body } = parseResponse(text);
+    if (body.length < Number(headers["content-length"] ?? Infinity)) continue;
+    JSON.parse(body);
+    onResponse();
+    if (headers.connection === "close") return;
+    text = "";
+    socket.write(GET_VERSION.slice(1) + GET_VERSION[0]);
+  }
+  throw new Error(`The connection was closed after ${JSON.stringify(text)}`);
+}
+
+test("connections that were established before SIGTERM get a response, accepted or not", async () => {
   const service = await startForTest();
-  const port = Number(new URL(service.url).port);
-  const sockets = Array.from({ length: 24 }, () => connect(port, "127.0.0.1").on("error", () => {}));
-  await Promise.all(sockets.map((socket) => once(socket, "connect")));
+  const sockets = await Promise.all(Array.from({ length: 24 }, () => openSocket(service)));
   // Rendering keeps the event loop from accepting.
   for (const socket of sockets) socket.write("GET /sign-in HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  const answers = Promise.all(sockets.map(firstLine));
+  const texts = Promise.all(sockets.map(textUntilClose));
   expect(await service.end("SIGTERM")).toBe(0);
-  expect(await answers).toEqual(Array(24).fill("HTTP/1.1 200 OK"));
+  expect((await texts).map((text) => parseResponse(text).status)).toEqual(Array(24).fill(200));
 });
 
-/** The first line of what comes until the connection closes. */
-async function firstLine(socket: Socket): Promise<string | undefined> {
+async function textUntilClose(socket: Socket): Promise<string> {
   let text = "";
+  socket.on("error", () => {});
   socket.on("data", (chunk) => {
     text += chunk;
   });
   await once(socket, "close");
-  return text.split("\r\n")[0];
+  return text;
 }
 
-test("a port that is taken is told in one line", async () => {
+test("a port that is in use is reported in one line", async () => {
   const port = await freePort();
   const other = createServer().listen(port, "127.0.0.1");
   await once(other, "listening");
   const { code, output } = await startAndFail({ PORT: String(port), DATA_DIR: await newDataDir() });
   other.close();
   expect(code).toBe(1);
-  expect(output).toContain(`Homeport cannot start: Port ${port} is taken. Set PORT to another one.`);
+  expect(output).toContain(`Homeport cannot start: Port ${port} is in use. Set PORT to another one.`);
   expect(output).not.toMatch(/^\s+at /m);
 });
 
-test("a promise that fails unseen is logged and ends the process", async () => {
-  const fail = "process.on('SIGUSR2', () => { void Promise.reject(new Error('nobody looks')); })";
+test("an unhandled rejection is logged and ends the process", async () => {
+  const fail = "process.on('SIGUSR2', () => { void Promise.reject(new Error('unhandled')); })";
   const service = await startForTest({ NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(fail)}` });
   expect(await service.end("SIGUSR2")).toBe(1);
-  expect(service.output()).toMatch(/"level":60.*nobody looks/);
+  expect(service.output()).toMatch(/"level":60.*unhandled/);
 });
 
-test("a sandbox that refuses to change a thread's priority keeps nobody from signing in", async () => {
+test("registration works in a sandbox that forbids thread priorities", async () => {
   const refuse = `import os from "node:os"; import { syncBuiltinESMExports } from "node:module";
     os.setPriority = () => { throw new Error("EPERM"); }; syncBuiltinESMExports();`;
   const service = await startForTest({ NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(refuse)}` });

@@ -8,6 +8,7 @@ import type { NextHandler } from "@/lib/http/server/next-page";
 import { createRouteTable, type Responder } from "@/lib/http/server/routes";
 
 export type TestServer = {
+  server: Server;
   open: () => Promise<Socket>;
   /** Sends bytes as they are; everything that comes back until the server closes. */
   exchange: (...parts: string[]) => Promise<string>;
@@ -35,6 +36,7 @@ export async function openTestServer(
     return socket;
   };
   return {
+    server,
     open,
     exchange: async (...parts) => exchangeOver(await open(), parts),
     connections: () => promisify(server.getConnections.bind(server))(),

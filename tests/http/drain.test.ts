@@ -1,0 +1,109 @@
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { currentContext } from "@/lib/context";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
+import { RouteResponse } from "@/lib/http/route-response";
+import { createDrain } from "@/lib/http/server/drain";
+import { withContext } from "@/tests/support/context";
+import { httpRequest, openTestServer, parseResponse } from "@/tests/support/network/http-server";
+
+/** Longer than an idle connection stays open. */
+const LONG_MS = 10_000;
+
+// The drain's timers alone: sockets have Node's own.
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] }));
+afterEach(() => void vi.useRealTimers());
+
+const route = (path: string, body: () => string) =>
+  defineRoute(path, {
+    GET: endpoint({
+      summary: "A route of a test",
+      database: false,
+      responses: { 200: null },
+      writes: "raw",
+      handle: () => new RouteResponse(200, body()),
+    }),
+  });
+const keptAlive = (target: string) => httpRequest(target).replace("Connection: close\r\n", "");
+
+/** A server whose drain can be started. `begin` resolves once the listener is closed. */
+async function openDrainable(body = () => "hello") {
+  const { server, open } = await openTestServer({ "/api/hello": route("/api/hello", body) });
+  const drain = createDrain(server);
+  let drained: Promise<void> | undefined;
+  const begin = () =>
+    new Promise<void>((resolve) => {
+      drained = drain(() => {
+        currentContext().draining = true;
+        resolve();
+      });
+    });
+  return { open, begin, drained: () => drained };
+}
+
+async function nextResponse(socket: Socket) {
+  const [chunk] = await once(socket, "data");
+  return parseResponse(String(chunk));
+}
+
+test("a request on an idle connection is answered while the server drains, as the last one there", async () => {
+  await withContext({ draining: false }, async () => {
+    const { open, begin, drained } = await openDrainable();
+    const socket = await open();
+    socket.write(keptAlive("/api/hello"));
+    expect((await nextResponse(socket)).headers.connection).toBe("keep-alive");
+    await begin();
+    socket.write(keptAlive("/api/hello"));
+    const { status, headers } = await nextResponse(socket);
+    expect([status, headers.connection]).toEqual([200, "close"]);
+    await drained();
+  });
+});
+
+test("connections that stay idle or were never used are closed after a while", async () => {
+  await withContext({ draining: false }, async () => {
+    const { open, begin, drained } = await openDrainable();
+    const [idle, unused] = [await open(), await open()];
+    idle.write(keptAlive("/api/hello"));
+    await nextResponse(idle);
+    await begin();
+    vi.advanceTimersByTime(LONG_MS);
+    await Promise.all([once(idle, "close"), once(unused.resume(), "close"), drained()]);
+  });
+});
+
+test("a request that is still arriving is answered, however long it takes", async () => {
+  await withContext({ draining: false }, async () => {
+    const { open, begin, drained } = await openDrainable();
+    const socket = await open();
+    socket.write(`${keptAlive("/api/hello")}GET /api/hello HTTP/1.1\r\n`);
+    await nextResponse(socket);
+    await begin();
+    vi.advanceTimersByTime(LONG_MS);
+    socket.write("Host: localhost\r\n\r\n");
+    expect((await nextResponse(socket)).status).toBe(200);
+    await drained();
+  });
+});
+
+test("a response that its client reads slowly arrives whole", async () => {
+  await withContext({ draining: false }, async () => {
+    const body = "x".repeat(32 * 1024 * 1024);
+    const { open, begin, drained } = await openDrainable(() => body);
+    const socket = await open();
+    socket.write(keptAlive("/api/hello"));
+    await once(socket, "readable");
+    await begin();
+    vi.advanceTimersByTime(LONG_MS);
+    let receivedBytes = 0;
+    socket.on("data", (chunk) => {
+      receivedBytes += chunk.length;
+      vi.advanceTimersByTime(LONG_MS);
+    });
+    await once(socket, "close");
+    expect(receivedBytes).toBeGreaterThan(body.length);
+    await drained();
+  });
+});
