@@ -1,4 +1,4 @@
-/** Next calls this once a process. Under server.ts the context is there already. */
+/** Next calls this once per process. Composes the context, except under server.ts, which has composed it. */
 export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== "nodejs") return;
   const { hasContext, setContext } = await import("./lib/context");

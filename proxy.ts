@@ -9,8 +9,8 @@ import { requestId } from "@/lib/http/route-request";
 export const config = { matcher: "/((?!api(?:/|$)|forms/|_next/static/|icon\\.svg$).*)" };
 
 /**
- * What comes before every page: its headers, with a nonce that Next reads from the policy and puts on its scripts.
- * The front door answers /api and the forms without it.
+ * Runs before every page: sets its headers, with a nonce that Next reads from the policy and sets on its scripts. API
+ * routes and forms do not pass it.
  */
 export async function proxy(request: NextRequest): Promise<NextResponse> {
   const nonce = randomBytes(16).toString("base64");
@@ -19,20 +19,20 @@ export async function proxy(request: NextRequest): Promise<NextResponse> {
   if (request.method !== "GET" && request.method !== "HEAD") {
     return new NextResponse(null, { status: 405, headers: { ...own, Allow: "GET, HEAD" } });
   }
-  if (await lacksDatabase(request.nextUrl.pathname)) {
+  if (await needsMissingDatabase(request.nextUrl.pathname)) {
     const headers = { ...own, "Content-Type": "text/html; charset=utf-8", "Retry-After": "5" };
     return new NextResponse(unavailablePage(nonce), { status: 503, headers });
   }
   const headers = new Headers(request.headers);
   headers.set("Content-Security-Policy", own["Content-Security-Policy"]);
-  const kept = { request: { headers }, headers: own };
-  // Next has a page of this name, which answers 500.
-  const isNothing = request.nextUrl.pathname.startsWith("/_global-error");
-  return isNothing ? NextResponse.rewrite(new URL("/nothing", request.url), kept) : NextResponse.next(kept);
+  const init = { request: { headers }, headers: own };
+  // An internal page of Next's, which responds with 500.
+  const isInternal = request.nextUrl.pathname.startsWith("/_global-error");
+  return isInternal ? NextResponse.rewrite(new URL("/nothing", request.url), init) : NextResponse.next(init);
 }
 
-/** Looked for beforehand: a page that has begun cannot say 503 any more. */
-async function lacksDatabase(pathname: string): Promise<boolean> {
+/** Checked before rendering: afterwards a page cannot respond with 503. */
+async function needsMissingDatabase(pathname: string): Promise<boolean> {
   if (!/^\/account(\/|$)/.test(pathname)) return false;
   const { checks } = await checkHealth(pageContext(), { probe: "ready" });
   return checks?.database === "error";

@@ -3,18 +3,18 @@ import { setTimeout as delay } from "node:timers/promises";
 import { composeWorker } from "./lib/compose";
 import { loadConfig } from "./lib/config";
 
-/** How long notifications on their way and the database may take once the process was asked to stop. */
+/** How long notifications being sent and the database may take to finish after a signal to stop. */
 const CLOSE_MS = 15_000;
 
-/** Sends notifications until it is asked to stop: for web instances with PUSH_WORKER=off. */
+/** Sends notifications until a signal to stop: for web instances with PUSH_WORKER=off. */
 async function main(): Promise<void> {
   if (existsSync(".env")) process.loadEnvFile(".env");
   const { log, close } = await composeWorker(loadConfig());
   let isStopping = false;
   const stop = async () => {
-    if (isStopping) process.exit(1); // asked twice
+    if (isStopping) process.exit(1); // a second signal
     isStopping = true;
-    log.info("stopping: what is on its way may arrive, the rest is given back");
+    log.info("stopping: notifications being sent may finish, the others are released");
     await Promise.race([close(), delay(CLOSE_MS)]);
     process.exit(0);
   };

@@ -20,10 +20,10 @@ import { createReconciler } from "./subscriptions/reconcile/reconciler";
 import { createLog } from "./telemetry/log";
 import { openTelemetry } from "./telemetry/open";
 
-/** What a caller may bring instead of what the configuration says: tests and scripts. */
+/** Parts that tests and scripts pass in. They replace those that the configuration selects. */
 export type Overrides = Partial<Pick<Context, "database" | "now" | "dbNow" | "log" | "mailer" | "push">>;
 
-/** The composition root: opens everything the service is made of. @throws DataDirInUseError */
+/** The composition root: opens all parts of the service. @throws DataDirInUseError */
 export async function composeContext(given: Config, overrides: Overrides = {}): Promise<Context> {
   const log = overrides.log ?? createLog(given.LOG_LEVEL);
   const config = await withSecrets(given);
@@ -83,11 +83,12 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
 
 /** What `npm run worker` is made of: the part of the service that sends notifications. */
 export async function composeWorker(given: Config): Promise<Pick<Context, "log" | "close">> {
-  if (given.mode === "embedded") throw new Error("DATABASE_URL is not set: an embedded service sends by itself.");
+  if (given.mode === "embedded")
+    throw new Error("DATABASE_URL is not set: with the embedded database the service itself sends notifications.");
   const log = createLog(given.LOG_LEVEL);
   const config = await withSecrets(given);
   const push = await createPushTransport(config, log);
-  if (!push) throw new Error("APNS_KEY, APNS_KEY_ID and APNS_TEAM_ID are not set: there is nobody to send to.");
+  if (!push) throw new Error("APNS_KEY, APNS_KEY_ID and APNS_TEAM_ID are not set: there is no transport.");
   const database = await open(config, log);
   const deps = { config, db: database.client, dbNow: databaseNow, log };
   const telemetry = await openTelemetry(deps);
@@ -105,45 +106,49 @@ export async function composeWorker(given: Config): Promise<Pick<Context, "log" 
   };
 }
 
-/** What is allowed, and seldom meant. */
+/** Settings that are valid but rarely intended. */
 function warnOfSettings({ config, log, mailer, push }: Pick<Context, "config" | "log" | "mailer" | "push">): void {
-  if (mailer.mode === "off") log.warn("SMTP_URL is not set: no mail will be sent");
-  if (config.RATE_LIMITS === "off") log.warn("RATE_LIMITS=off: nothing is limited; for load tests only");
+  if (mailer.mode === "off") log.warn("SMTP_URL is not set: no email will be sent");
+  if (config.RATE_LIMITS === "off") log.warn("RATE_LIMITS=off: no rate limits; for load tests only");
   const isUnsent = push && config.mode === "embedded" && config.PUSH_WORKER === "off";
   if (isUnsent) log.warn("PUSH_WORKER=off on an embedded database: no push will be sent");
 }
 
-/** Said once: until they are applied every route that needs the database answers 503. */
+/** Logged once. Until they are applied, every route that needs the database responds with 503. */
 async function warnOfMissingMigrations(database: Database, log: Context["log"]): Promise<void> {
   try {
     const missing = await database.missingMigrations();
     if (missing.length > 0) log.error({ missing }, "migrations are missing: run `npm run db:migrate`");
   } catch (error) {
-    log.warn({ err: error }, "the database is out of reach");
+    log.warn({ err: error }, "the database is not reachable");
   }
 }
 
 function open(config: Config, log: Context["log"]): Promise<Database> {
   return openDatabase(config, {
-    onConnectionError: (error) => log.warn({ err: error }, "a database connection broke"),
+    onConnectionError: (error) => log.warn({ err: error }, "a database connection was lost"),
     onFatal: (error) => {
-      log.fatal({ err: error }, "the embedded database cannot go on: stopping, the next start recovers it");
+      log.fatal({ err: error }, "the embedded database has failed: stopping, the next start recovers it");
       log.flush();
       process.exit(1);
     },
     onStorage: (isFull, freeBytes) => {
-      if (isFull) log.error({ freeBytes }, "the disk is almost full: writes are refused until there is room");
-      else log.info({ freeBytes }, "there is room on the disk again: writes go on");
+      if (isFull) log.error({ freeBytes }, "the disk is almost full: writes are refused until space is free");
+      else log.info({ freeBytes }, "the disk has free space again: writes are accepted");
     },
   });
 }
 
-/** Embedded mode makes the secrets that nobody set. */
+/** Embedded mode generates the secrets that are not configured. */
 async function withSecrets(config: Config): Promise<Config & { secret: string }> {
   if (config.mode === "server") return { ...config, secret: config.secret as string };
-  const made = await embeddedSecrets(config.DATA_DIR);
+  const generated = await embeddedSecrets(config.DATA_DIR);
   const webhook =
     config.BILLING_WEBHOOK_SIGNING_SECRET ??
-    (config.BILLING_WEBHOOK_AUTHORIZATION.length === 0 ? made.billingWebhookSigningSecret : undefined);
-  return Object.freeze({ ...config, secret: config.secret ?? made.secret, BILLING_WEBHOOK_SIGNING_SECRET: webhook });
+    (config.BILLING_WEBHOOK_AUTHORIZATION.length === 0 ? generated.billingWebhookSigningSecret : undefined);
+  return Object.freeze({
+    ...config,
+    secret: config.secret ?? generated.secret,
+    BILLING_WEBHOOK_SIGNING_SECRET: webhook,
+  });
 }

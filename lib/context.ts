@@ -1,5 +1,4 @@
 import type { Logger } from "pino";
-
 import type { BillingApi } from "./adapters/billing-api";
 import type { BreachLookup } from "./adapters/breach-lookup";
 import type { Mailer } from "./adapters/mailer";
@@ -16,15 +15,15 @@ import type { EmailQueue } from "./mail/queue";
 import type { Catalog } from "./releases/catalog/watch";
 import type { Reconciler } from "./subscriptions/reconcile/reconciler";
 
-/** What the service is made of. Functions take the part they need: `Pick<Context, "db" | "now">`. */
+/** The parts of the service. Functions take the part they need: `Pick<Context, "db" | "now">`. */
 export type Context = {
   config: Config & { secret: string };
-  /** The database as a whole: its readiness and its end. */
+  /** Readiness, migrations and closing. */
   database: Database;
   db: PrismaClient;
   /** This process's clock. */
   now: () => Date;
-  /** The database's clock, as SQL: what processes have to agree on is timed by it. */
+  /** The database's clock, as SQL, for times that several processes compare. */
   dbNow: () => Prisma.Sql;
   log: Logger;
   limits: RateLimits;
@@ -32,32 +31,29 @@ export type Context = {
   breaches: BreachLookup;
   mailer: Mailer;
   emails: EmailQueue<EmailKind>;
-  /** null: push is not configured. */
+  /** Null: push is not configured. */
   push: PushTransport | null;
-  /** Has this process's worker look into the outbox at once; does nothing where there is none. */
+  /** Makes this process's worker read the outbox at once. Does nothing if it has no worker. */
   wakePush: () => void;
   /** Removes the devices of ended sessions, or of an account, in the transaction that ends them. */
   removeDevices: (tx: Tx, of: { accountId: string } | { sessionIds: string[] }) => Promise<void>;
-  /** The billing provider's own API; null: it is not to be asked. */
+  /** The billing provider's API. Null: it is not configured. */
   billing: BillingApi | null;
-  /** Asks it about the customers that are due, in the background. */
+  /** Reconciles the customers that are due with the billing provider, in the background. */
   reconciler: Reconciler;
   catalog: Catalog;
-  /** Where `s3Key` artifacts lie; null: it is not configured, and the catalog has none of them. */
+  /** Storage of `s3Key` artifacts. Null: it is not configured, and the catalog has no such artifacts. */
   storage: ObjectStorage | null;
-  /**
-   * Hears of every request that was answered. `request` is for traces alone: it names the caller's span. null: Next
-   * has traced it.
-   */
+  /** Records a finished request. `request` has the caller's span for traces; null: Next has traced the request. */
   observe: (record: RequestRecord, request: Pick<RequestHead, "headers"> | null) => void;
-  /** Counts what happened, for the metrics. Does nothing where they are off. */
+  /** Increments a metric. Does nothing if metrics are off. */
   count: <Name extends keyof Counts>(name: Name, labels: Counts[Name]) => void;
-  /** Set once the process has begun to stop. */
+  /** True once the process has begun to stop. */
   draining: boolean;
   close: () => Promise<void>;
 };
 
-/** One answered request, without anything that a caller wrote. `route` is the pattern, `ms` until the answer. */
+/** A finished request, without text from the caller. `route` is the pattern, `ms` the time until the response. */
 export type RequestRecord = {
   requestId: string;
   method: string;
@@ -67,16 +63,16 @@ export type RequestRecord = {
   accountId?: string;
 };
 
-/** What is counted, and by which labels. Each label has few values, whatever callers send. */
+/** The counters and their labels. Each label has a small, fixed set of values. */
 export type Counts = {
   billing_event: { type: string; state: string };
   push_delivery: { result: "sent" | "failed" | "cancelled" | "retried" };
 };
 
-/** The client inside a transaction. A query on anything else in there would wait for ever on PGlite. */
+/** The client inside a transaction. On PGlite a query on any other client would wait for ever there. */
 export type Tx = Prisma.TransactionClient;
 
-/** Next may load this module more than once in a process, and the front door once more. */
+/** A global: the server's bundle has this module, and Next's build of the pages has it again. */
 const SLOT = Symbol.for("homeport.context");
 const holder = globalThis as { [SLOT]?: Context };
 
@@ -87,12 +83,11 @@ export function currentContext(): Context {
   return context;
 }
 
-/** Makes a context the process's own, or takes it away. */
+/** Sets or removes the process's context. */
 export function setContext(context: Context | undefined): void {
   holder[SLOT] = context;
 }
 
-/** Whether there is a context already. */
 export function hasContext(): boolean {
   return holder[SLOT] !== undefined;
 }

@@ -1,15 +1,15 @@
 import type { Context } from "./context";
 
-/** What the service says once it listens: where, on what, which parts run in development mode, and what to try. */
+/** The text on the terminal when the service listens: its URL, its parts and their modes, and commands to try. */
 export function greeting({ config, mailer, push }: Pick<Context, "config" | "mailer" | "push">): string {
   const { baseUrl, mode, DATA_DIR } = config;
   const outbox = `${DATA_DIR}/outbox`;
-  const mail = { smtp: "SMTP", files: `development: .eml files in ${outbox}`, off: "off: SMTP_URL is not set" };
+  const email = { smtp: "SMTP", files: `development: .eml files in ${outbox}`, off: "off: SMTP_URL is not set" };
   const pushes = push && { apns: "APNs", development: `development: files in ${outbox}` }[push.mode];
   const parts = [
     `Homeport ${config.build.version} listens on ${baseUrl} (${config.HOST}:${config.PORT})`,
     `  database  ${mode === "embedded" ? `embedded, in ${DATA_DIR}` : "PostgreSQL"}`,
-    `  mail      ${mail[mailer.mode]}`,
+    `  email     ${email[mailer.mode]}`,
     `  push      ${pushes ?? "off: not configured"}`,
     "Try:",
     `  curl ${baseUrl}/api/health`,

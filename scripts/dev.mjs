@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import "./generate.mjs";
 
-// Serves with live reload, on the same variables as `npm start`.
+// `next dev` with the variables of `npm start`. Next runs the route handlers as well as the pages.
 if (existsSync(".env")) process.loadEnvFile(".env");
 const { PORT = "3000", HOST = "0.0.0.0" } = process.env;
 const next = spawn("node_modules/.bin/next", ["dev", "-p", PORT, "-H", HOST], {
