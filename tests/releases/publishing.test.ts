@@ -390,7 +390,7 @@ describe("a likely mistake", () => {
   test("is an unknown field, which the service rejects too", async () => {
     const testFolder = await newFolder();
     await mkdir(path.dirname(testFolder.manifest));
-    for (const [text, member] of [
+    for (const [text, message] of [
       [
         manifestText([manifestEntry({ id: "mine", rolout: 5 })]),
         "releases.0.rolout: Unknown field (in the release mine)",
@@ -401,12 +401,12 @@ describe("a likely mistake", () => {
       ],
       [
         manifestText([manifestEntry({ artifacts: { updates: remoteArtifact() } })]),
-        "releases.0.artifacts.updates: There",
+        "releases.0.artifacts.updates: Unknown field",
       ],
       [JSON.stringify({ schemaVersion: 1, releases: [], publicKey: {} }), "publicKey: Unknown field"],
     ] as const) {
       await writeFile(testFolder.manifest, text);
-      await expect(readManifest(testFolder.manifest)).rejects.toThrow(member);
+      await expect(readManifest(testFolder.manifest)).rejects.toThrow(message);
     }
   });
 });
