@@ -6,51 +6,51 @@ import { runCommandLine, UsageError } from "../scripts/command-line";
 import { type Bench, openBench } from "./lib/bench";
 import { markdown, type Section } from "./lib/table";
 import { hasWrk } from "./lib/wrk";
-import { attestation } from "./workloads/attestation";
-import { download } from "./workloads/download";
-import { fold } from "./workloads/fold";
-import { health } from "./workloads/health";
-import { knownOrUnknown } from "./workloads/known-or-unknown";
-import { login } from "./workloads/login";
-import { pages } from "./workloads/pages";
-import { push } from "./workloads/push";
-import { pushRefresh, pushRegister } from "./workloads/push-register";
-import { register } from "./workloads/register";
-import { selection } from "./workloads/selection";
-import { start } from "./workloads/start";
-import { storm } from "./workloads/storm";
-import { subscriptionStatus } from "./workloads/subscription-status";
-import { version, versionKnownOrNot, versionUnchanged } from "./workloads/version";
-import { webhook } from "./workloads/webhook";
-import { webhookEmbedded } from "./workloads/webhook-embedded";
+import { accountEnumeration } from "./workloads/accounts/account-enumeration";
+import { healthDuringLogins } from "./workloads/accounts/health-during-logins";
+import { login } from "./workloads/accounts/login";
+import { register } from "./workloads/accounts/register";
+import { fold } from "./workloads/billing/fold";
+import { subscriptionStatus } from "./workloads/billing/subscription-status";
+import { webhook } from "./workloads/billing/webhook";
+import { webhookEmbedded } from "./workloads/billing/webhook-embedded";
+import { attestation } from "./workloads/push/attestation";
+import { pushDelivery } from "./workloads/push/push-delivery";
+import { pushRefresh, pushRegister } from "./workloads/push/push-register";
+import { download } from "./workloads/releases/download";
+import { selection } from "./workloads/releases/selection";
+import { version, versionNotModified, versionNotModifiedRatio } from "./workloads/releases/version";
+import { health } from "./workloads/server/health";
+import { healthDuringPageLoad } from "./workloads/server/health-during-page-load";
+import { start } from "./workloads/server/start";
 
 const WORKLOADS: Record<string, (bench: Bench) => Promise<Section>> = {
   health,
   version,
-  "version-unchanged": versionUnchanged,
-  "version-known-or-not": versionKnownOrNot,
+  "version-not-modified": versionNotModified,
+  "version-not-modified-ratio": versionNotModifiedRatio,
   selection,
   download,
   login,
-  storm,
-  pages,
+  "health-during-logins": healthDuringLogins,
+  "health-during-page-load": healthDuringPageLoad,
   register,
   "push-register": pushRegister,
   "push-refresh": pushRefresh,
   attestation,
-  push,
+  "push-delivery": pushDelivery,
   "subscription-status": subscriptionStatus,
   webhook,
   "webhook-embedded": webhookEmbedded,
-  "known-or-unknown": knownOrUnknown,
+  "account-enumeration": accountEnumeration,
   fold,
   start,
 };
 
 const HELP = `Usage: npm run bench [-- WORKLOAD...]
 
-Measures the service against its peers on this machine, and prints a table of ratios. Runs all workloads unless some are
-named: ${Object.keys(WORKLOADS).join(", ")}.`;
+Compares Homeport with its peers on this machine and prints a table of ratios. Runs all workloads by default:
+${Object.keys(WORKLOADS).join(", ")}.`;
 
 async function main(args: string[]): Promise<void> {
   const names = args.length > 0 ? args : Object.keys(WORKLOADS);
@@ -67,31 +67,31 @@ async function main(args: string[]): Promise<void> {
   } finally {
     await close();
   }
-  const about = aboutThisRun();
+  const about = describeRun();
   console.log(`\n${Object.values(about).join(" · ")}\n\n${markdown(sections)}\n`);
   console.log(`${write({ about, sections })}`);
 }
 
-/** A workload that cannot run does not keep the others from theirs. */
+/** Runs one workload. A failure is reported in its section, and the other workloads still run. */
 async function runOne(name: string, bench: Bench): Promise<Section> {
   const run = WORKLOADS[name];
   const section: Section = (await run?.(bench).catch((error: Error) => {
     process.exitCode = 1;
-    return { title: name, rows: [], notes: [`did not run: ${error.message}`] };
+    return { title: name, rows: [], notes: [`failed: ${error.message}`] };
   })) ?? { title: name, rows: [] };
   console.error(`${name}: done`);
-  return { ...section, notes: [...(section.notes ?? []), ...disturbance(section)] };
+  return { ...section, notes: [...(section.notes ?? []), ...otherWork(section)] };
 }
 
-/** What else the machine did between the rounds: contenders that use several cores suffer most from it. */
-function disturbance({ results = [] }: Section): string[] {
-  const cores = results.flatMap(({ rounds }) => rounds.map(({ othersCores }) => othersCores));
+/** Reports other work on the machine between the rounds. Candidates that use several cores suffer most from it. */
+function otherWork({ results = [] }: Section): string[] {
+  const cores = results.flatMap(({ rounds }) => rounds.map(({ otherCores: othersCores }) => othersCores));
   if (cores.length === 0) return [];
-  const [least, most] = [Math.min(...cores).toFixed(1), Math.max(...cores).toFixed(1)];
-  return [`between its rounds other work kept ${least} to ${most} of ${cpus().length} cores busy`];
+  const [min, max] = [Math.min(...cores).toFixed(1), Math.max(...cores).toFixed(1)];
+  return [`other work kept ${min} to ${max} of ${cpus().length} cores busy between the rounds`];
 }
 
-function aboutThisRun(): Record<string, string> {
+function describeRun(): Record<string, string> {
   const commit = execFileSync("git", ["describe", "--always", "--dirty"]).toString().trim();
   const versions = ["express", "fastify", "parse-server"].map(
     (name) => `${name} ${versionOf(`bench/node_modules/${name}`)}`,

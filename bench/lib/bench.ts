@@ -4,25 +4,25 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { Client } from "pg";
 import { startCluster } from "../../tests/support/process/postgres";
-import { makeCatalog } from "../fixtures/catalog";
+import { writeCatalog } from "../fixtures/catalog";
 import { stopAll } from "./server";
 
 export const SIGNING_SECRET = "the bench's webhook signing secret";
 
-/** What all workloads share: a PostgreSQL that keeps its promises (fsync), a catalog, and room for files. */
+/** What all workloads share: PostgreSQL with fsync, a release catalog, and a temporary folder. */
 export type Bench = {
   folder: string;
-  /** A connection to the product's database. */
+  /** A connection to Homeport's database. */
   database: Client;
-  /** The product's environment, without PORT. */
+  /** Homeport's environment, without PORT. */
   env: Record<string, string>;
   parseDatabaseUrl: string;
-  /** The large file of the catalog, below `folder`. */
+  /** The large file of the catalog, in `folder`. */
   file: string;
   close: () => Promise<void>;
 };
 
-/** Builds the product where that is due, and sets everything up. */
+/** Builds Homeport, starts PostgreSQL and writes the catalog. */
 export async function openBench(): Promise<Bench> {
   const folder = mkdtempSync(path.join(tmpdir(), "homeport-bench-"));
   const cluster = await startCluster({ durable: true });
@@ -36,7 +36,7 @@ export async function openBench(): Promise<Bench> {
   try {
     await database.connect();
     await database.query("CREATE DATABASE parse");
-    const { manifest, file } = await makeCatalog(path.join(folder, "releases"));
+    const { manifest, file } = await writeCatalog(path.join(folder, "releases"));
     const env = productEnv(folder, cluster.url, manifest);
     run("node", ["scripts/build.mjs"], env);
     run("npm", ["run", "--silent", "db:migrate"], env);
@@ -64,7 +64,7 @@ function productEnv(folder: string, databaseUrl: string, catalog: string): Recor
   };
 }
 
-/** Runs a command in the product's folder; what it says shows only if it fails. */
+/** Runs a command in the repository. Its output is shown only if it fails. */
 function run(command: string, args: string[], env: Record<string, string>): void {
   const { PATH = "", HOME = "" } = process.env;
   execFileSync(command, args, { env: { PATH, HOME, ...env }, stdio: ["ignore", "ignore", "pipe"] });

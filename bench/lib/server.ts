@@ -11,7 +11,7 @@ const STOP_MS = 10_000;
 
 export type Server = { url: string; pid: number; bootMs: number; stop: () => Promise<void> };
 
-/** How to start a server. `PORT` is added to `env`; `ready` is a path that answers 2xx once it is up. */
+/** How to start a server. `PORT` is added to `env`; `ready` is a path that responds 2xx once the server is up. */
 export type Launch = {
   name: string;
   command: string;
@@ -22,7 +22,7 @@ export type Launch = {
 
 const running = new Set<Server>();
 
-/** Starts a server in the current folder, its output in a file of `logs`, and waits until it answers. */
+/** Starts a server in the current folder with its output in a file of `logs`, and waits until it responds. */
 export async function startServer(launch: Launch, logs: string): Promise<Server> {
   const port = await freePort();
   const file = path.join(logs, `${launch.name.replace(/\W+/g, "-")}-${port}.log`);
@@ -32,9 +32,9 @@ export async function startServer(launch: Launch, logs: string): Promise<Server>
     env: { PATH: process.env.PATH ?? "", NODE_ENV: "production", PORT: String(port), ...launch.env },
     stdio: ["ignore", output, output],
   });
-  const exited = once(child, "exit").catch(() => {}); // a command that is not there: child.pid is undefined
+  const exited = once(child, "exit").catch(() => {}); // a missing command: child.pid is undefined
   const url = `http://127.0.0.1:${port}`;
-  while (!(await answers(url + launch.ready))) {
+  while (!(await isReady(url + launch.ready))) {
     const late = performance.now() - startedAt > BOOT_MS;
     if (late) child.kill("SIGKILL");
     if (late || child.pid === undefined || child.exitCode !== null || child.signalCode !== null) {
@@ -54,12 +54,12 @@ export async function startServer(launch: Launch, logs: string): Promise<Server>
   return server;
 }
 
-/** Stops whatever is still running. */
+/** Stops all servers that are still running. */
 export async function stopAll(): Promise<void> {
   await Promise.all([...running].map((server) => server.stop()));
 }
 
-async function answers(url: string): Promise<boolean> {
+async function isReady(url: string): Promise<boolean> {
   try {
     return (await fetch(url)).ok;
   } catch {

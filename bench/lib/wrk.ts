@@ -1,7 +1,7 @@
 import { execFile, execFileSync } from "node:child_process";
 import path from "node:path";
 import { promisify } from "node:util";
-import type { Load } from "./load";
+import type { LoadResult } from "./load";
 
 const CONNECTIONS = 32;
 const SCRIPT = path.join(import.meta.dirname, "wrk.lua");
@@ -18,13 +18,13 @@ export function hasWrk(): boolean {
   }
 }
 
-/** Asks for one address as fast as it is answered, with one thread and 32 connections. @throws Error on any failure. */
-export async function wrk(url: string, seconds: number, headers: Record<string, string> = {}): Promise<Load> {
+/** Requests one URL in a closed loop with one thread and 32 connections. @throws Error if any request fails */
+export async function wrk(url: string, seconds: number, headers: Record<string, string> = {}): Promise<LoadResult> {
   const given = Object.entries(headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
   const args = ["-t1", `-c${CONNECTIONS}`, `-d${seconds}s`, "-s", SCRIPT, ...given, url];
   const { stdout } = await promisify(execFile)("wrk", args);
   const report = JSON.parse(/^JSON (.*)$/m.exec(stdout)?.[1] ?? "null") as Report | null;
-  if (!report) throw new Error(`wrk said nothing of use: ${stdout}`);
+  if (!report) throw new Error(`wrk printed no report: ${stdout}`);
   if (report.errors > 0) throw new Error(`${url}: ${report.errors} of ${report.requests} requests failed`);
   return {
     count: report.requests,

@@ -1,4 +1,4 @@
-// node:http alone: one answer from memory, or the file FILE as a stream.
+// node:http without a framework: one response from memory, or the file FILE as a stream.
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { pipeline } from "node:stream";

@@ -1,4 +1,4 @@
-// The same answer as its users write it: headers set, an object returned.
+// The same response in idiomatic Fastify: headers are set, and an object is returned.
 import { readFileSync } from "node:fs";
 import Fastify from "fastify";
 

@@ -1,4 +1,4 @@
-// Parse Server as its guide mounts it. PARSE_BCRYPT=js keeps its optional native bcrypt away from it.
+// Parse Server as in its guide. PARSE_BCRYPT=js hides its optional native bcrypt.
 import Module, { createRequire } from "node:module";
 import express from "express";
 
@@ -7,7 +7,7 @@ const NATIVE = "@node-rs/bcrypt";
 
 process.env.PARSE_SERVER_LOGS_FOLDER = "null";
 if (PARSE_BCRYPT === "js") withhold(NATIVE);
-else createRequire(createRequire(import.meta.url).resolve("parse-server"))(NATIVE); // fails where it is missing
+else createRequire(createRequire(import.meta.url).resolve("parse-server"))(NATIVE); // throws if it is missing
 
 const { ParseServer } = await import("parse-server");
 const server = new ParseServer({

@@ -1,4 +1,4 @@
-// node:http, and one read of the account's subscriptions through the product's own Prisma client.
+// node:http and one query for the account's purchases through Homeport's Prisma client.
 import { createServer } from "node:http";
 import { PrismaClient } from "../../lib/db/generated/client";
 import { postgresAdapter } from "../../lib/db/open";

@@ -1,4 +1,4 @@
-// node:http2 alone: sends as many notifications to an APNs as it is asked for (POST /?count=N), so many at once.
+// node:http2 without a library: POST /?count=N sends N notifications to APNs with constant concurrency.
 import { randomBytes, randomUUID, sign } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -42,7 +42,7 @@ async function send(token) {
   request.end(PAYLOAD);
   const [{ ":status": status }] = await answered;
   request.resume();
-  if (status !== 200) throw new Error(`APNs answered ${status}`);
+  if (status !== 200) throw new Error(`APNs responded ${status}`);
 }
 
 function providerToken() {

@@ -13,7 +13,7 @@ const CORE = ["--product", "core", "--platform", "windows", "--arch", "x64"];
 const QUERY = "/api/version?platform=windows&product=core&architecture=x64";
 
 /** A folder with a build in it. */
-async function newDesk(bytes = randomBytes(200_000)) {
+async function newFolder(bytes = randomBytes(200_000)) {
   const DATA_DIR = await preparedDataDir();
   const file = path.join(DATA_DIR, "setup.exe");
   await writeFile(file, bytes);
@@ -21,31 +21,31 @@ async function newDesk(bytes = randomBytes(200_000)) {
 }
 
 describe("npm run release", () => {
-  test("tells how it is used, and by its exit code whether it understood and whether it worked", async () => {
-    const { DATA_DIR, file } = await newDesk();
+  test("prints its help, and exits with 0, 1 or 2", async () => {
+    const { DATA_DIR, file } = await newFolder();
     const help = await runRelease(["--help"], {});
-    expect(help).toMatchObject({ code: 0, out: expect.stringContaining("npm run release -- add FILE"), err: "" });
+    expect(help).toMatchObject({ code: 0, out: expect.stringContaining("add FILE --product P"), err: "" });
     const run = (...args: string[]) => runRelease(args, { DATA_DIR });
-    expect(await run("publish")).toMatchObject({ code: 2, err: expect.stringContaining("no command publish") });
+    expect(await run("publish")).toMatchObject({ code: 2, err: expect.stringContaining("Unknown command: publish") });
     expect(await run("add", file, ...CORE)).toMatchObject({ code: 2, err: expect.stringContaining("--version") });
     expect(await run("list", "--jason")).toMatchObject({ code: 2, err: expect.stringContaining("--jason") });
     expect(await run("rollout", "id", "many")).toMatchObject({ code: 2, err: expect.stringContaining("0 to 100") });
-    expect(await run("yank", "nope")).toMatchObject({ code: 1, err: expect.stringContaining("the id nope") });
+    expect(await run("yank", "nope")).toMatchObject({ code: 1, err: expect.stringContaining("id nope") });
     expect(await run("list")).toMatchObject({ code: 0, out: "", err: "No releases found.\n" });
   });
 
-  test("takes notes as a file or as a text, and never the name of a missing file for the text", SLOW, async () => {
-    const { DATA_DIR, file } = await newDesk();
+  test("reads notes from a file or an argument, and rejects the name of a missing file", SLOW, async () => {
+    const { DATA_DIR, file } = await newFolder();
     const add = (notes: string) =>
       runRelease(["add", file, ...CORE, "--version", "1.0.0", "--notes", notes], { DATA_DIR });
     const typed = await add("notse/1.0.0.md");
-    expect(typed).toMatchObject({ code: 2, err: expect.stringContaining("no file notse/1.0.0.md") });
+    expect(typed).toMatchObject({ code: 2, err: expect.stringContaining("file notse/1.0.0.md does not exist") });
     expect(await add("")).toMatchObject({ code: 0, err: "" });
     expect(await add(`See CHANGES.md ${"and more ".repeat(100)}`)).toMatchObject({ code: 0, err: "" });
   });
 
-  test("is taken up by a running service: published, staged, yanked and rolled back", SLOW, async () => {
-    const { DATA_DIR, file } = await newDesk();
+  test("changes what a running service offers: published, staged, yanked and rolled back", SLOW, async () => {
+    const { DATA_DIR, file } = await newFolder();
     const service = await startForTest({ DATA_DIR });
     const run = async (...args: string[]) => {
       const { code, err, out } = await runRelease(args, { DATA_DIR });
@@ -74,15 +74,15 @@ describe("npm run release", () => {
     expect((await service.fetch("/api/download/windows?version=2.1.0")).status).toBe(404);
   });
 
-  test("says which newer release keeps a rollback from anybody, and takes back what it turned on", SLOW, async () => {
-    const { DATA_DIR, file } = await newDesk();
+  test("names the newer releases that block a rollback, and undoes flags", SLOW, async () => {
+    const { DATA_DIR, file } = await newFolder();
     const run = async (...args: string[]) => (await runRelease(args, { DATA_DIR })).out;
     await run("add", file, ...CORE, "--version", "1.0.0");
     await run("add", file, ...CORE, "--version", "1.1.0", "--critical");
     await run("add", file, ...CORE, "--version", "1.2.0", "--rollout", "0");
-    const told = await run("rollback", "core-windows-x64-1.0.0");
-    expect(told).toMatch(/core-windows-x64-1\.1\.0 is newer and still served/);
-    expect(told).not.toContain("1.2.0");
+    const output = await run("rollback", "core-windows-x64-1.0.0");
+    expect(output).toMatch(/core-windows-x64-1\.1\.0 is newer and still served/);
+    expect(output).not.toContain("1.2.0");
     expect(await run("critical", "core-windows-x64-1.1.0", "--undo")).toBe(
       "core-windows-x64-1.1.0: no longer critical\n",
     );
@@ -91,8 +91,8 @@ describe("npm run release", () => {
     expect(await run("rollback", "core-windows-x64-1.0.0")).not.toContain("newer and still");
   });
 
-  test("killed in the middle leaves the catalog whole, and works the next time", SLOW, async () => {
-    const { DATA_DIR, file, manifest } = await newDesk();
+  test("leaves a valid catalog when killed, and succeeds when repeated", SLOW, async () => {
+    const { DATA_DIR, file, manifest } = await newFolder();
     await runRelease(["add", file, ...CORE, "--version", "1.0.0"], { DATA_DIR });
     const before = await readFile(manifest, "utf8");
     const large = path.join(DATA_DIR, "large.exe");
@@ -113,8 +113,8 @@ describe("npm run release", () => {
     expect(await runRelease(args, { DATA_DIR })).toMatchObject({ code: 0, out: "Published core-windows-x64-1.1.0\n" });
   });
 
-  test("run several times at once loses nothing", async () => {
-    const { DATA_DIR, file } = await newDesk();
+  test("loses nothing when run concurrently", async () => {
+    const { DATA_DIR, file } = await newFolder();
     const versions = ["1.0.0", "1.1.0", "1.2.0", "1.3.0"];
     const all = versions.map((version) => runRelease(["add", file, ...CORE, "--version", version], { DATA_DIR }));
     expect((await Promise.all(all)).map(({ code }) => code)).toEqual([0, 0, 0, 0]);
@@ -122,8 +122,8 @@ describe("npm run release", () => {
     expect((JSON.parse(out) as { version: string }[]).map(({ version }) => version)).toEqual(versions.toReversed());
   });
 
-  test("refuses a catalog that is an address, and takes the file that it is made from", async () => {
-    const { DATA_DIR, file } = await newDesk();
+  test("rejects a catalog at a URL, and changes the file selected by --catalog", async () => {
+    const { DATA_DIR, file } = await newFolder();
     const env = { DATA_DIR, RELEASE_CATALOG: "https://cdn.example.com/catalog.json" };
     const args = ["add", file, ...CORE, "--version", "1.0.0", "--url", "https://cdn.example.com/setup.exe"];
     expect(await runRelease(args, env)).toMatchObject({ code: 2, err: expect.stringContaining("--catalog") });
@@ -136,9 +136,9 @@ describe("npm run release", () => {
 
 // Debian's python3-swift; .ci/run installs it.
 describe.runIf(hasObjectStorage)("npm run release with an object storage", () => {
-  test("uploads what the service then leads to, and verifies it there", SLOW, async () => {
+  test("uploads the file that the service then redirects to, and verifies it there", SLOW, async () => {
     const bytes = randomBytes(5_000_000);
-    const { DATA_DIR, file } = await newDesk(bytes);
+    const { DATA_DIR, file } = await newFolder(bytes);
     const storage = await startObjectStorage();
     onTestFinished(storage.close);
     const env = { DATA_DIR, ...storage.env };

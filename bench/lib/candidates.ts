@@ -3,10 +3,10 @@ import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { buildSync } from "esbuild";
 import type { Bench } from "./bench";
-import type { Contender, Drive } from "./race";
+import type { ApplyLoad, Candidate } from "./compare";
 import { type Launch, type Server, startServer } from "./server";
 
-type Prepare = (server: Server) => Promise<Drive>;
+type Prepare = (server: Server) => Promise<ApplyLoad>;
 type Env = Record<string, string>;
 
 const PEERS = path.join(import.meta.dirname, "..", "peers");
@@ -25,45 +25,45 @@ export const NAMES = {
 } as const;
 export const PARSE_APP = { "x-parse-application-id": "bench" };
 
-/** The product as `npm start` runs it. */
-export function homeport(bench: Bench, prepare: Prepare, env: Env = {}): Contender {
+/** Homeport as `npm start` runs it. */
+export function homeport(bench: Bench, prepare: Prepare, env: Env = {}): Candidate {
   return node(bench, NAMES.homeport, ["scripts/start.mjs"], prepare, () => ({ ...bench.env, ...env }), "/api/health");
 }
 
-/** The product with push configured: its front door, bundled as `npm run build` bundles it, over another transport. */
-export function homeportWithPush(bench: Bench, prepare: Prepare, env: Env): Contender {
-  const outfile = path.resolve(".next/bench-door.mjs");
-  const entryPoints = [path.join(import.meta.dirname, "../fixtures/with-push.ts")];
+/** Homeport with push configured: its HTTP server, bundled as by `npm run build`, with a transport that accepts everything. */
+export function homeportWithPush(bench: Bench, prepare: Prepare, env: Env): Candidate {
+  const outfile = path.resolve(".next/bench-server.mjs");
+  const entryPoints = [path.join(import.meta.dirname, "../fixtures/server-with-push.ts")];
   buildSync({ entryPoints, outfile, bundle: true, packages: "external", platform: "node", format: "esm" });
   return node(bench, NAMES.homeport, [outfile], prepare, () => ({ ...bench.env, ...env }), "/api/health");
 }
 
 /** The same build under Next's own server. */
-export function nextStart(bench: Bench, prepare: Prepare): Contender {
+export function nextStart(bench: Bench, prepare: Prepare): Candidate {
   const args = ["node_modules/next/dist/bin/next", "start", "-H", "127.0.0.1"];
   return node(bench, NAMES.next, args, prepare, () => bench.env, "/api/health");
 }
 
-/** A peer of bench/peers. `env` is read when it starts, by when the contenders before it are prepared. */
-export function peer(bench: Bench, name: string, file: string, prepare: Prepare, env: () => Env): Contender {
+/** A peer of bench/peers. `env` is called when it starts, after the candidates before it have been prepared. */
+export function peer(bench: Bench, name: string, file: string, prepare: Prepare, env: () => Env): Candidate {
   const loader = file.endsWith(".ts") ? ["--import", "tsx"] : [];
   return node(bench, name, [...loader, path.join(PEERS, file)], prepare, env, "/ready");
 }
 
-/** Parse Server on the same PostgreSQL, in a database of its own. It takes the native bcrypt where it is there. */
+/** Parse Server with its own database on the same PostgreSQL. It uses native bcrypt if installed. */
 export function parseServer(
   bench: Bench,
   prepare: Prepare,
   bcrypt: "native" | "js" = "native",
   name?: string,
-): Contender {
-  const called = name ?? (bcrypt === "native" ? NAMES.parseNative : NAMES.parseJs);
+): Candidate {
+  const label = name ?? (bcrypt === "native" ? NAMES.parseNative : NAMES.parseJs);
   const env = { PARSE_DATABASE_URL: bench.parseDatabaseUrl, PARSE_BCRYPT: bcrypt };
-  return node(bench, called, [path.join(PEERS, "parse.mjs")], prepare, () => env, "/parse/health");
+  return node(bench, label, [path.join(PEERS, "parse.mjs")], prepare, () => env, "/parse/health");
 }
 
-/** nginx over the catalog's folder, one worker; none where it is not installed. */
-export function nginx(bench: Bench, prepare: Prepare): Contender[] {
+/** nginx with one worker that serves the catalog's folder; an empty array if nginx is not installed. */
+export function nginx(bench: Bench, prepare: Prepare): Candidate[] {
   const command = findNginx();
   if (!command) return [];
   const args = (port: number) => ["-c", nginxConfig(bench, port)];
@@ -71,7 +71,7 @@ export function nginx(bench: Bench, prepare: Prepare): Contender[] {
   return [{ name: NAMES.nginx, start: () => startServer(launch, bench.folder), prepare }];
 }
 
-function node(bench: Bench, name: string, args: string[], prepare: Prepare, env: () => Env, ready: string): Contender {
+function node(bench: Bench, name: string, args: string[], prepare: Prepare, env: () => Env, ready: string): Candidate {
   const launch = (): Launch => ({ name, command: process.execPath, args: () => args, env: env(), ready });
   return { name, start: () => startServer(launch(), bench.folder), prepare };
 }

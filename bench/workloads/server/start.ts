@@ -1,10 +1,10 @@
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Bench } from "../lib/bench";
-import { homeport } from "../lib/contenders";
-import { cpuSeconds, memoryMiB } from "../lib/process-tree";
-import type { Server } from "../lib/server";
-import { atMost, median, type Row, type Section } from "../lib/table";
+import type { Bench } from "../../lib/bench";
+import { homeport } from "../../lib/candidates";
+import { cpuSeconds, memoryMiB } from "../../lib/process-usage";
+import type { Server } from "../../lib/server";
+import { atMost, median, type Row, type Section } from "../../lib/table";
 
 const STARTS = 5;
 /** Until then Next is loaded, and the garbage of the start is collected. */
@@ -20,22 +20,22 @@ export async function start(bench: Bench): Promise<Section> {
   const runs = [];
   for (let i = 0; i < STARTS; i++) runs.push(await measure(await start()));
   const of = (name: keyof (typeof runs)[number]) => median(runs.map((run) => run[name]));
-  const row = (contender: string, values: Partial<Row>): Row => ({
-    contender,
+  const row = (candidate: string, values: Partial<Row>): Row => ({
+    candidate,
     throughput: null,
     p50Ms: null,
     p99Ms: null,
     cpuMsPerRequest: null,
     memoryMiB: null,
     ratio: null,
-    verdict: null,
+    goal: null,
     ...values,
   });
   const [startMs, idleMiB] = [of("startMs"), of("idleMiB")];
   const rows = [
-    row("Homeport, first 200", { p50Ms: startMs, verdict: atMost(startMs, MAX_START_MS, " ms") }),
+    row("Homeport, first 200", { p50Ms: startMs, goal: atMost(startMs, MAX_START_MS, " ms") }),
     row("Homeport, CPU until then", { p50Ms: of("startCpuMs") }),
-    row("Homeport, idle", { memoryMiB: idleMiB, verdict: atMost(idleMiB, MAX_IDLE_MIB, " MiB") }),
+    row("Homeport, idle", { memoryMiB: idleMiB, goal: atMost(idleMiB, MAX_IDLE_MIB, " MiB") }),
     row("Homeport, first page", { p50Ms: of("firstPageMs"), memoryMiB: of("withPagesMiB") }),
   ];
   return { title: "start, embedded database", rows };

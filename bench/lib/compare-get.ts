@@ -3,13 +3,13 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { request } from "undici";
 import type { Bench } from "./bench";
-import { homeport, NAMES, nextStart, parseServer, peer } from "./contenders";
-import { type Drive, race } from "./race";
+import { homeport, NAMES, nextStart, parseServer, peer } from "./candidates";
+import { type ApplyLoad, compare } from "./compare";
 import type { Server } from "./server";
 import { byThroughput, type Section } from "./table";
 import { wrk } from "./wrk";
 
-const WANTED = { [NAMES.bare]: 0.5, [NAMES.express]: 2, [NAMES.parse]: 3, [NAMES.next]: 10 };
+const TARGETS = { [NAMES.bare]: 0.5, [NAMES.express]: 2, [NAMES.parse]: 3, [NAMES.next]: 10 };
 /** Headers that a server sets by itself. */
 const OWN = ["connection", "date", "keep-alive", "transfer-encoding", "content-length"];
 const PLAIN = { "accept-encoding": "identity" };
@@ -20,12 +20,12 @@ type Options = { title: string; path: string; conditional?: boolean };
  * A GET that everybody sends all the time, against peers that give the very same answer from memory; Parse Server
  * answers its own health. `conditional` asks again with the ETag of a first answer.
  */
-export async function massGet(bench: Bench, { title, path: asked, conditional }: Options): Promise<Section> {
+export async function compareGet(bench: Bench, { title, path: asked, conditional }: Options): Promise<Section> {
   const answerFile = path.join(bench.folder, "answer.json");
   let body = "";
   let condition: Record<string, string> = {};
 
-  const prepareFirst = async (server: Server): Promise<Drive> => {
+  const prepareFirst = async (server: Server): Promise<ApplyLoad> => {
     const response = await fetch(server.url + asked, { headers: PLAIN });
     assert.equal(response.status, 200);
     body = await response.text();
@@ -34,7 +34,7 @@ export async function massGet(bench: Bench, { title, path: asked, conditional }:
     if (conditional) condition = { "if-none-match": headers.etag ?? "" };
     return prepare(server);
   };
-  const prepare = async ({ url }: Server): Promise<Drive> => {
+  const prepare = async ({ url }: Server): Promise<ApplyLoad> => {
     assert.equal(await (await fetch(url + asked, { headers: PLAIN })).text(), body, "another answer");
     // Not by fetch: it adds Cache-Control: no-cache to a conditional request, and Express then answers 200.
     const { statusCode, body: rest } = await request(url + asked, { headers: condition });
@@ -42,12 +42,12 @@ export async function massGet(bench: Bench, { title, path: asked, conditional }:
     assert.equal(statusCode, conditional ? 304 : 200, "another status");
     return (seconds) => wrk(url + asked, seconds, condition);
   };
-  const prepareParse = async ({ url }: Server): Promise<Drive> => {
+  const prepareParse = async ({ url }: Server): Promise<ApplyLoad> => {
     return (seconds) => wrk(`${url}/parse/health`, seconds);
   };
 
   const env = () => ({ ANSWER: answerFile });
-  const results = await race([
+  const results = await compare([
     homeport(bench, prepareFirst),
     peer(bench, NAMES.bare, "bare.mjs", prepare, env),
     peer(bench, NAMES.express, "express.mjs", prepare, env),
@@ -55,5 +55,5 @@ export async function massGet(bench: Bench, { title, path: asked, conditional }:
     parseServer(bench, prepareParse, "native", NAMES.parse),
     nextStart(bench, prepare),
   ]);
-  return { title, rows: byThroughput(results, WANTED), results };
+  return { title, rows: byThroughput(results, TARGETS), results };
 }

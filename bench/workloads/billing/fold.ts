@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { EventFacts } from "../../lib/subscriptions/events";
-import { foldPurchase } from "../../lib/subscriptions/fold/fold-purchase";
-import { revenueCat } from "../../lib/subscriptions/providers/revenuecat";
-import { purchase } from "../fixtures/billing";
-import { atMost, median, type Section } from "../lib/table";
+import { EventFacts } from "../../../lib/subscriptions/events";
+import { foldPurchase } from "../../../lib/subscriptions/fold/fold-purchase";
+import { revenueCat } from "../../../lib/subscriptions/providers/revenuecat";
+import { newPurchase } from "../../fixtures/billing";
+import { atMost, median, type Section } from "../../lib/table";
 
 const EVENTS = 1_000;
 const RUNS = 200;
-const MOST_MS = 10;
+const MAX_MS = 10;
 const HOUR_MS = 60 * 60 * 1000;
 
 /** A line with a thousand events folded anew, from their JSON as the database gives it; in this process. */
@@ -19,21 +19,21 @@ export async function fold(): Promise<Section> {
     return performance.now() - startedAt;
   });
   const [p50Ms, p99Ms] = [median(tookMs), tookMs.toSorted((a, b) => a - b)[Math.floor(RUNS * 0.99)] ?? Number.NaN];
-  const none = { throughput: null, cpuMsPerRequest: null, memoryMiB: null, ratio: null };
+  const notMeasured = { throughput: null, cpuMsPerRequest: null, memoryMiB: null, ratio: null };
   const row = {
-    ...none,
-    contender: `a line of ${EVENTS} events`,
+    ...notMeasured,
+    candidate: `a line of ${EVENTS} events`,
     p50Ms,
     p99Ms,
-    verdict: atMost(p50Ms, MOST_MS, " ms"),
+    goal: atMost(p50Ms, MAX_MS, " ms"),
   };
   return { title: "fold", rows: [row] };
 }
 
-/** The facts of one renewal, an hour after the one before. */
+/** A renewal that is an hour older than the one before it. */
 function storedFacts(hours: number): { id: string; facts: unknown } {
   const id = randomUUID();
-  const { event } = JSON.parse(purchase(id).shot.body ?? "") as { event: Record<string, number> };
+  const { event } = JSON.parse(newPurchase(id).shot.body ?? "") as { event: Record<string, number> };
   const at = (event.purchased_at_ms ?? 0) - hours * HOUR_MS;
   const renewal = { ...event, type: "RENEWAL", purchased_at_ms: at, event_timestamp_ms: at };
   return { id, facts: JSON.parse(JSON.stringify(revenueCat.read({ event: renewal }, new Date()).facts)) };

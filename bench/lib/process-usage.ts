@@ -5,27 +5,27 @@ import { setTimeout as delay } from "node:timers/promises";
 const TICKS_PER_SECOND = 100;
 const KIB_PER_MIB = 1024;
 
-/** CPU seconds, user and system, that a process and its descendants have used so far. */
+/** The CPU seconds, user and system, that a process and its descendants have used so far. */
 export function cpuSeconds(pid: number): number {
-  const ticks = tree(pid).map((one) => {
+  const ticks = processTree(pid).map((one) => {
     const fields = statFields(one);
     return Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
   });
   return sum(ticks) / TICKS_PER_SECOND;
 }
 
-/** Memory of a process and its descendants in MiB: `VmRSS` is what they hold now, `VmHWM` the most so far. */
+/** The memory of a process and its descendants in MiB: `VmRSS` is the current one, `VmHWM` the peak. */
 export function memoryMiB(pid: number, field: "VmRSS" | "VmHWM"): number {
   const line = new RegExp(`^${field}:\\s+(\\d+) kB`, "m");
-  return sum(tree(pid).map((one) => Number(line.exec(read(one, "status"))?.[1] ?? 0))) / KIB_PER_MIB;
+  return sum(processTree(pid).map((one) => Number(line.exec(read(one, "status"))?.[1] ?? 0))) / KIB_PER_MIB;
 }
 
-/** Lets `VmHWM` start again from what is held now. */
+/** Resets `VmHWM` to the current memory. */
 export function resetPeak(pid: number): void {
-  for (const one of tree(pid)) writeFileSync(`/proc/${one}/clear_refs`, "5");
+  for (const one of processTree(pid)) writeFileSync(`/proc/${one}/clear_refs`, "5");
 }
 
-/** How many cores are at work, whoever works them, over the next so many milliseconds. */
+/** The number of busy cores of the machine over the next so many milliseconds. */
 export async function busyCores(forMs: number): Promise<number> {
   const before = busySeconds();
   const startedAt = performance.now();
@@ -40,7 +40,7 @@ function busySeconds(): number {
   return (user + nice + system + irq + softirq + steal) / TICKS_PER_SECOND;
 }
 
-function tree(root: number): number[] {
+function processTree(root: number): number[] {
   const all = readdirSync("/proc").map(Number).filter(Boolean);
   const parents = new Map(all.map((pid) => [pid, Number(statFields(pid)[1])]));
   const isBelow = (pid: number | undefined): boolean => pid === root || (!!pid && isBelow(parents.get(pid)));

@@ -1,0 +1,112 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { registerAccounts } from "../../fixtures/accounts";
+import type { Bench } from "../../lib/bench";
+import { homeportWithPush, NAMES, PARSE_APP, parseServer } from "../../lib/candidates";
+import { type ApplyLoad, compare } from "../../lib/compare";
+import { type RequestSpec, runClosedLoop } from "../../lib/load";
+import type { Server } from "../../lib/server";
+import { byThroughput, type Section } from "../../lib/table";
+
+const TARGETS = { [NAMES.parse]: 1.5 };
+const CONNECTIONS = 16;
+/** An account may have 20 devices: a round ends early if all accounts have them. */
+const ACCOUNTS = 250;
+const DEVICES = 20;
+/** An account may register 60 times an hour. */
+const MAX_REFRESHES = 59;
+const JSON_BODY = { "content-type": "application/json" };
+const newToken = () => randomBytes(32).toString("hex");
+
+/**
+ * A new device in each request. Homeport checks a session, counts rate limits in PostgreSQL and sends a challenge; Parse
+ * Server accepts installations from anyone.
+ */
+export async function pushRegister(bench: Bench): Promise<Section> {
+  // With rate limits, each account is registered from its own IP address.
+  const limited = { RATE_LIMITS: "on", TRUSTED_PROXY_HOPS: "1" };
+  const results = await compare([
+    homeportWithPush(bench, (server) => prepareHomeport(bench, server), limited),
+    parseServer(bench, prepareParse, "native", NAMES.parse),
+  ]);
+  return { title: "push/register, new devices", rows: byThroughput(results, TARGETS), results };
+}
+
+/**
+ * The usual registration: the app starts, and its device is already registered. Parse Server updates the installation.
+ */
+export async function pushRefresh(bench: Bench): Promise<Section> {
+  const limited = { RATE_LIMITS: "on", TRUSTED_PROXY_HOPS: "1" };
+  const results = await compare([
+    homeportWithPush(bench, (server) => prepareKnown(bench, server), limited),
+    parseServer(bench, prepareKnownParse, "native", NAMES.parse),
+  ]);
+  return { title: "push/register, active devices", rows: byThroughput(results), results };
+}
+
+async function prepareKnown({ database }: Bench, { url }: Server): Promise<ApplyLoad> {
+  const accounts = await registerAccounts(url, ACCOUNTS);
+  const requests = accounts.map(({ token }) => homeportRequest(token)());
+  await once(url, requests);
+  await database.query(`UPDATE "PushDevice" SET "status" = 'active'`);
+  return async (seconds) => {
+    await database.query('TRUNCATE "RateLimit"');
+    let i = 0;
+    return runClosedLoop(url, { connections: CONNECTIONS, seconds }, () => {
+      const shot = requests[i++ % requests.length];
+      return i > MAX_REFRESHES * requests.length || !shot ? null : { ...shot, expectedStatus: 200 };
+    });
+  };
+}
+
+async function prepareKnownParse({ url }: Server): Promise<ApplyLoad> {
+  const requests = Array.from({ length: ACCOUNTS }, () => parseRequest());
+  await once(url, requests);
+  return (seconds) => {
+    let i = 0;
+    return runClosedLoop(url, { connections: CONNECTIONS, seconds }, () => {
+      const shot = requests[i++ % requests.length];
+      return shot ? { ...shot, expectedStatus: 200 } : null;
+    });
+  };
+}
+
+/** Sends each request once. */
+async function once(url: string, requests: RequestSpec[]): Promise<void> {
+  const left = [...requests];
+  await runClosedLoop(url, { connections: CONNECTIONS, seconds: 60 }, () => left.pop() ?? null);
+}
+
+async function prepareHomeport({ database }: Bench, { url }: Server): Promise<ApplyLoad> {
+  const accounts = await registerAccounts(url, ACCOUNTS);
+  const requests = Array.from({ length: DEVICES }, () => accounts.map(({ token }) => homeportRequest(token))).flat();
+  return async (seconds) => {
+    await database.query('TRUNCATE "PushDevice", "RateLimit" CASCADE');
+    let i = 0;
+    return runClosedLoop(url, { connections: CONNECTIONS, seconds }, () => requests[i++]?.() ?? null);
+  };
+}
+
+async function prepareParse({ url }: Server): Promise<ApplyLoad> {
+  return (seconds) => runClosedLoop(url, { connections: CONNECTIONS, seconds }, parseRequest);
+}
+
+function homeportRequest(session: string): () => RequestSpec {
+  const headers = { ...JSON_BODY, authorization: `Bearer ${session}` };
+  return () => {
+    const device = { model: "iPhone18,1", osVersion: "26.1", appVersion: "1.0.0", locale: "en-GB" };
+    const body = JSON.stringify({ token: newToken(), installationId: randomUUID(), device });
+    return { method: "POST", path: "/api/push/register", headers, body, expectedStatus: 202 };
+  };
+}
+
+function parseRequest(): RequestSpec {
+  const about = { deviceType: "ios", appVersion: "1.0.0", localeIdentifier: "en-GB", timeZone: "Europe/London" };
+  const body = JSON.stringify({ ...about, deviceToken: newToken(), installationId: randomUUID() });
+  return {
+    method: "POST",
+    path: "/parse/installations",
+    headers: { ...JSON_BODY, ...PARSE_APP },
+    body,
+    expectedStatus: 201,
+  };
+}

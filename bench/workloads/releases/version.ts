@@ -1,0 +1,35 @@
+import { SELECTION } from "../../fixtures/catalog";
+import type { Bench } from "../../lib/bench";
+import { homeport } from "../../lib/candidates";
+import { compare } from "../../lib/compare";
+import { compareGet } from "../../lib/compare-get";
+import { byThroughput, type Section } from "../../lib/table";
+import { wrk } from "../../lib/wrk";
+
+const path = `/api/version?${SELECTION}&current=1.0.0`;
+
+/** A desktop client's update check in a catalog of 5,000 releases. */
+export const version = (bench: Bench) => compareGet(bench, { title: "version", path });
+
+/** An update check with If-None-Match: 304. */
+export const versionNotModified = (bench: Bench) =>
+  compareGet(bench, { title: "version, If-None-Match", path, conditional: true });
+
+/** 304 compared with 200: a conditional request must not be slower. */
+export async function versionNotModifiedRatio(bench: Bench): Promise<Section> {
+  const known = homeport(bench, async ({ url }) => {
+    const etag = (await fetch(url + path)).headers.get("etag") ?? "";
+    return (seconds) => wrk(url + path, seconds, { "if-none-match": etag });
+  });
+  const unknown = homeport(
+    bench,
+    async ({ url }) =>
+      (seconds) =>
+        wrk(url + path, seconds),
+  );
+  const results = await compare([
+    { ...known, name: "Homeport, 304" },
+    { ...unknown, name: "Homeport, 200" },
+  ]);
+  return { title: "version, 304 compared with 200", rows: byThroughput(results, { "Homeport, 200": 1 }), results };
+}
