@@ -3,8 +3,8 @@ import { removeOldFiles } from "./adapters/outbox-folder";
 import { removeExpiredRows } from "./auth/retention";
 import type { Context } from "./context";
 import { removeUnverifiedDevices } from "./push/devices";
-import { retryReceived } from "./subscriptions/inbox/retry";
-import { removeUnaskable } from "./subscriptions/reconcile/schedule";
+import { retryEvents } from "./subscriptions/inbox/retry-events";
+import { removeReconcileJobs } from "./subscriptions/reconcile/schedule";
 
 const EMAIL_INTERVAL_MS = 10 * 1000;
 const BILLING_INTERVAL_MS = 30 * 1000;
@@ -22,12 +22,12 @@ export function startBackground(ctx: Context): void {
   every(BILLING_INTERVAL_MS, ctx.reconciler.wake);
   every(
     BILLING_INTERVAL_MS,
-    oneAtATime(ctx, "retrying billing events failed", () => retryReceived(ctx)),
+    oneAtATime(ctx, "retrying billing events failed", () => retryEvents(ctx)),
   );
   every(
     RETENTION_INTERVAL_MS,
     oneAtATime(ctx, "removing expired data failed", () =>
-      Promise.all([removeExpiredRows(ctx), removeUnverifiedDevices(ctx), removeUnaskable(ctx)]),
+      Promise.all([removeExpiredRows(ctx), removeUnverifiedDevices(ctx), removeReconcileJobs(ctx)]),
     ),
   );
   if (ctx.config.mode === "embedded") {

@@ -1,28 +1,30 @@
 import { parseArgs } from "node:util";
 import { pino } from "pino";
 import { createBillingApi } from "../lib/adapters/billing-api";
+import { findBillingEvents, listBillingEvents } from "../lib/admin/billing/list-events";
+import { prunePayloads } from "../lib/admin/billing/prune-payloads";
+import { type ReconcileResult, reconcileAccount, reconcileAll } from "../lib/admin/billing/reconcile";
+import { type ReplayResult, type ReplaySelection, replayEvents } from "../lib/admin/billing/replay-events";
 import { loadConfig } from "../lib/config";
 import { databaseNow } from "../lib/db/clock";
 import { isUuid } from "../lib/db/ids";
 import { openDatabase } from "../lib/db/open";
-import { findEvents, listEvents } from "../lib/subscriptions/operations/list";
-import { prunePayloads } from "../lib/subscriptions/operations/prune";
-import { type ReconciledCustomer, reconcileAccount, reconcileAll } from "../lib/subscriptions/operations/reconcile";
-import { type Replay, type Replayed, replayEvents } from "../lib/subscriptions/operations/replay";
 import { runCommandLine, UsageError } from "./command-line";
 
 const HELP = `Usage: npm run billing -- COMMAND
 
-  list [--failed | --received | --ignored | --unlinked] [--account ID] [--limit 50]   the newest events of the inbox
-  show EVENT                                      one event with all that is kept of it, as JSON
+  list [--failed | --received | --ignored | --unlinked] [--account ID] [--limit 50]
+                                                  list the newest events in the inbox
+  show EVENT                                      print an event and its purchase as JSON
   replay --event EVENT | --failed | --received | --ignored | --all
-                                                  applies events anew, each read again from its delivery
-  reconcile --account ID | --all                  asks the provider what it knows (needs BILLING_API_KEY)
-  prune                                           drops deliveries older than BILLING_PAYLOAD_RETENTION_DAYS
+                                                  apply events again, parsing each stored payload again
+  reconcile --account ID | --all                  compare purchases with the provider (needs BILLING_API_KEY)
+  prune                                           delete payloads older than BILLING_PAYLOAD_RETENTION_DAYS
 
-EVENT is the provider's id of it. The embedded database takes one process at a time: stop the service first.`;
+EVENT is the provider's id of the event. The embedded database allows one process: stop the service first.
+The exit code is 1 if an event or a customer failed.`;
 
-/** Works on the billing inbox: `npm run billing -- COMMAND`. Ends with 1 where an event or a customer failed. */
+/** Operates the billing inbox: `npm run billing -- COMMAND`. */
 async function main(args: string[]): Promise<void> {
   const { values, positionals } = parseArgs({
     args,
@@ -62,11 +64,11 @@ type Values = {
 };
 
 const COMMANDS: Record<string, (deps: Deps, values: Values, eventId: string) => Promise<void>> = {
-  list: async (deps, { account, unlinked, limit, ...states }) => {
+  list: async (deps, { account, unlinked: isUnlinked, limit, ...states }) => {
     if (!/^\d{1,6}$/.test(limit)) throw new UsageError("--limit takes a number.");
-    requireId(account);
-    const selection = { state: chosenState(states), unlinked, accountId: account, limit: Number(limit) };
-    const events = await listEvents(deps, selection);
+    requireAccountId(account);
+    const selection = { state: selectedState(states), isUnlinked, accountId: account, limit: Number(limit) };
+    const events = await listBillingEvents(deps, selection);
     if (events.length === 0) console.error("No events found.");
     for (const { receivedAt, state, type, eventId, accountId, reason } of events) {
       console.log(
@@ -75,72 +77,76 @@ const COMMANDS: Record<string, (deps: Deps, values: Values, eventId: string) => 
     }
   },
   show: async (deps, _, eventId) => {
-    if (!eventId) throw new UsageError("show needs an event's id.");
-    const events = await findEvents(deps, eventId);
+    if (!eventId) throw new UsageError("show takes the id of an event.");
+    const events = await findBillingEvents(deps, eventId);
     if (events.length === 0) throw new Error(`There is no event ${eventId}.`);
     for (const event of events) console.log(JSON.stringify(event, null, 2));
   },
   replay: async (deps, values) => {
-    const counted = new Map<string, number>();
-    for await (const replayed of replayEvents(deps, whatToReplay(values))) tell(counted, replayed);
-    if (values.event && counted.size === 0) throw new Error(`There is no event ${values.event}.`);
-    console.log([...counted].map(([status, count]) => `${count} ${status}`).join(", ") || "Nothing to replay.");
+    const counts = new Map<string, number>();
+    for await (const result of replayEvents(deps, replaySelection(values))) {
+      counts.set(result.status, (counts.get(result.status) ?? 0) + 1);
+      reportFailedReplay(result);
+    }
+    if (values.event && counts.size === 0) throw new Error(`There is no event ${values.event}.`);
+    console.log([...counts].map(([status, count]) => `${count} ${status}`).join(", ") || "Nothing to replay.");
   },
   reconcile: async ({ billing, ...deps }, { account, all }) => {
-    if (!billing) throw new Error("BILLING_API_KEY is not set: the provider cannot be asked.");
-    if (!account && !all) throw new UsageError("reconcile needs --account ID or --all.");
-    requireId(account);
-    const asked = account ? reconcileAccount({ ...deps, billing }, account) : reconcileAll({ ...deps, billing });
-    for await (const customer of asked) tellCustomer(customer);
+    if (!billing) throw new Error("BILLING_API_KEY is not set: the provider's API needs it.");
+    if (!account && !all) throw new UsageError("reconcile takes --account ID or --all.");
+    requireAccountId(account);
+    const results = account ? reconcileAccount({ ...deps, billing }, account) : reconcileAll({ ...deps, billing });
+    for await (const result of results) reportReconciled(result);
   },
   prune: async (deps) => {
     const days = deps.config.BILLING_PAYLOAD_RETENTION_DAYS;
-    if (days === undefined) throw new Error("BILLING_PAYLOAD_RETENTION_DAYS is not set: every delivery is kept.");
-    console.log(`${await prunePayloads(deps, days)} deliveries dropped.`);
+    if (days === undefined) throw new Error("BILLING_PAYLOAD_RETENTION_DAYS is not set: all payloads are kept.");
+    console.log(`${await prunePayloads(deps, days)} payloads deleted.`);
   },
 };
 
 async function open() {
   const config = loadConfig();
-  const give = (error: Error) => {
+  const fail = (error: Error) => {
     throw error;
   };
-  const { client: db, close } = await openDatabase(config, { onConnectionError: give });
+  const { client: db, close } = await openDatabase(config, { onConnectionError: fail });
   const log = pino({ level: "error" }, process.stderr);
   return { config, db, close, log, now: () => new Date(), dbNow: databaseNow, billing: createBillingApi(config) };
 }
 
-function requireId(account: string | undefined): void {
+function requireAccountId(account: string | undefined): void {
   if (account !== undefined && !isUuid(account)) throw new UsageError("--account takes an account's id.");
 }
 
-function chosenState(values: Omit<Values, "limit">) {
+function selectedState(values: Omit<Values, "limit">) {
   return (["failed", "received", "ignored"] as const).find((state) => values[state]);
 }
 
-function whatToReplay({ event, all, ...states }: Values): Replay {
+function replaySelection({ event, all, ...states }: Values): ReplaySelection {
   if (event) return { eventId: event };
-  const state = chosenState(states);
+  const state = selectedState(states);
   if (state) return { state };
   if (all) return "all";
-  throw new UsageError("replay needs --event EVENT, --failed, --received, --ignored or --all.");
+  throw new UsageError("replay takes --event EVENT, --failed, --received, --ignored or --all.");
 }
 
-function tell(counted: Map<string, number>, { eventId, type, status }: Replayed): void {
-  counted.set(status, (counted.get(status) ?? 0) + 1);
-  if (status === "failed") process.exitCode = 1;
-  if (status === "failed") console.error(`${type} ${eventId}: failed; \`show\`, or what stands above, says why`);
+function reportFailedReplay({ eventId, type, status }: ReplayResult): void {
+  if (status !== "failed") return;
+  process.exitCode = 1;
+  console.error(`${type} ${eventId}: failed. \`show\` prints the reason.`);
 }
 
-function tellCustomer(customer: ReconciledCustomer): void {
-  if ("failure" in customer) {
+function reportReconciled(reconciled: ReconcileResult): void {
+  const { appUserId } = reconciled;
+  if ("failure" in reconciled) {
     process.exitCode = 1;
-    console.error(`${customer.name}: ${customer.failure}`);
-  } else if ("waitsSeconds" in customer) {
-    console.error(`${customer.name}: the provider is asked too much; asking again in ${customer.waitsSeconds} s`);
+    console.error(`${appUserId}: ${reconciled.failure}`);
+  } else if ("pauseSeconds" in reconciled) {
+    console.error(`${appUserId}: the provider limits requests. Retrying in ${reconciled.pauseSeconds} s.`);
   } else {
-    const { known, corrected } = customer.result;
-    console.log(`${customer.name}: ${known} purchases, ${corrected} corrected`);
+    const { known, corrected } = reconciled.result;
+    console.log(`${appUserId}: ${known} purchases, ${corrected} corrected`);
   }
 }
 

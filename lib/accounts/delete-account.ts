@@ -5,7 +5,8 @@ import { consumeEmailLimit } from "../auth/limits/email-limits";
 import { reauthenticate } from "../auth/passwords/reauthenticate";
 import type { Context } from "../context";
 import { withRetry } from "../db/with-retry";
-import { accountSubscriptions, detachBilling } from "../subscriptions/account-data";
+import { anonymizeBilling } from "../subscriptions/account-data/anonymize-billing";
+import { listStoreSubscriptions } from "../subscriptions/account-data/store-subscriptions";
 import type { AccountDeleted } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now">;
@@ -23,7 +24,7 @@ export async function deleteAccount(
 ): Promise<AccountDeleted> {
   const { id } = principal.account;
   await reauthenticate(ctx, principal, password, caller);
-  const subscriptions = await accountSubscriptions(ctx, id);
+  const subscriptions = await listStoreSubscriptions(ctx, id);
   const { email, emailVerifiedAt } = await ctx.db.account.findUniqueOrThrow({ where: { id } });
   // Anyone can register an unverified email and delete the account, again and again.
   const shouldEmail = emailVerifiedAt !== null || (await consumeEmailLimit(ctx, "verification", email, caller.ip));
@@ -47,7 +48,7 @@ export async function removeAccount(
 ): Promise<boolean> {
   return withRetry(() =>
     db.$transaction(async (tx) => {
-      await detachBilling(tx, accountId);
+      await anonymizeBilling(tx, accountId);
       const [account] = await tx.$queryRaw<{ email: string }[]>`
         DELETE FROM "Account" WHERE "id" = ${accountId}::uuid RETURNING "email"`;
       if (!account) return false;

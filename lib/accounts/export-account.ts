@@ -2,7 +2,7 @@ import type { Caller } from "../audit/caller";
 import { recordSecurityEvent } from "../audit/security-events";
 import type { Context, Tx } from "../context";
 import { exportDevices } from "../push/export";
-import { exportBilling } from "../subscriptions/account-data";
+import { exportBilling } from "../subscriptions/account-data/export-billing";
 import { toUser } from "./schema";
 
 type Deps = Pick<Context, "db" | "limits" | "now">;

@@ -1,13 +1,13 @@
 import DataLoader from "dataloader";
 import type { Tx } from "../context";
 
-/** The most keys that one statement gets. */
+/** The most keys in one statement. */
 const MAX_KEYS = 100;
 
 /**
- * Makes a read by one key of a read by many. What is asked for in the same turn of the event loop, by whichever
- * requests, is read in one statement: under load a statement costs more than the rows it brings. `readMany` gets each
- * key once, and answers what it found by key. Where it fails, it has failed for all who asked.
+ * Turns a read of many keys into a read of one that is batched: the keys that requests ask for in one turn of the event
+ * loop are read by one statement, since under load a statement costs more than its rows. `readMany` gets each key once
+ * and returns the rows by key. Its error rejects every read of the batch.
  */
 export function batchLoad<Row>(
   readMany: (db: Tx, keys: string[]) => Promise<ReadonlyMap<string, Row>>,
@@ -18,7 +18,7 @@ export function batchLoad<Row>(
       const found = await readMany(db, [...new Set(keys)]);
       return keys.map((key) => found.get(key));
     };
-    // After every socket that has something to say was heard; the next tick comes after each of them.
+    // setImmediate runs after the sockets that are ready were read; process.nextTick would run after each of them.
     const batchScheduleFn = (run: () => void) => void setImmediate(run);
     const loader = new DataLoader(read, { cache: false, maxBatchSize: MAX_KEYS, batchScheduleFn });
     loaders.set(db, loader);

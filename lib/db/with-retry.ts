@@ -1,18 +1,22 @@
 import { isAppError, isDatabaseUnavailable, isLostRace } from "../errors";
 
-const MAX_ATTEMPTS = 4;
+const MAX_ATTEMPTS = 2;
+/** For deadlocks and conflicts, which a repetition usually resolves. */
+const MAX_RACE_ATTEMPTS = 4;
 
 /**
- * Tries again what failed: an account may be deleted under the first attempt, and two transactions may have to
- * wait for each other. Not where the database is out of reach, and not for what fails twice in the same way.
+ * Runs a transaction again after it failed: an account may have been deleted under it, or two transactions may have
+ * deadlocked. Not if the database is unavailable, nor for an `AppError`.
+ * @throws the last attempt's error
  */
 export async function withRetry<T>(attempt: () => Promise<T>): Promise<T> {
   for (let attempts = 1; ; attempts += 1) {
     try {
       return await attempt();
     } catch (error) {
-      const most = isLostRace(error) ? MAX_ATTEMPTS : 2;
-      if (attempts === most || isAppError(error) || (isDatabaseUnavailable(error) && !isLostRace(error))) throw error;
+      const isRace = isLostRace(error);
+      const maxAttempts = isRace ? MAX_RACE_ATTEMPTS : MAX_ATTEMPTS;
+      if (attempts === maxAttempts || isAppError(error) || (isDatabaseUnavailable(error) && !isRace)) throw error;
     }
   }
 }

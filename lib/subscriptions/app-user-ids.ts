@@ -1,41 +1,42 @@
 import { createHash } from "node:crypto";
 import { isUuid } from "../db/ids";
 
+/** The most App User IDs of one event. */
 const MAX_APP_USER_IDS = 100;
-/** RevenueCat's names for people who have not signed in ("Identifying Customers"). */
-const ANONYMOUS = "$RCAnonymousID:";
+/** RevenueCat's ids for customers who have not signed in ("Identifying Customers"). */
+const ANONYMOUS_PREFIX = "$RCAnonymousID:";
 
 /**
- * Customer names as they are compared: once each, in order but for anonymous ones, which come last; UUIDs in lower
+ * Normalizes App User IDs for comparison: removes duplicates, moves anonymous ids to the end, and writes UUIDs in lower
  * case, as account ids are.
  */
-export function normalizeAppUserIds(names: string[]): string[] {
-  const given = names.map((name) => (isUuid(name) ? name.toLowerCase() : name));
+export function normalizeAppUserIds(ids: string[]): string[] {
+  const given = ids.map((id) => (isUuid(id) ? id.toLowerCase() : id));
   const anonymous = given.filter(isAnonymous);
-  return [...new Set([...given.filter((name) => !isAnonymous(name)), ...anonymous])].slice(0, MAX_APP_USER_IDS);
+  return [...new Set([...given.filter((id) => !isAnonymous(id)), ...anonymous])].slice(0, MAX_APP_USER_IDS);
 }
 
-/** The names that may be account ids, in order. */
+/** Returns the ids that may be account ids, in order. */
 export function possibleAccountIds(appUserIds: string[]): string[] {
-  return appUserIds.filter((name) => isUuid(name));
+  return appUserIds.filter(isUuid);
 }
 
-/** Whether a name is one that RevenueCat made up for somebody who had not signed in. */
-export function isAnonymous(name: string): boolean {
-  return name.startsWith(ANONYMOUS);
+/** Whether RevenueCat generated the id for a customer who had not signed in. */
+export function isAnonymous(appUserId: string): boolean {
+  return appUserId.startsWith(ANONYMOUS_PREFIX);
 }
 
 const PSEUDONYM = /^deleted:[\w-]{43}$/;
 
 /**
- * The name that takes the place of all that a deleted account had: SHA-256 of its id. Whoever knows the id finds what
- * was bought under it, and nobody guesses the id back: 74 of its bits are random (RFC 9562, section 5.7).
+ * Returns the id that replaces all App User IDs of a deleted account: the SHA-256 of the account's id. It is found by the
+ * account's id, which cannot be derived from it: 74 bits of the id are random (RFC 9562, section 5.7).
  */
 export function pseudonymOf(accountId: string): string {
   return `deleted:${createHash("sha256").update(accountId).digest("base64url")}`;
 }
 
-/** Whether a name stands for a deleted account. */
-export function isPseudonym(name: string): boolean {
-  return PSEUDONYM.test(name);
+/** Whether an id is the pseudonym of a deleted account. */
+export function isPseudonym(appUserId: string): boolean {
+  return PSEUDONYM.test(appUserId);
 }

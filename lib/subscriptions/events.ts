@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The events that a purchase is folded from, in our vocabulary: RevenueCat's "Event Types and Fields", and our SNAPSHOT. */
+/** The types of events that change a purchase: those of RevenueCat ("Event Types and Fields"), and SNAPSHOT. */
 export const PurchaseEventType = z.enum([
   "INITIAL_PURCHASE",
   "NON_RENEWING_PURCHASE",
@@ -14,17 +14,20 @@ export const PurchaseEventType = z.enum([
   "CANCELLATION",
   "EXPIRATION",
   "REFUND_REVERSED",
-  /** What the provider said when it was asked; never delivered. */
+  /** The provider's API response to a reconciliation. Never delivered. */
   "SNAPSHOT",
 ]);
 export type PurchaseEventType = z.infer<typeof PurchaseEventType>;
 
-/** The events that say who is who, and whose a purchase is. The index "BillingEvent_identity_changes_idx" names them too. */
+/** The types of events that link customers or move purchases. The index BillingEvent_identity_changes_idx lists them too. */
 export const IdentityEventType = z.enum(["TRANSFER", "SUBSCRIBER_ALIAS", "PURCHASE_REDEEMED"]);
 
 const Time = z.coerce.date().nullable();
 
-/** What an event says of its purchase; null where it says nothing. Names no person: deleting an account keeps it. */
+/**
+ * The effect of an event on its purchase; a field is null if the event does not have it. Contains no personal data: it
+ * outlives the account.
+ */
 export const EventFacts = z.object({
   occurredAt: z.coerce.date(),
   purchasedAt: Time,
@@ -34,22 +37,22 @@ export const EventFacts = z.object({
   productId: z.string().nullable(),
   newProductId: z.string().nullable(),
   entitlementIds: z.array(z.string()).nullable(),
-  /** TRIAL, INTRO, NORMAL, PROMOTIONAL, PREPAID, or newer; null for what is bought once. */
+  /** TRIAL, INTRO, NORMAL, PROMOTIONAL, PREPAID, or a newer one; null for a one-time purchase. */
   periodType: z.string().nullable(),
   isFamilyShare: z.boolean().nullable(),
   cancelReason: z.string().nullable(),
   expirationReason: z.string().nullable(),
-  /** Money went back: the price is negative. */
+  /** The price is negative. */
   isRefund: z.boolean(),
-  /** "transfer" moves purchases from `transferredFrom`'s to the others'; "alias" says that all names are one customer's. */
+  /** "transfer" moves the purchases of `transferredFrom` to the other ids; "alias" makes all ids one customer. */
   identityChange: z.enum(["transfer", "alias"]).nullable().default(null),
-  /** Of a SNAPSHOT alone: what its other fields cannot say. */
+  /** Further fields of a SNAPSHOT. */
   snapshot: z
     .object({
       unsubscribedAt: Time,
       billingIssueDetectedAt: Time,
       refundedAt: Time,
-      /** Set only where no renewal can follow any more: an expiry in the past does not say that. */
+      /** Set once no renewal can follow. An expiry in the past does not mean that. */
       endedAt: Time.default(null),
     })
     .nullable()
@@ -57,23 +60,23 @@ export const EventFacts = z.object({
 });
 export type EventFacts = z.infer<typeof EventFacts>;
 
-/** One event of a purchase. `id` is the provider's. */
+/** An event of a purchase. `id` is the provider's. */
 export type PurchaseEvent = EventFacts & { id: string; type: PurchaseEventType };
 
-/** A delivery in our words. Every text is at most 255 characters long. */
+/** An event as a provider's reader returns it. Texts have at most 255 characters. */
 export type ProviderEvent = {
   type: string;
   environment: string | null;
   store: string | null;
-  /** The same for a purchase and all its renewals. */
+  /** The transaction of the first purchase: the same for all renewals. */
   originalTransactionId: string | null;
-  /** This purchase's, or this renewal's. */
+  /** The transaction of this purchase or renewal. */
   transactionId: string | null;
-  /** The customer's name as the provider writes it. */
+  /** The customer's App User ID as the provider wrote it. */
   appUserId: string | null;
-  /** Every name of the customer, the most binding first. For a transfer: the new owner's, then `transferredFrom`. */
+  /** The customer's App User IDs, in order of precedence. In a transfer: the new owner's, then `transferredFrom`. */
   appUserIds: string[];
-  /** For a transfer: the names of whoever it takes purchases from. Else empty. */
+  /** The previous owner's App User IDs in a transfer, else empty. */
   transferredFrom: string[];
   facts: EventFacts;
 };

@@ -1,55 +1,54 @@
-/** What an event says about whose its purchase is. `names` are the owner's, the most binding first. */
-export type Claim = {
+/** An event that says who owns a purchase. */
+export type OwnerEvent = {
   id: string;
   occurredAt: Date;
-  names: string[];
-  /** Of a transfer: whoever it takes purchases from. null: an event of the purchase itself. */
-  from: string[] | null;
+  /** The owner's App User IDs, in order of precedence. */
+  appUserIds: string[];
+  /** The previous owner's App User IDs in a transfer; null for an event of the purchase itself. */
+  transferredFrom: string[] | null;
 };
 
 /**
- * The names of a purchase's owner after all that was said, the most binding first. The newest event of the purchase names
- * its customer; what older ones name comes after, for where the newest names nobody we know. A transfer moves
- * the purchase where its customer at that moment is among those it takes from, and leaves no older name.
- * `aliases` are lists of names that are one customer's, whenever that was said.
+ * Returns the App User IDs of a purchase's owner, in order of precedence. The newest event of the purchase names the
+ * owner; the ids of older events follow, in case the newest ids have no account. A transfer moves the purchase only if
+ * it names the owner at that time, and discards older ids. Each of `aliases` lists the ids of one customer.
  */
-export function ownerNames(claims: Claim[], aliases: string[][]): string[] {
-  const expand = (names: string[]) => withAliases(names, aliases);
-  let customer: string[] = [];
+export function ownerAppUserIds(events: OwnerEvent[], aliases: string[][]): string[] {
+  let owner: string[] = [];
   let known: string[] = [];
-  for (const { names, from } of claims.toSorted(compareClaims)) {
-    if (from === null && names.length > 0) {
-      customer = names;
-      known = [...new Set([...names, ...known])];
-    } else if (from !== null && expand(customer).some((name) => from.includes(name))) {
-      customer = names;
-      known = names;
+  for (const { appUserIds, transferredFrom } of events.toSorted(compareOwnerEvents)) {
+    if (transferredFrom === null && appUserIds.length > 0) {
+      owner = appUserIds;
+      known = [...new Set([...appUserIds, ...known])];
+    } else if (transferredFrom !== null && withAliases(owner, aliases).some((id) => transferredFrom.includes(id))) {
+      owner = appUserIds;
+      known = appUserIds;
     }
   }
-  return expand(known);
+  return withAliases(known, aliases);
 }
 
-/** A transfer comes after what else was said at its moment. */
-function compareClaims(a: Claim, b: Claim): number {
+/** Sorts by time. A transfer follows the other events of the same time. */
+function compareOwnerEvents(a: OwnerEvent, b: OwnerEvent): number {
   return (
     a.occurredAt.getTime() - b.occurredAt.getTime() ||
-    Number(a.from !== null) - Number(b.from !== null) ||
+    Number(a.transferredFrom !== null) - Number(b.transferredFrom !== null) ||
     (a.id < b.id ? -1 : 1)
   );
 }
 
-/** The names with all that are said to be the same customer's, over as many steps as that takes. */
-function withAliases(names: string[], aliases: string[][]): string[] {
-  const found = new Set(names);
-  const open = new Set(aliases);
-  let grown = true;
-  while (grown) {
-    grown = false;
-    for (const group of open) {
-      if (!group.some((name) => found.has(name))) continue;
-      for (const name of group) found.add(name);
-      open.delete(group);
-      grown = true;
+/** Adds the aliases of the ids, and the aliases of those, transitively. */
+function withAliases(appUserIds: string[], aliases: string[][]): string[] {
+  const found = new Set(appUserIds);
+  const remaining = new Set(aliases);
+  let hasGrown = true;
+  while (hasGrown) {
+    hasGrown = false;
+    for (const group of remaining) {
+      if (!group.some((id) => found.has(id))) continue;
+      for (const id of group) found.add(id);
+      remaining.delete(group);
+      hasGrown = true;
     }
   }
   return [...found];

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 const Time = z.coerce.date().nullable();
 
-/** What a purchase's events fold to. Times are null where the thing has not happened, or was taken back. */
+/** The state that a purchase's events fold to. A time is null if its event has not happened or was reversed. */
 export const PurchaseState = z.object({
   productId: z.string().nullable(),
   pendingProductId: z.string().nullable(),
@@ -11,7 +11,7 @@ export const PurchaseState = z.object({
   periodType: z.string().nullable(),
   isLifetime: z.boolean(),
   isFamilyShare: z.boolean(),
-  /** Whether the owner's next purchase in this store takes its place: see `endReplaced`. */
+  /** Whether the owner's next purchase in this store replaces it: see `endReplacedPurchases`. */
   isReplaceable: z.boolean(),
   startedAt: Time,
   currentPeriodStartsAt: Time,
@@ -29,10 +29,10 @@ export const PurchaseState = z.object({
 });
 export type PurchaseState = z.infer<typeof PurchaseState>;
 
-/** A purchase as its status is computed from it. */
+/** The part of a purchase that its status is computed from. */
 export type Purchase = PurchaseState & { store: string; environment: string };
 
-/** A purchase as it is stored: its state, what it is, and whose. */
+/** A row of the table: the state of a purchase, its key and its owner. */
 export const StoredPurchase = PurchaseState.extend({
   id: z.string(),
   provider: z.string(),

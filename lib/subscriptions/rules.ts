@@ -1,25 +1,25 @@
 import type { Config } from "../config";
 
-/** The part of the configuration that decides what a purchase is worth. */
+/** The part of the configuration that decides which purchases give access. */
 export type BillingRules = Pick<
   Config,
   "BILLING_SANDBOX_ENTITLES" | "BILLING_SANDBOX_TESTERS" | "BILLING_STALE_LEEWAY_SECONDS"
 >;
 
-/** `sandboxEntitles`: whether other environments than production give this account access. */
-export type StatusRules = { staleLeewaySeconds: number; sandboxEntitles: boolean };
+/** The rules for one account. `isSandboxEntitled`: purchases of other environments than production give it access. */
+export type StatusRules = { staleLeewaySeconds: number; isSandboxEntitled: boolean };
 
-/** The rules for one account, as configured. */
+/** Returns the rules for one account from the configuration. */
 export function statusRules(config: BillingRules, accountId: string): StatusRules {
   return {
     staleLeewaySeconds: config.BILLING_STALE_LEEWAY_SECONDS,
-    sandboxEntitles:
+    isSandboxEntitled:
       config.BILLING_SANDBOX_ENTITLES ||
       config.BILLING_SANDBOX_TESTERS.some((tester) => tester.toLowerCase() === accountId),
   };
 }
 
-/** Only production counts, unless sandbox purchases do for this account. An environment not named is no production. */
-export function counts({ environment }: { environment: string }, { sandboxEntitles }: StatusRules): boolean {
-  return environment === "PRODUCTION" || sandboxEntitles;
+/** Whether a purchase can give access. A purchase without an environment is not production. */
+export function canEntitle({ environment }: { environment: string }, { isSandboxEntitled }: StatusRules): boolean {
+  return environment === "PRODUCTION" || isSandboxEntitled;
 }

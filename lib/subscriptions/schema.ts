@@ -5,13 +5,13 @@ const Time = z.date().nullable();
 const Entitlement = z.object({
   id: z.string(),
   isActive: z.boolean(),
-  expiresAt: Time.describe("null: never, or not known."),
+  expiresAt: Time.describe("null: it does not expire, or the expiry is not known."),
   productId: z.string().nullable(),
   store: z.string(),
 });
 export type Entitlement = z.infer<typeof Entitlement>;
 
-/** One purchase (a purchase and its renewals) as of one moment. */
+/** The status of one purchase, with its renewals, at a time. */
 export const PurchaseStatus = z.object({
   status: z.enum([
     "none",
@@ -27,12 +27,12 @@ export const PurchaseStatus = z.object({
   isActive: z
     .boolean()
     .describe(
-      "Access: the status grants it and the environment counts. Clients gate on it where there is one tier, and on `entitlements[].isActive` where there are several.",
+      "Whether the purchase gives access now. Apps with one tier check this field; apps with several tiers check `entitlements[].isActive`.",
     ),
   willRenew: z.boolean().describe("Whether the store is expected to charge again at the end of the period."),
   isLifetime: z.boolean(),
   isFamilyShare: z.boolean(),
-  stale: z.boolean().describe("Active past its end, since the news of the renewal may be on its way."),
+  stale: z.boolean().describe("Active after its period has ended, because the event of the renewal may still arrive."),
   entitlements: z.array(Entitlement),
   productId: z.string().nullable(),
   pendingProductId: z.string().nullable(),
@@ -41,7 +41,7 @@ export const PurchaseStatus = z.object({
   environment: z.string().nullable(),
   startedAt: Time,
   currentPeriodStartsAt: Time,
-  currentPeriodEndsAt: Time.describe("null: lifetime."),
+  currentPeriodEndsAt: Time.describe("null: a lifetime purchase."),
   accessEndsAt: Time,
   gracePeriodEndsAt: Time,
   canceledAt: Time,
@@ -50,11 +50,11 @@ export const PurchaseStatus = z.object({
   billingIssueDetectedAt: Time,
   refundedAt: Time,
   resumesAt: Time,
-  managementUrl: z.string().nullable().describe("Where the store lets its owner manage it."),
+  managementUrl: z.string().nullable().describe("The store's page to manage the subscription."),
 });
 export type PurchaseStatus = z.infer<typeof PurchaseStatus>;
 
-/** The account's answer: its best purchase's, with every purchase beside it and the entitlements of all. */
+/** The status of an account: that of its best purchase, with the entitlements of all, and each purchase in `subscriptions`. */
 export const SubscriptionStatus = PurchaseStatus.extend({
   subscriptions: z.array(PurchaseStatus),
   lastEventAt: Time,
@@ -65,7 +65,7 @@ export type SubscriptionStatus = z.infer<typeof SubscriptionStatus>;
 export const DeliveryReceipt = z.object({
   status: z
     .enum(["processed", "duplicate", "ignored", "failed"])
-    .describe("What became of the delivery. `duplicate`: it had been processed before."),
+    .describe("The outcome of the delivery. `duplicate`: the event was processed before."),
   eventId: z.string(),
 });
 export type DeliveryReceipt = z.infer<typeof DeliveryReceipt>;

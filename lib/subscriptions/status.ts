@@ -1,22 +1,22 @@
 import type { Purchase, PurchaseState } from "./purchase-state";
-import { endReplaced } from "./replacement";
-import { counts, type StatusRules } from "./rules";
+import { endReplacedPurchases } from "./replacement";
+import { canEntitle, type StatusRules } from "./rules";
 import type { Entitlement, PurchaseStatus, SubscriptionStatus } from "./schema";
 
-type Judgement = { status: PurchaseStatus["status"]; stale?: true };
+type AccessState = { status: PurchaseStatus["status"]; stale?: true };
 
-const WITH_ACCESS = new Set<PurchaseStatus["status"]>(["active", "trialing", "canceled", "grace_period"]);
-/** Periods that are paid for once. */
-const NOT_RENEWING = new Set(["PREPAID", "PROMOTIONAL"]);
+const ACTIVE_STATUSES = new Set<PurchaseStatus["status"]>(["active", "trialing", "canceled", "grace_period"]);
+/** Period types that do not renew. */
+const NON_RENEWING_PERIODS = new Set(["PREPAID", "PROMOTIONAL"]);
 
-/** Where each store lets people manage what they bought, as the stores document it. */
+/** The pages to manage subscriptions, from the stores' documentation. */
 const MANAGEMENT_URLS = new Map([
   ["APP_STORE", "https://apps.apple.com/account/subscriptions"],
   ["MAC_APP_STORE", "https://apps.apple.com/account/subscriptions"],
   ["PLAY_STORE", "https://play.google.com/store/account/subscriptions"],
 ]);
 
-/** What is told of somebody who has no purchase. */
+/** The status of an account without purchases. */
 const NO_PURCHASE: PurchaseStatus = {
   status: "none",
   isActive: false,
@@ -45,35 +45,36 @@ const NO_PURCHASE: PurchaseStatus = {
 };
 
 /**
- * An account's status at a moment: that of its best purchase, with access before without, then lifetime, then the
- * latest end. Lines of an environment that does not count are listed, but never the answer. A one-time purchase that
- * gives no entitlement, such as coins, is no subscription.
+ * Computes an account's status at a time: that of its best purchase. Purchases with access come first, then lifetime
+ * purchases, then the latest end of access. Purchases that cannot entitle, such as sandbox purchases, are only listed.
+ * One-time purchases without entitlements, such as coins, are left out.
  */
 export function accountStatus(purchases: Purchase[], at: Date, rules: StatusRules): SubscriptionStatus {
   const entitling = purchases.filter(
     ({ periodType, entitlementIds }) => periodType !== null || entitlementIds.length > 0,
   );
-  const judged = endReplaced(entitling).map((purchase) => ({ purchase, answer: purchaseStatus(purchase, at, rules) }));
-  const ranked = judged.toSorted((a, b) => comparePurchases(a.answer, b.answer));
-  const counting = ranked.filter(({ purchase }) => counts(purchase, rules)).map(({ answer }) => answer);
+  const ranked = endReplacedPurchases(entitling)
+    .map((purchase) => ({ purchase, status: purchaseStatus(purchase, at, rules) }))
+    .toSorted((a, b) => comparePurchases(a.status, b.status));
+  const counting = ranked.filter(({ purchase }) => canEntitle(purchase, rules)).map(({ status }) => status);
   return {
     ...(counting[0] ?? NO_PURCHASE),
-    entitlements: unite(counting.flatMap(({ entitlements }) => entitlements)),
-    subscriptions: ranked.map(({ answer }) => answer),
+    entitlements: mergeEntitlements(counting.flatMap(({ entitlements }) => entitlements)),
+    subscriptions: ranked.map(({ status }) => status),
     lastEventAt: latest(...purchases.map(({ lastEventAt }) => lastEventAt)),
     checkedAt: at,
   };
 }
 
-/** A purchase's status at a moment. */
+/** Computes a purchase's status at a time. */
 export function purchaseStatus(purchase: Purchase, at: Date, rules: StatusRules): PurchaseStatus {
-  const { status, stale = false } = judge(purchase, at, rules);
-  const isActive = WITH_ACCESS.has(status) && counts(purchase, rules);
+  const { status, stale = false } = accessState(purchase, at, rules);
+  const isActive = ACTIVE_STATUSES.has(status) && canEntitle(purchase, rules);
   const accessEndsAt = accessEnd(purchase, stale ? rules.staleLeewaySeconds : 0);
   return {
     status,
     isActive,
-    willRenew: (status === "active" || status === "trialing") && renews(purchase) && !isHeldUp(purchase),
+    willRenew: (status === "active" || status === "trialing") && isRenewing(purchase) && !isRenewalBlocked(purchase),
     isLifetime: purchase.isLifetime,
     isFamilyShare: purchase.isFamilyShare,
     stale,
@@ -104,19 +105,19 @@ export function purchaseStatus(purchase: Purchase, at: Date, rules: StatusRules)
   };
 }
 
-/** First match counts. */
-function judge(purchase: Purchase, at: Date, rules: StatusRules): Judgement {
+/** The first rule that matches decides. */
+function accessState(purchase: Purchase, at: Date, rules: StatusRules): AccessState {
   if (isRevoked(purchase)) return { status: "revoked" };
   if (purchase.endedAt) return { status: endedStatus(purchase.expirationReason) };
   if (purchase.isLifetime) return { status: "active" };
   const end = purchase.currentPeriodEndsAt;
   if (!end) return { status: "expired" };
-  if (at < end) return { status: runningStatus(purchase) };
+  if (at < end) return { status: currentPeriodStatus(purchase) };
   if (purchase.billingIssueDetectedAt) {
     return { status: purchase.gracePeriodEndsAt && at < purchase.gracePeriodEndsAt ? "grace_period" : "billing_retry" };
   }
   if (purchase.pausedAt) return { status: "paused" };
-  if (renews(purchase) && at < plusSeconds(end, rules.staleLeewaySeconds)) return { status: "active", stale: true };
+  if (isRenewing(purchase) && at < plusSeconds(end, rules.staleLeewaySeconds)) return { status: "active", stale: true };
   return { status: "expired" };
 }
 
@@ -125,36 +126,36 @@ function endedStatus(reason: string | null): PurchaseStatus["status"] {
   return reason === "CUSTOMER_SUPPORT" ? "revoked" : "expired";
 }
 
-/** Before the end of the period: access, whatever else is wrong. */
-function runningStatus(purchase: Purchase): PurchaseStatus["status"] {
+/** Within the period a purchase gives access, even after a failed payment. */
+function currentPeriodStatus(purchase: Purchase): PurchaseStatus["status"] {
   if (purchase.unsubscribedAt) return "canceled";
   return purchase.periodType === "TRIAL" ? "trialing" : "active";
 }
 
-/** Whether a refund ended the purchase. One that did not leaves access until the end of the period. */
+/** Whether a refund ended the purchase. Otherwise access lasts until the end of the period. */
 export function isRevoked({ refundedAt, endedAt }: PurchaseState): boolean {
   return refundedAt !== null && endedAt !== null && endedAt <= refundedAt;
 }
 
-/** Whether the next charge has failed already, or is put off by a pause. */
-const isHeldUp = ({ billingIssueDetectedAt, pausedAt }: PurchaseState) =>
+/** Whether the next charge has failed, or is postponed by a pause. */
+const isRenewalBlocked = ({ billingIssueDetectedAt, pausedAt }: PurchaseState) =>
   billingIssueDetectedAt !== null || pausedAt !== null;
 
-/** Whether a period follows this one unless somebody acts. A one-time purchase has no period type. */
-function renews({ periodType, store, unsubscribedAt, isLifetime }: Purchase): boolean {
-  const renewing = periodType !== null && !NOT_RENEWING.has(periodType) && store !== "PROMOTIONAL";
+/** Whether the purchase renews unless it is canceled. A one-time purchase has no period type. */
+function isRenewing({ periodType, store, unsubscribedAt, isLifetime }: Purchase): boolean {
+  const renewing = periodType !== null && !NON_RENEWING_PERIODS.has(periodType) && store !== "PROMOTIONAL";
   return renewing && !isLifetime && unsubscribedAt === null;
 }
 
-/** Whether a purchase should have renewed, or is a subscription, and nobody has told until when it goes. */
-export function isOverdue(purchase: Purchase, at: Date): boolean {
+/** Whether a renewal is due and has not arrived, or a subscription has no known end. */
+export function isRenewalOverdue(purchase: Purchase, at: Date): boolean {
   const { currentPeriodEndsAt: end, endedAt } = purchase;
   if (endedAt || purchase.isLifetime) return false;
   if (end === null) return purchase.periodType !== null;
-  return end <= at && !isHeldUp(purchase) && renews(purchase);
+  return end <= at && !isRenewalBlocked(purchase) && isRenewing(purchase);
 }
 
-/** When access ends or ended, as far as is known; null for lifetime. */
+/** Returns when access ends or ended; null for a lifetime purchase or if it is not known. */
 function accessEnd(purchase: Purchase, leewaySeconds: number): Date | null {
   const end = purchase.currentPeriodEndsAt;
   if (purchase.endedAt) return purchase.endedAt;
@@ -170,8 +171,8 @@ function comparePurchases(a: PurchaseStatus, b: PurchaseStatus): number {
   );
 }
 
-/** One entry an entitlement: active before not, then without an end, then the latest end. */
-function unite(all: Entitlement[]): Entitlement[] {
+/** Merges entitlements with the same id: an active one wins, then one that does not expire, then the latest expiry. */
+function mergeEntitlements(all: Entitlement[]): Entitlement[] {
   const end = ({ expiresAt }: Entitlement) => expiresAt?.getTime() ?? Number.MAX_SAFE_INTEGER;
   const best = new Map<string, Entitlement>();
   for (const one of all.toSorted((a, b) => Number(a.isActive) - Number(b.isActive) || end(a) - end(b))) {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { replayEvents } from "@/lib/subscriptions/operations/replay";
+import { replayEvents } from "@/lib/admin/billing/replay-events";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { billingEvent, DAY_MS, deliverOk, type Sent, statusOf } from "@/tests/support/billing/billing";
 import { clock, ctx, withContext } from "@/tests/support/context";

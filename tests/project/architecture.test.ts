@@ -33,11 +33,12 @@ const RULES: Record<string, string[]> = {
     "lib/push",
     "lib/subscriptions",
   ],
-  "lib/subscriptions": ["lib/errors", "lib/db/batch-load", "lib/db/with-retry", "lib/push/outbox"],
+  "lib/subscriptions": ["lib/errors", "lib/db/batch-load", "lib/db/queue", "lib/db/with-retry", "lib/push/outbox"],
   "lib/push": ["lib/audit", "lib/db/queue", "lib/errors"],
   "lib/releases": ["lib/errors", "lib/files"],
   "lib/admin": [
     "lib/audit",
+    "lib/db/with-retry",
     "lib/errors",
     "lib/accounts",
     "lib/auth",

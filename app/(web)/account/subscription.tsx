@@ -1,4 +1,4 @@
-import { readSubscriptionStatus } from "@/lib/subscriptions/subscription-status";
+import { readSubscriptionStatus } from "@/lib/subscriptions/read-status";
 import { Day } from "../components/time";
 import { describeStatus } from "./describe-status";
 

@@ -1,16 +1,16 @@
 import type { PurchaseEvent, PurchaseEventType } from "../events";
 import type { PurchaseState } from "../purchase-state";
-import { endOf, isOneTime, moveEnd, startOneTimePurchase, startPeriod, startTemporaryGrant } from "./periods";
-import { takeSnapshot } from "./snapshot";
+import { applySnapshot } from "./apply-snapshot";
+import { accessEndOf, isOneTime, setExpiry, startOneTimePurchase, startPeriod, startTemporaryGrant } from "./periods";
 
 type Effect = (state: PurchaseState, event: PurchaseEvent) => Partial<PurchaseState>;
 
 /**
- * What each event does, and its rank among those of the same moment. `provesPeriod`: the event names the period that it
- * belongs to, which began even where no other event said so. A PRODUCT_CHANGE is informative only (RevenueCat,
- * "Upgrades, Downgrades, & Management").
+ * The effect of each type of event, and its rank among events of the same time. `hasPeriod`: the event contains the
+ * period that it belongs to, which therefore has started even if the event of its start was lost. A PRODUCT_CHANGE is
+ * informative only (RevenueCat, "Upgrades, Downgrades, & Management").
  */
-export const EVENTS: Record<PurchaseEventType, { rank: number; effect: Effect; provesPeriod?: true }> = {
+export const EVENT_EFFECTS: Record<PurchaseEventType, { rank: number; effect: Effect; hasPeriod?: true }> = {
   INITIAL_PURCHASE: { rank: 10, effect: startPeriod },
   NON_RENEWING_PURCHASE: { rank: 10, effect: startOneTimePurchase },
   TEMPORARY_ENTITLEMENT_GRANT: { rank: 10, effect: startTemporaryGrant },
@@ -18,14 +18,14 @@ export const EVENTS: Record<PurchaseEventType, { rank: number; effect: Effect; p
   RENEWAL: { rank: 30, effect: startPeriod },
   SUBSCRIPTION_EXTENDED: {
     rank: 35,
-    provesPeriod: true,
-    effect: (state, event) => ({ ...moveEnd(state, event), ...reopen(state, event) }),
+    hasPeriod: true,
+    effect: (state, event) => ({ ...setExpiry(state, event), ...reopen(state, event) }),
   },
   UNCANCELLATION: {
     rank: 40,
-    provesPeriod: true,
+    hasPeriod: true,
     effect: (state, event) => ({
-      ...moveEnd(state, event),
+      ...setExpiry(state, event),
       unsubscribedAt: null,
       cancelReason: state.refundedAt && state.cancelReason,
       pausedAt: null,
@@ -34,34 +34,34 @@ export const EVENTS: Record<PurchaseEventType, { rank: number; effect: Effect; p
   },
   SUBSCRIPTION_PAUSED: {
     rank: 45,
-    provesPeriod: true,
+    hasPeriod: true,
     effect: (state, event) => ({
-      ...moveEnd(state, event),
+      ...setExpiry(state, event),
       pausedAt: event.occurredAt,
       resumesAt: event.resumesAt,
     }),
   },
-  BILLING_ISSUE: { rank: 50, effect: noteBillingIssue, provesPeriod: true },
-  CANCELLATION: { rank: 60, effect: cancel, provesPeriod: true },
+  BILLING_ISSUE: { rank: 50, effect: recordBillingIssue, hasPeriod: true },
+  CANCELLATION: { rank: 60, effect: cancel, hasPeriod: true },
   EXPIRATION: {
     rank: 70,
-    provesPeriod: true,
+    hasPeriod: true,
     effect: (state, event) => ({
-      endedAt: endOf(state, event),
+      endedAt: accessEndOf(state, event),
       expirationReason: event.expirationReason ?? state.expirationReason,
     }),
   },
   REFUND_REVERSED: {
     rank: 80,
-    provesPeriod: true,
+    hasPeriod: true,
     effect: reverseRefund,
   },
-  SNAPSHOT: { rank: 90, effect: takeSnapshot },
+  SNAPSHOT: { rank: 90, effect: applySnapshot },
 };
 
 /**
- * Names the product that the purchase changes to with its next period. On Google Play an immediate change names none: the
- * new product is a purchase of its own, which takes this one's place.
+ * Stores the product of the next period. An immediate change on Google Play names no product: the new product is another
+ * purchase, which replaces this one.
  */
 function changeProduct(state: PurchaseState, { newProductId }: PurchaseEvent): Partial<PurchaseState> {
   if (newProductId === null) return { isReplaceable: state.isReplaceable || state.periodType !== null };
@@ -71,25 +71,25 @@ function changeProduct(state: PurchaseState, { newProductId }: PurchaseEvent): P
 function cancel(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const { occurredAt, cancelReason } = event;
   if (cancelReason === "CUSTOMER_SUPPORT" || event.isRefund) return refund(state, event);
-  if (cancelReason === "BILLING_ERROR") return noteBillingIssue(state, event);
-  const end = isOneTime(state, event) ? { endedAt: endOf(state, event) } : moveEnd(state, event);
+  if (cancelReason === "BILLING_ERROR") return recordBillingIssue(state, event);
+  const end = isOneTime(state, event) ? { endedAt: accessEndOf(state, event) } : setExpiry(state, event);
   return { ...end, unsubscribedAt: state.unsubscribedAt ?? occurredAt, cancelReason };
 }
 
-/** A refund need not end a subscription (RevenueCat, "Cancellation and Expiration Reasons"): the expiry says whether. */
+/** A refund ends a subscription only if the expiry has passed (RevenueCat, "Cancellation and Expiration Reasons"). */
 function refund(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const { occurredAt, expiresAt, cancelReason } = event;
   const isRevoked = expiresAt === null || expiresAt <= occurredAt || isOneTime(state, event);
-  if (isRevoked) return { refundedAt: occurredAt, cancelReason, endedAt: endOf(state, event) };
-  return { ...moveEnd(state, event), refundedAt: state.refundedAt ?? occurredAt, cancelReason };
+  if (isRevoked) return { refundedAt: occurredAt, cancelReason, endedAt: accessEndOf(state, event) };
+  return { ...setExpiry(state, event), refundedAt: state.refundedAt ?? occurredAt, cancelReason };
 }
 
-/** Gives the purchase back. One without any expiry is no subscription ("Event Types and Fields"): it is for life. */
+/** Restores access. A purchase without any expiry is not a subscription ("Event Types and Fields") but for a lifetime. */
 function reverseRefund(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const hasExpiry = event.expiresAt !== null || state.currentPeriodEndsAt !== null;
   const isLifetime = state.isLifetime || (!hasExpiry && state.entitlementIds.length > 0);
   return {
-    ...moveEnd(state, event),
+    ...setExpiry(state, event),
     isLifetime,
     periodType: isLifetime ? null : state.periodType,
     refundedAt: null,
@@ -99,14 +99,14 @@ function reverseRefund(state: PurchaseState, event: PurchaseEvent): Partial<Purc
   };
 }
 
-/** A charge failed. In a grace period RevenueCat moves the expiry of its events beyond the end of the period. */
-function noteBillingIssue(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
+/** Records a failed charge. In a grace period the expiry in RevenueCat's events is after the end of the period. */
+function recordBillingIssue(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const { expiresAt, occurredAt } = event;
   const end = state.currentPeriodEndsAt;
   const extendsAccess = end !== null && expiresAt !== null && expiresAt > end;
   const gracePeriodEndsAt = event.gracePeriodEndsAt ?? (extendsAccess ? expiresAt : state.gracePeriodEndsAt);
   return {
-    ...(extendsAccess ? {} : moveEnd(state, event)),
+    ...(extendsAccess ? {} : setExpiry(state, event)),
     ...reopen(state, event),
     billingIssueDetectedAt: state.billingIssueDetectedAt ?? occurredAt,
     gracePeriodEndsAt,
@@ -114,8 +114,8 @@ function noteBillingIssue(state: PurchaseState, event: PurchaseEvent): Partial<P
 }
 
 /**
- * Takes an end back where a newer event gives access beyond it: the purchase was taken to have ended since the provider, when
- * it was asked, had not heard yet of an extension or a grace period. Not the end that came with a refund.
+ * Clears the end of access if a newer event extends access beyond it: a reconciliation had ended the purchase before the
+ * provider learned of an extension or a grace period. Does not clear the end by a refund.
  */
 function reopen({ endedAt, refundedAt }: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const until = event.gracePeriodEndsAt ?? event.expiresAt;

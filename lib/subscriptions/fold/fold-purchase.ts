@@ -1,29 +1,40 @@
 import type { PurchaseEvent } from "../events";
 import type { PurchaseState } from "../purchase-state";
-import { EVENTS } from "./effects";
-import { EMPTY, isTemporaryGrant, purchaseTime, startFrom, startOneTimePurchase, startPeriod } from "./periods";
+import { EVENT_EFFECTS } from "./effects";
+import {
+  EMPTY_STATE,
+  initialState,
+  isTemporaryGrant,
+  purchaseTime,
+  startOneTimePurchase,
+  startPeriod,
+} from "./periods";
 
 /**
- * Folds the events of a purchase, in whatever order they arrived, into its state. A purchase whose purchase is not known starts
- * from the fields of its first known event. Two events with the same id count once.
+ * Folds the events of a purchase into its state, in any order of arrival. If the event of the first purchase is missing,
+ * the state starts from the fields of the first event. Events with the same id count once.
  */
 export function foldPurchase(events: PurchaseEvent[]): PurchaseState {
   const unique = [...new Map(events.map((event) => [event.id, event])).values()];
   let state: PurchaseState | null = null;
   for (const event of unique.toSorted(compareEvents)) {
-    const before: PurchaseState = state ? startMissedPeriod(state, event) : startFrom(event);
-    state = { ...before, ...EVENTS[event.type].effect(before, event), lastEventAt: later(before.lastEventAt, event) };
+    const before: PurchaseState = state ? startMissedPeriod(state, event) : initialState(event);
+    state = {
+      ...before,
+      ...EVENT_EFFECTS[event.type].effect(before, event),
+      lastEventAt: later(before.lastEventAt, event),
+    };
   }
-  return state ?? EMPTY;
+  return state ?? EMPTY_STATE;
 }
 
-/** A temporary grant comes first: the store's time of the purchase that takes its place may be earlier than its own. */
+/** Sorts by the time of purchase. A temporary grant is first: the store's time of the validated purchase may be earlier. */
 function compareEvents(a: PurchaseEvent, b: PurchaseEvent): number {
   return (
     Number(isGrant(b)) - Number(isGrant(a)) ||
     purchaseTime(a).getTime() - purchaseTime(b).getTime() ||
     a.occurredAt.getTime() - b.occurredAt.getTime() ||
-    EVENTS[a.type].rank - EVENTS[b.type].rank ||
+    EVENT_EFFECTS[a.type].rank - EVENT_EFFECTS[b.type].rank ||
     (a.id < b.id ? -1 : 1)
   );
 }
@@ -31,11 +42,11 @@ function compareEvents(a: PurchaseEvent, b: PurchaseEvent): number {
 const isGrant = ({ type }: PurchaseEvent) => type === "TEMPORARY_ENTITLEMENT_GRANT";
 
 /**
- * The state with the period that an event belongs to, where that is newer than the known one: its RENEWAL was lost. An
- * event about a temporary grant's transaction, other than its EXPIRATION, belongs to the purchase that was validated.
+ * Starts the period of an event if it is newer than the state's: its RENEWAL was lost. An event of a temporary grant's
+ * transaction, other than EXPIRATION, belongs to the validated purchase.
  */
 function startMissedPeriod(state: PurchaseState, event: PurchaseEvent): PurchaseState {
-  if (!EVENTS[event.type].provesPeriod) return state;
+  if (!EVENT_EFFECTS[event.type].hasPeriod) return state;
   if (isTemporaryGrant(state)) return event.type === "EXPIRATION" ? state : { ...state, ...startPeriod(state, event) };
   const { currentPeriodStartsAt: start } = state;
   if (event.purchasedAt === null || (start !== null && event.purchasedAt <= start)) return state;

@@ -3,7 +3,7 @@ import type { PurchaseState } from "../purchase-state";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-export const EMPTY: PurchaseState = {
+export const EMPTY_STATE: PurchaseState = {
   productId: null,
   pendingProductId: null,
   entitlementIds: [],
@@ -26,19 +26,21 @@ export const EMPTY: PurchaseState = {
   lastEventAt: null,
 };
 
-/** The state that a purchase is in before its first known event: what that event says of the purchase. */
-export function startFrom(event: PurchaseEvent): PurchaseState {
+/** Returns the state before a purchase's first event, from the fields of that event. */
+export function initialState(event: PurchaseEvent): PurchaseState {
   const { purchasedAt } = event;
-  return { ...EMPTY, ...startPeriod(EMPTY, event), startedAt: purchasedAt, currentPeriodStartsAt: purchasedAt };
+  return {
+    ...EMPTY_STATE,
+    ...startPeriod(EMPTY_STATE, event),
+    startedAt: purchasedAt,
+    currentPeriodStartsAt: purchasedAt,
+  };
 }
 
-/**
- * A period begins, paid or free: whatever was wrong with the period before is over. A member that the event does not
- * have stays known.
- */
+/** Starts a period, and clears the problems of the previous one. Fields that the event does not have are kept. */
 export function startPeriod(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   return {
-    ...EMPTY,
+    ...EMPTY_STATE,
     productId: event.productId ?? state.productId,
     entitlementIds: event.entitlementIds ?? state.entitlementIds,
     periodType: event.periodType ?? "NORMAL",
@@ -49,14 +51,14 @@ export function startPeriod(state: PurchaseState, event: PurchaseEvent): Partial
   };
 }
 
-/** A purchase that does not renew: for life where it has entitlements and no expiry. */
+/** Starts a purchase that does not renew. With entitlements and without an expiry it is for a lifetime. */
 export function startOneTimePurchase(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const period = startPeriod(state, event);
   const isLifetime = event.expiresAt === null && (period.entitlementIds?.length ?? 0) > 0;
   return { ...period, periodType: null, isLifetime, currentPeriodEndsAt: event.expiresAt };
 }
 
-/** RevenueCat promises that a temporary grant ends within a day. One that names no such end gets a day. */
+/** Starts a temporary grant, which RevenueCat documents to last 24 hours at most. */
 export function startTemporaryGrant(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const latest = new Date(purchaseTime(event).getTime() + DAY_MS);
   return {
@@ -65,27 +67,27 @@ export function startTemporaryGrant(state: PurchaseState, event: PurchaseEvent):
   };
 }
 
-/** Whether a temporary grant is all that is known of a purchase. */
+/** Whether the purchase has no event but a temporary grant's. */
 export function isTemporaryGrant({ periodType, isReplaceable }: PurchaseState): boolean {
   return periodType === null && isReplaceable;
 }
 
-/** Whether a purchase does not renew: it was bought once, or granted by the developer. */
+/** Whether a purchase does not renew: a one-time purchase, or one that the developer granted. */
 export function isOneTime(state: PurchaseState, event: PurchaseEvent): boolean {
   return state.periodType === null || state.periodType === "PROMOTIONAL" || event.periodType === "PROMOTIONAL";
 }
 
-/** `expiration_at_ms` of the newest event says until when there is access. */
-export function moveEnd(state: PurchaseState, { expiresAt }: PurchaseEvent): Partial<PurchaseState> {
+/** Sets the end of the period to the expiry of the newest event that has one. */
+export function setExpiry(state: PurchaseState, { expiresAt }: PurchaseEvent): Partial<PurchaseState> {
   return { currentPeriodEndsAt: expiresAt ?? state.currentPeriodEndsAt };
 }
 
-/** When access ends that an event takes away: at an expiry in the past, else when it happened; never later than known. */
-export function endOf(state: PurchaseState, { occurredAt, expiresAt }: PurchaseEvent): Date {
+/** Returns when an event ends access: at its expiry if that has passed, else at once; never later than a known end. */
+export function accessEndOf(state: PurchaseState, { occurredAt, expiresAt }: PurchaseEvent): Date {
   return earliest(state.endedAt, earliest(expiresAt, occurredAt));
 }
 
-/** The earlier of two times; the second where there is no first. */
+/** Returns the earlier of two times. */
 export function earliest(a: Date | null, b: Date): Date {
   return a && a < b ? a : b;
 }

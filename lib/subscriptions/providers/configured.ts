@@ -5,12 +5,12 @@ import { standardWebhooks } from "./standard-webhooks";
 
 const PROVIDERS = [revenueCat, standardWebhooks];
 
-/** Whose deliveries the webhook takes: `BILLING_PROVIDER`. */
+/** Returns the provider that `BILLING_PROVIDER` selects. */
 export function configuredProvider({ BILLING_PROVIDER: name }: Pick<Config, "BILLING_PROVIDER">): Provider {
   return name === "standard-webhooks" ? standardWebhooks : revenueCat;
 }
 
-/** The provider that an event in the inbox came from; undefined for one that there is no reader for any more. */
-export function providerNamed(name: string): Provider | undefined {
+/** Returns a provider by its name in the database; undefined if this version does not have it. */
+export function findProvider(name: string): Provider | undefined {
   return PROVIDERS.find((provider) => provider.name === name);
 }

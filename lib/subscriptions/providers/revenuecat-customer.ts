@@ -1,21 +1,21 @@
 import { z } from "zod";
 import { normalizeAppUserIds } from "../app-user-ids";
 import type { ProviderEvent } from "../events";
-import { Flag, Text, time, withoutRenewalNumber } from "./fields";
+import { OptionalBoolean, OptionalText, toDate, withoutRenewalNumber } from "./fields";
 
 const Moment = z
   .string()
-  .transform((text) => time(Date.parse(text)))
+  .transform((text) => toDate(Date.parse(text)))
   .nullable()
   .catch(null);
 
 const Purchase = z.object({
-  /** Google Play's base plan; the webhook writes it behind the product: `PRODUCT:PLAN`. */
-  product_plan_identifier: Text,
-  is_sandbox: Flag,
+  /** Google Play's base plan. The webhook appends it to the product id: `PRODUCT:PLAN`. */
+  product_plan_identifier: OptionalText,
+  is_sandbox: OptionalBoolean,
   purchase_date: Moment,
-  store: Text,
-  store_transaction_id: Text,
+  store: OptionalText,
+  store_transaction_id: OptionalText,
 });
 
 const Subscription = Purchase.extend({
@@ -23,8 +23,8 @@ const Subscription = Purchase.extend({
   billing_issues_detected_at: Moment,
   expires_date: Moment,
   grace_period_expires_date: Moment,
-  ownership_type: Text,
-  period_type: Text,
+  ownership_type: OptionalText,
+  period_type: OptionalText,
   refunded_at: Moment,
   unsubscribe_detected_at: Moment,
 });
@@ -33,23 +33,23 @@ type Subscription = z.infer<typeof Subscription>;
 /** RevenueCat, "REST API v1", Customer Info Model. */
 const Customer = z.object({
   subscriber: z.object({
-    entitlements: z.record(z.string(), z.object({ product_identifier: Text, expires_date: Moment })),
+    entitlements: z.record(z.string(), z.object({ product_identifier: OptionalText, expires_date: Moment })),
     subscriptions: z.record(z.string(), Subscription),
     non_subscriptions: z.record(z.string(), z.array(Purchase)),
   }),
 });
 type Customer = z.infer<typeof Customer>["subscriber"];
 
-/** A purchase as the provider sees it: an event like any other, but that its `originalTransactionId` may not be known. */
+/** The provider's view of a purchase, as an event. Its `originalTransactionId` may be a renewal's. */
 export type Snapshot = ProviderEvent & { store: string; transactionId: string };
 
 /**
- * What RevenueCat knows of a customer, one snapshot a subscription, and one for each purchase for life.
- * @throws Error for an answer of another shape
+ * Reads a customer from RevenueCat's API: a snapshot for each subscription and each lifetime purchase.
+ * @throws Error if the response is not as documented
  */
-export function readCustomer(answer: unknown, name: string, askedAt: Date): Snapshot[] {
-  const parsed = Customer.safeParse(answer);
-  if (!parsed.success) throw new Error("the billing provider's answer has another shape", { cause: parsed.error });
+export function readCustomer(response: unknown, name: string, requestedAt: Date): Snapshot[] {
+  const parsed = Customer.safeParse(response);
+  if (!parsed.success) throw new Error("the billing provider's response is not as documented", { cause: parsed.error });
   const { subscriber } = parsed.data;
   const subscriptions = Object.entries(subscriber.subscriptions).map(([productId, subscription]) =>
     snapshot(
@@ -57,13 +57,13 @@ export function readCustomer(answer: unknown, name: string, askedAt: Date): Snap
       productId,
       { ...subscription, period_type: subscription.period_type ?? "NORMAL" },
       name,
-      askedAt,
+      requestedAt,
     ),
   );
   const purchases = Object.entries(subscriber.non_subscriptions).flatMap(([productId, bought]) =>
     bought
       .filter(() => entitlementsOf(subscriber, productId).length > 0)
-      .map((purchase) => snapshot(subscriber, productId, { ...NO_SUBSCRIPTION, ...purchase }, name, askedAt)),
+      .map((purchase) => snapshot(subscriber, productId, { ...NO_SUBSCRIPTION, ...purchase }, name, requestedAt)),
   );
   return [...subscriptions, ...purchases].filter((one): one is Snapshot => one !== null);
 }
@@ -79,13 +79,13 @@ const NO_SUBSCRIPTION = {
   unsubscribe_detected_at: null,
 };
 
-/** null: without a store and a transaction it cannot be told which purchase it is. */
+/** Returns null without a store and a transaction, which identify the purchase. */
 function snapshot(
   customer: Customer,
   productId: string,
   bought: Subscription,
   name: string,
-  askedAt: Date,
+  requestedAt: Date,
 ): Snapshot | null {
   const { store: storeName, store_transaction_id: transactionId, product_plan_identifier: plan } = bought;
   if (storeName === null || transactionId === null) return null;
@@ -101,14 +101,14 @@ function snapshot(
     appUserIds: normalizeAppUserIds([name]),
     transferredFrom: [],
     facts: {
-      occurredAt: askedAt,
+      occurredAt: requestedAt,
       purchasedAt: bought.purchase_date,
       expiresAt: bought.expires_date,
       gracePeriodEndsAt: bought.grace_period_expires_date,
       resumesAt: bought.auto_resume_date,
       productId: plan === null ? productId : `${productId}:${plan}`,
       newProductId: null,
-      // An entitlement is listed with one of the products that give it: where none is, that says nothing.
+      // The API lists an entitlement with only one of the products that give it.
       entitlementIds: entitlementIds.length > 0 ? entitlementIds : null,
       periodType: bought.period_type?.toUpperCase() ?? null,
       isFamilyShare: bought.ownership_type === null ? null : bought.ownership_type === "FAMILY_SHARED",
@@ -120,7 +120,7 @@ function snapshot(
         unsubscribedAt: bought.unsubscribe_detected_at,
         billingIssueDetectedAt: bought.billing_issues_detected_at,
         refundedAt: bought.refunded_at,
-        endedAt: null, // the API has no such field: see "withEnd" in reconcile/customers.ts
+        endedAt: null, // the API does not return it: see withEnd in reconcile/reconcile-customer.ts
       },
     },
   };

@@ -3,18 +3,18 @@ import { z } from "zod";
 import type { Config } from "../../config";
 import { isAnonymous, normalizeAppUserIds } from "../app-user-ids";
 import type { EventFacts, ProviderEvent } from "../events";
-import { isOneOf, isRecent, requireAuthentic } from "./authenticity";
+import { isRecent, matchesAny, requireAuthentic } from "./authenticity";
 import {
   EventId,
   entitlements,
-  Flag,
-  Numeric,
+  NullableTexts,
+  OptionalBoolean,
+  OptionalNumber,
+  OptionalText,
   OptionalTexts,
-  pastTime,
   requireFields,
-  Text,
-  Texts,
-  time,
+  toDate,
+  toPastDate,
   withoutRenewalNumber,
 } from "./fields";
 import type { Delivery, Provider } from "./provider";
@@ -23,33 +23,33 @@ const Envelope = z.object({ event: z.object({ id: EventId }).loose() });
 
 /** RevenueCat, "Webhooks", Event Types and Fields. */
 const RevenueCatEvent = z.object({
-  type: Text,
-  environment: Text,
-  store: Text,
-  app_user_id: Text,
-  original_app_user_id: Text,
-  aliases: Texts,
-  transferred_from: Texts,
-  transferred_to: Texts,
-  redeemed_from: Texts,
-  redeemed_by: Texts,
-  redemption_outcome: Text,
-  event_timestamp_ms: Numeric,
-  purchased_at_ms: Numeric,
-  expiration_at_ms: Numeric,
-  grace_period_expiration_at_ms: Numeric,
-  auto_resume_at_ms: Numeric,
-  transaction_id: Text,
-  original_transaction_id: Text,
-  product_id: Text,
-  new_product_id: Text,
-  entitlement_id: Text,
+  type: OptionalText,
+  environment: OptionalText,
+  store: OptionalText,
+  app_user_id: OptionalText,
+  original_app_user_id: OptionalText,
+  aliases: NullableTexts,
+  transferred_from: NullableTexts,
+  transferred_to: NullableTexts,
+  redeemed_from: NullableTexts,
+  redeemed_by: NullableTexts,
+  redemption_outcome: OptionalText,
+  event_timestamp_ms: OptionalNumber,
+  purchased_at_ms: OptionalNumber,
+  expiration_at_ms: OptionalNumber,
+  grace_period_expiration_at_ms: OptionalNumber,
+  auto_resume_at_ms: OptionalNumber,
+  transaction_id: OptionalText,
+  original_transaction_id: OptionalText,
+  product_id: OptionalText,
+  new_product_id: OptionalText,
+  entitlement_id: OptionalText,
   entitlement_ids: OptionalTexts,
-  period_type: Text,
-  is_family_share: Flag,
-  cancel_reason: Text,
-  expiration_reason: Text,
-  price: Numeric,
+  period_type: OptionalText,
+  is_family_share: OptionalBoolean,
+  cancel_reason: OptionalText,
+  expiration_reason: OptionalText,
+  price: OptionalNumber,
 });
 type RevenueCatEvent = z.infer<typeof RevenueCatEvent>;
 
@@ -59,7 +59,7 @@ export const revenueCat: Provider = {
   authenticate: (config: Config, delivery: Delivery, now: Date) =>
     requireAuthentic(config, delivery, (secret) => isSigned(secret, delivery, now)),
   eventId: (body) => requireFields(Envelope, body).event.id,
-  withoutAttributes: (body) => {
+  toPayload: (body) => {
     const { event, ...envelope } = requireFields(Envelope.loose(), body);
     const { subscriber_attributes: _, ...kept } = event;
     return { ...envelope, event: kept };
@@ -74,7 +74,7 @@ function isSigned(secret: string, { raw, headers }: Delivery, now: Date): boolea
   if (!isRecent(at, now)) return false;
   const expected = createHmac("sha256", secret).update(`${at}.`).update(raw).digest("hex");
   const given = fields.filter((field) => field.startsWith("v1=")).map((field) => field.slice(3).toLowerCase());
-  return isOneOf(given, expected);
+  return matchesAny(given, expected);
 }
 
 function read(body: unknown, receivedAt: Date): ProviderEvent {
@@ -84,10 +84,10 @@ function read(body: unknown, receivedAt: Date): ProviderEvent {
   const people = customers(event);
   return {
     type: event.type ?? "UNKNOWN",
-    // A temporary grant names no environment: it is not among the fields that RevenueCat guarantees.
+    // RevenueCat does not guarantee an environment in a temporary grant.
     environment: event.environment ?? (isTemporary ? "PRODUCTION" : null),
     store,
-    // A first purchase is its own original. So is a temporary grant, until the purchase is validated.
+    // The first purchase has no original transaction. Nor has a temporary grant, until the purchase is validated.
     originalTransactionId: withoutRenewalNumber(
       store,
       isTemporary ? transactionId : (event.original_transaction_id ?? transactionId),
@@ -102,7 +102,7 @@ function read(body: unknown, receivedAt: Date): ProviderEvent {
 
 type Customers = { names: string[]; from: string[]; change: EventFacts["identityChange"] };
 
-/** Whom an event names. A redemption whose outcome is neither changes nothing: the redeemer owned it already. */
+/** Returns the customers in an event. A redemption with another outcome changes nothing: the redeemer is the owner. */
 function customers(event: RevenueCatEvent): Customers {
   const { app_user_id, original_app_user_id, aliases } = event;
   const names = [app_user_id, original_app_user_id, ...(aliases ?? [])].filter((name) => name !== null);
@@ -126,21 +126,21 @@ function customers(event: RevenueCatEvent): Customers {
   }
 }
 
-/** Of a transfer no name binds more than another, but that who has signed in can be told from the rest. */
+/** A transfer gives its ids no precedence. Ids of signed-in customers go before anonymous ones. */
 function signedInFirst(names: string[]): string[] {
   return names.toSorted((a, b) => Number(isAnonymous(a)) - Number(isAnonymous(b)));
 }
 
 function facts(event: RevenueCatEvent, receivedAt: Date): Omit<EventFacts, "identityChange"> {
   return {
-    occurredAt: pastTime(event.event_timestamp_ms, receivedAt) ?? receivedAt,
-    purchasedAt: pastTime(event.purchased_at_ms, receivedAt),
-    expiresAt: time(event.expiration_at_ms),
-    gracePeriodEndsAt: time(event.grace_period_expiration_at_ms),
-    resumesAt: time(event.auto_resume_at_ms),
+    occurredAt: toPastDate(event.event_timestamp_ms, receivedAt) ?? receivedAt,
+    purchasedAt: toPastDate(event.purchased_at_ms, receivedAt),
+    expiresAt: toDate(event.expiration_at_ms),
+    gracePeriodEndsAt: toDate(event.grace_period_expiration_at_ms),
+    resumesAt: toDate(event.auto_resume_at_ms),
     productId: event.product_id,
     newProductId: event.new_product_id,
-    // The older `entitlement_id` is null beside a list, which says nothing.
+    // The deprecated `entitlement_id` may be null although `entitlement_ids` is set.
     entitlementIds: entitlements(
       event.entitlement_id ? (event.entitlement_ids ?? [event.entitlement_id]) : event.entitlement_ids,
     ),

@@ -2,54 +2,54 @@ import { createHmac } from "node:crypto";
 import { z } from "zod";
 import { normalizeAppUserIds } from "../app-user-ids";
 import type { EventFacts, ProviderEvent } from "../events";
-import { isOneOf, isRecent, requireAuthentic } from "./authenticity";
+import { isRecent, matchesAny, requireAuthentic } from "./authenticity";
 import {
   EventId,
   entitlements,
-  Flag,
+  NullableTexts,
+  OptionalBoolean,
+  OptionalText,
   OptionalTexts,
-  pastTime,
   requireFields,
-  Text,
-  Texts,
-  time,
+  toDate,
+  toPastDate,
   withoutRenewalNumber,
 } from "./fields";
 import type { Delivery, Provider } from "./provider";
 
 const SECRET_PREFIX = "whsec_";
 
-/** An RFC 3339 time as milliseconds since 1970; anything else counts as absent. */
+/** An RFC 3339 time in milliseconds since 1970; null for anything else. */
 const Moment = z
   .string()
   .transform((text) => Date.parse(text))
   .nullable()
   .catch(null);
 
-/** "Payload structure" of the specification; `data` in our own words, in camel case. */
+/** "Payload structure" of the specification. docs/guides/billing.md documents `data`. */
 const Payload = z.object({
-  type: Text,
+  type: OptionalText,
   timestamp: Moment,
   data: z.object({
-    customerId: Text,
-    aliases: Texts,
-    transferredFrom: Texts,
-    environment: Text,
-    store: Text,
-    originalTransactionId: Text,
-    transactionId: Text,
+    customerId: OptionalText,
+    aliases: NullableTexts,
+    transferredFrom: NullableTexts,
+    environment: OptionalText,
+    store: OptionalText,
+    originalTransactionId: OptionalText,
+    transactionId: OptionalText,
     purchasedAt: Moment,
     expiresAt: Moment,
     gracePeriodEndsAt: Moment,
     resumesAt: Moment,
-    productId: Text,
-    newProductId: Text,
+    productId: OptionalText,
+    newProductId: OptionalText,
     entitlementIds: OptionalTexts,
-    periodType: Text,
-    isFamilyShare: Flag,
-    cancelReason: Text,
-    expirationReason: Text,
-    isRefund: Flag,
+    periodType: OptionalText,
+    isFamilyShare: OptionalBoolean,
+    cancelReason: OptionalText,
+    expirationReason: OptionalText,
+    isRefund: OptionalBoolean,
   }),
 });
 type Payload = z.infer<typeof Payload>;
@@ -57,7 +57,7 @@ type Payload = z.infer<typeof Payload>;
 const Envelope = z.object({ data: z.object({}).loose() }).loose();
 const MessageId = z.object({ "webhook-id": EventId });
 
-/** Any sender that follows the Standard Webhooks specification (standardwebhooks.com), version 1.0.0. */
+/** Senders that implement the Standard Webhooks specification (standardwebhooks.com), version 1.0.0. */
 export const standardWebhooks: Provider = {
   name: "standard-webhooks",
   authenticate: (config, delivery, now) =>
@@ -66,7 +66,7 @@ export const standardWebhooks: Provider = {
     requireFields(Envelope, body);
     return requireFields(MessageId, { "webhook-id": headers.get("webhook-id") })["webhook-id"];
   },
-  withoutAttributes: (body) => body,
+  toPayload: (body) => body,
   read,
 };
 
@@ -76,10 +76,10 @@ function isSigned(secret: string, { raw, headers }: Delivery, now: Date): boolea
   if (id === null || !isRecent(at, now)) return false;
   const key = Buffer.from(secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret, "base64");
   const expected = createHmac("sha256", key).update(`${id}.${at}.`).update(raw).digest("base64");
-  return isOneOf((headers.get("webhook-signature") ?? "").split(" "), `v1,${expected}`);
+  return matchesAny((headers.get("webhook-signature") ?? "").split(" "), `v1,${expected}`);
 }
 
-/** `subscription.billing_issue` is our BILLING_ISSUE, `customer.transfer` our TRANSFER: what counts stands last. */
+/** The type is the last part of the payload's: `subscription.billing_issue` is BILLING_ISSUE. */
 function read(body: unknown, receivedAt: Date): ProviderEvent {
   const payload = Payload.parse(requireFields(Envelope, body));
   const { data } = payload;
@@ -107,11 +107,11 @@ function identityChange(type: string): EventFacts["identityChange"] {
 
 function facts({ timestamp, data }: Payload, receivedAt: Date): Omit<EventFacts, "identityChange"> {
   return {
-    occurredAt: pastTime(timestamp, receivedAt) ?? receivedAt,
-    purchasedAt: pastTime(data.purchasedAt, receivedAt),
-    expiresAt: time(data.expiresAt),
-    gracePeriodEndsAt: time(data.gracePeriodEndsAt),
-    resumesAt: time(data.resumesAt),
+    occurredAt: toPastDate(timestamp, receivedAt) ?? receivedAt,
+    purchasedAt: toPastDate(data.purchasedAt, receivedAt),
+    expiresAt: toDate(data.expiresAt),
+    gracePeriodEndsAt: toDate(data.gracePeriodEndsAt),
+    resumesAt: toDate(data.resumesAt),
     productId: data.productId,
     newProductId: data.newProductId,
     entitlementIds: entitlements(data.entitlementIds),

@@ -1,108 +1,108 @@
 import type { Context, Tx } from "../../context";
 import type { EventFacts } from "../events";
 import type { Refolded } from "../inbox/purchases";
-import { isHashed } from "../inbox/storable";
+import { isHashedEmail } from "../inbox/sanitize";
 import { revenueCat } from "../providers/revenuecat";
-import { customersOf } from "./customer-names";
+import { findAppUserIds } from "./app-user-ids";
 
 type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now" | "reconciler">;
 type Cause = { provider: string; type: string; appUserId: string | null };
 
-/** How long an overdue purchase is left alone after it was scheduled. */
-const OVERDUE_MS = 15 * 60 * 1000;
+/** The shortest time between two reconciliations of a purchase because of its overdue renewal. */
+const MIN_INTERVAL_MS = 15 * 60 * 1000;
 
 /**
- * Has the provider asked about customers, by their names as it writes them, once the transaction is committed. A
- * customer that is scheduled already is asked about once. Call `reconciler.wake` after the commit.
+ * Schedules customers to be reconciled, in the caller's transaction, once each. The App User IDs are as the provider
+ * wrote them. Call `reconciler.wake` after the commit.
  */
-export async function scheduleReconcile(tx: Tx, dbNow: Context["dbNow"], customers: string[]): Promise<void> {
-  if (customers.length === 0) return;
+export async function scheduleReconcile(tx: Tx, dbNow: Context["dbNow"], appUserIds: string[]): Promise<void> {
+  if (appUserIds.length === 0) return;
   await tx.$executeRaw`
     INSERT INTO "ReconcileJob" ("appUserId", "nextAttemptAt")
-    SELECT DISTINCT name, ${dbNow()} FROM unnest(${customers}::text[]) AS name ORDER BY name
-    ON CONFLICT ("appUserId") DO UPDATE SET "nextAttemptAt" = LEAST("ReconcileJob"."nextAttemptAt", EXCLUDED."nextAttemptAt")`;
+    SELECT DISTINCT id, ${dbNow()} FROM unnest(${appUserIds}::text[]) AS id ORDER BY id
+    ON CONFLICT ("appUserId") DO UPDATE
+      SET "nextAttemptAt" = LEAST("ReconcileJob"."nextAttemptAt", EXCLUDED."nextAttemptAt")`;
 }
 
 /**
- * The customers that an event gives reason to ask about: those whose purchases it has moved or refunded, since it does not
- * say everything, and whoever a transfer gives what no event told of.
+ * Returns the customers to reconcile after an event: owners of purchases that it moved or refunded, since the event does
+ * not contain their whole state, and the new owner in a transfer of purchases that are not stored.
  */
-export async function doubtfulCustomers(
+export async function customersToReconcile(
   tx: Tx,
   { provider, type, appUserId }: Cause,
   { identityChange }: EventFacts,
   purchases: Refolded[],
 ): Promise<string[]> {
   if (provider !== revenueCat.name || type === "SNAPSHOT") return [];
-  const isUnknown = identityChange === "transfer" && purchases.length === 0;
-  if (isUnknown) return appUserId && !isHashed(appUserId) ? [appUserId] : [];
-  const doubtful = purchases.filter(
+  const isUnknownTransfer = identityChange === "transfer" && purchases.length === 0;
+  if (isUnknownTransfer) return appUserId && !isHashedEmail(appUserId) ? [appUserId] : [];
+  const changed = purchases.filter(
     ({ before, after }) => identityChange !== null || (after.refundedAt !== null && before.refundedAt === null),
   );
-  return customersOf(
+  return findAppUserIds(
     tx,
-    doubtful.map(({ before }) => before.id),
+    changed.map(({ before }) => before.id),
   );
 }
 
 /**
- * Has the provider asked about the owners of overdue purchases, after whatever the caller has to answer: at most once in 15
- * minutes a purchase. Does nothing without an API key. Never throws.
+ * Schedules the owners of purchases with an overdue renewal, without delaying the caller, at most every 15 minutes for
+ * each purchase. Does nothing without an API key. Never throws.
  */
 export async function scheduleOverdue(deps: Deps, purchaseIds: string[]): Promise<void> {
   if (purchaseIds.length === 0) return;
-  await afterAnswer(deps, async ({ db, dbNow, now }) => {
+  await scheduleInBackground(deps, async ({ db, dbNow, now }) => {
     const at = now();
-    const before = new Date(at.getTime() - OVERDUE_MS);
-    // No transaction, which would take a connection for each who asks: after a kill the next status asks again.
+    const before = new Date(at.getTime() - MIN_INTERVAL_MS);
+    // No transaction, which would hold a connection: if the process is killed, the next status request schedules again.
     const claimed = await db.purchase.updateManyAndReturn({
       where: { id: { in: purchaseIds }, OR: [{ reconciledAt: null }, { reconciledAt: { lte: before } }] },
       data: { reconciledAt: at },
       select: { id: true },
     });
-    const purchases = claimed.map(({ id }) => id);
-    await scheduleReconcile(db, dbNow, await customersOf(db, purchases));
-    return purchases.length;
+    const ids = claimed.map(({ id }) => id);
+    await scheduleReconcile(db, dbNow, await findAppUserIds(db, ids));
+    return ids.length;
   });
 }
 
-/**
- * Removes whoever the provider was to be asked about, where there is no API key: nobody asks any more. Returns how many
- * there were.
- */
-export async function removeUnaskable({ billing, db }: Pick<Deps, "billing" | "db">): Promise<number> {
+/** Deletes all reconcile jobs if there is no API key to run them with. Returns their number. */
+export async function removeReconcileJobs({ billing, db }: Pick<Deps, "billing" | "db">): Promise<number> {
   return billing ? 0 : (await db.reconcileJob.deleteMany()).count;
 }
 
 /**
- * Has the provider asked about an account without purchases: once a session, so that what somebody bought before
- * signing in is found although no event has named the account since. It is asked by the account's name as the provider
- * writes it, or by its id where no event has named it. Does nothing without an API key. Never throws.
+ * Schedules an account without purchases, once a session: a purchase from before the sign-in is found although no event
+ * has named the account since. Uses the account's id as the provider wrote it, if an event names it. Does nothing without
+ * an API key. Never throws.
  */
 export async function scheduleAfterSignIn(deps: Deps, sessionId: string): Promise<void> {
-  await afterAnswer(
+  await scheduleInBackground(
     deps,
     ({ db, dbNow }) => db.$executeRaw`
       WITH session AS (
         UPDATE "Session" SET "reconciledAt" = ${dbNow()} WHERE id = ${sessionId}::uuid AND "reconciledAt" IS NULL
-        RETURNING "accountId"::text AS customer
+        RETURNING "accountId"::text AS "accountId"
       )
       INSERT INTO "ReconcileJob" ("appUserId", "nextAttemptAt")
       SELECT COALESCE((
-        SELECT "appUserId" FROM "BillingEvent"
-        WHERE provider = ${revenueCat.name} AND "appUserIds" @> ARRAY[customer] AND lower("appUserId") = customer
+        SELECT "appUserId" FROM "BillingEvent" AS event
+        WHERE provider = ${revenueCat.name} AND "appUserIds" @> ARRAY[session."accountId"]
+          AND lower("appUserId") = session."accountId"
         ORDER BY "occurredAt" DESC LIMIT 1
-      ), customer), ${dbNow()} FROM session
-      ON CONFLICT ("appUserId") DO UPDATE SET "nextAttemptAt" = LEAST("ReconcileJob"."nextAttemptAt", EXCLUDED."nextAttemptAt")`,
+      ), session."accountId"), ${dbNow()} FROM session
+      ON CONFLICT ("appUserId") DO UPDATE
+        SET "nextAttemptAt" = LEAST("ReconcileJob"."nextAttemptAt", EXCLUDED."nextAttemptAt")`,
   );
 }
 
-/** `schedule` returns how many customers or purchases it has found to be due. */
-async function afterAnswer(deps: Deps, schedule: (deps: Deps) => Promise<number>): Promise<void> {
+/** `schedule` returns the number of customers or purchases that it scheduled. */
+async function scheduleInBackground(deps: Deps, schedule: (deps: Deps) => Promise<number>): Promise<void> {
   if (!deps.billing) return;
   try {
     if ((await schedule(deps)) > 0) deps.reconciler.wake();
   } catch (error) {
-    deps.log.warn({ err: error }, "asking the billing provider could not be scheduled");
+    deps.log.warn({ err: error }, "billing reconciliation was not scheduled");
   }
 }

@@ -46,7 +46,7 @@ const STANDARD = {
 /** What the service answers on the day after these events of one purchase. */
 function statusAfter(...deliveries: { event: { event_timestamp_ms: number } }[]): unknown {
   const at = new Date("2026-11-21T08:00:00Z");
-  const rules = { staleLeewaySeconds: 3600, sandboxEntitles: false };
+  const rules = { staleLeewaySeconds: 3600, isSandboxEntitled: false };
   const lines = deliveries.map((delivery): Purchase => {
     const { store, environment, facts } = revenueCat.read(delivery, at);
     const state = foldPurchase([{ id: "1", type: "INITIAL_PURCHASE", ...facts }]);

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type PurchaseEvent, PurchaseEventType } from "@/lib/subscriptions/events";
 import { foldPurchase } from "@/lib/subscriptions/fold/fold-purchase";
-import { type Claim, ownerNames } from "@/lib/subscriptions/ownership";
+import { type OwnerEvent, ownerAppUserIds } from "@/lib/subscriptions/ownership";
 import { revenueCat } from "@/lib/subscriptions/providers/revenuecat";
 import { purchaseStatus } from "@/lib/subscriptions/status";
 import { documentedAccess } from "@/tests/support/billing/documented-access";
@@ -12,7 +12,7 @@ import { Life, type Payload } from "@/tests/support/billing/lives";
 const RUNS = { numRuns: 500, seed: Number(process.env.FAST_CHECK_SEED ?? 20_261_120) };
 const START = Date.UTC(2026, 0, 1);
 const HOUR_MS = 60 * 60 * 1000;
-const RULES = { staleLeewaySeconds: 3600, sandboxEntitles: false };
+const RULES = { staleLeewaySeconds: 3600, isSandboxEntitled: false };
 
 /** Few moments, so that many events share one; and the ends of time. */
 const moment = fc.oneof(
@@ -151,11 +151,11 @@ test("where deliveries are lost, doubled and late, access is what the newest of 
 test("whose a purchase is does not depend on the order of arrival either", () => {
   const name = fc.constantFrom("ann", "bob", "carl", "anonymous-1", "anonymous-2");
   const some = fc.uniqueArray(name, { minLength: 1, maxLength: 3 });
-  const claim: fc.Arbitrary<Claim> = fc.record({
+  const claim: fc.Arbitrary<OwnerEvent> = fc.record({
     id: fc.integer({ min: 0, max: 1_000_000 }).map(String),
     occurredAt: moment,
-    names: some,
-    from: maybe(some),
+    appUserIds: some,
+    transferredFrom: maybe(some),
   });
   const said = fc.uniqueArray(claim, { selector: ({ id }) => id, maxLength: 10 });
   const story = said.chain((claims) =>
@@ -167,7 +167,7 @@ test("whose a purchase is does not depend on the order of arrival either", () =>
   );
   fc.assert(
     fc.property(story, ([claims, shuffled, aliases]) => {
-      expect(ownerNames(shuffled, aliases)).toEqual(ownerNames(claims, aliases));
+      expect(ownerAppUserIds(shuffled, aliases)).toEqual(ownerAppUserIds(claims, aliases));
     }),
     RUNS,
   );

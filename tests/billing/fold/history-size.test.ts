@@ -1,7 +1,8 @@
 import { beforeAll, expect, test } from "vitest";
+import { eventPages } from "@/lib/admin/billing/event-pages";
 import type { Tx } from "@/lib/context";
-import { detachBilling, exportBilling } from "@/lib/subscriptions/account-data";
-import { eventPages } from "@/lib/subscriptions/operations/pages";
+import { anonymizeBilling } from "@/lib/subscriptions/account-data/anonymize-billing";
+import { exportBilling } from "@/lib/subscriptions/account-data/export-billing";
 import { newAccount } from "@/tests/support/accounts";
 import { deliverOk, initialPurchase } from "@/tests/support/billing/billing";
 import { ctx } from "@/tests/support/context";
@@ -51,7 +52,7 @@ test("an export and a deletion read the account's billing history, however much 
   await deliverOk(initialPurchase(id));
   expect(await rowsRead((tx) => exportBilling(tx, id))).toBeLessThan(50);
   const remove = async (tx: Tx) => {
-    await detachBilling(tx, id);
+    await anonymizeBilling(tx, id);
     await tx.account.delete({ where: { id } });
   };
   expect(await rowsRead(remove)).toBeLessThan(50);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { replayEvents } from "@/lib/subscriptions/operations/replay";
+import { replayEvents } from "@/lib/admin/billing/replay-events";
 import { accountWithId, newAccount, type TestAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import {

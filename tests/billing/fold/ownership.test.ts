@@ -1,38 +1,41 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { type Claim, ownerNames } from "@/lib/subscriptions/ownership";
+import { type OwnerEvent, ownerAppUserIds } from "@/lib/subscriptions/ownership";
 
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute));
-const names = (minute: number, ...named: string[]): Claim => ({
+const names = (minute: number, ...named: string[]): OwnerEvent => ({
   id: randomUUID(),
   occurredAt: at(minute),
-  names: named,
-  from: null,
+  appUserIds: named,
+  transferredFrom: null,
 });
-const transfer = (minute: number, from: string[], to: string[]): Claim => ({ ...names(minute, ...to), from });
+const transfer = (minute: number, from: string[], to: string[]): OwnerEvent => ({
+  ...names(minute, ...to),
+  transferredFrom: from,
+});
 
 test("the newest event names the owner, and older ones whoever else it may be", () => {
-  expect(ownerNames([names(2, "bob"), names(1, "ann", "anonymous")], [])).toEqual(["bob", "ann", "anonymous"]);
+  expect(ownerAppUserIds([names(2, "bob"), names(1, "ann", "anonymous")], [])).toEqual(["bob", "ann", "anonymous"]);
 });
 
 test("a transfer moves a purchase from whoever has it then, and leaves no older name", () => {
-  expect(ownerNames([names(1, "ann"), transfer(2, ["ann"], ["bob"])], [])).toEqual(["bob"]);
-  expect(ownerNames([names(1, "ann"), transfer(2, ["carl"], ["bob"])], [])).toEqual(["ann"]);
+  expect(ownerAppUserIds([names(1, "ann"), transfer(2, ["ann"], ["bob"])], [])).toEqual(["bob"]);
+  expect(ownerAppUserIds([names(1, "ann"), transfer(2, ["carl"], ["bob"])], [])).toEqual(["ann"]);
 });
 
 test("transfers are followed in the order in which they happened, whatever came first", () => {
   const chain = [transfer(3, ["bob"], ["carl"]), names(1, "ann"), transfer(2, ["ann"], ["bob"])];
-  expect(ownerNames(chain, [])).toEqual(["carl"]);
-  expect(ownerNames([...chain, transfer(4, ["ann"], ["dora"])], [])).toEqual(["carl"]);
+  expect(ownerAppUserIds(chain, [])).toEqual(["carl"]);
+  expect(ownerAppUserIds([...chain, transfer(4, ["ann"], ["dora"])], [])).toEqual(["carl"]);
 });
 
 test("an event after a transfer names the owner again", () => {
   const story = [names(1, "ann"), transfer(2, ["ann"], ["bob"]), names(3, "bob", "bobby")];
-  expect(ownerNames(story, [])).toEqual(["bob", "bobby"]);
+  expect(ownerAppUserIds(story, [])).toEqual(["bob", "bobby"]);
 });
 
 test("a transfer comes after what else was said at its moment", () => {
-  expect(ownerNames([transfer(1, ["ann"], ["bob"]), names(1, "ann")], [])).toEqual(["bob"]);
+  expect(ownerAppUserIds([transfer(1, ["ann"], ["bob"]), names(1, "ann")], [])).toEqual(["bob"]);
 });
 
 test("an alias is another name of the same customer, whenever that was said and over any number of steps", () => {
@@ -40,11 +43,11 @@ test("an alias is another name of the same customer, whenever that was said and 
     ["phone", "web"],
     ["web", "account"],
   ];
-  expect(ownerNames([names(1, "phone")], aliases)).toEqual(["phone", "web", "account"]);
-  expect(ownerNames([names(1, "phone"), transfer(2, ["account"], ["bob"])], aliases)).toEqual(["bob"]);
+  expect(ownerAppUserIds([names(1, "phone")], aliases)).toEqual(["phone", "web", "account"]);
+  expect(ownerAppUserIds([names(1, "phone"), transfer(2, ["account"], ["bob"])], aliases)).toEqual(["bob"]);
 });
 
 test("an event that names nobody changes nothing", () => {
-  expect(ownerNames([names(1, "ann"), names(2)], [])).toEqual(["ann"]);
-  expect(ownerNames([], [["a", "b"]])).toEqual([]);
+  expect(ownerAppUserIds([names(1, "ann"), names(2)], [])).toEqual(["ann"]);
+  expect(ownerAppUserIds([], [["a", "b"]])).toEqual([]);
 });

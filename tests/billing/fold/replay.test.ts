@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { findEvents, listEvents } from "@/lib/subscriptions/operations/list";
-import { prunePayloads } from "@/lib/subscriptions/operations/prune";
-import { type Replay, replayEvents } from "@/lib/subscriptions/operations/replay";
+import { findBillingEvents, listBillingEvents } from "@/lib/admin/billing/list-events";
+import { prunePayloads } from "@/lib/admin/billing/prune-payloads";
+import { type ReplaySelection, replayEvents } from "@/lib/admin/billing/replay-events";
 import { newAccount } from "@/tests/support/accounts";
 import {
   billingEvent,
@@ -16,7 +16,7 @@ import { clock, ctx, truncate } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 
 /** Replays, and counts what became of the events. */
-async function replay(what: Replay): Promise<Record<string, number>> {
+async function replay(what: ReplaySelection): Promise<Record<string, number>> {
   const counted: Record<string, number> = {};
   for await (const { status } of replayEvents(ctx(), what)) counted[status] = (counted[status] ?? 0) + 1;
   return counted;
@@ -228,13 +228,15 @@ test("the inbox is listed newest first, by state, by account and by what belongs
     await deliverOk(event);
     clock.advance(1000);
   }
-  const ids = async (selection: Parameters<typeof listEvents>[1]) =>
-    (await listEvents(ctx(), selection)).map(({ eventId }) => eventId);
+  const ids = async (selection: Parameters<typeof listBillingEvents>[1]) =>
+    (await listBillingEvents(ctx(), selection)).map(({ eventId }) => eventId);
   expect(await ids({ limit: 50 })).toEqual([failed.id, nobodys.id, hers.id, ignored.id]);
   expect(await ids({ limit: 1 })).toEqual([failed.id]);
   expect(await ids({ limit: 50, state: "failed" })).toEqual([failed.id]);
   expect(await ids({ limit: 50, accountId: ann.id })).toEqual([failed.id, hers.id]);
-  expect(await ids({ limit: 50, unlinked: true })).toEqual([nobodys.id]);
-  expect(await ids({ limit: 50, unlinked: true, state: "ignored" })).toEqual([ignored.id]);
-  expect(await findEvents(ctx(), hers.id)).toMatchObject([{ eventId: hers.id, purchase: { accountId: ann.id } }]);
+  expect(await ids({ limit: 50, isUnlinked: true })).toEqual([nobodys.id]);
+  expect(await ids({ limit: 50, isUnlinked: true, state: "ignored" })).toEqual([ignored.id]);
+  expect(await findBillingEvents(ctx(), hers.id)).toMatchObject([
+    { eventId: hers.id, purchase: { accountId: ann.id } },
+  ]);
 });

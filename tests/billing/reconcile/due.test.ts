@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createBillingApi } from "@/lib/adapters/billing-api";
-import { createReconciler, reconcileDue } from "@/lib/subscriptions/reconcile/reconciler";
-import { removeUnaskable } from "@/lib/subscriptions/reconcile/schedule";
+import { createReconciler, reconcileNext } from "@/lib/subscriptions/reconcile/reconciler";
+import { removeReconcileJobs } from "@/lib/subscriptions/reconcile/schedule";
 import { openMetrics } from "@/lib/telemetry/metrics";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
@@ -37,8 +37,10 @@ const iso = (ms: number) => new Date(ms).toISOString();
 
 /** Who is due to be asked about, and after how many attempts. */
 const due = () => ctx().db.reconcileJob.findMany({ orderBy: { appUserId: "asc" }, omit: { nextAttemptAt: true } });
-/** Asks about whoever is due by now, as the service does now and then. */
-const askDue = () => reconcileDue({ ...ctx(), billing: billing() });
+/** Runs the jobs that are due, as the service does periodically. */
+async function runDueJobs(): Promise<void> {
+  while (await reconcileNext({ ...ctx(), billing: billing() }));
+}
 /** A refund of something that an account has bought: a reason to ask. */
 async function refunded(account: TestAccount): Promise<void> {
   const { event } = bought(account);
@@ -53,7 +55,7 @@ test("who was to be asked about when the process ended is asked about after the 
   const ann = await newAccount();
   await thenKilled(() => refunded(ann));
   expect([revenueCat.asked, await due()]).toEqual([[], [{ appUserId: ann.id, attempts: 0 }]]);
-  await askDue();
+  await runDueJobs();
   expect([revenueCat.asked, await due()]).toEqual([[ann.id], []]);
 });
 
@@ -93,7 +95,7 @@ test("a burst is asked about one customer at a time, each once, and by no two pr
     });
     setImmediate(() => send(response, 200, { subscriber: subscriber({}) }));
   });
-  await Promise.all([askDue(), askDue()]);
+  await Promise.all([runDueJobs(), runDueJobs()]);
   expect(revenueCat.asked.toSorted()).toEqual(people.map(({ id }) => id).toSorted());
   expect(most).toBeLessThanOrEqual(2);
 });
@@ -104,15 +106,15 @@ test("a provider that answers 429 is left alone by every process for as long as 
     for (const person of people) await refunded(person);
   });
   revenueCat.answerWith((response) => send(response, 429, {}, { "retry-after": "3600" }));
-  await askDue();
-  await askDue();
+  await runDueJobs();
+  await runDueJobs();
   expect(revenueCat.asked).toHaveLength(1);
   clock.advance(3_590_000);
-  await askDue();
+  await runDueJobs();
   expect(revenueCat.asked).toHaveLength(1);
   revenueCat.answerWith();
   clock.advance(20_000);
-  await askDue();
+  await runDueJobs();
   expect(revenueCat.asked.slice(1).toSorted()).toEqual(people.map(({ id }) => id).toSorted());
   expect(await due()).toEqual([]);
 });
@@ -123,13 +125,13 @@ test("a customer that the provider gives no answer about is asked about less and
   revenueCat.answerWith((response, customer) =>
     customer === ann.id ? send(response, 500, {}) : send(response, 200, { subscriber: subscriber({}) }),
   );
-  await askDue();
+  await runDueJobs();
   await thenKilled(() => refunded(bob));
-  await askDue();
+  await runDueJobs();
   expect(revenueCat.asked).toEqual([ann.id, bob.id]);
   for (let hours = 0; hours < 100; hours += 1) {
     clock.advance(3_600_000);
-    await askDue();
+    await runDueJobs();
   }
   expect(revenueCat.asked.filter((name) => name === ann.id)).toHaveLength(20);
   expect(await due()).toEqual([]);
@@ -151,7 +153,7 @@ test("a renewal that the provider has not heard of is asked about again, without
   const renewed = { purchase_date: iso(expiry), expires_date: iso(now + 30 * DAY_MS) };
   revenueCat.customers.set(ann.id, subscriber({ monthly: { ...known, ...renewed } }));
   clock.advance(15 * 60_000);
-  await askDue();
+  await runDueJobs();
   expect(await statusOf(ann)).toMatchObject({ status: "active", stale: false });
   expect(await due()).toEqual([]);
 });
@@ -188,8 +190,8 @@ test("without an API key nobody is kept to be asked about, and a deleted account
 
 test("once the API key is taken away, nobody is kept to be asked about", async () => {
   await thenKilled(async () => refunded(await newAccount()));
-  expect(await removeUnaskable({ ...ctx(), billing: billing() })).toBe(0);
+  expect(await removeReconcileJobs({ ...ctx(), billing: billing() })).toBe(0);
   expect(await due()).toHaveLength(1);
-  expect(await removeUnaskable(ctx())).toBe(1);
+  expect(await removeReconcileJobs(ctx())).toBe(1);
   expect(await due()).toEqual([]);
 });

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createBillingApi } from "@/lib/adapters/billing-api";
-import { prunePayloads } from "@/lib/subscriptions/operations/prune";
-import { reconcileAccount, reconcileAll } from "@/lib/subscriptions/operations/reconcile";
+import { prunePayloads } from "@/lib/admin/billing/prune-payloads";
+import { reconcileAccount, reconcileAll } from "@/lib/admin/billing/reconcile";
 import { createReconciler } from "@/lib/subscriptions/reconcile/reconciler";
 import { newAccount } from "@/tests/support/accounts";
 import {
@@ -54,7 +54,7 @@ test("where the provider sees the same, nothing is written", async () => {
   const { event, known } = bought(ann);
   await deliverOk(event);
   revenueCat.customers.set(ann.id, subscriber({ monthly: known }));
-  expect(await reconcile(ann)).toEqual([{ name: ann.id, result: { known: 1, corrected: 0 } }]);
+  expect(await reconcile(ann)).toEqual([{ appUserId: ann.id, result: { known: 1, corrected: 0 } }]);
   expect(await ctx().db.billingEvent.count({ where: { type: "SNAPSHOT", appUserIds: { has: ann.id } } })).toBe(0);
 });
 
@@ -205,7 +205,7 @@ test("a purchase that no event ever told of is found, and its line is the same o
   const [first, renewal] = [randomUUID(), randomUUID()];
   const { known } = bought(ann);
   revenueCat.customers.set(ann.id, subscriber({ monthly: { ...known, store_transaction_id: renewal } }));
-  expect(await reconcile(ann)).toMatchObject([{ name: ann.id, result: { known: 1, corrected: 1 } }]);
+  expect(await reconcile(ann)).toMatchObject([{ appUserId: ann.id, result: { known: 1, corrected: 1 } }]);
   expect(await statusOf(ann)).toMatchObject({ status: "active", isActive: true, productId: "monthly" });
   clock.advance(1000);
   const refund = {
@@ -351,7 +351,7 @@ test.each<[string, Parameters<typeof revenueCat.answerWith>[0]]>([
     await expect.poll(() => revenueCat.asked).toEqual([ann.id]);
     expect(await statusOf(ann)).toMatchObject({ status: "revoked" });
   });
-  expect((await reconcile(ann)).at(-1)).toEqual({ name: ann.id, failure: expect.stringMatching(/Error: /) });
+  expect((await reconcile(ann)).at(-1)).toEqual({ appUserId: ann.id, failure: expect.stringMatching(/Error: /) });
   expect(await statusOf(ann)).toMatchObject({ status: "revoked" });
 });
 
@@ -365,7 +365,7 @@ test.each([
   const ann = await newAccount();
   revenueCat.answerWith((response) => send(response, 429, {}, { "retry-after": given }));
   const asking = reconcileAccount({ ...ctx(), billing: billing() }, ann.id);
-  expect((await asking.next()).value).toEqual({ name: ann.id, waitsSeconds: waits });
+  expect((await asking.next()).value).toEqual({ appUserId: ann.id, pauseSeconds: waits });
   await asking.return(undefined);
 });
 
@@ -373,16 +373,16 @@ test("after the wait the provider is asked again, a few times", async () => {
   const ann = await newAccount();
   const { event, known } = bought(ann);
   await deliverOk(event);
-  const wait = { name: ann.id, waitsSeconds: 0 };
+  const wait = { appUserId: ann.id, pauseSeconds: 0 };
   revenueCat.answerWith((response) => send(response, 429, {}, { "retry-after": "0" }));
   const failure = expect.stringContaining("answered 429");
-  expect(await reconcile(ann)).toEqual([wait, wait, wait, wait, { name: ann.id, failure }]);
+  expect(await reconcile(ann)).toEqual([wait, wait, wait, wait, { appUserId: ann.id, failure }]);
   revenueCat.asked.length = 0;
   revenueCat.answerWith((response) => {
     if (revenueCat.asked.length < 3) return send(response, 429, {}, { "retry-after": "0" });
     send(response, 200, { subscriber: subscriber({ monthly: known }) });
   });
-  expect(await reconcile(ann)).toEqual([wait, wait, { name: ann.id, result: { known: 1, corrected: 0 } }]);
+  expect(await reconcile(ann)).toEqual([wait, wait, { appUserId: ann.id, result: { known: 1, corrected: 0 } }]);
 });
 
 test("a provider that does not answer holds up no delivery", async () => {
@@ -395,7 +395,7 @@ test("a provider that does not answer holds up no delivery", async () => {
     expect((await deliver(refund)).status).toBe(200);
     await expect.poll(() => revenueCat.asked).toEqual([ann.id]);
   });
-  expect(await reconcile(ann)).toEqual([{ name: ann.id, failure: expect.stringContaining("cannot be reached") }]);
+  expect(await reconcile(ann)).toEqual([{ appUserId: ann.id, failure: expect.stringContaining("cannot be reached") }]);
 });
 
 test("everybody is asked about once, and whoever cannot be does not keep the others from it", async () => {
@@ -411,5 +411,5 @@ test("everybody is asked about once, and whoever cannot be does not keep the oth
   const results = [];
   for await (const one of reconcileAll({ ...ctx(), billing: billing() })) results.push(one);
   expect(revenueCat.asked.toSorted()).toEqual(people.map(({ id }) => id).toSorted());
-  expect(results.filter((one) => "failure" in one)).toMatchObject([{ name: people[1]?.id }]);
+  expect(results.filter((one) => "failure" in one)).toMatchObject([{ appUserId: people[1]?.id }]);
 });

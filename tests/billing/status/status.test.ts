@@ -3,7 +3,7 @@ import { foldPurchase } from "@/lib/subscriptions/fold/fold-purchase";
 import type { Purchase } from "@/lib/subscriptions/purchase-state";
 import { accountStatus, purchaseStatus } from "@/lib/subscriptions/status";
 
-const RULES = { staleLeewaySeconds: 3600, sandboxEntitles: false };
+const RULES = { staleLeewaySeconds: 3600, isSandboxEntitled: false };
 const at = (iso: string) => new Date(`2026-${iso}Z`);
 const NOW = at("06-15T12:00:00");
 const PAST = at("06-15T11:59:00");
@@ -125,7 +125,7 @@ test("only production counts, unless sandbox purchases do for this account", () 
       entitlements: [],
       subscriptions: [{ environment, isActive: false, entitlements: [{ isActive: false }] }],
     });
-    const allowed = accountStatus(sandbox, NOW, { ...RULES, sandboxEntitles: true });
+    const allowed = accountStatus(sandbox, NOW, { ...RULES, isSandboxEntitled: true });
     expect(allowed).toMatchObject({ status: "active", isActive: true, environment });
   }
 });

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { accountSubscriptions, detachBilling, exportBilling } from "@/lib/subscriptions/account-data";
+import { anonymizeBilling } from "@/lib/subscriptions/account-data/anonymize-billing";
+import { exportBilling } from "@/lib/subscriptions/account-data/export-billing";
+import { listStoreSubscriptions } from "@/lib/subscriptions/account-data/store-subscriptions";
 import { accountWithId, newAccount } from "@/tests/support/accounts";
 import { call, get } from "@/tests/support/api";
 import {
@@ -213,7 +215,7 @@ test("an account's subscriptions that may still cost money are listed with where
   await deliverOk(event);
   await deliverOk(billingEvent("NON_RENEWING_PURCHASE", { app_user_id: id, expiration_at_ms: null }));
   await deliverOk(billingEvent("EXPIRATION", { app_user_id: id, expiration_reason: "UNSUBSCRIBE" }));
-  expect(await accountSubscriptions(ctx(), id)).toEqual([
+  expect(await listStoreSubscriptions(ctx(), id)).toEqual([
     {
       store: "APP_STORE",
       status: "active",
@@ -247,7 +249,7 @@ test("a deleted account leaves no trace in the billing history, which stays", as
   const bobs = billingEvent("INITIAL_PURCHASE", { app_user_id: bob.id, aliases: [ann.id, "bob@example.com"] });
   await deliverOk(bobs);
   await ctx().db.$transaction(async (tx) => {
-    await detachBilling(tx, ann.id);
+    await anonymizeBilling(tx, ann.id);
     await tx.account.delete({ where: { id: ann.id } });
   });
   const events = await ctx().db.billingEvent.findMany({ include: { purchase: true } });

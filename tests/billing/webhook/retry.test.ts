@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { retryReceived } from "@/lib/subscriptions/inbox/retry";
+import { retryEvents } from "@/lib/subscriptions/inbox/retry-events";
 import { openMetrics } from "@/lib/telemetry/metrics";
 import { newAccount } from "@/tests/support/accounts";
 import { billingEvent, deliver, deliverOk, type Sent, statusOf, storedEvent } from "@/tests/support/billing/billing";
@@ -28,7 +28,7 @@ const stateOf = async ({ id }: Sent) => (await storedEvent(id))?.state;
 
 beforeEach(() => {
   pass(60);
-  return retryReceived(ctx()); // what other tests have left
+  return retryEvents(ctx()); // what other tests have left
 });
 afterEach(repair);
 
@@ -49,10 +49,10 @@ test("an event that could not be applied in time is applied without another deli
   await onRow("UPDATE", isLocked(bought));
   expect((await deliver(bought)).status).toBe(503);
   await repair();
-  await retryReceived(ctx()); // its delivery may still be at it
+  await retryEvents(ctx()); // its delivery may still be at it
   expect(await stateOf(bought)).toBe("received");
   pass(2);
-  await retryReceived(ctx());
+  await retryEvents(ctx());
   expect(await stateOf(bought)).toBe("processed");
   expect(await statusOf(ann)).toMatchObject({ isActive: true });
   expect(await deliverOk(bought)).toBe("duplicate");
@@ -66,7 +66,7 @@ test("an event that cannot be applied keeps no other waiting, and is tried less 
   await repair();
   await onRow("UPDATE", isLocked(stuck));
   pass(2);
-  await retryReceived(ctx());
+  await retryEvents(ctx());
   expect([await stateOf(stuck), await stateOf(other)]).toEqual(["received", "processed"]);
   const waits = [];
   for (let attempts = 1; attempts <= 9; attempts += 1) {
@@ -75,12 +75,12 @@ test("an event that cannot be applied keeps no other waiting, and is tried less 
       FROM "BillingEvent" WHERE "eventId" = ${stuck.id}`;
     waits.push([row?.attempts, row?.minutes]);
     pass(60);
-    await retryReceived(ctx());
+    await retryEvents(ctx());
   }
   expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((minutes, i) => [i + 1, minutes]));
   await repair();
   pass(60);
-  await retryReceived(ctx());
+  await retryEvents(ctx());
   expect(await stateOf(stuck)).toBe("processed");
 });
 
@@ -92,7 +92,7 @@ test("any number of processes apply what was left at the same time, each event o
   for (const event of events) expect((await deliver(event)).status).toBe(503);
   await repair();
   pass(2);
-  await Promise.all([retryReceived(ctx()), retryReceived(ctx()), retryReceived(ctx())]);
+  await Promise.all([retryEvents(ctx()), retryEvents(ctx()), retryEvents(ctx())]);
   expect(await Promise.all(events.map(stateOf))).toEqual(["processed", "processed", "processed"]);
   expect((await statusOf(ann)).subscriptions).toHaveLength(1);
 });

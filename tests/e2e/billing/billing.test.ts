@@ -130,7 +130,7 @@ test("an operator is told that the provider asks to wait, and what came of it th
   expect(said).toEqual({
     code: 0,
     stdout: `${accountId}: 0 purchases, 0 corrected\n`,
-    stderr: expect.stringContaining(`${accountId}: the provider is asked too much; asking again in 0 s`),
+    stderr: expect.stringContaining(`${accountId}: the provider limits requests. Retrying in 0 s.`),
   });
 });
 

@@ -1,8 +1,8 @@
 import { endpoint } from "@/lib/http/endpoint";
 import { parseJson } from "@/lib/http/input/body";
 import { defineRoute } from "@/lib/http/route";
-import { receiveDelivery } from "@/lib/subscriptions/inbox/receive";
 import { DeliveryReceipt } from "@/lib/subscriptions/schema";
+import { receiveWebhook } from "@/lib/subscriptions/webhook";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
   "/api/subscription/billing-provider-webhook",
@@ -14,7 +14,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
       errors: ["malformed_json", "validation_failed", "webhook_unauthorized", "webhook_not_configured"],
       responses: { 200: DeliveryReceipt },
       handle: ({ ctx, bytes, request }) =>
-        receiveDelivery(ctx, { raw: bytes, headers: request.headers, json: () => parseJson(bytes) }),
+        receiveWebhook(ctx, { raw: bytes, headers: request.headers, json: () => parseJson(bytes) }),
     }),
   },
 );

@@ -3,17 +3,17 @@ import type { PurchaseState } from "../purchase-state";
 import { earliest, startOneTimePurchase, startPeriod } from "./periods";
 
 /**
- * The provider's own word on the purchase at a moment. What it does not speak of stays known: the reasons, a product to
- * come, the entitlements where it names none, and the refund of a one-time purchase. An expiry in the past ends
- * nothing by itself: the provider may not have heard of the renewal yet.
+ * Replaces the state by the provider's. Keeps what the API does not return: the reasons, the pending product, the refund
+ * of a one-time purchase, and the entitlements if the response has none. An expiry in the past does not end the purchase:
+ * the provider may not know of the renewal yet.
  */
-export function takeSnapshot(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
+export function applySnapshot(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const { occurredAt, expiresAt, gracePeriodEndsAt, resumesAt, snapshot } = event;
   const isOnce = event.periodType === null;
   const period = isOnce ? startOneTimePurchase(state, event) : startPeriod(state, event);
   const refundedAt = snapshot?.refundedAt ?? (isOnce ? state.refundedAt : null);
   const isRevoked = refundedAt !== null && (expiresAt === null || expiresAt <= occurredAt);
-  const endedAt = isRevoked ? earliest(expiresAt, refundedAt) : (snapshot?.endedAt ?? knownEnd(state, event));
+  const endedAt = isRevoked ? earliest(expiresAt, refundedAt) : (snapshot?.endedAt ?? previousEnd(state, event));
   return {
     ...period,
     pendingProductId: state.pendingProductId,
@@ -29,8 +29,8 @@ export function takeSnapshot(state: PurchaseState, event: PurchaseEvent): Partia
   };
 }
 
-/** When the purchase ended, where a snapshot shows no period after that end. */
-function knownEnd(
+/** Returns the known end of the purchase, unless the snapshot shows a later period. */
+function previousEnd(
   { endedAt, currentPeriodEndsAt }: PurchaseState,
   { occurredAt, expiresAt }: PurchaseEvent,
 ): Date | null {

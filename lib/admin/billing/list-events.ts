@@ -4,19 +4,19 @@ type Deps = Pick<Context, "db">;
 export type Selection = {
   state?: "received" | "processed" | "ignored" | "failed";
   accountId?: string;
-  /** Only events that belong to nobody yet. One that is ignored waits for nobody: it is left out, unless asked for. */
-  unlinked?: boolean;
+  /** Only events without an account. Ignored events, which never get one, are left out unless `state` selects them. */
+  isUnlinked?: boolean;
   limit: number;
 };
 
-/** The inbox's events, newest first. */
-export function listEvents({ db }: Deps, { state, accountId, unlinked, limit }: Selection) {
+/** Lists the events in the inbox, newest first. */
+export function listBillingEvents({ db }: Deps, { state, accountId, isUnlinked, limit }: Selection) {
   return db.billingEvent.findMany({
     where: {
-      state: state ?? (unlinked ? { not: "ignored" } : undefined),
+      state: state ?? (isUnlinked ? { not: "ignored" } : undefined),
       AND: [
         accountId ? { OR: [{ accountId }, { purchase: { accountId } }, { appUserIds: { has: accountId } }] } : {},
-        unlinked ? { accountId: null, OR: [{ purchaseId: null }, { purchase: { accountId: null } }] } : {},
+        isUnlinked ? { accountId: null, OR: [{ purchaseId: null }, { purchase: { accountId: null } }] } : {},
       ],
     },
     select: {
@@ -34,7 +34,7 @@ export function listEvents({ db }: Deps, { state, accountId, unlinked, limit }: 
   });
 }
 
-/** All that is kept of an event, with its purchase; null for an id that is not there. Ids are the provider's. */
-export function findEvents({ db }: Deps, eventId: string) {
+/** Returns the events with a provider's id, one per provider, each with its purchase. */
+export function findBillingEvents({ db }: Deps, eventId: string) {
   return db.billingEvent.findMany({ where: { eventId }, include: { purchase: true } });
 }

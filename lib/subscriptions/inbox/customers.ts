@@ -1,0 +1,103 @@
+import { z } from "zod";
+import type { Tx } from "../../context";
+import { EventFacts } from "../events";
+import type { OwnerEvent } from "../ownership";
+
+/** The part of an event in the inbox that decides the state and the owner of a purchase. */
+export const StoredEvent = z.object({
+  eventId: z.string(),
+  type: z.string(),
+  environment: z.string().nullable(),
+  store: z.string().nullable(),
+  facts: EventFacts,
+  appUserIds: z.array(z.string()),
+  transferredFrom: z.array(z.string()),
+  accountId: z.string().nullable(),
+});
+export type StoredEvent = z.infer<typeof StoredEvent>;
+
+/**
+ * Customers connected by aliases and transfers. `hasSharedId`: an app has given many customers the same id. Aliases then
+ * connect nobody.
+ */
+type ConnectedCustomers = { appUserIds: string[]; aliases: string[][]; transfers: StoredEvent[]; hasSharedId: boolean };
+
+/** More App User IDs, or lists of them, than one customer has. */
+const MAX_APP_USER_IDS = 1_000;
+
+/**
+ * Finds the customers that are connected with some App User IDs, transitively: by transfers, and by every event that
+ * names two of them, whatever its type. Includes events that are stored and not applied yet, so that a purchase and a
+ * transfer that arrive at the same time see each other.
+ */
+export async function findConnectedCustomers(
+  tx: Tx,
+  provider: string,
+  appUserIds: string[],
+): Promise<ConnectedCustomers> {
+  const found = new Set(appUserIds);
+  const aliases = new Map<string, AliasGroup>();
+  const transfers = new Map<string, StoredEvent>();
+  let open = appUserIds;
+  while (open.length > 0) {
+    const newTransfers = await findTransfers(tx, provider, open);
+    const newAliases = await findAliases(tx, provider, open);
+    for (const event of newTransfers) transfers.set(event.eventId, event);
+    for (const group of newAliases) aliases.set(group.eventId, group);
+    const named = [...newTransfers, ...newAliases].flatMap((event) => event.appUserIds);
+    open = [...new Set(named)].filter((id) => !found.has(id));
+    for (const id of open) found.add(id);
+    if (Math.max(found.size, newAliases.length) > MAX_APP_USER_IDS) {
+      return { appUserIds, aliases: [], transfers: await findTransfers(tx, provider, appUserIds), hasSharedId: true };
+    }
+  }
+  return {
+    hasSharedId: false,
+    appUserIds: [...found],
+    aliases: [...aliases.values()].toSorted(compareAliases).map((group) => group.appUserIds),
+    transfers: [...transfers.values()],
+  };
+}
+
+/** App User IDs of one customer, and the first event that connects them. */
+type AliasGroup = { appUserIds: string[]; eventId: string; occurredAt: Date };
+
+/** The oldest event has precedence. */
+function compareAliases(a: AliasGroup, b: AliasGroup): number {
+  return a.occurredAt.getTime() - b.occurredAt.getTime() || (a.eventId < b.eventId ? -1 : 1);
+}
+
+/** Reads the lists of App User IDs of every event but transfers, including events of types that change no purchase. */
+function findAliases(tx: Tx, provider: string, appUserIds: string[]): Promise<AliasGroup[]> {
+  return tx.$queryRaw`
+    SELECT DISTINCT ON ("appUserIds") "appUserIds", "eventId", "occurredAt" FROM "BillingEvent"
+    WHERE provider = ${provider} AND "appUserIds" && ${appUserIds}::text[] AND cardinality("appUserIds") > 1
+      AND cardinality("transferredFrom") = 0
+    ORDER BY "appUserIds", "occurredAt", "eventId" LIMIT ${MAX_APP_USER_IDS + 1}::integer`;
+}
+
+async function findTransfers(tx: Tx, provider: string, appUserIds: string[]): Promise<StoredEvent[]> {
+  const rows = await tx.$queryRaw<{ event: unknown }[]>`
+    SELECT jsonb_build_object('eventId', "eventId", 'type', type, 'environment', environment, 'store', store, 'facts',
+      facts, 'appUserIds', "appUserIds", 'transferredFrom', "transferredFrom", 'accountId', "accountId") AS event
+    FROM "BillingEvent"
+    WHERE provider = ${provider} AND state IN ('received', 'processed')
+      AND type IN ('TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED') AND cardinality("transferredFrom") > 0
+      AND "appUserIds" && ${appUserIds}::text[]`;
+  return rows.map(({ event }) => StoredEvent.parse(event));
+}
+
+/** Returns the transfers that apply to a purchase: those of its store and environment, where the event names them. */
+export function transfersOf(purchase: { store: string; environment: string }, transfers: StoredEvent[]): OwnerEvent[] {
+  return transfers
+    .filter(({ facts }) => facts.identityChange === "transfer")
+    .filter(({ store }) => store === null || store === purchase.store)
+    .filter(({ environment }) => environment === null || environment === purchase.environment)
+    .map(({ eventId, facts, appUserIds, transferredFrom }) => ({
+      id: eventId,
+      occurredAt: facts.occurredAt,
+      appUserIds: appUserIds.filter((id) => !transferredFrom.includes(id)),
+      transferredFrom,
+    }))
+    .filter(({ appUserIds }) => appUserIds.length > 0);
+}

@@ -1,0 +1,89 @@
+import type { Context, Tx } from "../../context";
+import { sql } from "../../db/queue/sql";
+import { AppError } from "../../errors";
+
+/** The key of an event in the inbox. `eventId` is the provider's. */
+export type EventKey = { provider: string; eventId: string };
+
+/** An event that the transaction has locked. */
+export type LockedEvent = EventKey & {
+  id: string;
+  state: "received" | "processed" | "ignored" | "failed";
+  type: string;
+  environment: string | null;
+  store: string | null;
+  originalTransactionId: string | null;
+  appUserId: string | null;
+  appUserIds: string[];
+  transferredFrom: string[];
+  facts: unknown;
+  purchaseId: string | null;
+  /** A purchase with this renewal's own transaction as its original: it was created before the original was known. */
+  renewalPurchaseId: string | null;
+  /** The original transaction that another event of this transaction names, if this event names none. */
+  siblingOriginalTransactionId: string | null;
+};
+
+type Sql = ReturnType<Context["dbNow"]>;
+
+/**
+ * Locks an event until the transaction ends, so that simultaneous deliveries of it are applied one after the other.
+ * An event that names its original transaction is locked with the events of its transaction that do not: they are being
+ * applied to a purchase of their own, which this event merges.
+ * @throws AppError unavailable if the event is not stored
+ */
+export async function lockEvent(tx: Tx, key: EventKey, accountIds: string[]): Promise<LockedEvent> {
+  const rows = await selectForUpdate(tx, accountIds, sql`${ownRow(key)} UNION ${unmergedSiblingRows(key)}`);
+  // After the wait the siblings' purchase exists: the event is read again.
+  const [event] = rows.length > 1 ? await selectForUpdate(tx, accountIds, ownRow(key)) : rows;
+  if (!event) throw new AppError("unavailable");
+  return event;
+}
+
+/**
+ * The order of locks is accounts, events by id, purchases by id. Deleting an account follows it too, so that no two
+ * transactions deadlock. The condition on the count makes PostgreSQL lock the accounts first.
+ */
+function selectForUpdate(tx: Tx, accountIds: string[], eventRows: Sql): Promise<LockedEvent[]> {
+  return tx.$queryRaw`
+    WITH account AS MATERIALIZED (SELECT id FROM "Account" WHERE id = ANY(${accountIds}::uuid[]) FOR KEY SHARE),
+    selected AS MATERIALIZED (${eventRows})
+    SELECT id, provider, "eventId", state::text, type, environment, store, "originalTransactionId", "appUserId",
+      "appUserIds", "transferredFrom", facts, "purchaseId",
+      (${RENEWAL_PURCHASE_ID}) AS "renewalPurchaseId",
+      (${SIBLING_ORIGINAL_TRANSACTION_ID}) AS "siblingOriginalTransactionId"
+    FROM "BillingEvent" AS event
+    WHERE id = ANY(ARRAY(SELECT id FROM selected)) AND (SELECT count(*) FROM account) >= 0
+    ORDER BY id FOR UPDATE OF event`;
+}
+
+function ownRow({ provider, eventId }: EventKey): Sql {
+  return sql`SELECT id FROM "BillingEvent" WHERE provider = ${provider} AND "eventId" = ${eventId}`;
+}
+
+/** Unapplied events of the same transaction that name no original transaction, if the event itself names one. */
+function unmergedSiblingRows({ provider, eventId }: EventKey): Sql {
+  return sql`
+    SELECT sibling.id FROM "BillingEvent" AS own
+    JOIN "BillingEvent" AS sibling ON sibling."transactionId" = own."transactionId" AND sibling.provider = own.provider
+    WHERE own.provider = ${provider} AND own."eventId" = ${eventId}
+      AND own."transactionId" <> own."originalTransactionId"
+      AND sibling."transactionId" = sibling."originalTransactionId" AND sibling.state = 'received'
+      AND 'TRANSFER' NOT IN (own.type, sibling.type) AND 'SUBSCRIBER_ALIAS' NOT IN (own.type, sibling.type)
+      AND 'PURCHASE_REDEEMED' NOT IN (own.type, sibling.type)`;
+}
+
+const RENEWAL_PURCHASE_ID = sql`
+  SELECT purchase.id FROM "Purchase" AS purchase
+  WHERE purchase.provider = event.provider AND purchase.environment = COALESCE(event.environment, 'UNKNOWN')
+    AND purchase.store = COALESCE(event.store, 'UNKNOWN')
+    AND purchase."originalTransactionId" = event."transactionId"
+    AND event."transactionId" <> event."originalTransactionId"`;
+
+const SIBLING_ORIGINAL_TRANSACTION_ID = sql`
+  SELECT sibling."originalTransactionId" FROM "BillingEvent" AS sibling
+  WHERE event."originalTransactionId" = event."transactionId" AND sibling."transactionId" = event."transactionId"
+    AND sibling.provider = event.provider AND sibling.environment IS NOT DISTINCT FROM event.environment
+    AND sibling.store IS NOT DISTINCT FROM event.store
+    AND sibling."originalTransactionId" <> event."transactionId" AND sibling.state IN ('received', 'processed')
+  ORDER BY sibling."receivedAt", sibling.id LIMIT 1`;

@@ -1,0 +1,36 @@
+import type { Context } from "../context";
+import { withRetry } from "../db/with-retry";
+import { IdentityEventType, PurchaseEventType } from "./events";
+import { applyEvent } from "./inbox/apply-event";
+import { sanitizeJson } from "./inbox/sanitize";
+import { ownerAccountIds, storeEvent } from "./inbox/store-event";
+import { configuredProvider } from "./providers/configured";
+import type { Delivery } from "./providers/provider";
+import type { DeliveryReceipt } from "./schema";
+
+type Deps = Pick<Context, "billing" | "config" | "count" | "db" | "dbNow" | "log" | "now" | "reconciler">;
+
+/**
+ * Receives a webhook delivery: authenticates it, stores its event and applies it. Returns once the event is durable, or
+ * once it is known to fail again. A temporary error is thrown, so that the provider retries the delivery.
+ * @throws AppError webhook_not_configured, webhook_unauthorized, malformed_json, validation_failed
+ */
+export async function receiveWebhook(deps: Deps, delivery: Delivery): Promise<DeliveryReceipt> {
+  const receivedAt = deps.now();
+  const provider = configuredProvider(deps.config);
+  provider.authenticate(deps.config, delivery, receivedAt);
+  const body = sanitizeJson(delivery.json());
+  const key = { provider: provider.name, eventId: provider.eventId(body, delivery) };
+  const payload = provider.toPayload(body);
+  const event = provider.read(payload, receivedAt);
+  await withRetry(() => storeEvent(deps, { ...key, event, payload, receivedAt }));
+  const { status, toReconcile } = await applyEvent(deps, key, ownerAccountIds(event));
+  if (toReconcile.length > 0) deps.reconciler.wake();
+  deps.count("billing_event", { type: metricType(event.type), state: status });
+  return { status, eventId: key.eventId };
+}
+
+/** A label with few values: a sender may use any type. */
+function metricType(type: string): string {
+  return PurchaseEventType.safeParse(type).data ?? IdentityEventType.safeParse(type).data ?? "other";
+}
