@@ -9,7 +9,7 @@ import { type Config, publishBaseUrl } from "./config";
 import type { Context } from "./context";
 import { databaseNow } from "./db/clock";
 import { type Database, openDatabase } from "./db/open";
-import { warnOfProxy } from "./http/client-address";
+import { warnAboutProxy } from "./http/client-ip";
 import { createRateLimits } from "./http/rate-limits";
 import { createEmailQueue } from "./mail/queue";
 import { removeDevices } from "./push/devices";
@@ -63,7 +63,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     reconciler,
     catalog,
     storage: createObjectStorage(config, now),
-    observe: warnOfProxy({ config, log }, telemetry.observe),
+    observe: warnAboutProxy({ config, log }, telemetry.observe),
     count: telemetry.count,
     draining: false,
     close: async () => {

@@ -1,4 +1,4 @@
-/** Every error a caller can see: its stable code, its HTTP status and its title (RFC 9457, section 3.1). */
+/** Every error that a client can receive: its stable code, HTTP status and title (RFC 9457, section 3.1). */
 export const ERRORS = {
   malformed_request: [400, "The request is not valid HTTP"],
   malformed_json: [400, "The body is not valid JSON"],
@@ -28,7 +28,7 @@ export const ERRORS = {
   endpoint_retired: [410, "This endpoint has been retired"],
   precondition_failed: [412, "The file has changed"],
   payload_too_large: [413, "The request body is too large"],
-  unsupported_media_type: [415, "The body must be application/json"],
+  unsupported_media_type: [415, "Unsupported media type"],
   range_not_satisfiable: [416, "The range is outside the file"],
   validation_failed: [422, "Some fields are invalid"],
   identity_without_email: [422, "The provider did not return an email address"],
@@ -51,17 +51,17 @@ export type ErrorCode = keyof typeof ERRORS;
 export type FieldError = { pointer: string; code: string; detail: string };
 
 export type ErrorExtras = {
-  /** For people; never another person's data, a stack, a host name or an SQL text. */
+  /** For people. Never contains another account's data, a stack trace, a host name or SQL. */
   detail?: string;
   errors?: FieldError[];
-  /** Further members of the problem document, such as `reason` or `allowed`. */
-  members?: Record<string, unknown>;
+  /** Further fields of the problem document, such as `reason` or `allowed`. */
+  fields?: Record<string, unknown>;
   headers?: Record<string, string>;
   retryAfterSeconds?: number;
   cause?: unknown;
 };
 
-/** What services throw. The wrapper in lib/http turns it into a problem document. */
+/** The error that services throw. lib/http turns it into a problem document. */
 export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: ErrorCode;
@@ -74,10 +74,7 @@ export class AppError extends Error {
   }
 }
 
-/**
- * The refusal of a limit of so many uses in so many seconds, with when to come again
- * (draft-ietf-httpapi-ratelimit-headers).
- */
+/** The error for a limit of `points` uses in `seconds` (draft-ietf-httpapi-ratelimit-headers). */
 export function rateLimited(
   limit: { name: string; points: number; seconds: number },
   waitMs: number,
@@ -94,12 +91,12 @@ export function rateLimited(
   });
 }
 
-/** Told by name: the front door and Next each load this module, so `instanceof` would miss one's errors. */
+/** Compares the name, because Next and the HTTP server each load this module, and with it a class of their own. */
 export function isAppError(error: unknown): error is AppError {
   return error instanceof Error && error.name === "AppError" && "code" in error;
 }
 
-/** Prisma codes, driver kinds and socket errors that mean "no database right now", or "not now, try again". */
+/** Codes of Prisma, its driver adapters and sockets for a database that is unavailable or asks for a retry. */
 const UNAVAILABLE = new Set([
   ...["P1000", "P1001", "P1002", "P1003", "P1008", "P1010", "P1011", "P1017", "P2024", "P2028", "P2034", "P2037"],
   ...["ECONNREFUSED", "ECONNRESET", "ECONNABORTED", "ENOTCONN", "EPIPE", "ETIMEDOUT", "ENOTFOUND", "EAI_AGAIN"],
@@ -107,29 +104,29 @@ const UNAVAILABLE = new Set([
   ...["DatabaseNotReachable", "ConnectionClosed", "SocketTimeout", "TooManyConnections", "TlsConnectionError"],
 ]);
 /**
- * The same as SQLSTATE (PostgreSQL, Appendix A): connection exceptions, resources, operator intervention, system
- * errors; a lost race, a lock not had, a transaction that was idle for too long, a read-only standby.
+ * SQLSTATE classes and codes with the same meaning (PostgreSQL, Appendix A): connection, resources, operator
+ * intervention, system errors, serialization failures, lock and idle timeouts, read-only standbys.
  */
 const UNAVAILABLE_STATE = /^(08|53|57P|58)...?$|^(57014|40001|40P01|55P03|25P03|25006)$/;
 const UNAVAILABLE_TEXT =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|connection ended|not queryable|PGlite is closed/i;
 
-/** Whether an error of Prisma, its adapters or the driver means that the database is out of reach. */
+/** Whether an error of Prisma, its adapters or the driver means that the database is unavailable. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   return causes(error).some(
     ({ code, kind, originalCode, message, syscall }) =>
       [code, kind, originalCode].some((mark) => typeof mark === "string" && meansUnavailable(mark)) ||
-      (code === "ENOENT" && syscall === "connect") || // a server's Unix socket
+      (code === "ENOENT" && syscall === "connect") || // the Unix socket of a server
       (typeof message === "string" && UNAVAILABLE_TEXT.test(message)),
   );
 }
 
-/** Whether the database, or its disk, has no room to write: SQLSTATE 53100, disk_full. */
+/** Whether the database's disk is full (SQLSTATE 53100, disk_full). */
 export function isStorageFull(error: unknown): boolean {
   return causes(error).some(({ code, originalCode }) => [code, originalCode].some((mark) => mark === "53100"));
 }
 
-/** Whether two transactions stood in each other's way, and this one had to give up: at once again is all it needs. */
+/** Whether a transaction lost a conflict with another one, and can be retried at once. */
 export function isLostRace(error: unknown): boolean {
   return causes(error).some(
     ({ code, kind, originalCode }) =>
@@ -141,7 +138,7 @@ function meansUnavailable(mark: string): boolean {
   return UNAVAILABLE.has(mark) || UNAVAILABLE_STATE.test(mark);
 }
 
-/** Whether an error of Prisma says that a row is gone that the request began with: its account was deleted. */
+/** Whether a row that the request depends on was deleted meanwhile, as with its account (P2003, P2025, 23503). */
 export function isRowGone(error: unknown): boolean {
   return causes(error).some(
     ({ code, kind, originalCode }) =>
@@ -149,7 +146,7 @@ export function isRowGone(error: unknown): boolean {
   );
 }
 
-/** Whether an error of Prisma says that a unique constraint was violated (P2002, SQLSTATE 23505). */
+/** Whether a unique constraint was violated (P2002, SQLSTATE 23505). */
 export function isUniqueViolation(error: unknown): boolean {
   return causes(error).some(
     ({ code, kind, originalCode }) =>
@@ -157,11 +154,11 @@ export function isUniqueViolation(error: unknown): boolean {
   );
 }
 
-type Marks = { code?: unknown; kind?: unknown; originalCode?: unknown; message?: unknown; syscall?: unknown };
+type ErrorMarks = { code?: unknown; kind?: unknown; originalCode?: unknown; message?: unknown; syscall?: unknown };
 
-/** The error and what it was caused by, outermost first; Prisma hides the driver's words in `meta` or `cause`. */
-function causes(error: unknown): Marks[] {
-  const found: Marks[] = [];
+/** The error and its causes, outermost first. Prisma keeps the driver's error in `meta` or `cause`. */
+function causes(error: unknown): ErrorMarks[] {
+  const found: ErrorMarks[] = [];
   const queue = [error];
   while (queue.length > 0 && found.length < 10) {
     const next = queue.shift();

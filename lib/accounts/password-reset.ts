@@ -30,7 +30,7 @@ export async function requestReset(
   caller: Caller,
 ): Promise<void> {
   const recognized = await findRecognizedClient({ db, limits, now }, email, caller);
-  if (!recognized?.isDevice) await limits.consume("resetRequestByAddress", caller.ip);
+  if (!recognized?.isDevice) await limits.consume("resetRequestByIp", caller.ip);
   if (!(await consumeEmailLimit({ limits }, "reset", email, caller.ip))) return;
   await emails.enqueue(db, "password_reset", email);
   // Only known emails cause the work of sending. A random delay keeps it from slowing the caller's next request.
@@ -56,7 +56,7 @@ export async function confirmReset(
   });
   // A valid token has its own limit, which others behind the same IP cannot use up.
   if (row) await ctx.limits.consume("resetConfirmByToken", tokenHash);
-  else await ctx.limits.consume("resetConfirmByAddress", caller.ip);
+  else await ctx.limits.consume("resetConfirmByIp", caller.ip);
   if (!row) throw new AppError("invalid_or_expired_token");
   rejectOwnEmail(normalized, row.account.email);
   await rejectBreached(ctx, normalized);

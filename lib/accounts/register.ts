@@ -20,7 +20,7 @@ export async function register(ctx: Deps, registration: Register, transport: Tra
   const { email, name, deviceName = null } = registration;
   const password = await checkNewPassword(ctx, registration.password);
   rejectOwnEmail(password, email);
-  await ctx.limits.consume("registerByAddress", caller.ip);
+  await ctx.limits.consume("registerByIp", caller.ip);
   await rejectBreached(ctx, password);
   const passwordHash = await hashPassword(ctx, password);
   if (ctx.config.AUTH_REQUIRE_VERIFIED_EMAIL) {

@@ -24,8 +24,8 @@ type EmailAndPassword = { email: string; password: string };
 export async function verifyPassword(ctx: Deps, given: EmailAndPassword, caller: Caller): Promise<Account> {
   const recognized = await findRecognizedClient(ctx, given.email, caller);
   const isOwnDevice = recognized?.isDevice === true;
-  if (!isOwnDevice) await ctx.limits.consume("loginByAddress", caller.ip);
-  const refund = async () => isOwnDevice || ctx.limits.giveBack("loginByAddress", caller.ip);
+  if (!isOwnDevice) await ctx.limits.consume("loginByIp", caller.ip);
+  const refund = async () => isOwnDevice || ctx.limits.refund("loginByIp", caller.ip);
   const attempt = await beginAttempt(ctx, given.email, caller, recognized);
   const { account, isCorrect } = await comparePassword(ctx, given).catch(async (error: unknown) => {
     await Promise.allSettled([withdrawAttempt(ctx, attempt), refund()]);

@@ -4,18 +4,18 @@ import type { Context } from "../context";
 type Deps = Pick<Context, "catalog" | "database" | "draining" | "now">;
 type Fault = Awaited<ReturnType<Context["database"]["findFault"]>>;
 
-const KEPT_MS = 1_000;
+const CACHE_MS = 1_000;
 const TIMEOUT_MS = 1_000;
 
 export const HealthQuery = z.object({
   probe: z
     .enum(["live", "ready"])
     .default("ready")
-    .describe("`live` asks whether the process runs, `ready` whether it can do its work."),
+    .describe("`live`: the process runs. `ready`: it can serve requests."),
 });
 export type HealthQuery = z.infer<typeof HealthQuery>;
 
-/** `checks` stands where something was looked at. */
+/** `checks` is present if anything was checked. */
 export const Health = z.object({
   status: z.enum(["ok", "error", "draining"]),
   checks: z
@@ -28,13 +28,13 @@ export const Health = z.object({
 });
 export type Health = z.infer<typeof Health>;
 
-/** What stands in the way of writes, as last asked of a context's database. */
-type Heard = { askedAtMs: number; isOpen: boolean; answer: Promise<Fault> };
-const heard = new WeakMap<Deps, Heard>();
+/** The latest check of a context's database. */
+type CachedCheck = { startedAtMs: number; isPending: boolean; fault: Promise<Fault> };
+const cachedChecks = new WeakMap<Deps, CachedCheck>();
 
 /**
- * Whether the service is up. The database is asked at most once a second, one question at a time, however many
- * callers there are; a stale catalog is a warning, none at all an error.
+ * Checks the service. The database is queried at most once a second and by one query at a time, however many callers
+ * there are. A stale catalog is a warning, a missing one an error.
  */
 export async function checkHealth(ctx: Deps, { probe }: HealthQuery): Promise<Health> {
   if (probe === "live") return { status: "ok" };
@@ -51,18 +51,18 @@ export async function checkHealth(ctx: Deps, { probe }: HealthQuery): Promise<He
 
 function databaseFault(ctx: Deps): Promise<Fault> {
   const nowMs = ctx.now().getTime();
-  const last = heard.get(ctx);
-  if (last && (last.isOpen || Math.abs(nowMs - last.askedAtMs) < KEPT_MS)) return last.answer;
-  const question = ask(ctx);
-  const next = { askedAtMs: nowMs, isOpen: true, answer: withTimeout(question) };
-  void question.finally(() => {
-    next.isOpen = false;
+  const latest = cachedChecks.get(ctx);
+  if (latest && (latest.isPending || Math.abs(nowMs - latest.startedAtMs) < CACHE_MS)) return latest.fault;
+  const query = findFault(ctx);
+  const check = { startedAtMs: nowMs, isPending: true, fault: withTimeout(query) };
+  void query.finally(() => {
+    check.isPending = false;
   });
-  heard.set(ctx, next);
-  return next.answer;
+  cachedChecks.set(ctx, check);
+  return check.fault;
 }
 
-async function ask({ database }: Deps): Promise<Fault> {
+async function findFault({ database }: Deps): Promise<Fault> {
   try {
     return (await database.migrated()) ? await database.findFault() : "database";
   } catch {
@@ -70,11 +70,11 @@ async function ask({ database }: Deps): Promise<Fault> {
   }
 }
 
-/** A fault where the answer does not come in time; it is still waited for before the next question. */
-async function withTimeout(question: Promise<Fault>): Promise<Fault> {
+/** A database fault if the query takes too long. The next check still waits for the query to end. */
+async function withTimeout(query: Promise<Fault>): Promise<Fault> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Fault>((resolve) => {
     timer = setTimeout(resolve, TIMEOUT_MS, "database");
   });
-  return Promise.race([question, late]).finally(() => clearTimeout(timer));
+  return Promise.race([query, late]).finally(() => clearTimeout(timer));
 }

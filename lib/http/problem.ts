@@ -1,7 +1,7 @@
 import { AppError, ERRORS, isAppError, isDatabaseUnavailable, isRowGone, isStorageFull } from "../errors";
-import type { RouteResponse } from "./route-response";
+import { RouteResponse } from "./route-response";
 
-/** Seconds after which it is worth asking again, where waiting helps and nothing better is known. */
+/** The default `Retry-After` in seconds, for errors that waiting helps against. */
 const RETRY_AFTER_SECONDS = {
   unavailable: 5,
   storage_full: 30,
@@ -12,8 +12,8 @@ const RETRY_AFTER_SECONDS = {
 } as const;
 
 /**
- * What a caller may see of any error: an AppError as it is, a lost database as 503, an account that was deleted
- * under the request as a session that ended, all else a blank 500.
+ * The error that the client gets: an AppError itself, 503 for an unavailable database, 401 if the account was deleted
+ * during the request, and otherwise 500 without details.
  */
 export function toAppError(error: unknown): AppError {
   if (isAppError(error)) return error;
@@ -25,7 +25,7 @@ export function toAppError(error: unknown): AppError {
 /** An RFC 9457 problem document. `type` points to the page that explains the code. */
 export function problemResponse(error: AppError, requestId: string, baseUrl: string): RouteResponse {
   const [status, title] = ERRORS[error.code];
-  const { detail, errors, members, headers, retryAfterSeconds } = error.extras;
+  const { detail, errors, fields, headers, retryAfterSeconds } = error.extras;
   const retryAfter = retryAfterSeconds ?? RETRY_AFTER_SECONDS[error.code as keyof typeof RETRY_AFTER_SECONDS];
   const body = JSON.stringify({
     type: `${baseUrl}/docs/errors#${error.code}`,
@@ -35,17 +35,13 @@ export function problemResponse(error: AppError, requestId: string, baseUrl: str
     ...(detail === undefined ? {} : { detail }),
     requestId,
     ...(errors === undefined ? {} : { errors }),
-    ...members,
+    ...fields,
   });
-  return {
-    status,
-    headers: {
-      "Content-Type": "application/problem+json",
-      "Content-Length": String(Buffer.byteLength(body)),
-      ...(retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) }),
-      ...(status === 401 ? { "WWW-Authenticate": 'Bearer realm="homeport"' } : {}),
-      ...headers,
-    },
-    body,
-  };
+  return new RouteResponse(status, body, {
+    "Content-Type": "application/problem+json",
+    "Content-Length": String(Buffer.byteLength(body)),
+    ...(retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) }),
+    ...(status === 401 ? { "WWW-Authenticate": 'Bearer realm="homeport"' } : {}),
+    ...headers,
+  });
 }

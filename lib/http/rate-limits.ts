@@ -8,20 +8,20 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** How often a caller may do what, in seconds. Keys name what is counted and by whom. */
+/** Uses in a number of seconds. Each key names what is counted, and by whose key. */
 const LIMITS = {
-  loginByAddress: { points: 60, seconds: 15 * MINUTE },
-  oauthByAddress: { points: 120, seconds: 15 * MINUTE },
-  registerByAddress: { points: 20, seconds: HOUR },
-  verificationByAddress: { points: 10, seconds: 15 * MINUTE },
+  loginByIp: { points: 60, seconds: 15 * MINUTE },
+  oauthByIp: { points: 120, seconds: 15 * MINUTE },
+  registerByIp: { points: 20, seconds: HOUR },
+  verificationByIp: { points: 10, seconds: 15 * MINUTE },
   verificationMailByNetwork: { points: 3, seconds: HOUR },
   verificationMailByEmail: { points: 9, seconds: HOUR },
   verificationMailAtLeast: { points: 1, seconds: 20 * MINUTE },
   resetMailByNetwork: { points: 3, seconds: HOUR },
   resetMailByEmail: { points: 9, seconds: HOUR },
   resetMailAtLeast: { points: 1, seconds: 20 * MINUTE },
-  resetRequestByAddress: { points: 10, seconds: HOUR },
-  resetConfirmByAddress: { points: 10, seconds: 15 * MINUTE },
+  resetRequestByIp: { points: 10, seconds: HOUR },
+  resetConfirmByIp: { points: 10, seconds: 15 * MINUTE },
   resetConfirmByToken: { points: 10, seconds: 15 * MINUTE },
   exportByAccount: { points: 5, seconds: DAY },
   pushRegisterByAccount: { points: 60, seconds: HOUR },
@@ -33,20 +33,16 @@ export type LimitName = keyof typeof LIMITS;
 export type RateLimits = {
   /** Counts one use. @throws AppError rate_limited over the limit. */
   consume: (limit: LimitName, key: string) => Promise<void>;
-  /** Takes uses back that were right, or came to nothing, as where the service was too busy to look at a password. */
-  giveBack: (limit: LimitName, key: string, uses?: number) => Promise<void>;
-  /** A key for something private that does not give it away. Those of `consume` are kept this way by themselves. */
+  /** Returns uses that should not count, such as successful sign-ins. */
+  refund: (limit: LimitName, key: string, uses?: number) => Promise<void>;
+  /** A keyed hash of private text. `consume` and `refund` hash their keys themselves. */
   privateKey: (text: string) => string;
 };
 
-/**
- * Limits counted in the database, so that all instances share them, and in memory while it is down.
- * Over the limit the error carries `Retry-After`, `RateLimit-Policy` and `RateLimit`
- * (draft-ietf-httpapi-ratelimit-headers).
- */
+/** Rate limits in the database, which all instances share. While it is down, each instance counts in memory. */
 export function createRateLimits(db: PrismaClient, config: Config & { secret: string }): RateLimits {
   const privateKey = (text: string) => createHmac("sha256", config.secret).update(text).digest("base64url");
-  if (config.RATE_LIMITS === "off") return { consume: async () => {}, giveBack: async () => {}, privateKey };
+  if (config.RATE_LIMITS === "off") return { consume: async () => {}, refund: async () => {}, privateKey };
   const storeClient = {
     query: async ({ text, values }: { text: string; values: unknown[] }) => {
       const rows = await db.$queryRawUnsafe<Record<string, unknown>[]>(text, ...values);
@@ -62,7 +58,7 @@ export function createRateLimits(db: PrismaClient, config: Config & { secret: st
         storeType: "client",
         tableName: "RateLimit",
         tableCreated: true,
-        clearExpiredByTimeout: false, // lib/auth/retention.ts does, in batches
+        clearExpiredByTimeout: false, // lib/auth/retention.ts deletes in batches
         keyPrefix,
         points,
         duration,
@@ -74,26 +70,23 @@ export function createRateLimits(db: PrismaClient, config: Config & { secret: st
     consume: async (limit, key) => {
       const limiter = limiters.get(limit);
       if (!limiter) return;
-      await consumeBounded(limiter, privateKey(key)).catch((refused: unknown) => {
-        throw refused instanceof RateLimiterRes
-          ? rateLimited({ name: limit, ...LIMITS[limit] }, refused.msBeforeNext)
-          : refused;
+      await consumeBounded(limiter, privateKey(key)).catch((error: unknown) => {
+        throw error instanceof RateLimiterRes
+          ? rateLimited({ name: limit, ...LIMITS[limit] }, error.msBeforeNext)
+          : error;
       });
     },
-    giveBack: async (limit, key, uses = 1) => void (await limiters.get(limit)?.reward(privateKey(key), uses)),
+    refund: async (limit, key, uses = 1) => void (await limiters.get(limit)?.reward(privateKey(key), uses)),
     privateKey,
   };
 }
 
-/**
- * Counts one use in a window that ends within its own length. One that would end later was opened by a clock that was
- * ahead: it is discarded, and a new one begins.
- */
+/** Counts one use. A window that ends later than its duration was opened by a clock that ran ahead, and is discarded. */
 async function consumeBounded(limiter: RateLimiterPostgres, key: string): Promise<void> {
   try {
     await limiter.consume(key);
-  } catch (refused) {
-    if (!(refused instanceof RateLimiterRes) || refused.msBeforeNext <= limiter.msDuration) throw refused;
+  } catch (error) {
+    if (!(error instanceof RateLimiterRes) || error.msBeforeNext <= limiter.msDuration) throw error;
     await limiter.delete(key);
     await limiter.consume(key);
   }

@@ -2,7 +2,7 @@ import { authenticate } from "../auth/authenticate";
 import { callerOf } from "../auth/caller";
 import { currentContext } from "../context";
 import { AppError } from "../errors";
-import { clientAddress } from "./client-address";
+import { clientIp } from "./client-ip";
 import type { AnyEndpoint, Input, RequestScope } from "./endpoint";
 import { type BodyFormat, decodeBody, formatOf, readBody } from "./input/body";
 import { parseBody, parseParams, parseQuery } from "./input/validation";
@@ -139,11 +139,7 @@ function inputOf(endpoint: AnyEndpoint, scope: RequestScope, context: RouteConte
     bytes,
     principal: scope.principal as null,
     get caller() {
-      return callerOf(
-        ctx,
-        request,
-        clientAddress(request.headers, context.remoteAddress, ctx.config.TRUSTED_PROXY_HOPS),
-      );
+      return callerOf(ctx, request, clientIp(request.headers, context.remoteAddress, ctx.config.TRUSTED_PROXY_HOPS));
     },
     get log() {
       return ctx.log.child({ requestId: id });

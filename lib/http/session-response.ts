@@ -11,22 +11,22 @@ type Issued = {
   user: unknown;
   session: { id: string; transport: Transport; expiresAt: Date };
   token: string;
-  /** By which the browser is recognized. */
+  /** The ID in the cookie that recognizes the browser. */
   deviceId: string;
 };
 
 /**
- * How a new session travels: as asked, else as a cookie for what looks like a browser and as a token for
- * anything else. @throws AppError origin_not_allowed where another site would set the cookie.
+ * The transport of a new session: as requested, otherwise a cookie for browsers and a token for other clients.
+ * @throws AppError origin_not_allowed if another site would set the cookie
  */
-export function chooseTransport(request: RequestHead, asked: Transport | undefined, ctx: Context): Transport {
-  const browser = request.headers.has("origin") || request.headers.has("sec-fetch-site");
-  const transport = asked ?? (browser ? "cookie" : "token");
+export function chooseTransport(request: RequestHead, requested: Transport | undefined, ctx: Context): Transport {
+  const isBrowser = request.headers.has("origin") || request.headers.has("sec-fetch-site");
+  const transport = requested ?? (isBrowser ? "cookie" : "token");
   if (transport === "cookie") requireOwnOrigin(request.headers, ctx.config);
   return transport;
 }
 
-/** A signed-in answer. A token set as a cookie does not stand in the body as well (OWASP ASVS 5.0, 3.3.4). */
+/** The response to a sign-in. The body has no token if a cookie carries it (OWASP ASVS 5.0, 3.3.4). */
 export async function sessionResponse(
   status: number,
   issued: Issued,
@@ -43,8 +43,8 @@ export async function sessionResponse(
 }
 
 /**
- * The Set-Cookie headers of a new session, and of the device that is recognized from now on. The session whose cookie
- * it replaces ends (OWASP ASVS 5.0, 7.2.4).
+ * The Set-Cookie headers of a new session and its device. Revokes the session whose cookie is replaced (OWASP ASVS 5.0,
+ * section 7.2.4).
  */
 export async function replaceSession(
   ctx: Context,
@@ -57,7 +57,7 @@ export async function replaceSession(
   return [setSessionCookie(ctx.config, token, session.expiresAt), setDeviceCookie(ctx, deviceId)];
 }
 
-/** An answer after which the caller has no session: where a cookie carried it, the cookie goes. */
+/** A response that ends the session. Deletes the cookie that carried it. */
 export function signedOutResponse(
   status: number,
   body: unknown,

@@ -65,12 +65,12 @@ function assertSupportedQuery(
   if (platforms && !platforms.includes(selector.platform)) {
     const detail = `Must be ${platforms.join(" or ")} with this format`;
     const errors = [{ pointer: "?platform", code: "invalid_value", detail }];
-    throw new AppError("invalid_query", { errors, members: { allowed: { platform: platforms } } });
+    throw new AppError("invalid_query", { errors, fields: { allowed: { platform: platforms } } });
   }
   if (requiresCurrentVersion && !current) {
     const detail = "Is required with this format, because its updater does not compare versions";
     const errors = [{ pointer: "?current", code: "required", detail }];
-    throw new AppError("invalid_query", { errors, members: { missing: ["current"] } });
+    throw new AppError("invalid_query", { errors, fields: { missing: ["current"] } });
   }
 }
 

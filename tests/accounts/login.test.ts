@@ -125,7 +125,7 @@ test("a right password forgets the failures before it", async () => {
 test("one address is refused after sixty sign-ins, whatever accounts it tries", async () => {
   const address = "203.0.113.7";
   const limit = ctx().limits.consume;
-  for (let i = 0; i < 60; i++) await limit("loginByAddress", address);
+  for (let i = 0; i < 60; i++) await limit("loginByIp", address);
   expect((await post("/api/auth/login", UNKNOWN, { address })).status).toBe(429);
   expect((await post("/api/auth/login", UNKNOWN, { address: "203.0.113.8" })).status).toBe(401);
 });

@@ -99,6 +99,6 @@ test("a cookie is set only for our own pages", async () => {
 
 test("the twenty-first registration from one address within an hour is refused", async () => {
   const address = "203.0.113.77";
-  for (let i = 0; i < 20; i++) await ctx().limits.consume("registerByAddress", address);
+  for (let i = 0; i < 20; i++) await ctx().limits.consume("registerByIp", address);
   expect((await post("/api/auth/register", { email: newEmail(), password: PASSWORD }, { address })).status).toBe(429);
 });

@@ -633,7 +633,7 @@ describe("the doors", () => {
   test("ways to providers are counted by address", async () => {
     await connected(async () => {
       const address = "203.0.113.99";
-      for (let i = 0; i < 120; i++) await ctx().limits.consume("oauthByAddress", address);
+      for (let i = 0; i < 120; i++) await ctx().limits.consume("oauthByIp", address);
       expect((await call("GET", "/api/auth/callback/google?code=x&state=x", { address })).status).toBe(429);
     });
   });
@@ -641,7 +641,7 @@ describe("the doors", () => {
   test("those that end signed in are not counted: many people share an address", async () => {
     await connected(async () => {
       const address = "203.0.113.98";
-      const use = () => ctx().limits.consume("oauthByAddress", address);
+      const use = () => ctx().limits.consume("oauthByIp", address);
       for (let i = 0; i < 118; i++) await use();
       google.person = googlePerson(newEmail());
       const jar = new Jar();

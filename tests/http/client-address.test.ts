@@ -1,11 +1,11 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { clientAddress, warnOfProxy } from "@/lib/http/client-address";
+import { clientIp, warnAboutProxy } from "@/lib/http/client-ip";
 import { get } from "@/tests/support/api";
 import { ctx, withContext } from "@/tests/support/context";
 
 const behind = (forwarded: string, hops: number) =>
-  clientAddress(new Headers({ "x-forwarded-for": forwarded }), "127.0.0.1", hops);
+  clientIp(new Headers({ "x-forwarded-for": forwarded }), "127.0.0.1", hops);
 
 test.each([
   ["198.51.100.1", 1, "198.51.100.1"],
@@ -31,7 +31,7 @@ test("where no proxy is trusted, the first request that names one is warned of, 
   const log = pino({ level: "warn" }, { write: (line) => void lines.push(line) });
   for (const hops of [1, 0]) {
     const config = { ...ctx().config, TRUSTED_PROXY_HOPS: hops };
-    await withContext({ observe: warnOfProxy({ config, log }, ctx().observe) }, async () => {
+    await withContext({ observe: warnAboutProxy({ config, log }, ctx().observe) }, async () => {
       for (let i = 0; i < 3; i++) await get("/api/version", { headers: { "x-forwarded-for": "203.0.113.5" } });
     });
     expect(lines).toHaveLength(hops === 0 ? 1 : 0);

@@ -105,7 +105,35 @@ describe("a body", () => {
     expect((await call("POST", LOGIN, { body: chunked(16 * 1024), headers: JSON_TYPE })).status).toBe(400);
   });
 
-  test("may have members that nobody knows", async () => {
+  test("over the limit is refused by API routes, forms and next-auth alike", async () => {
+    const form = { "content-type": "application/x-www-form-urlencoded", origin: BASE_URL };
+    const body = `email=${"x".repeat(17 * 1024)}`;
+    for (const [path, headers] of [
+      [LOGIN, JSON_TYPE],
+      ["/forms/sign-in", form],
+      ["/api/auth/signin/credentials", form],
+    ] as const) {
+      const response = await call("POST", path, { body, headers });
+      expect([path, response.status]).toEqual([path, 413]);
+      expect(await response.json()).toMatchObject({ code: "payload_too_large", limitBytes: 16 * 1024 });
+    }
+  });
+
+  test("of another media type is refused by API routes, forms and next-auth alike, which name theirs", async () => {
+    for (const [path, accept] of [
+      [LOGIN, "application/json"],
+      ["/forms/sign-in", "application/x-www-form-urlencoded"],
+      ["/api/auth/signout", "application/x-www-form-urlencoded, application/json"],
+    ] as const) {
+      const response = await call("POST", path, {
+        body: "x",
+        headers: { "content-type": "text/plain", origin: BASE_URL },
+      });
+      expect([path, response.status, response.headers.get("accept")]).toEqual([path, 415, accept]);
+    }
+  });
+
+  test("may have unknown fields", async () => {
     const { email, password } = await newAccount();
     expect((await post(LOGIN, { email, password, more: { than: "asked" } })).status).toBe(200);
   });
@@ -224,14 +252,14 @@ describe("the client's address", () => {
     );
 
   test.runIf(callsHandlers)("is the socket's, IPv6 by its /64, whatever X-Forwarded-For says", async () => {
-    for (let i = 0; i < 60; i++) await ctx().limits.consume("loginByAddress", "2001:db8:1:2::/64");
+    for (let i = 0; i < 60; i++) await ctx().limits.consume("loginByIp", "2001:db8:1:2::/64");
     expect((await attempt("2001:db8:1:2:aaaa::1")).status).toBe(429);
     expect((await attempt("2001:db8:1:2::bbbb", "198.51.100.9")).status).toBe(429);
     expect((await attempt("2001:db8:1:3::1")).status).toBe(401);
   });
 
   test("is what the outermost trusted proxy wrote, where there are proxies", async () => {
-    for (let i = 0; i < 60; i++) await ctx().limits.consume("loginByAddress", "198.51.100.33");
+    for (let i = 0; i < 60; i++) await ctx().limits.consume("loginByIp", "198.51.100.33");
     await withContext({ config: { TRUSTED_PROXY_HOPS: 1 } }, async () => {
       expect((await attempt("127.0.0.1", "8.8.8.8, 198.51.100.33")).status).toBe(429);
       expect((await attempt("127.0.0.1", "198.51.100.33, 198.51.100.34")).status).toBe(401);

@@ -36,7 +36,7 @@ const refusal = (query: Parameters<typeof parseReleaseSelector>[0], snapshot: Sn
   try {
     parseReleaseSelector(query, snapshot);
   } catch (error) {
-    if (isAppError(error)) return { code: error.code, ...error.extras.members };
+    if (isAppError(error)) return { code: error.code, ...error.extras.fields };
   }
   return null;
 };

@@ -1,6 +1,6 @@
 import type { Profile } from "@/lib/accounts/profile";
-import { listSignInProviders } from "@/lib/auth/next-auth/from-pages";
 import { providerTitle } from "@/lib/auth/oauth/providers";
+import { listSignInProviders } from "@/lib/http/next-auth/from-forms";
 import { Form } from "../components/form";
 import { Day } from "../components/time";
 
@@ -8,7 +8,7 @@ type Props = { ctx: Parameters<typeof listSignInProviders>[0]; profile: Profile 
 
 /** The account's profile and its sign-in methods. */
 export async function ProfileCard({ ctx, profile: { user, hasPassword, identities } }: Props) {
-  const configured = await listSignInProviders(ctx);
+  const configured = listSignInProviders(ctx);
   const linked = new Set(identities.map(({ provider }) => provider));
   return (
     <section className="card" aria-labelledby="profile">

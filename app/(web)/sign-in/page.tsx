@@ -1,4 +1,4 @@
-import { listSignInProviders } from "@/lib/auth/next-auth/from-pages";
+import { listSignInProviders } from "@/lib/http/next-auth/from-forms";
 import { ownPath } from "@/lib/http/pages/own-path";
 import { pageContext } from "@/lib/http/pages/visitor";
 import { Field } from "../components/field";
@@ -16,7 +16,7 @@ export default async function Page(props: PageProps) {
   const next = ownPath(callbackUrl ?? flash?.values.callbackUrl, ctx.config.baseUrl, "/account");
   const success = done && successMessage(done);
   const linkedProviders = done === "password_reset" && linkedProvidersMessage(linked);
-  const providers = await listSignInProviders(ctx);
+  const providers = listSignInProviders(ctx);
   return (
     <div className="narrow">
       <h1>Sign in</h1>

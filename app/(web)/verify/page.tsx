@@ -1,6 +1,6 @@
 import { headers } from "next/headers";
-import { listSignInProviders } from "@/lib/auth/next-auth/from-pages";
 import { recallIdentity } from "@/lib/auth/next-auth/pending-identity";
+import { listSignInProviders } from "@/lib/http/next-auth/from-forms";
 import { pageContext } from "@/lib/http/pages/visitor";
 import { Field } from "../components/field";
 import { Form } from "../components/form";
@@ -13,7 +13,7 @@ export default async function Page(props: PageProps) {
   const ctx = pageContext();
   const { again } = await queryOf(props);
   const identity = await recallIdentity(ctx.config, (await headers()).get("cookie"));
-  const providers = await listSignInProviders(ctx);
+  const providers = listSignInProviders(ctx);
   const signedInWith = providers.find(({ id }) => id === identity?.provider)?.name;
   return (
     <div className="narrow">

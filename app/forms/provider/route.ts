@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { startProvider } from "@/lib/auth/next-auth/from-pages";
+import { startProvider } from "@/lib/http/next-auth/from-forms";
+import { cookiesOf } from "@/lib/http/next-auth/run";
 import { defineForm } from "@/lib/http/pages/form";
 import { NextPage, ownPath } from "@/lib/http/pages/own-path";
 
@@ -10,7 +11,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   keptFields: ["callbackUrl"],
   handle: async ({ ctx, body, request, caller }) => {
     const callbackUrl = ownPath(body.callbackUrl, ctx.config.baseUrl, "/account");
-    const answer = await startProvider(ctx, body.provider, { headers: request.headers, caller, callbackUrl });
-    return { to: answer.headers.Location ?? "/sign-in?error=OAuthSignin", cookies: answer.cookies };
+    const response = await startProvider(ctx, body.provider, { headers: request.headers, caller, callbackUrl });
+    return { to: String(response.headers.Location ?? "/sign-in?error=OAuthSignin"), cookies: cookiesOf(response) };
   },
 });

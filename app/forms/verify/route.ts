@@ -1,5 +1,6 @@
 import { ConfirmAddress } from "@/lib/accounts/schema";
-import { confirmAddress } from "@/lib/auth/next-auth/from-pages";
+import { confirmEmail } from "@/lib/http/next-auth/from-forms";
+import { cookiesOf } from "@/lib/http/next-auth/run";
 import { defineForm } from "@/lib/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/verify", {
@@ -11,7 +12,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
     invalid_credentials: { field: "password", message: "This is not the password you registered with" },
   },
   handle: async ({ ctx, body, request, caller }) => {
-    const { cookies } = await confirmAddress(ctx, body, { headers: request.headers, caller });
+    const cookies = cookiesOf(await confirmEmail(ctx, body, { headers: request.headers, caller }));
     return { to: "/account?done=email_verified", cookies };
   },
 });

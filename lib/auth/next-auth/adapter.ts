@@ -12,7 +12,7 @@ export type AdapterAccount = AdapterUser & Pick<Account, "sessionEpoch">;
 /**
  * What next-auth asks the database, and no more: sessions are ours, and whether an identity is linked or makes an
  * account is decided before it asks (`admitIdentity`). Its "users" are accounts, its "accounts" identities. `proven` is
- * the claim that a mailed link confirms.
+ * the registration that a mailed link confirms.
  */
 export function createAdapter(
   ctx: Pick<Context, "config" | "db" | "now" | "removeDevices">,

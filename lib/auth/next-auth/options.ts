@@ -78,8 +78,12 @@ export function nextAuthOptions(ctx: Deps, call: Call, onFailure: OnFailure): Ne
   };
 }
 
-/** The ways to sign in, where they are asked for: most calls read a session and nothing else. */
-function providersFor(ctx: Deps, call: Call, onFailure: OnFailure): NextAuthOptions["providers"] {
+/** The providers that the path of a call may name: none for most calls, which only read a session. */
+export function providersFor(
+  ctx: Deps,
+  call: Pick<Call, "segments" | "caller">,
+  onFailure: OnFailure = () => {},
+): NextAuthOptions["providers"] {
   const [action = "", name] = call.segments;
   // The links are mailed by register and login, so nobody can ask for one here.
   if (action === "callback" && name === "email") return [emailLink];

@@ -23,7 +23,7 @@ export async function matchRegistration(
   { password, identity }: RegistrationProof,
   ip: string,
 ): Promise<MatchedRegistration | null> {
-  await ctx.limits.consume("verificationByAddress", ip);
+  await ctx.limits.consume("verificationByIp", ip);
   const row = await ctx.db.verificationToken.findUnique({
     where: {
       tokenHash: hashVerificationToken(token, ctx.config.secret),

@@ -22,7 +22,7 @@ export function formatOf({ headers }: RequestHead, formats: readonly BodyFormat[
 /** Reads at most `maxBytes` of the body, whatever its Content-Length is. @throws AppError payload_too_large */
 export async function readBody(request: RouteRequest, maxBytes: number): Promise<Uint8Array> {
   const tooLarge = () =>
-    new AppError("payload_too_large", { detail: `At most ${maxBytes} bytes.`, members: { limitBytes: maxBytes } });
+    new AppError("payload_too_large", { detail: `At most ${maxBytes} bytes.`, fields: { limitBytes: maxBytes } });
   if (Number(request.headers.get("content-length")) > maxBytes) throw tooLarge();
   if (!request.body) return new Uint8Array();
   const chunks: Uint8Array[] = [];

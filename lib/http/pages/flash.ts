@@ -5,34 +5,34 @@ import type { Config } from "../../config";
 
 const TTL_SECONDS = 60;
 /** Browsers drop cookies beyond 4 KiB (RFC 6265bis, 5.7). */
-const MOST_CHARACTERS = 3_500;
+const MAX_COOKIE_LENGTH = 3_500;
 
-/** What a refused form says when its page is shown again, with what was typed. Never holds a secret. */
+/** The errors of a form and the values to fill in again. Never contains a secret. */
 const Flash = z.object({
-  /** The page's address has it too, so that nobody sees it twice. */
+  /** Also in the page's URL, so that the flash is shown once. */
   id: z.string(),
-  /** The path that the form was sent to. */
+  /** The path of the form's route. */
   form: z.string(),
   message: z.string(),
-  /** What is wrong with each field. */
+  /** The error message of each field. */
   fields: z.record(z.string(), z.string()),
   values: z.record(z.string(), z.string()),
 });
 export type Flash = z.infer<typeof Flash>;
 
 /**
- * The words for a page that is shown again after a form was refused without JavaScript: a cookie for this one
- * redirect, since an address would keep an e-mail address in logs. Returns its id and the Set-Cookie header.
+ * Carries the errors of a form over the redirect to its page, for browsers without JavaScript. A cookie, because URLs
+ * end up in logs and the values contain emails. Returns the flash's ID and the Set-Cookie header.
  */
-export function setFlash(config: Pick<Config, "baseUrl">, said: Omit<Flash, "id">): { id: string; cookie: string } {
+export function setFlash(config: Pick<Config, "baseUrl">, flash: Omit<Flash, "id">): { id: string; cookie: string } {
   const id = randomBytes(8).toString("base64url");
-  const text = [encode({ ...said, id }), encode({ ...said, id, values: {} })].find(fits) ?? "";
+  const text = [encode({ ...flash, id }), encode({ ...flash, id, values: {} })].find(fits) ?? "";
   const secure = config.baseUrl.startsWith("https:") ? "; Secure" : "";
   const attributes = `Path=/; Max-Age=${TTL_SECONDS}; HttpOnly; SameSite=Lax${secure}`;
   return { id, cookie: `${formCookieName(config)}=${text}; ${attributes}` };
 }
 
-/** The flash that belongs to a page's address; null for none, and for what is none of ours. */
+/** The flash with this ID; null if the cookie has another one or none. */
 export function readFlash(
   config: Pick<Config, "baseUrl">,
   cookieHeader: string | null,
@@ -53,5 +53,5 @@ function encode(flash: Flash): string {
 }
 
 function fits(text: string): boolean {
-  return text.length <= MOST_CHARACTERS;
+  return text.length <= MAX_COOKIE_LENGTH;
 }

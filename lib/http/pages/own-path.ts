@@ -1,20 +1,17 @@
 import { z } from "zod";
 
-/** The field of a form that says which page comes next; whatever it is, `ownPath` has to read it. */
+/** The form field that names the next page. Untrusted: read it with `ownPath`. */
 export const NextPage = z.object({ callbackUrl: z.string().optional() });
 
-/**
- * Where to go after a form, as a path of this service: what names another host, or is no address at all, counts
- * for nothing and `otherwise` does.
- */
-export function ownPath(given: string | undefined, baseUrl: string, otherwise: string): string {
-  if (given === undefined || !URL.canParse(given, baseUrl)) return otherwise;
+/** A URL as a path of this service; `fallback` if it names another host or is not a URL. */
+export function ownPath(given: string | undefined, baseUrl: string, fallback: string): string {
+  if (given === undefined || !URL.canParse(given, baseUrl)) return fallback;
   const { origin, pathname, search } = new URL(given, baseUrl);
-  // A path that begins with two slashes would be read as a host.
-  return origin === new URL(baseUrl).origin && !pathname.startsWith("//") ? pathname + search : otherwise;
+  // Browsers read a path that begins with two slashes as a host.
+  return origin === new URL(baseUrl).origin && !pathname.startsWith("//") ? pathname + search : fallback;
 }
 
-/** The sign-in page, for somebody who has to come back to `page`. */
+/** The sign-in page, which returns to `page`. */
 export function signInPath(page: string): string {
   return `/sign-in?${new URLSearchParams({ callbackUrl: page, error: "SessionRequired" })}`;
 }

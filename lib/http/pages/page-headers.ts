@@ -3,9 +3,9 @@ import type { Config } from "../../config";
 const HSTS = "max-age=31536000";
 
 /**
- * What every page carries beside its content. Scripts run by this answer's `nonce` alone, or where one of those
- * has fetched them (Content Security Policy Level 3, 8.2); nothing is loaded from elsewhere, and no other site
- * may frame a page. HSTS (RFC 6797) on https. `isDevelopment`: React's own tools evaluate text there.
+ * The headers of every page. Only scripts with this response's `nonce`, and scripts that those load, run (Content
+ * Security Policy Level 3, section 8.2). Nothing is loaded from other origins, and no other site can frame a page.
+ * HSTS (RFC 6797) on https. In development, React's tools need `eval`.
  */
 export function pageHeaders(
   { baseUrl }: Pick<Config, "baseUrl">,

@@ -7,7 +7,7 @@ export function pageContext(): Context {
   return currentContext();
 }
 
-/** Whoever looks at a page; null for somebody who is not signed in. @throws what the database throws */
+/** The visitor of a page; null if not signed in. @throws if the database is unavailable */
 export async function findVisitor(headers: ReadableHeaders): Promise<Principal | null> {
   try {
     return await authenticate(currentContext(), headers);

@@ -23,5 +23,5 @@ export type EvidenceReason = keyof typeof EVIDENCE_REASONS;
 
 /** The error for invalid evidence, with its `reason`. */
 export function evidenceInvalid(reason: EvidenceReason): AppError {
-  return new AppError("evidence_invalid", { detail: EVIDENCE_REASONS[reason], members: { reason } });
+  return new AppError("evidence_invalid", { detail: EVIDENCE_REASONS[reason], fields: { reason } });
 }

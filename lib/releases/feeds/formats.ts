@@ -19,6 +19,6 @@ export function findFeed(format: string | undefined): Feed {
   const detail = `Must be one of ${names.join(", ")}`;
   throw new AppError("invalid_query", {
     errors: [{ pointer: "?format", code: "invalid_value", detail }],
-    members: { allowed: { format: names } },
+    fields: { allowed: { format: names } },
   });
 }

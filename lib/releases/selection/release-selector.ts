@@ -61,7 +61,7 @@ function incompleteSelector(query: SelectorQuery, knownValues: Snapshot["knownVa
   return new AppError("invalid_query", {
     detail: "platform, product and architecture are required together.",
     errors: missing.map((name) => ({ pointer: `?${name}`, code: "required", detail: "Is required" })),
-    members: { missing, allowed: pickValues(missing, knownValues) },
+    fields: { missing, allowed: pickValues(missing, knownValues) },
   });
 }
 
@@ -77,7 +77,7 @@ function unknownValues(
     code: "invalid_value",
     detail: `Must be one of ${[...knownValues[name]].join(", ")}`,
   }));
-  return new AppError("invalid_query", { errors, members: { allowed: pickValues(names, knownValues) } });
+  return new AppError("invalid_query", { errors, fields: { allowed: pickValues(names, knownValues) } });
 }
 
 function pickValues(names: readonly SelectorName[], knownValues: Snapshot["knownValues"]): Record<string, string[]> {

@@ -12,7 +12,7 @@ const check = (assertion: Uint8Array, change: Partial<Given> = {}) =>
   verifyAssertion(assertion, { ...parts, publicKey: key.point, counter: 0n, ...change });
 const refused = (assertion: Uint8Array, reason: string, change?: Partial<Given>) =>
   expect(() => check(assertion, change)).toThrow(
-    expect.objectContaining({ extras: expect.objectContaining({ members: { reason } }) }),
+    expect.objectContaining({ extras: expect.objectContaining({ fields: { reason } }) }),
   );
 
 test("a genuine assertion returns its counter", () => {

@@ -31,8 +31,7 @@ const root = new X509Certificate(authority.rootPem);
 type Given = Parameters<typeof verifyAttestation>[1];
 const check = (attestation: Uint8Array, change: Partial<Given> = {}) =>
   verifyAttestation(attestation, { ...parts, keyId: parts.key.keyId, root, now: NOW, ...change });
-const reason = (reason: string) =>
-  expect.objectContaining({ extras: expect.objectContaining({ members: { reason } }) });
+const reason = (reason: string) => expect.objectContaining({ extras: expect.objectContaining({ fields: { reason } }) });
 const refused = (attestation: Uint8Array, why: string, change?: Partial<Given>) =>
   expect(() => check(attestation, change)).toThrow(reason(why));
 
@@ -186,6 +185,6 @@ function outcome(run: () => unknown): string {
     run();
     return "holds";
   } catch (error) {
-    return (error as { extras: { members: { reason: string } } }).extras.members.reason;
+    return (error as { extras: { fields: { reason: string } } }).extras.fields.reason;
   }
 }

@@ -1,19 +1,17 @@
 import { z } from "zod";
-import { answerNextAuth } from "@/lib/auth/next-auth/answer";
 import { endpoint, type Input } from "@/lib/http/endpoint";
-import { nextAuthCall, nextAuthResponse } from "@/lib/http/next-auth";
+import { isOwnOriginRequired, toCall } from "@/lib/http/next-auth/call";
+import { finishNextAuth, respondNextAuth } from "@/lib/http/next-auth/respond";
 import { defineRoute } from "@/lib/http/route";
 
 const params = z.object({ nextauth: z.array(z.string()) });
-type Params = z.infer<typeof params>;
-
-const handle = async ({ ctx, request, params, bytes, caller }: Input<Params>) => {
-  const call = nextAuthCall(ctx, request, params.nextauth, bytes);
-  return nextAuthResponse(ctx, request, await answerNextAuth(ctx, { ...call, caller }));
-};
+const body = z.record(z.string(), z.unknown());
+const handle = async (input: Input<z.infer<typeof params>>) =>
+  finishNextAuth(input.ctx, input.request, await respondNextAuth(input.ctx, toCall(input)));
 const shared = { writes: "raw", params, responses: { 200: null }, handle } as const;
+const posted = { reads: ["form", "json"], body, isBodyOptional: true, isOwnOriginRequired } as const;
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/[...nextauth]", {
   GET: endpoint({ ...shared, summary: "next-auth: session, csrf, providers and pages" }),
-  POST: endpoint({ ...shared, summary: "next-auth: sign in, sign out", reads: "raw" }),
+  POST: endpoint({ ...shared, ...posted, summary: "next-auth: sign in, sign out" }),
 });

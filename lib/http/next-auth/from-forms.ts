@@ -1,0 +1,75 @@
+import { z } from "zod";
+import type { Caller } from "../../audit/caller";
+import { type ReadableHeaders, readCredentials } from "../../auth/authenticate";
+import { oauthProviders } from "../../auth/oauth/providers";
+import type { Context } from "../../context";
+import { AppError } from "../../errors";
+import type { RouteResponse } from "../route-response";
+import type { NextAuthCall } from "./call";
+import { respondNextAuth } from "./respond";
+import { cookiesOf, type NextAuthDeps, withCookies } from "./run";
+
+// Calls of next-auth from our own pages and forms, in process. A form's route has checked its origin.
+
+type From = { headers: ReadableHeaders; caller: Caller };
+
+const Csrf = z.object({ csrfToken: z.string() });
+
+/** The configured OAuth providers. */
+export function listSignInProviders({ config, now }: Pick<Context, "config" | "now">): { id: string; name: string }[] {
+  return oauthProviders(config, now()).map(({ id, name }) => ({ id, name }));
+}
+
+/**
+ * Starts a sign-in with a provider, or its linking to the account that is signed in. Redirect to the response's Location
+ * with its cookies. `callbackUrl` is the page that follows.
+ * @throws AppError not_found for a provider that is not configured, rate_limited
+ */
+export async function startProvider(
+  ctx: NextAuthDeps,
+  provider: string,
+  { headers, caller, callbackUrl }: From & { callbackUrl: string },
+): Promise<RouteResponse> {
+  if (!listSignInProviders(ctx).some(({ id }) => id === provider)) throw new AppError("not_found");
+  const csrf = await call(ctx, { method: "GET", segments: ["csrf"], caller });
+  const { csrfToken } = Csrf.parse(JSON.parse(String(csrf.body)));
+  const csrfCookies = cookiesOf(csrf);
+  const response = await call(ctx, {
+    method: "POST",
+    segments: ["signin", provider],
+    cookieHeader: csrfCookies.map((cookie) => cookie.split(";", 1)[0]).join("; "),
+    credentials: readCredentials(headers, ctx.config),
+    body: { csrfToken, callbackUrl },
+    caller,
+  });
+  return withCookies(response, csrfCookies);
+}
+
+/**
+ * Confirms an email by its mailed token, once, and signs in: the response's cookies carry the new session. The password,
+ * or the provider with which this browser signed in, proves whose registration it is.
+ * @throws AppError invalid_or_expired_token, invalid_credentials, validation_failed, rate_limited, overloaded
+ */
+export async function confirmEmail(
+  ctx: NextAuthDeps,
+  body: { token: string; password?: string },
+  { headers, caller }: From,
+): Promise<RouteResponse> {
+  const credentials = readCredentials(headers, ctx.config);
+  const cookieHeader = headers.get("cookie");
+  const response = await call(ctx, {
+    method: "POST",
+    segments: ["callback", "email"],
+    cookieHeader,
+    credentials,
+    body,
+    caller,
+  });
+  const { searchParams } = new URL(String(response.headers.Location ?? ""), ctx.config.baseUrl);
+  if (searchParams.has("error")) throw new AppError("invalid_or_expired_token");
+  return response;
+}
+
+function call(ctx: NextAuthDeps, given: Partial<NextAuthCall> & Pick<NextAuthCall, "method" | "segments" | "caller">) {
+  return respondNextAuth(ctx, { query: {}, cookieHeader: null, credentials: null, body: {}, ...given });
+}

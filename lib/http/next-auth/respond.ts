@@ -1,0 +1,114 @@
+import { providersFor, VERIFY_PAGE } from "../../auth/next-auth/options";
+import { recallIdentity, rememberIdentity } from "../../auth/next-auth/pending-identity";
+import { recallStart, rememberStart } from "../../auth/next-auth/started-by";
+import { findSession } from "../../auth/sessions/sessions";
+import { signOut } from "../../auth/sessions/sign-out";
+import { matchRegistration } from "../../auth/verification/match-registration";
+import type { RequestHead } from "../route-request";
+import { jsonResponse, RouteResponse } from "../route-response";
+import { isProviderAction, type NextAuthCall, requireAction } from "./call";
+import { type CallState, isSignedIn, type NextAuthDeps, runNextAuth, withCookies } from "./run";
+
+/** The parameters of a sign-in that are forwarded to the provider. next-auth would forward all, `scope` included. */
+const FORWARDED_PARAMETERS = ["prompt", "login_hint"];
+
+/**
+ * next-auth's routes on this service's sessions. Everything that depends on the provider's type is decided here.
+ * @throws AppError not_found for an unknown action or provider, rate_limited
+ */
+export async function respondNextAuth(ctx: NextAuthDeps, call: NextAuthCall): Promise<RouteResponse> {
+  const [action] = call.segments;
+  const providerType = requireAction(call, providersFor(ctx, call));
+  // next-auth/react reports errors of browsers here. They are not logged, because a caller can write anything.
+  if (action === "_log") return new RouteResponse(200, null);
+  if (action === "signout" && call.method === "POST" && call.credentials?.via === "bearer") {
+    return signOutBearer(ctx, call, call.credentials.token);
+  }
+  if (action === "callback" && providerType === "email") return confirmEmail(ctx, call);
+  if (action === "callback" && providerType === "oauth") return finishOAuth(ctx, call);
+  if (action === "signin" && providerType === "oauth" && call.method === "POST") return startOAuth(ctx, call);
+  return runNextAuth(ctx, call, await stateOf(ctx, call));
+}
+
+/** The session of the browser, and the one that started its way to a provider. */
+async function stateOf(ctx: NextAuthDeps, call: NextAuthCall): Promise<CallState> {
+  const isByCookie = call.credentials?.via === "cookie" && isProviderAction(call.segments[0]);
+  const current = isByCookie && call.credentials ? await findSession(ctx, call.credentials.token) : null;
+  const startedBy = call.segments[0] === "callback" ? await recallStart(ctx.config, call.cookieHeader) : undefined;
+  return { current, startedBy, proven: null, unverified: [] };
+}
+
+/** Signs out a bearer token. Another site cannot send one, so no CSRF token is needed. Can be repeated. */
+async function signOutBearer(ctx: NextAuthDeps, { caller }: NextAuthCall, token: string): Promise<RouteResponse> {
+  const found = await findSession(ctx, token);
+  if (found) await signOut(ctx, found.claims, caller);
+  return jsonResponse(200, { url: ctx.config.baseUrl });
+}
+
+/**
+ * Confirms an email by the token of a mailed link. The link itself (GET) only leads to a page with a button, because
+ * email scanners open links. The token is in its fragment, which browsers keep in redirects (RFC 9110, section 10.2.2).
+ */
+async function confirmEmail(ctx: NextAuthDeps, call: NextAuthCall): Promise<RouteResponse> {
+  if (call.method === "GET") return new RouteResponse(302, null, { Location: VERIFY_PAGE });
+  const { body, caller, cookieHeader } = call;
+  const token = String(body.token);
+  const password = typeof body.password === "string" && body.password !== "" ? body.password : undefined;
+  const identity = await recallIdentity(ctx.config, cookieHeader);
+  const proven = await matchRegistration(ctx, token, { password, identity }, caller.ip);
+  const state = { ...(await stateOf(ctx, call)), proven };
+  const confirmation = { ...call, method: "GET" as const, query: { token }, cookieHeader: null, body: {} };
+  const response = await runNextAuth(ctx, confirmation, state);
+  if (isSignedIn(ctx, response)) await ctx.limits.refund("verificationByIp", caller.ip);
+  return response;
+}
+
+/** Redirects the browser to a provider, and remembers the session with which it left. */
+async function startOAuth(ctx: NextAuthDeps, call: NextAuthCall): Promise<RouteResponse> {
+  await ctx.limits.consume("oauthByIp", call.caller.ip);
+  const state = await stateOf(ctx, call);
+  const response = await runNextAuth(ctx, { ...call, query: pick(call.query, FORWARDED_PARAMETERS) }, state);
+  return withCookies(response, [await rememberStart(ctx.config, ctx.now(), state.current?.session.id)]);
+}
+
+/** Signs in with the provider's response, or links the identity to the account that started. */
+async function finishOAuth(ctx: NextAuthDeps, call: NextAuthCall): Promise<RouteResponse> {
+  if (call.method === "POST") return redirectFormPost(ctx, call);
+  await ctx.limits.consume("oauthByIp", call.caller.ip);
+  const state = await stateOf(ctx, call);
+  const response = await runNextAuth(ctx, call, state);
+  // The start was counted too. Many people share a network.
+  if (isSignedIn(ctx, response)) await ctx.limits.refund("oauthByIp", call.caller.ip, 2);
+  const remember = state.unverified.map((identity) => rememberIdentity(ctx.config, ctx.now(), identity));
+  return withCookies(response, await Promise.all(remember));
+}
+
+/**
+ * Apple posts its response from its own site, where browsers withhold SameSite=Lax cookies. After a 303 the same
+ * parameters arrive by GET, with the cookies for state, PKCE, nonce and session.
+ */
+function redirectFormPost({ config }: NextAuthDeps, { segments, body }: NextAuthCall): RouteResponse {
+  const query = new URLSearchParams(pick(body, ["code", "state", "error"]) as Record<string, string>);
+  return new RouteResponse(303, null, { Location: `${config.baseUrl}/api/auth/${segments.join("/")}?${query}` });
+}
+
+/** The named entries of a record that are strings. */
+function pick<T>(record: Record<string, T>, names: string[]): Record<string, T> {
+  return Object.fromEntries(
+    names.filter((name) => typeof record[name] === "string").map((name) => [name, record[name] as T]),
+  );
+}
+
+/**
+ * The response as the caller gets it: with an absolute ASCII Location, and without cookies if another site fetched it or
+ * a header carried the session.
+ */
+export function finishNextAuth({ config }: Pick<NextAuthDeps, "config">, request: RequestHead, given: RouteResponse) {
+  const { "Set-Cookie": cookies, ...headers } = given.headers;
+  const isFetch = request.headers.get("sec-fetch-mode") !== "navigate";
+  const isCrossSite = isFetch && request.headers.get("sec-fetch-site") === "cross-site";
+  if (headers.Location) headers.Location = new URL(String(headers.Location), config.baseUrl).href;
+  if (typeof given.body === "string") headers["Content-Length"] = String(Buffer.byteLength(given.body));
+  if (cookies && !isCrossSite && !request.headers.has("authorization")) headers["Set-Cookie"] = cookies;
+  return new RouteResponse(given.status, given.body, headers);
+}

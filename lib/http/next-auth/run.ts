@@ -1,0 +1,103 @@
+import { parseCookies, sessionCookieName } from "../../auth/cookie";
+import { setDeviceCookie } from "../../auth/limits/recognized-clients";
+import { nextAuthHandler } from "../../auth/next-auth/handler";
+import { nextAuthOptions } from "../../auth/next-auth/options";
+import type { Context } from "../../context";
+import { RouteResponse } from "../route-response";
+import { isProviderAction, type NextAuthCall } from "./call";
+
+export type NextAuthDeps = Pick<
+  Context,
+  "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices"
+>;
+/** What the options of one call depend on, beside its path and caller. */
+export type CallState = Omit<Parameters<typeof nextAuthOptions>[1], "segments" | "caller">;
+
+const CALLBACK_URLS = ["callbackUrl", "next-auth.callback-url", "__Secure-next-auth.callback-url"];
+
+/** Runs next-auth. @throws what next-auth would swallow: it would remove the session cookie if the database is down */
+export async function runNextAuth(ctx: NextAuthDeps, call: NextAuthCall, state: CallState): Promise<RouteResponse> {
+  const failures: unknown[] = [];
+  const options = nextAuthOptions(ctx, { ...call, ...state }, (error) => failures.push(error));
+  const pending = { status: 200, headers: {} as Record<string, string>, cookies: [] as string[], body: null };
+  await nextAuthHandler(options)(pagesRequest(ctx, call), pagesResponse(pending));
+  const { status, headers, cookies, body } = pending;
+  if (failures.length > 0) throw failures[0];
+  if (status >= 500) throw new Error(`next-auth responded with ${status}: ${body}`);
+  const response = withCookies(new RouteResponse(status, body, headers), cookies);
+  if (call.segments[0] !== "callback" || !isSignedIn(ctx, response)) return response;
+  return withCookies(response, [setDeviceCookie(ctx, call.caller.deviceId)]);
+}
+
+/** The response with further Set-Cookie headers. */
+export function withCookies({ status, body, headers }: RouteResponse, cookies: readonly string[]): RouteResponse {
+  const all = [...cookiesOf({ headers }), ...cookies];
+  return new RouteResponse(status, body, all.length > 0 ? { ...headers, "Set-Cookie": all } : headers);
+}
+
+/** The Set-Cookie headers of a response. */
+export function cookiesOf({ headers }: Pick<RouteResponse, "headers">): string[] {
+  return [headers["Set-Cookie"] ?? []].flat();
+}
+
+/** Whether the response sets a session cookie. */
+export function isSignedIn({ config }: Pick<Context, "config">, response: RouteResponse): boolean {
+  return cookiesOf(response).some((cookie) => cookie.startsWith(`${sessionCookieName(config)}=ey`));
+}
+
+/** The part of a Pages Router request that next-auth uses. Its host is ours, whatever the caller's Host header is. */
+function pagesRequest({ config }: Pick<Context, "config">, call: NextAuthCall) {
+  return {
+    method: call.method,
+    query: { ...withSafeCallback(call.query), nextauth: call.segments },
+    cookies: withSafeCallback(cookiesFor(call, sessionCookieName(config))),
+    headers: { host: new URL(config.baseUrl).host },
+    body: withSafeCallback(call.body),
+  };
+}
+
+type Pending = { status: number; headers: Record<string, string>; cookies: string[]; body: string | null };
+
+/** The part of a Pages Router response that next-auth uses. */
+function pagesResponse(pending: Pending) {
+  const response = {
+    status: (status: number) => {
+      pending.status = status;
+      return response;
+    },
+    getHeader: (name: string) => (name === "Set-Cookie" ? [...pending.cookies] : undefined),
+    setHeader: (name: string, value: string | string[]) => {
+      if (name === "Set-Cookie") pending.cookies = [value].flat();
+      else pending.headers[name] = String(value);
+      return response;
+    },
+    end: () => {},
+    json: (body: unknown) => response.send(body ?? {}),
+    send: (body: unknown) => {
+      const isText = typeof body === "string";
+      if (!isText && body !== undefined) response.setHeader("Content-Type", "application/json");
+      pending.body = isText ? body : (JSON.stringify(body) ?? null);
+    },
+  };
+  return response;
+}
+
+/**
+ * The request's cookies, with the session token as a cookie even if a header carried it. A sign-in gets none: next-auth
+ * must not decide what it has to do with the current session.
+ */
+function cookiesFor({ segments, cookieHeader, credentials }: NextAuthCall, sessionName: string) {
+  const others = Object.entries(parseCookies(cookieHeader)).filter(([name]) => !name.startsWith(sessionName));
+  const session = credentials && !isProviderAction(segments[0]) ? { [sessionName]: credentials.token } : {};
+  return { ...Object.fromEntries(others), ...session };
+}
+
+/** Removes callback URLs that are not URLs: next-auth fails on them. */
+function withSafeCallback<T extends Record<string, unknown>>(given: T): T {
+  const isSafe = (value: unknown) =>
+    typeof value === "string" &&
+    /^(\/|https?:)/.test(value) &&
+    URL.canParse(value, value.startsWith("/") ? "http://localhost" : undefined);
+  const kept = Object.entries(given).filter(([name, value]) => !CALLBACK_URLS.includes(name) || isSafe(value));
+  return Object.fromEntries(kept) as T;
+}
