@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
 import { createHash, createHmac, randomBytes, randomUUID } from "node:crypto";
 import { type Config, loadConfig } from "../lib/config";
-import { keptSecrets } from "../lib/secrets";
+import { readSecrets } from "../lib/secrets";
 import { baseUrlFrom, runCommandLine } from "./command-line";
 
 const HELP = `Usage: npm run tour [-- BASE_URL]
@@ -245,7 +245,7 @@ async function delivery(event: unknown, secret?: string): Promise<RequestInit> {
 async function signingSecret(): Promise<string | undefined> {
   if (config.BILLING_WEBHOOK_SIGNING_SECRET) return config.BILLING_WEBHOOK_SIGNING_SECRET;
   if (config.mode === "server" || config.BILLING_WEBHOOK_AUTHORIZATION.length > 0) return undefined;
-  return (await keptSecrets(config.DATA_DIR))?.billingWebhookSigningSecret;
+  return (await readSecrets(config.DATA_DIR))?.billingWebhookSigningSecret;
 }
 
 async function step<T>(title: string, run: () => Promise<T>): Promise<T> {

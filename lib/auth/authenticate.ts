@@ -5,18 +5,18 @@ import { findSession } from "./sessions/sessions";
 
 type Found = NonNullable<Awaited<ReturnType<typeof findSession>>>;
 
-/** Who calls: the account, and the session with the way by which it came. */
+/** The authenticated caller: its account and its session. `via` is how the request carried the token. */
 export type Principal = { account: Found["account"]; session: Found["session"] & { via: "bearer" | "cookie" } };
 
-/** What is read of a request's headers; names in lower case. */
+/** Readable request headers, by lower-case names. */
 export type ReadableHeaders = { get: (name: string) => string | null };
 
-/** A session's token, and how it came. */
+/** A session token, and how the request carried it. */
 export type Credentials = { token: string; via: "bearer" | "cookie" };
 
 type Deps = Pick<Context, "config" | "db" | "now">;
 
-/** The caller's session. @throws AppError unauthenticated */
+/** Authenticates a request by its session token. @throws AppError unauthenticated */
 export async function authenticate(deps: Deps, headers: ReadableHeaders): Promise<Principal> {
   const credentials = readCredentials(headers, deps.config);
   const found = credentials && (await findSession(deps, credentials.token));
@@ -24,7 +24,7 @@ export async function authenticate(deps: Deps, headers: ReadableHeaders): Promis
   return { account: found.account, session: { ...found.session, via: credentials.via } };
 }
 
-/** Bearer (RFC 6750), or the session cookie; where there is an Authorization header the cookie does not count. */
+/** Reads the bearer token (RFC 6750) or the session cookie. An Authorization header takes precedence over the cookie. */
 export function readCredentials(headers: ReadableHeaders, config: Context["config"]): Credentials | null {
   const authorization = headers.get("authorization");
   if (authorization !== null) {

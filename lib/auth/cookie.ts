@@ -9,37 +9,37 @@ export function sessionCookieName(config: BaseUrl): string {
   return isSecure(config) ? "__Host-next-auth.session-token" : "next-auth.session-token";
 }
 
-/** The cookie as next-auth's options take it. */
+/** The attributes of the session cookie, for next-auth's options. */
 export function sessionCookieOptions(config: BaseUrl) {
   return { httpOnly: true, sameSite: "lax" as const, path: "/", secure: isSecure(config) };
 }
 
-/** The Set-Cookie header of a session; without a token, the one that takes it away. */
+/** The Set-Cookie header of a session; without a token it removes the cookie. */
 export function setSessionCookie(config: BaseUrl, token: string | null, expiresAt: Date): string {
   return setCookie(config, sessionCookieName(config), token, expiresAt);
 }
 
-/** The name of the cookie that tells, when a browser comes back from a provider, which session sent it there. */
+/** The name of the cookie that keeps the session which started a sign-in at a provider. */
 export function startedByCookieName(config: BaseUrl): string {
   return isSecure(config) ? "__Host-next-auth.started-by" : "next-auth.started-by";
 }
 
-/** The name of the cookie that tells with which identity a browser signed in before its address was verified. */
+/** The name of the cookie that keeps the identity of a sign-in whose email has to be verified first. */
 export function pendingIdentityCookieName(config: BaseUrl): string {
   return isSecure(config) ? "__Host-next-auth.pending-identity" : "next-auth.pending-identity";
 }
 
-/** The name of the cookie that takes a form's refusal to the page that is shown again. */
+/** The name of the cookie that carries a form's errors to the page that shows the form again. */
 export function formCookieName(config: BaseUrl): string {
   return isSecure(config) ? "__Host-homeport.form" : "homeport.form";
 }
 
-/** The name of the cookie that tells one browser from others, so that strangers' failures do not hold its owner. */
+/** The name of the device cookie, by which an account recognizes a browser. */
 export function deviceCookieName(config: BaseUrl): string {
   return isSecure(config) ? "__Host-homeport.device" : "homeport.device";
 }
 
-/** The Set-Cookie header of a cookie that no script reads; without a value, the one that takes it away. */
+/** A Set-Cookie header with HttpOnly and SameSite=Lax; without a value it removes the cookie. */
 export function setCookie(config: BaseUrl, name: string, value: string | null, expiresAt: Date): string {
   return [
     `${name}=${value ?? ""}`,
@@ -51,7 +51,7 @@ export function setCookie(config: BaseUrl, name: string, value: string | null, e
   ].join("; ");
 }
 
-/** All cookies of a request, by name; of two with one name the first counts. */
+/** The cookies of a Cookie header, by name. The first of several with one name counts. */
 export function parseCookies(header: string | null): Record<string, string> {
   const cookies: Record<string, string> = {};
   for (const pair of (header ?? "").split(";")) {
@@ -63,12 +63,12 @@ export function parseCookies(header: string | null): Record<string, string> {
   return cookies;
 }
 
-/** The session token in a Cookie header. next-auth cuts long values into name.0, name.1, …; ours are short. */
+/** The session token in a Cookie header. It is short enough that next-auth never splits it into chunks. */
 export function sessionCookie(header: string | null, config: BaseUrl): string | null {
   return parseCookies(header)[sessionCookieName(config)] ?? null;
 }
 
-/** Undoes percent-encoding; what is none stays as it is. */
+/** Decodes percent-encoding. Returns text with invalid encoding unchanged. */
 export function decodePercent(value: string): string {
   try {
     return decodeURIComponent(value);

@@ -1,55 +1,58 @@
 import type { Context } from "../context";
+import { Prisma } from "../db/generated/client";
 
 type Deps = Pick<Context, "db" | "now">;
 
-const EVENTS_MS = 90 * 24 * 60 * 60 * 1000;
-/** Rows a statement removes: each is over soon, however much there is. */
-const BATCH = 1_000;
+const SECURITY_EVENT_TTL_MS = 90 * 24 * 60 * 60 * 1000;
+/** The most rows that one statement removes, so that it holds its locks only briefly. */
+const BATCH_SIZE = 1_000;
 
 /**
- * Removes security events after 90 days, sessions once they have expired with the devices that they registered,
- * mailed tokens, accounts whose address had to be verified and was not, the failures of sign-ins that are forgotten, the
- * clients that are no longer recognized, and the limits' windows that are over. Returns how many rows went.
+ * Removes expired rows: security events after 90 days, sessions with the devices that they registered, tokens, sign-in
+ * failures, recognized clients, rate limits, and accounts whose email was not verified in time. Returns how many.
  */
 export async function removeExpiredRows({ db, now }: Deps): Promise<number> {
   const at = now();
-  const since = new Date(at.getTime() - EVENTS_MS);
+  const expired = Prisma.sql`"expiresAt" < ${at}::timestamptz`;
+  const oldEvents = Prisma.sql`"at" < ${new Date(at.getTime() - SECURITY_EVENT_TTL_MS)}::timestamptz`;
   const statements = [
-    () => db.$executeRaw`
-      DELETE FROM "SecurityEvent" WHERE "id" IN (SELECT "id" FROM "SecurityEvent"
-        WHERE "at" < ${since}::timestamptz ORDER BY "at" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
-    () => db.$executeRaw`
-      WITH expired AS MATERIALIZED (SELECT "id" FROM "Session"
-        WHERE "expiresAt" < ${at}::timestamptz ORDER BY "expiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED
-      ), devices AS (
+    deleteBatch("SecurityEvent", "id", oldEvents, "at"),
+    Prisma.sql`
+      WITH expired AS MATERIALIZED (${selectBatch("Session", "id", expired, "expiresAt")}), devices AS (
         DELETE FROM "PushDevice" WHERE "sessionId" IN (SELECT "id" FROM expired)
       )
       DELETE FROM "Session" WHERE "id" IN (SELECT "id" FROM expired)`,
-    () => db.$executeRaw`
-      DELETE FROM "SignInThrottle" WHERE "key" IN (SELECT "key" FROM "SignInThrottle"
-        WHERE "expiresAt" < ${at}::timestamptz ORDER BY "expiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
-    () => db.$executeRaw`
-      DELETE FROM "RecognizedClient" WHERE "key" IN (SELECT "key" FROM "RecognizedClient"
-        WHERE "expiresAt" < ${at}::timestamptz ORDER BY "expiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
-    () => db.$executeRaw`
-      DELETE FROM "PasswordResetToken" WHERE "accountId" IN (SELECT "accountId" FROM "PasswordResetToken"
-        WHERE "expiresAt" < ${at}::timestamptz ORDER BY "expiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
-    () => db.$executeRaw`
-      DELETE FROM "VerificationToken" WHERE "id" IN (SELECT "id" FROM "VerificationToken"
-        WHERE "expiresAt" < ${at}::timestamptz ORDER BY "expiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
-    () => db.$executeRaw`
-      DELETE FROM "RateLimit" WHERE "key" IN (SELECT "key" FROM "RateLimit"
-        WHERE "expire" < ${at.getTime()}::bigint ORDER BY "expire" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
-    // An account that nobody signed in to: it has no session, device or purchase.
-    () => db.$executeRaw`
-      DELETE FROM "Account" WHERE "id" IN (SELECT "id" FROM "Account"
-        WHERE "unverifiedExpiresAt" < ${at}::timestamptz AND "emailVerifiedAt" IS NULL AND NOT EXISTS (
-          SELECT FROM "VerificationToken" WHERE "accountId" = "Account"."id" AND "expiresAt" > ${at}::timestamptz)
-        ORDER BY "unverifiedExpiresAt" LIMIT ${BATCH}::integer FOR UPDATE SKIP LOCKED)`,
+    deleteBatch("SignInThrottle", "key", expired, "expiresAt"),
+    deleteBatch("RecognizedClient", "key", expired, "expiresAt"),
+    deleteBatch("PasswordResetToken", "accountId", expired, "expiresAt"),
+    deleteBatch("VerificationToken", "id", expired, "expiresAt"),
+    deleteBatch("RateLimit", "key", Prisma.sql`"expire" < ${at.getTime()}::bigint`, "expire"),
+    // Nobody has signed in to these accounts: they have no sessions, devices or purchases.
+    deleteBatch(
+      "Account",
+      "id",
+      Prisma.sql`"unverifiedExpiresAt" < ${at}::timestamptz AND "emailVerifiedAt" IS NULL AND NOT EXISTS (
+        SELECT FROM "VerificationToken" WHERE "accountId" = "Account"."id" AND "expiresAt" > ${at}::timestamptz)`,
+      "unverifiedExpiresAt",
+    ),
   ];
   let removed = 0;
-  for (const remove of statements) {
-    for (let count = BATCH; count >= BATCH; removed += count) count = await remove();
+  for (const statement of statements) {
+    for (let count = BATCH_SIZE; count >= BATCH_SIZE; removed += count) count = await db.$executeRaw(statement);
   }
   return removed;
 }
+
+/** Deletes the oldest rows that match a condition, up to a batch. Rows that are locked are left to the next run. */
+function deleteBatch(table: string, key: string, condition: Prisma.Sql, orderBy: string): Prisma.Sql {
+  const [from, column] = [identifier(table), identifier(key)];
+  return Prisma.sql`DELETE FROM ${from} WHERE ${column} IN (${selectBatch(table, key, condition, orderBy)})`;
+}
+
+function selectBatch(table: string, key: string, condition: Prisma.Sql, orderBy: string): Prisma.Sql {
+  return Prisma.sql`
+    SELECT ${identifier(key)} FROM ${identifier(table)} WHERE ${condition}
+    ORDER BY ${identifier(orderBy)} LIMIT ${BATCH_SIZE}::integer FOR UPDATE SKIP LOCKED`;
+}
+
+const identifier = (name: string) => Prisma.raw(`"${name}"`);

@@ -12,7 +12,7 @@ export const PROBLEM_DETAILS: Partial<Record<ErrorCode, { detail?: string; [memb
     missing: ["architecture"],
     allowed: { architecture: ["x64", "arm64", "universal"] },
   },
-  validation_failed: field("/email", "invalid_format", "Must be an e-mail address"),
+  validation_failed: field("/email", "invalid_format", "Must be an email address"),
   evidence_invalid: { detail: "The assertion's counter has not increased.", reason: "counter_replayed" },
   device_limit_reached: { detail: "An account can have at most 20 devices." },
   payload_too_large: { detail: "At most 16384 bytes.", limitBytes: 16384 },

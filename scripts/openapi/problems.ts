@@ -14,7 +14,7 @@ const FieldError = z
   .meta({
     id: "FieldError",
     description: "One field that is not valid.",
-    examples: [{ pointer: "/email", code: "invalid_format", detail: "Must be an e-mail address" }],
+    examples: [{ pointer: "/email", code: "invalid_format", detail: "Must be an email address" }],
   });
 
 /** RFC 9457, section 3: what every error looks like. */

@@ -33,7 +33,7 @@ describe("a form without JavaScript", () => {
     expect(response.headers.get("location")).toMatch(/^\/register\?again=[\w-]+$/);
     expect(wordsOf(response)).toMatchObject({
       form: "/forms/register",
-      fields: { email: "Must be an e-mail address" },
+      fields: { email: "Must be an email address" },
       values: { email: "nobody", name: "Ann" },
     });
     expect(JSON.stringify(wordsOf(response))).not.toContain(PASSWORD);

@@ -2,24 +2,24 @@ import { setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import bcrypt from "bcryptjs";
 
-// On Linux priority belongs to the thread: whoever waits for anything but a password goes first. Elsewhere it
-// belongs to the whole process, and stays as it is.
+// On Linux, priority belongs to the thread: other requests run before password hashing. Elsewhere it belongs to the whole
+// process, and is not changed.
 if (process.platform === "linux") {
   try {
     setPriority(0, 10);
   } catch {
-    // a sandbox's system call filter: passwords are checked all the same
+    // A sandbox may forbid the system call.
   }
 }
 
-// One task at a time. What throws ends the thread: its pool rejects the task and starts another thread.
+// Runs one task at a time. An error ends the thread: the pool rejects the task and starts another thread.
 parentPort.on("message", ({ password, cost, hash }) => {
   parentPort.postMessage(hash === undefined ? bcrypt.hashSync(password, cost) : compare(password, hash, cost));
 });
 
 /**
- * A refusal takes as long as one at `cost`, even where the hash is cheaper: 2^c + (2^c + … + 2^(cost-1)) = 2^cost.
- * Else the accounts from before the cost was raised could be told from addresses that have none.
+ * Makes a mismatch take as long as one at `cost`, also for a cheaper hash: 2^c + (2^c + … + 2^(cost-1)) = 2^cost. Otherwise
+ * the time would reveal that an email has an account from before the cost was raised.
  */
 function compare(password, hash, cost) {
   if (bcrypt.compareSync(password, hash)) return true;

@@ -1,11 +1,11 @@
-/** What AUTH_PASSWORD_MIN is at least: shorter ones are refused for their length. */
+/** The lowest value of AUTH_PASSWORD_MIN. */
 const MIN_LENGTH = 8;
 
 let list: Promise<ReadonlySet<string>> | undefined;
 
 /**
- * Whether a password is, in any case of its letters, one of the 18,000 of at least 8 characters in zxcvbn's list
- * of the most common ones (NIST SP 800-63B-4, 3.1.1.2). The list is loaded when the first one is asked for.
+ * Whether a password, case-insensitive, is one of the 18,000 most common ones with at least 8 characters, by zxcvbn's
+ * list (NIST SP 800-63B-4, 3.1.1.2). The first call loads the list.
  */
 export async function isCommonPassword(password: string): Promise<boolean> {
   list ??= loadList();

@@ -3,18 +3,18 @@ import path from "node:path";
 import { Worker } from "node:worker_threads";
 import { AppError } from "../../errors";
 
-/** bcrypt on threads of its own, so that the event loop goes on meanwhile. */
+/** bcrypt on worker threads, so that it does not block the event loop. */
 export type Hasher = {
-  /** @throws AppError overloaded; unavailable once closed */
+  /** @throws AppError overloaded; unavailable after `close` */
   hash: (password: string, cost: number) => Promise<string>;
   /**
-   * Whether the password belongs to the hash. A refusal takes as long as one of a hash at `cost`, or longer.
-   * @throws AppError overloaded; unavailable once closed; Error for a hash that bcrypt cannot read
+   * Whether the password matches the hash. A mismatch takes at least as long as one at `cost`.
+   * @throws AppError overloaded; unavailable after `close`; Error for a malformed hash
    */
   compare: (password: string, hash: string, cost: number) => Promise<boolean>;
-  /** Whether something waits for a thread. */
+  /** Whether a task waits for a thread. */
   isBusy: () => boolean;
-  /** Ends the threads. What is running or waiting is rejected. */
+  /** Ends the threads, and rejects running and waiting tasks. */
   close: () => Promise<void>;
 };
 
@@ -22,20 +22,19 @@ export type Hasher = {
 export type PoolSize = { threads: number; maxQueued: number; maxWaitMs?: number };
 
 type Task = { password: string; cost: number; hash?: string };
-type Job = { task: Task; queuedAtMs: number; resolve: (answer: unknown) => void; reject: (reason: unknown) => void };
+type Job = { task: Task; queuedAtMs: number; resolve: (result: unknown) => void; reject: (reason: unknown) => void };
 type Thread = { worker: Worker; job: Job | null };
 
-/** JavaScript that Node runs as it is, whatever compiled this file. npm runs every script from the root. */
+/** JavaScript, so that Node runs it without a compiler. npm runs every script in the repository's root. */
 const WORKER_FILE = path.resolve("lib/auth/passwords/bcrypt-worker.mjs");
 const MAX_THREADS = 4;
 const MAX_QUEUED_AT_COST_12 = 30;
-/** Clients and proxies wait for 30 seconds, most of them for 60. */
+/** Clients and proxies time out after 30 to 60 seconds. */
 const MAX_WAIT_MS = 20_000;
 
 /**
- * A pool for this machine, its queue as long as keeps the last in it from timing out: 30 a thread at cost 12,
- * which is some 10 seconds, and half as many for each step of cost above. Where the machine is slower or busy with
- * other things, the wait ends after 20.
+ * The size of a pool for this machine. The queue holds about 10 seconds of work: 30 tasks a thread at cost 12, and half
+ * as many for each step of cost above. On a slower machine tasks are rejected after 20 seconds.
  */
 export function poolSize(cost: number) {
   const threads = Math.max(1, Math.min(MAX_THREADS, availableParallelism()));
@@ -43,7 +42,7 @@ export function poolSize(cost: number) {
   return { threads, maxQueued, maxWaitMs: MAX_WAIT_MS };
 }
 
-/** Makes a pool. Its threads start when there is work for them; idle ones do not keep the process. */
+/** Creates a pool. Threads start on demand. Idle threads do not keep the process alive. */
 export function createHasher(size: PoolSize): Hasher {
   const threads = new Set<Thread>();
   const waiting: Job[] = [];
@@ -52,34 +51,34 @@ export function createHasher(size: PoolSize): Hasher {
   const freeThread = (): Thread | undefined => {
     const free = [...threads].find(({ job }) => job === null);
     if (free || threads.size >= size.threads) return free;
-    const thread = startThread(goOn, (gone) => {
-      threads.delete(gone);
-      goOn();
+    const thread = startThread(runNext, (ended) => {
+      threads.delete(ended);
+      runNext();
     });
     threads.add(thread);
     return thread;
   };
-  // One at a time is enough: each new job, each one done and each thread gone asks again.
-  const assign = () => {
+  // Assigns one job: it is called again for each new job, finished job and ended thread.
+  const assignNext = () => {
     const [job] = waiting;
     const thread = job && freeThread();
     if (!thread) return;
     waiting.shift();
-    give(thread, job);
+    startJob(thread, job);
   };
-  const goOn = () => {
-    const lateMs = performance.now() - (size.maxWaitMs ?? Number.POSITIVE_INFINITY);
-    for (let [job] = waiting; job && job.queuedAtMs <= lateMs; [job] = waiting) {
+  const runNext = () => {
+    const deadlineMs = performance.now() - (size.maxWaitMs ?? Number.POSITIVE_INFINITY);
+    for (let [job] = waiting; job && job.queuedAtMs <= deadlineMs; [job] = waiting) {
       waiting.shift();
       job.reject(new AppError("overloaded"));
     }
-    assign();
+    assignNext();
   };
   const run = (task: Task): Promise<unknown> =>
     new Promise((resolve, reject) => {
       if (isClosed) throw new AppError("unavailable");
       waiting.push({ task, queuedAtMs: performance.now(), resolve, reject });
-      assign();
+      assignNext();
       if (waiting.length <= size.maxQueued) return;
       waiting.pop();
       throw new AppError("overloaded");
@@ -96,14 +95,14 @@ export function createHasher(size: PoolSize): Hasher {
   };
 }
 
-/** Starts a thread. `onFree` is called after each job, `onEnd` once it is gone, whatever ended it. */
+/** Starts a thread. Calls `onFree` after each job, and `onEnd` when the thread has ended. */
 function startThread(onFree: () => void, onEnd: (thread: Thread) => void): Thread {
-  // Without the flags of the process: a plain file needs no loader, and `node -e` passes some that it refuses.
+  // Without the process's flags: the file needs no loader, and workers refuse some flags of `node -e`.
   const worker = new Worker(WORKER_FILE, { execArgv: [] });
   const thread: Thread = { worker, job: null };
   let cause: unknown;
-  worker.on("message", (answer: unknown) => {
-    thread.job?.resolve(answer);
+  worker.on("message", (result: unknown) => {
+    thread.job?.resolve(result);
     thread.job = null;
     worker.unref();
     onFree();
@@ -118,8 +117,8 @@ function startThread(onFree: () => void, onEnd: (thread: Thread) => void): Threa
   return thread;
 }
 
-/** A thread at work keeps the process: who awaits a hash gets it. */
-function give(thread: Thread, job: Job): void {
+/** Starts a job. A running job keeps the process alive. */
+function startJob(thread: Thread, job: Job): void {
   thread.job = job;
   thread.worker.ref();
   thread.worker.postMessage(job.task);

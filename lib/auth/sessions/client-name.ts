@@ -14,7 +14,7 @@ const SYSTEMS = [
   ["Linux", /\bLinux\b/],
 ] as const;
 
-/** What signed in, in words for its owner: the name that it gave itself, or what its User-Agent header suggests. */
+/** The display name of a client: the name that it sent, or the browser and system that its user agent names. */
 export function clientName(deviceName: string | null, userAgent: string | null): string {
   if (deviceName !== null) return deviceName;
   const parts = [BROWSERS, SYSTEMS].map((known) => known.find(([, sign]) => sign.test(userAgent ?? ""))?.[0]);

@@ -3,22 +3,22 @@ import { jwtDecrypt } from "jose";
 import { encode } from "next-auth/jwt";
 import { isUuid } from "../../db/ids";
 
-/** What a session token says: the account, the session's row, and the account's epoch when it was issued. */
+/** The claims of a session token: account id, session id, and the account's epoch when the token was issued. */
 export type Claims = { sub: string; sid: string; epoch: number };
 
-/** What next-auth derives its key by, and how it encrypts: nothing else is one of our tokens. */
+/** next-auth's key derivation and encryption. Tokens with other algorithms are refused. */
 const KEY_INFO = "NextAuth.js Generated Encryption Key";
 const ALGORITHMS = { keyManagementAlgorithms: ["dir"], contentEncryptionAlgorithms: ["A256GCM"] };
 const CLOCK_TOLERANCE_SECONDS = 15;
 
-/** A session token: next-auth's JWE (dir, A256GCM) over the claims. */
+/** Encodes a session token, as next-auth's JWE (dir, A256GCM). */
 export function encodeToken(claims: Claims, secret: string, ttlSeconds: number): Promise<string> {
   return encode({ token: claims, secret, maxAge: ttlSeconds });
 }
 
 /**
- * Decrypts a token. null for anything that is not one of ours, whatever is wrong with it. next-auth's own decode
- * derives the key anew each time, which costs four times what the rest does.
+ * Decodes a session token; null if it is invalid or expired. next-auth's own decode derives the key for each call, which
+ * takes four times as long as the rest.
  */
 export async function decodeToken(token: string, secret: string): Promise<Claims | null> {
   try {
@@ -28,11 +28,11 @@ export async function decodeToken(token: string, secret: string): Promise<Claims
     if (typeof sub !== "string" || typeof sid !== "string" || typeof epoch !== "number") return null;
     return isUuid(sub) && isUuid(sid) ? { sub, sid, epoch } : null;
   } catch {
-    return null; // another secret, expired, no JWE at all
+    return null; // another secret, expired, or not a JWE
   }
 }
 
-/** The key of the one secret that a process has. */
+/** The key of the process's secret. */
 let derived: { secret: string; key: Uint8Array } | undefined;
 
 function keyOf(secret: string): Uint8Array {
