@@ -1,5 +1,6 @@
 import type { Context } from "../context";
-import { Prisma } from "../db/generated/client";
+import type { Prisma } from "../db/generated/client";
+import { identifier, sql } from "../db/queue/sql";
 
 type Deps = Pick<Context, "db" | "now">;
 
@@ -13,11 +14,11 @@ const BATCH_SIZE = 1_000;
  */
 export async function removeExpiredRows({ db, now }: Deps): Promise<number> {
   const at = now();
-  const expired = Prisma.sql`"expiresAt" < ${at}::timestamptz`;
-  const oldEvents = Prisma.sql`"at" < ${new Date(at.getTime() - SECURITY_EVENT_TTL_MS)}::timestamptz`;
+  const expired = sql`"expiresAt" < ${at}::timestamptz`;
+  const oldEvents = sql`"at" < ${new Date(at.getTime() - SECURITY_EVENT_TTL_MS)}::timestamptz`;
   const statements = [
     deleteBatch("SecurityEvent", "id", oldEvents, "at"),
-    Prisma.sql`
+    sql`
       WITH expired AS MATERIALIZED (${selectBatch("Session", "id", expired, "expiresAt")}), devices AS (
         DELETE FROM "PushDevice" WHERE "sessionId" IN (SELECT "id" FROM expired)
       )
@@ -26,12 +27,12 @@ export async function removeExpiredRows({ db, now }: Deps): Promise<number> {
     deleteBatch("RecognizedClient", "key", expired, "expiresAt"),
     deleteBatch("PasswordResetToken", "accountId", expired, "expiresAt"),
     deleteBatch("VerificationToken", "id", expired, "expiresAt"),
-    deleteBatch("RateLimit", "key", Prisma.sql`"expire" < ${at.getTime()}::bigint`, "expire"),
+    deleteBatch("RateLimit", "key", sql`"expire" < ${at.getTime()}::bigint`, "expire"),
     // Nobody has signed in to these accounts: they have no sessions, devices or purchases.
     deleteBatch(
       "Account",
       "id",
-      Prisma.sql`"unverifiedExpiresAt" < ${at}::timestamptz AND "emailVerifiedAt" IS NULL AND NOT EXISTS (
+      sql`"unverifiedExpiresAt" < ${at}::timestamptz AND "emailVerifiedAt" IS NULL AND NOT EXISTS (
         SELECT FROM "VerificationToken" WHERE "accountId" = "Account"."id" AND "expiresAt" > ${at}::timestamptz)`,
       "unverifiedExpiresAt",
     ),
@@ -46,13 +47,11 @@ export async function removeExpiredRows({ db, now }: Deps): Promise<number> {
 /** Deletes the oldest rows that match a condition, up to a batch. Rows that are locked are left to the next run. */
 function deleteBatch(table: string, key: string, condition: Prisma.Sql, orderBy: string): Prisma.Sql {
   const [from, column] = [identifier(table), identifier(key)];
-  return Prisma.sql`DELETE FROM ${from} WHERE ${column} IN (${selectBatch(table, key, condition, orderBy)})`;
+  return sql`DELETE FROM ${from} WHERE ${column} IN (${selectBatch(table, key, condition, orderBy)})`;
 }
 
 function selectBatch(table: string, key: string, condition: Prisma.Sql, orderBy: string): Prisma.Sql {
-  return Prisma.sql`
+  return sql`
     SELECT ${identifier(key)} FROM ${identifier(table)} WHERE ${condition}
     ORDER BY ${identifier(orderBy)} LIMIT ${BATCH_SIZE}::integer FOR UPDATE SKIP LOCKED`;
 }
-
-const identifier = (name: string) => Prisma.raw(`"${name}"`);

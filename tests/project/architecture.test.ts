@@ -23,7 +23,7 @@ const RULES: Record<string, string[]> = {
   proxy: ["lib/http"],
   "lib/http": ["lib/audit", "lib/auth", "lib/context", "lib/errors"],
   "lib/audit": [],
-  "lib/auth": ["lib/audit", "lib/errors", "lib/db/batch-load", "lib/push/outbox"],
+  "lib/auth": ["lib/audit", "lib/errors", "lib/db/batch-load", "lib/db/queue/sql", "lib/push/outbox"],
   "lib/accounts": [
     "lib/audit",
     "lib/auth",
