@@ -1,9 +1,8 @@
 import { accountEmails, EMAIL_TTL_SECONDS } from "./accounts/emails";
-import { createBillingApi } from "./adapters/billing-api";
-import { createBreachLookup } from "./adapters/breach-lookup";
-import { createMailer } from "./adapters/mailer";
-import { createObjectStorage } from "./adapters/object-storage";
-import { createPushTransport } from "./adapters/push-transport";
+import { createBreachLookup } from "./adapters/have-i-been-pwned";
+import { createBillingApi } from "./adapters/revenuecat";
+import { createObjectStorage } from "./adapters/s3";
+import { createMailer, createPushTransport } from "./adapters/select";
 import { createHasher, poolSize } from "./auth/passwords/hasher";
 import { type Config, publishBaseUrl } from "./config";
 import type { Context } from "./context";

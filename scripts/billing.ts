@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { pino } from "pino";
-import { createBillingApi } from "../lib/adapters/billing-api";
+import { createBillingApi } from "../lib/adapters/revenuecat";
 import { findBillingEvents, listBillingEvents } from "../lib/admin/billing/list-events";
 import { prunePayloads } from "../lib/admin/billing/prune-payloads";
 import { type ReconcileResult, reconcileAccount, reconcileAll } from "../lib/admin/billing/reconcile";

@@ -1,6 +1,7 @@
 import path from "node:path";
 import { createInterface } from "node:readline/promises";
-import { createObjectStorage, type ObjectStorage } from "../lib/adapters/object-storage";
+import type { ObjectStorage } from "../lib/adapters/object-storage";
+import { createObjectStorage } from "../lib/adapters/s3";
 import { addRelease, type Publication } from "../lib/admin/releases/add";
 import { renderJson, renderTable } from "../lib/admin/releases/list";
 import { readManifest } from "../lib/admin/releases/manifest-file";

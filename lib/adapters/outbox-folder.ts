@@ -1,10 +1,43 @@
+import { randomUUID } from "node:crypto";
 import { readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
+import { createTransport } from "nodemailer";
+import type { Logger } from "pino";
+import { makeFolder, writeDurably } from "../files/durable";
+import type { Mailer } from "./mailer";
+import type { PushTransport } from "./push-transport";
+
+/** Writes each email to a file in the Internet Message Format (RFC 5322), for development without a mail server. */
+export function createFileMailer(folder: string, from: string, log: Logger): Mailer {
+  const transport = createTransport({ streamTransport: true, buffer: true });
+  return {
+    mode: "files",
+    send: async (email) => {
+      const { message } = await transport.sendMail({ from, ...email });
+      const file = await writePrivate(folder, `${randomUUID()}.eml`, message as Buffer);
+      log.info({ file, subject: email.subject }, "email written to a file");
+    },
+    close: async () => transport.close(),
+  };
+}
+
+/** Writes each notification to a file, for development without APNs. */
+export function createFilePushTransport(folder: string, log: Logger): PushTransport {
+  return {
+    mode: "development",
+    send: async (notification) => {
+      const text = `${JSON.stringify(notification, null, 2)}\n`;
+      const file = await writePrivate(folder, `${notification.id}.push.json`, text);
+      log.info({ file, id: notification.id }, "notification written to a file");
+      return { status: 200, reason: null };
+    },
+    close: () => {},
+  };
+}
 
 /**
- * Removes the mails (`.eml`) and notifications (`.push.json`) of a folder that were written before a time, and what a
- * kill left half written: they hold links and tokens. Other files stay. Returns how many were removed; 0 where there is
- * no such folder.
+ * Deletes the emails and notifications in a folder that are older than a time, since they contain links and tokens, and
+ * partly written ones. Other files stay. Returns the number of deleted files; 0 if the folder does not exist.
  */
 export async function removeOldFiles(folder: string, before: Date): Promise<number> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
@@ -20,4 +53,11 @@ export async function removeOldFiles(folder: string, before: Date): Promise<numb
     removed += 1;
   }
   return removed;
+}
+
+async function writePrivate(folder: string, name: string, content: string | Buffer): Promise<string> {
+  await makeFolder(folder, 0o700);
+  const file = path.join(folder, `${Date.now()}-${name}`);
+  await writeDurably(file, content, { mode: 0o600 });
+  return file;
 }

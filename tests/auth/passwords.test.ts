@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createBreachLookup } from "@/lib/adapters/breach-lookup";
+import { createBreachLookup } from "@/lib/adapters/have-i-been-pwned";
 import { createHasher } from "@/lib/auth/passwords/hasher";
 import { AppError } from "@/lib/errors";
 import { newAccount } from "@/tests/support/accounts";

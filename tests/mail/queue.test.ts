@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { pino } from "pino";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { accountEmails, EMAIL_TTL_SECONDS } from "@/lib/accounts/emails";
-import { createMailer, type Mailer } from "@/lib/adapters/mailer";
+import type { Mailer } from "@/lib/adapters/mailer";
+import { createSmtpMailer } from "@/lib/adapters/smtp";
 import { Prisma } from "@/lib/db/generated/client";
 import { createEmailQueue } from "@/lib/mail/queue";
 import { newAccount } from "@/tests/support/accounts";
@@ -50,7 +50,7 @@ function queueOver(mailer: Mailer) {
   return emails;
 }
 
-const smtp = (url: string) => createMailer({ ...ctx().config, SMTP_URL: url }, pino({ level: "silent" }), STEP_MS);
+const smtp = (url: string) => createSmtpMailer(url, ctx().config.MAIL_FROM, STEP_MS);
 
 describe.each<[string, () => Promise<string>]>([
   ["refuses connections", async () => `smtp://127.0.0.1:${await freePort()}`],

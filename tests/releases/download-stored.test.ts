@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createObjectStorage } from "@/lib/adapters/object-storage";
+import { createObjectStorage } from "@/lib/adapters/s3";
 import { loadConfig } from "@/lib/config";
 import { call, get } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
@@ -179,6 +179,6 @@ test("an upload to a storage that hangs is given up", async () => {
     yield Buffer.from("0123456789");
   })();
   const upload = { key: "key", sizeBytes: 10, sha256: "ab".repeat(32), contentType: "a/b", bytes };
-  await expect(createObjectStorage(config, clock.now, 100)?.put(upload)).rejects.toThrow("does not answer");
+  await expect(createObjectStorage(config, clock.now, 100)?.put(upload)).rejects.toThrow("does not respond");
   silent.close();
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { createBillingApi } from "@/lib/adapters/billing-api";
+import { createBillingApi } from "@/lib/adapters/revenuecat";
 import { createReconciler, reconcileNext } from "@/lib/subscriptions/reconcile/reconciler";
 import { removeReconcileJobs } from "@/lib/subscriptions/reconcile/schedule";
 import { openMetrics } from "@/lib/telemetry/metrics";

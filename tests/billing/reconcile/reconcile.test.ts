@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { createBillingApi } from "@/lib/adapters/billing-api";
+import { createBillingApi } from "@/lib/adapters/revenuecat";
 import { prunePayloads } from "@/lib/admin/billing/prune-payloads";
 import { reconcileAccount, reconcileAll } from "@/lib/admin/billing/reconcile";
 import { createReconciler } from "@/lib/subscriptions/reconcile/reconciler";
@@ -375,7 +375,7 @@ test("after the wait the provider is asked again, a few times", async () => {
   await deliverOk(event);
   const wait = { appUserId: ann.id, pauseSeconds: 0 };
   revenueCat.answerWith((response) => send(response, 429, {}, { "retry-after": "0" }));
-  const failure = expect.stringContaining("answered 429");
+  const failure = expect.stringContaining("status 429");
   expect(await reconcile(ann)).toEqual([wait, wait, wait, wait, { appUserId: ann.id, failure }]);
   revenueCat.asked.length = 0;
   revenueCat.answerWith((response) => {
@@ -395,7 +395,7 @@ test("a provider that does not answer holds up no delivery", async () => {
     expect((await deliver(refund)).status).toBe(200);
     await expect.poll(() => revenueCat.asked).toEqual([ann.id]);
   });
-  expect(await reconcile(ann)).toEqual([{ appUserId: ann.id, failure: expect.stringContaining("cannot be reached") }]);
+  expect(await reconcile(ann)).toEqual([{ appUserId: ann.id, failure: expect.stringContaining("is unreachable") }]);
 });
 
 test("everybody is asked about once, and whoever cannot be does not keep the others from it", async () => {

@@ -144,7 +144,7 @@ describe.runIf(hasObjectStorage)("npm run release with an object storage", () =>
     const env = { DATA_DIR, ...storage.env };
     const args = ["add", file, ...CORE, "--version", "3.0.0", "--s3"];
     const wrong = await runRelease(args, { ...env, RELEASE_S3_SECRET_ACCESS_KEY: "another" });
-    expect(wrong).toMatchObject({ code: 1, err: "The storage answered 403: SignatureDoesNotMatch\n" });
+    expect(wrong).toMatchObject({ code: 1, err: "The storage returned status 403: SignatureDoesNotMatch\n" });
     expect(await runRelease(args, env)).toMatchObject({ code: 0, err: "" });
     expect(await runRelease(["verify", "--remote"], env)).toMatchObject({ code: 0, out: "1 valid, 0 invalid\n" });
 

@@ -1,0 +1,33 @@
+import path from "node:path";
+import type { Logger } from "pino";
+import type { Config } from "../config";
+import type { Mailer } from "./mailer";
+import { createFileMailer, createFilePushTransport } from "./outbox-folder";
+import type { PushTransport } from "./push-transport";
+import { createSmtpMailer } from "./smtp";
+
+/** Returns the mailer that the configuration selects: SMTP, files in embedded mode, or none. */
+export function createMailer(config: Config, log: Logger): Mailer {
+  if (config.SMTP_URL) return createSmtpMailer(config.SMTP_URL, config.MAIL_FROM);
+  if (config.mode === "embedded") return createFileMailer(outboxFolder(config), config.MAIL_FROM, log);
+  return {
+    mode: "off",
+    send: async ({ subject }) => log.warn({ subject }, "email not sent: SMTP_URL is not set"),
+    close: async () => {},
+  };
+}
+
+/** Returns the push transport that the configuration selects: APNs, files in embedded mode, or null. */
+export async function createPushTransport(config: Config, log: Logger): Promise<PushTransport | null> {
+  const { APNS_KEY: key, APNS_KEY_ID: keyId, APNS_TEAM_ID: teamId } = config;
+  if (key && keyId && teamId) {
+    const { createApnsTransport } = await import("./apns"); // loaded only if APNs is configured
+    const { APNS_HOST: host, APNS_PORT: port, APNS_CA: ca } = config;
+    return createApnsTransport({ key, keyId, teamId, host, port, ca }, log);
+  }
+  return config.mode === "embedded" ? createFilePushTransport(outboxFolder(config), log) : null;
+}
+
+function outboxFolder({ DATA_DIR }: Config): string {
+  return path.join(DATA_DIR, "outbox");
+}
