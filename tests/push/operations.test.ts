@@ -7,11 +7,11 @@ import { newAccount } from "@/tests/support/accounts";
 import { clock, ctx } from "@/tests/support/context";
 import {
   activeDevices,
+  clearOutbox,
   deliverDue,
   queueFor,
   recordingPush,
   registeredDevice,
-  setQueueAside,
 } from "@/tests/support/push/push";
 
 const MINUTE_MS = 60 * 1000;
@@ -20,7 +20,7 @@ const failing = (reason: string, status = 400) => recordingPush(async () => ({ s
 
 type Answer = { status: number; reason: string };
 
-beforeEach(setQueueAside);
+beforeEach(clearOutbox);
 
 /** A promise, and what fulfils it. */
 function gate<T>() {

@@ -205,7 +205,7 @@ describe("a connection without responses", () => {
     silence(apns, 4);
     const early = sendTogether(send, 3);
     await expect.poll(() => apns.received.length).toBe(3);
-    const late = expect(send(notification())).rejects.toThrow("dropped");
+    const late = expect(send(notification())).rejects.toThrow("closed after time-outs");
     await early;
     await late;
   });

@@ -6,7 +6,7 @@ import { maintainOutbox } from "@/lib/push/worker/maintenance";
 import { createSender, type SenderDeps } from "@/lib/push/worker/sender";
 import { call } from "@/tests/support/api";
 import { clock, ctx } from "@/tests/support/context";
-import { deliverDue, queueFor, recordingPush, setQueueAside } from "@/tests/support/push/push";
+import { clearOutbox, deliverDue, queueFor, recordingPush } from "@/tests/support/push/push";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -14,7 +14,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const OK = { status: 200, reason: null };
 
-beforeEach(setQueueAside);
+beforeEach(clearOutbox);
 
 const claim = async (limit = 250) => (await claimDeliveries(ctx(), { notBefore: new Date(0), limit })).deliveries;
 const deps = (changed: Partial<SenderDeps>) => ({ ...(ctx() as SenderDeps), ...changed });

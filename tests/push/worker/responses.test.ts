@@ -5,12 +5,12 @@ import type { Context } from "@/lib/context";
 import { createSender, type SenderDeps } from "@/lib/push/worker/sender";
 import { clock, ctx } from "@/tests/support/context";
 import { startApns } from "@/tests/support/push/apns";
-import { deliverDue, queueFor, recordingPush, setQueueAside } from "@/tests/support/push/push";
+import { clearOutbox, deliverDue, queueFor, recordingPush } from "@/tests/support/push/push";
 
 const MINUTE_MS = 60 * 1000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-beforeEach(setQueueAside);
+beforeEach(clearOutbox);
 
 /** Queues one notification, has APNs answer so, and returns what became of it and of its device. */
 async function answered(...replies: Reply[]) {

@@ -16,18 +16,18 @@ type Registered = {
 
 export const BUNDLE_ID = "com.example.homeport";
 
-/** A device token that nobody has yet. */
+/** An unused device token. */
 export const newToken = (sizeBytes = 32): string => randomBytes(sizeBytes).toString("hex");
 
-/** Calls the registration route with a bearer token, and has what comes of it sent. */
+/** Calls the registration route with a bearer token, and delivers the challenge. */
 export async function registerPush(account: Pick<TestAccount, "token">, json: unknown): Promise<Response> {
-  await setQueueAside();
+  await clearOutbox();
   const response = await post("/api/push/register", json, { token: account.token });
   await deliverDue();
   return response;
 }
 
-/** Sends what is due, one batch, as the worker does; by the context unless something else is given. */
+/** Sends one batch of due deliveries, as the worker does, with the test's context unless overridden. */
 export async function deliverDue(changed: Partial<SenderDeps> = {}): Promise<void> {
   const { push } = ctx();
   if (!push && !changed.push) return;
@@ -36,7 +36,7 @@ export async function deliverDue(changed: Partial<SenderDeps> = {}): Promise<voi
   await sender.finish();
 }
 
-/** A notification in the outbox for each of so many new devices of one account, all of one event. */
+/** Queues one notification for each of `devices` new devices of an account. */
 export async function queueFor(devices: number, changed: Partial<DeviceRow> = {}) {
   const account = await newAccount();
   const owned = await activeDevices(account, devices, changed);
@@ -47,8 +47,8 @@ export async function queueFor(devices: number, changed: Partial<DeviceRow> = {}
   return { account, devices: owned.toSorted((a, b) => (a.id < b.id ? -1 : 1)), rows };
 }
 
-/** Keeps what is in the outbox already from being sent by a test that it is not for, and ends pauses. */
-export async function setQueueAside(): Promise<void> {
+/** Cancels the deliveries of earlier tests and ends pauses. */
+export async function clearOutbox(): Promise<void> {
   await ctx().db.pushPause.deleteMany();
   await ctx().db.pushDelivery.updateMany({
     where: { state: { in: ["queued", "sending"] } },
@@ -56,14 +56,14 @@ export async function setQueueAside(): Promise<void> {
   });
 }
 
-/** Registers a device and returns what came of it; fails unless it was accepted. */
+/** Registers a device and returns the response. @throws Error unless it is a success */
 export async function registeredDevice(account: TestAccount, json: Record<string, unknown> = {}): Promise<Registered> {
   const response = await registerPush(account, { token: newToken(), ...json });
   if (!response.ok) throw new Error(`register answered ${response.status}: ${await response.text()}`);
   return (await response.json()) as Registered;
 }
 
-/** Puts devices straight into an account, one per token. */
+/** Inserts pending devices, one per token. */
 export async function insertDevices(account: TestAccount, tokens: string[]): Promise<void> {
   const now = ctx().now();
   await ctx().db.pushDevice.createMany({
@@ -74,7 +74,7 @@ export async function insertDevices(account: TestAccount, tokens: string[]): Pro
   });
 }
 
-/** New devices of an account that have proved themselves. */
+/** Inserts active devices. */
 export async function activeDevices(account: TestAccount, count: number, changed: Partial<DeviceRow> = {}) {
   const now = ctx().now();
   return ctx().db.pushDevice.createManyAndReturn({
@@ -85,7 +85,7 @@ export async function activeDevices(account: TestAccount, count: number, changed
   });
 }
 
-/** Makes a device active, as evidence does. */
+/** Activates a device, as evidence does. */
 export async function activate(deviceId: string): Promise<void> {
   await ctx().db.pushDevice.update({
     where: { id: deviceId },
@@ -93,7 +93,7 @@ export async function activate(deviceId: string): Promise<void> {
   });
 }
 
-/** A transport that keeps what it is given and answers as told. */
+/** A transport that records notifications and responds with `answer`. */
 export function recordingPush(answer: Push["send"] = async () => ({ status: 200, reason: null })) {
   const sent: Sent[] = [];
   const push: Push = {
