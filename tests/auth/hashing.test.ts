@@ -114,7 +114,7 @@ test("a process can end once its pool is closed, whatever was in it", async () =
 
 /** Runs a module that has `createHasher`, in a process of its own. Resolves to what it printed once it has ended. */
 function runModule(body: string): Promise<string> {
-  const source = `import { createHasher } from "./lib/auth/passwords/hashing.ts";${body}`;
+  const source = `import { createHasher } from "./lib/auth/passwords/hasher.ts";${body}`;
   return new Promise((resolve, reject) => {
     execFile(process.execPath, ["--import", "tsx", "--input-type=module", "-e", source], (error, stdout, stderr) =>
       error ? reject(new Error(stderr, { cause: error })) : resolve(stdout),
