@@ -1,26 +1,26 @@
 import type { ZodOpenApiSecuritySchemeObject } from "zod-openapi";
 
-/** The groups of operations, in the order in which they are read. */
+/** The groups of operations, in the order of the reference. */
 export const TAGS = [
   ["Core", "Health, versions, update feeds and downloads."],
-  ["Accounts", "Registering, signing in, resetting a password, deleting and exporting."],
-  ["Sessions", "next-auth: sessions in browsers, and signing in with a provider."],
-  ["Billing", "The subscription's status, and the billing provider's deliveries."],
-  ["Push", "The iOS devices that get notifications."],
+  ["Accounts", "Registration, sign-in, password reset, account deletion and data export."],
+  ["Sessions", "next-auth: browser sessions, and sign-in with a provider."],
+  ["Billing", "The subscription status, and the webhook of the billing provider."],
+  ["Push", "The iOS devices that receive notifications."],
 ] as const;
 export type Tag = (typeof TAGS)[number][0];
 
 const DESCRIPTION = `Updates and downloads, accounts, billing and push for a software company's products.
 
-**Bodies** are JSON in UTF-8, of at most 16 KiB unless a route says otherwise. Unknown members and unknown query parameters are ignored; a known parameter that comes twice is an error. Times are RFC 3339 in UTC.
+**Bodies** are JSON in UTF-8 and may have 16 KiB, unless an operation states another limit. Unknown fields and query parameters are ignored. A repeated query parameter is an error. Times are in UTC and formatted as in RFC 3339.
 
-**Who calls** is told by \`Authorization: Bearer\` with the token of a sign-in, or by the session cookie of a browser. Beside an Authorization header the cookie does not count. What changes something by cookie, or sets one, has to come from the service's own origin or a trusted one.
+**Authentication** uses \`Authorization: Bearer\` with the token of a sign-in, or the session cookie of a browser. If a request has an Authorization header, its cookie is ignored. A request that changes data by cookie, or that sets a cookie, must come from the service's own origin or a trusted one.
 
-**Errors** are problem documents (RFC 9457). Switch on their \`code\`, which is stable; each is explained under [/docs/errors](/docs/errors). An unknown path answers 404 \`not_found\`; a method that a path does not have, 405 \`method_not_allowed\` with \`Allow\`.
+**Errors** are problem documents (RFC 9457). Switch on \`code\`, which is stable. [/docs/errors](/docs/errors) explains every code. An unknown path returns 404 \`not_found\`. A method that a path does not support returns 405 \`method_not_allowed\` with \`Allow\`.
 
-**Limits** answer 429 \`rate_limited\` with \`Retry-After\`, \`RateLimit-Policy\` and \`RateLimit\`.
+**Rate limits** return 429 \`rate_limited\` with \`Retry-After\`, \`RateLimit-Policy\` and \`RateLimit\`.
 
-**Every answer** carries \`X-Request-Id\`, \`X-Content-Type-Options: nosniff\` and \`Cache-Control\`. HEAD works wherever GET does, OPTIONS everywhere. Origins in \`CORS_ALLOWED_ORIGINS\` get CORS headers, with credentials.`;
+**Every response** has \`X-Request-Id\`, \`X-Content-Type-Options: nosniff\` and \`Cache-Control\`. Every GET operation also supports HEAD, and every path supports OPTIONS. Origins in \`CORS_ALLOWED_ORIGINS\` get CORS headers that allow credentials.`;
 
 export const ABOUT = {
   info: {
@@ -33,7 +33,7 @@ export const ABOUT = {
   servers: [
     {
       url: "{origin}",
-      description: "Where the service runs",
+      description: "The service",
       variables: { origin: { default: "http://localhost:3000", description: "`NEXTAUTH_URL`" } },
     },
   ],
@@ -52,7 +52,7 @@ export const SECURITY_SCHEMES: Record<string, ZodOpenApiSecuritySchemeObject> = 
     type: "apiKey",
     in: "cookie",
     name: "__Host-next-auth.session-token",
-    description: "A browser's session. On http it is called `next-auth.session-token`.",
+    description: "The session of a browser. On http, its name is `next-auth.session-token`.",
   },
   revenueCatSignature: header(
     "X-RevenueCat-Webhook-Signature",
@@ -62,5 +62,5 @@ export const SECURITY_SCHEMES: Record<string, ZodOpenApiSecuritySchemeObject> = 
     "webhook-signature",
     "`v1,<base64>`: HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>` (standardwebhooks.com), at most five minutes old.",
   ),
-  webhookAuthorization: header("Authorization", "One of the values that the billing provider is told to send."),
+  webhookAuthorization: header("Authorization", "One of the values that the billing provider is configured to send."),
 };

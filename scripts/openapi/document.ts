@@ -84,7 +84,7 @@ function headOf(details: Details | undefined): Details | undefined {
     details && {
       ...details,
       operationId: `head${name}`,
-      description: "The status and headers of GET, without the body.",
+      description: "Returns the status and headers of GET without the body.",
     }
   );
 }
@@ -109,8 +109,8 @@ function describeOptions(path: string, tag: Tag, [first]: Operation[]): ZodOpenA
   const params = first?.declaration.params as z.ZodObject | undefined;
   return {
     operationId: `options${words}`,
-    summary: "The methods that there are",
-    description: "Preflights of the origins in `CORS_ALLOWED_ORIGINS` are answered here too.",
+    summary: "List the supported methods",
+    description: "Also responds to CORS preflights from the origins in `CORS_ALLOWED_ORIGINS`.",
     tags: [tag],
     security: [],
     ...(params ? { requestParams: { path: params } } : {}),

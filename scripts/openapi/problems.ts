@@ -13,19 +13,19 @@ const FieldError = z
   })
   .meta({
     id: "FieldError",
-    description: "One field that is not valid.",
+    description: "An invalid field.",
     examples: [{ pointer: "/email", code: "invalid_format", detail: "Must be an email address" }],
   });
 
 /** RFC 9457, section 3: what every error looks like. */
 const Problem = z
   .looseObject({
-    type: z.string().meta({ format: "uri", description: "The page that explains the code." }),
+    type: z.string().meta({ format: "uri", description: "The URL of the page that explains the code." }),
     title: z.string(),
     status: z.int(),
-    code: z.string().meta({ description: "What programs switch on.", examples: Object.keys(ERRORS) }),
-    detail: z.string().optional().meta({ description: "What is wrong this time, for people." }),
-    requestId: z.string().meta({ description: "Names the request in the service's log." }),
+    code: z.string().meta({ description: "The stable code that clients switch on.", examples: Object.keys(ERRORS) }),
+    detail: z.string().optional().meta({ description: "A description of this error for people." }),
+    requestId: z.string().meta({ description: "Identifies the request in the service's log." }),
     errors: z.array(FieldError).optional(),
   })
   .meta({ id: "Problem", description: "An error (RFC 9457).", examples: [problemExample("validation_failed")] });
@@ -108,7 +108,7 @@ function describeProblem(status: number, codes: readonly ErrorCode[]): ZodOpenAp
 
 /** What OPTIONS answers; to a preflight of a listed origin with what it may do. */
 export function allowed(): ZodOpenApiResponseObject {
-  return { description: "`Allow` names them.", headers: headersOf(["Allow"]) };
+  return { description: "`Allow` lists the supported methods.", headers: headersOf(["Allow"]) };
 }
 
 function pascalCase(text: string): string {

@@ -89,7 +89,7 @@ export const BILLING: Record<string, Details> = {
   "POST /api/subscription/billing-provider-webhook": {
     operationId: "receiveBillingEvent",
     description:
-      "For the billing provider: RevenueCat, or any sender that follows Standard Webhooks. A delivery proves itself by a signature, by the value of its Authorization header, or by both, as the service is configured. Deliveries may come twice, late and out of order. Anything but 200 is to be delivered again.",
+      "For the billing provider: RevenueCat, or any sender that follows Standard Webhooks. A delivery is authenticated by its signature, by its Authorization header, or by both, as configured. Deliveries may be repeated, late and out of order. The provider must retry a delivery unless the response is 200.",
     security: [
       { revenueCatSignature: [] },
       { webhookAuthorization: [] },
