@@ -42,12 +42,12 @@ function describeProblem(body: string): string {
 /** Sends a request, prints it with its response, and checks the status. @throws UnexpectedStatusError */
 async function ask(expected: number | number[], method: string, path: string, init: RequestInit = {}): Promise<Answer> {
   const response = await fetch(`${base}${path}`, { method, redirect: "manual", ...init }).catch((error: Error) => {
-    throw new Error(`${base} does not answer (${error.cause ?? error}). Is it running? npm start`);
+    throw new Error(`${base} is not reachable (${error.cause ?? error}). Is it running? npm start`);
   });
   const length = response.headers.get("content-length");
   const etag = response.headers.get("etag");
-  const told = [response.headers.get("content-range"), etag && `${etag.slice(0, 14)}…"`];
-  const headers = [length && `${length} bytes`, ...told].filter(Boolean);
+  const details = [response.headers.get("content-range"), etag && `${etag.slice(0, 14)}…"`];
+  const headers = [length && `${length} bytes`, ...details].filter(Boolean);
   console.log(
     `  ${method} ${path.length > 70 ? `${path.slice(0, 69)}…` : path} -> ${[response.status, headers.join(", ")].filter(Boolean).join(" ")}`,
   );
@@ -85,16 +85,16 @@ async function desktopClient(platform: string, architecture: string): Promise<vo
   const { pathname, search } = new URL(artifact.url);
   const first = await ask(200, "GET", pathname + search);
   const begun = await readSome(first.response, Math.floor(artifact.sizeBytes / 3));
-  console.log(`    broken off after ${begun.byteLength} of ${artifact.sizeBytes} bytes`);
+  console.log(`    aborted after ${begun.byteLength} of ${artifact.sizeBytes} bytes`);
   const range = { range: `bytes=${begun.byteLength}-`, "if-range": first.headers.get("etag") ?? "" };
   const rest = await ask(206, "GET", pathname + search, { headers: range });
   const whole = Buffer.concat([begun, new Uint8Array(await rest.response.arrayBuffer())]);
   assert.equal(whole.byteLength, artifact.sizeBytes);
   assert.equal(createHash("sha256").update(whole).digest("hex"), artifact.sha256);
-  console.log(`    ${artifact.fileName} ${release.version}: resumed, SHA-256 as promised`);
+  console.log(`    ${artifact.fileName} ${release.version}: resumed, SHA-256 matches`);
 }
 
-/** Reads at least so many bytes of a body and lets go of the rest. */
+/** Reads at least so many bytes of a body and cancels the rest. */
 async function readSome(response: Response, atLeast: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -119,7 +119,7 @@ async function webApp(): Promise<Person> {
   const { user, token } = await registered.json();
   const person = { id: user.id, email, password };
   registeredPerson = person;
-  assert.equal(token, undefined, "a browser's token belongs in the cookie alone");
+  assert.equal(token, undefined, "a browser gets its token only as a cookie");
 
   const cookies = new Map<string, string>();
   const keep = ({ headers }: Answer) => {
@@ -155,7 +155,7 @@ async function iosApp({ email, password }: Person): Promise<string> {
   const { code, device } = await registration.json();
   if (registration.status === 503) {
     assert.equal(code, "push_not_configured");
-    console.log("    this service has no APNs configuration, and said so");
+    console.log("    push is not configured on this service");
     return login.token;
   }
   assert.equal(device.status, "pending");
@@ -180,14 +180,14 @@ async function billingProvider({ id }: Person, token: string): Promise<void> {
   };
   assert.equal((await status()).status, "none");
   if (!(await signingSecret()) && config.BILLING_WEBHOOK_AUTHORIZATION.length === 0) {
-    throw new Error(`the webhook's secret is not known here: ${SET_SECRET}`);
+    throw new Error(`the webhook's secret is not set for this command: ${SET_SECRET}`);
   }
   const event = initialPurchase(id);
   await ask(401, "POST", "/api/subscription/billing-provider-webhook", await delivery(event, "a wrong secret"));
   await ask(200, "POST", "/api/subscription/billing-provider-webhook", await delivery(event)).catch(
     (error: unknown) => {
       const isRefused = error instanceof UnexpectedStatusError && error.status === 401;
-      throw isRefused ? new Error(`the service has another webhook secret than this command: ${SET_SECRET}`) : error;
+      throw isRefused ? new Error(`the service has a different webhook secret: ${SET_SECRET}`) : error;
     },
   );
   const active = await status();
@@ -198,7 +198,7 @@ async function billingProvider({ id }: Person, token: string): Promise<void> {
   await ask(410, "POST", "/api/subscription/checkout");
 }
 
-/** A month's purchase, in the words of RevenueCat's webhook. */
+/** A monthly purchase as RevenueCat's webhook describes it. */
 function initialPurchase(accountId: string) {
   const now = Date.now();
   const transaction = randomUUID();
@@ -241,7 +241,7 @@ async function delivery(event: unknown, secret?: string): Promise<RequestInit> {
   };
 }
 
-/** The secret that is set, else the one that embedded mode made. */
+/** The configured secret, else the one that embedded mode has generated. */
 async function signingSecret(): Promise<string | undefined> {
   if (config.BILLING_WEBHOOK_SIGNING_SECRET) return config.BILLING_WEBHOOK_SIGNING_SECRET;
   if (config.mode === "server" || config.BILLING_WEBHOOK_AUTHORIZATION.length > 0) return undefined;
@@ -260,7 +260,7 @@ async function deleteAccount({ password }: Person, token: string): Promise<void>
   registeredPerson = undefined;
 }
 
-/** Deletes the account that a failed tour would leave behind; says which one where that fails too. */
+/** Deletes the account after a failed tour. Prints its email if that fails too. */
 async function cleanUp(): Promise<void> {
   if (!registeredPerson) return;
   const { email, password } = registeredPerson;
@@ -269,7 +269,7 @@ async function cleanUp(): Promise<void> {
     const { token } = await (await ask(200, "POST", "/api/auth/login", sending({ email, password }))).json();
     await deleteAccount(registeredPerson, token);
   } catch (error) {
-    console.error(`The account ${email} is left behind: ${(error as Error).message}`);
+    console.error(`The account ${email} could not be deleted: ${(error as Error).message}`);
   }
 }
 
@@ -285,7 +285,7 @@ async function main(args: string[]): Promise<void> {
     const token = await step("4. The iOS app", () => iosApp(person));
     await step("5. The billing provider", () => billingProvider(person, token));
     await step("6. The account's deletion", () => deleteAccount(person, token));
-    console.log("\nEverything is as expected.");
+    console.log("\nAll responses are as expected.");
   } catch (error) {
     throw new Error(`\nThe tour failed: ${error instanceof Error ? error.message : error}`);
   } finally {

@@ -1,16 +1,16 @@
 import { link, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 
-/** File systems write what is synced at the same time at once. */
-const PARALLEL_SYNCS = 8;
+/** File systems combine concurrent syncs into one write. */
+const MAX_CONCURRENT_SYNCS = 8;
 
 type Options = {
   modifiedAt?: Date;
-  /** Permissions of a new file. A file that was there before keeps its own. */
+  /** The permissions of a new file. An existing file keeps its own. */
   mode?: number;
 };
 
-/** Writes a file by temporary file, fsync, rename and fsync of the folder: whole or not at all after a power cut. */
+/** Writes a file atomically and durably: temporary file, fsync, rename, and fsync of the folder. */
 export async function writeDurably(file: string, bytes: Uint8Array | string, options: Options = {}): Promise<void> {
   const temporary = `${file}.tmp`;
   const before = await stat(file).catch(() => null);
@@ -19,8 +19,8 @@ export async function writeDurably(file: string, bytes: Uint8Array | string, opt
 }
 
 /**
- * The same for a file that nobody else may have made meanwhile. Returns whether this call made it; false where it was
- * there already, which leaves it as it is.
+ * Creates a file atomically and durably unless it exists. Returns whether this call has created it; an existing file is
+ * not changed.
  */
 export async function createDurably(file: string, bytes: Uint8Array | string, mode: number): Promise<boolean> {
   const temporary = `${file}.${process.pid}.tmp`;
@@ -37,13 +37,13 @@ export async function createDurably(file: string, bytes: Uint8Array | string, mo
   }
 }
 
-/** Renames a file or folder that has been synced, within one file system, so that the new name outlasts a power cut. */
+/** Renames a synced file or folder durably, within one file system. */
 export async function moveDurably(from: string, to: string): Promise<void> {
   await rename(from, to);
   await syncFolder(path.dirname(to));
 }
 
-/** Makes a folder, and those above it where they are missing, so that their names outlast a power cut. */
+/** Creates a folder and its missing parents durably. */
 export async function makeFolder(folder: string, mode?: number): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode });
   if (first === undefined) return;
@@ -54,19 +54,19 @@ export async function makeFolder(folder: string, mode?: number): Promise<void> {
   }
 }
 
-/** Syncs a folder and all that is in it. */
+/** Syncs a folder and everything in it. */
 export async function syncTree(folder: string): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).values();
   const syncRest = async () => {
     for (const { name } of files) await syncPath(path.join(folder, name));
   };
-  await Promise.all(Array.from({ length: PARALLEL_SYNCS }, syncRest));
+  await Promise.all(Array.from({ length: MAX_CONCURRENT_SYNCS }, syncRest));
   for (const entry of entries) if (entry.isDirectory()) await syncTree(path.join(folder, entry.name));
   await syncFolder(folder);
 }
 
-/** Syncs the names in a folder: what was created, renamed or removed in it. */
+/** Syncs a folder's entries: names that were created, renamed or deleted. */
 const syncFolder = (folder: string): Promise<void> => syncPath(folder);
 
 async function syncPath(place: string): Promise<void> {
@@ -82,7 +82,7 @@ async function writeSynced(file: string, bytes: Uint8Array | string, { modifiedA
     if (modifiedAt) await handle.utimes(modifiedAt, modifiedAt);
     await handle.sync();
   } catch (error) {
-    await rm(file, { force: true }); // half a file would keep what room there is
+    await rm(file, { force: true }); // a partial file would use disk space
     throw error;
   } finally {
     await handle.close();

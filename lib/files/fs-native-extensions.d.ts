@@ -1,4 +1,4 @@
 declare module "fs-native-extensions" {
-  /** Takes an exclusive lock on the whole file, for as long as it is open; false where somebody else has it. */
+  /** Takes an exclusive lock on the whole file while it is open. Returns false if the lock is held elsewhere. */
   export function tryLock(fd: number): boolean;
 }

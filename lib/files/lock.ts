@@ -4,11 +4,11 @@ import { tryLock } from "fs-native-extensions";
 
 const RETRY_MS = 50;
 
-/** Another process, or another part of this one, holds the lock on a file. */
+/** Another process, or other code in this one, holds the lock on a file. */
 export class FileLockedError extends Error {
   override readonly name = "FileLockedError";
 
-  /** `pid` is the holder's, as it wrote it into the file: the number that its own container knows it by. */
+  /** `pid` is what the holder wrote to the file: its process id in its own container. */
   constructor(
     readonly file: string,
     readonly pid: string,
@@ -18,22 +18,22 @@ export class FileLockedError extends Error {
 }
 
 /**
- * Locks a file, which is created where it is missing, and waits at most `maxWaitMs` for another holder. The kernel holds the
- * lock for the open file (Linux: fcntl(2), open file description locks): a stopped process keeps it, and one that ends,
- * however it ends, gives it up. Returns how to release it, which removes the file.
- * @throws FileLockedError where it is still held.
+ * Locks a file, which it creates if missing, and waits at most `maxWaitMs` for another holder. The kernel ties the lock to
+ * the open file (Linux: fcntl(2), open file description locks), so it is released whenever the process ends. Returns a
+ * function that releases the lock and deletes the file.
+ * @throws FileLockedError if it is still held
  */
 export async function lockFile(file: string, maxWaitMs = 0): Promise<() => Promise<void>> {
-  const givesUpAtMs = performance.now() + maxWaitMs;
+  const deadlineMs = performance.now() + maxWaitMs;
   for (;;) {
-    const taken = await tryTake(file);
-    if (typeof taken === "function") return taken;
-    if (performance.now() >= givesUpAtMs) throw taken;
+    const outcome = await tryLockFile(file);
+    if (typeof outcome === "function") return outcome;
+    if (performance.now() >= deadlineMs) throw outcome;
     await delay(RETRY_MS);
   }
 }
 
-async function tryTake(file: string): Promise<(() => Promise<void>) | FileLockedError> {
+async function tryLockFile(file: string): Promise<(() => Promise<void>) | FileLockedError> {
   const handle = await openLock(file);
   try {
     if (!tryLock(handle.fd)) {
@@ -41,12 +41,12 @@ async function tryTake(file: string): Promise<(() => Promise<void>) | FileLocked
       await handle.close();
       return new FileLockedError(file, pid);
     }
-    if (!(await isAt(handle, file))) {
-      await handle.close(); // its holder removed it after it was opened here
-      return await tryTake(file);
+    if (!(await isFileAt(handle, file))) {
+      await handle.close(); // its holder deleted it after it was opened here
+      return await tryLockFile(file);
     }
     await handle.truncate();
-    await handle.write(`${process.pid}\n`, 0).catch(() => {}); // a full disk leaves it out
+    await handle.write(`${process.pid}\n`, 0).catch(() => {}); // optional: the disk may be full
   } catch (error) {
     await handle.close();
     throw error;
@@ -54,8 +54,8 @@ async function tryTake(file: string): Promise<(() => Promise<void>) | FileLocked
   return () => rm(file, { force: true }).finally(() => handle.close());
 }
 
-/** Whether a file is still the one of its name. */
-async function isAt(handle: FileHandle, file: string): Promise<boolean> {
+/** Whether the open file is still the one at this path. */
+async function isFileAt(handle: FileHandle, file: string): Promise<boolean> {
   const [own, named] = [await handle.stat(), await stat(file).catch(() => null)];
   return named?.ino === own.ino && named.dev === own.dev;
 }
@@ -65,7 +65,7 @@ async function openLock(file: string): Promise<FileHandle> {
     return await open(file, "a+", 0o600);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EISDIR") throw error;
-    await rmdir(file); // an earlier version locked by a folder of this name
+    await rmdir(file); // earlier versions locked with a folder of this name
     return open(file, "a+", 0o600);
   }
 }
