@@ -10,7 +10,7 @@ const RELEASED_AT = "2026-11-03T09:00:00.000Z";
 const SERVICE = {
   kind: "service",
   name: "homeport",
-  version: "0.1.0",
+  version: "1.0.0",
   apiVersion: "1",
   commit: "5284260f0c3d",
   builtAt: "2026-11-19T16:20:00.000Z",

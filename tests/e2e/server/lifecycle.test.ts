@@ -53,7 +53,7 @@ test("SIGTERM lets requests in progress finish, fails probes, refuses connection
 });
 
 test("npm passes the signal on and ends with the exit code of the service", async () => {
-  const service = await startForTest({ BY_NPM: "yes" });
+  const service = await startForTest({}, "npm start");
   expect(await service.end("SIGTERM")).toBe(0);
   expect(service.output()).toContain("stopping");
 });

@@ -36,10 +36,10 @@ export async function preparedDataDir(folder?: string): Promise<string> {
  * Starts the service as `npm start` does, with the given variables, and waits until it responds. Its data folder is
  * a prepared one unless DATA_DIR or DATABASE_URL says otherwise.
  */
-export async function startService(env: Record<string, string> = {}): Promise<Service> {
+export async function startService(env: Record<string, string> = {}, script?: Script): Promise<Service> {
   const port = await freePort();
   const dataDir = env.DATA_DIR ?? (await (env.DATABASE_URL ? newDataDir() : preparedDataDir()));
-  const { child, output } = spawnService({ PORT: String(port), HOST: "127.0.0.1", DATA_DIR: dataDir, ...env });
+  const { child, output } = spawnService({ PORT: String(port), HOST: "127.0.0.1", DATA_DIR: dataDir, ...env }, script);
   const url = `http://127.0.0.1:${port}`;
   const give = Date.now() + BOOT_MS;
   while (!(await answers(url))) {
@@ -72,8 +72,8 @@ function enderOf(child: ChildProcess): Service["end"] {
 }
 
 /** The same for one test, after which it is killed. */
-export async function startForTest(env?: Record<string, string>): Promise<Service> {
-  const service = await startService(env);
+export async function startForTest(env?: Record<string, string>, script?: Script): Promise<Service> {
+  const service = await startService(env, script);
   onTestFinished(async () => void (await service.end("SIGKILL")));
   return service;
 }
@@ -88,10 +88,18 @@ export async function startAndFail(
   return { code, output: output() };
 }
 
-type Script = "start" | "worker";
+/** `npm start` and `npm run worker` as npm runs them, `npm start` by npm itself, and `next start`. */
+type Script = "start" | "worker" | "npm start" | "next start";
+
+const COMMANDS: Record<Script, [command: string, ...args: string[]]> = {
+  start: [process.execPath, "scripts/start.mjs"],
+  worker: [process.execPath, "scripts/worker.mjs"],
+  "npm start": ["npm", "start"],
+  "next start": ["node_modules/.bin/next", "start", "--hostname", "127.0.0.1"],
+};
 
 function spawnService(env: Record<string, string>, script: Script = "start") {
-  const [command, args] = env.BY_NPM ? ["npm", ["run", script]] : [process.execPath, [`scripts/${script}.mjs`]];
+  const [command, ...args] = COMMANDS[script];
   const child = spawn(command, args, {
     env: {
       NODE_ENV: "production",

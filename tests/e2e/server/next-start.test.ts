@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { startForTest } from "@/tests/support/process/service";
+
+test("next start serves the API, the forms and the pages of the same build", async () => {
+  const service = await startForTest({}, "next start");
+  expect(await (await service.fetch("/api/health")).json()).toMatchObject({ status: "ok" });
+
+  const registered = await service.fetch("/api/auth/register", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ email: "ann@example.com", password: "a good long password" }),
+  });
+  expect(registered.status).toBe(201);
+  const { token } = (await registered.json()) as { token: string };
+  const status = await service.fetch("/api/subscription/status", { headers: { authorization: `Bearer ${token}` } });
+  expect([status.status, await status.json()]).toMatchObject([200, { isActive: false }]);
+
+  const installer = await service.fetch("/api/download/windows");
+  expect([installer.status, (await installer.arrayBuffer()).byteLength > 0]).toEqual([200, true]);
+  const refused = await service.fetch("/api/health", { method: "POST" });
+  expect([refused.status, refused.headers.get("content-type")]).toEqual([405, "application/problem+json"]);
+  const nothing = await service.fetch("/api/nothing");
+  expect([nothing.status, await nothing.json()]).toMatchObject([404, { code: "not_found" }]);
+
+  const signIn = await service.fetch("/sign-in");
+  expect([signIn.status, signIn.headers.get("content-security-policy")]).toEqual([
+    200,
+    expect.stringContaining("'nonce-"),
+  ]);
+  const form = await service.fetch("/forms/sign-out", { redirect: "manual" });
+  expect(form.status).toBe(405);
+});
