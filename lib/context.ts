@@ -4,16 +4,17 @@ import type { BreachLookup } from "./adapters/breach-lookup";
 import type { Mailer } from "./adapters/mailer";
 import type { ObjectStorage } from "./adapters/object-storage";
 import type { PushTransport } from "./adapters/push-transport";
-import type { Hasher } from "./auth/passwords/hasher";
 import type { Config } from "./config";
 import type { Prisma, PrismaClient } from "./db/generated/client";
 import type { Database } from "./db/open";
-import type { RateLimits } from "./http/rate-limits";
-import type { RequestHead } from "./http/route-request";
+import type { Consumer } from "./db/queue/consumer";
+import type { Tx } from "./db/transaction";
 import type { EmailKind } from "./mail/emails";
 import type { EmailQueue } from "./mail/queue";
+import type { RateLimits } from "./rate-limits";
 import type { Catalog } from "./releases/catalog/watch";
-import type { Reconciler } from "./subscriptions/reconcile/reconciler";
+
+export type { Tx };
 
 /** The parts of the service. Functions take the part they need: `Pick<Context, "db" | "now">`. */
 export type Context = {
@@ -40,16 +41,31 @@ export type Context = {
   /** The billing provider's API. Null: it is not configured. */
   billing: BillingApi | null;
   /** Reconciles the customers that are due with the billing provider, in the background. */
-  reconciler: Reconciler;
+  reconciler: Consumer;
   catalog: Catalog;
   /** Storage of `s3Key` artifacts. Null: it is not configured, and the catalog has no such artifacts. */
   storage: ObjectStorage | null;
   /** Records a finished request. `request` has the caller's span for traces; null: Next has traced the request. */
-  observe: (record: RequestRecord, request: Pick<RequestHead, "headers"> | null) => void;
+  observe: (record: RequestRecord, request: { headers: Pick<Headers, "get" | "has"> } | null) => void;
   /** Increments a metric. Does nothing if metrics are off. */
   count: <Name extends keyof Counts>(name: Name, labels: Counts[Name]) => void;
   /** True once the process has begun to stop. */
   draining: boolean;
+  close: () => Promise<void>;
+};
+
+/** bcrypt on worker threads, so that it does not block the event loop. */
+export type Hasher = {
+  /** @throws AppError overloaded; unavailable after `close` */
+  hash: (password: string, cost: number) => Promise<string>;
+  /**
+   * Whether the password matches the hash. A mismatch takes at least as long as one at `cost`.
+   * @throws AppError overloaded; unavailable after `close`; Error for a malformed hash
+   */
+  compare: (password: string, hash: string, cost: number) => Promise<boolean>;
+  /** Whether a task waits for a thread. */
+  isBusy: () => boolean;
+  /** Ends the threads, and rejects running and waiting tasks. */
   close: () => Promise<void>;
 };
 
@@ -68,9 +84,6 @@ export type Counts = {
   billing_event: { type: string; state: string };
   push_delivery: { result: "sent" | "failed" | "cancelled" | "retried" };
 };
-
-/** The client inside a transaction. On PGlite a query on any other client would wait for ever there. */
-export type Tx = Prisma.TransactionClient;
 
 /** A global: the server's bundle has this module, and Next's build of the pages has it again. */
 const SLOT = Symbol.for("homeport.context");

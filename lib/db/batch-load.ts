@@ -1,5 +1,5 @@
 import DataLoader from "dataloader";
-import type { Tx } from "../context";
+import type { Tx } from "./transaction";
 
 /** The most keys in one statement. */
 const MAX_KEYS = 100;

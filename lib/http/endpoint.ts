@@ -3,8 +3,8 @@ import type { Caller } from "../audit/caller";
 import type { Principal } from "../auth/authenticate";
 import type { Context } from "../context";
 import type { AppError, ErrorCode } from "../errors";
+import type { LimitName } from "../rate-limits";
 import type { BodyFormat } from "./input/body";
-import type { LimitName } from "./rate-limits";
 import type { RequestHead, RouteRequest } from "./route-request";
 import type { RouteResponse } from "./route-response";
 

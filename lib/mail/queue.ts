@@ -1,9 +1,11 @@
-import type { Context, Tx } from "../context";
+import type { Logger } from "pino";
+import type { Prisma, PrismaClient } from "../db/generated/client";
 import { newId } from "../db/ids";
 import { backoffSeconds } from "../db/queue/backoff";
 import { createConsumer } from "../db/queue/consumer";
 import { createLeaseQueue, type Lease, type LeaseQueue } from "../db/queue/lease-queue";
 import { sql } from "../db/queue/sql";
+import type { Tx } from "../db/transaction";
 import type { Email } from "./emails";
 
 /** Composes an email when it is sent; null if its recipient no longer needs it. */
@@ -19,7 +21,12 @@ export type EmailQueue<Kind extends string = string> = {
   close: () => Promise<void>;
 };
 
-type Deps = Pick<Context, "db" | "dbNow" | "log" | "mailer">;
+type Deps = {
+  db: PrismaClient;
+  dbNow: () => Prisma.Sql;
+  log: Logger;
+  mailer: { send: (email: Email) => Promise<void> };
+};
 type Row = { id: string; kind: string; email: string; expiresAt: Date };
 type Queue = LeaseQueue<Row>;
 

@@ -1,15 +1,19 @@
 import { create as contentDisposition } from "content-disposition";
+import type { Logger } from "pino";
 import type { Caching, DownloadContent } from "../content";
-import type { Context } from "../context";
 import { AppError, type ErrorCode } from "../errors";
 import { type ArtifactFile, findArtifactFile, readFileRange } from "./artifact-files";
 import type { Snapshot } from "./catalog/snapshot";
+import type { Catalog } from "./catalog/watch";
 import { verifyIntegrity } from "./integrity";
 import type { Artifact, DownloadQuery, Platform, Release } from "./schema";
 import { parsePlatform, parseReleaseSelector } from "./selection/release-selector";
 import { findVersion, SELECTORS_BY_KIND, selectRelease } from "./selection/selection";
 
-type Deps = Pick<Context, "catalog" | "storage" | "log">;
+type Storage = {
+  presignGet: (object: { key: string; contentDisposition: string; contentType: string }) => Promise<string>;
+};
+type Deps = { catalog: Catalog; storage: Storage | null; log: Logger };
 type DownloadRequest = DownloadQuery & { platform: string };
 type Selected = { snapshot: Snapshot; release: Release; caching: Caching };
 

@@ -1,6 +1,6 @@
 import { compareBuild } from "semver";
-import type { Context } from "../context";
 import type { Snapshot } from "./catalog/snapshot";
+import type { Catalog } from "./catalog/watch";
 import { downloadUrl } from "./download-url";
 import { formatVersion, type Platform, type Release } from "./schema";
 
@@ -41,7 +41,7 @@ const groupsBySnapshot = new WeakMap<Snapshot, InstallerGroup[]>();
  * Lists the installers by product, platform and architecture: the newest stable one and at most 20 others of each.
  * Releases with a partial rollout are left out. Returns null while there is no catalog.
  */
-export function listInstallers({ catalog }: Pick<Context, "catalog">): InstallerGroup[] | null {
+export function listInstallers({ catalog }: { catalog: Catalog }): InstallerGroup[] | null {
   const snapshot = catalog.current();
   if (!snapshot) return null;
   const groups = groupsBySnapshot.get(snapshot) ?? groupInstallers(snapshot);

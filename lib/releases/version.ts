@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import type { SemVer } from "semver";
+import type { Config } from "../config";
 import type { DocumentContent } from "../content";
-import type { Context } from "../context";
 import { AppError } from "../errors";
 import type { Snapshot } from "./catalog/snapshot";
+import type { Catalog } from "./catalog/watch";
 import type { Feed } from "./feeds/feed";
 import { findFeed } from "./feeds/formats";
 import { formatVersion, type Release, ServiceVersion, type VersionQuery } from "./schema";
@@ -12,8 +13,8 @@ import { findReleasesForOlderSystems, findVersion, selectRelease } from "./selec
 import { evaluateUpdate, supportPolicyOf } from "./selection/support-policy";
 import { type SystemFilter, systemFilter } from "./selection/system-filter";
 
-type Build = Context["config"]["build"];
-type Deps = Pick<Context, "catalog"> & { config: Pick<Context["config"], "baseUrl" | "build"> };
+type Build = Config["build"];
+type Deps = { catalog: Catalog; config: Pick<Config, "baseUrl" | "build"> };
 /** `text` null: the client has no update. */
 type Body = Pick<DocumentContent, "text" | "etag" | "sizeBytes">;
 

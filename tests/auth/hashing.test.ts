@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { afterEach, expect, test } from "vitest";
-import { createHasher, type Hasher, type PoolSize, poolSize } from "@/lib/auth/passwords/hasher";
+import { createHasher, type PoolSize, poolSize } from "@/lib/auth/passwords/hasher";
+import type { Hasher } from "@/lib/context";
 
 /** The lowest cost there is, for what is not about time. */
 const CHEAP = 4;

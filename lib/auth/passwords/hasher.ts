@@ -1,22 +1,8 @@
 import { availableParallelism } from "node:os";
 import path from "node:path";
 import { Worker } from "node:worker_threads";
+import type { Hasher } from "../../context";
 import { AppError } from "../../errors";
-
-/** bcrypt on worker threads, so that it does not block the event loop. */
-export type Hasher = {
-  /** @throws AppError overloaded; unavailable after `close` */
-  hash: (password: string, cost: number) => Promise<string>;
-  /**
-   * Whether the password matches the hash. A mismatch takes at least as long as one at `cost`.
-   * @throws AppError overloaded; unavailable after `close`; Error for a malformed hash
-   */
-  compare: (password: string, hash: string, cost: number) => Promise<boolean>;
-  /** Whether a task waits for a thread. */
-  isBusy: () => boolean;
-  /** Ends the threads, and rejects running and waiting tasks. */
-  close: () => Promise<void>;
-};
 
 /** A task that waited longer than `maxWaitMs` is rejected when a thread becomes free. Without it tasks wait for ever. */
 export type PoolSize = { threads: number; maxQueued: number; maxWaitMs?: number };

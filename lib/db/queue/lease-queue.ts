@@ -1,9 +1,8 @@
-import type { Context } from "../../context";
-import type { Prisma } from "../generated/client";
+import type { Prisma, PrismaClient } from "../generated/client";
 import { claimDue, type QueueTable } from "./claim";
 import { identifier, seconds, sql } from "./sql";
 
-type Deps = Pick<Context, "db" | "dbNow">;
+type Deps = { db: PrismaClient; dbNow: () => Prisma.Sql };
 
 type Options = QueueTable & {
   keyType: "uuid" | "text";

@@ -3,9 +3,6 @@ import { type Consumer, createConsumer } from "../../db/queue/consumer";
 import { revenueCat } from "../providers/revenuecat";
 import { reconcileCustomer } from "./reconcile-customer";
 
-/** Runs the reconcile jobs that are due, in the background. Call `wake` after `scheduleReconcile`, and periodically. */
-export type Reconciler = Consumer;
-
 type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "log" | "now">;
 type ApiDeps = Deps & { billing: NonNullable<Context["billing"]> };
 type ClaimedJob = { appUserId: string; attempts: number; leaseUntil: Date };
@@ -19,8 +16,11 @@ const MAX_ATTEMPTS = 20;
 /** Times further ahead were written before the database's clock was set back. */
 const MAX_PAUSE_SECONDS = 24 * 60 * 60;
 
-/** Creates the reconciler of a process, which runs one job at a time. It does nothing without an API key. */
-export function createReconciler({ billing, ...rest }: Deps): Reconciler {
+/**
+ * Creates the reconciler of a process, which runs the reconcile jobs that are due, one at a time. Call `wake` after
+ * `scheduleReconcile`, and periodically. It does nothing without an API key.
+ */
+export function createReconciler({ billing, ...rest }: Deps): Consumer {
   if (!billing) return { wake: () => {}, close: async () => {} };
   const deps = { billing, ...rest };
   return createConsumer({

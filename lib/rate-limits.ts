@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";
-import type { Config } from "../config";
-import type { PrismaClient } from "../db/generated/client";
-import { rateLimited } from "../errors";
+import type { Config } from "./config";
+import type { PrismaClient } from "./db/generated/client";
+import { rateLimited } from "./errors";
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
