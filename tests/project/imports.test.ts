@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import { circlesOf, type Import, importsOf, sourceFiles } from "@/tests/support/sources";
+
+const files = ["app", "lib", "scripts", "server.ts", "proxy.ts", "worker.ts", "instrumentation.ts"].flatMap(
+  sourceFiles,
+);
+const imports = files.flatMap(importsOf);
+const ours = imports.filter(({ to }) => /^(app|lib|scripts|server|proxy|worker)(\/|$)/.test(to));
+
+/** What every room may import: types of the whole service, and files without a room of their own. */
+const EVERYWHERE = [
+  ...["lib/config", "lib/content", "lib/context", "lib/errors", "lib/text"],
+  ...["lib/db/generated/client", "lib/db/ids", "lib/db/transaction"],
+];
+
+/** What a room may import besides, types included. `compose` and `background` put the rooms together. */
+const ROOMS: Record<string, string[]> = {
+  app: [
+    ...["lib/http", "lib/auth", "lib/audit", "lib/accounts", "lib/subscriptions", "lib/push", "lib/releases"],
+    "lib/admin",
+  ],
+  proxy: ["lib/http"],
+  "lib/http": ["lib/audit", "lib/auth", "lib/rate-limits"],
+  "lib/audit": [],
+  "lib/auth": ["lib/audit", "lib/db/batch-load", "lib/db/queue", "lib/db/with-retry", "lib/push/outbox"],
+  "lib/accounts": ["lib/audit", "lib/auth", "lib/mail", "lib/push", "lib/subscriptions", "lib/db/with-retry"],
+  "lib/subscriptions": ["lib/db/batch-load", "lib/db/queue", "lib/db/with-retry", "lib/push/outbox"],
+  "lib/push": ["lib/audit", "lib/db/queue"],
+  "lib/releases": ["lib/files"],
+  "lib/admin": [
+    ...["lib/accounts", "lib/auth", "lib/push", "lib/subscriptions", "lib/releases"],
+    ...["lib/audit", "lib/db/with-retry", "lib/files", "lib/mail"],
+  ],
+  "lib/mail": ["lib/db/queue"],
+  "lib/adapters": ["lib/files", "lib/mail/emails"],
+  "lib/context": [
+    "lib/adapters",
+    "lib/db/open",
+    "lib/db/queue/consumer",
+    "lib/mail",
+    "lib/rate-limits",
+    "lib/releases/catalog",
+  ],
+  "lib/db": ["lib/files"],
+  "lib/rate-limits": [],
+  "lib/telemetry": [],
+  "lib/files": [],
+  "lib/secrets": ["lib/files"],
+};
+
+const isInside = (file: string, place: string) => file === place || file.startsWith(`${place}/`);
+const roomOf = (file: string) => file.split("/", file.startsWith("lib/") ? 2 : 1).join("/");
+
+describe("imports", () => {
+  test.each(Object.entries(ROOMS))("of %s are those that it may have, types included", (room, others) => {
+    const allowed = [room, ...EVERYWHERE, ...others];
+    const strays = ours.filter(({ from, to }) => isInside(from, room) && !allowed.some((place) => isInside(to, place)));
+    expect(strays).toEqual([]);
+  });
+
+  test("form no circle between files, types included", () => {
+    expect(ours.length).toBeGreaterThan(500);
+    expect(circlesOf(ours)).toEqual([]);
+  });
+
+  test("form no circle between rooms, types included", () => {
+    const betweenRooms = ours
+      .map(({ from, to }): Import => ({ from: roomOf(from), to: roomOf(to) }))
+      .filter(({ from, to }) => from !== to);
+    expect(circlesOf(betweenRooms)).toEqual([]);
+  });
+
+  test("from app are in no file of lib, and from next in lib/auth alone", () => {
+    const inLib = imports.filter(({ from }) => from.startsWith("lib/"));
+    expect(inLib.filter(({ to }) => isInside(to, "app"))).toEqual([]);
+    const fromNext = inLib.filter(({ to }) => /^next(-auth)?(\/|$)/.test(to));
+    expect(fromNext.length).toBeGreaterThan(0);
+    expect(fromNext.filter(({ from }) => !from.startsWith("lib/auth/"))).toEqual([]);
+    // Pages alone live inside a request that Next serves.
+    const fromHeaders = imports.filter(({ to }) => to === "next/headers");
+    expect(fromHeaders.length).toBeGreaterThan(0);
+    expect(fromHeaders.filter(({ from }) => !from.startsWith("app/(web)/"))).toEqual([]);
+  });
+
+  test("of lib/admin are in scripts and in the pages and routes of operators alone", () => {
+    const fromAdmin = ours.filter(({ from, to }) => isInside(to, "lib/admin") && !isInside(from, "lib/admin"));
+    expect(fromAdmin.filter(({ from }) => !/^(scripts|app\/api\/admin|app\/\(console\))\//.test(from))).toEqual([]);
+  });
+});
