@@ -4,7 +4,7 @@ import { billingEvent, deliverOk, statusOf } from "@/tests/support/billing/billi
 import { clock } from "@/tests/support/context";
 import { examplesOf } from "@/tests/support/guide";
 
-test("the guide's example of a status is what the service answers", async () => {
+test("the guide's example of a status is what the service returns", async () => {
   const { checkedAt, ...example } = JSON.parse(examplesOf("billing").get("status.json") ?? "");
   clock.advance(Date.parse(checkedAt) - clock.now().getTime());
   const account = await newAccount();

@@ -24,7 +24,7 @@ const next = (type: string, purchase: Record<string, unknown>, fields: Record<st
   return billingEvent(type, { ...purchase, purchased_at_ms: now, expiration_at_ms: now + 31 * DAY_MS, ...fields });
 };
 
-test("a failed payment, an end and a renewal are told to every active device of the owner", async () => {
+test("a failed payment, an expiration and a renewal notify every active device of the owner", async () => {
   const { account, deviceId, purchase } = await subscriber();
   const { device: pending } = await registeredDevice(account);
   await deliverOk(billingEvent("INITIAL_PURCHASE", purchase));
@@ -38,7 +38,7 @@ test("a failed payment, an end and a renewal are told to every active device of 
   expect(await noticesTo(pending.id)).toEqual([]);
 });
 
-test("a notification says what happened to which purchase, and neither sum nor address", async () => {
+test("a notification contains the kind of change and the purchase, and neither price nor email", async () => {
   const { deviceId, purchase } = await subscriber();
   await deliverOk(billingEvent("INITIAL_PURCHASE", purchase));
   await deliverOk(billingEvent("BILLING_ISSUE", purchase));
@@ -66,7 +66,7 @@ test.each<[string, string, Record<string, unknown>]>([
   ["a refund that revokes", "CANCELLATION", { cancel_reason: "CUSTOMER_SUPPORT", expiration_at_ms: null }],
   ["somebody's own cancellation", "CANCELLATION", { cancel_reason: "UNSUBSCRIBE" }],
   ["a pause that begins", "EXPIRATION", { expiration_reason: "SUBSCRIPTION_PAUSED" }],
-])("%s is not told", async (_, type, fields) => {
+])("%s notifies nobody", async (_, type, fields) => {
   const { deviceId, purchase } = await subscriber();
   await deliverOk(billingEvent("INITIAL_PURCHASE", purchase));
   await deliverOk(billingEvent(type, { ...purchase, ...fields }));
@@ -75,7 +75,7 @@ test.each<[string, string, Record<string, unknown>]>([
 
 const SECOND_MS = 1000;
 
-test("whoever changes product on Google Play is not told that all has ended, and has the new product's access alone", async () => {
+test("a product change on Google Play sends no expiration notice and leaves the new product's access only", async () => {
   const { account, deviceId, purchase } = await subscriber();
   const now = clock.now().getTime();
   const old = { ...purchase, store: "PLAY_STORE", product_id: "basic:monthly", entitlement_ids: ["basic"] };
@@ -94,7 +94,7 @@ test("whoever changes product on Google Play is not told that all has ended, and
   expect(await kindsTo(deviceId)).toEqual([]);
 });
 
-test("an end and a failed payment are told where no other purchase of the account gives the same", async () => {
+test("an expiration and a failed payment notify the owner unless another purchase gives the same access", async () => {
   const { account, deviceId, purchase } = await subscriber();
   const [first, second] = [purchase, { ...purchase, original_transaction_id: randomUUID(), store: "STRIPE" }];
   for (const one of [first, second]) await deliverOk(billingEvent("INITIAL_PURCHASE", one));
@@ -111,7 +111,7 @@ test("an end and a failed payment are told where no other purchase of the accoun
   expect(await statusOf(account)).toMatchObject({ status: "expired", isActive: false });
 });
 
-test("a temporary grant that is taken back ends, and its owner is told once", async () => {
+test("a revoked temporary grant ends, and its owner is notified once", async () => {
   const { account, deviceId, purchase } = await subscriber();
   const transaction = { transaction_id: randomUUID(), original_transaction_id: undefined };
   const granted = {
@@ -130,7 +130,7 @@ test("a temporary grant that is taken back ends, and its owner is told once", as
   expect(await kindsTo(deviceId)).toEqual(["billing.expired"]);
 });
 
-test("an event is told once, however often it is delivered and replayed, also to devices that came later", async () => {
+test("an event notifies once, however often it is delivered and replayed, also with devices registered later", async () => {
   const { account, deviceId, purchase } = await subscriber();
   await deliverOk(billingEvent("INITIAL_PURCHASE", purchase));
   const renewal = next("RENEWAL", purchase);
@@ -143,7 +143,7 @@ test("an event is told once, however often it is delivered and replayed, also to
   expect(await kindsTo(later.id)).toEqual([]);
 });
 
-test("what is no news any more is not told: an event of the day before yesterday, or of a period that is over", async () => {
+test("events of the day before yesterday and of past periods notify nobody", async () => {
   const { deviceId, purchase } = await subscriber();
   const before = clock.now().getTime() - 2 * DAY_MS;
   await deliverOk(
@@ -157,7 +157,7 @@ test("what is no news any more is not told: an event of the day before yesterday
   expect(await kindsTo(deviceId)).toEqual(["billing.renewed"]);
 });
 
-test("sandbox purchases are told to nobody but testers", async () => {
+test("sandbox purchases notify testers only", async () => {
   const { account, deviceId, purchase } = await subscriber();
   const sandbox = { ...purchase, environment: "SANDBOX" };
   await deliverOk(billingEvent("INITIAL_PURCHASE", sandbox));
@@ -170,7 +170,7 @@ test("sandbox purchases are told to nobody but testers", async () => {
   expect(await kindsTo(deviceId)).toEqual(["billing.renewed"]);
 });
 
-test("an event that cannot be told is not applied either: both are there, or neither", async () => {
+test("an event whose notification cannot be stored is not applied either", async () => {
   const { deviceId, purchase } = await subscriber();
   await deliverOk(billingEvent("INITIAL_PURCHASE", purchase));
   const renewal: Sent = next("RENEWAL", purchase);

@@ -119,7 +119,7 @@ const accessAfter = (delivered: Payload[], atMs: number) => {
   return entitlements.flatMap(({ id, isActive }) => (isActive ? id : [])).toSorted();
 };
 
-test("whoever asks at any moment of a purchase's life may use what the store gives at that moment", () => {
+test("at any time of a purchase's life the status gives the access that the store gives", () => {
   fc.assert(
     fc.property(life, moments, (lived, hours) => {
       for (const atMs of [...hours.map(atOf), ...lived.events.map((event) => event.event_timestamp_ms)]) {
@@ -148,7 +148,7 @@ test("where deliveries are lost, doubled and late, access is what the newest of 
   );
 });
 
-test("whose a purchase is does not depend on the order of arrival either", () => {
+test("the owner of a purchase does not depend on the order of arrival", () => {
   const name = fc.constantFrom("ann", "bob", "carl", "anonymous-1", "anonymous-2");
   const some = fc.uniqueArray(name, { minLength: 1, maxLength: 3 });
   const claim: fc.Arbitrary<OwnerEvent> = fc.record({

@@ -173,7 +173,7 @@ test("a refund of an earlier period does not touch the one that was paid for sin
   expect(foldPurchase([bought, renewed, { ...refunded, occurredAt: day(35) }]).refundedAt).toBeNull();
 });
 
-test("a reversed refund gives the purchase back, with the expiry that it names", () => {
+test("a reversed refund restores the purchase with the expiry in the event", () => {
   const state = foldPurchase([bought, refunded, ended, event("REFUND_REVERSED", 32, { expiresAt: day(40) })]);
   expect(state).toMatchObject({
     refundedAt: null,
@@ -200,7 +200,7 @@ test("a failed charge is a grace period where only its cancellation came, with a
   expect(foldPurchase([bought, event("CANCELLATION", 30, failed)])).toMatchObject(expected);
 });
 
-test("a product change only names what comes next", () => {
+test("a product change only sets the pending product", () => {
   const change = event("PRODUCT_CHANGE", 8, { newProductId: "yearly", expiresAt: day(400), entitlementIds: ["all"] });
   expect(foldPurchase([bought, change])).toEqual({
     ...foldPurchase([bought]),
@@ -272,7 +272,7 @@ test("a purchase whose purchase was missed starts from what its first event says
   });
 });
 
-test("events of one moment go by their rank: what ends a purchase comes after what renews it", () => {
+test("events of the same time are sorted by rank: an expiration follows a renewal", () => {
   const all = [event("EXPIRATION", 0), event("CANCELLATION", 0), event("RENEWAL", 0), event("INITIAL_PURCHASE", 0)];
   expect(foldPurchase(all)).toMatchObject({ endedAt: day(0), unsubscribedAt: day(0) });
 });
@@ -308,7 +308,7 @@ test.each([
     event("CANCELLATION", 32, { cancelReason: "BILLING_ERROR", expiresAt: day(46) }),
     { gracePeriodEndsAt: day(46) },
   ],
-])("%s that is heard of after the provider was asked gives access again, but not after a refund", (_, late, until) => {
+])("%s that arrives after a reconciliation restores access, but not after a refund", (_, late, until) => {
   expect(foldPurchase([bought, askedTooEarly]).endedAt).toEqual(day(30));
   expect(foldPurchase([late, askedTooEarly, bought])).toMatchObject({ ...until, endedAt: null });
   const revoked = event("CANCELLATION", 31, { isRefund: true, expiresAt: day(31) });

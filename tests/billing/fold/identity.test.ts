@@ -51,7 +51,7 @@ test("a transfer takes a purchase from one account and gives it to another", asy
   expect(await statusOf(bob)).toMatchObject({ status: "active", isActive: true });
 });
 
-test("what somebody bought before signing in is theirs once it is transferred to them", async () => {
+test("a purchase from before the sign-in belongs to the account once it is transferred", async () => {
   const [ann, device] = [await newAccount(), anonymous()];
   const bought = purchase(device, 10);
   await deliverOk(bought);
@@ -88,7 +88,7 @@ test("a transfer that names neither store nor environment is narrowed by neither
   expect(await ownerOf(bought)).toBe(bob.id);
 });
 
-test("a purchase that goes to somebody unknown is nobody's, until they sign up and ask", async () => {
+test("a purchase transferred to an unknown customer has no account until the customer signs up and reads the status", async () => {
   const [ann, id] = [await newAccount(), randomUUID()];
   await deliverOk(purchase(ann.id, 10));
   await deliverOk(transfer([ann.id], [id.toUpperCase()], 5));
@@ -113,7 +113,7 @@ test("an alias gives its account what was bought under the other name, before or
   expect(await Promise.all([before, after].map(ownerOf))).toEqual([ann.id, ann.id]);
 });
 
-test("what was bought before signing in is its account's once any event names both, of whatever type or purchase", async () => {
+test("a purchase from before the sign-in is linked once any event names both App User IDs", async () => {
   for (const type of ["EXPERIMENT_ENROLLMENT", "RENEWAL", "TEMPORARY_ENTITLEMENT_GRANT", "MADE_UP_LATER"]) {
     const [ann, device] = [await newAccount(), anonymous()];
     const bought = purchase(device, 10);
@@ -207,7 +207,7 @@ test("a temporary grant gives access for a day at most, on a purchase of its own
   expect(await statusOf(ann)).toMatchObject({ status: "expired", isActive: false });
 });
 
-test("an account has as many purchases as it bought, and its answer is the best of them", async () => {
+test("an account may have several purchases, and its status is that of the best one", async () => {
   const ann = await newAccount();
   await deliverOk(purchase(ann.id, 10, { entitlement_ids: ["pro"] }));
   await deliverOk(purchase(ann.id, 10, { store: "STRIPE", entitlement_ids: ["cloud"], product_id: "cloud" }));
@@ -230,7 +230,7 @@ test("a purchase and its transfer at the same moment: the purchase goes where th
   for (const [bought] of stories) expect(await ownerOf(bought)).toBe(bob.id);
 });
 
-test("whose purchases are and what they are worth is the same in every order of arrival", async () => {
+test("owners and states of purchases are the same in every order of arrival", async () => {
   const [ann, bob, carl] = [await newAccount(), await newAccount(), await newAccount()];
   const story = () => {
     const [device, guest, web] = [anonymous(), anonymous(), `web-${randomUUID()}`];
@@ -278,7 +278,7 @@ test("an alias that joins two accounts takes nothing from the one that an event 
   expect(await ownerOf(bought)).toBe(ann.id);
 });
 
-test("after a deletion what was handed on stays with whoever has it", async () => {
+test("after a deletion transferred purchases stay with their new owner", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const bought = purchase(ann.id, 10);
   await deliverOk(bought);
@@ -290,7 +290,7 @@ test("after a deletion what was handed on stays with whoever has it", async () =
   expect(JSON.stringify(await ctx().db.billingEvent.findMany())).not.toContain(ann.id);
 });
 
-test("who deletes the account, signs up anew and restores the purchases has them again, however often", async () => {
+test("a customer who deletes the account, signs up again and restores purchases gets them back, however often", async () => {
   const [first, others] = [await newAccount(), await newAccount()];
   const bought = purchase(first.id, 10);
   const kept = purchase(first.id, 10, { store: "PLAY_STORE" });
@@ -329,7 +329,7 @@ test("an alias of a deleted account's id gives what was bought under it, and so 
   expect(await statusOf(newBob)).toMatchObject({ isActive: true });
 });
 
-test("a name that an app gives everybody makes nobody the owner of what others bought, and holds up no delivery", async () => {
+test("an App User ID that an app gives to all customers links nobody's purchases and delays no delivery", async () => {
   const [ann, shared] = [await newAccount(), `everybody-${randomUUID()}`];
   const firsts = [purchase(anonymous(), 10, { aliases: [shared] }), purchase(anonymous(), 10, { aliases: [shared] })];
   for (const event of firsts) await deliverOk(event);

@@ -34,7 +34,7 @@ test("an event after a transfer names the owner again", () => {
   expect(ownerAppUserIds(story, [])).toEqual(["bob", "bobby"]);
 });
 
-test("a transfer comes after what else was said at its moment", () => {
+test("a transfer follows the other events of the same time", () => {
   expect(ownerAppUserIds([transfer(1, ["ann"], ["bob"]), names(1, "ann")], [])).toEqual(["bob"]);
 });
 

@@ -63,7 +63,7 @@ test("what failed is replayed on its own, and stays failed with its reason while
   expect(await storedEvent(event.id)).toMatchObject({ state: "processed", reason: null, facts });
 });
 
-test("what was applied and cannot be applied anew is told, and stays as it was", async () => {
+test("a processed event that cannot be replayed is reported and stays processed", async () => {
   const event = initialPurchase(randomUUID());
   await deliverOk(event);
   await ctx().db.$executeRaw`
@@ -193,7 +193,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
   });
 });
 
-test("pruning drops old deliveries and nothing else, and what failed keeps its own", async () => {
+test("pruning deletes old payloads only, and keeps those of failed events", async () => {
   await truncate();
   const ann = await newAccount();
   const [old, failed] = [
@@ -215,7 +215,7 @@ test("pruning drops old deliveries and nothing else, and what failed keeps its o
   expect(await statusOf(ann)).toEqual({ ...status, checkedAt: expect.anything() });
 });
 
-test("the inbox is listed newest first, by state, by account and by what belongs to nobody yet", async () => {
+test("the inbox is listed newest first, by state, by account and unlinked events only", async () => {
   await truncate();
   const ann = await newAccount();
   const [ignored, hers, nobodys, failed] = [

@@ -1,39 +1,17 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { createBillingApi } from "@/lib/adapters/revenuecat";
-import { createReconciler, reconcileNext } from "@/lib/subscriptions/reconcile/reconciler";
+import { expect, test } from "vitest";
+import { reconcileNext } from "@/lib/subscriptions/reconcile/reconciler";
 import { removeReconcileJobs } from "@/lib/subscriptions/reconcile/schedule";
 import { openMetrics } from "@/lib/telemetry/metrics";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { DAY_MS, deliverOk, statusOf } from "@/tests/support/billing/billing";
-import { bought, send, startRevenueCat, subscriber } from "@/tests/support/billing/revenuecat";
+import { bought, iso, send, subscriber } from "@/tests/support/billing/revenuecat";
+import { setUpRevenueCat } from "@/tests/support/billing/revenuecat-setup";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { freePort } from "@/tests/support/network/port";
 
-let revenueCat: Awaited<ReturnType<typeof startRevenueCat>>;
-beforeAll(async () => {
-  revenueCat = await startRevenueCat();
-});
-afterAll(() => revenueCat.close());
-beforeEach(async () => {
-  revenueCat.answerWith();
-  revenueCat.asked.length = 0;
-  await ctx().db.$transaction([ctx().db.reconcileJob.deleteMany(), ctx().db.billingApiPause.deleteMany()]);
-});
-
-const billing = () => {
-  const api = createBillingApi({ ...ctx().config, ...revenueCat.config });
-  if (!api) throw new Error("there is a key");
-  return api;
-};
-/** Runs with an API key, as the service does that has one. */
-async function withKey(run: () => Promise<void>): Promise<void> {
-  const api = billing();
-  const reconciler = createReconciler({ ...ctx(), billing: api });
-  await withContext({ billing: api, reconciler }, run).finally(reconciler.close);
-}
-const iso = (ms: number) => new Date(ms).toISOString();
+const { revenueCat, billing, withKey } = await setUpRevenueCat();
 
 /** Who is due to be asked about, and after how many attempts. */
 const due = () => ctx().db.reconcileJob.findMany({ orderBy: { appUserId: "asc" }, omit: { nextAttemptAt: true } });
@@ -51,7 +29,7 @@ async function refunded(account: TestAccount): Promise<void> {
 const thenKilled = (run: () => Promise<void>) =>
   withContext({ billing: billing(), reconciler: { ...ctx().reconciler, wake: () => {} } }, run);
 
-test("who was to be asked about when the process ended is asked about after the next start", async () => {
+test("reconcile jobs left by a process that was killed run after the next start", async () => {
   const ann = await newAccount();
   await thenKilled(() => refunded(ann));
   expect([revenueCat.asked, await due()]).toEqual([[], [{ appUserId: ann.id, attempts: 0 }]]);
@@ -59,7 +37,7 @@ test("who was to be asked about when the process ended is asked about after the 
   expect([revenueCat.asked, await due()]).toEqual([[ann.id], []]);
 });
 
-test("the metrics tell how many customers are due to be asked about, and for how long", async () => {
+test("the metrics contain the number of due reconcile jobs and the age of the oldest", async () => {
   const port = await freePort();
   const metrics = await openMetrics(ctx(), { port, host: "127.0.0.1" });
   const gauge = async (name: string) => {
@@ -78,7 +56,7 @@ test("the metrics tell how many customers are due to be asked about, and for how
   }
 });
 
-test("a burst is asked about one customer at a time, each once, and by no two processes", async () => {
+test("the customers of a burst are reconciled one at a time, once each, by one process each", async () => {
   const people = await Promise.all(Array.from({ length: 4 }, () => newAccount()));
   await thenKilled(async () => {
     for (const person of people) {
@@ -100,7 +78,7 @@ test("a burst is asked about one customer at a time, each once, and by no two pr
   expect(most).toBeLessThanOrEqual(2);
 });
 
-test("a provider that answers 429 is left alone by every process for as long as it says, and nobody is forgotten", async () => {
+test("after a 429 every process pauses for the time in Retry-After, and no job is lost", async () => {
   const people = [await newAccount(), await newAccount()];
   await thenKilled(async () => {
     for (const person of people) await refunded(person);
@@ -119,7 +97,7 @@ test("a provider that answers 429 is left alone by every process for as long as 
   expect(await due()).toEqual([]);
 });
 
-test("a customer that the provider gives no answer about is asked about less and less often, and given up after days", async () => {
+test("a customer whose reconciliation fails is retried with growing delays, and given up after days", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   await thenKilled(() => refunded(ann));
   revenueCat.answerWith((response, customer) =>
@@ -137,7 +115,7 @@ test("a customer that the provider gives no answer about is asked about less and
   expect(await due()).toEqual([]);
 });
 
-test("a renewal that the provider has not heard of is asked about again, without anybody asking for the status", async () => {
+test("a renewal that the provider does not know yet is reconciled again without a status request", async () => {
   const ann = await newAccount();
   const { event, known } = bought(ann);
   const expiry = clock.now().getTime() + 1000;
@@ -158,7 +136,7 @@ test("a renewal that the provider has not heard of is asked about again, without
   expect(await due()).toEqual([]);
 });
 
-test("an account without purchases is asked about once after each sign-in", async () => {
+test("an account without purchases is reconciled once after each sign-in", async () => {
   const ann = await newAccount();
   const { known } = bought(ann);
   await withKey(async () => {
@@ -173,7 +151,7 @@ test("an account without purchases is asked about once after each sign-in", asyn
   expect(await due()).toEqual([]);
 });
 
-test("without an API key nobody is kept to be asked about, and a deleted account is not asked about", async () => {
+test("without an API key no job is kept, and a deleted account has none", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   await refunded(ann);
   await statusOf(bob);
@@ -188,7 +166,7 @@ test("without an API key nobody is kept to be asked about, and a deleted account
   expect(await due()).toEqual([]);
 });
 
-test("once the API key is taken away, nobody is kept to be asked about", async () => {
+test("reconcile jobs are deleted once the API key is removed", async () => {
   await thenKilled(async () => refunded(await newAccount()));
   expect(await removeReconcileJobs({ ...ctx(), billing: billing() })).toBe(0);
   expect(await due()).toHaveLength(1);

@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { createBillingApi } from "@/lib/adapters/revenuecat";
+import { expect, test } from "vitest";
 import { prunePayloads } from "@/lib/admin/billing/prune-payloads";
 import { reconcileAccount, reconcileAll } from "@/lib/admin/billing/reconcile";
-import { createReconciler } from "@/lib/subscriptions/reconcile/reconciler";
 import { newAccount } from "@/tests/support/accounts";
 import {
   anonymous,
@@ -14,33 +12,12 @@ import {
   revokingRefund,
   statusOf,
 } from "@/tests/support/billing/billing";
-import { bought, send, startRevenueCat, subscriber } from "@/tests/support/billing/revenuecat";
-import { clock, ctx, truncate, withContext } from "@/tests/support/context";
+import { bought, iso, send, subscriber } from "@/tests/support/billing/revenuecat";
+import { setUpRevenueCat } from "@/tests/support/billing/revenuecat-setup";
+import { clock, ctx, truncate } from "@/tests/support/context";
 import { activate, registeredDevice } from "@/tests/support/push/push";
 
-let revenueCat: Awaited<ReturnType<typeof startRevenueCat>>;
-beforeAll(async () => {
-  revenueCat = await startRevenueCat();
-});
-afterAll(() => revenueCat.close());
-beforeEach(async () => {
-  revenueCat.answerWith();
-  revenueCat.asked.length = 0;
-  await ctx().db.$transaction([ctx().db.reconcileJob.deleteMany(), ctx().db.billingApiPause.deleteMany()]);
-});
-
-const billing = () => {
-  const api = createBillingApi({ ...ctx().config, ...revenueCat.config });
-  if (!api) throw new Error("there is a key");
-  return api;
-};
-/** Runs with an API key, as the service does that has one. */
-async function withKey(run: () => Promise<void>): Promise<void> {
-  const api = billing();
-  const reconciler = createReconciler({ ...ctx(), billing: api });
-  await withContext({ billing: api, reconciler }, run).finally(reconciler.close);
-}
-const iso = (ms: number) => new Date(ms).toISOString();
+const { revenueCat, billing, withKey } = await setUpRevenueCat();
 
 /** Has the operator ask about an account; tells what came of it. */
 async function reconcile({ id }: { id: string }) {
@@ -49,7 +26,7 @@ async function reconcile({ id }: { id: string }) {
   return results;
 }
 
-test("where the provider sees the same, nothing is written", async () => {
+test("a reconciliation without differences writes nothing", async () => {
   const ann = await newAccount();
   const { event, known } = bought(ann);
   await deliverOk(event);
@@ -77,7 +54,7 @@ test.each<[string, (now: number) => Record<string, unknown>, Record<string, unkn
     (now) => ({ expires_date: iso(now - 1000), auto_resume_date: iso(now + DAY_MS) }),
     { status: "paused", isActive: false },
   ],
-])("%s whose event never came is made up for, and asking again writes nothing more", async (_, change, expected) => {
+])("%s whose event was lost is corrected, and a second reconciliation writes nothing", async (_, change, expected) => {
   const ann = await newAccount();
   const { event, known } = bought(ann);
   await deliverOk(event);
@@ -92,7 +69,7 @@ test.each<[string, (now: number) => Record<string, unknown>, Record<string, unkn
   expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 0 } }]);
 });
 
-test("a subscription whose renewal the provider has not heard of goes on until the leeway is over, and then it ends", async () => {
+test("a subscription whose renewal the provider does not know lasts until the leeway is over, and then ends", async () => {
   const ann = await newAccount();
   const { device } = await registeredDevice(ann);
   await activate(device.id);
@@ -116,7 +93,7 @@ test("a subscription whose renewal the provider has not heard of goes on until t
   expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 0 } }]);
 });
 
-test("an end that was told of is not taken back by an answer that shows the same period", async () => {
+test("a known expiration is not undone by a response with the same period", async () => {
   const ann = await newAccount();
   const { event, known } = bought(ann);
   await deliverOk(event);
@@ -135,7 +112,7 @@ test("an end that was told of is not taken back by an answer that shows the same
   });
 });
 
-test("of an end the owner is told while it is news, and not when the provider is asked long after", async () => {
+test("an expiration notifies the owner within a day, and not when it is found by a late reconciliation", async () => {
   const toldOf = async (agoMs: number) => {
     const ann = await newAccount();
     const { device } = await registeredDevice(ann);
@@ -169,7 +146,7 @@ test("the API's times, without fractions of a second, count as the events' own",
   expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
 });
 
-test("an answer from before the last renewal changes nothing", async () => {
+test("a response from before the last renewal changes nothing", async () => {
   const ann = await newAccount();
   const { event, known } = bought(ann);
   await deliverOk(event);
@@ -182,7 +159,7 @@ test("an answer from before the last renewal changes nothing", async () => {
   expect(await statusOf(ann)).toMatchObject({ status: "active", isActive: true });
 });
 
-test("an answer that was on its way when a refund came does not take it back", async () => {
+test("a response in flight when a refund arrives does not undo the refund", async () => {
   const ann = await newAccount();
   const { event, known } = bought(ann);
   await deliverOk(event);
@@ -200,7 +177,7 @@ test("an answer that was on its way when a refund came does not take it back", a
   expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
 });
 
-test("a purchase that no event ever told of is found, and its line is the same once events come", async () => {
+test("a purchase without events is found, and later events belong to the same purchase", async () => {
   const ann = await newAccount();
   const [first, renewal] = [randomUUID(), randomUUID()];
   const { known } = bought(ann);
@@ -220,7 +197,7 @@ test("a purchase that no event ever told of is found, and its line is the same o
   expect(answer.subscriptions).toHaveLength(1);
 });
 
-test("a purchase for life is found too, and one without an entitlement is none", async () => {
+test("a lifetime purchase is found, and a purchase without an entitlement is left out", async () => {
   await truncate();
   const ann = await newAccount();
   const purchase = { id: "x", is_sandbox: false, purchase_date: "2026-01-01T09:00:00Z", store: "mac_app_store" };
@@ -248,7 +225,7 @@ test("a purchase for life that was refunded stays so: of those the API lists, it
   expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false, cancelReason: "CUSTOMER_SUPPORT" });
 });
 
-test("a transfer of what no event told of is a reason to ask about whoever it goes to", async () => {
+test("a transfer of unknown purchases schedules the new owner to be reconciled", async () => {
   const bob = await newAccount();
   const { known } = bought(bob);
   revenueCat.customers.set(bob.id, subscriber({ monthly: known }));
@@ -260,7 +237,7 @@ test("a transfer of what no event told of is a reason to ask about whoever it go
   });
 });
 
-test("the provider is asked by the name that it knows, in its own letters", async () => {
+test("requests use the App User ID exactly as the provider wrote it", async () => {
   const ann = await newAccount();
   const { event } = bought(ann, { app_user_id: ann.id.toUpperCase() });
   await deliverOk(event);
@@ -278,7 +255,7 @@ test("Google's base plans and renewal numbers are the ones of the webhook", asyn
   expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 0 } }]);
 });
 
-test("a transfer, a refund and an overdue renewal are reasons to ask, after the answer and not again at once", async () => {
+test("a transfer, a refund and an overdue renewal schedule a reconciliation after the response, once", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const { event, known } = bought(ann);
   await withKey(async () => {
@@ -303,7 +280,7 @@ test("a transfer, a refund and an overdue renewal are reasons to ask, after the 
 });
 
 test.each(["RENEWAL", "CANCELLATION", "BILLING_ISSUE"])(
-  "a subscription whose %s is all that is known, without its end, is a reason to ask",
+  "a subscription known only by its %s, without an end, is scheduled to be reconciled",
   async (type) => {
     const ann = await newAccount();
     const { event, known } = bought(ann);
@@ -316,7 +293,7 @@ test.each(["RENEWAL", "CANCELLATION", "BILLING_ISSUE"])(
   },
 );
 
-test("what was bought once, for life or without an entitlement, is no reason to ask", async () => {
+test("one-time purchases, with a lifetime or without an entitlement, schedule no reconciliation", async () => {
   const ann = await newAccount();
   await withKey(async () => {
     const fields = { app_user_id: ann.id, expiration_at_ms: null };
@@ -340,7 +317,7 @@ test.each<[string, Parameters<typeof revenueCat.answerWith>[0]]>([
   ["answers other JSON", (response) => send(response, 200, [{ subscriber: 1 }])],
   ["answers half", (response) => void response.writeHead(200, { "content-length": 100 }).destroy()],
   ["sends elsewhere", (response) => void response.writeHead(302, { location: "http://127.0.0.1:9/" }).end()],
-])("a provider that %s holds up no delivery, changes nothing and is told of", async (_, answering) => {
+])("a provider that %s delays no delivery, changes nothing and is logged", async (_, answering) => {
   const ann = await newAccount();
   const { event } = bought(ann);
   await deliverOk(event);
@@ -361,7 +338,7 @@ test.each([
   ["301", 300],
   ["99999999999999999999", 300],
   ["Fri, 20 Nov 2026 12:00:00 GMT", 60],
-])("a provider that asks to wait for %s is given that, five minutes at most, and it is said", async (given, waits) => {
+])("a command pauses for a Retry-After of %s, five minutes at most, and reports it", async (given, waits) => {
   const ann = await newAccount();
   revenueCat.answerWith((response) => send(response, 429, {}, { "retry-after": given }));
   const asking = reconcileAccount({ ...ctx(), billing: billing() }, ann.id);
@@ -369,7 +346,7 @@ test.each([
   await asking.return(undefined);
 });
 
-test("after the wait the provider is asked again, a few times", async () => {
+test("after the pause the request is retried a few times", async () => {
   const ann = await newAccount();
   const { event, known } = bought(ann);
   await deliverOk(event);
@@ -385,7 +362,7 @@ test("after the wait the provider is asked again, a few times", async () => {
   expect(await reconcile(ann)).toEqual([wait, wait, { appUserId: ann.id, result: { known: 1, corrected: 0 } }]);
 });
 
-test("a provider that does not answer holds up no delivery", async () => {
+test("a provider that does not respond delays no delivery", async () => {
   const ann = await newAccount();
   const { event } = bought(ann);
   await deliverOk(event);
@@ -398,7 +375,7 @@ test("a provider that does not answer holds up no delivery", async () => {
   expect(await reconcile(ann)).toEqual([{ appUserId: ann.id, failure: expect.stringContaining("is unreachable") }]);
 });
 
-test("everybody is asked about once, and whoever cannot be does not keep the others from it", async () => {
+test("every customer is reconciled once, and a failure does not stop the others", async () => {
   await truncate();
   const people = [await newAccount(), await newAccount(), await newAccount()];
   for (const person of people) {

@@ -130,7 +130,7 @@ test("only production counts, unless sandbox purchases do for this account", () 
   }
 });
 
-test("the best purchase answers: access first, then lifetime, then the latest end", () => {
+test("the best purchase decides: access first, then lifetime, then the latest end", () => {
   const expired = purchase({ productId: "expired", endedAt: at("06-15T11:00:00") });
   const short = purchase({ productId: "short", currentPeriodEndsAt: at("06-20T00:00:00") });
   const long = purchase({ productId: "long" });

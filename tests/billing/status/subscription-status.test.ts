@@ -17,7 +17,7 @@ import { clock, ctx, withContext } from "@/tests/support/context";
 
 const PATH = "/api/subscription/status";
 
-test("somebody who never bought anything has no subscription", async () => {
+test("an account without purchases has no subscription", async () => {
   const answer = await statusOf(await newAccount());
   expect(answer).toEqual({
     status: "none",
@@ -50,7 +50,7 @@ test("somebody who never bought anything has no subscription", async () => {
   });
 });
 
-test("whoever asks at the same moment as others is told of their own subscriptions", async () => {
+test("simultaneous status requests of several accounts each return their own subscriptions", async () => {
   const [first, second, none] = [await newAccount(), await newAccount(), await newAccount()];
   for (const { id } of [first, second, second]) await deliverOk(initialPurchase(id));
   const id = randomUUID();
@@ -61,7 +61,7 @@ test("whoever asks at the same moment as others is told of their own subscriptio
   expect(answers.map(({ subscriptions }) => subscriptions.length)).toEqual([1, 2, 0, 1, 1, 2, 0, 1]);
 });
 
-test("a subscription is told with all that is known of it", async () => {
+test("a status contains all fields of a subscription", async () => {
   const account = await newAccount();
   const event = initialPurchase(account.id);
   await deliverOk(event);
@@ -271,7 +271,7 @@ test("a deleted account leaves no trace in the billing history, which stays", as
   expect(await statusOf(bob)).toMatchObject({ isActive: true });
 });
 
-test("what comes for a deleted account is stored, and belongs to nobody", async () => {
+test("an event for a deleted account is stored without an account", async () => {
   const { id } = await newAccount();
   await ctx().db.account.delete({ where: { id } });
   const event = initialPurchase(id);

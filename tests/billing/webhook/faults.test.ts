@@ -15,7 +15,7 @@ import {
 } from "@/tests/support/billing/billing";
 import { clock, ctx } from "@/tests/support/context";
 
-test("a delivery that somebody recorded and sends again changes nothing", async () => {
+test("a recorded delivery that is replayed changes nothing", async () => {
   const ann = await newAccount();
   const purchase = { app_user_id: ann.id, original_transaction_id: randomUUID() };
   const body = JSON.stringify({ event: billingEvent("INITIAL_PURCHASE", purchase) });
@@ -99,7 +99,7 @@ test("an account that is deleted while its events come in is gone, and no event 
   }
 });
 
-test("what comes late for a deleted account is stored without its address, and belongs to nobody", async () => {
+test("a late event for a deleted account is stored without its email and without an account", async () => {
   const { id, email, token, password } = await newAccount();
   const before = billingEvent("INITIAL_PURCHASE", { app_user_id: id, aliases: [email] });
   await deliverOk(before);

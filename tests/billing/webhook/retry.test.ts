@@ -58,7 +58,7 @@ test("an event that could not be applied in time is applied without another deli
   expect(await deliverOk(bought)).toBe("duplicate");
 });
 
-test("an event that cannot be applied keeps no other waiting, and is tried less and less often", async () => {
+test("an event that cannot be applied delays no other and is retried with growing delays", async () => {
   const events = [billingEvent("INITIAL_PURCHASE"), billingEvent("INITIAL_PURCHASE")] as const;
   const [stuck, other] = events;
   await onRow("UPDATE", `IF NEW.state <> OLD.state THEN RAISE lock_not_available; END IF;`);
@@ -97,7 +97,7 @@ test("any number of processes apply what was left at the same time, each event o
   expect((await statusOf(ann)).subscriptions).toHaveLength(1);
 });
 
-test("the metrics tell how many events wait to be applied, and for how long", async () => {
+test("the metrics contain the number of pending events and the age of the oldest", async () => {
   const port = await freePort();
   const metrics = await openMetrics(ctx(), { port, host: "127.0.0.1" });
   const gauge = async (name: string) => {

@@ -51,7 +51,7 @@ function message(type: string, data: Record<string, unknown>): Message {
   return { type, timestamp: new Date(now).toISOString(), data: { ...place, ...period, ...data } };
 }
 
-test("a message signed by the specification's library is taken, and its story is told like any other", async () => {
+test("a message signed by the specification's library is accepted and applied", async () => {
   const ann = await newAccount();
   const purchase = { customerId: ann.id, originalTransactionId: randomUUID() };
   const id = `msg_${randomUUID()}`;

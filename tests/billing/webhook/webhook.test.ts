@@ -15,7 +15,7 @@ import { clock, ctx, withContext } from "@/tests/support/context";
 
 const lineOf = async (eventId: string) => (await storedEvent(eventId))?.purchase;
 
-test("an authentic purchase is stored as it came, but for what describes the person, and folded into its purchase", async () => {
+test("an authenticated delivery is stored without the customer's attributes and folded into its purchase", async () => {
   const event = initialPurchase(randomUUID());
   const { subscriber_attributes: _, ...kept } = event;
   const response = await deliver(event);
@@ -240,7 +240,7 @@ test("a late event does not take a purchase back from the account that a newer o
   expect((await lineOf(older.id))?.accountId).toBe(bob.id);
 });
 
-test("an e-mail address in an event links nothing, and is kept nowhere", async () => {
+test("an email in an event links nothing and is not stored", async () => {
   const { email } = await newAccount();
   const event = billingEvent("INITIAL_PURCHASE", {
     app_user_id: email,

@@ -3,15 +3,15 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { billingEvent, type Sent } from "./billing";
 
-const KEY = "sk_test_of_the_stand_in";
+const KEY = "sk_test_of_the_fake";
 type Answering = (response: ServerResponse, customer: string) => void;
 
-/** A stand-in of RevenueCat's REST API v1: Get Customer Info, for whoever has the key. */
+/** Starts a fake of RevenueCat's REST API v1, Get Customer Info. */
 export async function startRevenueCat() {
   const customers = new Map<string, unknown>();
   const asked: string[] = [];
   let answering: Answering | undefined;
-  // No connection is closed for having been idle: a client that takes one at that moment gets no answer.
+  // Keeps idle connections: a request over one that is being closed would fail.
   const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     const customer = decodeURIComponent(/^\/v1\/subscribers\/([^/]+)$/.exec(request.url ?? "")?.[1] ?? "");
     asked.push(customer);
@@ -25,11 +25,11 @@ export async function startRevenueCat() {
   await once(server, "listening");
   return {
     config: { BILLING_API_KEY: KEY, BILLING_API_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` },
-    /** What it knows, by the customers' names. */
+    /** The customers, by App User ID. */
     customers,
-    /** The names that were asked for, in order. */
+    /** The App User IDs that were requested, in order. */
     asked,
-    /** Lets every request be answered in another way, until called with nothing. */
+    /** Replaces the response to every request, until it is called without an argument. */
     answerWith: (other?: Answering) => {
       answering = other;
     },
@@ -40,7 +40,7 @@ export async function startRevenueCat() {
   };
 }
 
-/** Answers with JSON. */
+/** Sends a JSON response. */
 export function send(
   response: ServerResponse,
   status: number,
@@ -52,7 +52,7 @@ export function send(
 
 type Subscription = Record<string, unknown>;
 
-/** A customer as the API shows one, with these subscriptions by product. */
+/** A customer as the API returns it, with these subscriptions by product. */
 export function subscriber(
   subscriptions: Record<string, Subscription>,
   nonSubscriptions: Record<string, Subscription[]> = {},
@@ -76,7 +76,7 @@ export function subscriber(
   };
 }
 
-/** A subscription as the API shows one. */
+/** A subscription as the API returns it. */
 function subscription(fields: Subscription = {}): Subscription {
   return {
     auto_resume_date: null,
@@ -96,9 +96,10 @@ function subscription(fields: Subscription = {}): Subscription {
   };
 }
 
-const iso = (ms: number) => new Date(ms).toISOString();
+/** A time as the API writes it. */
+export const iso = (ms: number) => new Date(ms).toISOString();
 
-/** A month bought by an account, and the same as the provider's API shows it. */
+/** A purchase of one month by an account: its event, and the subscription as the API returns it. */
 export function bought(
   account: { id: string },
   fields: Record<string, unknown> = {},

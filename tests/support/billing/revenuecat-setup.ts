@@ -1,0 +1,28 @@
+import { afterAll, beforeEach } from "vitest";
+import { createBillingApi } from "@/lib/adapters/revenuecat";
+import { createReconciler } from "@/lib/subscriptions/reconcile/reconciler";
+import { ctx, withContext } from "@/tests/support/context";
+import { startRevenueCat } from "./revenuecat";
+
+/** Starts the fake for a test file, and resets it and the reconcile jobs before each test. */
+export async function setUpRevenueCat() {
+  const revenueCat = await startRevenueCat();
+  afterAll(() => revenueCat.close());
+  beforeEach(async () => {
+    revenueCat.answerWith();
+    revenueCat.asked.length = 0;
+    await ctx().db.$transaction([ctx().db.reconcileJob.deleteMany(), ctx().db.billingApiPause.deleteMany()]);
+  });
+  const billing = () => {
+    const api = createBillingApi({ ...ctx().config, ...revenueCat.config });
+    if (!api) throw new Error("BILLING_API_KEY is not set");
+    return api;
+  };
+  /** Runs with an API key and a reconciler of its own. */
+  const withKey = async (run: () => Promise<void>): Promise<void> => {
+    const api = billing();
+    const reconciler = createReconciler({ ...ctx(), billing: api });
+    await withContext({ billing: api, reconciler }, run).finally(reconciler.close);
+  };
+  return { revenueCat, billing, withKey };
+}
