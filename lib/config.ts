@@ -16,12 +16,12 @@ const baseUrl = z
   .url({ protocol: /^https?$/ })
   .refine((value) => new URL(value).href === `${new URL(value).origin}/`, "must be an origin without a path")
   .transform((value) => new URL(value).origin);
-/** A key in PEM may have its line breaks written as \n, since many places keep one line a variable. */
+/** A PEM key may have its line breaks written as \n, because many systems keep variables on one line. */
 const appleSecret = text
   .transform((value) => value.replaceAll("\\n", "\n"))
-  .refine((value) => !value.startsWith("-----BEGIN") || isEcKey(value), "is no EC private key in PEM");
+  .refine((value) => !value.startsWith("-----BEGIN") || isEcKey(value), "must be an EC private key in PEM");
 
-/** Anything with a scheme is an address, without a name and password in it: those would be logged and sent on. */
+/** A path, or a URL without credentials: those would be logged. Plain http is for this machine only. */
 function isCatalog(value: string): boolean {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) return true;
   if (!URL.canParse(value)) return false;
@@ -30,7 +30,7 @@ function isCatalog(value: string): boolean {
   return (protocol === "https:" || (protocol === "http:" && isLocal)) && username === "" && password === "";
 }
 
-/** A certificate in PEM, or the path of a file with one. */
+/** A PEM certificate, or the path of a file with one. */
 const certificate = text.transform((value, ctx) => {
   try {
     return new X509Certificate(value.startsWith("-----BEGIN ") ? value : readFileSync(value)).toString();
@@ -40,13 +40,13 @@ const certificate = text.transform((value, ctx) => {
   }
 });
 
-/** A private key on P-256 in PEM, its lines parted by line breaks or by "\\n", or the path of a file with one. */
+/** A P-256 private key in PEM, with line breaks or "\\n", or the path of a file with one. */
 const signingKey = text.transform((value, ctx) => {
   try {
     const pem = value.startsWith("-----BEGIN ") ? value.replaceAll("\\n", "\n") : readFileSync(value, "utf8");
     if (createPrivateKey(pem).asymmetricKeyDetails?.namedCurve === "prime256v1") return pem;
   } catch {
-    // told below, without what stands in the variable
+    // reported below, without the value of the variable
   }
   ctx.addIssue("must be a private key as Apple hands it out (.p8), in PEM or as a path");
   return z.NEVER;
@@ -54,7 +54,7 @@ const signingKey = text.transform((value, ctx) => {
 
 const ONE_HOST = "must be postgres://USER:PASSWORD@HOST:PORT/DATABASE; a list of hosts is not supported";
 
-/** Every variable the service reads, as it stands in `.env.example`. */
+/** Every environment variable of the service. `.env.example` lists them all. */
 export const Environment = z.object({
   PORT: port.default(3000),
   HOST: text.default("0.0.0.0"),
@@ -124,10 +124,10 @@ export const Environment = z.object({
 });
 type Environment = z.infer<typeof Environment>;
 
-/** Where the service comes from; from package.json and, where the builder knows it, the commit. */
+/** From package.json and the build. Null: not built, or built outside a checkout. */
 type Build = { name: string; version: string; commit: string | null; builtAt: string | null };
 
-/** S3-compatible storage for releases: all of them or none. */
+/** Either all of them are set, or none. */
 const STORAGE_VARIABLES = [
   "RELEASE_S3_ENDPOINT",
   "RELEASE_S3_BUCKET",
@@ -136,37 +136,37 @@ const STORAGE_VARIABLES = [
   "RELEASE_S3_SECRET_ACCESS_KEY",
 ] as const;
 
-/** The whole configuration, read once at boot and frozen. `mode` is "server" where `DATABASE_URL` is set. */
+/** The whole configuration, read once at the start and frozen. `mode` is "server" if `DATABASE_URL` is set. */
 export type Config = Readonly<
   Omit<Environment, "NEXTAUTH_URL" | "NEXTAUTH_SECRET"> & {
     mode: "embedded" | "server";
-    /** The base of every link, without a trailing slash. */
+    /** The base URL of every link, without a trailing slash. */
     baseUrl: string;
-    /** Encrypts session tokens and keys the limits' hashes. Made once in embedded mode. */
+    /** Encrypts session tokens and keys the hashes of rate limits. Embedded mode generates it once. */
     secret: string | undefined;
     build: Build;
   }
 >;
 
-/** Bad configuration; its message lists every fault, one a line. */
+/** The configuration is not valid. The message lists every error on its own line. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
 /**
  * Reads the environment. An empty variable counts as unset.
- * @throws ConfigError with all that is missing or wrong.
+ * @throws ConfigError with every missing or invalid variable
  */
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value?.trim()));
   const parsed = Environment.safeParse(given);
-  const faults = parsed.success
+  const errors = parsed.success
     ? [missingInServerMode, missingForStorage, missingForProviders, missingForApns, weakWebhookSecret].flatMap(
-        (faultsOf) => faultsOf(parsed.data),
+        (findErrors) => findErrors(parsed.data),
       )
     : parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
-  if (!parsed.success || faults.length > 0) {
-    throw new ConfigError(`The configuration is not valid:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`);
+  if (!parsed.success || errors.length > 0) {
+    throw new ConfigError(`The configuration is not valid:\n${errors.map((error) => `  - ${error}`).join("\n")}`);
   }
   const { NEXTAUTH_URL, NEXTAUTH_SECRET, ...rest } = parsed.data;
   return Object.freeze({
@@ -178,7 +178,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   });
 }
 
-/** next-auth reads its base URL from the environment and nowhere else. */
+/** Sets the base URL for next-auth, which reads it from the environment only. */
 export function publishBaseUrl(baseUrl: string): void {
   process.env.NEXTAUTH_URL = baseUrl;
 }
@@ -186,22 +186,22 @@ export function publishBaseUrl(baseUrl: string): void {
 function missingInServerMode(env: Environment): string[] {
   if (!env.DATABASE_URL) return [];
   return [
-    ...lacking(env, ["NEXTAUTH_URL", "NEXTAUTH_SECRET"], "DATABASE_URL"),
-    ...(env.AUTH_REQUIRE_VERIFIED_EMAIL ? lacking(env, ["SMTP_URL"], "AUTH_REQUIRE_VERIFIED_EMAIL") : []),
+    ...missing(env, ["NEXTAUTH_URL", "NEXTAUTH_SECRET"], "DATABASE_URL"),
+    ...(env.AUTH_REQUIRE_VERIFIED_EMAIL ? missing(env, ["SMTP_URL"], "AUTH_REQUIRE_VERIFIED_EMAIL") : []),
   ];
 }
 
-/** Half a sign-in provider is a mistake, not a provider that is off. */
+/** A sign-in provider needs all of its variables. */
 function missingForProviders(env: Environment): string[] {
-  const halves = (["GOOGLE", "APPLE", "GITHUB"] as const).flatMap((name) => {
+  const errors = (["GOOGLE", "APPLE", "GITHUB"] as const).flatMap((name) => {
     const [id, secret] = [`AUTH_${name}_ID`, `AUTH_${name}_SECRET`] as const;
-    return [...(env[id] ? lacking(env, [secret], id) : []), ...(env[secret] ? lacking(env, [id], secret) : [])];
+    return [...(env[id] ? missing(env, [secret], id) : []), ...(env[secret] ? missing(env, [id], secret) : [])];
   });
   const isKey = env.AUTH_APPLE_SECRET?.startsWith("-----BEGIN");
-  return [...halves, ...(isKey ? lacking(env, ["AUTH_APPLE_TEAM_ID", "AUTH_APPLE_KEY_ID"], "a key as secret") : [])];
+  return [...errors, ...(isKey ? missing(env, ["AUTH_APPLE_TEAM_ID", "AUTH_APPLE_KEY_ID"], "a key as secret") : [])];
 }
 
-function lacking(env: Environment, names: (keyof Environment)[], reason: string): string[] {
+function missing(env: Environment, names: (keyof Environment)[], reason: string): string[] {
   return names.filter((name) => env[name] === undefined).map((name) => `${name}: is needed with ${reason}`);
 }
 
@@ -214,18 +214,18 @@ function isEcKey(pem: string): boolean {
 }
 
 function missingForStorage(env: Environment): string[] {
-  const missing = STORAGE_VARIABLES.filter((name) => env[name] === undefined);
-  return missing.length === STORAGE_VARIABLES.length ? [] : missing.map((name) => `${name}: is needed with the others`);
+  const unset = STORAGE_VARIABLES.filter((name) => env[name] === undefined);
+  return unset.length === STORAGE_VARIABLES.length ? [] : unset.map((name) => `${name}: is needed with the others`);
 }
 
 function missingForApns(env: Environment): string[] {
-  if (!env.APNS_KEY && !env.APNS_KEY_ID) return []; // the team's id alone is for App Attest
+  if (!env.APNS_KEY && !env.APNS_KEY_ID) return []; // App Attest uses the team ID alone
   return (["APNS_KEY", "APNS_KEY_ID", "APNS_TEAM_ID"] as const)
     .filter((name) => env[name] === undefined)
     .map((name) => `${name}: is needed, since another part of APNs's credentials is set`);
 }
 
-/** Whose key is empty, or public, anybody could sign for. The Standard Webhooks specification, "Signature scheme". */
+/** With an empty or public key anybody could sign. Standard Webhooks specification, "Signature scheme". */
 function weakWebhookSecret({
   BILLING_PROVIDER: provider,
   BILLING_WEBHOOK_SIGNING_SECRET: secret,
@@ -242,7 +242,7 @@ function readBuild(): Build {
     try {
       return JSON.parse(readFileSync(".next/build.json", "utf8"));
     } catch {
-      return {}; // never built: running from sources
+      return {}; // not built
     }
   })();
   return { name, version, commit: written.commit ?? null, builtAt: written.builtAt ?? null };

@@ -90,7 +90,7 @@ test("Apple's key may be one line, needs to be told whose it is, and is read at 
   );
   const broken = "-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----";
   expect(() => loadConfig({ ...given, AUTH_APPLE_SECRET: broken })).toThrow(
-    "- AUTH_APPLE_SECRET: is no EC private key",
+    "- AUTH_APPLE_SECRET: must be an EC private key",
   );
 });
 

@@ -17,7 +17,7 @@ export async function start(bench: Bench): Promise<Section> {
   const embedded = { DATABASE_URL: "", DATA_DIR: path.join(bench.folder, "embedded") };
   const { start } = homeport(bench, async () => Promise.reject(), embedded);
   await (await start()).stop(); // creates the database
-  const runs = [];
+  const runs: Awaited<ReturnType<typeof measure>>[] = [];
   for (let i = 0; i < STARTS; i++) runs.push(await measure(await start()));
   const of = (name: keyof (typeof runs)[number]) => median(runs.map((run) => run[name]));
   const row = (candidate: string, values: Partial<Row>): Row => ({
