@@ -8,14 +8,16 @@ import type { BodyFormat } from "./input/body";
 import type { RequestHead, RouteRequest } from "./route-request";
 import type { RouteResponse } from "./route-response";
 
-/** A request in progress. `bytes` is its body as it was received, empty until it is read. */
+/** A request in progress. `bytes` is its body as it was received, empty until it is read; `format` is how it is read. */
 export type RequestScope = {
   ctx: Context;
   id: string;
   request: RouteRequest;
   startedMs: number;
   bytes: Uint8Array;
+  format: BodyFormat;
   principal: Principal | null;
+  params: unknown;
 };
 
 /** What a handler receives. */

@@ -4,7 +4,7 @@ import { currentContext } from "../context";
 import { AppError } from "../errors";
 import { clientIp } from "./client-ip";
 import type { AnyEndpoint, Input, RequestScope } from "./endpoint";
-import { type BodyFormat, decodeBody, formatOf, readBody } from "./input/body";
+import { decodeBody, formatOf, readBody } from "./input/body";
 import { parseBody, parseParams, parseQuery } from "./input/validation";
 import { corsHeaders, requireOwnOrigin, requireOwnOriginForCookie } from "./origin";
 import { problemResponse, toAppError } from "./problem";
@@ -62,7 +62,7 @@ export function forEveryMethod(endpoint: AnyEndpoint): Record<Method, AnyEndpoin
 }
 
 /**
- * The pipeline of every request, be it for an API route, a form or next-auth. This file has its steps in their order:
+ * The pipeline of every request: to an API route, a form or next-auth. This file has its steps in their order:
  * id → method → body cap → session → origin → params, query, body → limit → service → response schema → headers.
  * Returns no promise if there is nothing to wait for: a promise costs more than all that /api/version does.
  */
@@ -87,7 +87,7 @@ export function respondWithError(path: string, request: RouteRequest, error: unk
 
 function openScope(request: RouteRequest): RequestScope {
   const [ctx, id, startedMs] = [currentContext(), requestId(request), performance.now()];
-  return { ctx, id, request, startedMs, bytes: new Uint8Array(), principal: null };
+  return { ctx, id, request, startedMs, bytes: new Uint8Array(), format: "none", principal: null, params: undefined };
 }
 
 function respond({ endpoint, method, allow }: Route, scope: RequestScope, context: RouteContext) {
@@ -100,9 +100,7 @@ function respond({ endpoint, method, allow }: Route, scope: RequestScope, contex
   };
   const { auth, params, body, reads, limit, database } = endpoint;
   const mustWait = auth === "account" || params || body || reads || limit || database !== false;
-  return mustWait
-    ? readInput(endpoint, method, scope, context).then(serve)
-    : serve(inputOf(endpoint, scope, context, { params: undefined, format: "none" }));
+  return mustWait ? readInput(endpoint, method, scope, context).then(serve) : serve(inputOf(endpoint, scope, context));
 }
 
 async function readInput(endpoint: AnyEndpoint, method: string, scope: RequestScope, context: RouteContext) {
@@ -110,7 +108,7 @@ async function readInput(endpoint: AnyEndpoint, method: string, scope: RequestSc
   // Body cap
   const formats = [endpoint.reads ?? (endpoint.body ? "json" : "none")].flat();
   if (!formats.includes("none")) scope.bytes = await readBody(request, endpoint.maxBodyBytes ?? MAX_BODY_BYTES);
-  const format = endpoint.isBodyOptional && scope.bytes.length === 0 ? "none" : formatOf(request, formats);
+  if (!endpoint.isBodyOptional || scope.bytes.length > 0) scope.format = formatOf(request, formats);
   // Session and origin
   if (endpoint.isOwnOriginRequired?.(request, ctx)) requireOwnOrigin(request.headers, ctx.config);
   if (endpoint.database !== false && !(await ctx.database.migrated())) throw new AppError("unavailable");
@@ -118,18 +116,16 @@ async function readInput(endpoint: AnyEndpoint, method: string, scope: RequestSc
   const isByCookie = scope.principal?.session.via === "cookie";
   if (isByCookie) requireOwnOriginForCookie(method, endpoint.hasEffect, request.headers, ctx.config);
   // Params, query, body
-  const params = endpoint.params ? parseParams(endpoint.params, await context.params) : undefined;
-  const input = inputOf(endpoint, scope, context, { params, format });
+  if (endpoint.params) scope.params = parseParams(endpoint.params, await context.params);
+  const input = inputOf(endpoint, scope, context);
   // Limit
   if (endpoint.limit) await ctx.limits.consume(endpoint.limit, scope.principal?.account.id ?? input.caller.ip);
   return input;
 }
 
-type Parsed = { params: unknown; format: BodyFormat };
-
 /** The handler's input. What few handlers need is made when it is read. */
-function inputOf(endpoint: AnyEndpoint, scope: RequestScope, context: RouteContext, { params, format }: Parsed): Input {
-  const { ctx, id, request, bytes } = scope;
+function inputOf(endpoint: AnyEndpoint, scope: RequestScope, context: RouteContext): Input {
+  const { ctx, id, request, bytes, format, params } = scope;
   return {
     ctx,
     request,

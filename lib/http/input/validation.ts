@@ -12,11 +12,9 @@ export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
   if (unstorable) throw new AppError("validation_failed", { errors: unstorable });
   const parsed = schema.safeParse(value, { error: lengthMessage });
   if (parsed.success) return parsed.data;
-  throw new AppError("validation_failed", {
-    errors: parsed.error.issues
-      .slice(0, MAX_FIELD_ERRORS)
-      .map((issue) => toFieldError(issue, pointer(issue.path), value)),
-  });
+  const issues = parsed.error.issues.slice(0, MAX_FIELD_ERRORS);
+  const errors = issues.map((issue) => toFieldError(issue, toPointer(issue.path), value));
+  throw new AppError("validation_failed", { errors });
 }
 
 /** A path parameter that no resource can have is not found. @throws AppError not_found */
@@ -53,26 +51,20 @@ function parseSearch<T>(schema: z.ZodObject & z.ZodType<T>, search: string): T {
   const given: Record<string, string> = {};
   for (const name of Object.keys(schema.shape)) {
     const values = params.getAll(name);
-    if (values.length > 1)
-      throw invalidQuery([{ pointer: `?${name}`, code: "repeated", detail: "Must not be repeated" }]);
+    const repeated = { pointer: `?${name}`, code: "repeated", detail: "Must not be repeated" };
+    if (values.length > 1) throw new AppError("invalid_query", { errors: [repeated] });
     if (values[0] !== undefined) given[name] = values[0];
   }
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
-  throw invalidQuery(parsed.error.issues.map((issue) => toFieldError(issue, `?${issue.path.join(".")}`, given)));
+  const errors = parsed.error.issues.map((issue) => toFieldError(issue, `?${issue.path.join(".")}`, given));
+  throw new AppError("invalid_query", { errors });
 }
 
-function invalidQuery(errors: FieldError[]): AppError {
-  return new AppError("invalid_query", { errors });
-}
-
-function toFieldError(issue: z.core.$ZodIssue, at: string, input: unknown): FieldError {
-  const value = issue.path.reduce<unknown>(
-    (node, step) => (node as Record<PropertyKey, unknown> | undefined)?.[step],
-    input,
-  );
-  if (value === undefined) return { pointer: at, code: "required", detail: "Required" };
-  return { pointer: at, code: issue.code, detail: issue.message };
+function toFieldError({ path, code, message }: z.core.$ZodIssue, pointer: string, input: unknown): FieldError {
+  let value = input;
+  for (const step of path) value = (value as Record<PropertyKey, unknown> | undefined)?.[step];
+  return value === undefined ? { pointer, code: "required", detail: "Required" } : { pointer, code, detail: message };
 }
 
 /** The message for a string of the wrong length; undefined leaves the message to the schema or zod. */
@@ -83,7 +75,7 @@ function lengthMessage(issue: z.core.$ZodRawIssue): string | undefined {
 }
 
 /** RFC 6901. */
-function pointer(path: PropertyKey[]): string {
+function toPointer(path: PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
@@ -93,25 +85,17 @@ function pointer(path: PropertyKey[]): string {
  */
 function findUnstorable(value: unknown): FieldError[] | null {
   const errors: FieldError[] = [];
-  const queue: Node[] = [{ value, depth: 0 }];
+  const queue: { value: unknown; path: string[] }[] = [{ value, path: [] }];
   for (let node = queue.pop(); node && errors.length < MAX_FIELD_ERRORS; node = queue.pop()) {
-    const { value, depth } = node;
-    if (depth > MAX_NESTING)
+    const { value, path } = node;
+    if (path.length > MAX_NESTING)
       return [{ pointer: "", code: "too_deep", detail: `Must have at most ${MAX_NESTING} levels` }];
     if (typeof value === "string" && !isStorableText(value)) {
       const detail = "Must not contain NUL or lone surrogates";
-      errors.push({ pointer: pointer(pathOf(node)), code: "invalid_characters", detail });
+      errors.push({ pointer: toPointer(path), code: "invalid_characters", detail });
     }
     if (typeof value !== "object" || value === null) continue;
-    for (const [key, child] of Object.entries(value)) queue.push({ value: child, depth: depth + 1, key, parent: node });
+    for (const [key, child] of Object.entries(value)) queue.push({ value: child, path: [...path, key] });
   }
   return errors.length > 0 ? errors : null;
-}
-
-type Node = { value: unknown; depth: number; key?: string; parent?: Node };
-
-function pathOf(node: Node): string[] {
-  const path: string[] = [];
-  for (let at: Node | undefined = node; at?.key !== undefined; at = at.parent) path.unshift(at.key);
-  return path;
 }
