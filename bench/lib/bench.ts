@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Client } from "pg";
-import { startCluster } from "../../tests/support/process/postgres";
+import { startCluster } from "../../dev/postgres";
 import { writeCatalog } from "../fixtures/catalog";
 import { stopAll } from "./server";
 

@@ -11,42 +11,46 @@ import { wrk } from "./wrk";
 
 const TARGETS = { [NAMES.bare]: 0.5, [NAMES.express]: 2, [NAMES.parse]: 3, [NAMES.next]: 10 };
 /** Headers that a server sets by itself. */
-const OWN = ["connection", "date", "keep-alive", "transfer-encoding", "content-length"];
-const PLAIN = { "accept-encoding": "identity" };
+const SERVER_HEADERS = ["connection", "date", "keep-alive", "transfer-encoding", "content-length"];
+const UNCOMPRESSED = { "accept-encoding": "identity" };
 
 type Options = { title: string; path: string; conditional?: boolean };
 
 /**
- * A GET that everybody sends all the time, against peers that give the very same answer from memory; Parse Server
- * answers its own health. `conditional` asks again with the ETag of a first answer.
+ * Compares a frequent GET with peers that send the same response from memory, and with Parse Server's health endpoint.
+ * With `conditional` each request has the ETag of the first response in If-None-Match.
  */
-export async function compareGet(bench: Bench, { title, path: asked, conditional }: Options): Promise<Section> {
-  const answerFile = path.join(bench.folder, "answer.json");
+export async function compareGet(bench: Bench, { title, path: urlPath, conditional }: Options): Promise<Section> {
+  const responseFile = path.join(bench.folder, "response.json");
   let body = "";
   let condition: Record<string, string> = {};
 
   const prepareFirst = async (server: Server): Promise<ApplyLoad> => {
-    const response = await fetch(server.url + asked, { headers: PLAIN });
+    const response = await fetch(server.url + urlPath, { headers: UNCOMPRESSED });
     assert.equal(response.status, 200);
     body = await response.text();
-    const headers = Object.fromEntries([...response.headers].filter(([name]) => !OWN.includes(name)));
-    writeFileSync(answerFile, JSON.stringify({ path: asked, headers, body }));
+    const headers = Object.fromEntries([...response.headers].filter(([name]) => !SERVER_HEADERS.includes(name)));
+    writeFileSync(responseFile, JSON.stringify({ path: urlPath, headers, body }));
     if (conditional) condition = { "if-none-match": headers.etag ?? "" };
     return prepare(server);
   };
   const prepare = async ({ url }: Server): Promise<ApplyLoad> => {
-    assert.equal(await (await fetch(url + asked, { headers: PLAIN })).text(), body, "another answer");
-    // Not by fetch: it adds Cache-Control: no-cache to a conditional request, and Express then answers 200.
-    const { statusCode, body: rest } = await request(url + asked, { headers: condition });
+    assert.equal(
+      await (await fetch(url + urlPath, { headers: UNCOMPRESSED })).text(),
+      body,
+      "the body differs from Homeport's",
+    );
+    // fetch adds Cache-Control: no-cache to a conditional request, to which Express responds 200.
+    const { statusCode, body: rest } = await request(url + urlPath, { headers: condition });
     await rest.dump();
-    assert.equal(statusCode, conditional ? 304 : 200, "another status");
-    return (seconds) => wrk(url + asked, seconds, condition);
+    assert.equal(statusCode, conditional ? 304 : 200, "unexpected status");
+    return (seconds) => wrk(url + urlPath, seconds, condition);
   };
   const prepareParse = async ({ url }: Server): Promise<ApplyLoad> => {
     return (seconds) => wrk(`${url}/parse/health`, seconds);
   };
 
-  const env = () => ({ ANSWER: answerFile });
+  const env = () => ({ RESPONSE: responseFile });
   const results = await compare([
     homeport(bench, prepareFirst),
     peer(bench, NAMES.bare, "bare.mjs", prepare, env),

@@ -59,7 +59,7 @@ export async function runAtRate(
   return summarize(took, (performance.now() - startedAt) / 1000);
 }
 
-/** Sends one request and reads its answer. @throws Error for another status than expected, where nobody asks for it. */
+/** Sends one request and reads the response. @throws Error for an unexpected status if the request has no `onUnexpectedStatus`. */
 async function send(
   pool: Pool,
   { expectedStatus: expect, onUnexpectedStatus: onOther, ...request }: RequestSpec,

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { openSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { freePort } from "../../tests/support/network/port";
+import { freePort } from "../../dev/free-port";
 
 const BOOT_MS = 60_000;
 const POLL_MS = 5;

@@ -36,14 +36,14 @@ export function toRow(result: Result, unit = REQUESTS, ratio: number | null = nu
   };
 }
 
-/** The first result, then the others with the first's throughput divided by theirs. `targets` are by candidate. */
-export function byThroughput(results: Result[], wanted: Record<string, number> = {}, unit = REQUESTS): Row[] {
+/** The first result, then the others with the first's throughput divided by theirs. `targets` maps a candidate's name to the minimum of that ratio. */
+export function byThroughput(results: Result[], targets: Record<string, number> = {}, unit = REQUESTS): Row[] {
   return results.map((result, i) => {
     const [first] = results;
     if (!first || i === 0) return toRow(result, unit);
     const ratio = ratioOf(first, result, "perSecond");
-    const least = wanted[result.candidate];
-    return toRow(result, unit, ratio, least === undefined ? null : atLeast(ratio, least));
+    const target = targets[result.candidate];
+    return toRow(result, unit, ratio, target === undefined ? null : atLeast(ratio, target));
   });
 }
 
@@ -52,14 +52,14 @@ export function ratioOf(one: Result, other: Result, key: keyof Round): number {
   return median(one.rounds.map((round, i) => round[key] / (other.rounds[i]?.[key] ?? Number.NaN)));
 }
 
-export const atLeast = (value: number, least: number, unit = ""): Goal => ({
-  target: `≥ ${least}${unit}`,
-  isMet: value >= least,
+export const atLeast = (value: number, min: number, unit = ""): Goal => ({
+  target: `≥ ${min}${unit}`,
+  isMet: value >= min,
 });
 
-export const atMost = (value: number, most: number, unit = ""): Goal => ({
-  target: `≤ ${most}${unit}`,
-  isMet: value <= most,
+export const atMost = (value: number, max: number, unit = ""): Goal => ({
+  target: `≤ ${max}${unit}`,
+  isMet: value <= max,
 });
 
 /** The median of an odd number of figures. */

@@ -20,8 +20,8 @@ export function hasWrk(): boolean {
 
 /** Requests one URL in a closed loop with one thread and 32 connections. @throws Error if any request fails */
 export async function wrk(url: string, seconds: number, headers: Record<string, string> = {}): Promise<LoadResult> {
-  const given = Object.entries(headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
-  const args = ["-t1", `-c${CONNECTIONS}`, `-d${seconds}s`, "-s", SCRIPT, ...given, url];
+  const headerArgs = Object.entries(headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
+  const args = ["-t1", `-c${CONNECTIONS}`, `-d${seconds}s`, "-s", SCRIPT, ...headerArgs, url];
   const { stdout } = await promisify(execFile)("wrk", args);
   const report = JSON.parse(/^JSON (.*)$/m.exec(stdout)?.[1] ?? "null") as Report | null;
   if (!report) throw new Error(`wrk printed no report: ${stdout}`);

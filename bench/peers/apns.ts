@@ -4,8 +4,8 @@ import { createServer } from "node:http";
 import { startFakeApns } from "../../dev/apns/fake-server";
 
 const { APNS_KEY_ID = "", APNS_TEAM_ID = "", BUNDLE_ID = "", PORT, PUBLIC_KEY = "", TLS = "" } = process.env;
-let taken = 0;
-let refused = 0;
+let accepted = 0;
+let rejected = 0;
 
 const { port } = await startFakeApns({
   publicKey: readFileSync(PUBLIC_KEY, "utf8"),
@@ -14,11 +14,14 @@ const { port } = await startFakeApns({
   bundleIds: [BUNDLE_ID],
   tls: JSON.parse(readFileSync(TLS, "utf8")),
   reply: () => {
-    taken += 1;
+    accepted += 1;
     return { status: 200 };
   },
   onRejected: () => {
-    refused += 1;
+    rejected += 1;
   },
 });
-createServer((_, response) => response.end(JSON.stringify({ port, taken, refused }))).listen(Number(PORT), "127.0.0.1");
+createServer((_, response) => response.end(JSON.stringify({ port, accepted, rejected }))).listen(
+  Number(PORT),
+  "127.0.0.1",
+);

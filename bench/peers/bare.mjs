@@ -3,14 +3,14 @@ import { createReadStream, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { pipeline } from "node:stream";
 
-const { ANSWER, FILE, PORT } = process.env;
+const { RESPONSE, FILE, PORT } = process.env;
 
-createServer(FILE ? fileListener(FILE) : answerListener(JSON.parse(readFileSync(ANSWER, "utf8")))).listen(
+createServer(FILE ? fileListener(FILE) : responseListener(JSON.parse(readFileSync(RESPONSE, "utf8")))).listen(
   Number(PORT),
   "127.0.0.1",
 );
 
-function answerListener({ path, headers, body }) {
+function responseListener({ path, headers, body }) {
   const { "content-type": type, ...unchanged } = headers;
   const full = { ...headers, "content-length": Buffer.byteLength(body) };
   return (request, response) => {

@@ -38,9 +38,9 @@ async function send(token) {
     "apns-collapse-id": "version",
     authorization,
   });
-  const answered = once(request, "response");
+  const responded = once(request, "response");
   request.end(PAYLOAD);
-  const [{ ":status": status }] = await answered;
+  const [{ ":status": status }] = await responded;
   request.resume();
   if (status !== 200) throw new Error(`APNs responded ${status}`);
 }

@@ -1,12 +1,12 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createDatabase } from "@/dev/postgres";
 import { embeddedAdapter } from "@/lib/db/embedded/adapter";
 import { migrateEmbedded } from "@/lib/db/embedded/migrate";
 import { applyMigrations, diffToSchema, migrationNames } from "@/lib/db/migrations";
 import { migrationAdapter } from "@/lib/db/open";
 import { openPGlite, postgresUrl } from "@/tests/support/database";
-import { createDatabase } from "@/tests/support/process/postgres";
 
 /** An embedded database without a table. Emptying a copy is faster than creating one. */
 async function openEmpty(): Promise<PGlite> {

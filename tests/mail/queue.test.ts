@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { freePort } from "@/dev/free-port";
 import { accountEmails, EMAIL_TTL_SECONDS } from "@/lib/accounts/emails";
 import type { Mailer } from "@/lib/adapters/mailer";
 import { createSmtpMailer } from "@/lib/adapters/smtp";
@@ -10,7 +11,6 @@ import { newAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
-import { freePort } from "@/tests/support/network/port";
 
 const STEP_MS = 300;
 const MINUTE_MS = 60_000;

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { inject } from "vitest";
+import { createDatabase } from "@/dev/postgres";
 import { embeddedAdapter } from "@/lib/db/embedded/adapter";
 import { type Database, postgresAdapter, wrap } from "@/lib/db/open";
-import { createDatabase } from "@/tests/support/process/postgres";
 
 /** The PostgreSQL server of this run; empty where the tests run without one. */
 export const postgresUrl = inject("postgresUrl") ?? "";

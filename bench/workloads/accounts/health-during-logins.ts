@@ -53,7 +53,7 @@ function rows([product, ...peers]: Result[]): Section["rows"] {
   const unit = { name: "logins/s", per: 1 };
   const compared = peers.map((peer) => {
     const ratio = ratioOf(product, peer, "p99Ms");
-    const goal = { ...atMost(ratio, MAX_RATIO), wanted: `p99 ≤ ${MAX_RATIO}` };
+    const goal = { ...atMost(ratio, MAX_RATIO), target: `p99 ≤ ${MAX_RATIO}` };
     return toRow(peer, unit, ratio, goal);
   });
   return [toRow(product, unit), ...compared];

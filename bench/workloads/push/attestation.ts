@@ -1,6 +1,6 @@
 import { randomBytes, X509Certificate } from "node:crypto";
+import { authority, mintAssertion, mintAttestation, newAttestKey } from "../../../dev/app-attest/app-attest";
 import { verifyAssertion, verifyAttestation } from "../../../lib/push/evidence/app-attest";
-import { authority, mintAssertion, mintAttestation, newAttestKey } from "../../../tests/support/push/app-attest";
 import { atMost, median, type Row, type Section } from "../../lib/table";
 
 const ROUNDS = 5;
@@ -13,13 +13,13 @@ export async function attestation(): Promise<Section> {
   const environment = "production" as const;
   const parts = { key, clientDataHash: randomBytes(32), appId: "TEAM123456.com.example.homeport", environment };
   const root = new X509Certificate(authority.rootPem);
-  const given = { ...parts, keyId: key.keyId, root, now: new Date() };
+  const attestationInput = { ...parts, keyId: key.keyId, root, now: new Date() };
   const attested = mintAttestation(parts);
   const asserted = mintAssertion(parts, 1);
-  const held = { ...parts, publicKey: key.point, counter: 0n };
+  const assertionInput = { ...parts, publicKey: key.point, counter: 0n };
   const rows = [
-    toRow("an attestation", () => verifyAttestation(attested, given)),
-    toRow("an assertion", () => verifyAssertion(asserted, held)),
+    toRow("an attestation", () => verifyAttestation(attested, attestationInput)),
+    toRow("an assertion", () => verifyAssertion(asserted, assertionInput)),
   ];
   return { title: "App Attest, CPU", rows };
 }

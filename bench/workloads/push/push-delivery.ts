@@ -26,7 +26,7 @@ const IDS = { APNS_KEY_ID: "ABC123DEFG", APNS_TEAM_ID: "TEAM123456" };
 export async function pushDelivery(bench: Bench): Promise<Section> {
   const apnsServer = await startFakeApns(bench.folder);
   try {
-    const { port } = await told(apnsServer);
+    const { port } = await readCounts(apnsServer);
     const apns = { ...IDS, APNS_HOST: "127.0.0.1", APNS_PORT: String(port), APNS_CA: fileOf(bench.folder, "ca.pem") };
     const env = { ...apns, APNS_KEY: fileOf(bench.folder, "key.p8") };
     await addDevices(bench.database, DEVICES, BUNDLE_ID);
@@ -36,9 +36,14 @@ export async function pushDelivery(bench: Bench): Promise<Section> {
     }
     await bench.database.query('ANALYZE "PushDelivery"');
     const full = await compareOnce(bench, env);
-    const { taken, refused } = await told(apnsServer);
+    const { accepted, rejected } = await readCounts(apnsServer);
     const rows = [...toRows(empty, "Homeport"), ...toRows(full, "Homeport, 1,000,000 sent rows")];
-    return { title: "push, outbox to APNs", rows, notes: [`${taken} taken, ${refused} refused`], results: empty };
+    return {
+      title: "push, outbox to APNs",
+      rows,
+      notes: [`${accepted} accepted, ${rejected} rejected`],
+      results: empty,
+    };
   } finally {
     await apnsServer.stop();
   }
@@ -105,6 +110,9 @@ function startFakeApns(folder: string): Promise<Server> {
 
 const fileOf = (folder: string, name: string) => path.join(folder, name);
 
-async function told({ url }: Server): Promise<{ port: number; taken: number; refused: number }> {
-  return (await (await fetch(url)).json()) as { port: number; taken: number; failed: number };
+/** The port of the fake APNs server and how many notifications it has accepted and rejected: see bench/peers/apns.ts. */
+type Counts = { port: number; accepted: number; rejected: number };
+
+async function readCounts({ url }: Server): Promise<Counts> {
+  return (await (await fetch(url)).json()) as Counts;
 }

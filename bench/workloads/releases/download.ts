@@ -17,10 +17,10 @@ const TARGETS = { [NAMES.bare]: 0.9 };
 /** Eight clients that each download the whole installer. A round ends when all have finished. */
 export async function download(bench: Bench): Promise<Section> {
   const prepare =
-    (asked: string) =>
+    (urlPath: string) =>
     async ({ url }: Server): Promise<ApplyLoad> =>
     () =>
-      downloads(url + asked);
+      downloads(url + urlPath);
   const name = `/${path.basename(bench.file)}`;
   const results = await compare([
     homeport(bench, prepare("/api/download/windows?product=core&architecture=x64")),
@@ -37,13 +37,13 @@ export async function download(bench: Bench): Promise<Section> {
   return { title: `download of ${FILE_MIB} MiB, ${CLIENTS} clients`, rows, notes: [growth, ...missing], results };
 }
 
-/** curl, since a client in this process would be slower than the server. */
+/** Downloads with curl: a client in this process would be slower than the server. */
 async function downloads(url: string): Promise<LoadResult> {
   const args = ["-sS", "--fail", "-o", "/dev/null", "-w", "%{size_download} %{time_total}", url];
   const startedAt = performance.now();
-  const answers = await Promise.all(Array.from({ length: CLIENTS }, () => promisify(execFile)("curl", args)));
+  const outputs = await Promise.all(Array.from({ length: CLIENTS }, () => promisify(execFile)("curl", args)));
   const seconds = (performance.now() - startedAt) / 1000;
-  const took = answers.map(({ stdout }) => {
+  const took = outputs.map(({ stdout }) => {
     const [size, time] = stdout.split(" ");
     assert.equal(Number(size), FILE_MIB * 1024 * 1024, "a download is not whole");
     return Number(time) * 1000;

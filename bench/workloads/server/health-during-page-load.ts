@@ -33,13 +33,13 @@ export async function healthDuringPageLoad(bench: Bench): Promise<Section> {
     async ({ url }: Server): Promise<ApplyLoad> => {
       const quiet: number[] = [];
       const busy: number[] = [];
-      const refused: Record<number, number> = {};
-      let asked = 0;
+      const unexpected: Record<number, number> = {};
+      let requested = 0;
       const health = (): RequestSpec => ({ method: "GET", path: "/api/health", expectedStatus: 200 });
       const page = (): RequestSpec => {
-        const [path, expect] = PAGES[asked++ % PAGES.length] ?? ["/", 200];
+        const [path, expect] = PAGES[requested++ % PAGES.length] ?? ["/", 200];
         const onOther = (status: number) => {
-          refused[status] = (refused[status] ?? 0) + 1;
+          unexpected[status] = (unexpected[status] ?? 0) + 1;
         };
         return {
           method: "GET",
@@ -52,15 +52,15 @@ export async function healthDuringPageLoad(bench: Bench): Promise<Section> {
       notes.push(() => {
         const ratio = median(busy.map((ms, i) => ms / (quiet[i] ?? Number.NaN)));
         const idle = median(quiet).toFixed(1);
-        return `${candidate}: p99 of health without page requests ${idle} ms, with them ${ratio.toFixed(1)} times as high; unexpected statuses: ${JSON.stringify(refused)}`;
+        return `${candidate}: p99 of health without page requests ${idle} ms, with them ${ratio.toFixed(1)} times as high; unexpected statuses: ${JSON.stringify(unexpected)}`;
       });
       return async (seconds) => {
         const probing = () => runAtRate(url, { perSecond: PROBES_PER_SECOND, seconds }, health);
         quiet.push((await probing()).p99Ms);
-        const asking = runClosedLoop(url, { connections: CLIENTS, seconds }, page);
-        const [answered, probed] = await Promise.all([asking, probing()]);
+        const loading = runClosedLoop(url, { connections: CLIENTS, seconds }, page);
+        const [loaded, probed] = await Promise.all([loading, probing()]);
         busy.push(probed.p99Ms);
-        return { ...answered, p50Ms: probed.p50Ms, p99Ms: probed.p99Ms };
+        return { ...loaded, p50Ms: probed.p50Ms, p99Ms: probed.p99Ms };
       };
     };
   const results = await compare([homeport(bench, prepare(NAMES.homeport)), nextStart(bench, prepare(NAMES.next))]);

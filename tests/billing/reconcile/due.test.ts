@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
+import { freePort } from "@/dev/free-port";
 import { reconcileNext } from "@/lib/subscriptions/reconcile/reconciler";
 import { removeReconcileJobs } from "@/lib/subscriptions/reconcile/schedule";
 import { openMetrics } from "@/lib/telemetry/metrics";
@@ -9,7 +10,6 @@ import { DAY_MS, deliverOk, statusOf } from "@/tests/support/billing/billing";
 import { bought, iso, send, subscriber } from "@/tests/support/billing/revenuecat";
 import { setUpRevenueCat } from "@/tests/support/billing/revenuecat-setup";
 import { clock, ctx, withContext } from "@/tests/support/context";
-import { freePort } from "@/tests/support/network/port";
 
 const { revenueCat, billing, withKey } = await setUpRevenueCat();
 

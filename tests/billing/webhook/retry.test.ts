@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { freePort } from "@/dev/free-port";
 import { retryEvents } from "@/lib/subscriptions/inbox/retry-events";
 import { openMetrics } from "@/lib/telemetry/metrics";
 import { newAccount } from "@/tests/support/accounts";
 import { billingEvent, deliver, deliverOk, type Sent, statusOf, storedEvent } from "@/tests/support/billing/billing";
 import { clock, ctx } from "@/tests/support/context";
-import { freePort } from "@/tests/support/network/port";
 
 /** What the database does with a row of the inbox, for as long as one test takes: PL/pgSQL over NEW and OLD. */
 async function onRow(when: "INSERT" | "UPDATE", body: string): Promise<void> {

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { Client } from "pg";
 import { describe, expect, test } from "vitest";
+import { type Cluster, startCluster } from "@/dev/postgres";
 import { applyMigrations } from "@/lib/db/migrations";
 import { migrationAdapter } from "@/lib/db/open";
 import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 import { startProxy } from "@/tests/support/network/proxy";
-import { type Cluster, startCluster } from "@/tests/support/process/postgres";
 import { type Service, startForTest } from "@/tests/support/process/service";
 
 const POLL = { timeout: 60_000, interval: 50 };

@@ -1,13 +1,13 @@
 import { stat } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { createDatabase, startCluster } from "@/dev/postgres";
 import { applyMigrations } from "@/lib/db/migrations";
 import { migrationAdapter } from "@/lib/db/open";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
 import { postgresUrl } from "@/tests/support/database";
 import { startProxy } from "@/tests/support/network/proxy";
-import { createDatabase, startCluster } from "@/tests/support/process/postgres";
 import { newDataDir, type Service, startAndFail, startForTest } from "@/tests/support/process/service";
 
 const POLL = { timeout: 20_000, interval: 100 };

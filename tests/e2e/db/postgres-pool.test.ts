@@ -1,9 +1,9 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createDatabase } from "@/dev/postgres";
 import { type Database, postgresAdapter, type Timeouts, wrap } from "@/lib/db/open";
 import { isDatabaseUnavailable } from "@/lib/errors";
 import { postgresUrl } from "@/tests/support/database";
-import { createDatabase } from "@/tests/support/process/postgres";
 
 /** Time-outs that never come, as where a pooler drops what the service asks of the server. */
 const NONE: Timeouts = { lockMs: 0, statementMs: 0, queryMs: 0, idleInTransactionMs: 0 };

@@ -2,10 +2,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Client } from "pg";
 import { beforeEach, describe, expect, test } from "vitest";
+import { createDatabase } from "@/dev/postgres";
 import { migrationNames } from "@/lib/db/migrations";
 import { migrateServer } from "@/lib/db/server-migrations";
 import { postgresUrl } from "@/tests/support/database";
-import { createDatabase } from "@/tests/support/process/postgres";
 
 const STUCK = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
 

@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import { Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { startCluster } from "@/dev/postgres";
 import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
 import { WEBHOOK_SECRET } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 import { type Answered, newClient } from "@/tests/support/network/https-client";
 import { Machine } from "@/tests/support/process/machine";
-import { startCluster } from "@/tests/support/process/postgres";
 import { hasCommands } from "@/tests/support/requirements";
 
 const JSON_TYPE = { "content-type": "application/json" };

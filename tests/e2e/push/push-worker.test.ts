@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { type Cluster, startCluster } from "@/dev/postgres";
 import { applyMigrations } from "@/lib/db/migrations";
 import { migrationAdapter } from "@/lib/db/open";
 import { postgresUrl } from "@/tests/support/database";
-import { type Cluster, startCluster } from "@/tests/support/process/postgres";
 import {
   newDataDir,
   type Service,

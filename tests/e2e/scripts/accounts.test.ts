@@ -5,11 +5,11 @@ import type { AddressInfo } from "node:net";
 import { createServer, type Socket } from "node:net";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { createDatabase } from "@/dev/postgres";
 import { loadConfig } from "@/lib/config";
 import { applyMigrations } from "@/lib/db/migrations";
 import { migrationAdapter, openDatabase } from "@/lib/db/open";
 import { postgresUrl } from "@/tests/support/database";
-import { createDatabase } from "@/tests/support/process/postgres";
 import { type Service, startForTest } from "@/tests/support/process/service";
 
 const POLL = { timeout: 30_000, interval: 100 };

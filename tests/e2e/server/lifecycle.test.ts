@@ -3,8 +3,8 @@ import { type IncomingMessage, request } from "node:http";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { SMTPServer } from "smtp-server";
 import { expect, test } from "vitest";
+import { freePort } from "@/dev/free-port";
 import { parseResponse } from "@/tests/support/network/http-server";
-import { freePort } from "@/tests/support/network/port";
 import { newDataDir, type Service, startAndFail, startForTest } from "@/tests/support/process/service";
 
 const JSON_TYPE = { "content-type": "application/json" };

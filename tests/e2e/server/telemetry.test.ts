@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { createServer } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
+import { freePort } from "@/dev/free-port";
 import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
-import { freePort } from "@/tests/support/network/port";
 import { startCollector } from "@/tests/support/process/collector";
 import { newDataDir, type Service, startAndFail, startService } from "@/tests/support/process/service";
 

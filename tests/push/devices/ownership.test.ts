@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
+import { newAttestKey } from "@/dev/app-attest/app-attest";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { ctx, withContext } from "@/tests/support/context";
-import { newAttestKey } from "@/tests/support/push/app-attest";
 import { answer, attested, challenge, decidingTogether, newPhone, verifiedDevice } from "@/tests/support/push/phone";
 import { newToken, registerPush } from "@/tests/support/push/push";
 

@@ -1,8 +1,8 @@
 import { randomBytes, sign } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { mintAssertion, newAttestKey, sha256, toCbor } from "@/dev/app-attest/app-attest";
+import { newKeys } from "@/dev/app-attest/certificates";
 import { verifyAssertion } from "@/lib/push/evidence/app-attest";
-import { mintAssertion, newAttestKey, sha256, toCbor } from "@/tests/support/push/app-attest";
-import { newKeys } from "@/tests/support/push/certificates";
 
 const key = newAttestKey();
 const parts = { key, clientDataHash: randomBytes(32), appId: "TEAM123456.com.example.homeport" };

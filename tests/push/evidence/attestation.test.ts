@@ -1,7 +1,5 @@
 import { createHash, randomBytes, X509Certificate } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { verifyAttestation } from "@/lib/push/evidence/app-attest";
-import { APPLE_APP_ATTESTATION_ROOT } from "@/lib/push/evidence/apple-root";
 import {
   AAGUIDS,
   type AttestationParts,
@@ -14,9 +12,11 @@ import {
   nonceExtension,
   sha256,
   toCbor,
-} from "@/tests/support/push/app-attest";
-import { extension, issue, newKeys } from "@/tests/support/push/certificates";
-import { der, octets, sequence } from "@/tests/support/push/der";
+} from "@/dev/app-attest/app-attest";
+import { extension, issue, newKeys } from "@/dev/app-attest/certificates";
+import { der, octets, sequence } from "@/dev/app-attest/der";
+import { verifyAttestation } from "@/lib/push/evidence/app-attest";
+import { APPLE_APP_ATTESTATION_ROOT } from "@/lib/push/evidence/apple-root";
 
 const NOW = new Date();
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -62,7 +62,7 @@ describe("a forged attestation is invalid:", () => {
   const nonce = extension(NONCE_EXTENSION, sequence(der(0xa1, octets(randomBytes(32)))));
   test.each<[string, Forgery, string]>([
     ["a format of another kind", { fmt: "apple" }, "malformed"],
-    ["certificates of another authority", { by: newAuthority() }, "certificate_untrusted"],
+    ["certificates of another authority", { issuedBy: newAuthority() }, "certificate_untrusted"],
     ["a certificate that has expired", { validTo: new Date(NOW.getTime() - 1000) }, "certificate_expired"],
     ["a certificate for later", { validFrom: new Date(NOW.getTime() + DAY_MS) }, "certificate_expired"],
     ["a certificate for another key", { certified: other }, "key_id_mismatch"],
@@ -104,19 +104,19 @@ describe("a forged attestation is invalid:", () => {
 
   test("a certificate issued by an attested key, which is not a certificate authority", () => {
     const attested = issue({ name: "Attested key" }, authority.intermediate);
-    const by = { ...authority, intermediate: attested };
-    refused(mintAttestation(parts, { by }), "certificate_untrusted");
+    const issuedBy = { ...authority, intermediate: attested };
+    refused(mintAttestation(parts, { issuedBy }), "certificate_untrusted");
   });
 
   test("a certificate issued by another certificate that is not an authority", () => {
-    const by = { ...authority, intermediate: issue({ name: "No authority" }, authority.root) };
-    refused(mintAttestation(parts, { by }), "certificate_untrusted");
+    const issuedBy = { ...authority, intermediate: issue({ name: "No authority" }, authority.root) };
+    refused(mintAttestation(parts, { issuedBy }), "certificate_untrusted");
   });
 
   test("an expired intermediate certificate, though the key's is valid", () => {
     const expired = { name: "CA", keys: newKeys(), isAuthority: true, validTo: new Date(NOW.getTime() - 1000) };
-    const by = { ...authority, intermediate: issue(expired, authority.root) };
-    refused(mintAttestation(parts, { by }), "certificate_expired");
+    const issuedBy = { ...authority, intermediate: issue(expired, authority.root) };
+    refused(mintAttestation(parts, { issuedBy }), "certificate_expired");
   });
 
   test("authenticator data cut off before the credential's end, with the right nonce", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { der, octets, sequence } from "@/dev/app-attest/der";
 import { derContent, derElements } from "@/lib/push/evidence/der";
-import { der, octets, sequence } from "@/tests/support/push/der";
 
 const bytes = (hex: string) => Buffer.from(hex, "hex");
 

@@ -1,10 +1,10 @@
 import { createHash, randomBytes, randomUUID, verify } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { newAttestKey } from "@/dev/app-attest/app-attest";
 import { sendCustomNotification } from "@/lib/admin/push";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
-import { newAttestKey } from "@/tests/support/push/app-attest";
 import {
   answer,
   asserted,

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
-import { freePort } from "@/tests/support/network/port";
+import { freePort } from "@/dev/free-port";
 import { startProxyServer } from "@/tests/support/network/proxy-server";
 
 /** What a checkout takes as it is here, so that nothing is built anew. */

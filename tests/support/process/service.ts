@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { inject, onTestFinished } from "vitest";
+import { freePort } from "@/dev/free-port";
 import { WEBHOOK_SECRET } from "@/tests/support/context";
-import { freePort } from "@/tests/support/network/port";
 
 export type Service = {
   url: string;

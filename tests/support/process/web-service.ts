@@ -1,6 +1,6 @@
+import { freePort } from "@/dev/free-port";
 import { IdentityProvider } from "@/tests/support/auth/identity-provider";
 import { mailbox } from "@/tests/support/mailbox";
-import { freePort } from "@/tests/support/network/port";
 import { startTlsFront } from "@/tests/support/network/tls-front";
 import { type Service, startService } from "./service";
 

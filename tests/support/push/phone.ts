@@ -6,7 +6,14 @@ import type { Context } from "@/lib/context";
 import { buildClientData } from "@/lib/push/evidence/client-data";
 import type { TestAccount } from "@/tests/support/accounts";
 import { ctx } from "@/tests/support/context";
-import { type AttestKey, type Forgery, mintAssertion, mintAttestation, newAttestKey, TEAM_ID } from "./app-attest";
+import {
+  type AttestKey,
+  type Forgery,
+  mintAssertion,
+  mintAttestation,
+  newAttestKey,
+  TEAM_ID,
+} from "../../../dev/app-attest/app-attest";
 import { BUNDLE_ID, newToken, registeredDevice, registerPush } from "./push";
 
 /** An iPhone with the app on it: what it registers as, and the key that it answers with. */

@@ -1,11 +1,12 @@
 import type { TestProject } from "vitest/node";
+import { createDatabase, isPostgresInstalled, startCluster } from "@/dev/postgres";
 import { applyMigrations } from "@/lib/db/migrations";
 import { migrationAdapter } from "@/lib/db/open";
-import { createDatabase, hasPostgres, startCluster } from "@/tests/support/process/postgres";
+import { requirement } from "@/tests/support/requirements";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The PostgreSQL server that the tests run on: TEST_DATABASE_URL, or a cluster of their own. */
+    /** The PostgreSQL server that the tests run on: TEST_DATABASE_URL, or a cluster started for them. */
     postgresUrl: string;
     /** The name of a migrated database on it, for tests to copy. */
     templateDatabase: string;
@@ -14,10 +15,11 @@ declare module "vitest" {
 
 /** Starts a PostgreSQL cluster unless TEST_DATABASE_URL names a server, and migrates one database that all tests copy. */
 export default async function setup(project: TestProject): Promise<(() => void) | undefined> {
-  const given = process.env.TEST_DATABASE_URL;
-  if (!given && process.env.TEST_DATABASE !== "postgres" && !hasPostgres()) return;
-  const cluster = given ? undefined : await startCluster();
-  const server = given ?? cluster?.url ?? "";
+  const configuredUrl = process.env.TEST_DATABASE_URL;
+  if (!configuredUrl && process.env.TEST_DATABASE !== "postgres" && !requirement("PostgreSQL", isPostgresInstalled()))
+    return;
+  const cluster = configuredUrl ? undefined : await startCluster();
+  const server = configuredUrl ?? cluster?.url ?? "";
   const template = await createDatabase(server);
   await applyMigrations(migrationAdapter(template));
   project.provide("postgresUrl", server);

@@ -1,10 +1,10 @@
-/** Writes DER, for certificates that tests make: ITU-T X.690, section 10. */
+/** Encodes a DER value: ITU-T X.690, section 10. */
 export function der(tag: number, ...content: (Uint8Array | string)[]): Buffer {
   const body = Buffer.concat(content.map((part) => Buffer.from(part as Uint8Array)));
   if (body.length < 0x80) return Buffer.concat([Buffer.of(tag, body.length), body]);
   const length = Buffer.from(body.length.toString(16).padStart(4, "0"), "hex");
-  const shortest = length[0] === 0 ? length.subarray(1) : length;
-  return Buffer.concat([Buffer.of(tag, 0x80 + shortest.length), shortest, body]);
+  const lengthBytes = length[0] === 0 ? length.subarray(1) : length;
+  return Buffer.concat([Buffer.of(tag, 0x80 + lengthBytes.length), lengthBytes, body]);
 }
 
 export const sequence = (...content: (Uint8Array | string)[]) => der(0x30, ...content);

@@ -11,7 +11,7 @@ export const AAGUIDS = {
   sandbox: Buffer.from("appattestdevelop"),
 };
 
-/** What stands in for Apple: a root, and the intermediate that issues the certificates of keys. */
+/** A fake of Apple's certification authority: a root, and the intermediate that issues the certificates of keys. */
 export type Authority = { root: Issuer; intermediate: Issuer; rootPem: string };
 
 export function newAuthority(): Authority {
@@ -20,10 +20,10 @@ export function newAuthority(): Authority {
   return { root, intermediate, rootPem: pemOf(root) };
 }
 
-/** The authority that the tests' service trusts. */
+/** The authority that the service trusts in tests. */
 export const authority = newAuthority();
 
-/** A key as DCAppAttestService makes one. */
+/** A key as DCAppAttestService.generateKey creates it. */
 export type AttestKey = KeyPair & { point: Buffer; keyId: Buffer };
 
 export function newAttestKey(): AttestKey {
@@ -39,13 +39,13 @@ export type AttestationParts = {
   environment: keyof typeof AAGUIDS;
 };
 
-/** What a genuine attestation is made of differently, one thing at a time. */
+/** Parts of an attestation that differ from a genuine one. */
 export type Forgery = {
-  by?: Authority;
+  issuedBy?: Authority;
   counter?: number;
   aaguid?: Uint8Array;
   credentialId?: Uint8Array;
-  /** The certificate's extensions instead of the nonce's. */
+  /** Replaces the certificate's nonce extension. */
   extensions?: Buffer[];
   certified?: KeyPair;
   validFrom?: Date;
@@ -56,15 +56,15 @@ export type Forgery = {
 
 /** An attestation as DCAppAttestService.attestKey returns it. */
 export function mintAttestation(parts: AttestationParts, forgery: Forgery = {}): Buffer {
-  const { by = authority, fmt = "apple-appattest", certified = parts.key } = forgery;
+  const { issuedBy = authority, fmt = "apple-appattest", certified = parts.key } = forgery;
   const authData = attestedDataOf(parts, forgery);
   const nonce = sha256(authData, parts.clientDataHash);
   const { extensions = [nonceExtension(nonce)], validFrom, validTo } = forgery;
-  const leaf = issue({ name: "Attested key", keys: certified, extensions, validFrom, validTo }, by.intermediate);
+  const leaf = issue({ name: "Attested key", keys: certified, extensions, validFrom, validTo }, issuedBy.intermediate);
   const x5c = forgery.x5c ?? ((one, two) => [one, two]);
   return toCbor({
     fmt,
-    attStmt: { x5c: x5c(leaf.der, by.intermediate.der), receipt: Buffer.from("receipt") },
+    attStmt: { x5c: x5c(leaf.der, issuedBy.intermediate.der), receipt: Buffer.from("receipt") },
     authData,
   });
 }

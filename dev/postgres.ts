@@ -4,15 +4,14 @@ import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } fr
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Client } from "pg";
-import { freePort } from "@/tests/support/network/port";
-import { requirement } from "@/tests/support/requirements";
+import { freePort } from "./free-port";
 
 export type Cluster = { url: string; start: () => void; stop: () => void; remove: () => void };
 
 /**
- * Starts a PostgreSQL cluster in a temporary folder, on a free port of the loopback interface. With `durable` each
- * commit waits for the disk, as in production.
- * @throws Error where PostgreSQL is not installed.
+ * Starts a PostgreSQL cluster in a temporary folder, on a free port of the loopback interface. fsync is off unless
+ * `durable` is set.
+ * @throws Error if PostgreSQL is not installed.
  */
 export async function startCluster({ durable = false } = {}): Promise<Cluster> {
   const bin = postgresFolder();
@@ -50,19 +49,19 @@ function serverUser(folder: string): { uid?: number; gid?: number } {
   return { uid, gid };
 }
 
-/** Whether PostgreSQL's programs are installed. @throws Error where CI is set and they are not. */
-export const hasPostgres = (): boolean => requirement("PostgreSQL", postgresFolder() !== null);
+/** Whether PostgreSQL's programs are installed. */
+export const isPostgresInstalled = (): boolean => postgresFolder() !== null;
 
-/** The newest of Debian's PostgreSQL folders, else the folder of the `initdb` in PATH; null without either. */
+/** Debian's folder of the newest PostgreSQL, else the folder of `initdb` in PATH; null if neither exists. */
 function postgresFolder(): string | null {
   const root = "/usr/lib/postgresql";
   const newest = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a))[0] : undefined;
   if (newest) return path.join(root, newest, "bin");
-  const found = spawnSync("which", ["initdb"]).stdout?.toString().trim();
-  return found ? path.dirname(found) : null;
+  const initdb = spawnSync("which", ["initdb"]).stdout?.toString().trim();
+  return initdb ? path.dirname(initdb) : null;
 }
 
-/** Creates a database on a PostgreSQL server, empty unless it is to be a copy of `template`. Returns its URL. */
+/** Creates a database on a PostgreSQL server, as a copy of `template`. Returns its URL. */
 export async function createDatabase(server: string, template = "template1"): Promise<string> {
   const name = `homeport_test_${randomUUID().replaceAll("-", "")}`;
   const client = new Client({ connectionString: server });

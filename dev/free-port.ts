@@ -1,13 +1,13 @@
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 
-// Below the ports that systems give to port 0 and to outgoing connections, so that none of those takes it meanwhile.
+// Below the ephemeral port ranges of Linux and macOS, so that no outgoing connection takes a port in the meantime.
 const FIRST = 10_000;
 const LAST = 32_000;
 
 let next = randomInt(FIRST, LAST);
 
-/** A port of the loopback address that nothing listens on. Two calls never give the same one. */
+/** A port on 127.0.0.1 that nothing listens on. Two calls in a process return different ports. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = next;

@@ -2,16 +2,16 @@ import { generateKeyPairSync, type KeyObject, randomBytes, sign, X509Certificate
 import { der, octets, oid, sequence } from "./der";
 
 export type KeyPair = { publicKey: KeyObject; privateKey: KeyObject };
-/** A certificate with the key that can issue further ones. */
+/** A certificate with its private key, which can sign other certificates. */
 export type Issuer = KeyPair & { name: string; der: Buffer };
 
-type Wanted = {
+type CertificateOptions = {
   name: string;
   keys?: KeyPair;
   isAuthority?: boolean;
   validFrom?: Date;
   validTo?: Date;
-  /** Further extensions, each whole. */
+  /** Additional extensions, DER-encoded. */
   extensions?: Buffer[];
 };
 
@@ -21,9 +21,9 @@ const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 export const newKeys = (namedCurve = "P-256"): KeyPair => generateKeyPairSync("ec", { namedCurve });
 
 /** Issues an X.509 certificate (RFC 5280, section 4.1), signed by `issuer` or, without one, by its own key. */
-export function issue(wanted: Wanted, issuer?: Issuer): Issuer {
-  const { name, keys = newKeys(), isAuthority = false, extensions = [] } = wanted;
-  const { validFrom = new Date(Date.now() - YEAR_MS), validTo = new Date(Date.now() + YEAR_MS) } = wanted;
+export function issue(options: CertificateOptions, issuer?: Issuer): Issuer {
+  const { name, keys = newKeys(), isAuthority = false, extensions = [] } = options;
+  const { validFrom = new Date(Date.now() - YEAR_MS), validTo = new Date(Date.now() + YEAR_MS) } = options;
   const constraints = extension("2.5.29.19", sequence(...(isAuthority ? [der(0x01, Buffer.of(0xff))] : [])));
   const tbsCertificate = sequence(
     der(0xa0, der(0x02, Buffer.of(2))),
@@ -36,8 +36,8 @@ export function issue(wanted: Wanted, issuer?: Issuer): Issuer {
     der(0xa3, sequence(constraints, ...extensions)),
   );
   const signature = sign("sha256", tbsCertificate, issuer?.privateKey ?? keys.privateKey);
-  const whole = sequence(tbsCertificate, ECDSA_WITH_SHA256, der(0x03, Buffer.of(0), signature));
-  return { ...keys, name, der: whole };
+  const certificate = sequence(tbsCertificate, ECDSA_WITH_SHA256, der(0x03, Buffer.of(0), signature));
+  return { ...keys, name, der: certificate };
 }
 
 /** An extension that is not critical. */
