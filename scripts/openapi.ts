@@ -2,24 +2,26 @@ import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { refuseArguments, runCommandLine } from "./command-line";
-import { describeApi, type RouteModules } from "./openapi/document";
+import { type Descriptions, describeApi, type RouteModules } from "./openapi/document";
 
 const HELP = `Usage: npm run openapi
 
-Writes public/openapi.json from the routes.`;
+Writes public/openapi.json from the route.ts and openapi.ts files in app/api.`;
 
 async function main(args: string[]): Promise<void> {
   refuseArguments(args);
-  const files = (await readdir("app/api", { recursive: true })).filter((file) => path.basename(file) === "route.ts");
-  const modules: RouteModules = new Map(
-    await Promise.all(
-      files.map(async (file) => {
-        const exports = await import(pathToFileURL(path.resolve("app/api", file)).href);
-        return [`/api/${path.dirname(file)}`, exports] as const;
-      }),
-    ),
-  );
-  await writeFile("public/openapi.json", `${JSON.stringify(describeApi(modules), null, 2)}\n`);
+  const document = describeApi(await importAll<RouteModules>("route.ts"), await importAll<Descriptions>("openapi.ts"));
+  await writeFile("public/openapi.json", `${JSON.stringify(document, null, 2)}\n`);
+}
+
+/** Returns the exports of all files of a name in app/api, by their paths as the App Router writes them. */
+async function importAll<Modules extends ReadonlyMap<string, unknown>>(name: string): Promise<Modules> {
+  const files = (await readdir("app/api", { recursive: true })).filter((file) => path.basename(file) === name);
+  const modules = files.map(async (file) => {
+    const exports = await import(pathToFileURL(path.resolve("app/api", file)).href);
+    return [`/api/${path.dirname(file)}`, exports] as const;
+  });
+  return new Map(await Promise.all(modules)) as ReadonlyMap<string, unknown> as Modules;
 }
 
 await runCommandLine(HELP, main);

@@ -8,34 +8,31 @@ import {
 import type { RouteHandler } from "@/lib/http/route";
 import { ABOUT, SECURITY_SCHEMES, TAGS, type Tag } from "./about";
 import { HEADERS, PARAMETERS, parameter } from "./headers";
-import { type Declared, type Details, describeOperation } from "./operation";
-import { ACCOUNTS } from "./operations/accounts";
-import { BILLING } from "./operations/billing";
-import { CORE } from "./operations/core";
-import { NEXT_AUTH } from "./operations/next-auth";
-import { PUSH } from "./operations/push";
+import type { NextAuthAction } from "./next-auth";
+import { type Declared, describeOperation, type OperationDetails } from "./operation";
 import { allowed } from "./problems";
 import { DELIVERIES } from "./schemas";
 
-/** A route file's exports, by method. */
-type RouteModule = Record<string, RouteHandler>;
-/** All of them, by their paths as the App Router writes them. */
-export type RouteModules = ReadonlyMap<string, RouteModule>;
-
 const VERBS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
-const DETAILS: Record<string, Details> = { ...CORE, ...ACCOUNTS, ...BILLING, ...PUSH };
+type Verb = (typeof VERBS)[number];
 
-/** What answers, with what is said of it. */
-type Operation = { path: string; verb: string; declaration: Declared; details: Details };
+/** The exports of the `route.ts` files, by their paths as the App Router writes them. */
+export type RouteModules = ReadonlyMap<string, Partial<Record<Verb, RouteHandler>>>;
+/** The exports of the `openapi.ts` beside a route: by method, or by next-auth's actions ("GET /api/auth/csrf"). */
+type Description = Partial<Record<Verb, OperationDetails>> & { actions?: Record<string, NextAuthAction> };
+export type Descriptions = ReadonlyMap<string, Description>;
+
+type Operation = { path: string; verb: string; tag: Tag; declaration: Declared; details: OperationDetails };
 
 /**
- * The API as OpenAPI 3.1 describes it, from the declarations that the routes answer by.
- * @throws Error where a route and what is said of it do not fit together.
+ * Describes the API as OpenAPI 3.1: what the routes declare, with the prose and examples of the files beside them.
+ * @throws Error if a route is not described, or a description has no route.
  */
-export function describeApi(modules: RouteModules) {
-  const operations = [...[...modules].flatMap(operationsOf), ...nextAuthOperations()];
-  const names = new Set(operations.map(({ verb, path }) => `${verb} ${path}`));
-  const strays = Object.keys(DETAILS).filter((name) => !names.has(name));
+export function describeApi(routes: RouteModules, descriptions: Descriptions) {
+  const operations = [...routes].flatMap(([route, module]) => operationsOf(route, module, descriptions.get(route)));
+  const strays = [...descriptions].flatMap(([route, description]) =>
+    VERBS.filter((verb) => description[verb] && !routes.get(route)?.[verb]?.endpoint).map((verb) => `${verb} ${route}`),
+  );
   if (strays.length > 0) throw new Error(`Described, but not there: ${strays.join(", ")}`);
   return createDocument(
     {
@@ -55,30 +52,34 @@ export function describeApi(modules: RouteModules) {
   );
 }
 
-/** What a catch-all takes has no path of its own: next-auth's actions are described one by one. */
-function operationsOf([route, module]: [string, RouteModule]): Operation[] {
-  if (route.includes("[...")) return [];
+/** A catch-all has no path of its own: next-auth's actions are described one by one. */
+function operationsOf(
+  route: string,
+  module: Partial<Record<Verb, RouteHandler>>,
+  description: Description = {},
+): Operation[] {
+  if (route.includes("[...")) return actionsOf(description.actions ?? {});
+  const path = route.replace(/\[(\w+)\]/g, "{$1}");
   return VERBS.flatMap((verb) => {
     const declaration = module[verb]?.endpoint;
     if (!declaration) return [];
-    const path = route.replace(/\[(\w+)\]/g, "{$1}");
-    const details = DETAILS[`${verb} ${path}`] ?? (verb === "HEAD" ? headOf(DETAILS[`GET ${path}`]) : undefined);
+    const details = description[verb] ?? (verb === "HEAD" ? headOf(description.GET) : undefined);
     if (!details) throw new Error(`Nothing is said of ${verb} ${path}`);
-    return [{ path, verb, declaration, details }];
+    return [{ path, verb, tag: tagOf(path), declaration, details }];
   });
 }
 
-function nextAuthOperations(): Operation[] {
-  return Object.entries(NEXT_AUTH).flatMap(([name, { declaration, details }]) => {
+function actionsOf(actions: Record<string, NextAuthAction>): Operation[] {
+  return Object.entries(actions).flatMap(([name, { declaration, details }]) => {
     const [verb = "", path = ""] = name.split(" ");
     const head = verb === "GET" ? headOf(details) : undefined;
-    const own = { path, verb, declaration, details };
-    return head ? [own, { path, verb: "HEAD", declaration, details: head }] : [own];
+    const own: Operation = { path, verb, tag: "Sessions", declaration, details };
+    return head ? [own, { ...own, verb: "HEAD", details: head }] : [own];
   });
 }
 
 /** HEAD is GET without the body. */
-function headOf(details: Details | undefined): Details | undefined {
+function headOf(details: OperationDetails | undefined): OperationDetails | undefined {
   const name = details?.operationId.replace(/^./, (first) => first.toUpperCase());
   return (
     details && {
@@ -92,26 +93,25 @@ function headOf(details: Details | undefined): Details | undefined {
 function pathsOf(operations: readonly Operation[]): ZodOpenApiPathsObject {
   const paths = [...new Set(operations.map(({ path }) => path))].sort();
   const described = paths.map((path): [string, ZodOpenApiPathItemObject] => {
-    const tag = tagOf(path);
     const own = operations.filter((operation) => operation.path === path);
-    const methods = own.map(({ verb, declaration, details }): [string, ZodOpenApiOperationObject] => [
+    const methods = own.map(({ verb, tag, declaration, details }): [string, ZodOpenApiOperationObject] => [
       verb.toLowerCase(),
       describeOperation(verb, tag, declaration, details),
     ]);
-    const options = own.some(({ verb }) => verb === "OPTIONS") ? {} : { options: describeOptions(path, tag, own) };
+    const options = own.some(({ verb }) => verb === "OPTIONS") ? {} : { options: describeOptions(path, own) };
     return [path, { parameters: [parameter("RequestId")], ...Object.fromEntries(methods), ...options }];
   });
   return Object.fromEntries(described);
 }
 
-function describeOptions(path: string, tag: Tag, [first]: Operation[]): ZodOpenApiOperationObject {
+function describeOptions(path: string, [first]: Operation[]): ZodOpenApiOperationObject {
   const words = path.replace(/[^A-Za-z]+(.)?/g, (_, letter: string | undefined) => letter?.toUpperCase() ?? "");
   const params = first?.declaration.params as z.ZodObject | undefined;
   return {
     operationId: `options${words}`,
     summary: "List the supported methods",
     description: "Also responds to CORS preflights from the origins in `CORS_ALLOWED_ORIGINS`.",
-    tags: [tag],
+    tags: first ? [first.tag] : [],
     security: [],
     ...(params ? { requestParams: { path: params } } : {}),
     responses: { 204: { $ref: "#/components/responses/Allowed" } },
@@ -119,7 +119,6 @@ function describeOptions(path: string, tag: Tag, [first]: Operation[]): ZodOpenA
 }
 
 function tagOf(path: string): Tag {
-  if (Object.keys(NEXT_AUTH).some((name) => name.endsWith(` ${path}`))) return "Sessions";
   const tags: Record<string, Tag> = { auth: "Accounts", subscription: "Billing", push: "Push" };
   return tags[path.split("/")[2] ?? ""] ?? "Core";
 }

@@ -10,7 +10,7 @@ import { type HeaderName, headersOf, type ParameterName, parameter } from "./hea
 import { describeProblems, errorsOf } from "./problems";
 
 /** What an operation's declaration does not say of it, and its readers want to know. */
-export type Details = {
+export type OperationDetails = {
   operationId: string;
   /** Markdown. */
   description: string;
@@ -45,7 +45,7 @@ export function describeOperation(
   verb: string,
   tag: string,
   declaration: Declared,
-  details: Details,
+  details: OperationDetails,
 ): ZodOpenApiOperationObject {
   const { summary, params, query, auth } = declaration;
   const { operationId, description, deprecated, reads = [] } = details;
@@ -69,12 +69,12 @@ function paramsOf(path: Declared["params"], query: Declared["query"]) {
   return { ...(path instanceof z.ZodObject ? { path } : {}), ...(query ? { query } : {}) };
 }
 
-function jsonBody({ body }: Declared, { requests = {} }: Details): ZodOpenApiRequestBodyObject | null {
+function jsonBody({ body }: Declared, { requests = {} }: OperationDetails): ZodOpenApiRequestBodyObject | null {
   if (!(body instanceof z.ZodType)) return null;
   return { required: true, content: { "application/json": { schema: body, examples: examplesOf(requests) } } };
 }
 
-function successes({ summary, responses }: Declared, { responses: told }: Details) {
+function successes({ summary, responses }: Declared, { responses: told }: OperationDetails) {
   const described = Object.entries(responses).map(([status, schema]) => {
     const one = told[Number(status)];
     if (!one) throw new Error(`Nothing is said of ${status} of "${summary}"`);

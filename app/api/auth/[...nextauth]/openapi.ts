@@ -1,44 +1,14 @@
 import { z } from "zod";
-import type { ErrorCode } from "../../../lib/errors";
-import { type Declared, type Details, examplesOf } from "../operation";
-import { Csrf, Form, NextUrl, ProviderParams, Providers, Session, SignInForm } from "./next-auth-schemas";
-
-/** One action of next-auth's catch-all, declared here: the route has them all in one. */
-export type Action = { declaration: Declared; details: Details };
+import { form, get, type NextAuthAction, page, post, redirect } from "@/scripts/openapi/next-auth";
+import { examplesOf } from "@/scripts/openapi/operation";
+import { Csrf, Form, NextUrl, ProviderParams, Providers, Session, SignInForm } from "./openapi-schemas";
 
 const CSRF_TOKEN = "b1946ac92492d2347c6235b4d2611184a0b1c2d3e4f5061728394a5b6c7d8e9f";
 const GOING_ON = { "Go on here": { url: "https://api.example.com/account" } };
 const TRY_AGAIN = "https://api.example.com/api/auth/error?error=CredentialsSignin&provider=credentials";
 const USER = { id: "0198d2f4-3c1e-7c1a-9b7e-5d2f8a6b4c10", email: "ann@example.com", name: "Ann", image: null };
 
-/** What may be wrong with anything that is posted: forms and JSON are taken. */
-const POSTED = ["origin_not_allowed", "malformed_json", "unsupported_media_type", "validation_failed"] as const;
-
-const redirect = (description: string) => ({ description, headers: ["Location", "Set-Cookie"] as const });
-
-/** A form, as browsers post it; next-auth/react posts the same members as JSON too. */
-function form(schema: z.ZodType, examples: Record<string, unknown>) {
-  const content = { schema, examples: examplesOf(examples) };
-  return { required: true, content: { "application/x-www-form-urlencoded": content, "application/json": content } };
-}
-
-function get(operationId: string, summary: string, schema: z.ZodType, told: Omit<Details, "operationId">): Action {
-  return { declaration: { summary, responses: { 200: schema } }, details: { operationId, ...told } };
-}
-
-/** For people: the way to a page of ours. */
-function page(operationId: string, summary: string, to: string, errors: ErrorCode[] = []): Action {
-  return {
-    declaration: { summary, errors, responses: { 302: null } },
-    details: { operationId, description: `To \`${to}\`.`, responses: { 302: redirect("To the page.") } },
-  };
-}
-
-function post(summary: string, errors: ErrorCode[], responses: Declared["responses"], details: Details): Action {
-  return { declaration: { summary, reads: "raw", errors: [...POSTED, ...errors], responses }, details };
-}
-
-function withProvider({ declaration, details }: Action): Action {
+function withProvider({ declaration, details }: NextAuthAction): NextAuthAction {
   return { declaration: { ...declaration, params: ProviderParams }, details };
 }
 
@@ -116,7 +86,7 @@ const startProvider = post(
 );
 
 /** Where providers send people back to. */
-function comeBack(operationId: string, summary: string): Action {
+function comeBack(operationId: string, summary: string): NextAuthAction {
   return {
     declaration: {
       summary,
@@ -176,7 +146,7 @@ const logFromBrowser = post(
 );
 
 /** The actions that there are, by method and path. */
-export const NEXT_AUTH: Record<string, Action> = {
+export const actions: Record<string, NextAuthAction> = {
   "GET /api/auth/csrf": get("getCsrfToken", "The token that next-auth's forms need", Csrf, {
     description: "Each POST here needs it beside its cookie, but for those that bear a token.",
     responses: {

@@ -1,0 +1,27 @@
+import { SESSION, USER } from "@/app/api/auth/openapi-examples";
+import type { OperationDetails } from "@/scripts/openapi/operation";
+
+export const GET: OperationDetails = {
+  operationId: "exportAccount",
+  description: "Everything kept about the account, as a file: never a hash, a session's token or a whole device token.",
+  responses: {
+    200: {
+      description: "The account's data.",
+      headers: ["Content-Disposition"],
+      examples: {
+        "A new account": {
+          schema: "account-export",
+          schemaVersion: 1,
+          exportedAt: "2026-11-20T09:30:00.000Z",
+          account: { ...USER, updatedAt: USER.createdAt },
+          identities: [],
+          sessions: [{ id: SESSION.id, transport: "token", createdAt: USER.createdAt, expiresAt: SESSION.expiresAt }],
+          devices: [],
+          subscriptions: [],
+          billingEvents: [],
+          securityEvents: [{ type: "registered", at: USER.createdAt }],
+        },
+      },
+    },
+  },
+};

@@ -1,0 +1,131 @@
+import { z } from "zod";
+import { ReleaseVersion, ServiceVersion } from "@/lib/releases/schema";
+import { examplesOf, type OperationDetails } from "@/scripts/openapi/operation";
+
+const SHA512 = "z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==";
+const INSTALLER = "https://api.example.com/api/download/windows?product=core&architecture=x64&version=1.2.0";
+const NOTES = "Starts faster, and no longer forgets where its windows were.";
+const RELEASED_AT = "2026-11-03T09:00:00.000Z";
+
+const SERVICE = {
+  kind: "service",
+  name: "homeport",
+  version: "1.0.0",
+  apiVersion: "1",
+  commit: "5284260f0c3d",
+  builtAt: "2026-11-19T16:20:00.000Z",
+};
+
+const RELEASE = {
+  kind: "release",
+  platform: "windows",
+  product: "core",
+  architecture: "x64",
+  requestedArchitecture: "x64",
+  channel: "stable",
+  version: "1.2.0",
+  releasedAt: RELEASED_AT,
+  notes: NOTES,
+  notesUrl: null,
+  minimumSupportedVersion: "1.0.0",
+  minimumSystemVersion: "10.0.17763",
+  updateAvailable: true,
+  mandatory: false,
+  artifact: {
+    fileName: "core-1.2.0-x64.exe",
+    url: INSTALLER,
+    sizeBytes: 73_400_320,
+    sha256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    sha512: SHA512,
+    contentType: "application/vnd.microsoft.portable-executable",
+  },
+};
+
+/** Tauri 2's updater plugin, "Dynamic Update Server". */
+const TauriUpdate = z
+  .object({
+    version: z.string(),
+    notes: z.string(),
+    pub_date: z.iso.datetime(),
+    url: z.url(),
+    signature: z.string().describe("A minisign signature file in base64."),
+  })
+  .meta({ id: "TauriUpdate", description: "What `format=tauri` answers." });
+
+/** Squirrel.Mac, README, "Server Support". */
+const SquirrelUpdate = z
+  .object({ url: z.url(), name: z.string(), notes: z.string(), pub_date: z.iso.datetime() })
+  .meta({ id: "SquirrelUpdate", description: "What `format=squirrel` answers." });
+
+const TAURI = {
+  version: "1.2.0",
+  notes: NOTES,
+  pub_date: RELEASED_AT,
+  url: `${INSTALLER}&kind=update`,
+  signature: "dW50cnVzdGVkIGNvbW1lbnQ6IHNpZ25hdHVyZSBmcm9tIHRhdXJpIHNlY3JldCBrZXkK",
+};
+
+const ELECTRON = `version: "1.2.0"
+files:
+  - url: "${INSTALLER}&kind=update"
+    sha512: "${SHA512}"
+    size: 73400320
+path: "core-1.2.0-x64.exe"
+sha512: "${SHA512}"
+releaseDate: "${RELEASED_AT}"
+releaseNotes: "${NOTES}"
+`;
+
+const SPARKLE = `<?xml version="1.0" encoding="utf-8"?>
+<rss version="2.0" xmlns:sparkle="http://www.andymatuschak.org/xml-namespaces/sparkle">
+<channel>
+<title>core</title>
+<item>
+<title>1.2.0</title>
+<pubDate>Tue, 03 Nov 2026 09:00:00 +0000</pubDate>
+<sparkle:version>1.2.0</sparkle:version>
+<sparkle:shortVersionString>1.2.0</sparkle:shortVersionString>
+<enclosure url="https://api.example.com/api/download/macos?product=core&amp;architecture=universal&amp;version=1.2.0&amp;kind=update" length="73400320" type="application/zip" sparkle:edSignature="4RP0Tq0l4dJMhkWj0GqbDsxHlHuLBKBxJ2qUZgNGqFcQ9yQv1Qb3C9ZcFW3DkU4QUPKc3n0zXHTJgq2VbGkTAA=="/>
+</item>
+</channel>
+</rss>
+`;
+
+export const GET: OperationDetails = {
+  operationId: "getVersion",
+  description:
+    "Without parameters, the service itself. With `platform`, `product` and `architecture`, which go together, the newest release of it; `current` adds `updateAvailable` and `mandatory`, by every release between the two; `systemVersion` leaves out what does not run there. `format` makes the answer the feed of an updater: `electron` (electron-updater), `tauri`, `squirrel` (Squirrel.Mac, needs `current`), `sparkle` (Sparkle and WinSparkle).",
+  reads: ["IfNoneMatch", "StagingId"],
+  responses: {
+    200: {
+      description: "The service's version, a release, or a feed.",
+      headers: ["ETag"],
+      content: {
+        "application/json": {
+          schema: z.union([ServiceVersion, ReleaseVersion, TauriUpdate, SquirrelUpdate]),
+          examples: examplesOf({
+            "The service": SERVICE,
+            "The newest release": RELEASE,
+            "format=tauri": TAURI,
+            "format=squirrel": {
+              url: `${INSTALLER.replace("windows", "macos")}&kind=update`,
+              name: "1.2.0",
+              notes: NOTES,
+              pub_date: "2026-11-03T09:00:00Z",
+            },
+          }),
+        },
+        "application/yaml": {
+          schema: { type: "string" },
+          examples: examplesOf({ "format=electron": ELECTRON }),
+        },
+        "application/rss+xml": {
+          schema: { type: "string" },
+          examples: examplesOf({ "format=sparkle": SPARKLE }),
+        },
+      },
+    },
+    204: { description: "`format=tauri` or `squirrel`: nothing newer than `current`." },
+    304: { description: "The caller's copy is good still.", headers: ["ETag"] },
+  },
+};
