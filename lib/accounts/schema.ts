@@ -50,13 +50,13 @@ export const ConfirmReset = z.object({
 });
 export type ConfirmReset = z.infer<typeof ConfirmReset>;
 /** An emailed token in a form: the token alone, or the whole link that contains it. */
-export const MailedToken = z
+export const EmailedToken = z
   .string()
   .trim()
   .transform((pasted) => pasted.split("#token=").at(-1) ?? "")
   .pipe(ConfirmReset.shape.token);
 /** The password selects the registration to confirm. A sign-in with a provider has none. */
-export const ConfirmAddress = z.object({ token: MailedToken, password: z.string().max(1024).optional() });
+export const ConfirmEmail = z.object({ token: EmailedToken, password: z.string().max(1024).optional() });
 export const PasswordReset = z.object({
   status: z.literal("password_reset"),
   identities: z

@@ -19,12 +19,12 @@ export function setSessionCookie(config: BaseUrl, token: string | null, expiresA
   return setCookie(config, sessionCookieName(config), token, expiresAt);
 }
 
-/** The name of the cookie that keeps the session which started a sign-in at a provider. */
-export function startedByCookieName(config: BaseUrl): string {
+/** The name of the cookie that stores the session that started a sign-in at a provider. */
+export function linkingSessionCookieName(config: BaseUrl): string {
   return isSecure(config) ? "__Host-next-auth.started-by" : "next-auth.started-by";
 }
 
-/** The name of the cookie that keeps the identity of a sign-in whose email has to be verified first. */
+/** The name of the cookie that stores the identity of a sign-in whose email has to be verified first. */
 export function pendingIdentityCookieName(config: BaseUrl): string {
   return isSecure(config) ? "__Host-next-auth.pending-identity" : "next-auth.pending-identity";
 }

@@ -10,8 +10,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   keptFields: ["name", "email"],
   errorPlacement: { email_taken: { field: "email" } },
   handle: async ({ ctx, body, request, caller }) => {
-    const made = await register(ctx, body, "cookie", caller);
-    if (!made) return { to: "/verify" };
-    return { to: "/account", cookies: await replaceSession(ctx, request.headers, made) };
+    const registered = await register(ctx, body, "cookie", caller);
+    if (!registered) return { to: "/verify" };
+    return { to: "/account", cookies: await replaceSession(ctx, request.headers, registered) };
   },
 });

@@ -1,12 +1,12 @@
 import { confirmReset } from "@/lib/accounts/password-reset";
-import { ConfirmReset, MailedToken } from "@/lib/accounts/schema";
+import { ConfirmReset, EmailedToken } from "@/lib/accounts/schema";
 import { setDeviceCookie } from "@/lib/auth/limits/recognized-clients";
 import { defineForm } from "@/lib/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/reset", {
   summary: "Set a new password",
   page: "/reset",
-  body: ConfirmReset.extend({ token: MailedToken }),
+  body: ConfirmReset.extend({ token: EmailedToken }),
   errorPlacement: { invalid_or_expired_token: { message: "This link is no longer valid. Request a new one" } },
   handle: async ({ ctx, body, caller }) => {
     const identities = await confirmReset(ctx, body, caller);

@@ -1,4 +1,4 @@
-import { ConfirmAddress } from "@/lib/accounts/schema";
+import { ConfirmEmail } from "@/lib/accounts/schema";
 import { confirmEmail } from "@/lib/http/next-auth/from-forms";
 import { cookiesOf } from "@/lib/http/next-auth/run";
 import { defineForm } from "@/lib/http/pages/form";
@@ -6,7 +6,7 @@ import { defineForm } from "@/lib/http/pages/form";
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/verify", {
   summary: "Verify an email",
   page: "/verify",
-  body: ConfirmAddress,
+  body: ConfirmEmail,
   errorPlacement: {
     invalid_or_expired_token: { message: "This link is no longer valid. Sign in to get a new one" },
     invalid_credentials: { field: "password", message: "This is not the password you registered with" },

@@ -6,17 +6,17 @@ import { issuerOf } from "../oauth/providers";
 import { confirmVerification, type MatchedRegistration } from "../verification/email-verification";
 import { type OnFailure, orNull } from "./guard";
 
-/** An account as next-auth's "user": what it reads, and what opening a session needs. */
+/** An account as next-auth's "user", with the field that `issueSession` needs. */
 export type AdapterAccount = AdapterUser & Pick<Account, "sessionEpoch">;
 
 /**
- * What next-auth asks the database, and no more: sessions are ours, and whether an identity is linked or makes an
- * account is decided before it asks (`admitIdentity`). Its "users" are accounts, its "accounts" identities. `proven` is
- * the registration that a mailed link confirms.
+ * The part of next-auth's adapter that this service needs. Sessions are stored by `lib/auth/sessions`, and
+ * `linkOrCreateAccount` links identities before next-auth looks them up. next-auth's "users" are accounts, its
+ * "accounts" identities. `registration` is the one that an emailed token confirms.
  */
 export function createAdapter(
   ctx: Pick<Context, "config" | "db" | "now" | "removeDevices">,
-  { caller, proven }: { caller: Caller; proven: MatchedRegistration | null },
+  { caller, registration }: { caller: Caller; registration: MatchedRegistration | null },
   onFailure: OnFailure,
 ): Adapter {
   const { db } = ctx;
@@ -29,14 +29,14 @@ export function createAdapter(
         return toUser(identity?.account);
       }),
     getUserByEmail: (email) => orNull(onFailure, () => byEmail(email)),
-    // The address was verified with the token; there is nothing left to update.
+    // `useVerificationToken` has verified the email already.
     updateUser: async ({ id }) => toUser(await db.account.findUniqueOrThrow({ where: { id } })) as AdapterAccount,
-    // next-auth wants to see it, but tokens are made where they are mailed.
+    // next-auth requires this function. Tokens are created when their email is sent.
     createVerificationToken: () => null,
     useVerificationToken: ({ token }) =>
       orNull(onFailure, async () => {
-        const identifier = proven ? await confirmVerification(ctx, token, proven, caller) : null;
-        // Whether it had expired is decided, by our clock.
+        const identifier = registration ? await confirmVerification(ctx, token, registration, caller) : null;
+        // `confirmVerification` has checked the expiry, so next-auth gets the latest date there is.
         return identifier === null ? null : { identifier, token, expires: new Date(8.64e15) };
       }),
   };

@@ -1,12 +1,12 @@
 import { type ErrorCode, isAppError } from "../../errors";
 
-/** Hears of what next-auth would swallow: faults of ours, not refusals of the caller. */
+/** Receives errors that next-auth would swallow: failures of the service, not refusals of the caller. */
 export type OnFailure = (error: unknown) => void;
 
-/** How something went: done, refused with a code, or failed, which `onFailure` was told. */
+/** A value, the code of a refusal, or null after a failure that `onFailure` has received. */
 type Outcome<T> = { value: T } | { refused: ErrorCode } | null;
 
-/** Runs what may refuse its caller. Being busy is no verdict on the caller, but a failure. */
+/** Runs a function that may refuse the caller. `overloaded` and `unavailable` are failures, not refusals. */
 export async function attempt<T>(onFailure: OnFailure, run: () => Promise<T>): Promise<Outcome<T>> {
   try {
     return { value: await run() };
@@ -19,7 +19,7 @@ export async function attempt<T>(onFailure: OnFailure, run: () => Promise<T>): P
   }
 }
 
-/** The same where a refusal is as good as nothing. */
+/** Runs a function. Returns null after a refusal or a failure. */
 export async function orNull<T>(onFailure: OnFailure, run: () => Promise<T>): Promise<T | null> {
   const outcome = await attempt(onFailure, run);
   return outcome && "value" in outcome ? outcome.value : null;

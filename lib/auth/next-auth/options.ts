@@ -18,74 +18,73 @@ import { attempt, type OnFailure, orNull } from "./guard";
 import type { PendingIdentity } from "./pending-identity";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices">;
-type Found = Awaited<ReturnType<typeof findSession>>;
+type SessionLookup = Awaited<ReturnType<typeof findSession>>;
 
-/**
- * What the options of one call depend on. `current` is the session that the browser came with, `startedBy` the id of
- * the one with which its way to a provider began.
- */
+/** One call of next-auth, as far as its options depend on it. */
 type Call = {
   segments: string[];
   caller: Caller;
-  current: Found;
-  startedBy: string | undefined;
-  /** The claim that the holder of a mailed link proved. */
-  proven: MatchedRegistration | null;
-  /** Filled with the identity of a sign-in that has to wait until the address is verified. */
-  unverified: PendingIdentity[];
+  /** The session of the browser's cookie. */
+  currentSession: SessionLookup;
+  /** The id of the session that started the sign-in at a provider. */
+  linkingSessionId: string | undefined;
+  /** The registration that an emailed token confirms. */
+  registration: MatchedRegistration | null;
+  /** Output: the identity of a sign-in that is refused until the email is verified. */
+  unverifiedIdentities: PendingIdentity[];
 };
 
-/** Where somebody reads that there is mail, and to where the link in it leads. */
+/** The page that asks to check the mailbox, and to which the emailed link leads. */
 export const VERIFY_PAGE = "/verify";
 const PAGES = { signIn: "/sign-in", error: "/sign-in", signOut: "/account", verifyRequest: VERIFY_PAGE };
-const COOKIE_SECONDS = 30 * 24 * 60 * 60;
-const REASON_LENGTH = 200;
+const COOKIE_MAX_AGE_SECONDS = 30 * 24 * 60 * 60;
+const MAX_REASON_LENGTH = 200;
 
 const SignIn = z.object({ email: Email, password: z.string().min(1).max(1024) });
 
-/** next-auth's options for one call. `onFailure` hears what next-auth would swallow. */
+/** next-auth's options for one call. `onFailure` receives the errors that next-auth would swallow. */
 export function nextAuthOptions(ctx: Deps, call: Call, onFailure: OnFailure): NextAuthOptions {
   const { config } = ctx;
   return {
     secret: config.secret,
     useSecureCookies: config.baseUrl.startsWith("https:"),
     cookies: { sessionToken: { name: sessionCookieName(config), options: sessionCookieOptions(config) } },
-    session: { strategy: "jwt", maxAge: COOKIE_SECONDS },
+    session: { strategy: "jwt", maxAge: COOKIE_MAX_AGE_SECONDS },
     pages: PAGES,
     adapter: createAdapter(ctx, call, onFailure),
     providers: providersFor(ctx, call, onFailure),
     jwt: {
       secret: config.secret,
-      maxAge: COOKIE_SECONDS,
+      maxAge: COOKIE_MAX_AGE_SECONDS,
       encode: ({ token }) => {
         const { sub, sid, epoch } = (token ?? {}) as unknown as Claims;
-        return encodeToken({ sub, sid, epoch }, config.secret, COOKIE_SECONDS);
+        return encodeToken({ sub, sid, epoch }, config.secret, COOKIE_MAX_AGE_SECONDS);
       },
       decode: ({ token }) => orNull(onFailure, () => decodeSession(ctx, token)),
     },
     callbacks: callbacks(ctx, call, onFailure),
     events: {
-      // null where the session has ended: there is nothing to sign out.
+      // `token` is null if the session has ended already.
       signOut: async ({ token }: { token: JWT | null }) => {
         if (token) await orNull(onFailure, () => signOut(ctx, token as unknown as Claims, call.caller));
       },
     },
     logger: {
-      error: (code, reason) => logFault(ctx, code, reason),
-      warn: (code) => ctx.log.debug({ code }, "next-auth warns"),
+      error: (code, reason) => logError(ctx, code, reason),
+      warn: (code) => ctx.log.debug({ code }, "next-auth warning"),
       debug: () => {},
     },
   };
 }
 
-/** The providers that the path of a call may name: none for most calls, which only read a session. */
+/** The providers that the path of a call can name. Most calls only read a session and have none. */
 export function providersFor(
   ctx: Deps,
   call: Pick<Call, "segments" | "caller">,
   onFailure: OnFailure = () => {},
 ): NextAuthOptions["providers"] {
   const [action = "", name] = call.segments;
-  // The links are mailed by register and login, so nobody can ask for one here.
+  // Registration and login send the emailed links, so `signin/email` does not exist.
   if (action === "callback" && name === "email") return [emailLink];
   if (!["providers", "signin", "callback"].includes(action)) return [];
   return [
@@ -94,13 +93,13 @@ export function providersFor(
       name: "E-mail and password",
       type: "credentials",
       credentials: { email: { label: "E-mail", type: "email" }, password: { label: "Password", type: "password" } },
-      authorize: (given) => authorize(ctx, given, call.caller, onFailure),
+      authorize: (given) => authorizePassword(ctx, given, call.caller, onFailure),
     },
     ...oauthProviders(ctx.config, ctx.now()),
   ];
 }
 
-/** All that next-auth has to know to take a mailed link back. */
+/** The provider that confirms emailed tokens. It sends nothing. */
 const emailLink: NextAuthOptions["providers"][number] = {
   id: "email",
   name: "Email",
@@ -112,9 +111,12 @@ const emailLink: NextAuthOptions["providers"][number] = {
   options: {},
 };
 
-/** Anything thrown ends up in a redirect's URL: so nothing but the code of a refusal is, and no wrong password's. */
-async function authorize(ctx: Deps, given: unknown, caller: Caller, onFailure: OnFailure) {
-  const parsed = SignIn.safeParse(given);
+/**
+ * Checks email and password. next-auth puts the message of an error into a redirect's URL, so only codes of refusals are
+ * thrown. Returns null for a wrong password.
+ */
+async function authorizePassword(ctx: Deps, input: unknown, caller: Caller, onFailure: OnFailure) {
+  const parsed = SignIn.safeParse(input);
   if (!parsed.success) return null;
   const outcome = await attempt(onFailure, () => verifyPassword(ctx, parsed.data, caller));
   if (outcome && "value" in outcome) return outcome.value;
@@ -123,7 +125,7 @@ async function authorize(ctx: Deps, given: unknown, caller: Caller, onFailure: O
 }
 
 function callbacks(ctx: Deps, call: Call, onFailure: OnFailure): NonNullable<NextAuthOptions["callbacks"]> {
-  const { caller, current } = call;
+  const { caller, currentSession } = call;
   const { config } = ctx;
   return {
     signIn: async ({ account, profile }) => {
@@ -131,9 +133,10 @@ function callbacks(ctx: Deps, call: Call, onFailure: OnFailure): NonNullable<Nex
       const outcome = await attempt(onFailure, async () => {
         const issuer = issuerOf(config, account.provider);
         const identity = { ...parseProfile(account.provider, profile), issuer };
-        const admitted = await linkOrCreateAccount(ctx, identity, sessionOf(call), caller);
-        if (config.AUTH_REQUIRE_VERIFIED_EMAIL && admitted.emailVerifiedAt === null) call.unverified.push(identity);
-        await requireVerifiedEmail(ctx, admitted, caller);
+        const signedInAccount = await linkOrCreateAccount(ctx, identity, linkingSessionOf(call), caller);
+        if (config.AUTH_REQUIRE_VERIFIED_EMAIL && signedInAccount.emailVerifiedAt === null)
+          call.unverifiedIdentities.push(identity);
+        await requireVerifiedEmail(ctx, signedInAccount, caller);
       });
       return outcome && "refused" in outcome
         ? `${config.baseUrl}/api/auth/error?error=${outcome.refused}`
@@ -145,22 +148,22 @@ function callbacks(ctx: Deps, call: Call, onFailure: OnFailure): NonNullable<Nex
     },
     jwt: async ({ token, user }) => {
       if (!user) return token;
-      const how = { transport: "cookie" as const, deviceName: null };
-      // Whatever keeps a session from being opened: without one there is no signing in.
-      const issued = await issueSession(ctx, user as AdapterAccount, how, caller).catch(onFailure);
-      // The session whose cookie is replaced is one no more (OWASP ASVS 5.0, 7.2.4).
-      if (issued && current) await orNull(onFailure, () => revokeSession(ctx, current.session.id));
+      const sessionOptions = { transport: "cookie" as const, deviceName: null };
+      // Every error is a failure, refusals included: without a session there is no sign-in.
+      const issued = await issueSession(ctx, user as AdapterAccount, sessionOptions, caller).catch(onFailure);
+      // The new cookie replaces this session's, so the session ends (OWASP ASVS 5.0, 7.2.4).
+      if (issued && currentSession) await orNull(onFailure, () => revokeSession(ctx, currentSession.session.id));
       return issued?.claims ?? token;
     },
     session: ({ session, token }) => describeSession(session, token),
   };
 }
 
-/** The session that began the way to the provider: undefined where there was none, null where it has ended since. */
-function sessionOf({ startedBy, current }: Call) {
-  if (startedBy === undefined) return undefined;
-  if (current?.session.id !== startedBy) return null;
-  return { accountId: current.account.id, authenticatedAt: current.session.authenticatedAt };
+/** The session that started the sign-in at the provider: undefined if there was none, null if it has ended since. */
+function linkingSessionOf({ linkingSessionId, currentSession }: Call) {
+  if (linkingSessionId === undefined) return undefined;
+  if (currentSession?.session.id !== linkingSessionId) return null;
+  return { accountId: currentSession.account.id, authenticatedAt: currentSession.session.authenticatedAt };
 }
 
 async function decodeSession(ctx: Deps, token: string | undefined) {
@@ -170,7 +173,7 @@ async function decodeSession(ctx: Deps, token: string | undefined) {
   return { ...found.claims, name, email, picture: image, sessionExpiresAt: found.session.expiresAt.toISOString() };
 }
 
-/** What GET /api/auth/session says. */
+/** The response of GET /api/auth/session. */
 function describeSession(session: Session, token: { sub?: string; sessionExpiresAt?: unknown }) {
   return {
     ...session,
@@ -179,23 +182,23 @@ function describeSession(session: Session, token: { sub?: string; sessionExpires
   };
 }
 
-/** What a provider does not do as it should is for the operator to know; the rest is everyday refusals. */
-function logFault({ log }: Deps, code: string, metadata: unknown): void {
+/** Logs an error of next-auth: a failed sign-in with a provider as a warning, other refusals for debugging. */
+function logError({ log }: Deps, code: string, metadata: unknown): void {
   if (!/OAUTH/.test(code)) return void log.debug({ code }, "next-auth refused");
   const { error, providerId } = metadata as { error?: unknown; providerId?: string };
   const { message } = (error ?? metadata) as { message?: unknown };
-  // An error of next-auth's own making says what stood in ?error=…
-  const isCallers = code === "OAUTH_CALLBACK_HANDLER_ERROR" || metadata instanceof Error;
-  const reason = isCallers ? errorCodeIn(String(message)) : withoutValues(String(message));
-  log.warn({ code, provider: providerId, reason }, "sign-in by a provider failed");
+  // The message of an error that next-auth creates is the callback's `error` parameter.
+  const isFromCaller = code === "OAUTH_CALLBACK_HANDLER_ERROR" || metadata instanceof Error;
+  const reason = isFromCaller ? toErrorCode(String(message)) : removeQuotedValues(String(message));
+  log.warn({ code, provider: providerId, reason }, "sign-in with a provider failed");
 }
 
-/** What looks like an error code (RFC 6749, 4.1.2.1): whoever calls could have anything else written into the log. */
-function errorCodeIn(words: string): string {
-  return /^[a-z_]{1,64}$/.test(words) ? words : "other";
+/** An error code (RFC 6749, section 4.1.2.1), or "other": a caller must not choose what is logged. */
+function toErrorCode(message: string): string {
+  return /^[a-z_]{1,64}$/.test(message) ? message : "other";
 }
 
-/** openid-client quotes what it found, the caller's state and issuer too, and what should have been there. */
-function withoutValues(words: string): string {
-  return words.replace(/, (?:expected|got:?) .*/s, "").slice(0, REASON_LENGTH);
+/** Removes the values that openid-client quotes: the expected ones, and the caller's state and issuer. */
+function removeQuotedValues(message: string): string {
+  return message.replace(/, (?:expected|got:?) .*/s, "").slice(0, MAX_REASON_LENGTH);
 }

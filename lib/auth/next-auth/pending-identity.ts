@@ -5,15 +5,15 @@ import { parseCookies, pendingIdentityCookieName, setCookie } from "../cookie";
 import { VERIFICATION_TTL_HOURS } from "../verification/email-verification";
 
 type Config = Context["config"];
-/** An identity whose account has an address that is not verified. */
+/** An identity that signed in to an account with an unverified email. */
 const PendingIdentity = z.object({ provider: z.string(), issuer: z.string(), subject: z.string() });
 export type PendingIdentity = z.infer<typeof PendingIdentity>;
 
 const TTL_SECONDS = VERIFICATION_TTL_HOURS * 60 * 60;
 
 /**
- * The Set-Cookie header that remembers with which identity this browser signed in before its address was verified.
- * Together with the mailed link it proves both. Encrypted, so that nobody but this service says who signed in.
+ * The Set-Cookie header that stores the identity with which a browser signed in before the email was verified. With the
+ * emailed token it proves both the identity and the email. It is encrypted, so only this service can create it.
  */
 export async function rememberIdentity(config: Config, now: Date, { provider, issuer, subject }: PendingIdentity) {
   const name = pendingIdentityCookieName(config);
@@ -22,7 +22,7 @@ export async function rememberIdentity(config: Config, now: Date, { provider, is
   return setCookie(config, name, value, new Date(now.getTime() + TTL_SECONDS * 1000));
 }
 
-/** The identity with which this browser signed in; undefined where there was none. */
+/** The identity with which this browser signed in; undefined if there is none. */
 export async function recallIdentity(
   config: Config,
   cookieHeader: string | null,

@@ -25,10 +25,10 @@ const ACTIONS: Record<NextAuthCall["method"], string[]> = {
 };
 /** The actions whose path names a provider. */
 const PROVIDER_ACTIONS: readonly string[] = ["signin", "callback"];
-/** Apple's own site posts this form (`response_mode=form_post`). It is redirected and has no other effect. */
+/** Apple's own site posts this form (`response_mode=form_post`). The response only redirects. */
 const FORM_POST_PATH = "/api/auth/callback/apple";
 
-/** The call that a request makes. Next to an Authorization header, cookies are ignored. */
+/** Turns a request into a call of next-auth. Cookies are ignored if there is an Authorization header. */
 export function toCall({ ctx, request, params, body, caller }: Input<{ nextauth: string[] }>): NextAuthCall {
   return {
     method: request.method === "POST" ? "POST" : "GET",

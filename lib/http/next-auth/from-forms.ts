@@ -9,9 +9,9 @@ import type { NextAuthCall } from "./call";
 import { respondNextAuth } from "./respond";
 import { cookiesOf, type NextAuthDeps, withCookies } from "./run";
 
-// Calls of next-auth from our own pages and forms, in process. A form's route has checked its origin.
+// Calls of next-auth by our own pages and forms, within the process. The form's route has checked the origin.
 
-type From = { headers: ReadableHeaders; caller: Caller };
+type CallOrigin = { headers: ReadableHeaders; caller: Caller };
 
 const Csrf = z.object({ csrfToken: z.string() });
 
@@ -28,7 +28,7 @@ export function listSignInProviders({ config, now }: Pick<Context, "config" | "n
 export async function startProvider(
   ctx: NextAuthDeps,
   provider: string,
-  { headers, caller, callbackUrl }: From & { callbackUrl: string },
+  { headers, caller, callbackUrl }: CallOrigin & { callbackUrl: string },
 ): Promise<RouteResponse> {
   if (!listSignInProviders(ctx).some(({ id }) => id === provider)) throw new AppError("not_found");
   const csrf = await call(ctx, { method: "GET", segments: ["csrf"], caller });
@@ -46,14 +46,14 @@ export async function startProvider(
 }
 
 /**
- * Confirms an email by its mailed token, once, and signs in: the response's cookies carry the new session. The password,
- * or the provider with which this browser signed in, proves whose registration it is.
+ * Confirms an email by its emailed token, once, and signs in: the response's cookies carry the new session. The
+ * password, or the provider with which this browser signed in, proves whose registration it is.
  * @throws AppError invalid_or_expired_token, invalid_credentials, validation_failed, rate_limited, overloaded
  */
 export async function confirmEmail(
   ctx: NextAuthDeps,
   body: { token: string; password?: string },
-  { headers, caller }: From,
+  { headers, caller }: CallOrigin,
 ): Promise<RouteResponse> {
   const credentials = readCredentials(headers, ctx.config);
   const cookieHeader = headers.get("cookie");
@@ -70,6 +70,6 @@ export async function confirmEmail(
   return response;
 }
 
-function call(ctx: NextAuthDeps, given: Partial<NextAuthCall> & Pick<NextAuthCall, "method" | "segments" | "caller">) {
-  return respondNextAuth(ctx, { query: {}, cookieHeader: null, credentials: null, body: {}, ...given });
+function call(ctx: NextAuthDeps, input: Partial<NextAuthCall> & Pick<NextAuthCall, "method" | "segments" | "caller">) {
+  return respondNextAuth(ctx, { query: {}, cookieHeader: null, credentials: null, body: {}, ...input });
 }

@@ -1,6 +1,6 @@
+import { recallLinkingSession, rememberLinkingSession } from "../../auth/next-auth/linking-session";
 import { providersFor, VERIFY_PAGE } from "../../auth/next-auth/options";
 import { recallIdentity, rememberIdentity } from "../../auth/next-auth/pending-identity";
-import { recallStart, rememberStart } from "../../auth/next-auth/started-by";
 import { findSession } from "../../auth/sessions/sessions";
 import { signOut } from "../../auth/sessions/sign-out";
 import { matchRegistration } from "../../auth/verification/match-registration";
@@ -27,15 +27,16 @@ export async function respondNextAuth(ctx: NextAuthDeps, call: NextAuthCall): Pr
   if (action === "callback" && providerType === "email") return confirmEmail(ctx, call);
   if (action === "callback" && providerType === "oauth") return finishOAuth(ctx, call);
   if (action === "signin" && providerType === "oauth" && call.method === "POST") return startOAuth(ctx, call);
-  return runNextAuth(ctx, call, await stateOf(ctx, call));
+  return runNextAuth(ctx, call, await readCallState(ctx, call));
 }
 
-/** The session of the browser, and the one that started its way to a provider. */
-async function stateOf(ctx: NextAuthDeps, call: NextAuthCall): Promise<CallState> {
+/** Reads the browser's session, and the session that started its sign-in at a provider. */
+async function readCallState(ctx: NextAuthDeps, call: NextAuthCall): Promise<CallState> {
   const isByCookie = call.credentials?.via === "cookie" && isProviderAction(call.segments[0]);
-  const current = isByCookie && call.credentials ? await findSession(ctx, call.credentials.token) : null;
-  const startedBy = call.segments[0] === "callback" ? await recallStart(ctx.config, call.cookieHeader) : undefined;
-  return { current, startedBy, proven: null, unverified: [] };
+  const currentSession = isByCookie && call.credentials ? await findSession(ctx, call.credentials.token) : null;
+  const linkingSessionId =
+    call.segments[0] === "callback" ? await recallLinkingSession(ctx.config, call.cookieHeader) : undefined;
+  return { currentSession, linkingSessionId, registration: null, unverifiedIdentities: [] };
 }
 
 /** Signs out a bearer token. Another site cannot send one, so no CSRF token is needed. Can be repeated. */
@@ -46,7 +47,7 @@ async function signOutBearer(ctx: NextAuthDeps, { caller }: NextAuthCall, token:
 }
 
 /**
- * Confirms an email by the token of a mailed link. The link itself (GET) only leads to a page with a button, because
+ * Confirms an email by the token of an emailed link. The link itself (GET) only leads to a page with a button, because
  * email scanners open links. The token is in its fragment, which browsers keep in redirects (RFC 9110, section 10.2.2).
  */
 async function confirmEmail(ctx: NextAuthDeps, call: NextAuthCall): Promise<RouteResponse> {
@@ -55,31 +56,31 @@ async function confirmEmail(ctx: NextAuthDeps, call: NextAuthCall): Promise<Rout
   const token = String(body.token);
   const password = typeof body.password === "string" && body.password !== "" ? body.password : undefined;
   const identity = await recallIdentity(ctx.config, cookieHeader);
-  const proven = await matchRegistration(ctx, token, { password, identity }, caller.ip);
-  const state = { ...(await stateOf(ctx, call)), proven };
+  const registration = await matchRegistration(ctx, token, { password, identity }, caller.ip);
+  const state = { ...(await readCallState(ctx, call)), registration };
   const confirmation = { ...call, method: "GET" as const, query: { token }, cookieHeader: null, body: {} };
   const response = await runNextAuth(ctx, confirmation, state);
   if (isSignedIn(ctx, response)) await ctx.limits.refund("verificationByIp", caller.ip);
   return response;
 }
 
-/** Redirects the browser to a provider, and remembers the session with which it left. */
+/** Redirects the browser to a provider, and stores the session that started the sign-in. */
 async function startOAuth(ctx: NextAuthDeps, call: NextAuthCall): Promise<RouteResponse> {
   await ctx.limits.consume("oauthByIp", call.caller.ip);
-  const state = await stateOf(ctx, call);
+  const state = await readCallState(ctx, call);
   const response = await runNextAuth(ctx, { ...call, query: pick(call.query, FORWARDED_PARAMETERS) }, state);
-  return withCookies(response, [await rememberStart(ctx.config, ctx.now(), state.current?.session.id)]);
+  return withCookies(response, [await rememberLinkingSession(ctx.config, ctx.now(), state.currentSession?.session.id)]);
 }
 
 /** Signs in with the provider's response, or links the identity to the account that started. */
 async function finishOAuth(ctx: NextAuthDeps, call: NextAuthCall): Promise<RouteResponse> {
   if (call.method === "POST") return redirectFormPost(ctx, call);
   await ctx.limits.consume("oauthByIp", call.caller.ip);
-  const state = await stateOf(ctx, call);
+  const state = await readCallState(ctx, call);
   const response = await runNextAuth(ctx, call, state);
-  // The start was counted too. Many people share a network.
+  // The start of the sign-in was counted too. Many people share a network.
   if (isSignedIn(ctx, response)) await ctx.limits.refund("oauthByIp", call.caller.ip, 2);
-  const remember = state.unverified.map((identity) => rememberIdentity(ctx.config, ctx.now(), identity));
+  const remember = state.unverifiedIdentities.map((identity) => rememberIdentity(ctx.config, ctx.now(), identity));
   return withCookies(response, await Promise.all(remember));
 }
 
@@ -100,8 +101,8 @@ function pick<T>(record: Record<string, T>, names: string[]): Record<string, T> 
 }
 
 /**
- * The response as the caller gets it: with an absolute ASCII Location, and without cookies if another site fetched it or
- * a header carried the session.
+ * The response for the caller: with an absolute ASCII Location, and without cookies if another site fetched it or an
+ * Authorization header carried the session.
  */
 export function finishNextAuth({ config }: Pick<NextAuthDeps, "config">, request: RequestHead, given: RouteResponse) {
   const { "Set-Cookie": cookies, ...headers } = given.headers;

@@ -10,12 +10,12 @@ export type NextAuthDeps = Pick<
   Context,
   "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices"
 >;
-/** What the options of one call depend on, beside its path and caller. */
+/** What next-auth's options depend on besides the path and the caller. */
 export type CallState = Omit<Parameters<typeof nextAuthOptions>[1], "segments" | "caller">;
 
 const CALLBACK_URLS = ["callbackUrl", "next-auth.callback-url", "__Secure-next-auth.callback-url"];
 
-/** Runs next-auth. @throws what next-auth would swallow: it would remove the session cookie if the database is down */
+/** Runs next-auth. @throws errors that next-auth would swallow, and remove the session cookie if the database is down */
 export async function runNextAuth(ctx: NextAuthDeps, call: NextAuthCall, state: CallState): Promise<RouteResponse> {
   const failures: unknown[] = [];
   const options = nextAuthOptions(ctx, { ...call, ...state }, (error) => failures.push(error));
@@ -83,8 +83,8 @@ function pagesResponse(pending: Pending) {
 }
 
 /**
- * The request's cookies, with the session token as a cookie even if a header carried it. A sign-in gets none: next-auth
- * must not decide what it has to do with the current session.
+ * The request's cookies. The session token is a cookie even if a header carried it. A sign-in gets no session cookie,
+ * because this service decides what happens to the current session, not next-auth.
  */
 function cookiesFor({ segments, cookieHeader, credentials }: NextAuthCall, sessionName: string) {
   const others = Object.entries(parseCookies(cookieHeader)).filter(([name]) => !name.startsWith(sessionName));
@@ -92,7 +92,7 @@ function cookiesFor({ segments, cookieHeader, credentials }: NextAuthCall, sessi
   return { ...Object.fromEntries(others), ...session };
 }
 
-/** Removes callback URLs that are not URLs: next-auth fails on them. */
+/** Removes callback URLs that are not valid URLs, on which next-auth would fail. */
 function withSafeCallback<T extends Record<string, unknown>>(given: T): T {
   const isSafe = (value: unknown) =>
     typeof value === "string" &&
