@@ -33,7 +33,7 @@ export function describeApi(routes: RouteModules, descriptions: Descriptions) {
   const strays = [...descriptions].flatMap(([route, description]) =>
     VERBS.filter((verb) => description[verb] && !routes.get(route)?.[verb]?.endpoint).map((verb) => `${verb} ${route}`),
   );
-  if (strays.length > 0) throw new Error(`Described, but not there: ${strays.join(", ")}`);
+  if (strays.length > 0) throw new Error(`No route for the descriptions of ${strays.join(", ")}`);
   return createDocument(
     {
       openapi: "3.1.0",
@@ -64,7 +64,7 @@ function operationsOf(
     const declaration = module[verb]?.endpoint;
     if (!declaration) return [];
     const details = description[verb] ?? (verb === "HEAD" ? headOf(description.GET) : undefined);
-    if (!details) throw new Error(`Nothing is said of ${verb} ${path}`);
+    if (!details) throw new Error(`No description of ${verb} ${path}`);
     return [{ path, verb, tag: tagOf(path), declaration, details }];
   });
 }
@@ -123,7 +123,7 @@ function tagOf(path: string): Tag {
   return tags[path.split("/")[2] ?? ""] ?? "Core";
 }
 
-/** Times are sent as text. The format alone says enough of a UUID. */
+/** Dates are sent as text. The format of a UUID or a date makes its pattern redundant. */
 function asSent({ jsonSchema, zodSchema }: { jsonSchema: Record<string, unknown>; zodSchema: z.core.$ZodTypes }) {
   if (zodSchema._zod.def.type === "date") Object.assign(jsonSchema, { type: "string", format: "date-time" });
   if (jsonSchema.format === "uuid" || jsonSchema.format === "date-time") delete jsonSchema.pattern;

@@ -5,12 +5,12 @@ import { type Declared, examplesOf, type OperationDetails } from "./operation";
 /** One action of next-auth's catch-all, with its declaration: the route declares them all as one. */
 export type NextAuthAction = { declaration: Declared; details: OperationDetails };
 
-/** What may be wrong with anything that is posted: forms and JSON are taken. */
+/** The errors of every POST, which may be a form or JSON. */
 const POSTED = ["origin_not_allowed", "malformed_json", "unsupported_media_type", "validation_failed"] as const;
 
 export const redirect = (description: string) => ({ description, headers: ["Location", "Set-Cookie"] as const });
 
-/** A form, as browsers post it; next-auth/react posts the same members as JSON too. */
+/** A form, as browsers post it. next-auth/react posts the same fields as JSON too. */
 export function form(schema: z.ZodType, examples: Record<string, unknown>) {
   const content = { schema, examples: examplesOf(examples) };
   return { required: true, content: { "application/x-www-form-urlencoded": content, "application/json": content } };
@@ -20,16 +20,20 @@ export function get(
   operationId: string,
   summary: string,
   schema: z.ZodType,
-  told: Omit<OperationDetails, "operationId">,
+  details: Omit<OperationDetails, "operationId">,
 ): NextAuthAction {
-  return { declaration: { summary, responses: { 200: schema } }, details: { operationId, ...told } };
+  return { declaration: { summary, responses: { 200: schema } }, details: { operationId, ...details } };
 }
 
-/** For people: the way to a page of ours. */
+/** A redirect to one of the service's pages. */
 export function page(operationId: string, summary: string, to: string, errors: ErrorCode[] = []): NextAuthAction {
   return {
     declaration: { summary, errors, responses: { 302: null } },
-    details: { operationId, description: `To \`${to}\`.`, responses: { 302: redirect("To the page.") } },
+    details: {
+      operationId,
+      description: `Redirects to \`${to}\`.`,
+      responses: { 302: redirect("The redirect to the page.") },
+    },
   };
 }
 

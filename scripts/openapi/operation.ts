@@ -9,29 +9,31 @@ import type { AnyEndpoint } from "@/lib/http/endpoint";
 import { type HeaderName, headersOf, type ParameterName, parameter } from "./headers";
 import { describeProblems, errorsOf } from "./problems";
 
-/** What an operation's declaration does not say of it, and its readers want to know. */
+/** What the document says about an operation beyond its declaration. */
 export type OperationDetails = {
   operationId: string;
   /** Markdown. */
   description: string;
   deprecated?: true;
-  /** The ways to prove oneself, where they are not those of an account or none. */
+  /** The security schemes, unless they are those of an account or none. */
   security?: Record<string, never[]>[];
-  /** The request's headers that count here. */
+  /** The request headers that the operation reads. */
   reads?: readonly ParameterName[];
-  /** Bodies of the declared schema, by what they show. */
+  /** Examples of the declared body, by summary. */
   requests?: Record<string, unknown>;
-  /** The body where the declaration leaves reading it to the handler. */
+  /** The body, if the handler reads it itself. */
   requestBody?: ZodOpenApiRequestBodyObject;
-  responses: Record<number, Told>;
+  responses: Record<number, ResponseDetails>;
 };
 
-/** One success: its headers beside those of every answer, and bodies of the declared schema by what they show. */
-type Told = {
+/** A success response. */
+type ResponseDetails = {
   description: string;
+  /** Besides those of every response. */
   headers?: readonly HeaderName[];
+  /** Examples of the declared body, by summary. */
   examples?: Record<string, unknown>;
-  /** The body where the declaration has no schema for it, or not all of them. */
+  /** The body, if the declaration lacks its schema or has only one of several. */
   content?: ZodOpenApiContentObject;
 };
 
@@ -40,7 +42,7 @@ export type Declared = Pick<
   "summary" | "auth" | "body" | "database" | "errors" | "limit" | "params" | "query" | "reads" | "responses"
 >;
 
-/** An operation, from its declaration and what is said beside it. A HEAD has no bodies. */
+/** Describes an operation by its declaration and its details. HEAD responses have no bodies. */
 export function describeOperation(
   verb: string,
   tag: string,
@@ -74,10 +76,10 @@ function jsonBody({ body }: Declared, { requests = {} }: OperationDetails): ZodO
   return { required: true, content: { "application/json": { schema: body, examples: examplesOf(requests) } } };
 }
 
-function successes({ summary, responses }: Declared, { responses: told }: OperationDetails) {
+function successes({ summary, responses }: Declared, { responses: details }: OperationDetails) {
   const described = Object.entries(responses).map(([status, schema]) => {
-    const one = told[Number(status)];
-    if (!one) throw new Error(`Nothing is said of ${status} of "${summary}"`);
+    const one = details[Number(status)];
+    if (!one) throw new Error(`No description of ${status} of "${summary}"`);
     const { description, headers, examples = {} } = one;
     const json = schema && { "application/json": { schema, examples: examplesOf(examples) } };
     const content = one.content ?? json;
@@ -88,19 +90,19 @@ function successes({ summary, responses }: Declared, { responses: told }: Operat
 
 type Responses = Record<string, ZodOpenApiResponseObject>;
 
-/** A status may come with a body of the route's own, or with a problem. */
+/** Merges responses with the problems of the same statuses. */
 function union(own: Responses, problems: Responses): Responses {
   const both = Object.entries(own).flatMap(([status, { description, headers, content }]) => {
     const problem = problems[status];
     if (!problem) return [];
-    const described = `${description} Or a problem.`;
-    const told = { ...headers, ...problem.headers } as typeof headers;
-    return [[status, { description: described, headers: told, content: { ...content, ...problem.content } }]];
+    const described = `${description} The response can also be a problem document.`;
+    const merged = { ...headers, ...problem.headers } as typeof headers;
+    return [[status, { description: described, headers: merged, content: { ...content, ...problem.content } }]];
   });
   return { ...own, ...problems, ...Object.fromEntries(both) };
 }
 
-/** Examples as OpenAPI has them: each under a name, with what it shows. */
+/** OpenAPI's examples of values by summary. */
 export function examplesOf(values: Record<string, unknown>) {
   const named = Object.entries(values).map(([summary, value]) => {
     const name = summary.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
@@ -109,7 +111,7 @@ export function examplesOf(values: Record<string, unknown>) {
   return Object.fromEntries(named);
 }
 
-/** RFC 9110, 9.3.2. */
+/** RFC 9110, section 9.3.2. */
 function withoutBodies(responses: Responses): Responses {
   const bare = Object.entries(responses).map(([status, { description, headers }]) => [
     status,

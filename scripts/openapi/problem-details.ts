@@ -4,11 +4,11 @@ export const EXAMPLE_REQUEST_ID = "3f0c8f5e-6f0a-4a55-9d5a-0b1d3f2e7c11";
 
 const field = (pointer: string, code: string, detail: string) => ({ errors: [{ pointer, code, detail }] });
 
-/** What the examples of problem documents say beyond their code: `detail`, and further members. */
-export const PROBLEM_DETAILS: Partial<Record<ErrorCode, { detail?: string; [member: string]: unknown }>> = {
+/** `detail` and the further fields of the examples of problem documents. */
+export const PROBLEM_DETAILS: Partial<Record<ErrorCode, { detail?: string; [field: string]: unknown }>> = {
   invalid_query: {
     detail: "Platform, product and architecture go together.",
-    ...field("?architecture", "required", "Is needed here"),
+    ...field("?architecture", "required", "Is required"),
     missing: ["architecture"],
     allowed: { architecture: ["x64", "arm64", "universal"] },
   },

@@ -17,7 +17,7 @@ const FieldError = z
     examples: [{ pointer: "/email", code: "invalid_format", detail: "Must be an email address" }],
   });
 
-/** RFC 9457, section 3: what every error looks like. */
+/** RFC 9457, section 3. */
 const Problem = z
   .looseObject({
     type: z.string().meta({ format: "uri", description: "The URL of the page that explains the code." }),
@@ -30,7 +30,7 @@ const Problem = z
   })
   .meta({ id: "Problem", description: "An error (RFC 9457).", examples: [problemExample("validation_failed")] });
 
-/** What comes with a problem of a status, beside what comes with every answer. */
+/** The headers of a problem by status, besides those of every response. */
 const HEADERS_OF: Record<number, readonly HeaderName[]> = {
   401: ["WWW-Authenticate"],
   410: ["Link"],
@@ -40,10 +40,10 @@ const HEADERS_OF: Record<number, readonly HeaderName[]> = {
   503: ["Retry-After"],
 };
 
-/** What the problem document of a code looks like. */
+/** The example of a code's problem document. */
 function problemExample(code: ErrorCode) {
   const [status, title] = ERRORS[code];
-  const { detail, ...members } = PROBLEM_DETAILS[code] ?? {};
+  const { detail, ...fields } = PROBLEM_DETAILS[code] ?? {};
   return {
     type: `https://api.example.com/docs/errors#${code}`,
     title,
@@ -51,13 +51,13 @@ function problemExample(code: ErrorCode) {
     code,
     ...(detail === undefined ? {} : { detail }),
     requestId: EXAMPLE_REQUEST_ID,
-    ...members,
+    ...fields,
   };
 }
 
 type Declared = Pick<AnyEndpoint, "auth" | "body" | "database" | "errors" | "hasEffect" | "limit" | "query" | "reads">;
 
-/** Every error that an endpoint may answer: its own ones, and those that the wrapper adds by what it declares. */
+/** Returns every error of an endpoint: its own, and those that `endpoint` adds for what it declares. */
 export function errorsOf(
   { auth, body, database, errors = [], hasEffect, limit, query, reads }: Declared,
   verb: string,
@@ -78,7 +78,7 @@ export function errorsOf(
   return [...unique].sort((a, b) => ERRORS[a][0] - ERRORS[b][0] || a.localeCompare(b));
 }
 
-/** One answer a status, with the codes that it may carry. */
+/** Returns one response for each status, with the codes that it may have. */
 export function describeProblems(codes: readonly ErrorCode[]): Record<string, ZodOpenApiResponseObject> {
   const statuses = new Set(codes.map((code) => ERRORS[code][0]));
   const described = [...statuses].map((status) => {
@@ -91,7 +91,7 @@ export function describeProblems(codes: readonly ErrorCode[]): Record<string, Zo
   return Object.fromEntries(described);
 }
 
-/** Operations with the same codes point to one description: a component is told by its object. */
+/** Operations with the same codes share a component, which zod-openapi identifies by its object. */
 const shared = new Map<string, ZodOpenApiResponseObject>();
 
 function describeProblem(status: number, codes: readonly ErrorCode[]): ZodOpenApiResponseObject {
@@ -106,7 +106,7 @@ function describeProblem(status: number, codes: readonly ErrorCode[]): ZodOpenAp
   };
 }
 
-/** What OPTIONS answers; to a preflight of a listed origin with what it may do. */
+/** The response to OPTIONS. */
 export function allowed(): ZodOpenApiResponseObject {
   return { description: "`Allow` lists the supported methods.", headers: headersOf(["Allow"]) };
 }

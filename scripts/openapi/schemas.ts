@@ -19,7 +19,7 @@ import { DeliveryReceipt, PurchaseStatus, SubscriptionStatus } from "@/lib/subsc
 
 const text = { type: "string" as const, maxLength: 255 };
 
-/** The schemas that go by their names wherever they stand. */
+/** The schemas that are components of the document, by name. */
 const NAMED: Record<string, z.ZodType> = {
   AccountDeleted,
   AccountExport,
@@ -31,8 +31,8 @@ const NAMED: Record<string, z.ZodType> = {
   Device,
   Evidence,
   Health,
-  LineStatus: PurchaseStatus,
   Login,
+  PurchaseStatus,
   Register,
   RegisterDevice,
   ReleaseVersion,
@@ -43,11 +43,11 @@ const NAMED: Record<string, z.ZodType> = {
 };
 for (const [id, schema] of Object.entries(NAMED)) schema.register(z.globalRegistry, { id });
 
-/** What the webhook takes. It reads what it can, so no schema of its readers says what senders send. */
+/** The bodies of the billing webhook, whose readers accept more than senders send. */
 export const DELIVERIES: Record<string, ZodOpenApiSchemaObject> = {
   RevenueCatDelivery: {
     type: "object",
-    description: "A webhook of RevenueCat's. Only the id has to be there: what is missing counts as absent.",
+    description: "A RevenueCat webhook. Only the event's ID is required. Missing fields count as null.",
     required: ["event"],
     properties: {
       api_version: text,
@@ -61,7 +61,7 @@ export const DELIVERIES: Record<string, ZodOpenApiSchemaObject> = {
   },
   StandardWebhook: {
     type: "object",
-    description: "A webhook by the Standard Webhooks specification; its id stands in the header `webhook-id`.",
+    description: "A Standard Webhooks delivery. Its ID is in the header `webhook-id`.",
     required: ["data"],
     properties: {
       type: text,

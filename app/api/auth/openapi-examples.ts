@@ -20,4 +20,4 @@ export const SIGNED_IN = {
 };
 
 export const TRANSPORT =
-  "The session comes as a token in the body, or as a cookie: as `transport` asks, else as a cookie for what looks like a browser. A cookie is set only for the service's own origin and trusted ones.";
+  "Returns the session as a token or sets a cookie, as `transport` requests. By default, browsers get a cookie and other clients a token. Cookies are set only for the service's own origin and trusted ones.";

@@ -5,7 +5,7 @@ import { RouteResponse } from "@/lib/http/route-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/health", {
   GET: endpoint({
-    summary: "Whether the service is up",
+    summary: "Check the service's health",
     database: false,
     query: HealthQuery,
     responses: { 200: Health, 503: Health },

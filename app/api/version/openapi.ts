@@ -50,12 +50,12 @@ const TauriUpdate = z
     url: z.url(),
     signature: z.string().describe("A minisign signature file in base64."),
   })
-  .meta({ id: "TauriUpdate", description: "What `format=tauri` answers." });
+  .meta({ id: "TauriUpdate", description: "The response to `format=tauri`." });
 
 /** Squirrel.Mac, README, "Server Support". */
 const SquirrelUpdate = z
   .object({ url: z.url(), name: z.string(), notes: z.string(), pub_date: z.iso.datetime() })
-  .meta({ id: "SquirrelUpdate", description: "What `format=squirrel` answers." });
+  .meta({ id: "SquirrelUpdate", description: "The response to `format=squirrel`." });
 
 const TAURI = {
   version: "1.2.0",
@@ -94,7 +94,7 @@ const SPARKLE = `<?xml version="1.0" encoding="utf-8"?>
 export const GET: OperationDetails = {
   operationId: "getVersion",
   description:
-    "Without parameters, the service itself. With `platform`, `product` and `architecture`, which go together, the newest release of it; `current` adds `updateAvailable` and `mandatory`, by every release between the two; `systemVersion` leaves out what does not run there. `format` makes the answer the feed of an updater: `electron` (electron-updater), `tauri`, `squirrel` (Squirrel.Mac, needs `current`), `sparkle` (Sparkle and WinSparkle).",
+    "Without parameters, returns the service's version. With `platform`, `product` and `architecture`, which are required together, returns the newest release. `current` adds `updateAvailable` and `mandatory`, which consider every release after `current`. `systemVersion` excludes releases that require a newer system. `format` selects an updater's feed: `electron` (electron-updater), `tauri`, `squirrel` (Squirrel.Mac, requires `current`) or `sparkle` (Sparkle and WinSparkle).",
   reads: ["IfNoneMatch", "StagingId"],
   responses: {
     200: {
@@ -125,7 +125,7 @@ export const GET: OperationDetails = {
         },
       },
     },
-    204: { description: "`format=tauri` or `squirrel`: nothing newer than `current`." },
-    304: { description: "The caller's copy is good still.", headers: ["ETag"] },
+    204: { description: "`format=tauri` or `format=squirrel`: no release is newer than `current`." },
+    304: { description: "The cached copy is current.", headers: ["ETag"] },
   },
 };

@@ -4,7 +4,7 @@ import { examplesOf } from "@/scripts/openapi/operation";
 import { Csrf, Form, NextUrl, ProviderParams, Providers, Session, SignInForm } from "./openapi-schemas";
 
 const CSRF_TOKEN = "b1946ac92492d2347c6235b4d2611184a0b1c2d3e4f5061728394a5b6c7d8e9f";
-const GOING_ON = { "Go on here": { url: "https://api.example.com/account" } };
+const NEXT_URL = { "Next URL": { url: "https://api.example.com/account" } };
 const TRY_AGAIN = "https://api.example.com/api/auth/error?error=CredentialsSignin&provider=credentials";
 const USER = { id: "0198d2f4-3c1e-7c1a-9b7e-5d2f8a6b4c10", email: "ann@example.com", name: "Ann", image: null };
 
@@ -12,14 +12,14 @@ function withProvider({ declaration, details }: NextAuthAction): NextAuthAction 
   return { declaration: { ...declaration, params: ProviderParams }, details };
 }
 
-const signIn = post(
-  "Sign in with a password, by cookie",
+const signInWithPassword = post(
+  "Sign in with a password (cookie)",
   ["invalid_credentials", "unauthenticated", "overloaded"],
   { 200: NextUrl, 302: null, 401: NextUrl },
   {
     operationId: "signInWithPassword",
     description:
-      'What next-auth/react\'s `signIn("credentials")` calls. `/api/auth/login` does the same in one step, and gives tokens too.',
+      'Called by next-auth/react\'s `signIn("credentials")`. `/api/auth/login` does the same in one request and also issues tokens.',
     requestBody: form(SignInForm, {
       "From a page": {
         csrfToken: CSRF_TOKEN,
@@ -30,13 +30,14 @@ const signIn = post(
     }),
     responses: {
       200: {
-        description: "Signed in; or, with `csrf` in the query of `url`, the token did not hold.",
+        description:
+          "Signed in. If the query of `url` contains `csrf`, the CSRF token was invalid and nobody is signed in.",
         headers: ["Set-Cookie"],
-        examples: GOING_ON,
+        examples: NEXT_URL,
       },
-      302: redirect("Without `json`: the same as a redirect."),
+      302: redirect("The redirect to `url`, without `json`."),
       401: {
-        description: "Not signed in: `error` in the query of `url` says why.",
+        description: "Not signed in. The `error` parameter of `url` names the error.",
         headers: ["Set-Cookie"],
         content: {
           "application/json": { schema: NextUrl, examples: examplesOf({ "Wrong password": { url: TRY_AGAIN } }) },
@@ -53,40 +54,40 @@ const signOut = post(
   {
     operationId: "signOut",
     description:
-      "Ends the session with the devices that it registered. With a bearer token nothing else is needed; with the cookie, the form.",
+      "Ends the session and removes the devices that it registered. With the cookie, the form with the CSRF token is required. A bearer token needs no form.",
     security: [{ bearer: [] }, { cookie: [] }, {}],
     requestBody: {
       ...form(Form, { "From a page": { csrfToken: CSRF_TOKEN, callbackUrl: "/", json: "true" } }),
       required: false,
     },
     responses: {
-      200: { description: "Signed out.", headers: ["Set-Cookie"], examples: GOING_ON },
-      302: redirect("Without `json`: the same as a redirect."),
+      200: { description: "Signed out.", headers: ["Set-Cookie"], examples: NEXT_URL },
+      302: redirect("The redirect to `url`, without `json`."),
     },
   },
 );
 
-const startProvider = post(
-  "Begin a sign-in with a provider",
+const startProviderSignIn = post(
+  "Start a sign-in with a provider",
   ["not_found", "rate_limited"],
   { 200: NextUrl, 302: null },
   {
     operationId: "startProvider",
-    description: "Whoever is signed in adds the provider to the account. `prompt` and `login_hint` are passed on.",
+    description: "If the caller is signed in, adds the provider to the account. Forwards `prompt` and `login_hint`.",
     requestBody: form(Form, { "From a page": { csrfToken: CSRF_TOKEN, callbackUrl: "/account", json: "true" } }),
     responses: {
       200: {
-        description: "The provider's page.",
+        description: "The URL of the provider's sign-in page.",
         headers: ["Set-Cookie"],
         examples: { Google: { url: "https://accounts.google.com/o/oauth2/v2/auth?client_id=homeport&state=x7" } },
       },
-      302: redirect("Without `json`: the same as a redirect."),
+      302: redirect("The redirect to `url`, without `json`."),
     },
   },
 );
 
-/** Where providers send people back to. */
-function comeBack(operationId: string, summary: string): NextAuthAction {
+/** The redirect URL of a provider. */
+function providerCallback(operationId: string, summary: string): NextAuthAction {
   return {
     declaration: {
       summary,
@@ -95,70 +96,70 @@ function comeBack(operationId: string, summary: string): NextAuthAction {
     },
     details: {
       operationId,
-      description: "With `code` and `state`, or with `error`.",
-      responses: { 302: redirect("Signed in, or to a page that says why not.") },
+      description: "The provider redirects here with `code` and `state`, or with `error`.",
+      responses: { 302: redirect("Signed in, or redirected to a page that explains the error.") },
     },
   };
 }
 
-const confirmAddress = post(
-  "Confirm an e-mail address",
+const verifyEmail = post(
+  "Verify an email",
   ["invalid_credentials", "unauthenticated", "validation_failed", "rate_limited", "overloaded"],
   { 302: null },
   {
     operationId: "confirmAddress",
     description:
-      "Takes the token of the mailed link with the password that the address was registered with, and signs in. After a sign-in at a provider the cookie that it set takes the password's place. A password that is refused leaves the token as it is.",
+      "Verifies an email with the token of the emailed link and the password of the registration, and signs in. After a sign-in with a provider, its cookie replaces the password. A rejected password does not use up the token.",
     requestBody: form(z.object({ token: z.string(), password: z.string().optional() }), {
       "The link's token": { token: "q0Zb6c1mSx3uY8rT2wVhKfDgLpN4aEoJ", password: "correct horse battery staple" },
     }),
-    responses: { 302: redirect("Signed in, or to a page that says why not.") },
+    responses: { 302: redirect("Signed in, or redirected to a page that explains the error.") },
   },
 );
 
-const takeApplesForm = post(
-  "Take what Apple posts",
+const appleFormPost = post(
+  "Handle Apple's form post",
   ["not_found"],
   { 303: null },
   {
     operationId: "takeApplesForm",
-    description: "Apple posts its answer from its own site. It is sent on to the same path by GET, and nothing else.",
+    description: "Apple posts the result from its own site. Redirects to the same path with GET and changes nothing.",
     requestBody: form(z.object({ code: z.string(), state: z.string() }).partial(), {
       "From Apple": { code: "c1d2e3", state: "s4t5u6" },
     }),
-    responses: { 303: { description: "To the same path, by GET.", headers: ["Location"] } },
+    responses: { 303: { description: "A redirect to the same path with GET.", headers: ["Location"] } },
   },
 );
 
-const logFromBrowser = post(
-  "Write down what went wrong in a browser",
+const logClientError = post(
+  "Log a client error",
   [],
   { 200: null },
   {
     operationId: "logFromBrowser",
-    description: "What next-auth/react calls when it fails.",
+    description: "Called by next-auth/react after an error.",
     requestBody: {
-      ...form(z.looseObject({ code: z.string().optional() }), { "A failure": { code: "CLIENT_FETCH_ERROR" } }),
+      ...form(z.looseObject({ code: z.string().optional() }), { "A client error": { code: "CLIENT_FETCH_ERROR" } }),
       required: false,
     },
-    responses: { 200: { description: "Taken note of." } },
+    responses: { 200: { description: "The error was logged." } },
   },
 );
 
-/** The actions that there are, by method and path. */
+/** By method and path. */
 export const actions: Record<string, NextAuthAction> = {
-  "GET /api/auth/csrf": get("getCsrfToken", "The token that next-auth's forms need", Csrf, {
-    description: "Each POST here needs it beside its cookie, but for those that bear a token.",
+  "GET /api/auth/csrf": get("getCsrfToken", "Get a CSRF token", Csrf, {
+    description: "Every next-auth POST requires the token and its cookie, except requests with a bearer token.",
     responses: {
       200: {
-        description: "It fits the cookie.",
+        description: "The token that belongs to the cookie.",
         headers: ["Set-Cookie"],
         examples: { Token: { csrfToken: CSRF_TOKEN } },
       },
     },
   }),
-  "GET /api/auth/session": get("getSession", "Who is signed in", Session, {
-    description: "By cookie, whose time it renews, or by bearer token.",
+  "GET /api/auth/session": get("getSession", "Get the session", Session, {
+    description: "Accepts the cookie, which it renews, or a bearer token.",
     security: [{ bearer: [] }, { cookie: [] }, {}],
     responses: {
       200: {
@@ -169,28 +170,28 @@ export const actions: Record<string, NextAuthAction> = {
     },
   }),
   "POST /api/auth/session": post(
-    "Read the session anew",
+    "Reload the session",
     [],
     { 200: Session, 400: null },
     {
       operationId: "updateSession",
-      description: "What next-auth/react's `update()` calls. Nothing of it can be changed.",
+      description: "Called by next-auth/react's `update()`. Data in the request is ignored.",
       requestBody: form(Form.pick({ csrfToken: true }), { "From a page": { csrfToken: CSRF_TOKEN } }),
       responses: {
         200: { description: "The session.", headers: ["Set-Cookie"], examples: { "Signed out": {} } },
         400: {
-          description: "The token does not hold.",
+          description: "The CSRF token is invalid.",
           headers: ["Set-Cookie"],
           content: { "application/json": { schema: { type: "object" } } },
         },
       },
     },
   ),
-  "GET /api/auth/providers": get("listProviders", "The ways to sign in", Providers, {
-    description: "Those that are configured.",
+  "GET /api/auth/providers": get("listProviders", "List the sign-in providers", Providers, {
+    description: "Lists the enabled sign-in providers.",
     responses: {
       200: {
-        description: "By their ids.",
+        description: "The providers by ID.",
         headers: ["Set-Cookie"],
         examples: {
           "Password and Google": {
@@ -213,20 +214,20 @@ export const actions: Record<string, NextAuthAction> = {
       },
     },
   }),
-  "POST /api/auth/callback/credentials": signIn,
+  "POST /api/auth/callback/credentials": signInWithPassword,
   "POST /api/auth/signout": signOut,
-  "POST /api/auth/signin/{provider}": withProvider(startProvider),
-  "GET /api/auth/callback/{provider}": withProvider(comeBack("finishProvider", "Come back from a provider")),
-  "GET /api/auth/callback/apple": comeBack("finishApple", "Come back from Apple"),
-  "GET /api/auth/callback/email": page("confirmAddressPage", "The way of older mails' links", "/verify"),
-  "POST /api/auth/callback/email": confirmAddress,
-  "POST /api/auth/callback/apple": takeApplesForm,
-  "GET /api/auth/signin": page("signInPage", "The page to sign in", "/sign-in"),
+  "POST /api/auth/signin/{provider}": withProvider(startProviderSignIn),
+  "GET /api/auth/callback/{provider}": withProvider(providerCallback("finishProvider", "Handle a provider's redirect")),
+  "GET /api/auth/callback/apple": providerCallback("finishApple", "Handle Apple's redirect"),
+  "GET /api/auth/callback/email": page("confirmAddressPage", "Links of older emails", "/verify"),
+  "POST /api/auth/callback/email": verifyEmail,
+  "POST /api/auth/callback/apple": appleFormPost,
+  "GET /api/auth/signin": page("signInPage", "Sign-in page", "/sign-in"),
   "GET /api/auth/signin/{provider}": withProvider(
-    page("signInPageOf", "The same, for a provider", "/sign-in", ["not_found"]),
+    page("signInPageOf", "Sign-in page for a provider", "/sign-in", ["not_found"]),
   ),
-  "GET /api/auth/signout": page("signOutPage", "The page to sign out", "/account"),
-  "GET /api/auth/verify-request": page("verifyRequestPage", "The page that says that there is mail", "/verify"),
-  "GET /api/auth/error": page("signInErrorPage", "The page that says in words why signing in did not work", "/sign-in"),
-  "POST /api/auth/_log": logFromBrowser,
+  "GET /api/auth/signout": page("signOutPage", "Sign-out page", "/account"),
+  "GET /api/auth/verify-request": page("verifyRequestPage", "Page after a verification email was sent", "/verify"),
+  "GET /api/auth/error": page("signInErrorPage", "Sign-in error page", "/sign-in"),
+  "POST /api/auth/_log": logClientError,
 };

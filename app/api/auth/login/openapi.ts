@@ -3,7 +3,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 
 export const POST: OperationDetails = {
   operationId: "logIn",
-  description: `${TRANSPORT} After several wrong passwords for an address, each further try has to wait; those of strangers do not hold a client that the account has signed in from, and a reset lets the owner in at once.`,
+  description: `${TRANSPORT} After several wrong passwords for an email, each further attempt must wait. Attempts by strangers do not block a client that has signed in to the account before. A password reset ends the wait.`,
   requests: {
     "A native app": { ...CREDENTIALS, transport: "token", deviceName: "Ann's iPhone" },
     "A web app": CREDENTIALS,

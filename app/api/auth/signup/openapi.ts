@@ -1,3 +1,3 @@
 import { registering } from "@/app/api/auth/register/openapi";
 
-export const POST = registering("signUp", "Another name of `/api/auth/register`. ");
+export const POST = registering("signUp", "An alias of `/api/auth/register`. ");

@@ -3,11 +3,11 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 
 export const GET: OperationDetails = {
   operationId: "listDevices",
-  description: "Newest first. `current`: this very session registered it.",
+  description: "Lists the newest device first. `current` marks the device that the current session registered.",
   responses: {
     200: {
       description: "The account's devices.",
-      examples: { "One device": { devices: [ACTIVE] }, None: { devices: [] } },
+      examples: { "One device": { devices: [ACTIVE] }, "No devices": { devices: [] } },
     },
   },
 };

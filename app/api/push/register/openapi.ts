@@ -4,9 +4,9 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const POST: OperationDetails = {
   operationId: "registerDevice",
   description:
-    "Call it at every launch. A device that is new, or has moved, gets a challenge: its nonce goes out through APNs alone, and comes back here with App Attest evidence over both. Until then nothing is pushed to the device, and an active device whose installation registers another token keeps the one that it has proved. A token belongs to whoever proved it last.",
+    "Call this operation at every launch. A new device, or one with a changed token or account, gets a challenge. Its nonce is sent only through APNs; return it here with App Attest evidence over the challenge and the nonce. A pending device receives no notifications. An active device whose installation registers another token keeps its proved token until the new one is proved. A token belongs to the account that proved it last.",
   requests: {
-    "At a launch": REGISTRATION,
+    "At launch": REGISTRATION,
     "With evidence": {
       ...REGISTRATION,
       evidence: {
@@ -20,14 +20,14 @@ export const POST: OperationDetails = {
   },
   responses: {
     200: {
-      description: "Active: what is pushed to the account comes here.",
+      description: "The device is active and receives the account's notifications.",
       examples: { Active: { device: ACTIVE } },
     },
     202: {
-      description: "Pending: the nonce is on its way through APNs.",
+      description: "The device is pending. The nonce was sent through APNs.",
       examples: {
         Challenged: { device: DEVICE, challenge: CHALLENGE },
-        "After a challenge that APNs refused": {
+        "After APNs rejected a challenge": {
           device: { ...DEVICE, pendingReason: "BadDeviceToken" },
           challenge: CHALLENGE,
         },

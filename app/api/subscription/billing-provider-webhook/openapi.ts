@@ -4,7 +4,7 @@ import { examplesOf, type OperationDetails } from "@/scripts/openapi/operation";
 export const POST: OperationDetails = {
   operationId: "receiveBillingEvent",
   description:
-    "For the billing provider: RevenueCat, or any sender that follows Standard Webhooks. A delivery is authenticated by its signature, by its Authorization header, or by both, as configured. Deliveries may be repeated, late and out of order. The provider must retry a delivery unless the response is 200.",
+    "Receives webhooks from RevenueCat, or from any sender that follows Standard Webhooks. A delivery is authenticated by its signature, by its Authorization header, or by both, as configured. Deliveries may be repeated, late and out of order. The provider must retry a delivery unless the response is 200.",
   security: [
     { revenueCatSignature: [] },
     { webhookAuthorization: [] },
@@ -29,11 +29,11 @@ export const POST: OperationDetails = {
   },
   responses: {
     200: {
-      description: "Durable, or known to be of no use.",
+      description: "The event was stored, or does not need to be.",
       examples: {
-        Applied: { status: "processed", eventId: REVENUECAT.event.id },
-        "Known already": { status: "duplicate", eventId: REVENUECAT.event.id },
-        "Of no use here": { status: "ignored", eventId: REVENUECAT.event.id },
+        Processed: { status: "processed", eventId: REVENUECAT.event.id },
+        Duplicate: { status: "duplicate", eventId: REVENUECAT.event.id },
+        Ignored: { status: "ignored", eventId: REVENUECAT.event.id },
       },
     },
   },

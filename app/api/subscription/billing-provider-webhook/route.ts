@@ -8,7 +8,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
   "/api/subscription/billing-provider-webhook",
   {
     POST: endpoint({
-      summary: "Receive a delivery of the billing provider",
+      summary: "Receive a billing provider's webhook",
       reads: "raw",
       maxBodyBytes: 256 * 1024,
       errors: ["malformed_json", "validation_failed", "webhook_unauthorized", "webhook_not_configured"],

@@ -5,25 +5,25 @@ import type { Purchase } from "@/lib/subscriptions/purchase-state";
 import { accountStatus } from "@/lib/subscriptions/status";
 import type { OperationDetails } from "@/scripts/openapi/operation";
 
-/** What the service answers on the day after these events of one purchase. */
+/** Returns the response on the day after these events, each of its own purchase. */
 function statusAfter(...deliveries: { event: { event_timestamp_ms: number } }[]): unknown {
   const at = new Date("2026-11-21T08:00:00Z");
   const rules = { staleLeewaySeconds: 3600, isSandboxEntitled: false };
-  const lines = deliveries.map((delivery): Purchase => {
+  const purchases = deliveries.map((delivery): Purchase => {
     const { store, environment, facts } = revenueCat.read(delivery, at);
     const state = foldPurchase([{ id: "1", type: "INITIAL_PURCHASE", ...facts }]);
     return { ...state, store: store ?? "UNKNOWN", environment: environment ?? "UNKNOWN" };
   });
-  return JSON.parse(JSON.stringify(accountStatus(lines, at, rules)));
+  return JSON.parse(JSON.stringify(accountStatus(purchases, at, rules)));
 }
 
 export const GET: OperationDetails = {
   operationId: "getSubscriptionStatus",
   description:
-    "Gate access on `isActive` where there is one tier, and on `entitlements[].isActive` where there are several; the rest is for telling people how things stand. The members at the top are those of the best subscription; `entitlements` is the union over all.",
+    "Check `isActive` if there is one tier, and `entitlements[].isActive` if there are several. The other fields are for display. The top-level fields describe the best subscription. `entitlements` is the union of all subscriptions.",
   responses: {
     200: {
-      description: "As of `checkedAt`.",
+      description: "The status at the time `checkedAt`.",
       examples: {
         "A monthly subscription": statusAfter(REVENUECAT),
         "No subscription": statusAfter(),

@@ -5,7 +5,7 @@ import { SubscriptionStatus } from "@/lib/subscriptions/schema";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/subscription/status", {
   GET: endpoint({
-    summary: "The caller's subscription status",
+    summary: "Get the caller's subscription status",
     auth: "account",
     responses: { 200: SubscriptionStatus },
     handle: ({ ctx, principal }) => readSubscriptionStatus(ctx, principal),

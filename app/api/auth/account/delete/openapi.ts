@@ -4,14 +4,15 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const POST: OperationDetails = {
   operationId: "deleteAccount",
   description:
-    "Deletes the account with its sessions, devices and identities, and mails its owner. It needs the password, and after several wrong ones each further try has to wait; of an account that has none, a sign-in within the last ten minutes. Subscriptions of a store go on until they are cancelled there.",
+    "Deletes the account with its sessions, devices and identities, and emails its owner. Requires the password; after several wrong ones, each further attempt must wait. An account without a password requires a sign-in within the last ten minutes instead. Store subscriptions continue until they are canceled in the store.",
   requests: {
     "With a password": { confirm: "DELETE", password: CREDENTIALS.password },
-    "Of an account without one": { confirm: "DELETE" },
+    "Without a password": { confirm: "DELETE" },
   },
   responses: {
     200: {
-      description: "Deleted. What the stores still charge for is named, with where to cancel it.",
+      description:
+        "The account was deleted. `subscriptions` lists the active store subscriptions with the URLs to cancel them.",
       headers: ["Set-Cookie"],
       examples: {
         "With a subscription": {
@@ -26,7 +27,7 @@ export const POST: OperationDetails = {
           ],
           storeSubscriptionsCancelled: false,
         },
-        "Without one": { status: "deleted", subscriptions: [], storeSubscriptionsCancelled: false },
+        "Without a subscription": { status: "deleted", subscriptions: [], storeSubscriptionsCancelled: false },
       },
     },
   },

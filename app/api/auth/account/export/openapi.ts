@@ -3,7 +3,8 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 
 export const GET: OperationDetails = {
   operationId: "exportAccount",
-  description: "Everything kept about the account, as a file: never a hash, a session's token or a whole device token.",
+  description:
+    "Returns everything stored about the account as a file, without password hashes, session tokens and complete device tokens.",
   responses: {
     200: {
       description: "The account's data.",

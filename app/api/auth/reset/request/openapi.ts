@@ -3,11 +3,11 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const POST: OperationDetails = {
   operationId: "requestPasswordReset",
   description:
-    "Mails a link that sets a new password, once, within 30 minutes. The answer is the same whether the address has an account or not, and where it has had its share of mails: three an hour for each client network. The link in the latest mail works then.",
-  requests: { "An address": { email: "ann@example.com" } },
+    "Emails a link that sets a new password once within 30 minutes. The response is the same for known and unknown emails, and after the limit of three emails per hour and client network is reached. In that case the latest link still works.",
+  requests: { "An email": { email: "ann@example.com" } },
   responses: {
     202: {
-      description: "If there is such an account, the mail is on its way.",
+      description: "If the account exists, an email is sent.",
       examples: { Accepted: { status: "accepted" } },
     },
   },

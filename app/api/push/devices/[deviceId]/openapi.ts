@@ -2,6 +2,6 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 
 export const DELETE: OperationDetails = {
   operationId: "removeDevice",
-  description: "Somebody else's device is as little there as one that does not exist.",
-  responses: { 204: { description: "Removed. Nothing is pushed to it any more." } },
+  description: "Removes a device of the caller. The device of another account returns 404, as an unknown one does.",
+  responses: { 204: { description: "The device was removed and receives no more notifications." } },
 };
