@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { embeddedAdapter } from "@/lib/db/embedded/adapter";
 import { openPGlite } from "@/tests/support/database";
 
-test("nobody hears of another's commit before it is on the disk, by a failure or a rollback either", async () => {
+test("a commit is visible to others only once it is on disk, also after an error or a rollback", async () => {
   const pglite = await openPGlite();
   const heard: string[] = [];
   const after = async () => void heard.push("on the disk");

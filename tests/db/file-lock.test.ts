@@ -6,7 +6,7 @@ import { lockFile } from "@/lib/files/lock";
 
 const newFile = async () => path.join(await mkdtemp(path.join(tmpdir(), "homeport-lock-")), "db.lock");
 
-test("a lock has one holder at a time, and whoever is refused is told the file and the holder's pid", async () => {
+test("a lock has one holder at a time, and the error for others names the file and the holder's pid", async () => {
   const file = await newFile();
   const unlock = await lockFile(file);
   await expect(lockFile(file)).rejects.toMatchObject({ name: "FileLockedError", file, pid: String(process.pid) });
@@ -14,7 +14,7 @@ test("a lock has one holder at a time, and whoever is refused is told the file a
   await (await lockFile(file))();
 });
 
-test("any number that wait for a lock hold it one after another, and leave no file behind", async () => {
+test("all that wait for a lock hold it one after another, and leave no file", async () => {
   const file = await newFile();
   let holders = 0;
   const hold = async () => {
@@ -30,7 +30,7 @@ test("any number that wait for a lock hold it one after another, and leave no fi
   expect(await readdir(path.dirname(file))).toEqual([]);
 });
 
-test("a file that was left behind locks nobody out, whatever its date and content", async () => {
+test("a file left by an ended process does not hold the lock, whatever its date and content", async () => {
   const file = await newFile();
   await writeFile(file, "4711\n");
   const future = new Date("2100-01-01");
@@ -38,7 +38,7 @@ test("a file that was left behind locks nobody out, whatever its date and conten
   await (await lockFile(file))();
 });
 
-test("nor does the folder by which an earlier version locked", async () => {
+test("the lock folder of an earlier version does not hold the lock", async () => {
   const file = await newFile();
   await mkdir(file);
   await (await lockFile(file))();

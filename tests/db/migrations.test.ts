@@ -24,7 +24,7 @@ test("the migrations, applied to an empty database, leave no difference to schem
   await pglite.close();
 });
 
-test("a script that fails is reported, so that a broken migration never counts as applied", async () => {
+test("a script that fails throws, so that a failed migration never counts as applied", async () => {
   const pglite = await openPGlite();
   const connection = await (await embeddedAdapter(pglite)).connect();
   await expect(connection.executeScript("CREATE TABLE broken (nothing such_type)")).rejects.toThrow("such_type");
@@ -65,7 +65,7 @@ describe("on the embedded database", () => {
   });
   afterAll(() => pglite.close());
 
-  test("a migration that is refused is named, and leaves nothing", async () => {
+  test("a migration that fails is named, and changes nothing", async () => {
     await run("UPDATE _prisma_migrations SET migration_name = 'kept' WHERE migration_name = $1");
     await expect(migrateEmbedded(pglite)).rejects.toThrow(`${last} is refused, and nothing of it is left: `);
     expect((await run("SELECT 1 FROM _prisma_migrations WHERE migration_name = $1")).rows).toEqual([]);
@@ -73,7 +73,7 @@ describe("on the embedded database", () => {
     expect(await migrateEmbedded(pglite)).toEqual([]);
   });
 
-  test("a record that an earlier version was killed before it finished stops no start", async () => {
+  test("an unfinished migration record of an earlier version does not prevent a start", async () => {
     await run("UPDATE _prisma_migrations SET finished_at = NULL, applied_steps_count = 0 WHERE migration_name = $1");
     expect(await migrateEmbedded(pglite)).toEqual([last]); // its script had run
     expect(await migrateEmbedded(pglite)).toEqual([]);

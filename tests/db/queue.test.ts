@@ -7,7 +7,7 @@ import { ctx } from "@/tests/support/context";
 
 const MINUTE_MS = 60_000;
 
-test("a delay applies to each failure in turn, the last one to all that follow, and chance takes off up to half", () => {
+test("each failure has its delay, later ones the last delay, and jitter subtracts up to half", () => {
   const delays = [10, 60];
   expect([1, 2, 3, 9].map((failures) => backoffSeconds(delays, failures))).toEqual([10, 60, 60, 60]);
   expect([0, 0.5, 1].map((random) => backoffSeconds(delays, 1, random))).toEqual([5, 7.5, 10]);

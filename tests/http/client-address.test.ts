@@ -22,11 +22,11 @@ test.each([
   expect(behind(forwarded, hops)).toBe(address);
 });
 
-test("without proxies X-Forwarded-For is nothing", () => {
+test("without trusted proxies X-Forwarded-For is ignored", () => {
   expect(behind("198.51.100.1", 0)).toBe("127.0.0.1");
 });
 
-test("where no proxy is trusted, the first request that names one is warned of, and no further one", async () => {
+test("without trusted proxies, only the first request with X-Forwarded-For logs a warning", async () => {
   const lines: string[] = [];
   const log = pino({ level: "warn" }, { write: (line) => void lines.push(line) });
   for (const hops of [1, 0]) {

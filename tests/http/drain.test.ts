@@ -48,7 +48,7 @@ async function nextResponse(socket: Socket) {
   return parseResponse(String(chunk));
 }
 
-test("a request on an idle connection is answered while the server drains, as the last one there", async () => {
+test("a request on an idle connection gets a response while the server drains, as the last one on it", async () => {
   await withContext({ draining: false }, async () => {
     const { open, begin, drained } = await openDrainable();
     const socket = await open();
@@ -74,7 +74,7 @@ test("connections that stay idle or were never used are closed after a while", a
   });
 });
 
-test("a request that is still arriving is answered, however long it takes", async () => {
+test("a request that is still arriving gets a response, however long it takes", async () => {
   await withContext({ draining: false }, async () => {
     const { open, begin, drained } = await openDrainable();
     const socket = await open();
@@ -88,7 +88,7 @@ test("a request that is still arriving is answered, however long it takes", asyn
   });
 });
 
-test("a response that its client reads slowly arrives whole", async () => {
+test("a response to a slow client arrives whole", async () => {
   await withContext({ draining: false }, async () => {
     const body = "x".repeat(32 * 1024 * 1024);
     const { open, begin, drained } = await openDrainable(() => body);

@@ -23,19 +23,19 @@ const unreachable = () =>
   Promise.reject(Object.assign(new Error("connect ECONNREFUSED db.internal"), { code: "ECONNREFUSED" }));
 
 describe("readiness", () => {
-  test("is ok while the database answers and the catalog is read", async () => {
+  test("is ok while the database responds and the catalog is loaded", async () => {
     const response = await get("/api/health");
     expect([response.status, response.headers.get("cache-control")]).toEqual([200, "no-store"]);
     expect(await response.json()).toEqual({ status: "ok", checks: { database: "ok", storage: "ok", catalog: "ok" } });
   });
 
-  test("is told to HEAD by the same status and headers", async () => {
+  test("responds to HEAD with the same status and headers", async () => {
     const [head, got] = [await call("HEAD", "/api/health"), await get("/api/health")];
     expect([head.status, head.headers.get("cache-control"), await head.text()]).toEqual([200, "no-store", ""]);
     expect(head.headers.get("content-length")).toBe(got.headers.get("content-length"));
   });
 
-  test("ends with the database, and tells nothing of why", () =>
+  test("fails with the database, and does not disclose why", () =>
     withDatabase(unreachable, async () => {
       expect(await health()).toEqual({
         http: 503,
@@ -45,7 +45,7 @@ describe("readiness", () => {
       expect((await call("HEAD", "/api/health")).status).toBe(503);
     }));
 
-  test("ends while a migration is missing, or nobody can tell", async () => {
+  test("fails while a migration is missing or cannot be checked", async () => {
     for (const migrated of [async () => false, unreachable]) {
       await withDatabase(
         async () => [],
@@ -55,17 +55,17 @@ describe("readiness", () => {
     }
   });
 
-  test("outlasts a stale catalog, but not one that never was", () =>
-    withCatalog(async (shelf) => {
-      await shelf.publishText("garbage");
+  test("survives a stale catalog, but not a missing one", () =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publishText("garbage");
       expect(await health()).toEqual({
         http: 200,
         status: "ok",
         checks: { database: "ok", storage: "ok", catalog: "warn" },
       });
-      await shelf.publish();
+      await testCatalog.publish();
       expect(await health()).toMatchObject({ http: 200, checks: { catalog: "ok" } });
-      await withContext({ catalog: { ...shelf.catalog, state: () => "error" } }, async () => {
+      await withContext({ catalog: { ...testCatalog.catalog, state: () => "error" } }, async () => {
         expect(await health()).toEqual({
           http: 503,
           status: "error",
@@ -74,10 +74,10 @@ describe("readiness", () => {
       });
     }));
 
-  test("ends when the process begins to stop", () =>
+  test("fails when the process begins to stop", () =>
     withContext({ draining: true }, async () => expect(await health()).toEqual({ http: 503, status: "draining" })));
 
-  test("needs no session, and refuses other methods and unknown probes", async () => {
+  test("needs no session, and rejects other methods and unknown probes", async () => {
     expect((await call("POST", "/api/health")).status).toBe(405);
     expect(await health("/api/health?probe=nope")).toMatchObject({ http: 400, code: "invalid_query" });
     expect(await health("/api/health?probe=ready&_=1")).toMatchObject({ http: 200 });
@@ -85,7 +85,7 @@ describe("readiness", () => {
 });
 
 describe("liveness", () => {
-  test("asks nothing and is ok while the process runs", () =>
+  test("checks nothing and is ok while the process runs", () =>
     withDatabase(unreachable, () =>
       withContext({ draining: true }, async () =>
         expect(await health("/api/health?probe=live")).toEqual({ http: 200, status: "ok" }),
@@ -93,8 +93,8 @@ describe("liveness", () => {
     ));
 });
 
-describe("the question to the database", () => {
-  test("is asked once a second, however many ask", async () => {
+describe("the database check", () => {
+  test("runs once a second, however many requests there are", async () => {
     let asked = 0;
     const count = async () => {
       asked += 1;
@@ -108,7 +108,7 @@ describe("the question to the database", () => {
     });
   });
 
-  test("is not asked again while it is open, and counts as failed after its time-out", async () => {
+  test("does not run twice at the same time, and fails after its time-out", async () => {
     let asked = 0;
     let release = () => {};
     const hang = () => {
@@ -127,7 +127,7 @@ describe("the question to the database", () => {
   });
 });
 
-test("version and downloads are answered while the database is down", () =>
+test("version and downloads work while the database is down", () =>
   withDatabase(
     unreachable,
     async () => {

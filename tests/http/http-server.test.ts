@@ -68,10 +68,10 @@ async function recordsOf(run: () => Promise<void>): Promise<RequestRecord[]> {
   return records;
 }
 
-describe("a reader that takes nothing", () => {
+describe("a client that reads nothing", () => {
   const chunk = Buffer.alloc(64 * 1024);
 
-  test("for too long is cut off, and what it was sent is let go of", async () => {
+  test("for too long is disconnected, and the response body is released", async () => {
     let isLetGo = false;
     async function* endless() {
       try {
@@ -89,7 +89,7 @@ describe("a reader that takes nothing", () => {
     await expect.poll(() => isLetGo).toBe(true);
   });
 
-  test.each(["/api/long", "/page"])("of %s, which is sent whole, is cut off too", async (path) => {
+  test.each(["/api/long", "/page"])("of %s, which is sent whole, is disconnected too", async (path) => {
     const long = Buffer.alloc(64 * 1024 * 1024, "x").toString();
     const page: NextHandler = async (_incoming, outgoing) => void outgoing.end(long);
     const routes = { "/api/long": route("/api/long", () => long), "/page": "page" } as const;
@@ -101,14 +101,14 @@ describe("a reader that takes nothing", () => {
   });
 });
 
-describe("a target", () => {
+describe("a request target", () => {
   const routes = { "/": "page", "/page": "page", "/api/hello": hello, "/api/[[...path]]": hello } as const;
 
   test.each([
     ...["/./api/hello", "/%2e/api/hello", "/x/../api/hello", "/x/%2E%2e/api/hello", "/..", "/page/."],
     ...["/api\\hello", "/page#x", "/%ff", "/%", "/forms/%E0%A4%A", "/%%32%65%%32%65/api/hello"],
     ...["ftp://localhost/page", "http://", "http://user@localhost/page", "http:///page", "page"],
-  ])("%s is refused before anybody looks at it", async (target) => {
+  ])("%s is rejected before routing", async (target) => {
     const server = await openTestServer(routes, echo);
     const answer = parseResponse(await server.exchange(httpRequest(target)));
     expect(answer.status).toBe(400);
@@ -127,7 +127,7 @@ describe("a target", () => {
     expect([seen.url, seen.headers.host]).toEqual([url, "localhost:3000"]);
   });
 
-  test("with an empty segment is nowhere, and no redirect to a host", async () => {
+  test("with an empty segment is not found, and is no redirect to a host", async () => {
     const server = await openTestServer(routes, echo);
     for (const target of ["//evil.example/x", "//api/hello", "/api//hello", "/page//"]) {
       const answer = parseResponse(await server.exchange(httpRequest(target)));
@@ -136,13 +136,13 @@ describe("a target", () => {
     }
   });
 
-  test("with a slash behind a page's leads to the page", async () => {
+  test("with a trailing slash redirects to the page", async () => {
     const server = await openTestServer(routes, echo);
     const { status, headers } = parseResponse(await server.exchange(httpRequest("/page/?x=1")));
     expect([status, headers.location]).toEqual([308, "/page?x=1"]);
   });
 
-  test("of all the service is answered to OPTIONS", async () => {
+  test("of * gets a response to OPTIONS", async () => {
     const server = await openTestServer(routes, echo);
     expect(parseResponse(await server.exchange(httpRequest("*", [], "OPTIONS"))).status).toBe(204);
     expectProblem(parseResponse(await server.exchange(httpRequest("*"))), "method_not_allowed");
@@ -154,17 +154,17 @@ describe("a Host header", () => {
 
   test.each([
     ["missing", bare()],
-    ["there twice", bare("Host: localhost", "host: localhost")],
-    ["no host", bare("Host: a b")],
+    ["duplicated", bare("Host: localhost", "host: localhost")],
+    ["not a host", bare("Host: a b")],
     ["a list", bare("Host: a, b")],
     ["a URL", bare("Host: http://localhost")],
-  ])("that is %s is refused", async (_, text) => {
+  ])("that is %s is rejected", async (_, text) => {
     const server = await openTestServer({ "/api/hello": hello });
     expectProblem(parseResponse(await server.exchange(text)), "malformed_request");
   });
 
   test.each(["localhost", "localhost:3000", "[::1]:3000", "a_b.example", "xn--bcher-kva.example", ""])(
-    "%j is taken",
+    "%j is accepted",
     async (host) => {
       const server = await openTestServer({ "/api/hello": hello });
       expect(parseResponse(await server.exchange(bare(`Host: ${host}`))).body).toContain("hello");
@@ -172,12 +172,12 @@ describe("a Host header", () => {
   );
 });
 
-describe("what never becomes a request", () => {
+describe("malformed input", () => {
   const post = (...lines: string[]) =>
     ["POST /api/hello HTTP/1.1", "Host: localhost", "Content-Type: application/json", ...lines].join("\r\n");
 
   test.each([
-    ["no HTTP", "hello\r\n\r\n", "malformed_request"],
+    ["other than HTTP", "hello\r\n\r\n", "malformed_request"],
     ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "malformed_request"],
     [
       "a length and chunks",
@@ -185,15 +185,15 @@ describe("what never becomes a request", () => {
       "malformed_request",
     ],
     ["two lengths", post("Content-Length: 5", "Content-Length: 6", "", "hello"), "malformed_request"],
-    ["another coding than chunks", post("Transfer-Encoding: xchunked", "", "0", "", ""), "malformed_request"],
+    ["an unknown transfer coding", post("Transfer-Encoding: xchunked", "", "0", "", ""), "malformed_request"],
     ["a folded header", httpRequest("/api/hello", ["X-A: b\r\n c"]), "malformed_request"],
     ["bare line feeds", "GET /api/hello HTTP/1.1\nHost: x\n\n", "malformed_request"],
     ["a space before the colon", httpRequest("/api/hello", ["X-A : b"]), "malformed_request"],
     ["NUL in a header", httpRequest("/api/hello", ["X-A: a\0b"]), "malformed_request"],
-    ["chunks that are none", post("Transfer-Encoding: chunked", "", "zz", ""), "malformed_request"],
-    ["headers without end", httpRequest("/api/hello", [`X-Long: ${"x".repeat(17_000)}`]), "headers_too_large"],
+    ["malformed chunks", post("Transfer-Encoding: chunked", "", "zz", ""), "malformed_request"],
+    ["oversized headers", httpRequest("/api/hello", [`X-Long: ${"x".repeat(17_000)}`]), "headers_too_large"],
     ["a tunnel", "CONNECT evil.example:443 HTTP/1.1\r\nHost: x\r\n\r\n", "method_not_allowed"],
-  ] as const)("as %s is answered with a problem document, logged, and let go", async (_, text, code) => {
+  ] as const)("such as %s gets a problem document, is logged, and closes the connection", async (_, text, code) => {
     const records = await recordsOf(async () => {
       const server = await openTestServer({ "/api/hello": waits });
       expectProblem(parseResponse(await server.exchange(text)), code);
@@ -201,7 +201,7 @@ describe("what never becomes a request", () => {
     await expect.poll(() => records).toMatchObject([{ status: ERRORS[code][0] }]);
   });
 
-  test("is answered by no line in the middle of another answer", async () => {
+  test("adds no status line in the middle of another response", async () => {
     const server = await openTestServer({ "/api/never": route("/api/never", neverEnding) });
     const socket = await server.open();
     const keptAlive = httpRequest("/api/never").replace("Connection: close\r\n", "");
@@ -217,9 +217,9 @@ describe("what never becomes a request", () => {
   });
 });
 
-describe("what matches no route", () => {
+describe("a path that matches no route", () => {
   const refuse: NextHandler = async () => {
-    throw new Error("Next was asked");
+    throw new Error("Next was called");
   };
   const notFoundPage: NextHandler = async ({ url }, outgoing) => {
     outgoing.setHeader("Content-Security-Policy", "script-src 'nonce-rendered'").setHeader("Content-Type", "text/html");
@@ -283,7 +283,7 @@ describe("while Next is loading", () => {
 });
 
 describe("pages", () => {
-  test("take GET and HEAD alone, and no byte of a body", async () => {
+  test("accept GET and HEAD only, and no body", async () => {
     let asked = 0;
     const count: NextHandler = async () => void asked++;
     const server = await openTestServer({ "/page": "page", "/file.json": "file" }, count);
@@ -312,7 +312,7 @@ describe("pages", () => {
     expect(head.body).toBe("");
   });
 
-  test("are rendered without what steers Next", async () => {
+  test("are rendered without the headers that control Next", async () => {
     const server = await openTestServer({ "/page": "page" }, echo);
     const steering = [
       ...[
@@ -331,7 +331,7 @@ describe("pages", () => {
     expect(headers).toEqual({ host: "localhost:3000", cookie: "a=b", "user-agent": "test", "x-request-id": "seen" });
   });
 
-  test("have their line in the log, by the page and not by what was asked for", async () => {
+  test("are logged by their route, not by the requested path", async () => {
     const records = await recordsOf(async () => {
       const server = await openTestServer({ "/page": "page", "/file.json": "file" }, echo);
       for (const target of ["/page?secret", "/file.json?secret", "/%ff"]) await server.exchange(httpRequest(target));
@@ -360,7 +360,7 @@ describe("pages", () => {
     expectProblem(answer, "internal_error");
   });
 
-  test("that say the same to everybody are rendered once, each answer with a nonce of its own", async () => {
+  test("that are the same for every visitor are rendered once, each response with its own nonce", async () => {
     const asked: unknown[] = [];
     const next: NextHandler = async ({ headers }, outgoing) => {
       asked.push(headers.cookie);
@@ -383,7 +383,7 @@ describe("pages", () => {
     expect(asked).toEqual([undefined]);
   });
 
-  test("beyond what can be rendered or wait are refused, and those that were taken are answered", async () => {
+  test("beyond the queue's limit are rejected, and those in the queue are rendered", async () => {
     let release = () => {};
     const gate = new Promise<void>((open) => {
       release = open;
@@ -411,7 +411,7 @@ describe("pages", () => {
     expect(parseResponse(await server.exchange(httpRequest("/api/hello"))).status).toBe(200);
   });
 
-  test("that never end are given up, and make room for others", async () => {
+  test("that never end are aborted, and make room for others", async () => {
     const next: NextHandler = (incoming, outgoing) =>
       incoming.url === "/page?endless" ? new Promise(() => {}) : echo(incoming, outgoing);
     const server = await openTestServer({ "/page": "page" }, next, { maxRenderMs: 200 });
@@ -422,7 +422,7 @@ describe("pages", () => {
     expect(answers.map(({ status }) => status)).toEqual([500, 500, 500, 500, 200]);
   });
 
-  test("that nobody waits for any more are not rendered", async () => {
+  test("whose clients have disconnected are not rendered", async () => {
     const rendered: unknown[] = [];
     const held: (() => void)[] = [];
     const next: NextHandler = async ({ url }, outgoing) => {
@@ -447,7 +447,7 @@ describe("pages", () => {
 describe("requests in one packet", () => {
   const kept = (target: string) => httpRequest(target).replace("Connection: close\r\n", "");
 
-  test("are answered in their order, one at a time", async () => {
+  test("get their responses in order, one at a time", async () => {
     const seen: string[] = [];
     const next: NextHandler = async ({ url = "" }, outgoing) => {
       seen.push(`begin ${url}`);
@@ -461,7 +461,7 @@ describe("requests in one packet", () => {
     expect(seen).toEqual(["1", "2", "3"].flatMap((n) => [`begin /page?${n}`, `end /page?${n}`]));
   });
 
-  test("by the hundreds are cut off, and no more than one is begun", async () => {
+  test("by the hundreds are disconnected after at most one has begun", async () => {
     let begun = 0;
     const next: NextHandler = () => {
       begun += 1;
@@ -473,7 +473,7 @@ describe("requests in one packet", () => {
   });
 });
 
-describe("a client that asks before it sends its body", () => {
+describe("a client that sends Expect: 100-continue", () => {
   const asking = (path: string, length: number) =>
     httpRequest(path, ["Content-Type: application/json", `Content-Length: ${length}`, "Expect: 100-continue"], "POST");
   const upload = defineRoute("/api/upload", {
@@ -486,7 +486,7 @@ describe("a client that asks before it sends its body", () => {
     }),
   });
 
-  test("is told to go on where the body is read, and not where it is refused", async () => {
+  test("gets 100 if the body is read, and not if it is rejected", async () => {
     const server = await openTestServer({ "/api/upload": upload, "/page": "page" });
     expect(await server.exchange(asking("/api/upload", 2), "{}")).toMatch(
       /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 204/,
@@ -503,7 +503,7 @@ describe("a client that asks before it sends its body", () => {
   });
 });
 
-describe("the table of routes", () => {
+describe("the route table", () => {
   test("has every route, page and icon of app", async () => {
     const files = await readdir("app", { recursive: true });
     const paths = files.flatMap((file) => {
@@ -524,7 +524,7 @@ describe("the table of routes", () => {
     expect(findRoute(table, "/a%20%5Bb%5D.js/x")).toBeNull();
   });
 
-  test("takes paths for what they say", () => {
+  test("treats special characters in paths literally", () => {
     const table = createRouteTable(
       new Map([
         ["/a.b/[x-y]", hello],

@@ -19,8 +19,8 @@ function chunked(size: number): ReadableStream<Uint8Array> {
   });
 }
 
-describe("every answer", () => {
-  test("carries a request id: the caller's where it is well-formed, else a new one", async () => {
+describe("every response", () => {
+  test("has a request id: the client's if it is well-formed, else a new one", async () => {
     const own = await get("/api/health", { headers: { "x-request-id": "abc.DEF-1_2" } });
     expect(own.headers.get("x-request-id")).toBe("abc.DEF-1_2");
     for (const bad of ["has space", "a".repeat(129), "<script>"]) {
@@ -29,7 +29,7 @@ describe("every answer", () => {
     }
   });
 
-  test("may not be sniffed, nor cached unless the route says so", async () => {
+  test("has nosniff, and is not cached unless the route declares it", async () => {
     const response = await post(LOGIN, {});
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
     expect(response.headers.get("cache-control")).toBe("private, no-store");
@@ -37,7 +37,7 @@ describe("every answer", () => {
 });
 
 describe("errors", () => {
-  test("are problem documents that a program can switch on", async () => {
+  test("are problem documents with a stable code", async () => {
     const response = await call("POST", LOGIN, { body: "{", headers: JSON_TYPE });
     expect(response.status).toBe(400);
     expect(response.headers.get("content-type")).toBe("application/problem+json");
@@ -50,7 +50,7 @@ describe("errors", () => {
     });
   });
 
-  test("of our own making are a blank 500", async () => {
+  test("that are unexpected are a 500 without details", async () => {
     const db = new Proxy(ctx().db, {
       get: () => {
         throw new Error("secret: postgres://user:password@host");
@@ -65,8 +65,8 @@ describe("errors", () => {
 describe("a body", () => {
   test.each([
     ["empty", ""],
-    ["cut off", '{"email":'],
-    ["no UTF-8", new Uint8Array([0x22, 0xff, 0x22])],
+    ["truncated", '{"email":'],
+    ["not UTF-8", new Uint8Array([0x22, 0xff, 0x22])],
   ])("that is %s is malformed", async (_, body) => {
     const response = await call("POST", LOGIN, { body, headers: JSON_TYPE });
     expect(response.status).toBe(400);
@@ -83,7 +83,7 @@ describe("a body", () => {
   });
 
   test.each(["text/plain", "application/x-www-form-urlencoded", "", "application/jsonx"])(
-    "declared as %j is refused",
+    "declared as %j is rejected",
     async (type) => {
       const response = await call("POST", LOGIN, { body: "{}", headers: { "content-type": type } });
       expect(response.status).toBe(415);
@@ -96,7 +96,7 @@ describe("a body", () => {
     expect((await call("POST", LOGIN, { body: "{}", headers })).status).toBe(422);
   });
 
-  test("over 16 KiB is refused, with and without a Content-Length", async () => {
+  test("over 16 KiB is rejected, with and without a Content-Length", async () => {
     for (const body of [" ".repeat(17 * 1024), chunked(17 * 1024)]) {
       const response = await call("POST", LOGIN, { body, headers: JSON_TYPE });
       expect(response.status).toBe(413);
@@ -105,7 +105,7 @@ describe("a body", () => {
     expect((await call("POST", LOGIN, { body: chunked(16 * 1024), headers: JSON_TYPE })).status).toBe(400);
   });
 
-  test("over the limit is refused by API routes, forms and next-auth alike", async () => {
+  test("over the limit is rejected by API routes, forms and next-auth alike", async () => {
     const form = { "content-type": "application/x-www-form-urlencoded", origin: BASE_URL };
     const body = `email=${"x".repeat(17 * 1024)}`;
     for (const [path, headers] of [
@@ -119,7 +119,7 @@ describe("a body", () => {
     }
   });
 
-  test("of another media type is refused by API routes, forms and next-auth alike, which name theirs", async () => {
+  test("of another media type is rejected by API routes, forms and next-auth alike, with the accepted type", async () => {
     for (const [path, accept] of [
       [LOGIN, "application/json"],
       ["/forms/sign-in", "application/x-www-form-urlencoded"],
@@ -146,7 +146,7 @@ describe("a body", () => {
 });
 
 describe("methods", () => {
-  test("that a route does not declare answer 405 and say what is allowed", async () => {
+  test("that a route does not declare get 405 with Allow", async () => {
     for (const method of ["GET", "HEAD", "PUT", "PATCH", "DELETE"]) {
       const response = await call(method, LOGIN);
       expect(response.status).toBe(405);
@@ -154,13 +154,13 @@ describe("methods", () => {
     }
   });
 
-  test("are told by OPTIONS", async () => {
+  test("are listed by OPTIONS", async () => {
     const response = await call("OPTIONS", "/api/version");
     expect(response.status).toBe(204);
     expect(response.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
   });
 
-  test("HEAD answers as GET does, without a body", async () => {
+  test("HEAD responds as GET does, without a body", async () => {
     for (const path of ["/api/health", "/api/version", "/api/auth/csrf", "/api/version?platform=windows"]) {
       const [byGet, byHead] = [await get(path), await call("HEAD", path)];
       expect(byHead.status).toBe(byGet.status);
@@ -182,7 +182,7 @@ test("an unknown path under /api is a problem document", async () => {
 });
 
 describe("a session", () => {
-  test("travels as a bearer token, its scheme in any case", async () => {
+  test("is a bearer token, with a case-insensitive scheme", async () => {
     const { token } = await newAccount();
     for (const scheme of ["Bearer", "bearer", "BEARER"]) {
       const response = await get("/api/push/devices", { headers: { authorization: `${scheme} ${token}` } });
@@ -190,14 +190,14 @@ describe("a session", () => {
     }
   });
 
-  test("in a cookie does not count beside an Authorization header", async () => {
+  test("in a cookie is ignored beside an Authorization header", async () => {
     const { token } = await newAccount();
     const cookie = `next-auth.session-token=${token}`;
     expect((await get("/api/push/devices", { cookie })).status).toBe(200);
     expect((await get("/api/push/devices", { cookie, headers: { authorization: "Basic eDp5" } })).status).toBe(401);
   });
 
-  test("that was revoked, is foreign, or is none gets 401 with a challenge", async () => {
+  test("that is revoked, forged or malformed gets 401 with a challenge", async () => {
     const { token, sessionId } = await newAccount();
     await ctx().db.session.update({ where: { id: sessionId }, data: { revokedAt: new Date() } });
     for (const bad of [token, "x", "a.b.c.d.e", `${token}x`]) {
@@ -207,14 +207,14 @@ describe("a session", () => {
     }
   });
 
-  test("of a deleted account is gone, and so is one of an earlier epoch", async () => {
+  test("of a deleted account or of an earlier epoch is invalid", async () => {
     const [deleted, reset] = [await newAccount(), await newAccount()];
     await ctx().db.account.delete({ where: { id: deleted.id } });
     await ctx().db.account.update({ where: { id: reset.id }, data: { sessionEpoch: { increment: 1 } } });
     for (const { token } of [deleted, reset]) expect((await get("/api/push/devices", { token })).status).toBe(401);
   });
 
-  test("is the oldest to go when a twenty-first is opened", async () => {
+  test("is revoked, oldest first, when a twenty-first is created", async () => {
     const { email, password, token } = await newAccount();
     for (let i = 0; i < 20; i++) await post(LOGIN, { email, password });
     expect((await get("/api/push/devices", { token })).status).toBe(401);
@@ -240,7 +240,7 @@ describe("cross-origin", () => {
   });
 });
 
-describe("the client's address", () => {
+describe("the client's IP address", () => {
   const attempt = (address: string, forwarded?: string) =>
     post(
       LOGIN,
@@ -251,14 +251,14 @@ describe("the client's address", () => {
       },
     );
 
-  test.runIf(callsHandlers)("is the socket's, IPv6 by its /64, whatever X-Forwarded-For says", async () => {
+  test.runIf(callsHandlers)("is the socket's, IPv6 by its /64, whatever X-Forwarded-For contains", async () => {
     for (let i = 0; i < 60; i++) await ctx().limits.consume("loginByIp", "2001:db8:1:2::/64");
     expect((await attempt("2001:db8:1:2:aaaa::1")).status).toBe(429);
     expect((await attempt("2001:db8:1:2::bbbb", "198.51.100.9")).status).toBe(429);
     expect((await attempt("2001:db8:1:3::1")).status).toBe(401);
   });
 
-  test("is what the outermost trusted proxy wrote, where there are proxies", async () => {
+  test("is the one that the outermost trusted proxy added, with proxies", async () => {
     for (let i = 0; i < 60; i++) await ctx().limits.consume("loginByIp", "198.51.100.33");
     await withContext({ config: { TRUSTED_PROXY_HOPS: 1 } }, async () => {
       expect((await attempt("127.0.0.1", "8.8.8.8, 198.51.100.33")).status).toBe(429);
@@ -267,7 +267,7 @@ describe("the client's address", () => {
   });
 });
 
-describe("input that would rather be an error of ours", () => {
+describe("input that could cause a server error", () => {
   test.each(["[", '{"a":'])("nested thousands of levels deep by %j is not valid", async (open) => {
     const levels = Math.floor(15_000 / open.length / 2);
     const close = open === "[" ? "]" : "}";
@@ -277,14 +277,14 @@ describe("input that would rather be an error of ours", () => {
     expect(await response.json()).toMatchObject({ errors: [{ code: "too_deep" }] });
   });
 
-  test("with thousands of faults is told the first of them", async () => {
+  test("with thousands of errors gets the first of them", async () => {
     const response = await post(LOGIN, Array<string>(1_500).fill("\0"));
     expect(response.status).toBe(422);
     expect((await response.json()).errors.length).toBeLessThanOrEqual(20);
   });
 });
 
-test("an account that is deleted under a request has no session any more", async () => {
+test("an account that is deleted during a request has no session", async () => {
   const gone = Object.assign(new Error("Foreign key constraint violated"), { code: "P2003" });
   const db = new Proxy(ctx().db, {
     get: () => {

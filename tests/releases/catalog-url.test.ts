@@ -44,8 +44,8 @@ const serve =
     response.end(manifestText([manifestEntry({ id: "one", version })]));
   };
 
-describe("a catalog at an address", () => {
-  test("is read, and asked for again with its ETag; 304 changes nothing", async () => {
+describe("a catalog at a URL", () => {
+  test("is fetched, and revalidated with its ETag; 304 changes nothing", async () => {
     const origin = await startOrigin(serve("1.0.0", '"a"'));
     const { catalog } = await open(`${origin.url}/catalog.json`, await newFolder());
     expect([catalog.state(), versions(catalog)]).toEqual(["ok", ["1.0.0"]]);
@@ -58,7 +58,7 @@ describe("a catalog at an address", () => {
     expect([catalog.state(), versions(catalog)]).toEqual(["ok", ["1.1.0"]]);
   });
 
-  test("is asked for by date where it has no ETag, and the same bytes are not taken for new ones", async () => {
+  test("without an ETag is revalidated by date, and the same bytes are not a new catalog", async () => {
     const date = "Sun, 01 Nov 2026 10:00:00 GMT";
     const text = manifestText([manifestEntry()]);
     const origin = await startOrigin((_, response) => response.writeHead(200, { "last-modified": date }).end(text));
@@ -69,7 +69,7 @@ describe("a catalog at an address", () => {
     expect(catalog.current()).toBe(before);
   });
 
-  test("that turns bad keeps the last good one, logs each break once, and recovers by itself", async () => {
+  test("that becomes invalid keeps the last valid one, logs each error once, and recovers by itself", async () => {
     const origin = await startOrigin(serve("1.0.0", '"good"'));
     const { catalog, errors } = await open(origin.url, await newFolder());
     const breaks: RequestListener[] = [
@@ -94,7 +94,7 @@ describe("a catalog at an address", () => {
     expect([catalog.state(), versions(catalog), errors().length]).toEqual(["ok", ["1.0.0"], breaks.length]);
   });
 
-  test("is good again without a new answer once its address is reached again", async () => {
+  test("is valid again without a change once its URL is reachable", async () => {
     const origin = await startOrigin(serve("1.0.0", '"a"'));
     const { catalog } = await open(origin.url, await newFolder());
     origin.answer((_, response) => response.writeHead(503).end());
@@ -105,7 +105,7 @@ describe("a catalog at an address", () => {
     expect(catalog.state()).toBe("ok");
   });
 
-  test("has no folder: its files are left out with one logged error, the rest stays", async () => {
+  test("has no folder: artifacts in files are omitted with one logged error, the others stay", async () => {
     const file = { installer: remoteArtifact({ url: undefined, file: "setup.exe" }) };
     const origin = await startOrigin((_, response) =>
       response.end(
@@ -121,7 +121,7 @@ describe("a catalog at an address", () => {
     expect(errors()).toMatchObject([{ releases: 2 }]);
   });
 
-  test("is never logged with its query, which may hold a secret", async () => {
+  test("is never logged with its query, which may contain a secret", async () => {
     const origin = await startOrigin(serve("1.0.0"));
     const { catalog, lines } = await open(`${origin.url}/catalog.json?token=hush`, await newFolder());
     await origin.close();
@@ -131,18 +131,18 @@ describe("a catalog at an address", () => {
   });
 });
 
-describe("an address that misbehaves", () => {
+describe("a URL that misbehaves", () => {
   const read = async (listener: RequestListener, timeoutMs?: number) => {
     const origin = await startOrigin(listener);
     return urlSource(origin.url, await newFolder(), timeoutMs).read();
   };
 
-  test("is given up where it hangs, before its answer or in the middle", async () => {
+  test("times out if it hangs before or during its response", async () => {
     await expect(read(() => {}, 100)).rejects.toThrow("timed out");
     await expect(read((_, response) => void response.writeHead(200).write("{"), 100)).rejects.toThrow("timed out");
   });
 
-  test("is given up where it drips", async () => {
+  test("times out if it sends a few bytes at a time", async () => {
     const drip: RequestListener = (_, response) => {
       const timer = setInterval(() => response.write(" "), 5);
       response.on("close", () => clearInterval(timer));
@@ -150,7 +150,7 @@ describe("an address that misbehaves", () => {
     await expect(read(drip, 100)).rejects.toThrow("timed out");
   });
 
-  test("is refused where it sends more than 64 MiB, also when that is small on the wire", async () => {
+  test("is rejected if it sends more than 64 MiB, compressed or not", async () => {
     const chunk = Buffer.alloc(1024 * 1024, " ");
     const endless: RequestListener = (_, response) => {
       const more = () => {
@@ -171,11 +171,11 @@ describe("an address that misbehaves", () => {
     ["to another machine without https", "http://catalog.example.com/", "not https"],
     ["to a file", "file:///etc/passwd", "not https"],
     ["to an invalid URL", "http://", "no valid Location"],
-  ])("is refused where it redirects %s", async (_, location, reason) => {
+  ])("is rejected if it redirects %s", async (_, location, reason) => {
     await expect(read((_request, response) => response.writeHead(302, { location }).end())).rejects.toThrow(reason);
   });
 
-  test("is followed where it redirects a few times", async () => {
+  test("is followed over a few redirects", async () => {
     const found = await read((request, response) => {
       const hops = Number(request.url?.slice(1) || 0);
       if (hops < 5) response.writeHead(307, { location: `/${hops + 1}` }).end();
@@ -185,8 +185,8 @@ describe("an address that misbehaves", () => {
   });
 });
 
-describe("a start while the address is out of reach", () => {
-  test("goes on with the last good one that was kept, and with no other address's", async () => {
+describe("a start while the URL is not reachable", () => {
+  test("uses the last valid catalog of the same URL, and of no other", async () => {
     const folder = await newFolder();
     const origin = await startOrigin(serve("1.0.0"));
     (await open(origin.url, folder)).catalog.close();
@@ -197,13 +197,13 @@ describe("a start while the address is out of reach", () => {
     expect((await open(`${origin.url}/other`, folder)).catalog.state()).toBe("error");
   });
 
-  test("is not held up by an address that hangs", async () => {
+  test("is not delayed by a URL that hangs", async () => {
     const origin = await startOrigin(() => {});
     const { catalog } = await open(origin.url, await newFolder());
     expect([catalog.state(), catalog.current()]).toEqual(["error", null]);
   });
 
-  test("does without what was kept where that is broken", async () => {
+  test("ignores a stored catalog that is invalid", async () => {
     const folder = await newFolder();
     const origin = await startOrigin(serve("1.0.0"));
     (await open(origin.url, folder)).catalog.close();

@@ -46,76 +46,86 @@ const versions = ({ catalog }: Pick<TestCatalog, "catalog">) =>
     ?.map(({ version }) => version.version);
 
 describe("following the manifest", () => {
-  test("a catalog that turns to garbage and back keeps the last good one and logs each break once", () =>
-    withCatalog(async (shelf) => {
-      await shelf.publish(manifestEntry({ version: "1.0.0" }));
-      expect([shelf.catalog.state(), versions(shelf)]).toEqual(["ok", ["1.0.0"]]);
-      await shelf.publishText('{ "schemaVersion": 1, "releases": [');
-      await shelf.catalog.refresh();
-      expect([shelf.catalog.state(), versions(shelf)]).toEqual(["warn", ["1.0.0"]]);
-      expect(shelf.errors).toHaveLength(1);
-      await shelf.publish(manifestEntry({ version: "not a version" }));
-      expect([shelf.catalog.state(), versions(shelf)]).toEqual(["warn", ["1.0.0"]]);
-      expect(shelf.errors).toHaveLength(2);
-      await shelf.publish(manifestEntry({ version: "1.1.0" }));
-      expect([shelf.catalog.state(), versions(shelf)]).toEqual(["ok", ["1.1.0"]]);
-      expect(shelf.errors).toHaveLength(2);
+  test("while the manifest is invalid, the last valid catalog stays and each error is logged once", () =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(manifestEntry({ version: "1.0.0" }));
+      expect([testCatalog.catalog.state(), versions(testCatalog)]).toEqual(["ok", ["1.0.0"]]);
+      await testCatalog.publishText('{ "schemaVersion": 1, "releases": [');
+      await testCatalog.catalog.refresh();
+      expect([testCatalog.catalog.state(), versions(testCatalog)]).toEqual(["warn", ["1.0.0"]]);
+      expect(testCatalog.errors).toHaveLength(1);
+      await testCatalog.publish(manifestEntry({ version: "not a version" }));
+      expect([testCatalog.catalog.state(), versions(testCatalog)]).toEqual(["warn", ["1.0.0"]]);
+      expect(testCatalog.errors).toHaveLength(2);
+      await testCatalog.publish(manifestEntry({ version: "1.1.0" }));
+      expect([testCatalog.catalog.state(), versions(testCatalog)]).toEqual(["ok", ["1.1.0"]]);
+      expect(testCatalog.errors).toHaveLength(2);
     }));
 
-  test("a manifest that is taken away is missed, and taken up again when it is back", () =>
-    withCatalog(async (shelf) => {
-      await shelf.publish(manifestEntry());
-      await unlink(shelf.manifest);
-      await shelf.catalog.refresh();
-      await shelf.catalog.refresh();
-      expect([shelf.catalog.state(), versions(shelf), shelf.errors.length]).toEqual(["warn", ["1.0.0"], 1]);
-      await shelf.publish(manifestEntry({ version: "1.1.0" }));
-      expect([shelf.catalog.state(), versions(shelf)]).toEqual(["ok", ["1.1.0"]]);
+  test("a removed manifest is reported, and read again once it is restored", () =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(manifestEntry());
+      await unlink(testCatalog.manifest);
+      await testCatalog.catalog.refresh();
+      await testCatalog.catalog.refresh();
+      expect([testCatalog.catalog.state(), versions(testCatalog), testCatalog.errors.length]).toEqual([
+        "warn",
+        ["1.0.0"],
+        1,
+      ]);
+      await testCatalog.publish(manifestEntry({ version: "1.1.0" }));
+      expect([testCatalog.catalog.state(), versions(testCatalog)]).toEqual(["ok", ["1.1.0"]]);
     }));
 
-  test("a snapshot in use stays as it was", () =>
-    withCatalog(async (shelf) => {
-      await shelf.publish(manifestEntry({ version: "1.0.0" }));
-      const before = shelf.catalog.current();
-      await shelf.publish(manifestEntry({ version: "1.1.0" }));
+  test("a snapshot in use does not change", () =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(manifestEntry({ version: "1.0.0" }));
+      const before = testCatalog.catalog.current();
+      await testCatalog.publish(manifestEntry({ version: "1.1.0" }));
       expect(before?.releasesByChannel.get("windows/core/x64/stable")).toMatchObject([
         { version: { version: "1.0.0" } },
       ]);
-      expect(shelf.catalog.current()).not.toBe(before);
+      expect(testCatalog.catalog.current()).not.toBe(before);
     }));
 
   test("an unchanged manifest is not read again", () =>
-    withCatalog(async (shelf) => {
-      const before = shelf.catalog.current();
-      await shelf.catalog.refresh();
-      expect(shelf.catalog.current()).toBe(before);
+    withCatalog(async (testCatalog) => {
+      const before = testCatalog.catalog.current();
+      await testCatalog.catalog.refresh();
+      expect(testCatalog.catalog.current()).toBe(before);
     }));
 
-  test("a manifest of 50 MB is taken up", () =>
-    withCatalog(async (shelf) => {
+  test("a manifest of 50 MB is read", () =>
+    withCatalog(async (testCatalog) => {
       const notes = "n".repeat(10_000);
-      await shelf.publish(...Array.from({ length: 5_000 }, (_, i) => manifestEntry({ version: `1.0.${i}`, notes })));
-      expect([shelf.catalog.state(), versions(shelf)?.length]).toEqual(["ok", 5_000]);
+      await testCatalog.publish(
+        ...Array.from({ length: 5_000 }, (_, i) => manifestEntry({ version: `1.0.${i}`, notes })),
+      );
+      expect([testCatalog.catalog.state(), versions(testCatalog)?.length]).toEqual(["ok", 5_000]);
     }));
 
   test.each<[string, (manifest: string) => Promise<unknown> | unknown]>([
     ["a folder", (manifest) => mkdir(manifest)],
     ["a pipe that nobody writes to", (manifest) => execFileSync("/usr/bin/mkfifo", [manifest])],
-  ])("a manifest in whose place is %s is refused with one logged error, until there is a file again", (_, make) =>
-    withCatalog(async (shelf) => {
-      await shelf.publish(manifestEntry());
-      await unlink(shelf.manifest);
-      await make(shelf.manifest);
-      await shelf.catalog.refresh();
-      await shelf.catalog.refresh();
-      expect([shelf.catalog.state(), versions(shelf), shelf.errors.length]).toEqual(["warn", ["1.0.0"], 1]);
-      await rm(shelf.manifest, { recursive: true });
-      await shelf.publish(manifestEntry({ version: "1.1.0" }));
-      expect([shelf.catalog.state(), versions(shelf)]).toEqual(["ok", ["1.1.0"]]);
+  ])("a manifest replaced by %s is rejected with one logged error until it is a file again", (_, make) =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(manifestEntry());
+      await unlink(testCatalog.manifest);
+      await make(testCatalog.manifest);
+      await testCatalog.catalog.refresh();
+      await testCatalog.catalog.refresh();
+      expect([testCatalog.catalog.state(), versions(testCatalog), testCatalog.errors.length]).toEqual([
+        "warn",
+        ["1.0.0"],
+        1,
+      ]);
+      await rm(testCatalog.manifest, { recursive: true });
+      await testCatalog.publish(manifestEntry({ version: "1.1.0" }));
+      expect([testCatalog.catalog.state(), versions(testCatalog)]).toEqual(["ok", ["1.1.0"]]);
     }),
   );
 
-  test("without any manifest there is no catalog, until one comes", async () => {
+  test("there is no catalog until a manifest exists", async () => {
     const folder = await newFolder();
     const manifest = path.join(folder, "catalog.json");
     const catalog = await open({ RELEASE_CATALOG: manifest });
@@ -126,7 +136,7 @@ describe("following the manifest", () => {
   });
 });
 
-describe("what is refused", () => {
+describe("rejections", () => {
   const id = randomUUID();
   test.each([
     ["two releases of one id", manifestText([manifestEntry({ id }), manifestEntry({ id, version: "2.0.0" })])],
@@ -137,15 +147,15 @@ describe("what is refused", () => {
     ["a rollout above 100", manifestText([manifestEntry({ rollout: 101 })])],
     ["a date that does not exist", manifestText([manifestEntry({ releasedAt: "2026-02-30T00:00:00Z" })])],
     [
-      "an artifact that is nowhere",
+      "an artifact without a location",
       manifestText([manifestEntry({ artifacts: { installer: remoteArtifact({ url: undefined }) } })]),
     ],
     [
-      "an artifact in two places",
+      "an artifact with two locations",
       manifestText([manifestEntry({ artifacts: { installer: remoteArtifact({ file: "a" }) } })]),
     ],
     [
-      "a url that is none of the Web's",
+      "a URL that is neither http nor https",
       manifestText([manifestEntry({ artifacts: { installer: remoteArtifact({ url: "file:///etc/passwd" }) } })]),
     ],
     ["a short hash", manifestText([manifestEntry({ artifacts: { installer: remoteArtifact({ sha256: "ab" }) } })])],
@@ -159,67 +169,71 @@ describe("what is refused", () => {
     ],
     ["nothing in it", ""],
     ["more than 64 MiB", `${manifestText([manifestEntry()])}${" ".repeat(64 * 1024 * 1024)}`],
-  ])("a manifest with %s is refused whole, with one logged error", (_, text) =>
-    withCatalog(async (shelf) => {
-      await shelf.publish(manifestEntry({ version: "0.9.0" }));
-      await shelf.publishText(text);
-      expect([shelf.catalog.state(), versions(shelf), shelf.errors.length]).toEqual(["warn", ["0.9.0"], 1]);
+  ])("a manifest with %s is rejected as a whole, with one logged error", (_, text) =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(manifestEntry({ version: "0.9.0" }));
+      await testCatalog.publishText(text);
+      expect([testCatalog.catalog.state(), versions(testCatalog), testCatalog.errors.length]).toEqual([
+        "warn",
+        ["0.9.0"],
+        1,
+      ]);
     }),
   );
 
   test.each(["../secret", "/etc/passwd", "sub/../../secret", "sub\\..\\..\\secret", "nul\0byte", ".."])(
-    "an artifact at %j is left out with one logged error; the rest stays",
+    "an artifact at %j is omitted with one logged error; the others stay",
     (file) =>
-      withCatalog(async (shelf) => {
+      withCatalog(async (testCatalog) => {
         const climbing = remoteArtifact({ url: undefined, file });
-        await shelf.publish(
+        await testCatalog.publish(
           manifestEntry({ version: "1.0.0" }),
           manifestEntry({ version: "1.1.0", artifacts: { installer: climbing, update: remoteArtifact() } }),
           manifestEntry({ version: "1.2.0", artifacts: { installer: climbing } }),
         );
-        expect([shelf.catalog.state(), versions(shelf)]).toEqual(["ok", ["1.1.0", "1.0.0"]]);
-        expect(shelf.errors).toHaveLength(2);
+        expect([testCatalog.catalog.state(), versions(testCatalog)]).toEqual(["ok", ["1.1.0", "1.0.0"]]);
+        expect(testCatalog.errors).toHaveLength(2);
       }),
   );
 
-  test("artifacts in an object storage that is not configured are left out with one logged error", () =>
-    withCatalog(async (shelf) => {
+  test("artifacts in an object storage that is not configured are omitted with one logged error", () =>
+    withCatalog(async (testCatalog) => {
       const stored = remoteArtifact({ url: undefined, s3Key: "core/setup.exe" });
-      await shelf.publish(
+      await testCatalog.publish(
         manifestEntry({ version: "1.0.0" }),
         manifestEntry({ version: "1.1.0", artifacts: { installer: stored, update: stored } }),
         manifestEntry({ version: "1.2.0", artifacts: { installer: stored } }),
       );
-      expect([shelf.catalog.state(), versions(shelf)]).toEqual(["ok", ["1.0.0"]]);
-      expect(shelf.errors).toMatchObject([{ releases: 2 }]);
+      expect([testCatalog.catalog.state(), versions(testCatalog)]).toEqual(["ok", ["1.0.0"]]);
+      expect(testCatalog.errors).toMatchObject([{ releases: 2 }]);
     }));
 
-  test("an artifact behind a link out of the folder is left out; one behind a link inside it stays", () =>
-    withCatalog(async (shelf) => {
+  test("an artifact linked outside the folder is omitted; one linked inside it stays", () =>
+    withCatalog(async (testCatalog) => {
       const outside = await newFolder();
       await writeFile(path.join(outside, "secret"), "secret");
-      await symlink(path.join(outside, "secret"), path.join(shelf.folder, "link"));
-      await symlink(outside, path.join(shelf.folder, "linked-folder"));
-      const inside = await shelf.addFile("real", Buffer.from("real"));
-      await symlink("real", path.join(shelf.folder, "alias"));
+      await symlink(path.join(outside, "secret"), path.join(testCatalog.folder, "link"));
+      await symlink(outside, path.join(testCatalog.folder, "linked-folder"));
+      const inside = await testCatalog.addFile("real", Buffer.from("real"));
+      await symlink("real", path.join(testCatalog.folder, "alias"));
       const at = (file: string) => ({ installer: { ...inside, file } });
-      await shelf.publish(
+      await testCatalog.publish(
         manifestEntry({ version: "1.0.0", artifacts: at("alias") }),
         manifestEntry({ version: "1.1.0", artifacts: at("link") }),
         manifestEntry({ version: "1.2.0", artifacts: at("linked-folder/secret") }),
       );
-      expect(versions(shelf)).toEqual(["1.0.0"]);
-      expect(shelf.errors).toHaveLength(2);
+      expect(versions(testCatalog)).toEqual(["1.0.0"]);
+      expect(testCatalog.errors).toHaveLength(2);
     }));
 });
 
-describe("the sample", () => {
+describe("the sample catalog", () => {
   const manifestOf = async (dataDir: string) => {
     const text = await readFile(path.join(dataDir, "releases", "catalog.json"), "utf8");
     return (JSON.parse(text) as { releases: unknown[] }).releases.map((release) => Release.parse(release));
   };
 
-  test("is laid down on the first start, with true sizes and hashes", async () => {
+  test("is written at the first start, with correct sizes and hashes", async () => {
     const DATA_DIR = await newFolder();
     const catalog = await open({ DATA_DIR });
     expect(catalog.state()).toBe("ok");
@@ -238,14 +252,14 @@ describe("the sample", () => {
     }
   });
 
-  test("is the same wherever it is made", async () => {
+  test("is the same on every machine", async () => {
     const [one, other] = [await newFolder(), await newFolder()];
     await open({ DATA_DIR: one });
     await open({ DATA_DIR: other });
     expect(await manifestOf(one)).toEqual(await manifestOf(other));
   });
 
-  test("is finished by the next start after a kill half-way", async () => {
+  test("is completed at the next start if writing it was interrupted", async () => {
     const [whole, killed] = [await newFolder(), await newFolder()];
     await open({ DATA_DIR: whole });
     const [first] = await manifestOf(whole);
@@ -262,7 +276,7 @@ describe("the sample", () => {
     );
   });
 
-  test("never takes the place of a catalog that is there, not even of a broken one", async () => {
+  test("never replaces an existing catalog, not even an invalid one", async () => {
     const DATA_DIR = await newFolder();
     await mkdir(path.join(DATA_DIR, "releases"));
     await writeFile(path.join(DATA_DIR, "releases", "catalog.json"), "mine");
@@ -270,7 +284,7 @@ describe("the sample", () => {
     expect(await readFile(path.join(DATA_DIR, "releases", "catalog.json"), "utf8")).toBe("mine");
   });
 
-  test("is not laid down in server mode, where none is needed, nor where RELEASE_CATALOG names another", async () => {
+  test("is not written in server mode or if RELEASE_CATALOG names another catalog", async () => {
     const DATA_DIR = await newFolder();
     expect((await open({ DATA_DIR, mode: "server" })).state()).toBe("warn");
     expect((await open({ DATA_DIR, RELEASE_CATALOG: path.join(DATA_DIR, "mine.json") })).state()).toBe("error");

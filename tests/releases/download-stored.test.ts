@@ -44,7 +44,7 @@ function pick(config: ReturnType<typeof loadConfig>) {
 }
 
 describe("an installer in the object storage", () => {
-  test.each([WINDOWS, `${WINDOWS}?version=1.0.0`])("%s leads to it for five minutes, and is never kept", (url) =>
+  test.each([WINDOWS, `${WINDOWS}?version=1.0.0`])("%s redirects to it for five minutes and is not cached", (url) =>
     withObject(
       NOWHERE,
       {},
@@ -67,7 +67,7 @@ describe("an installer in the object storage", () => {
     ),
   );
 
-  test("is described to a HEAD from the catalog, without a word to the storage", () =>
+  test("is described by HEAD from the catalog, without a request to the storage", () =>
     withObject(NOWHERE, {}, async (etag) => {
       const response = await call("HEAD", WINDOWS);
       expect([response.status, response.body, response.headers.get("content-length")]).toEqual([
@@ -93,14 +93,14 @@ describe("an installer in the object storage", () => {
     ["https://s3.amazonaws.com", "https://releases.s3.amazonaws.com/"],
     ["https://s3.cn-north-1.amazonaws.com.cn", "https://releases.s3.cn-north-1.amazonaws.com.cn/"],
     ["https://releases.s3.eu-central-1.amazonaws.com", "https://releases.s3.eu-central-1.amazonaws.com/"],
-  ])("with the endpoint %s lies under %s", (RELEASE_S3_ENDPOINT, base) =>
+  ])("with the endpoint %s has a URL below %s", (RELEASE_S3_ENDPOINT, base) =>
     withObject({ ...NOWHERE, RELEASE_S3_ENDPOINT }, { s3Key: "a b/ü+'(1)" }, async () => {
       const { location = "" } = Object.fromEntries((await get(WINDOWS)).headers);
       expect(location.split("?")[0]).toBe(`${base}a%20b/%C3%BC%2B%27%281%29`);
     }),
   );
 
-  test("is led to at once while the storage hangs", async () => {
+  test("is redirected to at once while the storage hangs", async () => {
     const silent = createServer().listen(0, "127.0.0.1");
     await once(silent, "listening");
     const RELEASE_S3_ENDPOINT = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
@@ -131,7 +131,7 @@ describe.runIf(hasObjectStorage)("on a storage that checks signatures", () => {
   });
   afterAll(() => storage.close());
 
-  test("a download comes whole, in ranges, and under its own name", () =>
+  test("a download is sent whole, in ranges, and under its file name", () =>
     withObject(storage.env, { s3Key, sha256, fileName: 'Größe "1".exe' }, async () => {
       const { location = "" } = Object.fromEntries((await get(WINDOWS)).headers);
       const whole = await fetch(location);
@@ -147,7 +147,7 @@ describe.runIf(hasObjectStorage)("on a storage that checks signatures", () => {
       ]);
     }));
 
-  test("an address holds for five minutes, for this file, for GET, and from the right secret alone", async () => {
+  test("a URL is valid for five minutes, for one file, for GET, and only if signed with the right secret", async () => {
     const named = { key: s3Key, contentType: "a/b", contentDisposition: "attachment" };
     const address = (await open()?.presignGet(named)) ?? "";
     expect((await fetch(address)).status).toBe(200);
@@ -161,7 +161,7 @@ describe.runIf(hasObjectStorage)("on a storage that checks signatures", () => {
     expect((await fetch((await other?.presignGet(named)) ?? "")).status).toBe(403);
   });
 
-  test("an upload with a wrong secret, or of other bytes than were promised, is refused by name", async () => {
+  test("an upload with a wrong secret, or with other bytes than declared, is rejected with the storage's error", async () => {
     const other = open({ RELEASE_S3_SECRET_ACCESS_KEY: "another" });
     await expect(other?.put({ ...upload, bytes: chunks() })).rejects.toThrow("403: SignatureDoesNotMatch");
     const wrong = open()?.put({ ...upload, key: "wrong", sha256: "0".repeat(64), bytes: chunks() });
@@ -170,7 +170,7 @@ describe.runIf(hasObjectStorage)("on a storage that checks signatures", () => {
   });
 });
 
-test("an upload to a storage that hangs is given up", async () => {
+test("an upload to a storage that hangs times out", async () => {
   const silent = createServer().listen(0, "127.0.0.1");
   await once(silent, "listening");
   const RELEASE_S3_ENDPOINT = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;

@@ -24,15 +24,15 @@ const MODIFIED = new Date("2026-11-01T10:00:00.500Z");
 /** Runs `run` with a release whose installer holds `bytes`. */
 function withFile(
   bytes: Buffer,
-  run: (shelf: TestCatalog & { file: string; etag: string }) => Promise<void>,
+  run: (testCatalog: TestCatalog & { file: string; etag: string }) => Promise<void>,
   change?: EntryFields,
 ) {
-  return withCatalog(async (shelf) => {
-    const installer = await shelf.addFile("setup.exe", bytes, change);
-    const file = path.join(shelf.folder, "setup.exe");
+  return withCatalog(async (testCatalog) => {
+    const installer = await testCatalog.addFile("setup.exe", bytes, change);
+    const file = path.join(testCatalog.folder, "setup.exe");
     await utimes(file, MODIFIED, MODIFIED);
-    await shelf.publish(manifestEntry({ artifacts: { installer } }));
-    await run({ ...shelf, file, etag: `"sha256-${installer.sha256}"` });
+    await testCatalog.publish(manifestEntry({ artifacts: { installer } }));
+    await run({ ...testCatalog, file, etag: `"sha256-${installer.sha256}"` });
   });
 }
 
@@ -53,7 +53,7 @@ describe("a whole file", () => {
     ["/api/download/windows?version=1.2.0-beta.1&channel=beta", "homeport-core-1.2.0-beta.1-x64.exe"],
     ["/api/download/windows?version=1.2.0-beta.1", "homeport-core-1.2.0-beta.1-x64.exe"],
     ["/api/download/windows?kind=update&_=1", "homeport-core-1.1.0-x64.exe"],
-  ])("%s sends %s, and its headers tell the truth", async (url, fileName) => {
+  ])("%s sends %s with correct headers", async (url, fileName) => {
     const response = await get(url);
     const bytes = Buffer.from(await response.arrayBuffer());
     expect(response.status).toBe(200);
@@ -68,14 +68,14 @@ describe("a whole file", () => {
     expect(response.headers.get("content-length")).toBe(contentLength(bytes.byteLength));
   });
 
-  test("is kept for ever where the version pins it, and a minute where it does not", () =>
+  test("is cached for a year if the version is pinned, else for a minute", () =>
     withFile(BYTES, async () => {
       const caching = async (url: string) => (await get(url)).headers.get("cache-control");
       expect(await caching(`${WINDOWS}?version=1.0.0`)).toBe("public, max-age=31536000, immutable");
       expect(await caching(WINDOWS)).toBe("public, max-age=60");
     }));
 
-  test("of several chunks comes whole, and its file is closed after it", () => {
+  test("of several chunks is sent whole, and its file is closed afterwards", () => {
     const bytes = randomBytes(300_001);
     return withFile(bytes, async ({ file }) => {
       expect(Buffer.from(await (await get(WINDOWS)).arrayBuffer()).equals(bytes)).toBe(true);
@@ -83,7 +83,7 @@ describe("a whole file", () => {
     });
   });
 
-  test("has the catalog's type, or else none that a browser would open", async () => {
+  test("has the catalog's media type, else one that a browser does not open", async () => {
     await withFile(BYTES, async () => {
       expect((await get(WINDOWS)).headers.get("content-type")).toBe("application/octet-stream");
     });
@@ -104,9 +104,9 @@ describe("a whole file", () => {
       { fileName: 'Größe "1".exe' },
     ));
 
-  test("that lies elsewhere is a redirection, for HEAD too", () =>
-    withCatalog(async (shelf) => {
-      await shelf.publish(
+  test("at another URL is a redirect, for HEAD too", () =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(
         manifestEntry({ artifacts: { installer: remoteArtifact({ url: "https://cdn.example.com/größe" }) } }),
       );
       for (const method of ["GET", "HEAD"]) {
@@ -146,7 +146,7 @@ describe("a range", () => {
   );
 
   test.each(["bytes=10-", "bytes=10-20", "bytes=-0", `bytes=${"9".repeat(400)}-`])(
-    "%s lies outside and is told the size",
+    "%s is outside the file and gets its size",
     (range) =>
       withFile(BYTES, async () => {
         const response = await get(WINDOWS, { headers: { range } });
@@ -166,7 +166,7 @@ describe("a range", () => {
     "bytes=-1-2",
     "lines=0-1",
     "0-1",
-  ])("%s is not a single range, so that the whole is sent", (range) =>
+  ])("%s is not a single range, so the whole file is sent", (range) =>
     withFile(BYTES, async () => {
       const response = await get(WINDOWS, { headers: { range } });
       expect([response.status, response.headers.get("content-range"), await response.text()]).toEqual([
@@ -177,7 +177,7 @@ describe("a range", () => {
     }),
   );
 
-  test("is sent only while If-Range names the same file", () =>
+  test("is sent only if If-Range matches the file", () =>
     withFile(BYTES, async ({ etag }) => {
       const status = async (ifRange: string) =>
         (await get(WINDOWS, { headers: { range: "bytes=0-1", "if-range": ifRange } })).status;
@@ -195,7 +195,7 @@ describe("a range", () => {
       }
     }));
 
-  test("is the whole of the new file where If-Range names the one before", () =>
+  test("is ignored if If-Range names the previous file", () =>
     withFile(BYTES, async ({ etag, addFile: put, publish }) => {
       const headers = { range: "bytes=5-", "if-range": etag };
       expect(await (await get(WINDOWS, { headers })).text()).toBe("56789");
@@ -204,14 +204,14 @@ describe("a range", () => {
       expect([response.status, await response.text()]).toEqual([200, "9876543210"]);
     }));
 
-  test("outside the file does not matter once If-Range names another", () =>
+  test("outside the file is ignored if If-Range names another file", () =>
     withFile(BYTES, async () => {
       const headers = { range: "bytes=50-", "if-range": '"other"' };
       expect((await get(WINDOWS, { headers })).status).toBe(200);
     }));
 });
 
-describe("a copy that the caller has", () => {
+describe("a copy that the client has", () => {
   test.each<[string, (etag: string) => Record<string, string>, number]>([
     ["its ETag", (etag) => ({ "if-none-match": etag }), 304],
     ["its ETag, weakly", (etag) => ({ "if-none-match": `W/${etag}` }), 304],
@@ -230,7 +230,7 @@ describe("a copy that the caller has", () => {
       200,
     ],
     ["its ETag and a range", (etag) => ({ "if-none-match": etag, range: "bytes=50-" }), 304],
-  ])("known by %s is judged rightly", (_, headers, status) =>
+  ])("identified by %s gets 304 or the file", (_, headers, status) =>
     withFile(BYTES, async ({ etag }) => {
       const response = await get(WINDOWS, { headers: headers(etag) });
       expect(response.status).toBe(status);
@@ -240,7 +240,7 @@ describe("a copy that the caller has", () => {
   );
 });
 
-describe("a caller that insists on one file", () => {
+describe("a client that requires one file", () => {
   test.each<[string, (etag: string) => Record<string, string>, number]>([
     ["its ETag", (etag) => ({ "if-match": etag }), 200],
     ["a list with its ETag", (etag) => ({ "if-match": `"a", ${etag}` }), 200],
@@ -257,7 +257,7 @@ describe("a caller that insists on one file", () => {
       (etag) => ({ "if-match": etag, "if-unmodified-since": "Sun, 01 Nov 2026 09:59:59 GMT" }),
       200,
     ],
-  ])("by %s gets that one or none", (_, headers, status) =>
+  ])("by %s gets that file or 412", (_, headers, status) =>
     withFile(BYTES, async ({ file, etag }) => {
       const response = await get(WINDOWS, { headers: headers(etag) });
       if (status === 412) expect(await problem(response)).toEqual([412, "precondition_failed"]);
@@ -289,7 +289,7 @@ describe("an open file", () => {
       expect(errors).toEqual([]);
     }));
 
-  test("is never left by a HEAD, which has GET's headers", () =>
+  test("is not left open by HEAD, which has GET's headers", () =>
     withFile(BYTES, async ({ file }) => {
       const [head, got] = [await call("HEAD", WINDOWS, { headers: { range: "bytes=0-1" } }), await get(WINDOWS)];
       expect([head.status, head.body, head.headers.get("content-length")]).toEqual([200, null, contentLength(10)]);
@@ -303,14 +303,14 @@ describe("an open file", () => {
     }));
 
   // A server sends the first bytes at once, whether anybody reads them or not.
-  test.runIf(callsHandlers)("is never opened for a response that nobody reads", () =>
+  test.runIf(callsHandlers)("is not opened for a response that is never read", () =>
     withFile(BYTES, async ({ file }) => {
       const unread = await get(WINDOWS);
       expect([unread.status, await openDescriptors(file)]).toEqual([200, 0]);
     }),
   );
 
-  test("that another takes the place of is sent to its end as it was", () =>
+  test("that is replaced is sent to its end unchanged", () =>
     withFile(LARGE, async ({ file, errors }) => {
       const response = await get(WINDOWS);
       const reader = response.body?.getReader();
@@ -323,7 +323,7 @@ describe("an open file", () => {
       expect(errors).toEqual([]);
     }));
 
-  test("that is written over cuts the download before its last bytes, so that nobody takes a mixture for whole", () =>
+  test("that is overwritten aborts the download before its last bytes, so that no client accepts a mixture", () =>
     withFile(LARGE, async ({ file, errors }) => {
       const reader = (await get(WINDOWS)).body?.getReader();
       let bytes = (await reader?.read())?.value?.byteLength ?? 0;
@@ -339,7 +339,7 @@ describe("an open file", () => {
       await expect.poll(() => openDescriptors(file)).toBe(0);
     }));
 
-  test("that becomes shorter cuts the download with an error and is closed", () =>
+  test("that is truncated aborts the download with an error and is closed", () =>
     withFile(LARGE, async ({ file, errors }) => {
       const reader = (await get(WINDOWS)).body?.getReader();
       await reader?.read();
@@ -352,7 +352,7 @@ describe("an open file", () => {
       expect(errors).toMatchObject([{ err: { message: expect.stringContaining("truncated") } }]);
     }));
 
-  test.runIf(callsHandlers)("that was exchanged before its first byte is not sent", () =>
+  test.runIf(callsHandlers)("that is replaced before its first byte is not sent", () =>
     withFile(BYTES, async ({ file }) => {
       const response = await get(WINDOWS);
       await writeFile(file, "another");
@@ -362,18 +362,18 @@ describe("an open file", () => {
   );
 });
 
-describe("what is refused", () => {
+describe("rejections", () => {
   const unusable: [string, (file: string) => Promise<unknown>][] = [
     ["missing", unlink],
     ["shorter than the catalog says", (file) => truncate(file, 9)],
     ["longer than the catalog says", (file) => writeFile(file, "0123456789+")],
     ["written over by one of the same size", (file) => writeFile(file, "9876543210")],
     [
-      "written over by one of the same size and time",
+      "overwritten by one of the same size and time",
       (file) => writeFile(file, "9876543210").then(() => utimes(file, MODIFIED, MODIFIED)),
     ],
     [
-      "exchanged for one of the same size and time",
+      "replaced by one of the same size and time",
       async (file) => {
         await writeFile(`${file}.new`, "9876543210");
         await utimes(`${file}.new`, MODIFIED, MODIFIED);
@@ -389,7 +389,7 @@ describe("what is refused", () => {
       },
     ],
   ];
-  test.each(unusable)("a file that is %s: 503 with one logged error, until it is as it was", (_, spoil) =>
+  test.each(unusable)("a file that is %s: 503 with one logged error until it is restored", (_, spoil) =>
     withFile(BYTES, async ({ file, errors }) => {
       for (const times of [1, 2]) {
         expect(await (await get(WINDOWS)).text()).toBe("0123456789");
@@ -407,18 +407,18 @@ describe("what is refused", () => {
     }),
   );
 
-  test("a file that was written over before this process first read it", () =>
-    withCatalog(async (shelf) => {
-      const installer = await shelf.addFile("setup.exe", BYTES);
-      await writeFile(path.join(shelf.folder, "setup.exe"), "9876543210");
-      await shelf.publish(manifestEntry({ artifacts: { installer } }));
+  test("a file that was overwritten before this process first read it", () =>
+    withCatalog(async (testCatalog) => {
+      const installer = await testCatalog.addFile("setup.exe", BYTES);
+      await writeFile(path.join(testCatalog.folder, "setup.exe"), "9876543210");
+      await testCatalog.publish(manifestEntry({ artifacts: { installer } }));
       expect(await problem(await get(WINDOWS))).toEqual([503, "artifact_unavailable"]);
-      expect(shelf.errors).toMatchObject([
+      expect(testCatalog.errors).toMatchObject([
         { err: { message: expect.stringContaining("SHA-256 differs from the catalog's") } },
       ]);
     }));
 
-  test("a file that was exchanged for a link out of the folder, after the catalog was read", () =>
+  test("a file replaced by a link out of the folder after the catalog was read", () =>
     withFile(BYTES, async ({ file, errors }) => {
       const outside = await mkdtemp(path.join(tmpdir(), "homeport-outside-"));
       await writeFile(path.join(outside, "secret"), BYTES);
@@ -429,7 +429,7 @@ describe("what is refused", () => {
       await rm(outside, { recursive: true });
     }));
 
-  test("a file that may not be read", () =>
+  test("a file without read permission", () =>
     withFile(BYTES, async ({ file }) => {
       await chmod(file, 0o000);
       const isRoot = process.getuid?.() === 0;
@@ -439,7 +439,7 @@ describe("what is refused", () => {
     }));
 
   test.each(["linux", "constructor", "..%2f", "windows%2f..%2f..%2fcatalog.json", "%00"])(
-    "the platform %s, as nothing that is there",
+    "the platform %s with 404",
     async (platform) => {
       expect(await problem(await get(`/api/download/${platform}`))).toEqual([404, "not_found"]);
     },
@@ -464,13 +464,13 @@ describe("what is refused", () => {
     "version=1.2.0-beta.1&channel=stable",
     "architecture=universal",
     "product=ops&version=1.2.0-beta.1",
-  ])("the query %s, which no release answers", async (query) => {
+  ])("the query %s, which matches no release", async (query) => {
     expect(await problem(await get(`${WINDOWS}?${query}`))).toEqual([404, "release_not_found"]);
   });
 
-  test("a yanked release, even by its version, and a kind that the named release lacks", () =>
-    withCatalog(async (shelf) => {
-      await shelf.publish(manifestEntry({ version: "1.1.0", yanked: true }), manifestEntry({ version: "1.0.0" }));
+  test("a yanked release, even by its version, and a kind that the selected release does not have", () =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(manifestEntry({ version: "1.1.0", yanked: true }), manifestEntry({ version: "1.0.0" }));
       expect(await problem(await get(`${WINDOWS}?version=1.1.0`))).toEqual([404, "release_not_found"]);
       expect(await problem(await get(`${WINDOWS}?version=1.0.0&kind=update`))).toEqual([404, "release_not_found"]);
     }));

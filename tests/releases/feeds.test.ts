@@ -58,7 +58,7 @@ const updatable = (fileName: string, change: EntryFields = {}, artifact: EntryFi
     ...change,
   });
 
-describe("every feed of a fresh start", () => {
+describe("every feed after a first start", () => {
   test.each([
     ["electron", WINDOWS, "application/yaml; charset=utf-8"],
     ["electron", MACOS, "application/yaml; charset=utf-8"],
@@ -82,7 +82,7 @@ describe("every feed of a fresh start", () => {
   });
 
   test.each(["electron", "tauri", "squirrel", "sparkle"])(
-    "%s can be revalidated, and asked by HEAD",
+    "%s can be revalidated, and responds to HEAD",
     async (format) => {
       const path = `/api/version?${MACOS}&current=1.0.0&format=${format}`;
       const first = await get(path);
@@ -95,8 +95,8 @@ describe("every feed of a fresh start", () => {
   );
 });
 
-describe("what no feed takes", () => {
-  test.each(["", "json", "electron%20", "__proto__"])("the format %j, which is none", async (format) => {
+describe("rejections", () => {
+  test.each(["", "json", "electron%20", "__proto__"])("the unknown format %j", async (format) => {
     expect(await problem(await feed(format, WINDOWS))).toMatchObject({
       status: 400,
       code: "invalid_query",
@@ -111,7 +111,7 @@ describe("what no feed takes", () => {
     expect(await problem(await feed("tauri", `${WINDOWS}&format=tauri`))).toMatchObject({ status: 400 });
   });
 
-  test("an architecture that the catalog has not, by the updater's own name for it", async () => {
+  test("an architecture that is not in the catalog, by the updater's name for it", async () => {
     for (const architecture of ["i686", "armv7"]) {
       const response = await feed("tauri", `platform=windows&product=core&architecture=${architecture}`);
       expect(await problem(response)).toMatchObject({ status: 400, allowed: { architecture: expect.any(Array) } });
@@ -128,9 +128,9 @@ describe("what no feed takes", () => {
 
 describe("electron", () => {
   test("has latest.yml's fields, as electron-updater parses them", () =>
-    withCatalog(async (shelf) => {
+    withCatalog(async (testCatalog) => {
       const release = { version: "2.0.0", notes: HOSTILE, minimumSystemVersion: "10.0.17763" };
-      await shelf.publish(updatable("My Setup 2.0.0.exe", release));
+      await testCatalog.publish(updatable("My Setup 2.0.0.exe", release));
       expect(await electron(`${WINDOWS}&current=1.0.0`)).toEqual({
         version: "2.0.0",
         files: [
@@ -148,8 +148,8 @@ describe("electron", () => {
       });
     }));
 
-  test("names macOS's minimum as the Darwin version that os.release() tells", () =>
-    withCatalog(async (shelf) => {
+  test("names macOS's minimum as the Darwin version that os.release() returns", () =>
+    withCatalog(async (testCatalog) => {
       for (const [minimumSystemVersion, darwin] of [
         ["9.2", undefined],
         ["10.15", "19.0.0"],
@@ -158,36 +158,38 @@ describe("electron", () => {
         ["15.1.2", "24.0.0"],
         ["26.0", "25.0.0"],
       ]) {
-        await shelf.publish(updatable("app.zip", { minimumSystemVersion }));
+        await testCatalog.publish(updatable("app.zip", { minimumSystemVersion }));
         expect((await electron(`${MACOS}&systemVersion=26.1`)).minimumSystemVersion).toBe(darwin);
       }
     }));
 
-  test("says nothing of the rollout, which is decided here", () =>
-    withCatalog(async (shelf) => {
-      await shelf.publish(
+  test("omits the rollout, which the service decides", () =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(
         updatable("setup.exe", { rollout: 99, id: "a" }),
         updatable("setup.exe", { version: "0.9.0" }),
       );
       expect(JSON.stringify(await electron(`${WINDOWS}&clientId=1`))).not.toContain("staging");
     }));
 
-  test("repeats the caller's own version rather than naming an older one, but for a rollback", () =>
-    withCatalog(async (shelf) => {
+  test("repeats the client's version instead of an older one, except for a rollback", () =>
+    withCatalog(async (testCatalog) => {
       const yanked = updatable("setup.exe", { version: "2.0.0", yanked: true });
-      await shelf.publish(yanked, updatable("setup.exe", { version: "1.9.0" }));
+      await testCatalog.publish(yanked, updatable("setup.exe", { version: "1.9.0" }));
       expect(await electron(`${WINDOWS}&current=2.0.0%2B7`)).toEqual({ version: "2.0.0+7", files: [] });
       expect(await electron(`${WINDOWS}&current=1.9.0`)).toMatchObject({ version: "1.9.0", files: [{ size: 10 }] });
       expect(await electron(WINDOWS)).toMatchObject({ version: "1.9.0" });
-      await shelf.publish(yanked, updatable("setup.exe", { version: "1.9.0", rollback: true }));
+      await testCatalog.publish(yanked, updatable("setup.exe", { version: "1.9.0", rollback: true }));
       expect(await electron(`${WINDOWS}&current=2.0.0`)).toMatchObject({ version: "1.9.0", files: [{ size: 10 }] });
     }));
 });
 
 describe("tauri", () => {
-  test("has what its dynamic server answers", () =>
-    withCatalog(async (shelf) => {
-      await shelf.publish(updatable("app.app.tar.gz", { notes: HOSTILE, version: "2.0.0" }, { minisign: MINISIGN }));
+  test("has the fields of Tauri's dynamic update server", () =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(
+        updatable("app.app.tar.gz", { notes: HOSTILE, version: "2.0.0" }, { minisign: MINISIGN }),
+      );
       expect(await (await feed("tauri", `${MACOS}&current=1.0.0`)).json()).toEqual({
         version: "2.0.0",
         notes: HOSTILE.toWellFormed(),
@@ -197,28 +199,28 @@ describe("tauri", () => {
       });
     }));
 
-  test("is 204 for whoever is current or ahead, and 200 again for a rollback", () =>
-    withCatalog(async (shelf) => {
+  test("is 204 for a client that is current or ahead, and 200 for a rollback", () =>
+    withCatalog(async (testCatalog) => {
       const release = { version: "2.0.0" };
-      await shelf.publish(updatable("setup.exe", release, { minisign: MINISIGN }));
+      await testCatalog.publish(updatable("setup.exe", release, { minisign: MINISIGN }));
       for (const current of ["2.0.0", "v2.0.0", "2.0.0%2Bbuild", "2.0.1"]) {
         const response = await feed("tauri", `${WINDOWS}&current=${current}`);
         expect([response.status, await response.text(), response.headers.get("etag")]).toEqual([204, "", null]);
         expect(response.headers.get("cache-control")).toBe("private, no-cache");
       }
       expect((await feed("tauri", `${WINDOWS}&current=2.0.0-rc.1`)).status).toBe(200);
-      await shelf.publish(updatable("setup.exe", { ...release, rollback: true }, { minisign: MINISIGN }));
+      await testCatalog.publish(updatable("setup.exe", { ...release, rollback: true }, { minisign: MINISIGN }));
       expect((await feed("tauri", `${WINDOWS}&current=2.0.1`)).status).toBe(200);
     }));
 
-  test("passes over what it would refuse: no signature, or a file that it cannot unpack", () =>
-    withCatalog(async (shelf) => {
+  test("skips releases that Tauri rejects: without a signature, or with a file that it cannot unpack", () =>
+    withCatalog(async (testCatalog) => {
       const signed = updatable("app.tar.gz", { version: "1.0.0" }, { minisign: MINISIGN });
       const unsigned = updatable("app.tar.gz", { version: "1.1.0" });
       const zipped = updatable("app.zip", { version: "1.2.0" }, { minisign: MINISIGN });
-      await shelf.publish(signed, unsigned, zipped);
+      await testCatalog.publish(signed, unsigned, zipped);
       expect(await (await feed("tauri", `${MACOS}&current=0.9.0`)).json()).toMatchObject({ version: "1.0.0" });
-      await shelf.publish(unsigned, zipped);
+      await testCatalog.publish(unsigned, zipped);
       expect(await problem(await feed("tauri", `${MACOS}&current=0.9.0`))).toMatchObject({
         status: 404,
         code: "release_not_found",
@@ -226,18 +228,18 @@ describe("tauri", () => {
       });
     }));
 
-  test("takes a signature as minisign writes it, too", () =>
-    withCatalog(async (shelf) => {
+  test("accepts a signature as minisign writes it", () =>
+    withCatalog(async (testCatalog) => {
       const minisign = Buffer.from(MINISIGN, "base64").toString();
-      await shelf.publish(updatable("setup.exe", {}, { minisign }));
+      await testCatalog.publish(updatable("setup.exe", {}, { minisign }));
       expect(await (await feed("tauri", WINDOWS)).json()).toMatchObject({ signature: MINISIGN });
     }));
 });
 
 describe("squirrel", () => {
-  test("has what Squirrel.Mac parses, with a date without fractions", () =>
-    withCatalog(async (shelf) => {
-      await shelf.publish(updatable("App.zip", { version: "2.0.0", notes: "New" }));
+  test("has the fields that Squirrel.Mac parses, with a date without fractions", () =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(updatable("App.zip", { version: "2.0.0", notes: "New" }));
       expect(await (await feed("squirrel", `${MACOS}&current=1.0.0`)).json()).toEqual({
         url: `${BASE_URL}/api/download/macos?product=core&architecture=universal&channel=stable&version=2.0.0&kind=update`,
         name: "2.0.0",
@@ -246,19 +248,19 @@ describe("squirrel", () => {
       });
     }));
 
-  test("is 204 for whoever is current or ahead", async () => {
+  test("is 204 for a client that is current or ahead", async () => {
     for (const current of ["1.1.0", "9.0.0"]) {
       const response = await feed("squirrel", `${MACOS}&current=${current}`);
       expect([response.status, response.headers.get("cache-control")]).toEqual([204, "private, no-cache"]);
     }
   });
 
-  test("needs the installed version, since Squirrel.Mac installs whatever it is told of", async () => {
+  test("requires the installed version, because Squirrel.Mac installs every version that it is offered", async () => {
     const answer = await problem(await feed("squirrel", MACOS));
     expect(answer).toMatchObject({ status: 400, missing: ["current"], errors: [{ pointer: "?current" }] });
   });
 
-  test("is for macOS alone", async () => {
+  test("is for macOS only", async () => {
     const answer = await problem(await feed("squirrel", `${WINDOWS}&current=1.0.0`));
     expect(answer).toMatchObject({ status: 400, errors: [{ pointer: "?platform" }], allowed: { platform: ["macos"] } });
   });
@@ -266,11 +268,11 @@ describe("squirrel", () => {
 
 describe("sparkle", () => {
   test("has Sparkle's elements", () =>
-    withCatalog(async (shelf) => {
+    withCatalog(async (testCatalog) => {
       const release = { version: "2.0.0-beta.1", buildVersion: "200.1", minimumSystemVersion: "12.3", notes: HOSTILE };
       const phased = { phasedRolloutIntervalSeconds: 86_400, critical: true, channel: "beta" };
       const artifact = { edSignature: ED_SIGNATURE, contentType: "application/zip" };
-      await shelf.publish(updatable("App.zip", { ...release, ...phased }, artifact));
+      await testCatalog.publish(updatable("App.zip", { ...release, ...phased }, artifact));
       expect(await appcast(`${MACOS}&channel=beta`)).toEqual([
         {
           title: "2.0.0-beta.1",
@@ -291,11 +293,11 @@ describe("sparkle", () => {
       ]);
     }));
 
-  test("is critical below the oldest supported version, and for whoever is known to be below it", () =>
-    withCatalog(async (shelf) => {
+  test("is critical below the oldest supported version, and for clients known to be below it", () =>
+    withCatalog(async (testCatalog) => {
       const critical = async (query: string) => (await appcast(query))[0]?.["sparkle:criticalUpdate"];
       const release = { version: "2.0.0", minimumSupportedVersion: "1.5.0" };
-      await shelf.publish(updatable("App.zip", release), updatable("setup.exe", release));
+      await testCatalog.publish(updatable("App.zip", release), updatable("setup.exe", release));
       expect(await critical(MACOS)).toEqual({ "sparkle:version": "1.5.0" });
       expect(await critical(`${MACOS}&current=1.6.0`)).toEqual({ "sparkle:version": "1.5.0" });
       expect(await critical(`${MACOS}&current=1.4.0`)).toBe("");
@@ -304,25 +306,25 @@ describe("sparkle", () => {
       expect(await critical(`${WINDOWS}&current=1.4.0`)).toBe("");
     }));
 
-  test("keeps an older release's word on who must update, by the build versions that the client compares", () =>
-    withCatalog(async (shelf) => {
+  test("keeps an older release's minimum, by the build versions that the client compares", () =>
+    withCatalog(async (testCatalog) => {
       const critical = async (query: string) => (await appcast(query))[0]?.["sparkle:criticalUpdate"];
       const fixed = { version: "1.5.0", critical: true };
-      await shelf.publish(updatable("App.zip", { version: "2.0.0" }), updatable("App.zip", fixed));
+      await testCatalog.publish(updatable("App.zip", { version: "2.0.0" }), updatable("App.zip", fixed));
       expect(await critical(MACOS)).toEqual({ "sparkle:version": "1.5.0" });
       expect(await critical(`${MACOS}&current=1.4`)).toBe("");
       const built = [
         { version: "2.0.0", buildVersion: "200" },
         { ...fixed, buildVersion: "150" },
       ];
-      await shelf.publish(...built.map((release) => updatable("App.zip", release)));
+      await testCatalog.publish(...built.map((release) => updatable("App.zip", release)));
       expect(await critical(MACOS)).toEqual({ "sparkle:version": "150" });
-      await shelf.publish(...[built[0], fixed].map((release) => updatable("App.zip", release)));
+      await testCatalog.publish(...[built[0], fixed].map((release) => updatable("App.zip", release)));
       expect(await critical(MACOS)).toBeUndefined();
     }));
 
-  test("passes over what is not signed, which an app with a public key refuses", () =>
-    withCatalog(async (shelf) => {
+  test("skips unsigned releases, which an app with a public key rejects", () =>
+    withCatalog(async (testCatalog) => {
       const unsigned = { edSignature: undefined };
       const dmg = { installer: remoteArtifact({ fileName: "App.dmg" }) };
       const before = [updatable("App.zip"), updatable("setup.exe")];
@@ -330,9 +332,9 @@ describe("sparkle", () => {
         updatable("setup.exe", { version: "2.0.0" }, unsigned),
         updatable("App.zip", { version: "2.0.0" }, unsigned),
       ];
-      await shelf.publish(...before, ...after, updatable("App.zip", { version: "3.0.0", artifacts: dmg }));
+      await testCatalog.publish(...before, ...after, updatable("App.zip", { version: "3.0.0", artifacts: dmg }));
       for (const query of [WINDOWS, MACOS]) expect((await appcast(query)).map((item) => item.title)).toEqual(["1.0.0"]);
-      await shelf.publish(...after);
+      await testCatalog.publish(...after);
       expect(await problem(await feed("sparkle", MACOS))).toMatchObject({
         status: 404,
         code: "release_not_found",
@@ -341,8 +343,8 @@ describe("sparkle", () => {
     }));
 
   test("for WinSparkle is marked for Windows, with notes in HTML and a minimum that it can compare", () =>
-    withCatalog(async (shelf) => {
-      await shelf.publish(updatable("setup.exe", { notes: "# <New>", minimumSystemVersion: "10.0.17763" }));
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(updatable("setup.exe", { notes: "# <New>", minimumSystemVersion: "10.0.17763" }));
       const [item] = await appcast(`${WINDOWS}&systemVersion=10.0.17763`);
       expect(item).toMatchObject({
         "sparkle:minimumSystemVersion": "10.0",
@@ -351,9 +353,9 @@ describe("sparkle", () => {
       });
     }));
 
-  test("links to the notes where they have an address, and names an installer package as one", () =>
-    withCatalog(async (shelf) => {
-      await shelf.publish(updatable("App.pkg", { notes: "Here", notesUrl: "https://example.com/notes?a=1&b=2" }));
+  test("links to the notes if they have a URL, and marks an installer package", () =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(updatable("App.pkg", { notes: "Here", notesUrl: "https://example.com/notes?a=1&b=2" }));
       const [item] = await appcast(MACOS);
       expect(item).toMatchObject({
         "sparkle:releaseNotesLink": "https://example.com/notes?a=1&b=2",
@@ -362,19 +364,25 @@ describe("sparkle", () => {
       expect(item).not.toHaveProperty("description");
     }));
 
-  test("has further items for systems that the newest does not run on", () =>
-    withCatalog(async (shelf) => {
+  test("has more items for systems that the newest release does not support", () =>
+    withCatalog(async (testCatalog) => {
       const of = (version: string, minimumSystemVersion?: string) =>
         updatable("App.zip", { version, minimumSystemVersion });
-      await shelf.publish(of("3.0.0", "14.0"), of("2.9.0", "14.0"), of("2.0.0", "12.0"), of("1.0.0"), of("0.9.0"));
+      await testCatalog.publish(
+        of("3.0.0", "14.0"),
+        of("2.9.0", "14.0"),
+        of("2.0.0", "12.0"),
+        of("1.0.0"),
+        of("0.9.0"),
+      );
       const items = await appcast(MACOS);
       expect(items.map((item) => item["sparkle:version"])).toEqual(["3.0.0", "2.0.0", "1.0.0"]);
     }));
 
-  test("leaves phasing to one side: none in the client for a release that is rolled out in part here", () =>
-    withCatalog(async (shelf) => {
+  test("has no phased rollout for a release that the service rolls out", () =>
+    withCatalog(async (testCatalog) => {
       const partial = { version: "2.0.0", rollout: 99, phasedRolloutIntervalSeconds: 86_400 };
-      await shelf.publish(updatable("App.zip", partial), updatable("App.zip", { version: "1.0.0" }));
+      await testCatalog.publish(updatable("App.zip", partial), updatable("App.zip", { version: "1.0.0" }));
       const seen = await Promise.all(Array.from({ length: 20 }, (_, i) => appcast(`${MACOS}&clientId=${i}`)));
       const items = seen.flat().filter((item) => item["sparkle:version"] === "2.0.0");
       expect(items.length).toBeGreaterThan(0);
@@ -403,10 +411,10 @@ describe("a minimum system version", () => {
     ["squirrel", MACOS, "App.zip"],
     ["electron", MACOS, "App.zip"],
   ])("that %s's updater does not compare is compared here (%s)", (format, query, fileName) =>
-    withCatalog(async (shelf) => {
+    withCatalog(async (testCatalog) => {
       const release = (version: string, minimumSystemVersion?: string) =>
         updatable(fileName, { version, minimumSystemVersion }, SIGNED);
-      await shelf.publish(release("1.0.0"), release("1.1.0"), release("2.0.0", "12.3.1"));
+      await testCatalog.publish(release("1.0.0"), release("1.1.0"), release("2.0.0", "12.3.1"));
       const at = (systemVersion: string) => named(format, `${query}&current=1.0.0${systemVersion}`);
       expect(await at("")).toBe("1.1.0");
       expect(await at("&systemVersion=12.3")).toBe("1.1.0");
@@ -415,10 +423,10 @@ describe("a minimum system version", () => {
     }),
   );
 
-  test("that the installed release has already keeps nobody from the next one, not even once that was yanked", () =>
-    withCatalog(async (shelf) => {
+  test("of the installed release does not block the next one, not even after a yank", () =>
+    withCatalog(async (testCatalog) => {
       const installed = { version: "1.1.0", minimumSystemVersion: "12.3", yanked: true };
-      await shelf.publish(
+      await testCatalog.publish(
         mac("1.0.0", "App.zip"),
         updatable("App.zip", installed),
         mac("1.2.0", "App.zip", "12.3"),
@@ -429,8 +437,8 @@ describe("a minimum system version", () => {
     }));
 
   test("is left to the updater that compares it", () =>
-    withCatalog(async (shelf) => {
-      await shelf.publish(
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(
         windows("1.0.0", "10.0.22000"),
         mac("1.0.0", "App.zip", "12.3"),
         mac("0.9.0", "App.zip", "12.0"),

@@ -13,11 +13,11 @@ function clientAt(wanted: (bucket: number) => boolean): string {
 }
 
 /** 1.0.0 for everybody, 2.0.0 for some. */
-async function publish(shelf: TestCatalog, rollout: number): Promise<void> {
+async function publish(testCatalog: TestCatalog, rollout: number): Promise<void> {
   const edSignature = `${"C".repeat(86)}==`;
-  const update = await shelf.addFile("old.exe", Buffer.from("the old one"), { edSignature });
-  const next = await shelf.addFile("new.exe", Buffer.from("the new one"), { edSignature });
-  await shelf.publish(
+  const update = await testCatalog.addFile("old.exe", Buffer.from("the old one"), { edSignature });
+  const next = await testCatalog.addFile("new.exe", Buffer.from("the new one"), { edSignature });
+  await testCatalog.publish(
     manifestEntry({ version: "1.0.0", artifacts: { installer: update } }),
     manifestEntry({ id: ID, version: "2.0.0", rollout, artifacts: { installer: next } }),
   );
@@ -28,9 +28,9 @@ const version = async (query: string, options?: Parameters<typeof get>[1]) =>
   (await (await get(`/api/version?${WINDOWS}${query}`, options)).json()).version;
 
 describe("while a release is rolled out to half of the clients", () => {
-  test("the same client gets the same one by header and by parameter, from version, feeds and downloads", () =>
-    withCatalog(async (shelf) => {
-      await publish(shelf, 50);
+  test("a client gets the same release by header and by parameter, from version, feeds and downloads", () =>
+    withCatalog(async (testCatalog) => {
+      await publish(testCatalog, 50);
       for (const [client, expected, bytes] of [
         [EARLY, "2.0.0", "the new one"],
         [LATE, "1.0.0", "the old one"],
@@ -45,27 +45,27 @@ describe("while a release is rolled out to half of the clients", () => {
       }
     }));
 
-  test("whoever gives no id gets the newest for everybody", () =>
-    withCatalog(async (shelf) => {
-      await publish(shelf, 99);
+  test("a client without an id gets the newest release for everyone", () =>
+    withCatalog(async (testCatalog) => {
+      await publish(testCatalog, 99);
       expect(await version("")).toBe("1.0.0");
       expect(await version("", staged(""))).toBe("1.0.0");
       expect(await (await get("/api/download/windows")).text()).toBe("the old one");
     }));
 
-  test("a pinned download gets what it names, and may be kept by everybody", () =>
-    withCatalog(async (shelf) => {
-      await publish(shelf, 50);
+  test("a pinned download gets the named version and is cacheable by shared caches", () =>
+    withCatalog(async (testCatalog) => {
+      await publish(testCatalog, 50);
       const response = await get("/api/download/windows?version=2.0.0", staged(LATE));
       expect(await response.text()).toBe("the new one");
       expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
     }));
 
-  test("a pinned download that another channel's or architecture's build stands in for is not kept for long", () =>
-    withCatalog(async (shelf) => {
-      const installer = await shelf.addFile("setup.exe", Buffer.from("a program"));
+  test("a pinned download that falls back to another channel's or architecture's build is cached briefly", () =>
+    withCatalog(async (testCatalog) => {
+      const installer = await testCatalog.addFile("setup.exe", Buffer.from("a program"));
       const of = (version: string, channel: string) => manifestEntry({ version, channel, artifacts: { installer } });
-      await shelf.publish(of("1.0.0", "beta"), of("2.0.0", "stable"));
+      await testCatalog.publish(of("1.0.0", "beta"), of("2.0.0", "stable"));
       const cached = async (query: string) => {
         const { status, headers } = await get(`/api/download/windows?${query}`);
         return [status, headers.get("cache-control")];
@@ -78,9 +78,9 @@ describe("while a release is rolled out to half of the clients", () => {
       }
     }));
 
-  test("nothing that depends on the id is kept by a shared cache, and an ETag still saves the body", () =>
-    withCatalog(async (shelf) => {
-      await publish(shelf, 50);
+  test("shared caches store nothing that depends on the id, and an ETag still saves the body", () =>
+    withCatalog(async (testCatalog) => {
+      await publish(testCatalog, 50);
       const path = `/api/version?${WINDOWS}&clientId=${EARLY}`;
       for (const format of ["", "&format=electron", "&format=sparkle"]) {
         const first = await get(path + format);
@@ -95,18 +95,18 @@ describe("while a release is rolled out to half of the clients", () => {
       expect((await call("HEAD", "/api/download/windows")).headers.get("cache-control")).toBe(PRIVATE);
     }));
 
-  test("whoever has it already hears of nothing older", () =>
-    withCatalog(async (shelf) => {
-      await publish(shelf, 50);
+  test("a client that has the release is offered nothing older", () =>
+    withCatalog(async (testCatalog) => {
+      await publish(testCatalog, 50);
       const response = await get(`/api/version?${WINDOWS}&clientId=${LATE}&current=2.0.0`);
       expect(await response.json()).toMatchObject({ version: "2.0.0", updateAvailable: false, mandatory: false });
     }));
 });
 
 describe("a rollout at 0", () => {
-  test("reaches nobody, but is kept by whoever has it, and answers may be shared", () =>
-    withCatalog(async (shelf) => {
-      await publish(shelf, 0);
+  test("reaches no client, stays with clients that have it, and lets shared caches store responses", () =>
+    withCatalog(async (testCatalog) => {
+      await publish(testCatalog, 0);
       expect(await version("", staged(EARLY))).toBe("1.0.0");
       expect(await version("&current=2.0.0")).toBe("2.0.0");
       expect((await get(`/api/version?${WINDOWS}`)).headers.get("cache-control")).toMatch(/^public/);
@@ -114,7 +114,7 @@ describe("a rollout at 0", () => {
 });
 
 describe("a client id", () => {
-  test.each(["", "x".repeat(129)])("of %j is refused as a parameter", async (id) => {
+  test.each(["", "x".repeat(129)])("of %j is rejected as a parameter", async (id) => {
     for (const path of [`/api/version?${WINDOWS}&`, "/api/download/windows?"]) {
       const response = await get(`${path}clientId=${id}`);
       expect(response.status).toBe(400);
@@ -122,7 +122,7 @@ describe("a client id", () => {
     }
   });
 
-  test("that is absurdly long is refused as a header, by name", async () => {
+  test("in a header that exceeds the maximum length is rejected, and the header is named", async () => {
     for (const path of [`/api/version?${WINDOWS}`, "/api/download/windows"]) {
       const response = await get(path, staged("x".repeat(129)));
       expect(response.status).toBe(400);
@@ -130,7 +130,7 @@ describe("a client id", () => {
     }
   });
 
-  test("that is longer than any but short enough is taken", async () => {
+  test("of the maximum length is accepted", async () => {
     expect(await version("", staged("x".repeat(128)))).toBe("1.1.0");
   });
 });

@@ -17,7 +17,7 @@ test("100,000 clients spread within half a per cent of a rollout", () => {
   }
 });
 
-test("raising a rollout takes it from nobody", () => {
+test("raising a rollout keeps every client in it", () => {
   const clients = Array.from({ length: 1000 }, () => randomUUID());
   const at = (rollout: number) => clients.filter((client) => isInRollout({ id: "core-1.2.0", rollout }, client));
   expect(at(0)).toEqual([]);
@@ -25,7 +25,7 @@ test("raising a rollout takes it from nobody", () => {
   expect(at(100)).toEqual(clients);
 });
 
-test("whoever is early for one release is not early for the next", () => {
+test("clients that are early for one release are not early for the next", () => {
   const clients = Array.from({ length: 10_000 }, (_, i) => `client-${i}`);
   const early = clients.filter((client) => isInRollout({ id: "one", rollout: 10 }, client));
   const again = early.filter((client) => isInRollout({ id: "next", rollout: 10 }, client));

@@ -55,7 +55,7 @@ describe("reading a selection", () => {
     expect(wanted).toMatchObject({ product: "core", channel: "stable" });
   });
 
-  test("a partial selection names what is missing and what it may be", () => {
+  test("a partial selection lists the missing parameters and their values", () => {
     expect(refusal({ platform: "windows" }, null)).toEqual({
       code: "invalid_query",
       missing: ["product", "architecture"],
@@ -63,7 +63,7 @@ describe("reading a selection", () => {
     });
   });
 
-  test("an unknown value names what it may be, the catalog's own values included", () => {
+  test("an unknown value lists the known ones, including the catalog's", () => {
     const snapshot = snapshotOf({ product: "studio" });
     const allowed = { product: ["core", "ops", "studio"], channel: ["stable", "beta"] };
     const query = { platform: "windows", product: "nope", architecture: "x64", channel: "nope" };
@@ -76,7 +76,7 @@ describe("reading a selection", () => {
     expect(refusal({ platform, product: "core", architecture: "x64" })).toMatchObject({ code: "invalid_query" });
   });
 
-  test("an architecture of the catalog's own is found by every alias of it", () => {
+  test("an architecture that only the catalog names is found by all its aliases", () => {
     const snapshot = snapshotOf({ architecture: "x86" });
     for (const architecture of ["x86", "ia32", "i686", "I386"]) {
       const wanted = parseReleaseSelector({ platform: "windows", product: "core", architecture }, snapshot);
@@ -114,7 +114,7 @@ describe("the newest release", () => {
     }
   });
 
-  test("is never a yanked one, nor one that is still being rolled out", () => {
+  test("is never yanked or still being rolled out", () => {
     const snapshot = snapshotOf(
       { version: "1.0.0" },
       { version: "1.1.0", rollout: 99 },
@@ -123,7 +123,7 @@ describe("the newest release", () => {
     expect(selected(snapshot, WINDOWS)).toBe("x64 1.0.0");
   });
 
-  test("of a channel is its own or a newer stable one; stable sees only stable", () => {
+  test("of a channel is the channel's or a newer stable one; stable has only stable ones", () => {
     const beta = { ...WINDOWS, channel: "beta" };
     const before = [{ version: "1.0.0" }, { version: "1.1.0-beta.1", channel: "beta" }];
     expect(selected(snapshotOf(...before), beta)).toBe("x64 1.1.0-beta.1");
@@ -132,18 +132,18 @@ describe("the newest release", () => {
     expect(selected(snapshotOf({ version: "1.0.0" }), beta)).toBe("x64 1.0.0");
   });
 
-  test("of one channel is not seen by another", () => {
+  test("of one channel is not offered to another", () => {
     const snapshot = snapshotOf({ version: "1.0.0" }, { version: "2.0.0-nightly.1", channel: "nightly" });
     expect(selected(snapshot, { ...WINDOWS, channel: "beta" })).toBe("x64 1.0.0");
   });
 
-  test("of a kind passes over releases without that kind", () => {
+  test("of a kind skips releases without that kind", () => {
     const snapshot = snapshotOf({ version: "1.0.0" }, { version: "1.1.0", artifacts: { update: remoteArtifact() } });
     expect(select(snapshot, WINDOWS, SELECTORS_BY_KIND.installer)?.version.version).toBe("1.0.0");
     expect(select(snapshot, WINDOWS, SELECTORS_BY_KIND.update)?.version.version).toBe("1.1.0");
   });
 
-  test("does not exist for a combination that has none", () => {
+  test("does not exist for a combination without releases", () => {
     expect(selected(snapshotOf({}), { ...WINDOWS, product: "ops" })).toBeUndefined();
     expect(selected(snapshotOf({}), { ...WINDOWS, architecture: "universal" })).toBeUndefined();
   });
@@ -152,14 +152,14 @@ describe("the newest release", () => {
 describe("falling back to another architecture", () => {
   const mac = (architecture: string, version: string) => ({ platform: "macos", architecture, version });
 
-  test("macOS takes the universal build where there is no own one or it is newer", () => {
+  test("macOS gets the universal build if its architecture has no build or an older one", () => {
     expect(selected(snapshotOf(mac("universal", "1.0.0")), MACOS)).toBe("universal 1.0.0");
     expect(selected(snapshotOf(mac("universal", "1.1.0"), mac("arm64", "1.0.0")), MACOS)).toBe("universal 1.1.0");
     expect(selected(snapshotOf(mac("universal", "1.0.0"), mac("arm64", "1.0.0")), MACOS)).toBe("arm64 1.0.0");
     expect(selected(snapshotOf(mac("x64", "1.0.0")), MACOS)).toBeUndefined();
   });
 
-  test("Windows on arm64 takes the x64 build only where there is no own one", () => {
+  test("Windows on arm64 gets the x64 build only if there is no arm64 build", () => {
     const arm = { ...WINDOWS, architecture: "arm64" };
     expect(selected(snapshotOf({ version: "1.1.0" }), arm)).toBe("x64 1.1.0");
     expect(selected(snapshotOf({ version: "1.1.0" }, { version: "1.0.0", architecture: "arm64" }), arm)).toBe(
@@ -168,7 +168,7 @@ describe("falling back to another architecture", () => {
     expect(selected(snapshotOf({ architecture: "arm64" }), WINDOWS)).toBeUndefined();
   });
 
-  test("holds for a named version too", () => {
+  test("applies to a named version too", () => {
     const snapshot = snapshotOf(mac("universal", "1.0.0"), mac("arm64", "1.1.0"));
     expect(findVersion(snapshot, MACOS, new SemVer("1.0.0"))?.architecture).toBe("universal");
     expect(findVersion(snapshot, MACOS, new SemVer("1.1.0"))?.architecture).toBe("arm64");
@@ -182,19 +182,19 @@ describe("a named version", () => {
     expect(findVersion(snapshot, WINDOWS, new SemVer("1.1.0"))).toBeUndefined();
   });
 
-  test("is the named channel's own before the stable one", () => {
+  test("is the named channel's before the stable one", () => {
     const snapshot = snapshotOf({ version: "1.0.0" }, { version: "1.0.0", channel: "beta" });
     const found = (channel?: string) => findVersion(snapshot, WINDOWS, new SemVer("1.0.0"), channel)?.channel;
     expect([found("stable"), found("beta"), found("nightly"), found()]).toEqual(["stable", "beta", "stable", "stable"]);
   });
 
-  test("is found in any channel where none is named, and in no other where one is", () => {
+  test("is found in any channel if none is named, else only in the named one", () => {
     const snapshot = snapshotOf({ version: "1.0.0-beta.1", channel: "beta" });
     const found = (channel?: string) => findVersion(snapshot, WINDOWS, new SemVer("1.0.0-beta.1"), channel)?.channel;
     expect([found(), found("beta"), found("stable"), found("nightly")]).toEqual(["beta", "beta", undefined, undefined]);
   });
 
-  test("is told from another build of it", () => {
+  test("is distinguished by its build metadata", () => {
     const snapshot = snapshotOf({ version: "1.0.0+1" }, { version: "1.0.0+2" });
     const found = (version: string) => findVersion(snapshot, WINDOWS, new SemVer(version))?.version.raw;
     expect([found("1.0.0+1"), found("1.0.0+2"), found("1.0.0")]).toEqual(["1.0.0+1", "1.0.0+2", undefined]);
@@ -208,13 +208,13 @@ describe("a release that is being rolled out", () => {
   };
   const snapshot = snapshotOf({ version: "1.0.0" }, { id: ID, version: "1.1.0", rollout: 50 });
 
-  test("is for the clients in its share, and for nobody without an id", () => {
+  test("is for the clients in its rollout, and not for clients without an id", () => {
     expect(selected(snapshot, WINDOWS, { clientId: client(true) })).toBe("x64 1.1.0");
     expect(selected(snapshot, WINDOWS, { clientId: client(false) })).toBe("x64 1.0.0");
     expect(selected(snapshot, WINDOWS)).toBe("x64 1.0.0");
   });
 
-  test("stays with whoever has it, in the share or not, paused or not", () => {
+  test("stays with clients that have it, in the rollout or not, paused or not", () => {
     const current = new SemVer("1.1.0");
     for (const rollout of [50, 0]) {
       const there = snapshotOf({ version: "1.0.0" }, { id: ID, version: "1.1.0", rollout });
@@ -224,7 +224,7 @@ describe("a release that is being rolled out", () => {
     }
   });
 
-  test("gives way to a rollback once it is paused, on every channel and architecture", () => {
+  test("is superseded by a rollback once it is paused, on every channel and architecture", () => {
     const current = new SemVer("1.1.0");
     for (const [where, wanted] of [
       [{}, WINDOWS],
@@ -240,7 +240,7 @@ describe("a release that is being rolled out", () => {
     }
   });
 
-  test("gives way, once it is paused, to a rollback that is rolled out itself, for its share", () => {
+  test("is superseded, once it is paused, by a partial rollback for the rollback's clients", () => {
     const back = { id: ID, version: "1.1.0", rollback: true, rollout: 50 };
     const paused = snapshotOf({ version: "1.0.0" }, back, { version: "1.2.0", rollout: 0 });
     const current = new SemVer("1.2.0");
@@ -248,19 +248,19 @@ describe("a release that is being rolled out", () => {
     expect(selected(paused, WINDOWS, { clientId: client(false), current })).toBe("x64 1.2.0");
   });
 
-  test("gives way to a newer one for whoever has it", () => {
+  test("is superseded by a newer one for clients that have it", () => {
     const newer = snapshotOf({ version: "1.1.0", rollout: 10 }, { id: ID, version: "1.2.0", rollout: 50 });
     const current = new SemVer("1.1.0");
     expect(selected(newer, WINDOWS, { clientId: client(true), current })).toBe("x64 1.2.0");
     expect(selected(newer, WINDOWS, { clientId: client(false), current })).toBe("x64 1.1.0");
   });
 
-  test("reaches nobody at 0", () => {
+  test("reaches no client at 0", () => {
     const paused = snapshotOf({ version: "1.0.0" }, { id: ID, version: "1.1.0", rollout: 0 });
     for (let i = 0; i < 1000; i += 1) expect(selected(paused, WINDOWS, { clientId: `client ${i}` })).toBe("x64 1.0.0");
   });
 
-  test("makes the answer depend on who asks, and only while it is under way and newest", () => {
+  test("makes the response depend on the client, only while it is in progress and the newest", () => {
     const isPersonal = (...releases: Record<string, unknown>[]) =>
       selectRelease(snapshotOf(...releases), WINDOWS, selectPrimaryArtifact).isClientSpecific;
     expect(isPersonal({ version: "1.0.0" }, { version: "1.1.0", rollout: 1 })).toBe(true);
@@ -269,7 +269,7 @@ describe("a release that is being rolled out", () => {
     expect(isPersonal({ version: "1.2.0" }, { version: "1.1.0", rollout: 1 })).toBe(false);
   });
 
-  test("counts in the place that is fallen back to", () => {
+  test("applies to the fallback architecture", () => {
     const mac = (version: string, rollout: number) => ({
       platform: "macos",
       architecture: "universal",
@@ -280,7 +280,7 @@ describe("a release that is being rolled out", () => {
     expect([choice.release?.version.version, choice.isClientSpecific]).toEqual(["1.0.0", true]);
   });
 
-  test("is looked for among the four newest alone, however many there are", () => {
+  test("is searched among the four newest only, however many there are", () => {
     const many = Array.from({ length: 5000 }, (_, i) => ({ id: `release ${i}`, version: `2.0.${i}`, rollout: 1 }));
     const crowded = snapshotOf({ version: "1.0.0" }, ...many);
     const versions = new Set(
@@ -308,7 +308,7 @@ describe("releases for older systems", () => {
     );
   };
 
-  test("are the newest for each lower system, down to one that runs everywhere", () => {
+  test("are the newest for each lower minimum, down to one without a minimum", () => {
     const old = [needing("2.1.0", "12.0"), needing("2.0.0", "10.15"), needing("1.0.0", null), needing("0.9.0", null)];
     expect(found(needing("3.0.0", "14.0"), needing("2.9.0", "14"), needing("2.8.0", "12"), ...old)).toEqual([
       "2.8.0",
@@ -317,7 +317,7 @@ describe("releases for older systems", () => {
     ]);
   });
 
-  test("are none where the newest runs everywhere, nor such as are being rolled out", () => {
+  test("are none if the newest has no minimum, and never ones that are being rolled out", () => {
     expect(found(needing("3.0.0", null), needing("2.0.0", null))).toEqual([]);
     expect(found(needing("3.0.0", "14"), needing("2.0.0", "12", { rollout: 50 }), needing("1.0.0", "12"))).toEqual([
       "1.0.0",
@@ -336,7 +336,7 @@ describe("an update", () => {
     return judgedAmong([{ version: "2.0.0", ...change }], current);
   };
 
-  test("is there for older versions only", () => {
+  test("is available to older versions only", () => {
     expect(judged({}, "1.9.9")).toEqual({ updateAvailable: true, mandatory: false });
     expect(judged({}, "2.0.0-rc.1")).toMatchObject({ updateAvailable: true });
     expect(judged({}, "2.0.0")).toEqual({ updateAvailable: false, mandatory: false });
@@ -346,20 +346,20 @@ describe("an update", () => {
     expect(judged({}, "2.0.1")).toMatchObject({ updateAvailable: false });
   });
 
-  test("goes back to an older version only where the catalog marks a rollback", () => {
+  test("goes back to an older version only if the catalog marks a rollback", () => {
     expect(judged({ rollback: true }, "2.1.0")).toEqual({ updateAvailable: true, mandatory: false });
     expect(judged({ rollback: true }, "2.0.0")).toMatchObject({ updateAvailable: false });
     expect(judged({ rollback: true, critical: true }, "2.1.0")).toMatchObject({ mandatory: true });
   });
 
-  test("is mandatory where it is critical or the caller's version is no longer supported", () => {
+  test("is mandatory if it is critical or the client's version is no longer supported", () => {
     expect(judged({ critical: true }, "1.0.0")).toMatchObject({ mandatory: true });
     expect(judged({ critical: true }, "2.0.0")).toMatchObject({ mandatory: false });
     expect(judged({ minimumSupportedVersion: "1.5.0" }, "1.4.9")).toMatchObject({ mandatory: true });
     expect(judged({ minimumSupportedVersion: "1.5.0" }, "1.5.0")).toMatchObject({ mandatory: false });
   });
 
-  test("is mandatory by what any release between the caller's and the offered one says", () => {
+  test("is mandatory if any release after the client's, up to the offered one, requires it", () => {
     const latest = { version: "2.0.0" };
     const mandatory = (change: Record<string, unknown>, current: string, wanted?: ReleaseSelector) =>
       judgedAmong([latest, { version: "1.5.0", ...change }], current, wanted)?.mandatory;
@@ -375,7 +375,7 @@ describe("an update", () => {
     expect(mandatory({ version: "2.1.0", critical: true, rollout: 0 }, "1.4.9")).toBe(false);
   });
 
-  test("is mandatory by what a release of the other architecture says, where both are served", () => {
+  test("is mandatory if a release of the other served architecture requires it", () => {
     const mac = (version: string, architecture: string, critical = false) => ({
       ...{ platform: "macos", version, architecture, critical },
     });

@@ -15,7 +15,7 @@ const version = async (query: string) => {
 };
 
 describe("the service's own version", () => {
-  test("is told where nothing is selected, whatever else the query holds", async () => {
+  test("is returned if nothing is selected, whatever else the query contains", async () => {
     for (const query of ["", "?_=123", "?channel=beta&current=1.0.0"]) {
       const response = await get(`/api/version${query}`);
       expect(response.status).toBe(200);
@@ -30,7 +30,7 @@ describe("the service's own version", () => {
     }
   });
 
-  test("is told without a catalog", () =>
+  test("is returned without a catalog", () =>
     withCatalog(async ({ catalog }) => {
       const none = { ...catalog, current: () => null };
       await withContext({ catalog: none }, async () => expect((await get("/api/version")).status).toBe(200));
@@ -38,7 +38,7 @@ describe("the service's own version", () => {
 });
 
 describe("a release", () => {
-  test("is the newest stable one, with an address that is pinned to it", async () => {
+  test("is the newest stable one, with a URL pinned to it", async () => {
     expect(await version(MACOS)).toEqual({
       status: 200,
       kind: "release",
@@ -66,7 +66,7 @@ describe("a release", () => {
     });
   });
 
-  test.each([`${WINDOWS}&channel=beta`, WINDOWS, MACOS])("of %s is what its address downloads", async (query) => {
+  test.each([`${WINDOWS}&channel=beta`, WINDOWS, MACOS])("of %s is the one that its URL downloads", async (query) => {
     const { artifact } = await version(query);
     const response = await get(String(artifact.url));
     expect(response.status).toBe(200);
@@ -74,10 +74,10 @@ describe("a release", () => {
     expect((await response.arrayBuffer()).byteLength).toBe(artifact.sizeBytes);
   });
 
-  test("of an update alone, with build metadata, is what its address downloads", () =>
-    withCatalog(async (shelf) => {
-      const update = await shelf.addFile("update.zip", Buffer.from("an update"));
-      await shelf.publish(manifestEntry({ version: "v2.0.0+7", artifacts: { update } }));
+  test("with only an update and with build metadata is the one that its URL downloads", () =>
+    withCatalog(async (testCatalog) => {
+      const update = await testCatalog.addFile("update.zip", Buffer.from("an update"));
+      await testCatalog.publish(manifestEntry({ version: "v2.0.0+7", artifacts: { update } }));
       const release = await version(WINDOWS);
       expect(release.version).toBe("2.0.0+7");
       expect(await (await get(String(release.artifact.url))).text()).toBe("an update");
@@ -88,15 +88,15 @@ describe("a release", () => {
     expect(answer).toMatchObject({ platform: "macos", architecture: "universal", requestedArchitecture: "arm64" });
   });
 
-  test("has an address on this service even where its file lies elsewhere", () =>
-    withCatalog(async (shelf) => {
-      await shelf.publish(manifestEntry());
+  test("has a URL on this service even if its file is elsewhere", () =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(manifestEntry());
       expect((await version(WINDOWS)).artifact.url).toMatch(`${BASE_URL}/api/download/windows?`);
     }));
 
-  test("tells nothing that the answer does not declare", () =>
-    withCatalog(async (shelf) => {
-      await shelf.publish(manifestEntry({ rollout: 100, artifacts: { installer: remoteArtifact() } }));
+  test("contains only fields that the response schema declares", () =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(manifestEntry({ rollout: 100, artifacts: { installer: remoteArtifact() } }));
       expect(JSON.stringify(await version(WINDOWS))).not.toMatch(/cdn\.example\.com|rollout/);
     }));
 });
@@ -119,40 +119,43 @@ describe("an update", () => {
     ["current=1.0.9.4711", true],
     ["current=1.1.0.4711", false],
   ])("with %s is available: %s", (current, updateAvailable) =>
-    withCatalog(async (shelf) => {
-      await shelf.publish(manifestEntry({ version: "1.0.0" }), manifestEntry({ version: "1.1.0" }));
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(manifestEntry({ version: "1.0.0" }), manifestEntry({ version: "1.1.0" }));
       expect(await version(`${WINDOWS}&${current}`)).toMatchObject({ version: "1.1.0", updateAvailable });
     }),
   );
 
-  test("is mandatory below the oldest supported version and where it is critical", () =>
-    withCatalog(async (shelf) => {
+  test("is mandatory below the oldest supported version and if it is critical", () =>
+    withCatalog(async (testCatalog) => {
       const release: EntryFields = { version: "2.0.0", minimumSupportedVersion: "1.5.0" };
-      await shelf.publish(manifestEntry(release));
+      await testCatalog.publish(manifestEntry(release));
       expect(await version(`${WINDOWS}&current=1.4.0`)).toMatchObject({ updateAvailable: true, mandatory: true });
       expect(await version(`${WINDOWS}&current=1.5.0`)).toMatchObject({ updateAvailable: true, mandatory: false });
-      await shelf.publish(manifestEntry({ ...release, critical: true }));
+      await testCatalog.publish(manifestEntry({ ...release, critical: true }));
       expect(await version(`${WINDOWS}&current=1.5.0`)).toMatchObject({ updateAvailable: true, mandatory: true });
     }));
 
-  test("stays mandatory after a further release, whose support is no less", () =>
-    withCatalog(async (shelf) => {
+  test("stays mandatory after a later release", () =>
+    withCatalog(async (testCatalog) => {
       const before = manifestEntry({ version: "1.9.0", minimumSupportedVersion: "1.5.0" });
-      await shelf.publish(before, manifestEntry({ version: "2.0.0" }));
-      const told = { version: "2.0.0", minimumSupportedVersion: "1.5.0" };
-      expect(await version(`${WINDOWS}&current=1.4.0`)).toMatchObject({ ...told, mandatory: true });
-      expect(await version(`${WINDOWS}&current=1.5.0`)).toMatchObject({ ...told, mandatory: false });
-      await shelf.publish(manifestEntry({ version: "1.9.0", critical: true }), manifestEntry({ version: "2.0.0" }));
+      await testCatalog.publish(before, manifestEntry({ version: "2.0.0" }));
+      const expected = { version: "2.0.0", minimumSupportedVersion: "1.5.0" };
+      expect(await version(`${WINDOWS}&current=1.4.0`)).toMatchObject({ ...expected, mandatory: true });
+      expect(await version(`${WINDOWS}&current=1.5.0`)).toMatchObject({ ...expected, mandatory: false });
+      await testCatalog.publish(
+        manifestEntry({ version: "1.9.0", critical: true }),
+        manifestEntry({ version: "2.0.0" }),
+      );
       expect(await version(`${WINDOWS}&current=1.8.0`)).toMatchObject({ version: "2.0.0", mandatory: true });
       expect(await version(`${WINDOWS}&current=1.9.0`)).toMatchObject({ version: "2.0.0", mandatory: false });
     }));
 
-  test("goes back only where the catalog says so", () =>
-    withCatalog(async (shelf) => {
+  test("goes back only if the catalog marks a rollback", () =>
+    withCatalog(async (testCatalog) => {
       const yanked = manifestEntry({ version: "1.1.0", yanked: true });
-      await shelf.publish(yanked, manifestEntry({ version: "1.0.0" }));
+      await testCatalog.publish(yanked, manifestEntry({ version: "1.0.0" }));
       expect(await version(`${WINDOWS}&current=1.1.0`)).toMatchObject({ version: "1.0.0", updateAvailable: false });
-      await shelf.publish(yanked, manifestEntry({ version: "1.0.0", rollback: true }));
+      await testCatalog.publish(yanked, manifestEntry({ version: "1.0.0", rollback: true }));
       expect(await version(`${WINDOWS}&current=1.1.0`)).toMatchObject({ version: "1.0.0", updateAvailable: true });
     }));
 });
@@ -162,30 +165,36 @@ describe("a sample", () => {
     expect(await version(`${WINDOWS}&current=1.0.0`)).toMatchObject({ version: "1.1.0", updateAvailable: true });
   });
 
-  test.each(["0.9.0", "1.0.5", "1.1.0-rc.1", "9.0.0"])("is no update for %s, which is none", async (current) => {
-    expect(await version(`${WINDOWS}&current=${current}`)).toMatchObject({ updateAvailable: false, mandatory: false });
-    const feed = async (format: string, query = WINDOWS) => {
-      const response = await get(`/api/version?${query}&current=${current}&format=${format}`);
-      return [response.status, await response.text()];
-    };
-    expect(await feed("tauri")).toEqual([204, ""]);
-    expect(await feed("squirrel", MACOS)).toEqual([204, ""]);
-    expect(await feed("electron")).toEqual([200, `version: "${current}"\nfiles: []\n`]);
-    const [status, appcast] = await feed("sparkle");
-    expect([status, String(appcast).includes("<item>")]).toEqual([200, false]);
-  });
+  test.each(["0.9.0", "1.0.5", "1.1.0-rc.1", "9.0.0"])(
+    "is not an update for %s, which is not a sample",
+    async (current) => {
+      expect(await version(`${WINDOWS}&current=${current}`)).toMatchObject({
+        updateAvailable: false,
+        mandatory: false,
+      });
+      const feed = async (format: string, query = WINDOWS) => {
+        const response = await get(`/api/version?${query}&current=${current}&format=${format}`);
+        return [response.status, await response.text()];
+      };
+      expect(await feed("tauri")).toEqual([204, ""]);
+      expect(await feed("squirrel", MACOS)).toEqual([204, ""]);
+      expect(await feed("electron")).toEqual([200, `version: "${current}"\nfiles: []\n`]);
+      const [status, appcast] = await feed("sparkle");
+      expect([status, String(appcast).includes("<item>")]).toEqual([200, false]);
+    },
+  );
 
-  test("is not served beside a release that is none, not even by its version", () =>
-    withCatalog(async (shelf) => {
+  test("is not served beside a real release, not even by its version", () =>
+    withCatalog(async (testCatalog) => {
       const sample = manifestEntry({ version: "1.1.0", sample: true });
-      await shelf.publish(sample, manifestEntry({ version: "0.9.0" }));
+      await testCatalog.publish(sample, manifestEntry({ version: "0.9.0" }));
       expect(await version(WINDOWS)).toMatchObject({ version: "0.9.0" });
       expect((await get("/api/download/windows?version=1.1.0")).status).toBe(404);
-      await shelf.publish(sample, manifestEntry({ version: "0.9.0", product: "ops", yanked: true }));
+      await testCatalog.publish(sample, manifestEntry({ version: "0.9.0", product: "ops", yanked: true }));
       expect(await version(WINDOWS)).toMatchObject({ status: 404 });
     }));
 
-  test("is kept by no cache: a real release may have its version, and so its address", async () => {
+  test("is not cached: a real release may get its version, and so its URL", async () => {
     for (const query of ["", "?version=1.0.0"]) {
       const response = await get(`/api/download/windows${query}`);
       expect([response.status, response.headers.get("cache-control")]).toEqual([200, "no-store"]);
@@ -193,8 +202,8 @@ describe("a sample", () => {
   });
 });
 
-describe("what is refused", () => {
-  test("a partial selection, with what is missing and what it may be", async () => {
+describe("rejections", () => {
+  test("a partial selection, with the missing parameters and their values", async () => {
     expect(await version("platform=windows&architecture=x64")).toMatchObject({
       status: 400,
       code: "invalid_query",
@@ -218,11 +227,11 @@ describe("what is refused", () => {
     ["?version", `${WINDOWS}&current=1.0.0&version=1.0.0`],
     ["?platform", `${WINDOWS}&platform=windows`],
     ["?current", `${WINDOWS}&current=1.0.0&current=1.0.1`],
-  ])("a fault of %s in %s", async (pointer, query) => {
+  ])("an invalid %s in %s", async (pointer, query) => {
     expect(await version(query)).toMatchObject({ status: 400, code: "invalid_query", errors: [{ pointer }] });
   });
 
-  test("a combination that has no release", async () => {
+  test("a combination without a release", async () => {
     for (const query of [
       "platform=windows&product=core&architecture=universal",
       "platform=windows&product=ops&architecture=universal",
@@ -268,11 +277,11 @@ describe("caching", () => {
     expect(await etag(WINDOWS)).not.toBe(await etag(MACOS));
   });
 
-  test("a new catalog is answered from at once", () =>
-    withCatalog(async (shelf) => {
-      await shelf.publish(manifestEntry({ version: "1.0.0" }));
+  test("a new catalog is used at once", () =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(manifestEntry({ version: "1.0.0" }));
       const { headers } = await get(`/api/version?${WINDOWS}`);
-      await shelf.publish(manifestEntry({ version: "1.1.0" }));
+      await testCatalog.publish(manifestEntry({ version: "1.1.0" }));
       const known = { "if-none-match": headers.get("etag") ?? "" };
       expect((await get(`/api/version?${WINDOWS}`, { headers: known })).status).toBe(200);
     }));

@@ -7,7 +7,7 @@ import { openLines } from "@/lib/telemetry/lines";
 
 const newFile = async () => path.join(await mkdtemp(path.join(tmpdir(), "homeport-lines-")), "log");
 
-test("lines come out whole and in order, however many there are", async () => {
+test("lines are written whole and in order, however many there are", async () => {
   const file = await newFile();
   const fd = openSync(file, "w");
   const lines = openLines(fd);
@@ -18,7 +18,7 @@ test("lines come out whole and in order, however many there are", async () => {
   closeSync(fd);
 });
 
-test("a line that comes alone comes out by itself", async () => {
+test("a single line is written without further lines", async () => {
   const file = await newFile();
   const fd = openSync(file, "w");
   openLines(fd).write("alone\n");
@@ -26,7 +26,7 @@ test("a line that comes alone comes out by itself", async () => {
   closeSync(fd);
 });
 
-test("flushSync has written when it returns", async () => {
+test("flushSync has written all lines when it returns", async () => {
   const file = await newFile();
   const fd = openSync(file, "w");
   const lines = openLines(fd);
@@ -36,7 +36,7 @@ test("flushSync has written when it returns", async () => {
   closeSync(fd);
 });
 
-test("lines that cannot be written are dropped, and hold nobody up", async () => {
+test("lines that cannot be written are dropped, and block nothing", async () => {
   const file = await newFile();
   writeFileSync(file, "");
   const fd = openSync(file, "r");

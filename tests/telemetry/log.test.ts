@@ -3,7 +3,7 @@ import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { logConsole } from "@/lib/telemetry/log";
 
-test("what libraries print, and what Node warns of, are lines of the log", async () => {
+test("output of libraries and Node's warnings are log lines", async () => {
   const lines: Record<string, unknown>[] = [];
   const log = pino(
     { base: null, timestamp: false },

@@ -42,7 +42,7 @@ test.each([
   [61, "Try again in 2 minutes."],
   [7_140, "Try again in 119 minutes."],
   [86_400, "Try again in 24 hours."],
-])("after %i seconds a form says when to try again", (seconds, words) => {
+])("for a limit of %i seconds a form shows when to try again", (seconds, words) => {
   expect(retryMessage(seconds)).toBe(words);
 });
 

@@ -21,7 +21,7 @@ test("signing in again, or making another account, by the form ends the session 
   expect([await statusOf(second), await statusOf(third)]).toEqual([401, 200]);
 });
 
-test("where addresses have to be verified, the forms register, confirm by the pasted link and sign in", async () => {
+test("with required verification, the forms register, confirm by the pasted link and sign in", async () => {
   const before = cookiesOf(await submit("sign-in", await newAccount()));
   await withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } }, async () => {
     const email = newEmail();
@@ -53,7 +53,7 @@ describe("with a provider", () => {
     return withContext({ config: { AUTH_GOOGLE_ID, AUTH_GOOGLE_SECRET, AUTH_GOOGLE_ISSUER } }, run);
   };
 
-  test("the form leads to its page, by a redirect that no form-action policy holds up", async () => {
+  test("the form redirects to the provider in a way that no form-action policy blocks", async () => {
     await configured(async () => {
       const posted = await submit("provider", { provider: "google" });
       expect(posted.status).toBe(200);
@@ -65,7 +65,7 @@ describe("with a provider", () => {
     });
   });
 
-  test("a provider that is not configured is none, nor is another way to sign in", async () => {
+  test("an unconfigured provider and any other sign-in method are rejected", async () => {
     await configured(async () => {
       for (const provider of ["github", "credentials", "email", "../csrf"]) {
         expect(wordsOf(await submit("provider", { provider }))?.message).toBe("Not found.");

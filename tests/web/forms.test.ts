@@ -19,14 +19,14 @@ async function signIn({ email, password }: Pick<TestAccount, "email" | "password
 const statusOf = async (cookie: string) => (await get("/api/subscription/status", { cookie })).status;
 
 describe("a form without JavaScript", () => {
-  test("makes an account and signs in", async () => {
+  test("creates an account and signs in", async () => {
     const response = await submit("register", { email: newEmail(), password: PASSWORD, name: "" });
     expect(response.status).toBe(303);
     expect(response.headers.get("location")).toBe("/account");
     expect(await statusOf(cookiesOf(response))).toBe(200);
   });
 
-  test("comes back with what was wrong and what was typed, but never with a password", async () => {
+  test("is shown again with its errors and its input, but never with a password", async () => {
     const fields = { email: "nobody", name: "Ann", password: PASSWORD };
     const response = await submit("register", fields);
     expect(response.status).toBe(303);
@@ -41,7 +41,7 @@ describe("a form without JavaScript", () => {
     expect(cookie).toMatch(/; Path=\/; Max-Age=60; HttpOnly; SameSite=Lax$/);
   });
 
-  test("says at the field that an address is taken, and that a password is wrong", async () => {
+  test("shows at the field that an email is taken, and that a password is wrong", async () => {
     const { email } = await newAccount();
     const taken = wordsOf(await submit("register", { email, password: PASSWORD }));
     expect(taken?.fields).toEqual({ email: "An account with this email already exists" });
@@ -49,7 +49,7 @@ describe("a form without JavaScript", () => {
     expect(wrong?.fields).toEqual({ password: "The email or password is incorrect" });
   });
 
-  test("with far too long a name is refused in a cookie that a browser keeps", async () => {
+  test("with a far too long name has its error in a cookie that a browser accepts", async () => {
     const response = await submit("register", { email: newEmail(), password: PASSWORD, name: "n".repeat(10_000) });
     expect(wordsOf(response)?.fields).toEqual({ name: "Must be at most 80 characters long" });
     expect(cookiesOf(response).length).toBeLessThan(4_000);
@@ -57,14 +57,14 @@ describe("a form without JavaScript", () => {
 });
 
 describe("a form sent by script", () => {
-  test("is told where to go", async () => {
+  test("gets the URL to go to", async () => {
     const response = await submitByScript("register", { email: newEmail(), password: PASSWORD });
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({ location: "/account" });
     expect(await statusOf(cookiesOf(response))).toBe(200);
   });
 
-  test("gets the API's own problem document, in words for people", async () => {
+  test("gets the API's problem document, in words for people", async () => {
     const response = await submitByScript("register", { email: newEmail(), password: "short" });
     expect(response.status).toBe(422);
     const { code, errors } = (await response.json()) as { code: string; errors: unknown };
@@ -73,12 +73,12 @@ describe("a form sent by script", () => {
   });
 });
 
-describe("what a form does not do", () => {
+describe("a form does not", () => {
   test.each<Record<string, string>>([
     { origin: "https://evil.example" },
     { origin: "null" },
     { "sec-fetch-site": "cross-site" },
-  ])("take what comes from elsewhere: %j", async (headers) => {
+  ])("accept a cross-origin request: %j", async (headers) => {
     const { email, password } = await newAccount();
     const response = await submit("sign-in", { email, password }, { headers });
     expect(response.status).toBe(403);
@@ -99,13 +99,13 @@ describe("what a form does not do", () => {
     expect(response.headers.get("location")).toBe("/account");
   });
 
-  test("lose the page of ours that somebody came from", async () => {
+  test("lose the page that the user came from", async () => {
     const { email, password } = await newAccount();
     const response = await submit("sign-in", { email, password, callbackUrl: `${BASE_URL}/account/delete?x=1` });
     expect(response.headers.get("location")).toBe("/account/delete?x=1");
   });
 
-  test("fail on a body that is no form", async () => {
+  test("fail on a body that is not a form", async () => {
     const headers = { "content-type": "application/json", origin: BASE_URL };
     expect((await call("POST", "/forms/sign-in", { body: "{}", headers })).status).toBe(415);
     for (const body of ["", "%", "a=%00", "email=%ED%A0%80", "=&=&", "__proto__=1&constructor=2"]) {
@@ -115,14 +115,14 @@ describe("what a form does not do", () => {
     expect((await submit("sign-in", { email: "x".repeat(20_000) })).status).toBe(413);
   });
 
-  test("answer another method", async () => {
+  test("accept another method", async () => {
     const response = await get("/forms/sign-in");
     expect(response.status).toBe(405);
     expect(response.headers.get("allow")).toBe("POST, OPTIONS");
   });
 });
 
-test("over https what a refused form says is bound to the host: another host of the domain plants nothing", async () => {
+test("over https a rejected form's cookie is bound to the host: another host of the domain cannot set it", async () => {
   const config = { baseUrl: "https://api.example.com" };
   await withContext({ config }, async () => {
     const headers = { origin: config.baseUrl };
@@ -136,7 +136,7 @@ test("over https what a refused form says is bound to the host: another host of 
   });
 });
 
-test("sign-in by the form and by the API share one counter, and the form says how long to wait", async () => {
+test("sign-in by form and by API share one limit, and the form shows how long to wait", async () => {
   const { email, password } = await newAccount();
   const from = { address: "203.0.113.80" };
   for (let i = 0; i < 10; i++) await submit("sign-in", { email, password: "not the password" }, from);
@@ -159,7 +159,7 @@ test("signing out by the form ends the session, once", async () => {
   expect(events).toHaveLength(1);
 });
 
-test("a reset by the form takes the whole mailed link as it is pasted, and only once", async () => {
+test("a reset by the form accepts the whole emailed link, and only once", async () => {
   const { email, token } = await newAccount();
   expect((await submit("forgot", { email })).headers.get("location")).toBe("/forgot?sent");
   const [link = ""] = /http\S+\/reset#token=\S+/.exec(await mailbox.waitFor(email)) ?? [];
@@ -169,7 +169,7 @@ test("a reset by the form takes the whole mailed link as it is pasted, and only 
   expect(wordsOf(await submit("reset", fields))?.message).toBe("This link is no longer valid. Request a new one.");
 });
 
-test("a reset link that has expired is refused in words", async () => {
+test("an expired reset link is rejected with an explanation", async () => {
   const { email } = await newAccount();
   await submit("forgot", { email });
   const [link = ""] = /http\S+\/reset#token=\S+/.exec(await mailbox.waitFor(email)) ?? [];
@@ -179,7 +179,7 @@ test("a reset link that has expired is refused in words", async () => {
   expect(refused?.values).toEqual({});
 });
 
-test("ending one session leaves the others, and ending all others leaves this one", async () => {
+test("signing out one session keeps the others, and signing out all others keeps this one", async () => {
   const account = await newAccount();
   const [here, there, elsewhere] = [await signIn(account), await signIn(account), await signIn(account)];
   const sessions = await ctx().db.session.findMany({ where: { accountId: account.id }, orderBy: { createdAt: "asc" } });
@@ -193,7 +193,7 @@ test("ending one session leaves the others, and ending all others leaves this on
   expect((await get("/api/subscription/status", { token: account.token })).status).toBe(401);
 });
 
-test("nobody ends somebody else's session, nor removes their device", async () => {
+test("no account can sign out another's session or remove its device", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const cookie = await signIn(bob);
   const { device } = await registeredDevice(ann);
@@ -207,7 +207,7 @@ test("nobody ends somebody else's session, nor removes their device", async () =
 });
 
 test.each(["sign-out", "account/session", "account/other-sessions", "account/device", "account/delete"])(
-  "/forms/%s leads to the sign-in page whoever is not signed in",
+  "/forms/%s redirects a signed-out user to the sign-in page",
   async (form) => {
     const response = await submit(form, { id: randomUUID(), confirm: "DELETE" });
     expect(response.headers.get("location")).toMatch(/^\/sign-in\?callbackUrl=%2Faccount(%2Fdelete)?&error=Session/);
@@ -216,7 +216,7 @@ test.each(["sign-out", "account/session", "account/other-sessions", "account/dev
   },
 );
 
-test("an account is deleted by its password and the word, and by neither alone", async () => {
+test("an account is deleted with its password and the word DELETE, not with only one of them", async () => {
   const account = await newAccount();
   const cookie = await signIn(account);
   const wrong = wordsOf(await submit("account/delete", { confirm: "DELETE", password: "nonsense" }, { cookie }));

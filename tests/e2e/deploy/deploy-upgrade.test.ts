@@ -18,8 +18,8 @@ const CLIENTS = 4;
 const canRun =
   postgresUrl && process.platform === "linux" && hasCommands("bash", "curl", "openssl", "nginx", "createdb", "pg_dump");
 
-describe.runIf(canRun)("two instances on PostgreSQL, set up by the guide", () => {
-  test("are upgraded without a failed request, at the second try, and come back from a dump that was made meanwhile", async () => {
+describe.runIf(canRun)("two instances on PostgreSQL, set up as in the guide", () => {
+  test("are upgraded without a failed request, at the second try, and restored from a dump made during the upgrade", async () => {
     const machine = await newMachine();
     const client = newClient(machine.ports.https);
     onTestFinished(client.close);

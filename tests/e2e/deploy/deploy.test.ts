@@ -17,7 +17,7 @@ const WEBHOOK = "/api/subscription/billing-provider-webhook";
 /** The guide's commands are for Linux, and need what a server there has. */
 const isServer = process.platform === "linux" && hasCommands("bash", "curl", "tar", "openssl");
 
-describe.runIf(isServer)("a machine that is set up by the guide", () => {
+describe.runIf(isServer)("a machine that is set up as in the guide", () => {
   let machine: Machine;
 
   beforeAll(async () => {
@@ -32,7 +32,7 @@ describe.runIf(isServer)("a machine that is set up by the guide", () => {
   });
   afterAll(() => machine.remove());
 
-  test("takes operators' commands", async () => {
+  test("runs operators' commands", async () => {
     // The embedded database belongs to the service; the catalog is a file.
     expect(await machine.run("Install the service", 2)).toMatch(/core +windows/);
   });
@@ -56,7 +56,7 @@ describe.runIf(isServer)("a machine that is set up by the guide", () => {
         return client;
       };
 
-      test("callers are told apart by their own address, whatever they say of themselves", async () => {
+      test("clients are distinguished by their IP address, whatever headers they send", async () => {
         const guess = (client: ReturnType<typeof newClient>, forwarded: string) =>
           client.ask("/api/auth/reset/confirm", {
             method: "POST",
@@ -69,7 +69,7 @@ describe.runIf(isServer)("a machine that is set up by the guide", () => {
         expect((await guess(honest, address(1))).status).toBe(400);
       });
 
-      test("installers arrive whole and in parts, and are not sent to whoever has them", async () => {
+      test("installers arrive whole and in ranges, and are not sent to clients that have them", async () => {
         const client = clientAt(3);
         const whole = await client.ask("/api/download/windows");
         expect(whole.headers["content-length"]).toBe(String(whole.body.length));
@@ -87,7 +87,7 @@ describe.runIf(isServer)("a machine that is set up by the guide", () => {
         expect(client.connections()).toBe(1);
       });
 
-      test("a body of the largest size comes through, and what is larger is refused", async () => {
+      test("a body of the maximum size is accepted, and a larger one is rejected", async () => {
         const client = clientAt(4);
         const event = billingEvent("TEST", { padding: "x".repeat(255 * 1024) });
         expect((await client.ask(WEBHOOK, delivery(event))).status).toBe(200);
@@ -99,7 +99,7 @@ describe.runIf(isServer)("a machine that is set up by the guide", () => {
     });
   }
 
-  test("is backed up while it works, and comes back from its archive with all that was acknowledged before", async () => {
+  test("is backed up while it runs, and restored from its archive with every acknowledged write", async () => {
     const url = `http://127.0.0.1:${machine.ports.first}`;
     const post = (path: string, json: unknown) =>
       fetch(`${url}${path}`, { method: "POST", headers: JSON_TYPE, body: JSON.stringify(json) });

@@ -118,7 +118,7 @@ async function breaking({ url }: Service, afterBytes: number): Promise<string> {
 
 // Debian's curl, wget and aria2; .ci/run installs them.
 describe.each(PROGRAMS.filter(([name]) => hasCommands(name)))("%s", (name, args) => {
-  test("resumes a download that was broken off, and ends with every byte", async () => {
+  test("resumes an aborted download, and has every byte at the end", async () => {
     const bytes = randomBytes(8 * MIB);
     const service = await serve(bytes);
     const cwd = await newDataDir();

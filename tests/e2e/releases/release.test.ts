@@ -44,35 +44,39 @@ describe("npm run release", () => {
     expect(await add(`See CHANGES.md ${"and more ".repeat(100)}`)).toMatchObject({ code: 0, err: "" });
   });
 
-  test("changes what a running service offers: published, staged, yanked and rolled back", SLOW, async () => {
-    const { DATA_DIR, file } = await newFolder();
-    const service = await startForTest({ DATA_DIR });
-    const run = async (...args: string[]) => {
-      const { code, err, out } = await runRelease(args, { DATA_DIR });
-      expect([code, err]).toEqual([0, ""]);
-      return out;
-    };
-    const offered = async (current: string, clientId = "") => {
-      const response = await service.fetch(`${QUERY}&current=${current}${clientId && `&clientId=${clientId}`}`);
-      const { version, updateAvailable } = (await response.json()) as { version: string; updateAvailable: boolean };
-      return updateAvailable ? version : "none";
-    };
-    const args = ["add", file, ...CORE, "--version", "2.0.0", "--kind", "installer", "--kind", "update"];
-    expect(await run(...args)).toContain("Removed the 10 sample releases");
-    await expect.poll(() => offered("1.0.0"), POLL).toBe("2.0.0");
-    const download = await service.fetch("/api/download/windows?version=2.0.0");
-    expect(Buffer.from(await download.arrayBuffer()).equals(await readFile(file))).toBe(true);
+  test(
+    "changes the releases that a running service offers: published, staged, yanked and rolled back",
+    SLOW,
+    async () => {
+      const { DATA_DIR, file } = await newFolder();
+      const service = await startForTest({ DATA_DIR });
+      const run = async (...args: string[]) => {
+        const { code, err, out } = await runRelease(args, { DATA_DIR });
+        expect([code, err]).toEqual([0, ""]);
+        return out;
+      };
+      const offered = async (current: string, clientId = "") => {
+        const response = await service.fetch(`${QUERY}&current=${current}${clientId && `&clientId=${clientId}`}`);
+        const { version, updateAvailable } = (await response.json()) as { version: string; updateAvailable: boolean };
+        return updateAvailable ? version : "none";
+      };
+      const args = ["add", file, ...CORE, "--version", "2.0.0", "--kind", "installer", "--kind", "update"];
+      expect(await run(...args)).toContain("Removed the 10 sample releases");
+      await expect.poll(() => offered("1.0.0"), POLL).toBe("2.0.0");
+      const download = await service.fetch("/api/download/windows?version=2.0.0");
+      expect(Buffer.from(await download.arrayBuffer()).equals(await readFile(file))).toBe(true);
 
-    await run("add", file, ...CORE, "--version", "2.1.0", "--rollout", "0");
-    await run("rollout", "core-windows-x64-2.1.0", "100");
-    await expect.poll(() => offered("2.0.0"), POLL).toBe("2.1.0");
-    await run("rollout", "core-windows-x64-2.1.0", "0");
-    await expect.poll(() => offered("2.0.0", "ann"), POLL).toBe("none");
-    await run("yank", "--product", "core", "--version", "2.1.0");
-    await run("rollback", "core-windows-x64-2.0.0");
-    await expect.poll(() => offered("2.1.0"), POLL).toBe("2.0.0");
-    expect((await service.fetch("/api/download/windows?version=2.1.0")).status).toBe(404);
-  });
+      await run("add", file, ...CORE, "--version", "2.1.0", "--rollout", "0");
+      await run("rollout", "core-windows-x64-2.1.0", "100");
+      await expect.poll(() => offered("2.0.0"), POLL).toBe("2.1.0");
+      await run("rollout", "core-windows-x64-2.1.0", "0");
+      await expect.poll(() => offered("2.0.0", "ann"), POLL).toBe("none");
+      await run("yank", "--product", "core", "--version", "2.1.0");
+      await run("rollback", "core-windows-x64-2.0.0");
+      await expect.poll(() => offered("2.1.0"), POLL).toBe("2.0.0");
+      expect((await service.fetch("/api/download/windows?version=2.1.0")).status).toBe(404);
+    },
+  );
 
   test("names the newer releases that block a rollback, and undoes flags", SLOW, async () => {
     const { DATA_DIR, file } = await newFolder();

@@ -108,7 +108,7 @@ const versions = (
 const sha512 = (bytes: Uint8Array) => createHash("sha512").update(bytes).digest("base64");
 const published = (name: string) => readFile(path.join(shop.folder, name));
 
-describe("electron-updater, connected as the guide says", () => {
+describe("electron-updater, configured as in the guide", () => {
   type Homeport = { useHomeport: (updater: AppUpdater, options: { url: string; product: string }) => void };
 
   async function app(version: string, product = "core"): Promise<AppUpdater> {
@@ -126,14 +126,11 @@ describe("electron-updater, connected as the guide says", () => {
     expect(sha512(await readFile(file))).toBe(sha512(await published("core-1.1.0.exe")));
   });
 
-  test.each(["1.1.0", "1.1.1", "2.0.0-beta.1"])(
-    "declines what is there for %s: the same or an older one",
-    async (version) => {
-      expect(await (await app(version)).checkForUpdates()).toMatchObject({ isUpdateAvailable: false });
-    },
-  );
+  test.each(["1.1.0", "1.1.1", "2.0.0-beta.1"])("declines the same or an older version for %s", async (version) => {
+    expect(await (await app(version)).checkForUpdates()).toMatchObject({ isUpdateAvailable: false });
+  });
 
-  test("goes back where the catalog marks a rollback", async () => {
+  test("goes back if the catalog marks a rollback", async () => {
     const updater = await app("1.1.0", "regretted");
     expect(await updater.checkForUpdates()).toMatchObject({
       isUpdateAvailable: true,
@@ -142,7 +139,7 @@ describe("electron-updater, connected as the guide says", () => {
     expect(await updater.downloadUpdate()).toEqual([expect.stringMatching(/regretted-1\.0\.0\.exe$/)]);
   });
 
-  test("refuses a file that is not what was published", async () => {
+  test("rejects a file that differs from the published one", async () => {
     const updater = await app("1.0.0", "tampered");
     expect(await updater.checkForUpdates()).toMatchObject({ isUpdateAvailable: true });
     const heard: unknown[] = [];
@@ -151,7 +148,7 @@ describe("electron-updater, connected as the guide says", () => {
     expect(heard).toHaveLength(1);
   });
 
-  test("is in a staged rollout or not by the id that it makes for itself", async () => {
+  test("is in a staged rollout or not by the id that it generates", async () => {
     const offered = new Set<boolean>();
     while (offered.size < 2) {
       const updater = await app("1.0.0", "staged");
@@ -164,7 +161,7 @@ describe("electron-updater, connected as the guide says", () => {
   });
 });
 
-describe.runIf(hasMinisign)("Tauri's updater, configured as the guide says", () => {
+describe.runIf(hasMinisign)("Tauri's updater, configured as in the guide", () => {
   /** What the plugin does with its endpoint: the variables as text, and `+` and controls percent-encoded. */
   async function check(target: string, arch: string, version: string, product = "core"): Promise<Response> {
     const { plugins } = JSON.parse(await snippet("Tauri 2", "json", shop.service.url));
@@ -191,7 +188,7 @@ describe.runIf(hasMinisign)("Tauri's updater, configured as the guide says", () 
     ["windows", "aarch64", "core"],
     ["darwin", "aarch64", "tauri-app"],
     ["darwin", "x86_64", "tauri-app"],
-  ])("downloads for %s on %s what minisign verifies, signed for its version", async (target, arch, product) => {
+  ])("downloads for %s on %s a file that minisign verifies, signed for its version", async (target, arch, product) => {
     const response = await check(target, arch, "1.0.0", product);
     expect(response.status).toBe(200);
     const answer = await response.json();
@@ -199,7 +196,7 @@ describe.runIf(hasMinisign)("Tauri's updater, configured as the guide says", () 
     expect(await download(answer)).toContain("version:1.1.0");
   });
 
-  test.each(["1.1.0", "1.1.0+build.7", "1.2.0-beta.1"])("hears of nothing for %s", async (version) => {
+  test.each(["1.1.0", "1.1.0+build.7", "1.2.0-beta.1"])("is offered nothing for %s", async (version) => {
     expect((await check("windows", "x86_64", version)).status).toBe(204);
   });
 
@@ -209,7 +206,7 @@ describe.runIf(hasMinisign)("Tauri's updater, configured as the guide says", () 
   });
 });
 
-describe("Sparkle and WinSparkle, configured as the guide says", () => {
+describe("Sparkle and WinSparkle, configured as in the guide", () => {
   type Item = { "sparkle:version": string; enclosure: { url: string; length: string; "sparkle:edSignature": string } };
 
   async function items(url: string): Promise<Item[]> {
@@ -232,7 +229,7 @@ describe("Sparkle and WinSparkle, configured as the guide says", () => {
     return new URL(plist.string[0]);
   }
 
-  test("an app on macOS downloads what its public key verifies", async () => {
+  test("an app on macOS downloads a file that its public key verifies", async () => {
     const url = await feedUrl();
     const swift = await snippet("Sparkle 2", "swift", shop.service.url);
     const added = [...swift.matchAll(/"key": "(\w+)"/g)].map(([, key]) => key);
@@ -244,7 +241,7 @@ describe("Sparkle and WinSparkle, configured as the guide says", () => {
     expect(item && (await fits(item))).toBe(true);
   });
 
-  test("an app on Windows downloads what its public key verifies, and nothing else", async () => {
+  test("an app on Windows downloads a file that its public key verifies, and no other", async () => {
     const [, url = ""] = /set_appcast_url\("([^"]+)"\)/.exec(await snippet("WinSparkle", "c", shop.service.url)) ?? [];
     const [item] = await items(url);
     expect(item).toMatchObject({ "sparkle:version": "1.1.0", enclosure: { "sparkle:os": "windows" } });
@@ -254,7 +251,7 @@ describe("Sparkle and WinSparkle, configured as the guide says", () => {
   });
 });
 
-describe("Electron's own autoUpdater, connected as the guide says", () => {
+describe("Electron's autoUpdater, configured as in the guide", () => {
   /** An Electron whose autoUpdater does as Squirrel.Mac: what the server names is downloaded, without comparing. */
   const electron = (version: string) => `
     export const app = { getVersion: () => ${JSON.stringify(version)} };
@@ -286,12 +283,12 @@ describe("Electron's own autoUpdater, connected as the guide says", () => {
     expect(found && sha512(found.bytes)).toBe(sha512(await published("core-1.1.0.zip")));
   });
 
-  test.each(["1.1.0", "1.2.0"])("hears of nothing for %s", async (version) => {
+  test.each(["1.1.0", "1.2.0"])("is offered nothing for %s", async (version) => {
     expect(await update(version)).toBeNull();
   });
 });
 
-describe.runIf(hasCommands("curl", "sha256sum"))("a client with curl, as the guide writes it", () => {
+describe.runIf(hasCommands("curl", "sha256sum"))("a client with curl, as in the guide", () => {
   async function update(change: (script: string) => string = (script) => script, folder?: string) {
     folder ??= await newFolder();
     const script = change(await snippet("Your own client", "sh", shop.service.url));
@@ -305,7 +302,7 @@ describe.runIf(hasCommands("curl", "sha256sum"))("a client with curl, as the gui
     expect(sha512(await readFile(path.join(folder, name)))).toBe(sha512(await published("core-1.1.0.exe")));
   });
 
-  test("needs nothing new for what it has, and goes on where it was broken off, the update before beside it", async () => {
+  test("downloads nothing that it has, and resumes an aborted download beside the previous update", async () => {
     const { folder } = await update((script) =>
       script.replace("product=core", "product=staged").replace("current=1.0.0", "current=0.9.0"),
     );
@@ -319,7 +316,7 @@ describe.runIf(hasCommands("curl", "sha256sum"))("a client with curl, as the gui
     }
   });
 
-  test("does nothing where it is current, and fails on a file that is not what was published", async () => {
+  test("does nothing if it is current, and fails on a file that differs from the published one", async () => {
     expect((await update((script) => script.replace("current=1.0.0", "current=1.1.0"))).stdout).toBe("");
     await expect(update((script) => script.replace("product=core", "product=tampered"))).rejects.toThrow(
       "did NOT match",

@@ -28,12 +28,12 @@ test("the commands are found in package.json", () => {
   );
 });
 
-test.each(COMMANDS)("npm run %s -- --help says how it is called, and does nothing", async (name, file) => {
+test.each(COMMANDS)("npm run %s -- --help prints its usage, and does nothing else", async (name, file) => {
   const { code, stdout, stderr } = await run(file, "--help");
   expect({ code, stderr, stdout }).toEqual({ code: 0, stderr: "", stdout: expect.stringContaining(`npm run ${name}`) });
 });
 
-test.each(COMMANDS)("npm run %s refuses an argument that it does not know with 2 and its help", async (name, file) => {
+test.each(COMMANDS)("npm run %s rejects an unknown argument with exit code 2 and its help", async (name, file) => {
   const { code, stderr } = await run(file, "no such argument");
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`npm run ${name}`) });
 });

@@ -48,7 +48,7 @@ test("the tour succeeds on the embedded database and prints what docs/tour.md sh
 test.each([
   ["another DATA_DIR", {}],
   ["another secret", { BILLING_WEBHOOK_SIGNING_SECRET: "another-secret" }],
-])("a tour with %s than the service's says what to set, and leaves no account behind", async (_, env) => {
+])("a tour with %s than the service's prints what to set, and leaves no account", async (_, env) => {
   const service = await startForTest();
   const [code, text] = await runTour(service.url, { DATA_DIR: await newDataDir(), ...env });
   expect([code, text]).toEqual([1, expect.stringContaining("DATA_DIR here as they are set for the service")]);
@@ -56,7 +56,7 @@ test.each([
   expect(text).toContain("POST /api/auth/account/delete -> 200");
 });
 
-test.runIf(postgresUrl)("the tour is green on PostgreSQL", async () => {
+test.runIf(postgresUrl)("the tour succeeds on PostgreSQL", async () => {
   const url = await createMigratedDatabase();
   const catalog = path.join(await newDataDir(), "catalog.json");
   await writeSampleCatalog(catalog);

@@ -59,7 +59,7 @@ async function listeners(pid: number | undefined): Promise<string[]> {
 }
 
 describe("metrics", () => {
-  test("requests are told by route pattern and status, never by path or query", async () => {
+  test("requests are labelled by route pattern and status, never by path or query", async () => {
     const METRICS_PORT = await newPort();
     const service = await start({ METRICS_PORT });
     await service.fetch("/api/version?platform=windows&product=core&architecture=x64&hidden=in-a-query");
@@ -89,7 +89,7 @@ describe("metrics", () => {
     ]);
   });
 
-  test("a notification counts once it was sent, and the outbox is empty then", async () => {
+  test("a notification counts once it is sent, and the outbox is then empty", async () => {
     const METRICS_PORT = await newPort();
     const service = await start({ METRICS_PORT });
     const { token } = await signUp(service, "push@example.com", "correct horse battery");
@@ -104,7 +104,7 @@ describe("metrics", () => {
     expect(text).toContain("homeport_push_outbox_oldest_age_seconds 0\n");
   });
 
-  test("without a database the rest is still told", async () => {
+  test("without a database the other metrics are still served", async () => {
     const METRICS_PORT = await newPort();
     const service = await start({
       METRICS_PORT,
@@ -118,7 +118,7 @@ describe("metrics", () => {
     expect(text).not.toMatch(/^homeport_push_outbox_/m);
   });
 
-  test("there is no port for them unless one is set, and that one is the loopback address's", async () => {
+  test("they are served only if a port is set, on the loopback interface", async () => {
     const off = await start({ HOST: "0.0.0.0" });
     expect(await listeners(off.pid)).toEqual([`0.0.0.0:${new URL(off.url).port}`]);
     const METRICS_PORT = await newPort();
@@ -131,7 +131,7 @@ describe("metrics", () => {
     expect(await on.end("SIGTERM")).toBe(0);
   });
 
-  test("a port that is taken is told in one line", async () => {
+  test("a port that is in use is reported in one line", async () => {
     const METRICS_PORT = await newPort();
     const other = createServer().listen(Number(METRICS_PORT), "127.0.0.1");
     await once(other, "listening");
@@ -145,7 +145,7 @@ describe("metrics", () => {
   });
 });
 
-test("a request is one line with these fields, and nothing of what the caller wrote", async () => {
+test("a request is one line with these fields, without the client's input", async () => {
   const service = await start();
   const [email, password] = ["log@example.com", "hidden horse battery"];
   const { token, user } = await signUp(service, email, password);
@@ -172,7 +172,7 @@ test("a request is one line with these fields, and nothing of what the caller wr
 describe("traces", () => {
   const from = (flags: string) => ({ traceparent: `00-${TRACE}-${CALLER}-${flags}` });
 
-  test("a request is a span under its caller's, with route and status, sent before the process ends", async () => {
+  test("a request is a span below its client's, with route and status, exported before the process ends", async () => {
     const collector = await startCollector();
     const service = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/` });
     await service.fetch("/api/version?hidden=in-a-query", { headers: from("01") });
@@ -194,7 +194,7 @@ describe("traces", () => {
     expect(JSON.stringify(collector.spans)).not.toContain("hidden");
   });
 
-  test("a page's spans are Next's own, in one trace under the caller's", async () => {
+  test("a page's spans are Next's, in one trace below the client's", async () => {
     const collector = await startCollector();
     const service = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_SERVICE_NAME: "by-another-name" });
     expect((await service.fetch("/", { headers: from("01") })).status).toBe(200);
@@ -206,7 +206,7 @@ describe("traces", () => {
     expect(roots.map(({ name }) => name).toSorted()).toEqual(["GET", "GET /"]); // proxy.ts before the page
   });
 
-  test("an answer of 5xx is a span of an error", async () => {
+  test("a 5xx response is a span with an error status", async () => {
     const collector = await startCollector();
     const RELEASE_CATALOG = `${await newDataDir()}/none.json`;
     const service = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, RELEASE_CATALOG });
@@ -222,7 +222,7 @@ describe("traces", () => {
     ]);
   });
 
-  test("a collector that refuses is complained of once, and requests and the stop do not mind", async () => {
+  test("a collector that rejects spans is logged once, and delays neither requests nor the stop", async () => {
     const service = await start({
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await newPort()}`,
       OTEL_EXPORTER_OTLP_TIMEOUT: "50",
@@ -236,7 +236,7 @@ describe("traces", () => {
     expect(complaints()).toBe(1);
   });
 
-  test("a collector that never answers does not keep the process from its end", async () => {
+  test("a collector that never responds does not prevent the process from ending", async () => {
     const collector = await startCollector({ silent: true });
     const service = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
     expect((await service.fetch("/api/health")).status).toBe(200);

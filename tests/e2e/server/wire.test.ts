@@ -75,7 +75,7 @@ describe("targets", () => {
     ["/api/push/devices/%00", 405],
     ["/api?x", 404],
     ["/api//health", 404],
-  ])("%s answers %i", async (target, status) => {
+  ])("%s gets %i", async (target, status) => {
     const answer = await exchange(get(target));
     expect(statusOf(answer)).toBe(status);
     if (status !== 200) expect(answer).toContain("application/problem+json");
@@ -85,18 +85,18 @@ describe("targets", () => {
     ...["//api/health", "//evil.example/api/health", "/nothing", "*", "/..", "?", "/%5cevil.example/", "/api%2fhealth"],
     ...["/_next/static/%2e%2e%2fserver%2fapp-paths-manifest.json", "/_next/data/x/docs.json", "/sign-in?nxtPx=%&x=%ff"],
     ...["/_next/static/%00", "/%00", "/sign-in/%00", "/download/%0d%0ax"],
-  ])("%s is no route, and no error of ours", async (target) => {
+  ])("%s is not a route, and not a server error", async (target) => {
     expect(statusOf(await exchange(get(target)))).toBeLessThan(500);
   });
 
-  test("a page in absolute form is answered, and is no redirect to the host in it", async () => {
+  test("a page in absolute form gets a response, and is no redirect to its host", async () => {
     expect(statusOf(await exchange(get("http://evil.example/sign-in")))).toBe(200);
     const unknown = await exchange(get("http://evil.example/nothing/"));
     expect(statusOf(unknown)).toBe(404);
     expect(unknown).not.toMatch(/^location:/im);
   });
 
-  test("headers that steer Next change nothing about a page", async () => {
+  test("headers that control Next change nothing about a page", async () => {
     const steering = [
       ["RSC: 1", "Next-Router-State-Tree: %"],
       ["RSC: 1", "Next-Router-Prefetch: 1"],
@@ -117,25 +117,25 @@ describe("targets", () => {
 });
 
 describe("the protocol", () => {
-  test("a method that nobody knows is a problem document with what is allowed", async () => {
+  test("an unknown method gets a problem document with Allow", async () => {
     const answer = await exchange(get("/api/health").replace("GET", "PROPFIND"));
     expect(statusOf(answer)).toBe(405);
     expect(answer).toMatch(/^Allow: GET, HEAD, OPTIONS\r$/m);
   });
 
-  test("pipelined requests are answered in their order", async () => {
+  test("pipelined requests get their responses in order", async () => {
     const first = get("/api/version").replace("Connection: close\r\n", "");
     const answer = await exchange(`${first}${first}${get("/api/nothing")}`);
     expect([...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(["200", "200", "404"]);
   });
 
-  test("HTTP/1.0 is answered whole and closed", async () => {
+  test("HTTP/1.0 gets a whole response and is closed", async () => {
     const answer = await exchange("GET /api/health?probe=live HTTP/1.0\r\n\r\n");
     expect(statusOf(answer)).toBe(200);
     expect(answer).toMatch(/\r\n\r\n\{"status":"ok"\}$/);
   });
 
-  test("an offer of HTTP/2 is not taken, and the request is answered", async () => {
+  test("an upgrade to HTTP/2 is ignored, and the request gets a response", async () => {
     expect((await service.fetch("/")).status).toBe(200);
     const offer = [
       "Connection: Upgrade, HTTP2-Settings, close",
@@ -146,26 +146,26 @@ describe("the protocol", () => {
     expect(statusOf(answer)).toBe(200);
   });
 
-  test("Expect: 100-continue is told to go on", async () => {
+  test("Expect: 100-continue gets 100", async () => {
     const body = "{}";
     const head = "POST /api/auth/login HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n";
     const answer = await exchange(`${head}Content-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`, body);
     expect(answer).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 422 /);
   });
 
-  test("more than 16 KiB of headers are refused, and 100 KiB harm nobody", async () => {
+  test("more than 16 KiB of headers are rejected, and 100 KiB affect no other client", async () => {
     expect(statusOf(await exchange(get("/api/health", `X-Long: ${"x".repeat(17 * 1024)}`)))).toBe(431);
     expect(await exchange(get("/api/health", `X-Long: ${"x".repeat(100 * 1024)}`))).not.toContain(" 200 ");
     expect((await service.fetch("/api/health")).status).toBe(200);
   });
 
-  test("what is no HTTP is refused", async () => {
+  test("input other than HTTP is rejected", async () => {
     expect(statusOf(await exchange("hello\r\n\r\n"))).toBe(400);
   });
 });
 
 describe("clients that misbehave", () => {
-  test("one that sends a byte a second is cut off, while others are served", async () => {
+  test("one that sends a byte a second is disconnected, while others are served", async () => {
     const socket = await open();
     const bytes = [..."GET /api/health HTTP/1.1\r\nX-Slow: ".padEnd(1_000, "x")];
     const timer = setInterval(() => socket.write(bytes.shift() ?? "x"), 1_000);
@@ -196,7 +196,7 @@ describe("clients that misbehave", () => {
     expect(service.output()).not.toContain('"level":60');
   });
 
-  test("one that asks for many downloads at once and leaves, leaves nothing open", async () => {
+  test("one that starts many downloads at once and disconnects leaves nothing open", async () => {
     const greedy = await open();
     greedy.write(get("/api/download/macos").replace("Connection: close\r\n", "").repeat(50));
     await once(greedy, "data");
@@ -204,12 +204,12 @@ describe("clients that misbehave", () => {
     await expect.poll(openFiles).toBe(0);
   });
 
-  test("one that asks for hundreds of pages in one packet is cut off, and harms nobody", async () => {
+  test("one that requests hundreds of pages in one packet is disconnected, and affects no other client", async () => {
     expect(await exchange(get("/docs").replace("Connection: close\r\n", "").repeat(400))).toBe("");
     expect((await service.fetch("/api/health")).status).toBe(200);
   });
 
-  test("one that uploads more than it may is answered and let go", async () => {
+  test("one that uploads too much gets a response and is disconnected", async () => {
     const head =
       "POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
     const chunk = `1000\r\n${" ".repeat(0x1000)}\r\n`;

@@ -37,7 +37,7 @@ describe("without a browser", () => {
   }, 120_000);
   afterAll(() => service?.end("SIGKILL"));
 
-  test("the desktop's example signs in, asks who it is and signs out", async () => {
+  test("the desktop example signs in, requests its account and signs out", async () => {
     type Desktop = {
       signIn: (base: string, email: string, password: string, deviceName: string) => Promise<string>;
       currentUser: (base: string, token: string) => Promise<{ id: string; email: string } | null>;
@@ -54,7 +54,7 @@ describe("without a browser", () => {
     expect(await currentUser(service.url, token)).toBeNull();
   });
 
-  test("iOS's requests, as curl, answer what the guide says", async () => {
+  test("the iOS requests, sent with curl, get the responses in the guide", async () => {
     const shell = spawn("sh", ["-eu"], { env: { ...process.env, BASE: service.url, EMAIL: email, PASSWORD } });
     shell.stdin.end(example("ios.sh"));
     const output = await text(shell.stdout);
@@ -88,7 +88,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     spa?.close();
   });
 
-  test("the web's example registers, signs out, says what is wrong, signs in, and goes to Google and back", async () => {
+  test("the web example registers, signs out, shows errors, signs in, and signs in with Google", async () => {
     const page = await newPage(browser);
     const email = newEmail();
     const enter = async (password: string, button: string) => {
@@ -122,7 +122,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     expect(page.url()).toBe(`${web.origin}/app`);
   });
 
-  test("the web's example offers Google only where it is configured", async () => {
+  test("the web example offers Google only if it is configured", async () => {
     const page = await newPage(browser);
     await page.route("**/api/auth/providers", (route) => route.fulfill({ json: {} }));
     const asked = page.waitForResponse("**/api/auth/providers");
@@ -132,7 +132,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     expect(await page.locator("text=Sign in with Google").count()).toBe(0);
   });
 
-  test("the example for another origin signs in, says who is signed in, and signs out", async () => {
+  test("the example for another origin signs in, shows who is signed in, and signs out", async () => {
     type Spa = {
       signIn: (email: string, password: string) => Promise<void>;
       currentUser: () => Promise<{ email: string } | null>;

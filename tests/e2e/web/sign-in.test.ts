@@ -69,7 +69,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     ["GitHub", () => web.github],
   ] as const;
 
-  test("the page that next-auth names signs in with a password, and out", async () => {
+  test("next-auth's sign-in page signs in with a password, and signs out", async () => {
     const email = newEmail();
     await register(web, email);
     const page = await newPage(browser);
@@ -87,7 +87,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     expect(await session(page)).toEqual({});
   });
 
-  test.each(providers)("the whole way to %s and back signs in, and ends where it was to", async (name, provider) => {
+  test.each(providers)("signing in with %s ends on the page that was requested", async (name, provider) => {
     const email = newEmail();
     provider().person = people[name](email);
     const page = await newPage(browser);
@@ -110,7 +110,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     expect(await session(elsewhere)).toMatchObject({ user: { email } });
   });
 
-  test("who is refused reads why", async () => {
+  test("a rejected sign-in is explained", async () => {
     const email = newEmail();
     await register(web, email);
     web.google.person = { sub: newSub(), claims: { email, email_verified: false } };
@@ -122,7 +122,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     expect(await session(page)).toEqual({});
   });
 
-  test("the mailed link and its button confirm the address and sign in", async () => {
+  test("the emailed link and its button verify the email and sign in", async () => {
     const email = newEmail();
     expect((await register(strict, email)).status).toBe(202);
     const [link = ""] = /https:\/\/localhost\S+\/verify#token=\S+/.exec(await mailbox.waitFor(email)) ?? [];

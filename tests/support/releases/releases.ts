@@ -44,19 +44,19 @@ export type TestCatalog = {
   folder: string;
   manifest: string;
   catalog: Catalog;
-  /** What was logged as an error since the catalog was opened. */
+  /** The errors logged since the catalog was opened. */
   errors: { release?: string; msg: string; err?: { message: string } }[];
   /** Writes bytes into the folder. Returns the artifact that describes them. */
   addFile: (file: string, bytes: Buffer, change?: EntryFields) => Promise<EntryFields>;
-  /** Replaces the manifest and has it read. */
+  /** Replaces the manifest and reads it. */
   publish: (...releases: EntryFields[]) => Promise<void>;
-  /** Replaces the manifest's text, whatever it is, and has it read. */
+  /** Replaces the text of the manifest, valid or not, and reads it. */
   publishText: (text: string) => Promise<void>;
 };
 
-/** Runs `run` with a catalog of its own in a folder of its own, empty at first. */
-export async function withCatalog<T>(run: (shelf: TestCatalog) => Promise<T>): Promise<T> {
-  const folder = await realpath(await mkdtemp(path.join(tmpdir(), "homeport-shelf-")));
+/** Runs `run` with an empty catalog in a temporary folder. */
+export async function withCatalog<T>(run: (testCatalog: TestCatalog) => Promise<T>): Promise<T> {
+  const folder = await realpath(await mkdtemp(path.join(tmpdir(), "homeport-catalog-")));
   const manifest = path.join(folder, "catalog.json");
   const errors: TestCatalog["errors"] = [];
   const log = pino({ level: "error" }, { write: (line: string) => void errors.push(JSON.parse(line)) });
@@ -67,7 +67,7 @@ export async function withCatalog<T>(run: (shelf: TestCatalog) => Promise<T>): P
     await rename(`${manifest}.new`, manifest);
     await catalog.refresh();
   };
-  const shelf: TestCatalog = {
+  const testCatalog: TestCatalog = {
     folder,
     manifest,
     catalog,
@@ -80,14 +80,14 @@ export async function withCatalog<T>(run: (shelf: TestCatalog) => Promise<T>): P
     },
   };
   try {
-    return await withContext({ catalog, log }, () => run(shelf));
+    return await withContext({ catalog, log }, () => run(testCatalog));
   } finally {
     catalog.close();
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** How many descriptors of this process point at a file. */
+/** The number of file descriptors of this process that refer to a file. */
 export async function openDescriptors(file: string): Promise<number> {
   const links = await Promise.all(
     (await readdir("/proc/self/fd")).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => "")),
