@@ -11,6 +11,8 @@ const config = {
   serverExternalPackages: [
     "@electric-sql/pglite",
     "@opentelemetry/api",
+    "@opentelemetry/context-async-hooks",
+    "@opentelemetry/core",
     "@opentelemetry/exporter-trace-otlp-http",
     "@opentelemetry/resources",
     "@opentelemetry/sdk-trace-base",

@@ -1,3 +1,4 @@
+import { parseCookie } from "cookie";
 import type { Config } from "../config";
 
 type BaseUrl = Pick<Config, "baseUrl">;
@@ -41,26 +42,21 @@ export function deviceCookieName(config: BaseUrl): string {
 
 /** A Set-Cookie header with HttpOnly and SameSite=Lax; without a value it removes the cookie. */
 export function setCookie(config: BaseUrl, name: string, value: string | null, expiresAt: Date): string {
-  return [
-    `${name}=${value ?? ""}`,
-    "Path=/",
-    `Expires=${(value === null ? new Date(0) : expiresAt).toUTCString()}`,
-    "HttpOnly",
-    "SameSite=Lax",
-    ...(isSecure(config) ? ["Secure"] : []),
-  ].join("; ");
+  return cookieHeader(config, name, value ?? "", `Expires=${(value === null ? new Date(0) : expiresAt).toUTCString()}`);
+}
+
+/** The same for a cookie that expires this many seconds after it was received, whatever the browser's clock is. */
+export function setShortCookie(config: BaseUrl, name: string, value: string, ttlSeconds: number): string {
+  return cookieHeader(config, name, value, `Max-Age=${ttlSeconds}`);
+}
+
+function cookieHeader(config: BaseUrl, name: string, value: string, expiry: string): string {
+  return `${name}=${value}; Path=/; ${expiry}; HttpOnly; SameSite=Lax${isSecure(config) ? "; Secure" : ""}`;
 }
 
 /** The cookies of a Cookie header, by name. The first of several with one name counts. */
-export function parseCookies(header: string | null): Record<string, string> {
-  const cookies: Record<string, string> = {};
-  for (const pair of (header ?? "").split(";")) {
-    const at = pair.indexOf("=");
-    const name = pair.slice(0, Math.max(at, 0)).trim();
-    if (at < 0 || name in cookies) continue;
-    cookies[name] = decodePercent(pair.slice(at + 1).trim());
-  }
-  return cookies;
+export function parseCookies(header: string | null): Record<string, string | undefined> {
+  return parseCookie(header ?? "");
 }
 
 /** The session token in a Cookie header. It is short enough that next-auth never splits it into chunks. */

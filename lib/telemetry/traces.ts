@@ -1,12 +1,18 @@
-import { context, propagation, SpanKind, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
+import {
+  context,
+  propagation,
+  SpanKind,
+  SpanStatusCode,
+  type TextMapGetter,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
 import type { SpanExporter } from "@opentelemetry/sdk-trace-base";
 import type { Context, RequestRecord } from "../context";
-import { asyncContexts, traceparentPropagator, withRemoteParent } from "./trace-context";
 
 type Deps = Pick<Context, "config" | "log">;
-type Traces = Pick<Context, "close"> & {
-  observe: (record: RequestRecord, request: NonNullable<Parameters<Context["observe"]>[1]>) => void;
-};
+type Request = NonNullable<Parameters<Context["observe"]>[1]>;
+type Traces = Pick<Context, "close"> & { observe: (record: RequestRecord, request: Request) => void };
 
 /** How long a shutdown waits for the last spans. */
 const FLUSH_TIMEOUT_MS = 2_000;
@@ -18,19 +24,22 @@ const MIN_WARNING_INTERVAL_MS = 60_000;
  */
 export async function openTraces({ config, log }: Deps, endpoint: string): Promise<Traces> {
   // Loaded only if traces are on.
-  const [{ BasicTracerProvider, BatchSpanProcessor }, { OTLPTraceExporter }, resources] = await Promise.all([
-    import("@opentelemetry/sdk-trace-base"),
-    import("@opentelemetry/exporter-trace-otlp-http"),
-    import("@opentelemetry/resources"),
-  ]);
+  const [{ BasicTracerProvider, BatchSpanProcessor }, { OTLPTraceExporter }, resources, core, hooks] =
+    await Promise.all([
+      import("@opentelemetry/sdk-trace-base"),
+      import("@opentelemetry/exporter-trace-otlp-http"),
+      import("@opentelemetry/resources"),
+      import("@opentelemetry/core"),
+      import("@opentelemetry/context-async-hooks"),
+    ]);
   const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/$/, "")}/v1/traces` });
   const identity = { "service.name": config.OTEL_SERVICE_NAME, "service.version": config.build.version };
   const provider = new BasicTracerProvider({
     resource: resources.defaultResource().merge(resources.resourceFromAttributes(identity)),
     spanProcessors: [new BatchSpanProcessor(withFailureLog(exporter, log))],
   });
-  context.setGlobalContextManager(asyncContexts());
-  propagation.setGlobalPropagator(traceparentPropagator);
+  context.setGlobalContextManager(new hooks.AsyncLocalStorageContextManager());
+  propagation.setGlobalPropagator(new core.W3CTraceContextPropagator());
   trace.setGlobalTracerProvider(provider);
   return {
     observe: observeWith(provider.getTracer("homeport", config.build.version)),
@@ -46,6 +55,11 @@ export async function openTraces({ config, log }: Deps, endpoint: string): Promi
   };
 }
 
+const requestHeaders: TextMapGetter<Request["headers"]> = {
+  get: (headers, name) => headers.get(name) ?? undefined,
+  keys: () => [],
+};
+
 /** OpenTelemetry, "Semantic conventions for HTTP spans", "HTTP server". */
 function observeWith(tracer: Tracer): Traces["observe"] {
   return ({ method, route, status, ms }, request) => {
@@ -53,7 +67,7 @@ function observeWith(tracer: Tracer): Traces["observe"] {
     const isKnownMethod = method !== "other";
     const active = context.active();
     // For a page, Next has already started a span with the caller's span as its parent.
-    const parent = trace.getSpan(active) ? active : withRemoteParent(active, request.headers.get("traceparent"));
+    const parent = trace.getSpan(active) ? active : propagation.extract(active, request.headers, requestHeaders);
     const attributes = {
       "http.request.method": isKnownMethod ? method : "_OTHER",
       "http.route": route,

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
-import { formCookieName, parseCookies } from "../../auth/cookie";
+import { formCookieName, parseCookies, setShortCookie } from "../../auth/cookie";
 import type { Config } from "../../config";
 
 const TTL_SECONDS = 60;
@@ -27,9 +27,7 @@ export type Flash = z.infer<typeof Flash>;
 export function setFlash(config: Pick<Config, "baseUrl">, flash: Omit<Flash, "id">): { id: string; cookie: string } {
   const id = randomBytes(8).toString("base64url");
   const text = [encode({ ...flash, id }), encode({ ...flash, id, values: {} })].find(fits) ?? "";
-  const secure = config.baseUrl.startsWith("https:") ? "; Secure" : "";
-  const attributes = `Path=/; Max-Age=${TTL_SECONDS}; HttpOnly; SameSite=Lax${secure}`;
-  return { id, cookie: `${formCookieName(config)}=${text}; ${attributes}` };
+  return { id, cookie: setShortCookie(config, formCookieName(config), text, TTL_SECONDS) };
 }
 
 /** The flash with this ID; null if the cookie has another one or none. */
