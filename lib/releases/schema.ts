@@ -212,9 +212,9 @@ export const ReleaseVersion = z.object({
   kind: z.literal("release"),
   platform: Platform,
   product: z.string(),
-  architecture: z.string().describe("Of the release that is served."),
+  architecture: z.string().describe("The architecture of the returned release."),
   requestedArchitecture: z.string(),
-  channel: z.string().describe("Of the release that is served."),
+  channel: z.string().describe("The channel of the returned release."),
   version: z.string(),
   releasedAt: z.date(),
   notes: z.string().describe("Markdown."),
@@ -224,8 +224,11 @@ export const ReleaseVersion = z.object({
     .nullable()
     .describe("The highest minimum of this release and all releases before it."),
   minimumSystemVersion: z.string().nullable(),
-  updateAvailable: z.boolean().nullable().describe("null without `current`."),
-  mandatory: z.boolean().nullable().describe("Whether the client must install the update. null without `current`."),
+  updateAvailable: z.boolean().nullable().describe("null if `current` is omitted."),
+  mandatory: z
+    .boolean()
+    .nullable()
+    .describe("Whether the client must install the update. null if `current` is omitted."),
   artifact: z.object({
     fileName: z.string(),
     url: z.string(),

@@ -5,7 +5,7 @@ const Time = z.date().nullable();
 const Entitlement = z.object({
   id: z.string(),
   isActive: z.boolean(),
-  expiresAt: Time.describe("null: it does not expire, or the expiry is not known."),
+  expiresAt: Time.describe("null if it does not expire or its expiry is unknown."),
   productId: z.string().nullable(),
   store: z.string(),
 });
@@ -37,11 +37,11 @@ export const PurchaseStatus = z.object({
   productId: z.string().nullable(),
   pendingProductId: z.string().nullable(),
   store: z.string().nullable(),
-  periodType: z.string().nullable().describe("null: a one-time purchase, or no purchase."),
+  periodType: z.string().nullable().describe("null for a one-time purchase, or if there is no purchase."),
   environment: z.string().nullable(),
   startedAt: Time,
   currentPeriodStartsAt: Time,
-  currentPeriodEndsAt: Time.describe("null: a lifetime purchase."),
+  currentPeriodEndsAt: Time.describe("null for a lifetime purchase."),
   accessEndsAt: Time,
   gracePeriodEndsAt: Time,
   canceledAt: Time,

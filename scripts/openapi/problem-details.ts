@@ -7,7 +7,7 @@ const field = (pointer: string, code: string, detail: string) => ({ errors: [{ p
 /** `detail` and the further fields of the examples of problem documents. */
 export const PROBLEM_DETAILS: Partial<Record<ErrorCode, { detail?: string; [field: string]: unknown }>> = {
   invalid_query: {
-    detail: "Platform, product and architecture go together.",
+    detail: "platform, product and architecture are required together.",
     ...field("?architecture", "required", "Is required"),
     missing: ["architecture"],
     allowed: { architecture: ["x64", "arm64", "universal"] },
