@@ -1,42 +1,44 @@
 import { write, writeSync } from "node:fs";
 
-/** What pino writes to. `flush` begins to write; `flushSync`, which pino calls after a fatal line, has written. */
+/** Pino's destination. `flush` starts a write. `flushSync`, which pino calls after a fatal line, returns after it. */
 type Lines = { write: (line: string) => void; flush: (done?: () => void) => void; flushSync: () => void };
 
 const FLUSH_MS = 100;
 const FLUSH_LENGTH = 16 * 1024;
 /** A Linux pipe's capacity. */
 const WRITE_BYTES = 64 * 1024;
-/** How much may wait for a reader that takes nothing. What comes then is lost, rather than the memory. */
-const MOST_LENGTH = 16 * 1024 * 1024;
+/** How much is kept for a reader that has stopped reading. Later lines are dropped to bound the memory. */
+const MAX_BUFFERED_LENGTH = 16 * 1024 * 1024;
 const RETRY_MS = 5;
-/** How long such a reader may hold up the end of the process. */
-const PATIENCE_MS = 1_000;
+/** How long such a reader may delay the end of the process. */
+const MAX_SYNC_WRITE_MS = 1_000;
+/** After this time a background write counts as blocked. A shorter time could also mean a busy thread pool. */
+const MAX_WRITE_MS = 10_000;
 
 /**
- * Gathers lines for a moment and writes them in the background; what cannot be written is dropped. Pino's own
- * destination measures all it holds at each line, and hangs where the disk is full or the reader gone.
+ * Collects lines for a moment and writes them in the background; drops what cannot be written. Pino's own destination
+ * measures its whole buffer at each line, and hangs if the disk is full or the reader is gone.
  */
 export function openLines(fd: number): Lines {
-  let gathered = "";
+  let buffered = "";
   let timer: NodeJS.Timeout | undefined;
   let isWriting = false;
   let batch: Uint8Array = new Uint8Array();
-  let inFlightBytes = 0; // of the batch's beginning
+  let inFlightBytes = 0; // at the start of the batch
   let sentAtMs = 0;
   const schedule = () => {
-    if (gathered.length >= FLUSH_LENGTH) flush();
-    else if (gathered !== "") timer ??= setTimeout(flush, FLUSH_MS);
+    if (buffered.length >= FLUSH_LENGTH) flush();
+    else if (buffered !== "") timer ??= setTimeout(flush, FLUSH_MS);
   };
   const take = () => {
-    const taken = Buffer.from(gathered);
-    gathered = "";
+    const taken = Buffer.from(buffered);
+    buffered = "";
     return taken;
   };
   const flush = () => {
     clearTimeout(timer);
     timer = undefined;
-    if (isWriting || gathered === "") return;
+    if (isWriting || buffered === "") return;
     isWriting = true;
     batch = take();
     send();
@@ -46,7 +48,7 @@ export function openLines(fd: number): Lines {
     sentAtMs = performance.now();
     write(fd, batch, 0, inFlightBytes, (error, written) => {
       inFlightBytes = 0;
-      batch = left(batch, error, written);
+      batch = remaining(batch, error, written);
       if (batch.length > 0) return void (error ? setTimeout(send, RETRY_MS) : send());
       isWriting = false;
       schedule();
@@ -54,8 +56,8 @@ export function openLines(fd: number): Lines {
   };
   return {
     write: (line) => {
-      if (gathered.length > MOST_LENGTH) return;
-      gathered += line;
+      if (buffered.length > MAX_BUFFERED_LENGTH) return;
+      buffered += line;
       schedule();
     },
     flush: (done) => {
@@ -63,9 +65,9 @@ export function openLines(fd: number): Lines {
       done?.();
     },
     flushSync: () => {
-      // On a blocking pipe whose reader has stopped a write never returns, and neither does an exit that waits for one.
-      const isStuck = inFlightBytes > 0 && performance.now() - sentAtMs > PATIENCE_MS;
-      if (isStuck) process.kill(process.pid, "SIGKILL");
+      // A write to a blocking pipe whose reader has stopped never returns, and exit waits for it.
+      const isBlocked = inFlightBytes > 0 && performance.now() - sentAtMs > MAX_WRITE_MS;
+      if (isBlocked) process.kill(process.pid, "SIGKILL");
       const rest = Buffer.concat([batch.subarray(inFlightBytes), take()]);
       batch = batch.subarray(0, inFlightBytes);
       writeAll(fd, rest);
@@ -73,22 +75,22 @@ export function openLines(fd: number): Lines {
   };
 }
 
-/** What is still to be written; nothing where it is of no use to try again. */
-function left(bytes: Uint8Array, error: NodeJS.ErrnoException | null, written: number): Uint8Array {
+/** The bytes that remain to be written. None after an error that a retry cannot solve. */
+function remaining(bytes: Uint8Array, error: NodeJS.ErrnoException | null, written: number): Uint8Array {
   if (!error) return bytes.subarray(written);
   return error.code === "EAGAIN" ? bytes : new Uint8Array();
 }
 
-/** Writes now, as long as somebody takes it. */
+/** Writes synchronously, as long as the reader makes progress. */
 function writeAll(fd: number, bytes: Uint8Array): void {
   let rest = bytes;
-  let untilMs = performance.now() + PATIENCE_MS;
+  let untilMs = performance.now() + MAX_SYNC_WRITE_MS;
   while (rest.length > 0 && performance.now() < untilMs) {
     try {
       rest = rest.subarray(writeSync(fd, rest));
-      untilMs = performance.now() + PATIENCE_MS;
+      untilMs = performance.now() + MAX_SYNC_WRITE_MS;
     } catch (error) {
-      rest = left(rest, error as NodeJS.ErrnoException, 0);
+      rest = remaining(rest, error as NodeJS.ErrnoException, 0);
       if (rest.length > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
     }
   }
