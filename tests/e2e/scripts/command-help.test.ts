@@ -4,11 +4,11 @@ import { expect, test } from "vitest";
 
 type Ended = { code: number; stdout: string; stderr: string };
 
-/** Runs a file of scripts/ as its npm command does, on a folder that must not be touched. */
-function run(script: string, ...args: string[]): Promise<Ended> {
+/** Runs an npm command of package.json, with a data folder that cannot be written. */
+function run(command: string[], ...args: string[]): Promise<Ended> {
   const env = { PATH: process.env.PATH ?? "", NODE_ENV: "production" as const, DATA_DIR: "/proc/none" };
   return new Promise((resolve) => {
-    execFile(process.execPath, ["--import", "tsx", script, ...args], { env }, (error, stdout, stderr) =>
+    execFile(process.execPath, [...command, ...args], { env }, (error, stdout, stderr) =>
       resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
     );
   });
@@ -16,10 +16,11 @@ function run(script: string, ...args: string[]): Promise<Ended> {
 
 const { scripts } = JSON.parse(await readFile("package.json", "utf8")) as { scripts: Record<string, string> };
 
-/** Every npm command that takes arguments of our own: it runs a TypeScript file of scripts/. */
+/** Node's arguments for every npm command that parses arguments: from the build, or by tsx. */
 const COMMANDS = Object.entries(scripts).flatMap(([name, line]) => {
-  const [, file] = /tsx (scripts\/[\w/-]+\.ts)$/.exec(line) ?? [];
-  return file && name !== "test:postgres" ? [[name, file] as const] : [];
+  const [, runner, ...args] = /^(node scripts\/run\.mjs|tsx) ([\w/.-]+)$/.exec(line) ?? [];
+  if (!runner) return [];
+  return [[name, runner === "tsx" ? ["--import", "tsx", ...args] : ["scripts/run.mjs", ...args]] as const];
 });
 
 test("the commands are found in package.json", () => {
@@ -28,12 +29,12 @@ test("the commands are found in package.json", () => {
   );
 });
 
-test.each(COMMANDS)("npm run %s -- --help prints its usage, and does nothing else", async (name, file) => {
-  const { code, stdout, stderr } = await run(file, "--help");
+test.each(COMMANDS)("npm run %s -- --help prints its usage and does nothing", async (name, command) => {
+  const { code, stdout, stderr } = await run(command, "--help");
   expect({ code, stderr, stdout }).toEqual({ code: 0, stderr: "", stdout: expect.stringContaining(`npm run ${name}`) });
 });
 
-test.each(COMMANDS)("npm run %s rejects an unknown argument with exit code 2 and its help", async (name, file) => {
-  const { code, stderr } = await run(file, "no such argument");
+test.each(COMMANDS)("npm run %s rejects an unknown argument with exit code 2 and its usage", async (name, command) => {
+  const { code, stderr } = await run(command, "no such argument");
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`npm run ${name}`) });
 });
