@@ -6,7 +6,7 @@ import { clock, ctx } from "@/tests/support/context";
 const DELETE = "/api/auth/account/delete";
 const EXPORT = "/api/auth/account/export";
 
-test("deleting takes the right password and leaves nothing of the account but its security events", async () => {
+test("a deletion requires the right password and keeps nothing of the account except its security events", async () => {
   const { id, email, password, token } = await newAccount();
   const device = await post("/api/push/register", { token: "ab".repeat(32) }, { token });
   expect(device.status).toBe(202);
@@ -27,7 +27,7 @@ test("deleting takes the right password and leaves nothing of the account but it
   expect((await eventsOf(id)).sort()).toEqual(["account_deleted", "registered", "sign_in_failed"]);
 });
 
-test("an account without a password is deleted by a fresh session alone", async () => {
+test("an account without a password can be deleted only after a recent sign-in", async () => {
   const { id, token } = await newAccount();
   await ctx().db.account.update({ where: { id }, data: { passwordHash: null } });
   clock.advance(11 * 60 * 1000);
@@ -36,7 +36,7 @@ test("an account without a password is deleted by a fresh session alone", async 
   expect((await post(DELETE, { confirm: "DELETE" }, { token })).status).toBe(200);
 });
 
-test("deleting needs the word DELETE, a session, and for a cookie our own origin", async () => {
+test("a deletion requires the word DELETE, a session and, with a cookie, the service's own origin", async () => {
   const { email, password, token } = await newAccount();
   expect((await post(DELETE, { password }, { token })).status).toBe(422);
   expect((await post(DELETE, { confirm: "DELETE", password })).status).toBe(401);
@@ -50,7 +50,7 @@ test("deleting needs the word DELETE, a session, and for a cookie our own origin
   expect(response.headers.get("set-cookie")).toContain("Expires=Thu, 01 Jan 1970");
 });
 
-test("the export is one file with everything kept, and no secret", async () => {
+test("the export is one file with all stored data and no secrets", async () => {
   const { id, email, token, sessionId } = await newAccount();
   const pushToken = "cd".repeat(32);
   await post("/api/push/register", { token: pushToken, device: { name: "Ann's iPhone" } }, { token });
@@ -75,7 +75,7 @@ test("the export is one file with everything kept, and no secret", async () => {
   });
 });
 
-test("the export needs a session, and is given five times a day", async () => {
+test("the export requires a session and is limited to five a day", async () => {
   expect((await get(EXPORT)).status).toBe(401);
   const { token } = await newAccount();
   for (let i = 0; i < 5; i++) expect((await get(EXPORT, { token })).status).toBe(200);

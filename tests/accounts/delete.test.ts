@@ -10,22 +10,22 @@ import { activate, newToken, registeredDevice } from "@/tests/support/push/push"
 const remove = ({ password, token }: TestAccount) =>
   post("/api/auth/account/delete", { confirm: "DELETE", password }, { token });
 
-/** Everything the database holds, table by table, as text. */
-async function everything(): Promise<Record<string, string>> {
+/** The rows of every table of the database, as text. */
+async function dumpTables(): Promise<Record<string, string>> {
   const { db } = ctx();
   const tables = await db.$queryRaw<{ name: string }[]>`
     SELECT table_name AS name FROM information_schema.tables
     WHERE table_schema = current_schema() AND table_name NOT LIKE '\\_prisma%'`;
-  const dumped = await Promise.all(
+  const entries = await Promise.all(
     tables.map(async ({ name }) => {
       const rows = await db.$queryRawUnsafe<{ row: string }[]>(`SELECT t::text AS row FROM "${name}" AS t`);
       return [name, rows.map(({ row }) => row).join("\n")] as const;
     }),
   );
-  return Object.fromEntries(dumped);
+  return Object.fromEntries(entries);
 }
 
-test("the owner of a verified address is mailed of a deletion, whatever mails strangers have brought there", async () => {
+test("the owner of a verified email is notified of a deletion, even if strangers have used up the hourly emails", async () => {
   const account = await newAccount();
   const { id, email } = account;
   await ctx().db.account.update({ where: { id }, data: { emailVerifiedAt: ctx().now() } });
@@ -37,10 +37,10 @@ test("the owner of a verified address is mailed of a deletion, whatever mails st
     }
   });
   expect((await remove(account)).status).toBe(200);
-  await expect.poll(() => mailbox.to(email).some((mail) => mail.includes("was deleted"))).toBe(true);
+  await expect.poll(() => mailbox.to(email).some((message) => message.includes("was deleted"))).toBe(true);
 });
 
-test("nothing but its security events names a deleted account, and the history of its purchases stays", async () => {
+test("only security events contain the id of a deleted account, and its billing events are kept", async () => {
   const account = await newAccount();
   const { device } = await registeredDevice(account, { device: { name: "Ann's iPhone" } });
   await activate(device.id);
@@ -48,23 +48,23 @@ test("nothing but its security events names a deleted account, and the history o
   purchase.subscriber_attributes = { $email: { updated_at_ms: 1, value: account.email } };
   expect(await deliverOk(purchase)).toBe("processed");
   await post("/api/auth/reset/request", { email: account.email });
-  const before = Object.values(await everything()).join();
-  for (const mark of [account.id, account.email, device.id, account.sessionId]) expect(before).toContain(mark);
+  const before = Object.values(await dumpTables()).join();
+  for (const value of [account.id, account.email, device.id, account.sessionId]) expect(before).toContain(value);
 
   expect((await remove(account)).status).toBe(200);
-  await expect.poll(() => mailbox.to(account.email).some((mail) => mail.includes("was deleted"))).toBe(true);
+  await expect.poll(() => mailbox.to(account.email).some((message) => message.includes("was deleted"))).toBe(true);
   await expect.poll(() => ctx().db.queuedEmail.count({ where: { email: account.email } })).toBe(0);
 
-  const after = await everything();
-  for (const mark of [account.email, device.id, account.sessionId, "Ann's iPhone"]) {
-    expect(Object.keys(after).filter((table) => after[table]?.includes(mark))).toEqual([]);
+  const after = await dumpTables();
+  for (const value of [account.email, device.id, account.sessionId, "Ann's iPhone"]) {
+    expect(Object.keys(after).filter((table) => after[table]?.includes(value))).toEqual([]);
   }
   expect(Object.keys(after).filter((table) => after[table]?.includes(account.id))).toEqual(["SecurityEvent"]);
   expect(await eventsOf(account.id)).toContain("account_deleted");
   expect(after.BillingEvent).toContain(purchase.id);
 });
 
-test("the answer names what a store goes on charging for, and where that can be ended", async () => {
+test("the response lists the subscriptions that a store still charges for, and where to cancel them", async () => {
   const account = await newAccount();
   await deliverOk(initialPurchase(account.id));
   const response = await remove(account);
@@ -82,7 +82,7 @@ test("the answer names what a store goes on charging for, and where that can be 
   });
 });
 
-test("ten minutes after signing in somebody without a password has to sign in again, and no sooner", async () => {
+test("an account without a password has to sign in again ten minutes after its sign-in, and no sooner", async () => {
   const account = await newAccount();
   await ctx().db.account.update({ where: { id: account.id }, data: { passwordHash: null } });
   const attempt = () => post("/api/auth/account/delete", { confirm: "DELETE" }, { token: account.token });
@@ -94,7 +94,7 @@ test("ten minutes after signing in somebody without a password has to sign in ag
   expect((await attempt()).status).toBe(200);
 });
 
-test("whatever else the account does while it is deleted ends in an answer, and leaves nothing behind", async () => {
+test("requests during a deletion cause no server error and leave no data behind", async () => {
   for (let round = 0; round < 4; round++) {
     const account = await newAccount();
     const { email, password, token } = account;
@@ -111,41 +111,42 @@ test("whatever else the account does while it is deleted ends in an answer, and 
       () => deliver(initialPurchase(account.id)),
       () => remove(account),
     ];
-    const [deleted, ...answers] = await Promise.all([remove(account), ...others.map((other) => other())]);
-    const statuses = [deleted, ...answers].map(({ status }) => status);
+    const [deleted, ...responses] = await Promise.all([remove(account), ...others.map((other) => other())]);
+    const statuses = [deleted, ...responses].map(({ status }) => status);
     expect(statuses.filter((status) => status >= 500)).toEqual([]);
-    expect([deleted.status, answers.at(-1)?.status]).toContain(200);
+    expect([deleted.status, responses.at(-1)?.status]).toContain(200);
     expect(await ctx().db.account.count({ where: { id: account.id } })).toBe(0);
     expect((await get("/api/subscription/status", { token })).status).toBe(401);
   }
 });
 
-test("a webhook about the same customer and the deletion do not stop each other", async () => {
+test("a deletion and webhooks about the same customer do not block each other", async () => {
   for (let round = 0; round < 6; round++) {
     const account = await newAccount();
-    const line = crypto.randomUUID();
+    const transactionId = crypto.randomUUID();
     const event = (type: string): Sent => ({
       ...initialPurchase(account.id),
       type,
-      ...{ original_transaction_id: line, transaction_id: line },
+      original_transaction_id: transactionId,
+      transaction_id: transactionId,
     });
     const purchases = [event("INITIAL_PURCHASE"), event("RENEWAL"), event("RENEWAL")];
     for (const purchase of purchases) await deliverOk(purchase);
     const status = () => get("/api/subscription/status", { token: account.token });
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       deliver(event("CANCELLATION")),
       remove(account),
       deliver(event("RENEWAL")),
       status(),
       ...purchases.map((purchase) => deliver(purchase)),
     ]);
-    expect(answers.map((response) => response.status).filter((code) => code >= 500)).toEqual([]);
+    expect(responses.map((response) => response.status).filter((code) => code >= 500)).toEqual([]);
     expect(await ctx().db.account.count({ where: { id: account.id } })).toBe(0);
   }
 });
 
 describe.runIf(postgresUrl)("on PostgreSQL", () => {
-  test("a deletion that is sent away by a deadlock tries again", async () => {
+  test("a deletion is retried after a deadlock", async () => {
     const account = await newAccount();
     await deliverOk(initialPurchase(account.id));
     const { db } = ctx();
@@ -165,7 +166,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
         },
         { timeout: 60_000 },
       )
-      .catch(() => {}); // PostgreSQL may choose either
+      .catch(() => {}); // PostgreSQL may abort either transaction
     expect((await removal)?.status).toBe(200);
     expect(await db.account.count({ where: { id: account.id } })).toBe(0);
   });

@@ -10,7 +10,7 @@ import { contentLength } from "@/tests/support/server";
 
 const EXPORT = "/api/auth/account/export";
 
-test("an account with 20 devices and 1,000 events is exported whole, and nobody else's", async () => {
+test("an account with 20 devices and 1,000 events is exported completely, without other accounts' data", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const tokens = Array.from({ length: 20 }, () => newToken());
   await insertDevices(ann, tokens);
@@ -27,7 +27,9 @@ test("an account with 20 devices and 1,000 events is exported whole, and nobody 
   await ctx().db.billingEvent.createMany({
     data: Array.from({ length: 299 }, (_, i) => ({
       ...first,
-      ...{ facts: facts ?? {}, payload: { note: "ü".repeat(500) }, eventId: `${purchase.id}-${i}` },
+      facts: facts ?? {},
+      payload: { note: "ü".repeat(500) },
+      eventId: `${purchase.id}-${i}`,
     })),
   });
   await deliverOk(billingEvent("INITIAL_PURCHASE", { app_user_id: bob.id }));
@@ -37,7 +39,7 @@ test("an account with 20 devices and 1,000 events is exported whole, and nobody 
   const data = JSON.parse(text);
   expect(data.devices).toHaveLength(20);
   expect(data.billingEvents).toHaveLength(300);
-  expect(data.securityEvents).toHaveLength(702); // with "registered" before, and "exported" at the end
+  expect(data.securityEvents).toHaveLength(702); // "registered" first and "exported" last
   expect(data.securityEvents.at(-1)).toMatchObject({ type: "exported" });
   expect(data.subscriptions).toHaveLength(1);
   expect(data.sessions).toMatchObject([{ id: ann.sessionId, transport: "token" }]);
@@ -46,15 +48,18 @@ test("an account with 20 devices and 1,000 events is exported whole, and nobody 
   for (const other of [bob.id, bob.email]) expect(text).not.toContain(other);
 });
 
-test("a transfer is exported to either side without the other's names, and an alias without another account's id", async () => {
+test("an exported transfer omits the other side's app user ids, and an exported alias is never another account's id", async () => {
   const [ann, bob, carl, dora] = [await newAccount(), await newAccount(), await newAccount(), randomUUID()];
   const device = anonymous();
   const transfer = (from: string[], to: string[]) =>
     billingEvent("TRANSFER", { app_user_id: null, aliases: [], transferred_from: from, transferred_to: to });
-  const [taken, given] = [transfer([ann.id.toUpperCase(), device, "ann-17"], [bob.id]), transfer([bob.id], [dora])];
-  clock.advance(1000); // what is bought now is not transferred
+  const [received, passedOn] = [
+    transfer([ann.id.toUpperCase(), device, "ann-17"], [bob.id]),
+    transfer([bob.id], [dora]),
+  ];
+  clock.advance(1000); // purchases after this are not transferred
   const bought = billingEvent("RENEWAL", { app_user_id: bob.id, aliases: [carl.id.toUpperCase(), "bob-17"] });
-  for (const event of [taken, given, bought]) expect(await deliverOk(event)).toBe("processed");
+  for (const event of [received, passedOn, bought]) expect(await deliverOk(event)).toBe("processed");
 
   const text = await (await get(EXPORT, { token: bob.token })).text();
   for (const other of [ann.id, carl.id, dora, device, "ann-17", "deleted:"]) {
@@ -63,29 +68,33 @@ test("a transfer is exported to either side without the other's names, and an al
   const { billingEvents, subscriptions } = JSON.parse(text);
   expect(billingEvents).toHaveLength(3);
   const byId = (id: string) => billingEvents.find(({ eventId }: { eventId: string }) => eventId === id);
-  expect(byId(taken.id)).toMatchObject({
-    ...{ identities: [bob.id], transferredFrom: [], appUserId: bob.id },
-    payload: { event: { id: taken.id, type: "TRANSFER", transferred_from: [], transferred_to: [bob.id] } },
+  expect(byId(received.id)).toMatchObject({
+    identities: [bob.id],
+    transferredFrom: [],
+    appUserId: bob.id,
+    payload: { event: { id: received.id, type: "TRANSFER", transferred_from: [], transferred_to: [bob.id] } },
   });
-  expect(byId(given.id)).toMatchObject({
-    ...{ identities: [bob.id], transferredFrom: [bob.id], appUserId: null },
+  expect(byId(passedOn.id)).toMatchObject({
+    identities: [bob.id],
+    transferredFrom: [bob.id],
+    appUserId: null,
     payload: { event: { transferred_from: [bob.id], transferred_to: [] } },
   });
   expect(byId(bought.id)).toMatchObject({ payload: { event: { app_user_id: bob.id, aliases: ["bob-17"] } } });
   expect(subscriptions).toMatchObject([{ identities: expect.arrayContaining([bob.id, "bob-17"]) }]);
 });
 
-test("the export is of one moment: what is written meanwhile is in it whole or not at all", async () => {
+test("the export is a snapshot: it contains a concurrent transaction completely or not at all", async () => {
   const { id, token } = await newAccount();
-  let isOver = false;
-  // Each change raises both numbers in one transaction.
+  let isDone = false;
+  // Each transaction increases both the number in the name and the number of events.
   const writer = (async () => {
-    for (let n = 1; !isOver; n++) {
+    for (let n = 1; !isDone; n++) {
       await ctx().db.$transaction(async (tx) => {
         await tx.account.update({ where: { id }, data: { name: `after ${n} events` } });
         await tx.securityEvent.create({ data: { accountId: id, type: "signed_out", at: ctx().now() } });
       });
-      await nextTurn(); // PGlite answers within one: sockets would never get theirs
+      await nextTurn(); // PGlite responds within one turn, so sockets would never be served
     }
   })();
   try {
@@ -95,12 +104,12 @@ test("the export is of one moment: what is written meanwhile is in it whole or n
       expect(account.name ?? "after 0 events").toBe(`after ${events.length} events`);
     }
   } finally {
-    isOver = true;
+    isDone = true;
     await writer;
   }
 });
 
-test("HEAD says what the export is without making one, counting one or writing one down", async () => {
+test("HEAD returns the export's headers without counting or recording an export", async () => {
   const { id, token } = await newAccount();
   for (let i = 0; i < 7; i++) {
     const head = await call("HEAD", EXPORT, { token });
@@ -116,10 +125,10 @@ test("HEAD says what the export is without making one, counting one or writing o
   expect(await ctx().db.securityEvent.count({ where: { accountId: id, type: "exported" } })).toBe(1);
 });
 
-test("a failed sign-in stands in the export with a coarse address and the client", async () => {
+test("the export contains a failed sign-in with its network and client", async () => {
   const { email, token } = await newAccount();
-  const from = { address: "203.0.113.55", headers: { "user-agent": "Homeport/1.0 (test)" } };
-  await post("/api/auth/login", { email, password: "a wrong one" }, from);
+  const client = { address: "203.0.113.55", headers: { "user-agent": "Homeport/1.0 (test)" } };
+  await post("/api/auth/login", { email, password: "a wrong one" }, client);
   const { securityEvents } = await (await get(EXPORT, { token })).json();
   expect(securityEvents[1]).toEqual({
     type: "sign_in_failed",
@@ -134,7 +143,7 @@ test.each([
   ["the address bar", { "sec-fetch-site": "none" }],
   ["an older browser's own page", { referer: `${BASE_URL}/account` }],
   ["a trusted origin of the site", { "sec-fetch-site": "same-site", origin: "https://app.example" }],
-])("with the cookie an export comes by %s", async (_, headers) => {
+])("the session cookie gets an export from %s", async (_, headers) => {
   const { token } = await newAccount();
   const cookie = `next-auth.session-token=${token}`;
   await withContext({ config: { AUTH_TRUSTED_ORIGINS: ["https://app.example"] } }, async () => {
@@ -146,8 +155,8 @@ test.each([
   ["another site", { "sec-fetch-site": "cross-site", referer: "https://evil.example/" }],
   ["another origin of the site", { "sec-fetch-site": "same-site", origin: "https://other.example" }],
   ["an older browser on another site", { referer: "https://evil.example/" }],
-  ["a browser that does not say", {}],
-])("a page of %s gets no export by the visitor's cookie, and counts none", async (_, headers) => {
+  ["a browser without these headers", {}],
+])("the session cookie gets no export from %s, and none is counted", async (_, headers) => {
   const { id, token } = await newAccount();
   const response = await get(EXPORT, { cookie: `next-auth.session-token=${token}`, headers });
   expect(response.status).toBe(403);

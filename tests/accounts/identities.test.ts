@@ -22,8 +22,8 @@ beforeAll(async () => {
 });
 afterAll(() => google.close());
 
-/** The service with Google connected, and changes to its configuration. */
-function connected<T>(run: () => Promise<T>, change: Partial<ReturnType<typeof loadConfig>> = {}): Promise<T> {
+/** Runs with Google configured, and other changes to the configuration. */
+function withGoogle<T>(run: () => Promise<T>, change: Partial<ReturnType<typeof loadConfig>> = {}): Promise<T> {
   const { AUTH_GOOGLE_ID, AUTH_GOOGLE_SECRET, AUTH_GOOGLE_ISSUER } = loadConfig(google.variables);
   return withContext({ config: { AUTH_GOOGLE_ID, AUTH_GOOGLE_SECRET, AUTH_GOOGLE_ISSUER, ...change } }, run);
 }
@@ -33,7 +33,7 @@ const newPerson = (claims: object = {}) => ({
   claims: { email: `person-${randomUUID()}@example.com`, email_verified: true, hd: "example.com", ...claims },
 });
 
-/** Links Google to an account in a browser of its own. Returns the browser and the identity. */
+/** Links Google to an account in a new browser. Returns the browser and the identity. */
 async function linkGoogle(account: TestAccount): Promise<{ jar: Jar; identityId: string }> {
   const jar = new Jar();
   await signIn(jar, account);
@@ -45,8 +45,8 @@ async function linkGoogle(account: TestAccount): Promise<{ jar: Jar; identityId:
 
 const identitiesOf = (accountId: string) => ctx().db.identity.count({ where: { accountId } });
 
-test("a linked provider is removed by the password; it signs in no more, and the other sessions end", async () => {
-  await connected(async () => {
+test("the password removes a linked provider, which can no longer sign in, and ends the other sessions", async () => {
+  await withGoogle(async () => {
     const account = await newAccount();
     const { jar, identityId } = await linkGoogle(account);
     const wrong = wordsOf(
@@ -61,16 +61,16 @@ test("a linked provider is removed by the password; it signs in no more, and the
     expect(await session(jar)).toMatchObject({ user: { id: account.id } });
     expect((await get("/api/push/devices", { token: account.token })).status).toBe(401);
     expect(await eventsOf(account.id)).toContain("identity_unlinked");
-    const told = () => mailbox.to(account.email).some((mail) => mail.includes("provider was removed"));
-    await expect.poll(told).toBe(true);
+    const isNotified = () => mailbox.to(account.email).some((message) => message.includes("provider was removed"));
+    await expect.poll(isNotified).toBe(true);
     const stranger = new Jar();
     await signInWith(google, stranger);
     expect(await session(stranger)).not.toMatchObject({ user: { id: account.id } });
   });
 });
 
-test("the only way to sign in cannot be removed, not by two requests at once either", async () => {
-  await connected(async () => {
+test("the only way to sign in cannot be removed, not even by concurrent requests", async () => {
+  await withGoogle(async () => {
     google.person = newPerson();
     const jar = new Jar();
     await signInWith(google, jar);
@@ -88,8 +88,8 @@ test("the only way to sign in cannot be removed, not by two requests at once eit
   });
 });
 
-test("without a password a provider is removed by a sign-in of the last ten minutes, and the form says so above it", async () => {
-  await connected(async () => {
+test("without a password, removing a provider requires a sign-in within ten minutes, which the form's message says", async () => {
+  await withGoogle(async () => {
     const jar = new Jar();
     for (const person of [newPerson(), newPerson()]) {
       google.person = person;
@@ -107,8 +107,8 @@ test("without a password a provider is removed by a sign-in of the last ten minu
   });
 });
 
-test("an identity that a version without issuers linked goes on signing in, whatever issuer is configured", async () => {
-  await connected(async () => {
+test("an identity without an issuer still signs in, and gets the configured issuer", async () => {
+  await withGoogle(async () => {
     const account = await newAccount();
     const { identityId } = await linkGoogle(account);
     await ctx().db.identity.update({ where: { id: identityId }, data: { issuer: null } });
@@ -120,8 +120,8 @@ test("an identity that a version without issuers linked goes on signing in, what
   });
 });
 
-test("somebody else's provider cannot be removed", async () => {
-  await connected(async () => {
+test("another account's provider cannot be removed", async () => {
+  await withGoogle(async () => {
     const [ann, bob] = [await newAccount(), await newAccount()];
     const { identityId } = await linkGoogle(ann);
     const jar = new Jar();
@@ -133,75 +133,80 @@ test("somebody else's provider cannot be removed", async () => {
   });
 });
 
-test("a reset names the providers that still sign in: in its response, by its form, and by mail", async () => {
-  await connected(async () => {
+test("a reset lists the providers that can still sign in: in its response, form and email", async () => {
+  await withGoogle(async () => {
     const account = await newAccount();
     await ctx().db.account.update({ where: { id: account.id }, data: { emailVerifiedAt: ctx().now() } });
     await linkGoogle(account);
-    const ask = async (n: number) => {
+    const requestReset = async (n: number) => {
       await post("/api/auth/reset/request", { email: account.email });
       await expect.poll(() => tokensIn(account.email).length).toBe(n);
       return tokensIn(account.email)[n - 1] ?? "";
     };
-    const response = await post("/api/auth/reset/confirm", { token: await ask(1), password: "a new good password" });
+    const response = await post("/api/auth/reset/confirm", {
+      token: await requestReset(1),
+      password: "a new good password",
+    });
     expect(await response.json()).toEqual({
       status: "password_reset",
       identities: [{ provider: "google", linkedAt: expect.stringMatching(/Z$/) }],
     });
-    const told = () => mailbox.to(account.email).some((mail) => /can still sign in[\s\S]*- Google, since/.test(mail));
-    await expect.poll(told).toBe(true);
-    const form = await submit("reset", { token: await ask(2), password: "another new password" });
+    const isNotified = () =>
+      mailbox.to(account.email).some((message) => /can still sign in[\s\S]*- Google, since/.test(message));
+    await expect.poll(isNotified).toBe(true);
+    const form = await submit("reset", { token: await requestReset(2), password: "another new password" });
     expect(form.headers.get("location")).toBe("/sign-in?done=password_reset&linked=google");
   });
 });
 
-const tokensIn = (email: string) => mailbox.to(email).flatMap((mail) => /\/reset#token=(\S+)/.exec(mail)?.[1] ?? []);
+const tokensIn = (email: string) =>
+  mailbox.to(email).flatMap((message) => /\/reset#token=(\S+)/.exec(message)?.[1] ?? []);
 
-test("an account whose address had to be verified, and was not, goes after a week; one with a live link stays", async () => {
-  await connected(
+test("an account whose email is not verified is removed after a week, unless it has a valid link", async () => {
+  await withGoogle(
     async () => {
-      const emails = ["old", "asked again"].map((name) => `${name.replace(" ", "-")}-${randomUUID()}@example.com`);
-      const [old = "", asked = ""] = emails;
+      const emails = ["old", "renewed"].map((name) => `${name}-${randomUUID()}@example.com`);
+      const [old = "", renewed = ""] = emails;
       const register = (email: string) => post("/api/auth/register", { email, password: "a good long password" });
       for (const email of emails) expect((await register(email)).status).toBe(202);
       google.person = newPerson({ hd: undefined });
       const jar = new Jar();
       await signInWith(google, jar);
       expect(jar.has(SESSION_COOKIE)).toBe(false);
-      const unproven = String(google.person.claims.email);
+      const unverified = String(google.person.claims.email);
       const exists = async (email: string) => (await ctx().db.account.count({ where: { email } })) === 1;
 
       clock.advance(6.9 * DAY_MS);
-      await register(asked);
+      await register(renewed);
       await removeExpiredRows(ctx());
-      expect([await exists(old), await exists(asked), await exists(unproven)]).toEqual([true, true, true]);
+      expect([await exists(old), await exists(renewed), await exists(unverified)]).toEqual([true, true, true]);
       clock.advance(0.2 * DAY_MS);
       await removeExpiredRows(ctx());
-      expect([await exists(old), await exists(asked), await exists(unproven)]).toEqual([false, true, false]);
+      expect([await exists(old), await exists(renewed), await exists(unverified)]).toEqual([false, true, false]);
       clock.advance(DAY_MS);
       await removeExpiredRows(ctx());
-      expect(await exists(asked)).toBe(false);
+      expect(await exists(renewed)).toBe(false);
     },
     { AUTH_REQUIRE_VERIFIED_EMAIL: true },
   );
 });
 
-test("an unverified account stays once somebody has signed in to it, and where nobody had to verify it", async () => {
-  const [usual, waiting] = [
+test("an unverified account is kept after a sign-in, or if verification was not required", async () => {
+  const [registered, pending] = [
     await newAccount(),
     { email: `w-${randomUUID()}@example.com`, password: "a good long one" },
   ];
   await withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } }, async () => {
-    expect((await post("/api/auth/register", waiting)).status).toBe(202);
+    expect((await post("/api/auth/register", pending)).status).toBe(202);
   });
-  expect((await post("/api/auth/login", waiting)).status).toBe(200); // verification was switched off
+  expect((await post("/api/auth/login", pending)).status).toBe(200); // verification was switched off
   clock.advance(100 * DAY_MS);
   await removeExpiredRows(ctx());
-  const where = { email: { in: [usual.email, waiting.email] } };
+  const where = { email: { in: [registered.email, pending.email] } };
   expect(await ctx().db.account.count({ where })).toBe(2);
 });
 
-test("mails and notifications in files are removed after their time, and nothing else in the folder", async () => {
+test("old email and notification files are removed from their folder, and no other files", async () => {
   const folder = await mkdtemp(path.join(tmpdir(), "outbox-"));
   const old = new Date(Date.now() - 8 * DAY_MS);
   for (const name of ["old.eml", "old.eml.tmp", "old.push.json", "old.txt", "new.eml"]) {

@@ -7,7 +7,7 @@ import { BASE_URL, ctx, withContext } from "@/tests/support/context";
 const BROWSER = { origin: BASE_URL, "sec-fetch-site": "same-origin" };
 const UNKNOWN = { email: "nobody@example.com", password: "no password at all" };
 
-test("the right password signs in, whatever the case of the address", async () => {
+test("the right password signs in, and the letter case of the email does not matter", async () => {
   const { email, password, id } = await newAccount();
   const response = await post("/api/auth/login", {
     email: ` ${email.toUpperCase()} `,
@@ -36,25 +36,25 @@ test("a browser gets a cookie and no token in the body", async () => {
   expect(status.status).toBe(200);
 });
 
-test("a cookie that takes another's place ends its session, whoever's it was; a bearer token takes nobody's", async () => {
+test("a new session cookie ends the session of the cookie that it replaces, of any account; a bearer token ends none", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const cookieFor = async (path: string, json: object, cookie?: string) => {
     const response = await post(path, json, { headers: BROWSER, cookie });
     return (response.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
   };
-  const isIn = async (cookie: string) => (await get("/api/push/devices", { cookie })).status === 200;
+  const isValid = async (cookie: string) => (await get("/api/push/devices", { cookie })).status === 200;
   const first = await cookieFor("/api/auth/login", ann);
   expect((await post("/api/auth/login", ann, { cookie: first })).status).toBe(200);
   expect(await cookieFor("/api/auth/login", { ...ann, password: "a wrong one" }, first)).toBe("");
-  expect(await isIn(first)).toBe(true);
+  expect(await isValid(first)).toBe(true);
   const second = await cookieFor("/api/auth/login", bob, first);
-  expect([await isIn(first), await isIn(second)]).toEqual([false, true]);
+  expect([await isValid(first), await isValid(second)]).toEqual([false, true]);
   const newcomer = { email: `new-${crypto.randomUUID()}@example.com`, password: "a good long password" };
   const third = await cookieFor("/api/auth/register", newcomer, second);
-  expect([await isIn(second), await isIn(third)]).toEqual([false, true]);
+  expect([await isValid(second), await isValid(third)]).toEqual([false, true]);
 });
 
-test("another site cannot have a cookie set", async () => {
+test("a request from another site gets no session cookie", async () => {
   const { email, password } = await newAccount();
   const origins: Record<string, string>[] = [
     { origin: "https://evil.example", "sec-fetch-site": "cross-site" },
@@ -69,11 +69,11 @@ test("another site cannot have a cookie set", async () => {
   }
 });
 
-describe("a wrong password, an unknown address and an account without a password", () => {
-  test("get one and the same answer", async () => {
+describe("a wrong password, an unknown email and an account without a password", () => {
+  test("get the same response", async () => {
     const { email } = await newAccount();
     const linked = await ctx().db.account.create({ data: { email: `linked-${crypto.randomUUID()}@example.com` } });
-    const answers = [];
+    const problems = [];
     for (const wrong of [
       { email, password: "wrong password" },
       UNKNOWN,
@@ -84,22 +84,22 @@ describe("a wrong password, an unknown address and an account without a password
       expect(response.headers.get("www-authenticate")).not.toBeNull();
       const { requestId, ...rest } = await response.json();
       expect(requestId).toBe(response.headers.get("x-request-id"));
-      answers.push(rest);
+      problems.push(rest);
     }
-    expect(answers[0]).toMatchObject({ code: "invalid_credentials" });
-    expect(answers[1]).toEqual(answers[0]);
-    expect(answers[2]).toEqual(answers[0]);
+    expect(problems[0]).toMatchObject({ code: "invalid_credentials" });
+    expect(problems[1]).toEqual(problems[0]);
+    expect(problems[2]).toEqual(problems[0]);
   });
 
-  test("are counted alike, and the eleventh failure from one network is refused with the time to wait", async () => {
+  test("count the same, and after ten failures from one network a sign-in is refused with Retry-After", async () => {
     const { email, password } = await newAccount();
     const address = "203.0.113.9";
-    for (const given of [email, `nobody-${crypto.randomUUID()}@example.com`]) {
+    for (const tried of [email, `nobody-${crypto.randomUUID()}@example.com`]) {
       for (let i = 0; i < 10; i++) {
-        const wrong = { email: given, password: "wrong password" };
+        const wrong = { email: tried, password: "wrong password" };
         expect((await post("/api/auth/login", wrong, { address })).status).toBe(401);
       }
-      const refused = await post("/api/auth/login", { email: given, password }, { address });
+      const refused = await post("/api/auth/login", { email: tried, password }, { address });
       expect(refused.status).toBe(429);
       expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
       expect(refused.headers.get("ratelimit-policy")).toBe('"loginByClient";q=10;w=86400');
@@ -111,7 +111,7 @@ describe("a wrong password, an unknown address and an account without a password
   });
 });
 
-test("a right password forgets the failures before it", async () => {
+test("a right password resets the count of failures", async () => {
   const { email, password } = await newAccount();
   const address = "203.0.113.10";
   for (let round = 0; round < 2; round++) {
@@ -122,7 +122,7 @@ test("a right password forgets the failures before it", async () => {
   }
 });
 
-test("one address is refused after sixty sign-ins, whatever accounts it tries", async () => {
+test("an IP address is refused after sixty sign-ins, for any account", async () => {
   const address = "203.0.113.7";
   const limit = ctx().limits.consume;
   for (let i = 0; i < 60; i++) await limit("loginByIp", address);
@@ -130,8 +130,8 @@ test("one address is refused after sixty sign-ins, whatever accounts it tries", 
   expect((await post("/api/auth/login", UNKNOWN, { address: "203.0.113.8" })).status).toBe(401);
 });
 
-test("fields that are missing or of a wrong type are named", async () => {
-  const response = await post("/api/auth/login", { email: "not an address", password: 5 });
+test("a validation error lists every missing or mistyped field", async () => {
+  const response = await post("/api/auth/login", { email: "not an email", password: 5 });
   expect(response.status).toBe(422);
   expect(response.headers.get("content-type")).toBe("application/problem+json");
   const { code, errors } = await response.json();
@@ -139,7 +139,7 @@ test("fields that are missing or of a wrong type are named", async () => {
   expect(errors.map(({ pointer }: { pointer: string }) => pointer).sort()).toEqual(["/email", "/password"]);
 });
 
-test("a password longer than bcrypt reads is wrong, even where its first 72 bytes are right", async () => {
+test("a password longer than 72 bytes is wrong, even if its first 72 bytes are right", async () => {
   const email = `long-${crypto.randomUUID()}@example.com`;
   const password = "p".repeat(72);
   expect((await post("/api/auth/register", { email, password })).status).toBe(201);
@@ -147,7 +147,7 @@ test("a password longer than bcrypt reads is wrong, even where its first 72 byte
   expect((await post("/api/auth/login", { email, password })).status).toBe(200);
 });
 
-test("of a storm of sign-ins each is answered, the ones past the queue with the time to wait, and probes go on", async () => {
+test("every sign-in of a burst gets a response, with Retry-After if the queue is full, and health probes still succeed", async () => {
   const size = { threads: 2, maxQueued: 20 };
   const known = await Promise.all(Array.from({ length: 10 }, newAccount));
   const logins = Array.from({ length: 80 }, (_, i) => {
@@ -155,42 +155,42 @@ test("of a storm of sign-ins each is answered, the ones past the queue with the 
     return account ?? { ...UNKNOWN, email: `nobody-${crypto.randomUUID()}@example.com` };
   });
   const pool = createHasher(size);
-  let breakLoose = () => {};
-  const storm = new Promise<void>((resolve) => {
-    breakLoose = resolve;
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
   });
   let arrive = () => {};
-  // All eighty reach the pool at one moment, whatever the database makes of eighty at once.
+  // All eighty reach the pool together, regardless of how the database orders them.
   const compare = async (password: string, hash: string, cost: number) => {
     arrive();
-    await storm;
+    await released;
     return pool.compare(password, hash, cost);
   };
   await withContext({ hasher: { ...pool, compare } }, async () => {
-    let answered = 0;
-    const answers: Promise<Response>[] = [];
+    let settled = 0;
+    const pending: Promise<Response>[] = [];
     for (const { email, password } of logins) {
       const arrival = new Promise<void>((resolve) => {
         arrive = resolve;
       });
-      const answer = post("/api/auth/login", { email, password });
-      answers.push(answer.finally(() => (answered += 1)));
-      await Promise.race([arrival, answer]);
+      const response = post("/api/auth/login", { email, password });
+      pending.push(response.finally(() => (settled += 1)));
+      await Promise.race([arrival, response]);
     }
-    breakLoose();
+    release();
     expect((await get("/api/health?probe=live")).status).toBe(200);
-    expect(answered).toBeLessThan(logins.length);
-    const responses = await Promise.all(answers);
+    expect(settled).toBeLessThan(logins.length);
+    const responses = await Promise.all(pending);
     const refused = responses.filter(({ status }) => status === 503);
     expect(refused).toHaveLength(logins.length - size.threads - size.maxQueued);
     for (const response of refused) {
       expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
       expect(await response.json()).toMatchObject({ code: "overloaded" });
     }
-    const right = responses.map(
+    const isExpected = responses.map(
       ({ status }, i) => status === 503 || status === ("token" in (logins[i] ?? {}) ? 200 : 401),
     );
-    expect(right).toEqual(logins.map(() => true));
+    expect(isExpected).toEqual(logins.map(() => true));
   });
   await pool.close();
 });

@@ -7,7 +7,7 @@ const newEmail = () => `new-${crypto.randomUUID()}@example.com`;
 const PASSWORD = "a good long password";
 
 describe.each(["/api/auth/register", "/api/auth/signup"])("%s", (path) => {
-  test("makes an account and signs it in", async () => {
+  test("creates an account and signs it in", async () => {
     const email = newEmail();
     const response = await post(path, { email: email.toUpperCase(), password: PASSWORD, name: "Ann" });
     expect(response.status).toBe(201);
@@ -24,7 +24,7 @@ describe.each(["/api/auth/register", "/api/auth/signup"])("%s", (path) => {
     expect((await get("/api/subscription/status", { token })).status).toBe(200);
   });
 
-  test("refuses an address that has an account, in any case", async () => {
+  test("refuses an email that has an account, in any letter case", async () => {
     const { email } = await newAccount();
     const response = await post(path, { email: email.toUpperCase(), password: PASSWORD });
     expect(response.status).toBe(409);
@@ -32,14 +32,14 @@ describe.each(["/api/auth/register", "/api/auth/signup"])("%s", (path) => {
   });
 });
 
-test("of two registrations of one address at the same moment one wins", async () => {
+test("only one of two concurrent registrations of an email succeeds", async () => {
   const email = newEmail();
-  const answers = await Promise.all([1, 2].map(() => post("/api/auth/register", { email, password: PASSWORD })));
-  expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
+  const responses = await Promise.all([1, 2].map(() => post("/api/auth/register", { email, password: PASSWORD })));
+  expect(responses.map(({ status }) => status).sort()).toEqual([201, 409]);
   expect(await ctx().db.account.count({ where: { email } })).toBe(1);
 });
 
-test("the password is kept as a bcrypt hash and never answered", async () => {
+test("the password is stored as a bcrypt hash and never returned", async () => {
   const email = newEmail();
   const response = await post("/api/auth/register", { email, password: PASSWORD });
   expect(await response.text()).not.toMatch(/\$2b\$|a good long/);
@@ -51,13 +51,13 @@ test.each([
   ["shorter than 8 characters", "seven77", "too_short"],
   ["73 bytes long", "p".repeat(73), "too_long"],
   ["over 72 bytes in 40 characters", "ü".repeat(40), "too_long"],
-])("a password %s is refused, never cut", async (_, password, code) => {
+])("a password %s is refused, never truncated", async (_, password, code) => {
   const response = await post("/api/auth/register", { email: newEmail(), password });
   expect(response.status).toBe(422);
   expect(await response.json()).toMatchObject({ code: "validation_failed", errors: [{ pointer: "/password", code }] });
 });
 
-test("one password typed in two Unicode forms is one password", async () => {
+test("a password matches in another Unicode form", async () => {
   const email = newEmail();
   expect((await post("/api/auth/register", { email, password: "crème brûlée".normalize("NFD") })).status).toBe(201);
   expect((await post("/api/auth/login", { email, password: "crème brûlée".normalize("NFC") })).status).toBe(200);
@@ -80,24 +80,24 @@ test.each([
     "ann@example.com\r\nBcc: x@y.z",
   ],
   "\u212aate@example.com", // the Kelvin sign, which is "k" in lower case
-])("%j is no e-mail address", async (email) => {
+])("%j is refused as an email", async (email) => {
   const response = await post("/api/auth/register", { email, password: PASSWORD });
   expect(response.status).toBe(422);
   expect((await response.json()).errors[0].pointer).toBe("/email");
 });
 
-test("a cookie is set only for our own pages", async () => {
-  const wanted = { email: newEmail(), password: PASSWORD, transport: "cookie" };
-  const foreign = await post("/api/auth/register", wanted, { headers: { origin: "https://evil.example" } });
+test("a session cookie is set only for the service's own pages", async () => {
+  const registration = { email: newEmail(), password: PASSWORD, transport: "cookie" };
+  const foreign = await post("/api/auth/register", registration, { headers: { origin: "https://evil.example" } });
   expect(foreign.status).toBe(403);
-  expect(await ctx().db.account.count({ where: { email: wanted.email } })).toBe(0);
-  const own = await post("/api/auth/register", wanted, { headers: { origin: BASE_URL } });
+  expect(await ctx().db.account.count({ where: { email: registration.email } })).toBe(0);
+  const own = await post("/api/auth/register", registration, { headers: { origin: BASE_URL } });
   expect(own.status).toBe(201);
   expect(own.headers.get("set-cookie")).toContain("HttpOnly");
   expect(await own.json()).not.toHaveProperty("token");
 });
 
-test("the twenty-first registration from one address within an hour is refused", async () => {
+test("the twenty-first registration from an IP address within an hour is refused", async () => {
   const address = "203.0.113.77";
   for (let i = 0; i < 20; i++) await ctx().limits.consume("registerByIp", address);
   expect((await post("/api/auth/register", { email: newEmail(), password: PASSWORD }, { address })).status).toBe(429);

@@ -17,8 +17,8 @@ beforeAll(async () => {
 });
 afterAll(() => google.close());
 
-/** The service as it is where addresses have to be verified. */
-const verifying = <T>(run: () => Promise<T>): Promise<T> => {
+/** Runs with verification required and Google configured. */
+const withVerification = <T>(run: () => Promise<T>): Promise<T> => {
   const { AUTH_GOOGLE_ID, AUTH_GOOGLE_SECRET, AUTH_GOOGLE_ISSUER } = loadConfig(google.variables);
   return withContext(
     { config: { AUTH_REQUIRE_VERIFIED_EMAIL: true, AUTH_GOOGLE_ID, AUTH_GOOGLE_SECRET, AUTH_GOOGLE_ISSUER } },
@@ -29,23 +29,23 @@ const verifying = <T>(run: () => Promise<T>): Promise<T> => {
 const newEmail = () => `person-${randomUUID()}@example.com`;
 const register = (email: string, password = PASSWORD) => post("/api/auth/register", { email, password });
 
-/** The token in the n-th mail to an address. */
-async function mailedToken(email: string, n = 1): Promise<string> {
-  const mail = await mailbox.waitFor(email, n);
-  const [, token = ""] = /\/verify#token=([A-Za-z0-9_-]{43})\s/.exec(mail) ?? [];
-  expect(mail).toContain(`${BASE_URL}/verify#token=${token}`);
+/** The token in the n-th email to a person. */
+async function emailedToken(email: string, n = 1): Promise<string> {
+  const message = await mailbox.waitFor(email, n);
+  const [, token = ""] = /\/verify#token=([A-Za-z0-9_-]{43})\s/.exec(message) ?? [];
+  expect(message).toContain(`${BASE_URL}/verify#token=${token}`);
   return token;
 }
 
-/** All that an answer tells. */
-async function told(response: Response) {
+/** Everything that a caller can see of a response. */
+async function visibleParts(response: Response) {
   const headers = [...response.headers].filter(([name]) => name !== "date");
   return { status: response.status, headers, body: await response.json() };
 }
 
 type Confirmation = { password?: string | null; jar?: Jar; origin?: string };
 
-/** Presses the button of the page behind a mailed link. */
+/** Submits the form of the page that an emailed link opens. */
 async function confirm(
   token: string,
   { password = PASSWORD, jar = new Jar(), origin = BASE_URL }: Confirmation = {},
@@ -60,36 +60,36 @@ async function confirm(
 }
 
 test.each(["/api/auth/register", "/api/auth/signup"])(
-  "%s answers alike whether the address is known or not",
+  "%s returns the same response whether or not the email has an account",
   async (path) => {
-    await verifying(async () => {
+    await withVerification(async () => {
       const known = await newVerifiedAccount();
       const email = newEmail();
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         [known, email].map((email) =>
           post(path, { email, password: PASSWORD }, { headers: { "x-request-id": "same" } }),
         ),
       );
-      const [toKnown, toUnknown] = await Promise.all(answers.map(told));
+      const [toKnown, toUnknown] = await Promise.all(responses.map(visibleParts));
       expect(toKnown).toEqual(toUnknown);
       expect(toKnown).toMatchObject({ status: 202, body: { status: "verification_required" } });
       expect(await mailbox.waitFor(known, 2)).toContain("You already have an account");
       expect(await mailbox.waitFor(email)).toContain("Confirm your email address");
-      expect(answers.flatMap((response) => response.headers.getSetCookie())).toEqual([]);
+      expect(responses.flatMap((response) => response.headers.getSetCookie())).toEqual([]);
     });
   },
 );
 
-/** Somebody whose address is verified, by the first mail to it. Returns it. */
+/** Creates an account and verifies its email. Returns the email. */
 async function newVerifiedAccount(): Promise<string> {
   const email = newEmail();
   await register(email);
-  await confirm(await mailedToken(email));
+  await confirm(await emailedToken(email));
   return email;
 }
 
-test("nobody signs in before the address is confirmed, and only a right password is told why", async () => {
-  await verifying(async () => {
+test("an unverified account cannot sign in, and only the right password gets the reason", async () => {
+  await withVerification(async () => {
     const email = newEmail();
     await register(email);
     await mailbox.waitFor(email);
@@ -102,16 +102,16 @@ test("nobody signs in before the address is confirmed, and only a right password
     expect(form.status).toBe(401);
     expect((await form.json()).url).toBe(`${BASE_URL}/api/auth/error?error=email_not_verified`);
     expect(jar.has(SESSION_COOKIE)).toBe(false);
-    await confirm(await mailedToken(email, 2));
+    await confirm(await emailedToken(email, 2));
     expect((await post("/api/auth/login", { email, password: PASSWORD })).status).toBe(200);
   });
 });
 
-test("a mailed token is used up by a button alone, and verifies and signs in, once", async () => {
-  await verifying(async () => {
+test("an emailed token is consumed only by a POST, and verifies the email and signs in once", async () => {
+  await withVerification(async () => {
     const email = newEmail();
     await register(email);
-    const token = await mailedToken(email);
+    const token = await emailedToken(email);
     for (let scan = 0; scan < 3; scan++) {
       const page = await get(`${CALLBACK}?token=${token}`);
       expect([page.status, page.headers.get("location")]).toEqual([302, `${BASE_URL}/verify`]);
@@ -125,27 +125,30 @@ test("a mailed token is used up by a button alone, and verifies and signs in, on
     expect(account.emailVerifiedAt).not.toBeNull();
     expect((await eventsOf(account.id)).sort()).toEqual(["email_verified", "registered", "signed_in"]);
 
-    const again = new Jar();
-    expect((await confirm(token, { jar: again })).headers.get("location")).toBe(
+    const second = new Jar();
+    expect((await confirm(token, { jar: second })).headers.get("location")).toBe(
       `${BASE_URL}/api/auth/error?error=Verification`,
     );
-    expect(again.has(SESSION_COOKIE)).toBe(false);
+    expect(second.has(SESSION_COOKIE)).toBe(false);
   });
 });
 
-test.each(["", "x", "a".repeat(43), '"><script>alert(1)</script>'])("%j is no token, and no error", async (token) => {
-  await verifying(async () => {
-    const jar = new Jar();
-    expect((await confirm(token, { jar })).status).toBe(302);
-    expect(jar.has(SESSION_COOKIE)).toBe(false);
-  });
-});
+test.each(["", "x", "a".repeat(43), '"><script>alert(1)</script>'])(
+  "the invalid token %j is refused without a server error",
+  async (token) => {
+    await withVerification(async () => {
+      const jar = new Jar();
+      expect((await confirm(token, { jar })).status).toBe(302);
+      expect(jar.has(SESSION_COOKIE)).toBe(false);
+    });
+  },
+);
 
-test("a link is good for a day", async () => {
-  await verifying(async () => {
+test("a link expires after a day", async () => {
+  await withVerification(async () => {
     const email = newEmail();
     await register(email);
-    const token = await mailedToken(email);
+    const token = await emailedToken(email);
     clock.advance(24 * 60 * 60 * 1000 + 1);
     const jar = new Jar();
     await confirm(token, { jar });
@@ -153,11 +156,11 @@ test("a link is good for a day", async () => {
   });
 });
 
-test("another site cannot press the button", async () => {
-  await verifying(async () => {
+test("another site cannot submit the confirmation", async () => {
+  await withVerification(async () => {
     const email = newEmail();
     await register(email);
-    const token = await mailedToken(email);
+    const token = await emailedToken(email);
     for (const origin of ["https://evil.example", "null"]) {
       expect((await confirm(token, { origin })).status).toBe(403);
     }
@@ -165,30 +168,30 @@ test("another site cannot press the button", async () => {
   });
 });
 
-test("of two uses of one link at the same moment one wins", async () => {
-  await verifying(async () => {
+test("only one of two concurrent uses of a link signs in", async () => {
+  await withVerification(async () => {
     const email = newEmail();
     await register(email);
-    const token = await mailedToken(email);
+    const token = await emailedToken(email);
     const jars = [new Jar(), new Jar()];
     await Promise.all(jars.map((jar) => confirm(token, { jar })));
     expect(jars.filter((jar) => jar.has(SESSION_COOKIE))).toHaveLength(1);
   });
 });
 
-describe("of two who register one address", () => {
+describe("two registrations of the same email", () => {
   const statusWith = async (email: string, password: string) =>
     (await post("/api/auth/login", { email, password })).status;
 
   test.each(["first", "second"])(
-    "by the %s link the owner's password counts, and the squatter's never",
+    "with the %s link, the owner's password confirms the email and the squatter's never does",
     async (which) => {
-      await verifying(async () => {
+      await withVerification(async () => {
         const email = newEmail();
         await register(email, "the squatter's password");
-        const links = [await mailedToken(email)];
+        const links = [await emailedToken(email)];
         await register(email, "the owner's password");
-        links.push(await mailedToken(email, 2));
+        links.push(await emailedToken(email, 2));
         const token = links[which === "first" ? 0 : 1] ?? "";
         const refused = await confirm(token, { password: "neither's password" });
         expect([refused.status, (await refused.json()).code]).toEqual([401, "invalid_credentials"]);
@@ -202,30 +205,30 @@ describe("of two who register one address", () => {
     },
   );
 
-  test("a squatter who has spent the hour's mails keeps nobody out: the owner's registration counts all the same", async () => {
-    await verifying(async () => {
+  test("a squatter who uses up the hourly emails does not block the owner's registration", async () => {
+    await withVerification(async () => {
       const email = newEmail();
-      const squat = (address: string) =>
+      const registerSquatter = (address: string) =>
         post("/api/auth/register", { email, password: "the squatter's password" }, { address });
       for (const network of [1, 2, 3, 4]) {
-        for (let i = 0; i < 3; i++) expect((await squat(`198.51.100.${network}`)).status).toBe(202);
+        for (let i = 0; i < 3; i++) expect((await registerSquatter(`198.51.100.${network}`)).status).toBe(202);
       }
       await mailbox.waitFor(email);
       const password = "the owner's password";
       expect((await post("/api/auth/register", { email, password, name: "The owner" })).status).toBe(202);
       const jar = new Jar();
-      expect((await confirm(await mailedToken(email), { password, jar })).status).toBe(302);
+      expect((await confirm(await emailedToken(email), { password, jar })).status).toBe(302);
       expect(await session(jar)).toMatchObject({ user: { email, name: "The owner" } });
       expect(await statusWith(email, "the squatter's password")).toBe(401);
     });
   });
 
-  test("a squatter's sign-in at a provider is gone once the owner has confirmed with a password", async () => {
-    await verifying(async () => {
+  test("a squatter's identity is removed when the owner confirms the email with a password", async () => {
+    await withVerification(async () => {
       const email = newEmail();
       google.person = { sub: randomUUID(), claims: { email, email_verified: false } };
       expect(await signInWith(google, new Jar())).toContain("email_not_verified");
-      const token = await mailedToken(email);
+      const token = await emailedToken(email);
       await register(email, "the owner's password");
       expect((await confirm(token, { password: null })).status).toBe(422);
       expect((await confirm(token, { password: "the owner's password" })).status).toBe(302);
@@ -235,8 +238,8 @@ describe("of two who register one address", () => {
   });
 });
 
-test("registering an address that has an account changes nothing of it", async () => {
-  await verifying(async () => {
+test("registering the email of an existing account does not change the account", async () => {
+  await withVerification(async () => {
     const email = await newVerifiedAccount();
     const before = await ctx().db.account.findUniqueOrThrow({ where: { email } });
     await register(email, "another password");
@@ -246,11 +249,11 @@ test("registering an address that has an account changes nothing of it", async (
   });
 });
 
-test("a reset of the password proves the address as well", async () => {
-  await verifying(async () => {
+test("a password reset also verifies the email", async () => {
+  await withVerification(async () => {
     const email = newEmail();
     await register(email);
-    const link = await mailedToken(email);
+    const link = await emailedToken(email);
     await post("/api/auth/reset/request", { email });
     const [, token] = /#token=([\w-]+)/.exec(await mailbox.waitFor(email, 2)) ?? [];
     expect((await post("/api/auth/reset/confirm", { token, password: "a new password" })).status).toBe(200);
@@ -261,20 +264,20 @@ test("a reset of the password proves the address as well", async () => {
   });
 });
 
-test("from one network an address gets four mails within an hour, and the answers stay the same", async () => {
-  await verifying(async () => {
+test("one network can send a person four emails an hour, and the responses stay the same", async () => {
+  await withVerification(async () => {
     const email = newEmail();
     const address = "203.0.113.60";
-    const again = () => post("/api/auth/login", { email, password: PASSWORD }, { address });
+    const logIn = () => post("/api/auth/login", { email, password: PASSWORD }, { address });
     expect((await post("/api/auth/register", { email, password: PASSWORD }, { address })).status).toBe(202);
     await mailbox.waitFor(email);
-    for (const mails of [2, 3, 4]) {
-      expect((await again()).status).toBe(403);
-      await mailbox.waitFor(email, mails);
+    for (const count of [2, 3, 4]) {
+      expect((await logIn()).status).toBe(403);
+      await mailbox.waitFor(email, count);
     }
-    expect((await again()).status).toBe(403);
+    expect((await logIn()).status).toBe(403);
     expect((await post("/api/auth/register", { email, password: PASSWORD }, { address })).status).toBe(202);
-    // A later mail to somebody else has overtaken whatever was still to come.
+    // Emails are sent in order: after a later one to another person, no more can follow.
     const other = newEmail();
     await register(other);
     await mailbox.waitFor(other);
@@ -282,7 +285,7 @@ test("from one network an address gets four mails within an hour, and the answer
   });
 });
 
-test("a link may be tried ten times in a quarter of an hour from one address", async () => {
+test("an IP address can try ten links within 15 minutes", async () => {
   const attempt = () =>
     call("POST", CALLBACK, {
       address: "203.0.113.61",
@@ -293,14 +296,14 @@ test("a link may be tried ten times in a quarter of an hour from one address", a
   expect((await attempt()).status).toBe(429);
 });
 
-test("a provider's unverified address has to be confirmed as well", async () => {
-  await verifying(async () => {
+test("a provider's unverified email has to be confirmed as well", async () => {
+  await withVerification(async () => {
     const email = newEmail();
     google.person = { sub: randomUUID(), claims: { email, email_verified: false } };
     const jar = new Jar();
     expect(await signInWith(google, jar)).toBe(`${BASE_URL}/api/auth/error?error=email_not_verified`);
     expect(jar.has(SESSION_COOKIE)).toBe(false);
-    const token = await mailedToken(email);
+    const token = await emailedToken(email);
     expect((await confirm(token, { password: null })).status).toBe(422);
     expect((await confirm(token, { password: null, jar })).status).toBe(302);
     expect(await session(jar)).toMatchObject({ user: { email } });
@@ -309,15 +312,15 @@ test("a provider's unverified address has to be confirmed as well", async () => 
   });
 });
 
-test("once the address is proven, a link that was mailed before changes nothing", async () => {
-  await verifying(async () => {
+test("once the email is verified, an earlier link changes nothing", async () => {
+  await withVerification(async () => {
     const email = newEmail();
     const sub = randomUUID();
     google.person = { sub, claims: { email, email_verified: false } };
     await signInWith(google, new Jar());
     await mailbox.waitFor(email);
     await register(email, "another password");
-    const token = await mailedToken(email, 2);
+    const token = await emailedToken(email, 2);
     google.person = { sub, claims: { email, email_verified: true, hd: "example.com" } };
     expect(await signInWith(google, new Jar())).toBe(`${BASE_URL}/`);
     const jar = new Jar();
@@ -327,12 +330,12 @@ test("once the address is proven, a link that was mailed before changes nothing"
   });
 });
 
-test("an account of before addresses had to be verified keeps its session, and confirms at the next sign-in", async () => {
+test("once verification is required, an earlier account keeps its session and confirms its email at the next sign-in", async () => {
   const account = await newAccount();
-  await verifying(async () => {
+  await withVerification(async () => {
     expect((await get("/api/push/devices", { token: account.token })).status).toBe(200);
     expect((await post("/api/auth/login", account)).status).toBe(403);
-    await confirm(await mailedToken(account.email), { password: account.password });
+    await confirm(await emailedToken(account.email), { password: account.password });
     expect((await post("/api/auth/login", account)).status).toBe(200);
     expect((await get("/api/push/devices", { token: account.token })).status).toBe(200);
   });
