@@ -2,14 +2,16 @@ import { dictionary } from "@zxcvbn-ts/language-common";
 import { expect, test } from "vitest";
 import { isCommonPassword } from "@/lib/auth/passwords/common-passwords";
 
-test("the 3,000 most common passwords of at least 8 characters are known, in any case", async () => {
+test("the 3,000 most common passwords of at least 8 characters are recognized, in any letter case", async () => {
   const longEnough = dictionary["passwords-common"].filter((word) => word.length >= 8).slice(0, 3_000);
   expect(longEnough).toHaveLength(3_000);
-  const known = await Promise.all(longEnough.map((word, i) => isCommonPassword(i % 2 ? word : word.toUpperCase())));
-  expect(known.every(Boolean)).toBe(true);
+  const isRecognized = await Promise.all(
+    longEnough.map((word, i) => isCommonPassword(i % 2 ? word : word.toUpperCase())),
+  );
+  expect(isRecognized.every(Boolean)).toBe(true);
 });
 
-test("a password that nobody thought of is not common", async () => {
+test("an uncommon password is not recognized as common", async () => {
   expect(await isCommonPassword("correct horse battery staple")).toBe(false);
   expect(await isCommonPassword("")).toBe(false);
 });

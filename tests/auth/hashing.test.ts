@@ -3,9 +3,9 @@ import { afterEach, expect, test } from "vitest";
 import { createHasher, type PoolSize, poolSize } from "@/lib/auth/passwords/hasher";
 import type { Hasher } from "@/lib/context";
 
-/** The lowest cost there is, for what is not about time. */
+/** The lowest cost, for tests that do not depend on the time of a hash. */
 const CHEAP = 4;
-/** As long as a hash has to be, with a cost that does not exist: bcrypt throws, which ends the thread. */
+/** A hash of the right length with an invalid cost: bcrypt throws, which ends the thread. */
 const UNREADABLE = `$2b$99$${"x".repeat(53)}`;
 
 const open: Hasher[] = [];
@@ -19,17 +19,17 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map(({ close }) => close()));
 });
 
-test("a hash belongs to its password and to no other", async () => {
+test("a hash matches its password and no other", async () => {
   const hasher = pool({ threads: 2, maxQueued: 10 });
   const hash = await hasher.hash("correct horse", 10);
   expect(hash).toMatch(/^\$2b\$10\$.{53}$/);
-  const answers = ["correct horse", "correct hors", "Correct horse", ""].map((word) =>
+  const results = ["correct horse", "correct hors", "Correct horse", ""].map((word) =>
     hasher.compare(word, hash, CHEAP),
   );
-  expect(await Promise.all(answers)).toEqual([true, false, false, false]);
+  expect(await Promise.all(results)).toEqual([true, false, false, false]);
 });
 
-test("the event loop goes on while a password is hashed", async () => {
+test("hashing a password does not block the event loop", async () => {
   const hasher = pool({ threads: 1, maxQueued: 0 });
   await hasher.hash("the thread has started", CHEAP);
   let turns = 0;
@@ -44,7 +44,7 @@ test("the event loop goes on while a password is hashed", async () => {
   expect(turns).toBeGreaterThan(10);
 });
 
-test("past its queue the pool is overloaded, and what waits in it is finished", async () => {
+test("a full queue refuses jobs as overloaded, and the waiting jobs are finished", async () => {
   const hasher = pool({ threads: 2, maxQueued: 3 });
   const hashes = await Promise.allSettled(Array.from("abcdefgh", (password) => hasher.hash(password, CHEAP)));
   expect(hashes.map(({ status }) => status)).toEqual([
@@ -55,7 +55,7 @@ test("past its queue the pool is overloaded, and what waits in it is finished", 
   expect(await hasher.compare("a", await hasher.hash("a", CHEAP), CHEAP)).toBe(true);
 });
 
-test("who has waited too long when a thread gets free is refused, and the thread goes on", async () => {
+test("a job that has waited too long is refused, and its thread continues", async () => {
   const hasher = pool({ threads: 1, maxQueued: 3, maxWaitMs: 0 });
   const [first, ...late] = await Promise.allSettled(Array.from("abc", (password) => hasher.hash(password, CHEAP)));
   expect(first?.status).toBe("fulfilled");
@@ -64,7 +64,7 @@ test("who has waited too long when a thread gets free is refused, and the thread
   expect(await hasher.hash("d", CHEAP)).toMatch(/^\$2b\$04\$/);
 });
 
-test("the queue holds 30 a thread at cost 12, and half as many for each step of cost", () => {
+test("the queue holds 30 jobs per thread at cost 12, and half as many for each step of cost", () => {
   const { threads } = poolSize(12);
   expect(threads).toBeGreaterThanOrEqual(1);
   expect(threads).toBeLessThanOrEqual(4);
@@ -72,48 +72,48 @@ test("the queue holds 30 a thread at cost 12, and half as many for each step of 
   expect(waiting).toEqual([120, 60, 30, 15]);
 });
 
-test("a thread that dies takes only its own job with it", async () => {
+test("a thread that crashes fails only its own job", async () => {
   const hasher = pool({ threads: 1, maxQueued: 3 });
-  const died = [hasher.compare("a", UNREADABLE, CHEAP), hasher.compare("a", UNREADABLE, CHEAP)];
+  const crashed = [hasher.compare("a", UNREADABLE, CHEAP), hasher.compare("a", UNREADABLE, CHEAP)];
   const behind = hasher.hash("a", CHEAP);
-  for (const { status, ...rest } of await Promise.allSettled(died)) {
+  for (const { status, ...rest } of await Promise.allSettled(crashed)) {
     expect(status).toBe("rejected");
     expect(rest).toMatchObject({ reason: { name: "Error", cause: { message: expect.stringContaining("rounds") } } });
   }
   expect(await hasher.compare("a", await behind, CHEAP)).toBe(true);
 });
 
-test("closing rejects what runs, what waits and what comes later", async () => {
+test("closing rejects running, waiting and later jobs", async () => {
   const hasher = pool({ threads: 1, maxQueued: 3 });
   const jobs = Array.from("abc", (password) => hasher.hash(password, 15));
-  const answers = Promise.allSettled(jobs);
+  const results = Promise.allSettled(jobs);
   await hasher.close();
   const unavailable = { status: "rejected", reason: { name: "AppError", code: "unavailable" } };
-  expect(await answers).toMatchObject([unavailable, unavailable, unavailable]);
+  expect(await results).toMatchObject([unavailable, unavailable, unavailable]);
   await expect(hasher.hash("d", CHEAP)).rejects.toMatchObject({ code: "unavailable" });
 });
 
-test("a pool at work keeps the process until its jobs are done, an idle one does not", async () => {
-  const printed = await runModule(`
+test("a busy pool keeps the process alive until its jobs are done, and an idle one does not", async () => {
+  const output = await runModule(`
     const { hash, compare } = createHasher({ threads: 2, maxQueued: 3 });
     const hashes = await Promise.all(["a", "b", "c"].map((password) => hash(password, ${CHEAP})));
     console.log(await compare("c", hashes[2], ${CHEAP}));
   `);
-  expect(printed).toBe("true\n");
+  expect(output).toBe("true\n");
 });
 
-test("a process can end once its pool is closed, whatever was in it", async () => {
-  const printed = await runModule(`
+test("a process can end once its pool is closed, even with unfinished jobs", async () => {
+  const output = await runModule(`
     const { hash, close } = createHasher({ threads: 2, maxQueued: 9 });
     const jobs = Array.from("abcdefgh", (password) => hash(password, 15));
-    const answers = Promise.allSettled(jobs);
+    const results = Promise.allSettled(jobs);
     await close();
-    console.log((await answers).map(({ status }) => status).join());
+    console.log((await results).map(({ status }) => status).join());
   `);
-  expect(printed).toBe(`${Array(8).fill("rejected").join()}\n`);
+  expect(output).toBe(`${Array(8).fill("rejected").join()}\n`);
 });
 
-/** Runs a module that has `createHasher`, in a process of its own. Resolves to what it printed once it has ended. */
+/** Runs a module that can use `createHasher` in a new process. Returns its output. */
 function runModule(body: string): Promise<string> {
   const source = `import { createHasher } from "./lib/auth/passwords/hasher.ts";${body}`;
   return new Promise((resolve, reject) => {

@@ -6,23 +6,23 @@ import { call, get, post } from "@/tests/support/api";
 import { csrfToken, Jar, postForm, SESSION_COOKIE, session, signIn } from "@/tests/support/auth/browser";
 import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
 
-test("sign-in, session and sign-out work on the sessions that the API knows", async () => {
+test("sign-in, session and sign-out use the same sessions as the API", async () => {
   const account = await newAccount();
   const jar = new Jar();
   expect((await signIn(jar, account)).status).toBe(200);
   expect(await session(jar)).toMatchObject({ user: { id: account.id, email: account.email } });
   expect((await get("/api/push/devices", { cookie: jar.header })).status).toBe(200);
-  const kept = jar.header;
+  const oldCookie = jar.header;
   const out = await postForm(jar, "/api/auth/signout", { csrfToken: await csrfToken(jar) });
   expect(out.status).toBe(200);
   expect(jar.has(SESSION_COOKIE)).toBe(false);
-  expect((await get("/api/push/devices", { cookie: kept })).status).toBe(401);
-  expect(await (await get("/api/auth/session", { cookie: kept })).json()).toEqual({});
+  expect((await get("/api/push/devices", { cookie: oldCookie })).status).toBe(401);
+  expect(await (await get("/api/auth/session", { cookie: oldCookie })).json()).toEqual({});
   const events = await ctx().db.securityEvent.findMany({ where: { accountId: account.id }, orderBy: { at: "asc" } });
   expect(events.map(({ type }) => type)).toEqual(["registered", "signed_in", "signed_out"]);
 });
 
-test("a cookie of POST /api/auth/login is a session for next-auth too", async () => {
+test("a cookie of POST /api/auth/login is also a session for next-auth", async () => {
   const { email, password, id } = await newAccount();
   const response = await call("POST", "/api/auth/login", { json: { email, password }, headers: { origin: BASE_URL } });
   const jar = new Jar();
@@ -30,7 +30,7 @@ test("a cookie of POST /api/auth/login is a session for next-auth too", async ()
   expect(await session(jar)).toMatchObject({ user: { id, email } });
 });
 
-test("a wrong password and input that is none do not sign in", async () => {
+test("a wrong password and invalid input do not sign in", async () => {
   const { email } = await newAccount();
   for (const wrong of [
     { email, password: "wrong password" },
@@ -43,7 +43,7 @@ test("a wrong password and input that is none do not sign in", async () => {
   }
 });
 
-test("a sign-in that found the service busy is not told that its password is wrong", async () => {
+test("a sign-in at an overloaded service is not refused as a wrong password", async () => {
   const account = await newAccount();
   const compare = () => Promise.reject(new AppError("overloaded"));
   await withContext({ hasher: { ...ctx().hasher, compare } }, async () => {
@@ -54,30 +54,30 @@ test("a sign-in that found the service busy is not told that its password is wro
   });
 });
 
-/** Comparing passwords takes no time, and none is right. */
-const guessing = (run: () => Promise<void>) =>
+/** Runs with a hasher that refuses every password at once. */
+const withWrongPasswords = (run: () => Promise<void>) =>
   withContext({ hasher: { ...ctx().hasher, compare: async () => false } }, run);
 
-test("both doors share one counter of failures", async () => {
+test("next-auth and the API share one count of failures", async () => {
   const account = await newAccount();
-  await guessing(async () => {
+  await withWrongPasswords(async () => {
     for (let i = 0; i < 30; i++) await signIn(new Jar(), { email: account.email, password: "wrong password" });
   });
   expect((await call("POST", "/api/auth/login", { json: account })).status).toBe(429);
 });
 
-test("a browser that signed in by next-auth is recognized where strangers hold the address", async () => {
+test("a browser that signed in through next-auth is recognized while strangers block the network", async () => {
   const { email, password } = await newAccount();
   const jar = new Jar();
   await signIn(jar, { email, password });
-  await guessing(async () => {
+  await withWrongPasswords(async () => {
     for (let i = 0; i < 30; i++) await post("/api/auth/login", { email, password: "wrong password" });
   });
   expect((await post("/api/auth/login", { email, password })).status).toBe(429);
   expect((await (await signIn(jar, { email, password })).json()).url).toBe(`${BASE_URL}/`);
 });
 
-test("sign-in needs next-auth's own token and our own origin", async () => {
+test("sign-in requires next-auth's CSRF token and the service's own origin", async () => {
   const account = await newAccount();
   const jar = new Jar();
   await csrfToken(jar);
@@ -98,7 +98,7 @@ test("sign-in needs next-auth's own token and our own origin", async () => {
   expect(jar.has(SESSION_COOKIE)).toBe(false);
 });
 
-test("a session that ran out is no session", async () => {
+test("an expired session is not a session", async () => {
   const jar = new Jar();
   await signIn(jar, await newAccount());
   clock.advance(8 * 24 * 60 * 60 * 1000);
@@ -111,13 +111,13 @@ test.each([
   "/api/auth/session/more",
   "/api/auth/signin/a/b",
   "/api/auth/callback",
-])("%s is a problem document, 404", async (path) => {
+])("%s returns 404 with a problem document", async (path) => {
   const response = await get(path);
   expect(response.status).toBe(404);
   expect(await response.json()).toMatchObject({ code: "not_found" });
 });
 
-test("a lost database is 503 and leaves the session cookie where it is", async () => {
+test("an unavailable database causes 503 and does not remove the session cookie", async () => {
   const jar = new Jar();
   await signIn(jar, await newAccount());
   const db = new Proxy(ctx().db, {
@@ -137,7 +137,7 @@ test("links are built from the configuration, never from the Host header", async
 });
 
 test.each(["x", "http:", "http://[", "//[", "/\\a:b", "javascript:alert(1)", ""])(
-  "a callback address like %j is not followed, nor an error",
+  "the invalid callback URL %j is not followed and causes no error",
   async (callbackUrl) => {
     const query = `callbackUrl=${encodeURIComponent(callbackUrl)}`;
     for (const action of ["csrf", "session", "providers", "signin"]) {
@@ -149,7 +149,7 @@ test.each(["x", "http:", "http://[", "//[", "/\\a:b", "javascript:alert(1)", ""]
 );
 
 test.each([5, {}, ["/"], "x", "//[", null])(
-  "a posted callback address like %j is not followed, nor an error",
+  "the invalid posted callback URL %j is not followed and causes no server error",
   async (callbackUrl) => {
     for (const action of ["signout", "signin/credentials", "callback/credentials", "_log"]) {
       const response = await call("POST", `/api/auth/${action}`, {
@@ -161,7 +161,7 @@ test.each([5, {}, ["/"], "x", "//[", null])(
   },
 );
 
-test("a sign-out that the database did not hear of is 503, and the session goes on", async () => {
+test("a sign-out without a database returns 503, and the session stays valid", async () => {
   const jar = new Jar();
   await signIn(jar, await newAccount());
   const token = await csrfToken(jar);
@@ -177,7 +177,7 @@ test("a sign-out that the database did not hear of is 503, and the session goes 
   expect((await get("/api/push/devices", { cookie: jar.header })).status).toBe(200);
 });
 
-test("beside an Authorization header the cookie is no session here either", async () => {
+test("next-auth ignores the session cookie if there is an Authorization header", async () => {
   const jar = new Jar();
   await signIn(jar, await newAccount());
   const response = await get("/api/auth/session", {
@@ -187,7 +187,7 @@ test("beside an Authorization header the cookie is no session here either", asyn
   expect(await response.json()).toEqual({});
 });
 
-test("a session that another site fetches gets no new cookie", async () => {
+test("a cross-site fetch of the session sets no cookie", async () => {
   const jar = new Jar();
   await signIn(jar, await newAccount());
   const headers = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors" };
@@ -195,7 +195,7 @@ test("a session that another site fetches gets no new cookie", async () => {
   expect(response.headers.getSetCookie()).toEqual([]);
 });
 
-test("a callback address beyond ASCII is followed as an address is written", async () => {
+test("a non-ASCII callback URL is percent-encoded in the Location header", async () => {
   const jar = new Jar();
   const csrf = await csrfToken(jar);
   const response = await call("POST", "/api/auth/signout", {
@@ -207,7 +207,7 @@ test("a callback address beyond ASCII is followed as an address is written", asy
   expect(response.headers.get("location")).toBe(`${BASE_URL}/%E2%98%83`);
 });
 
-test("what a browser reports is taken and stands in no log: anybody may have written it", async () => {
+test("a browser's error report is accepted and not logged, because a caller can write anything", async () => {
   const lines: string[] = [];
   const log = pino({ level: "trace" }, { write: (line: string) => void lines.push(line) });
   const report = { level: "error", code: "OAUTH_CALLBACK_ERROR", message: "forged", providerId: "google" };
@@ -219,7 +219,7 @@ test("what a browser reports is taken and stands in no log: anybody may have wri
 });
 
 describe("with a bearer token", () => {
-  test("the session is answered as it is with the cookie, and no cookie is set", async () => {
+  test("the session is the same as with the cookie, and no cookie is set", async () => {
     const { id, email, token } = await newAccount();
     const response = await get("/api/auth/session", { token });
     expect(await response.json()).toEqual({
@@ -229,7 +229,7 @@ describe("with a bearer token", () => {
     expect(response.headers.getSetCookie()).toEqual([]);
   });
 
-  test("signing out ends the session and its devices, without a csrf token or an origin, once and again", async () => {
+  test("signing out ends the session and its devices, needs no CSRF token or origin, and can be repeated", async () => {
     const account = await newAccount();
     const { token } = account;
     expect((await post("/api/push/register", { token: "ab".repeat(32) }, { token })).status).toBe(202);
@@ -245,7 +245,7 @@ describe("with a bearer token", () => {
     expect(events).toHaveLength(1);
   });
 
-  test("a sign-out that the database did not hear of is 503, and the session goes on", async () => {
+  test("a sign-out without a database returns 503, and the session stays valid", async () => {
     const { token } = await newAccount();
     const db = new Proxy(ctx().db, {
       get: (target, name) => {
@@ -257,14 +257,17 @@ describe("with a bearer token", () => {
     expect((await get("/api/push/devices", { token })).status).toBe(200);
   });
 
-  test.each(["nonsense", "a.b.c", ""])("%j is no session, and signs nobody out", async (token) => {
-    const headers = { authorization: `Bearer ${token}` };
-    expect(await (await get("/api/auth/session", { headers })).json()).toEqual({});
-    expect((await call("POST", "/api/auth/signout", { headers })).status).toBeLessThan(500);
-  });
+  test.each(["nonsense", "a.b.c", ""])(
+    "%j is not a session, and signing out with it causes no error",
+    async (token) => {
+      const headers = { authorization: `Bearer ${token}` };
+      expect(await (await get("/api/auth/session", { headers })).json()).toEqual({});
+      expect((await call("POST", "/api/auth/signout", { headers })).status).toBeLessThan(500);
+    },
+  );
 });
 
-test("a sign-out with a cookie whose session has ended is none, and no error", async () => {
+test("signing out of an ended session causes no error and removes the cookie", async () => {
   const jar = new Jar();
   const account = await newAccount();
   await signIn(jar, account);
@@ -284,7 +287,7 @@ test("signing in again ends the session whose cookie is replaced", async () => {
   expect((await get("/api/push/devices", { cookie: jar.header })).status).toBe(200);
 });
 
-test("a session token cut into pieces, as next-auth does with long ones, is none", async () => {
+test("a session token in chunks, as next-auth writes long ones, is not a session", async () => {
   const jar = new Jar();
   await signIn(jar, await newAccount());
   const token = jar.get(SESSION_COOKIE) ?? "";
@@ -299,8 +302,8 @@ test.each([
   ["error?error=email_not_verified", "/sign-in?error=email_not_verified"],
   ["error?error=%3Cscript%3E", "/sign-in?error=%3Cscript%3E"],
   ["error", "/sign-in?error="],
-])("the page /api/auth/%s is one of ours: %s", async (page, ours) => {
+])("/api/auth/%s redirects to %s", async (page, target) => {
   const response = await get(`/api/auth/${page}`);
   expect(response.status).toBe(302);
-  expect(response.headers.get("location")?.startsWith(BASE_URL + ours)).toBe(true);
+  expect(response.headers.get("location")?.startsWith(BASE_URL + target)).toBe(true);
 });

@@ -7,9 +7,8 @@ import { loadConfig } from "@/lib/config";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import {
-  comeBack,
   csrfToken,
-  goTo,
+  followCallback,
   Jar,
   postForm,
   postFromApple,
@@ -17,6 +16,7 @@ import {
   session,
   signIn,
   signInWith,
+  startProvider,
 } from "@/tests/support/auth/browser";
 import { IdentityProvider, type Person } from "@/tests/support/auth/identity-provider";
 import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
@@ -42,8 +42,8 @@ afterAll(() => {
   for (const provider of [google, apple, github]) provider.close();
 });
 
-/** The service with all three providers connected. */
-function connected<T>(run: () => Promise<T>, change: Record<string, string> = {}): Promise<T> {
+/** Runs with all three providers configured. */
+function withProviders<T>(run: () => Promise<T>, change: Record<string, string> = {}): Promise<T> {
   const variables = { ...google.variables, ...apple.variables, ...github.variables, ...change };
   const config: Record<string, unknown> = loadConfig(variables);
   return withContext({ config: Object.fromEntries(Object.keys(variables).map((name) => [name, config[name]])) }, run);
@@ -52,7 +52,7 @@ function connected<T>(run: () => Promise<T>, change: Record<string, string> = {}
 const newEmail = () => `person-${randomUUID()}@example.com`;
 const newSub = () => String(Math.floor(Math.random() * 2 ** 48));
 
-/** Somebody at Google with an address of a domain that Google hosts. */
+/** A person at Google with an email of a domain that Google hosts. */
 const googlePerson = (email: string, claims: object = {}): Person => ({
   sub: newSub(),
   claims: {
@@ -82,9 +82,9 @@ describe.each([
   ["Google", () => google, googlePerson, true],
   ["Apple", () => apple, applePerson, false],
   ["GitHub", () => github, gitHubPerson, false],
-] as const)("%s", (_, provider, personWith, isProof) => {
-  test("a first sign-in makes an account without a password, a second one finds it", async () => {
-    await connected(async () => {
+] as const)("%s", (_, provider, personWith, isAuthoritative) => {
+  test("the first sign-in creates an account without a password, and the second one signs in to it", async () => {
+    await withProviders(async () => {
       const email = newEmail();
       provider().person = personWith(email.toUpperCase());
       const jar = new Jar();
@@ -96,7 +96,7 @@ describe.each([
         where: { email },
         include: { sessions: true, identities: true },
       });
-      const emailVerifiedAt = isProof ? expect.any(Date) : null;
+      const emailVerifiedAt = isAuthoritative ? expect.any(Date) : null;
       expect(account).toMatchObject({ passwordHash: null, emailVerifiedAt });
       expect(account.sessions).toMatchObject([{ transport: "cookie", revokedAt: null }]);
       expect(account.identities).toMatchObject([{ provider: provider().id, subject: provider().person.sub }]);
@@ -109,8 +109,8 @@ describe.each([
     });
   });
 
-  test("an account without a password cannot be signed in to with one", async () => {
-    await connected(async () => {
+  test("an account without a password refuses any password", async () => {
+    await withProviders(async () => {
       const email = newEmail();
       provider().person = personWith(email);
       await signInWith(provider(), new Jar());
@@ -121,8 +121,8 @@ describe.each([
 });
 
 describe("linking", () => {
-  test("where provider and account both have the address verified, the identity is linked and the password stays", async () => {
-    await connected(async () => {
+  test("if both the provider and the account have verified the email, the identity is linked and the password stays", async () => {
+    await withProviders(async () => {
       const account = await newAccount();
       await markVerified(account.id);
       google.person = googlePerson(account.email);
@@ -131,14 +131,14 @@ describe("linking", () => {
       expect(await session(jar)).toMatchObject({ user: { id: account.id } });
       expect((await post("/api/auth/login", account)).status).toBe(200);
       expect((await get("/api/push/devices", { token: account.token })).status).toBe(200);
-      const mail = await mailbox.waitFor(account.email);
-      expect(mail).toContain("You can now sign in with Google");
-      expect(mail).not.toContain("no password");
+      const message = await mailbox.waitFor(account.email);
+      expect(message).toContain("You can now sign in with Google");
+      expect(message).not.toContain("no password");
     });
   });
 
-  test("whoever registered the address beforehand, without proving it, keeps nothing", async () => {
-    await connected(async () => {
+  test("an earlier registration that never verified the email loses all access", async () => {
+    await withProviders(async () => {
       const squatter = await newAccount();
       const jar = new Jar();
       await signIn(jar, squatter);
@@ -146,7 +146,7 @@ describe("linking", () => {
       await signInWith(github, jar);
       expect(await identitiesOf(squatter.id)).toHaveLength(1);
       await post("/api/auth/reset/request", { email: squatter.email });
-      await mailbox.waitFor(squatter.email); // its token is made when it is sent
+      await mailbox.waitFor(squatter.email); // the token is created when the email is sent
 
       google.person = googlePerson(squatter.email);
       const owner = new Jar();
@@ -157,25 +157,25 @@ describe("linking", () => {
       expect(await session(jar)).toEqual({});
       expect(await identitiesOf(squatter.id)).toMatchObject([{ provider: "google" }]);
       expect(await ctx().db.passwordResetToken.count({ where: { accountId: squatter.id } })).toBe(0);
-      const back = new Jar();
-      await signInWith(github, back);
-      expect(await session(back)).not.toMatchObject({ user: { id: squatter.id } });
+      const returning = new Jar();
+      await signInWith(github, returning);
+      expect(await session(returning)).not.toMatchObject({ user: { id: squatter.id } });
     });
   });
 
-  test("whose password goes with that, since they never confirmed the address, is told", async () => {
-    await connected(async () => {
+  test("an owner who loses an unverified account's password is notified by email", async () => {
+    await withProviders(async () => {
       const { email } = await newAccount();
       google.person = googlePerson(email);
       await signInWith(google, new Jar());
-      const mail = await mailbox.waitFor(email);
-      expect(mail).toContain("You can now sign in with Google");
-      expect(mail).toContain("Your account has no password");
+      const message = await mailbox.waitFor(email);
+      expect(message).toContain("You can now sign in with Google");
+      expect(message).toContain("Your account has no password");
     });
   });
 
-  test("an operator takes a stranger's sign-in away, with the sessions that came by it", async () => {
-    await connected(async () => {
+  test("an operator can unlink a stranger's identity, which ends the sessions", async () => {
+    await withProviders(async () => {
       const account = await newAccount();
       const jar = new Jar();
       await signIn(jar, account);
@@ -194,8 +194,8 @@ describe("linking", () => {
     });
   });
 
-  test("who proves the address by a reset rids the account of sign-ins that were added before", async () => {
-    await connected(async () => {
+  test("a reset that verifies the email removes the identities that were linked before", async () => {
+    await withProviders(async () => {
       const squatter = await newAccount();
       const jar = new Jar();
       await signIn(jar, squatter);
@@ -211,10 +211,10 @@ describe("linking", () => {
 
   test.each([
     ["the provider has not verified", { email_verified: false }],
-    ["the provider says nothing of", { email_verified: undefined }],
-    ["Google does not host, and no longer vouches for,", { hd: undefined }],
-  ])("an address that %s links to nobody", async (_, claims) => {
-    await connected(async () => {
+    ["the provider returns without email_verified", { email_verified: undefined }],
+    ["Google verified once but does not host", { hd: undefined }],
+  ])("an email that %s is linked to no account", async (_, claims) => {
+    await withProviders(async () => {
       const account = await newAccount();
       await markVerified(account.id);
       google.person = googlePerson(account.email, claims);
@@ -230,9 +230,9 @@ describe("linking", () => {
     ["Apple", () => apple, applePerson],
     ["GitHub", () => github, gitHubPerson],
   ] as const)(
-    "%s verified an address once, and whoever held it then gets into no account",
+    "an email that %s verified once, but does not host, is linked to no account",
     async (_, provider, personWith) => {
-      await connected(async () => {
+      await withProviders(async () => {
         for (const isVerified of [true, false]) {
           const account = await newAccount();
           if (isVerified) await markVerified(account.id);
@@ -247,42 +247,45 @@ describe("linking", () => {
     },
   );
 
-  test.each(["icloud.com", "privaterelay.appleid.com"])("an address at Apple's own %s is proof", async (domain) => {
-    await connected(async () => {
-      const account = await newAccount({ email: `person-${randomUUID()}@${domain}` });
-      await markVerified(account.id);
-      apple.person = applePerson(account.email);
-      const jar = new Jar();
-      await signInWith(apple, jar);
-      expect(await session(jar)).toMatchObject({ user: { id: account.id } });
-    });
-  });
+  test.each(["icloud.com", "privaterelay.appleid.com"])(
+    "an email at Apple's own domain %s is linked",
+    async (domain) => {
+      await withProviders(async () => {
+        const account = await newAccount({ email: `person-${randomUUID()}@${domain}` });
+        await markVerified(account.id);
+        apple.person = applePerson(account.email);
+        const jar = new Jar();
+        await signInWith(apple, jar);
+        expect(await session(jar)).toMatchObject({ user: { id: account.id } });
+      });
+    },
+  );
 
-  test("a subject of another issuer is another person, whatever the provider's name", async () => {
+  test("the same subject of another issuer is another identity, even of the same provider", async () => {
     const enterprise = await IdentityProvider.start("github", BASE_URL);
     try {
-      await connected(async () => {
+      await withProviders(async () => {
         github.person = gitHubPerson(newEmail());
         const jar = new Jar();
         await signInWith(github, jar);
         const [owner, sub] = [await session(jar), github.person.sub];
-        await connected(async () => {
+        await withProviders(async () => {
           enterprise.person = { ...gitHubPerson(newEmail()), sub };
           const other = new Jar();
           await signInWith(enterprise, other);
           expect(await session(other)).not.toMatchObject({ user: { id: owner.user.id } });
         }, enterprise.variables);
-        const again = new Jar();
-        await signInWith(github, again);
-        expect(await session(again)).toMatchObject({ user: { id: owner.user.id } });
+        const second = new Jar();
+        await signInWith(github, second);
+        expect(await session(second)).toMatchObject({ user: { id: owner.user.id } });
       });
     } finally {
       enterprise.close();
     }
   });
 
-  test("GitHub's public address counts for nothing, and its primary one only once verified", async () => {
-    await connected(async () => {
+  test("GitHub's public email is ignored, and its primary email is used only if verified", async () => {
+    await withProviders(async () => {
       const account = await newAccount();
       await markVerified(account.id);
       const { email } = account;
@@ -293,8 +296,8 @@ describe("linking", () => {
     });
   });
 
-  test("an identity without an address, or with what is none, makes no account", async () => {
-    await connected(async () => {
+  test("an identity without a valid email creates no account", async () => {
+    await withProviders(async () => {
       for (const email of [undefined, "x", "a@b@example.com", `${"l".repeat(65)}@example.com`]) {
         google.person = googlePerson(email as string);
         expect(errorOf(await signInWith(google, new Jar()))).toBe("identity_without_email");
@@ -302,8 +305,8 @@ describe("linking", () => {
     });
   });
 
-  test("a provider's name of a user is shortened, and what PostgreSQL cannot store in it is replaced", async () => {
-    await connected(async () => {
+  test("a user's name from a provider is shortened, and characters that PostgreSQL cannot store are replaced", async () => {
+    await withProviders(async () => {
       const email = newEmail();
       google.person = googlePerson(email, { name: `\0${"𝒜".repeat(100)}\ud800`, picture: "javascript:alert(1)" });
       await signInWith(google, new Jar());
@@ -312,8 +315,8 @@ describe("linking", () => {
     });
   });
 
-  test("signed in, another identity is added whatever its address, and its session takes the place of the old", async () => {
-    await connected(async () => {
+  test("a signed-in account can link an identity with any email, and the new session replaces the old one", async () => {
+    await withProviders(async () => {
       const account = await newAccount();
       const jar = new Jar();
       await signIn(jar, account);
@@ -328,8 +331,8 @@ describe("linking", () => {
     });
   });
 
-  test("an identity of somebody else is not taken over by adding it", async () => {
-    await connected(async () => {
+  test("an identity of another account cannot be linked", async () => {
+    await withProviders(async () => {
       google.person = googlePerson(newEmail());
       const owner = new Jar();
       await signInWith(google, owner);
@@ -342,8 +345,8 @@ describe("linking", () => {
     });
   });
 
-  test("a session of long ago adds nothing, until its owner has signed in again", async () => {
-    await connected(async () => {
+  test("linking an identity requires a recent sign-in", async () => {
+    await withProviders(async () => {
       const account = await newAccount();
       const jar = new Jar();
       await signIn(jar, account);
@@ -357,53 +360,53 @@ describe("linking", () => {
     });
   });
 
-  test("a session that was revoked on the way neither links nor makes an account", async () => {
-    await connected(async () => {
+  test("a session that is revoked during a sign-in at a provider neither links nor creates an account", async () => {
+    await withProviders(async () => {
       const account = await newAccount();
       const jar = new Jar();
       await signIn(jar, account);
       const email = newEmail();
       google.person = googlePerson(email);
-      const back = await google.approve(await goTo(google, jar));
+      const callback = await google.approve(await startProvider(google, jar));
       await ctx().db.session.updateMany({ where: { accountId: account.id }, data: { revokedAt: new Date() } });
-      const location = (await comeBack(jar, back)).headers.get("location") ?? "";
+      const location = (await followCallback(jar, callback)).headers.get("location") ?? "";
       expect(errorOf(location)).toBe("unauthenticated");
       expect(await identitiesOf(account.id)).toEqual([]);
       expect(await ctx().db.account.count({ where: { email } })).toBe(0);
     });
   });
 
-  test("who began signed out is signed in as themselves, whoever signed in to the browser meanwhile", async () => {
-    await connected(async () => {
+  test("a sign-in that starts signed out links nothing to an account that signs in to the browser meanwhile", async () => {
+    await withProviders(async () => {
       const jar = new Jar();
       const email = newEmail();
       google.person = googlePerson(email);
-      const back = await google.approve(await goTo(google, jar));
+      const callback = await google.approve(await startProvider(google, jar));
       const other = await newAccount();
       await signIn(jar, other);
-      await comeBack(jar, back);
+      await followCallback(jar, callback);
       expect(await session(jar)).toMatchObject({ user: { email } });
       expect(await identitiesOf(other.id)).toEqual([]);
     });
   });
 
-  test("of two first sign-ins at the same moment both end in one account", async () => {
-    await connected(async () => {
+  test("two concurrent first sign-ins create one account", async () => {
+    await withProviders(async () => {
       const email = newEmail();
       google.person = googlePerson(email);
       const jars = [new Jar(), new Jar()];
-      const backs = await Promise.all(jars.map(async (jar) => google.approve(await goTo(google, jar))));
-      await Promise.all(jars.map((jar, i) => comeBack(jar, backs[i] ?? "")));
+      const callbacks = await Promise.all(jars.map(async (jar) => google.approve(await startProvider(google, jar))));
+      await Promise.all(jars.map((jar, i) => followCallback(jar, callbacks[i] ?? "")));
       for (const jar of jars) expect(await session(jar)).toMatchObject({ user: { email } });
       expect(await ctx().db.identity.count({ where: { subject: google.person.sub } })).toBe(1);
     });
   });
 });
 
-describe("a way back that does not hold", () => {
-  /** Comes back to an address and expects to be refused. */
-  async function refused(jar: Jar, back: string): Promise<string | null> {
-    const location = (await comeBack(jar, back)).headers.get("location") ?? "";
+describe("a sign-in with a provider is refused", () => {
+  /** Follows a callback and expects a refusal. Returns its error code. */
+  async function refused(jar: Jar, callback: string): Promise<string | null> {
+    const location = (await followCallback(jar, callback)).headers.get("location") ?? "";
     expect(jar.has(SESSION_COOKIE)).toBe(false);
     let page = location;
     while (new URL(page).pathname.startsWith("/api/")) page = (await get(page)).headers.get("location") ?? "";
@@ -411,39 +414,39 @@ describe("a way back that does not hold", () => {
     return errorOf(page);
   }
 
-  const begin = async (jar: Jar) => {
+  const startSignIn = async (jar: Jar) => {
     google.person = googlePerson(newEmail());
-    return google.approve(await goTo(google, jar));
+    return google.approve(await startProvider(google, jar));
   };
 
-  test("with a foreign state", async () => {
-    await connected(async () => {
+  test("with another browser's state", async () => {
+    await withProviders(async () => {
       const [victim, attacker] = [new Jar(), new Jar()];
-      await begin(victim);
-      expect(await refused(victim, await begin(attacker))).toBe("OAuthCallback");
+      await startSignIn(victim);
+      expect(await refused(victim, await startSignIn(attacker))).toBe("OAuthCallback");
     });
   });
 
-  test("with somebody else's code under the own state: the verifier is another", async () => {
-    await connected(async () => {
+  test("with another browser's code, which belongs to another verifier", async () => {
+    await withProviders(async () => {
       const [victim, attacker] = [new Jar(), new Jar()];
-      const own = new URL(await begin(victim));
-      own.searchParams.set("code", new URL(await begin(attacker)).searchParams.get("code") ?? "");
+      const own = new URL(await startSignIn(victim));
+      own.searchParams.set("code", new URL(await startSignIn(attacker)).searchParams.get("code") ?? "");
       expect(await refused(victim, own.href)).toBe("OAuthCallback");
       expect(google.exchanges.at(-1)).toBe("invalid_grant");
     });
   });
 
-  test("with a code that was used", async () => {
-    await connected(async () => {
+  test("with a used code", async () => {
+    await withProviders(async () => {
       const jar = new Jar();
-      const back = await begin(jar);
+      const callback = await startSignIn(jar);
       const replaying = new Jar();
       for (const pair of jar.header.split("; "))
         replaying.set(pair.split("=")[0] ?? "", pair.slice(pair.indexOf("=") + 1));
-      await comeBack(jar, back);
+      await followCallback(jar, callback);
       expect(jar.has(SESSION_COOKIE)).toBe(true);
-      expect(await refused(replaying, back)).toBe("OAuthCallback");
+      expect(await refused(replaying, callback)).toBe("OAuthCallback");
       expect(google.exchanges.at(-1)).toBe("invalid_grant");
     });
   });
@@ -451,11 +454,11 @@ describe("a way back that does not hold", () => {
   test.each(["next-auth.state", "next-auth.pkce.code_verifier", "next-auth.nonce"])(
     "without the cookie %s",
     async (name) => {
-      await connected(async () => {
+      await withProviders(async () => {
         const jar = new Jar();
-        const back = await begin(jar);
+        const callback = await startSignIn(jar);
         jar.delete(name);
-        expect(await refused(jar, back)).toBe("OAuthCallback");
+        expect(await refused(jar, callback)).toBe("OAuthCallback");
       });
     },
   );
@@ -467,51 +470,51 @@ describe("a way back that does not hold", () => {
     ["of another issuer", { iss: "https://evil.example" }],
     ["that has expired", { exp: 1_000_000_000 }],
   ])("with an ID token %s", async (_, claims) => {
-    await connected(async () => {
+    await withProviders(async () => {
       google.alterToken = (token) => ({ ...token, ...claims });
       const jar = new Jar();
-      expect(await refused(jar, await begin(jar))).toBe("OAuthCallback");
+      expect(await refused(jar, await startSignIn(jar))).toBe("OAuthCallback");
       expect(google.exchanges.at(-1)).toBe("ok");
     });
   });
 
-  test.each([null, 5, "", "x".repeat(256)])("with an ID token of nobody: its subject is %j", async (sub) => {
-    await connected(async () => {
+  test.each([null, 5, "", "x".repeat(256)])("with an ID token whose subject is %j", async (sub) => {
+    await withProviders(async () => {
       google.alterToken = (token) => ({ ...token, sub });
       const jar = new Jar();
       const accounts = await ctx().db.account.count();
-      await comeBack(jar, await begin(jar));
+      await followCallback(jar, await startSignIn(jar));
       expect(google.exchanges.at(-1)).toBe("ok");
       expect(jar.has(SESSION_COOKIE)).toBe(false);
       expect(await ctx().db.account.count()).toBe(accounts);
     });
   });
 
-  test("at another provider's door", async () => {
-    await connected(async () => {
+  test("at another provider's callback URL", async () => {
+    await withProviders(async () => {
       const jar = new Jar();
-      const back = (await begin(jar)).replace("callback/google", "callback/github");
-      expect(await refused(jar, back)).toBe("OAuthCallback");
+      const callback = (await startSignIn(jar)).replace("callback/google", "callback/github");
+      expect(await refused(jar, callback)).toBe("OAuthCallback");
     });
   });
 
   test.each(["access_denied", "server_error", "<script>"])("with the provider's error %s", async (error) => {
-    await connected(async () => {
+    await withProviders(async () => {
       const jar = new Jar();
-      const state = new URL(await goTo(google, jar)).searchParams.get("state");
-      const back = `${BASE_URL}/api/auth/callback/google?${new URLSearchParams({ error, state: state ?? "" })}`;
-      expect(await refused(jar, back)).toBe("Callback");
+      const state = new URL(await startProvider(google, jar)).searchParams.get("state");
+      const callback = `${BASE_URL}/api/auth/callback/google?${new URLSearchParams({ error, state: state ?? "" })}`;
+      expect(await refused(jar, callback)).toBe("Callback");
     });
   });
 
-  test("with words of the caller's own, of which the log gets none that is no error code", async () => {
+  test("with the caller's own text, of which only error codes are logged", async () => {
     const lines: string[] = [];
     const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
     await withContext({ log }, () =>
-      connected(async () => {
+      withProviders(async () => {
         for (const query of ["error=access_denied", "error=forged+words", "state=forged", "code=x&state=forged"]) {
           const jar = new Jar();
-          await goTo(google, jar);
+          await startProvider(google, jar);
           await refused(jar, `${BASE_URL}/api/auth/callback/google?${query}&error_description=forged&iss=forged`);
         }
       }),
@@ -521,12 +524,12 @@ describe("a way back that does not hold", () => {
     expect(lines.join()).not.toContain("forged");
   });
 
-  test("to a service whose secret the provider does not know", async () => {
+  test("if the provider does not accept the client secret", async () => {
     for (const [provider, secret] of [
       [google, { AUTH_GOOGLE_SECRET: "wrong" }],
       [apple, { AUTH_APPLE_KEY_ID: "OTHER12345" }],
     ] as const) {
-      await connected(async () => {
+      await withProviders(async () => {
         provider.person = googlePerson(newEmail());
         expect(errorOf(await signInWith(provider, new Jar()))).toBe("OAuthCallback");
         expect(provider.exchanges.at(-1)).toBe("invalid_client");
@@ -534,43 +537,43 @@ describe("a way back that does not hold", () => {
     }
   });
 
-  test("from a provider that is down", async () => {
+  test("if the provider is down", async () => {
     const AUTH_GOOGLE_ISSUER = "http://127.0.0.1:1";
-    await connected(async () => expect(errorOf(await goTo(google, new Jar()))).toBe("OAuthSignin"), {
+    await withProviders(async () => expect(errorOf(await startProvider(google, new Jar()))).toBe("OAuthSignin"), {
       AUTH_GOOGLE_ISSUER,
     });
   });
 
-  test("a database that is lost on the way back is 503", async () => {
-    await connected(async () => {
+  test("with 503 if the database is unavailable", async () => {
+    await withProviders(async () => {
       const jar = new Jar();
-      const back = await begin(jar);
+      const callback = await startSignIn(jar);
       const db = new Proxy(ctx().db, {
         get: (target, name) => {
           if (name === "$transaction") throw Object.assign(new Error("Can't reach database server"), { code: "P1001" });
           return Reflect.get(target, name);
         },
       });
-      expect((await withContext({ db }, () => comeBack(jar, back))).status).toBe(503);
+      expect((await withContext({ db }, () => followCallback(jar, callback))).status).toBe(503);
       expect(jar.has(SESSION_COOKIE)).toBe(false);
     });
   });
 });
 
-describe("the doors", () => {
+describe("the routes", () => {
   test("a provider that is not configured does not exist", async () => {
     expect(Object.keys(await (await get("/api/auth/providers")).json())).toEqual(["credentials"]);
     for (const path of ["signin/google", "callback/google", "callback/apple"]) {
       expect((await get(`/api/auth/${path}`)).status).toBe(404);
     }
-    await connected(async () => {
+    await withProviders(async () => {
       const providers = await (await get("/api/auth/providers")).json();
       expect(Object.keys(providers)).toEqual(["credentials", "google", "apple", "github"]);
     });
   });
 
-  test("Apple's posted answer is sent on by GET, with nothing but the code and the state, and no cookie", async () => {
-    await connected(async () => {
+  test("Apple's form post is redirected to GET with only the code and the state, and sets no cookie", async () => {
+    await withProviders(async () => {
       const fields = { code: "c", state: "s", user: '{"email":"x@example.com"}', callbackUrl: "https://evil.example" };
       const response = await postFromApple(`${BASE_URL}/api/auth/callback/apple?${new URLSearchParams(fields)}`);
       expect(response.status).toBe(303);
@@ -581,9 +584,9 @@ describe("the doors", () => {
     });
   });
 
-  test("a finished client secret for Apple is taken as it is", async () => {
+  test("a ready-made client secret for Apple is used unchanged", async () => {
     const AUTH_APPLE_SECRET = appleClientSecret(loadConfig(apple.variables) as AppleConfig, new Date());
-    await connected(
+    await withProviders(
       async () => {
         apple.person = applePerson(newEmail());
         expect(await signInWith(apple, new Jar())).toBe(`${BASE_URL}/`);
@@ -592,8 +595,8 @@ describe("the doors", () => {
     );
   });
 
-  test("whoever begins a sign-in chooses neither scope nor redirect URI", async () => {
-    await connected(async () => {
+  test("a caller can choose neither the scope nor the redirect URI", async () => {
+    await withProviders(async () => {
       const jar = new Jar();
       const query = "scope=everything&redirect_uri=https://evil.example&client_id=x&login_hint=ann@example.com";
       const response = await postForm(jar, `/api/auth/signin/google?${query}`, { csrfToken: await csrfToken(jar) });
@@ -608,9 +611,9 @@ describe("the doors", () => {
   });
 
   test.each(["https://evil.example/", "//evil.example", "/\\evil.example", "https://localhost:3000.evil.example"])(
-    "the way to %s ends at our own address",
+    "the callback URL %s leads to the service's own origin",
     async (callbackUrl) => {
-      await connected(async () => {
+      await withProviders(async () => {
         google.person = googlePerson(newEmail());
         const location = await signInWith(google, new Jar(), callbackUrl);
         expect(new URL(location).origin).toBe(BASE_URL);
@@ -618,8 +621,8 @@ describe("the doors", () => {
     },
   );
 
-  test("the way to a trusted origin ends there", async () => {
-    await connected(
+  test("a callback URL at a trusted origin is followed", async () => {
+    await withProviders(
       async () => {
         google.person = googlePerson(newEmail());
         expect(await signInWith(google, new Jar(), "https://app.example.com/start")).toBe(
@@ -630,35 +633,35 @@ describe("the doors", () => {
     );
   });
 
-  test("ways to providers are counted by address", async () => {
-    await connected(async () => {
+  test("sign-ins with a provider are limited by IP address", async () => {
+    await withProviders(async () => {
       const address = "203.0.113.99";
       for (let i = 0; i < 120; i++) await ctx().limits.consume("oauthByIp", address);
       expect((await call("GET", "/api/auth/callback/google?code=x&state=x", { address })).status).toBe(429);
     });
   });
 
-  test("those that end signed in are not counted: many people share an address", async () => {
-    await connected(async () => {
+  test("successful sign-ins with a provider do not count, because many people share an IP address", async () => {
+    await withProviders(async () => {
       const address = "203.0.113.98";
-      const use = () => ctx().limits.consume("oauthByIp", address);
-      for (let i = 0; i < 118; i++) await use();
+      const consume = () => ctx().limits.consume("oauthByIp", address);
+      for (let i = 0; i < 118; i++) await consume();
       google.person = googlePerson(newEmail());
       const jar = new Jar();
       const csrf = await csrfToken(jar);
-      const begun = await call("POST", "/api/auth/signin/google", {
+      const started = await call("POST", "/api/auth/signin/google", {
         address,
         cookie: jar.header,
         body: new URLSearchParams({ csrfToken: csrf, json: "true" }).toString(),
         headers: { "content-type": "application/x-www-form-urlencoded", origin: BASE_URL },
       });
-      jar.take(begun);
-      const { pathname, search } = new URL(await google.approve(((await begun.json()) as { url: string }).url));
+      jar.take(started);
+      const { pathname, search } = new URL(await google.approve(((await started.json()) as { url: string }).url));
       jar.take(await call("GET", pathname + search, { address, cookie: jar.header }));
       expect(jar.has(SESSION_COOKIE)).toBe(true);
-      await use();
-      await use();
-      await expect(use()).rejects.toThrow("Too many requests");
+      await consume();
+      await consume();
+      await expect(consume()).rejects.toThrow("Too many requests");
     });
   });
 });

@@ -6,7 +6,7 @@ import { clock, ctx } from "@/tests/support/context";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-test("security events go after 90 days, however many, and no sooner", async () => {
+test("security events are removed after 90 days, in any number, and no sooner", async () => {
   const { id, email, password } = await newAccount();
   const at = ctx().now();
   await ctx().db.securityEvent.createMany({
@@ -22,7 +22,7 @@ test("security events go after 90 days, however many, and no sooner", async () =
   expect(await count()).toBe(1);
 });
 
-test("sessions, reset tokens and the failures of sign-ins go once they are over, live ones stay", async () => {
+test("expired sessions, reset tokens and sign-in failures are removed, and live ones are kept", async () => {
   const [old, live] = [await newAccount(), await newAccount()];
   const { db } = ctx();
   await post("/api/auth/login", { email: old.email, password: "a wrong one" });
@@ -48,7 +48,7 @@ test("a client is recognized for 180 days after its last sign-in", async () => {
   expect(await count()).toBe(0);
 });
 
-test("an account recognizes fifty clients at most, the last ones to sign in", async () => {
+test("an account recognizes at most fifty clients, the last to sign in", async () => {
   const { id, email, password } = await newAccount();
   const { db, limits } = ctx();
   const keys = Array.from({ length: 60 }, (_, i) => ({
@@ -65,7 +65,7 @@ test("an account recognizes fifty clients at most, the last ones to sign in", as
   expect(kept).not.toContainEqual({ key: `${id} 0` });
 });
 
-test("the limits' windows go once they are over, however many, and open ones stay", async () => {
+test("expired windows of rate limits are removed, in any number, and open ones are kept", async () => {
   const { db } = ctx();
   const prefix = crypto.randomUUID();
   await db.$executeRaw`

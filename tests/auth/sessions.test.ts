@@ -24,21 +24,21 @@ const PROTECTED: [method: string, path: string, json?: unknown][] = [
 ];
 
 const rowOf = ({ sessionId }: TestAccount) => ctx().db.session.findUniqueOrThrow({ where: { id: sessionId } });
-const isIn = async (token: string) => (await get("/api/push/devices", { token })).status === 200;
+const isValid = async (token: string) => (await get("/api/push/devices", { token })).status === 200;
 
 async function cookieOf({ email, password }: TestAccount): Promise<string> {
   const response = await post("/api/auth/login", { email, password }, { headers: OWN });
   return (response.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
 }
 
-describe("a token that is none of ours", () => {
+describe("a forged token", () => {
   const secret = () => ctx().config.secret;
   const claimsOf = ({ id, sessionId }: TestAccount) => ({ sub: id, sid: sessionId, epoch: 0 });
   const text = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
   const forged: [name: string, forge: (account: TestAccount) => Promise<string> | string][] = [
     ["encrypted with another secret", (a) => encode({ token: claimsOf(a), secret: "another secret of enough length" })],
     [
-      "made for another purpose, as the cookies on the way to a provider are",
+      "created for another purpose, as the cookies of a sign-in with a provider are",
       (a) => encode({ token: claimsOf(a), secret: secret(), salt: "next-auth.state" }),
     ],
     ["that has expired", (a) => encode({ token: claimsOf(a), secret: secret(), maxAge: -60 })],
@@ -55,36 +55,36 @@ describe("a token that is none of ours", () => {
           .setProtectedHeader({ alg: "dir", enc: "A256GCM" })
           .encrypt(Buffer.from(secret().slice(0, 32))),
     ],
-    ["of a session that never was", (a) => encode({ token: { ...claimsOf(a), sid: a.id }, secret: secret() })],
+    ["of a session that does not exist", (a) => encode({ token: { ...claimsOf(a), sid: a.id }, secret: secret() })],
     ["of an earlier epoch", (a) => encode({ token: { ...claimsOf(a), epoch: -1 }, secret: secret() })],
-    ["whose claims are no ids", (a) => encode({ token: { ...claimsOf(a), sid: "1' OR '1'='1" }, secret: secret() })],
-    ["that was cut", (a) => a.token.slice(0, -4)],
+    ["whose claims are not ids", (a) => encode({ token: { ...claimsOf(a), sid: "1' OR '1'='1" }, secret: secret() })],
+    ["that is truncated", (a) => a.token.slice(0, -4)],
   ];
 
-  test.each(forged)("%s opens nothing", async (_, forge) => {
+  test.each(forged)("%s is refused", async (_, forge) => {
     const token = await forge(await newAccount());
     for (const [method, path, json] of PROTECTED) {
-      const answers = [
+      const responses = [
         await call(method, path, { json, token }),
         await call(method, path, { json, cookie: `${COOKIE}=${token}`, headers: OWN }),
       ];
-      expect(answers.map(({ status }) => status)).toEqual([401, 401]);
+      expect(responses.map(({ status }) => status)).toEqual([401, 401]);
     }
     expect(await (await get("/api/auth/session", { cookie: `${COOKIE}=${token}` })).json()).toEqual({});
   });
 
-  test("somebody else's session under one's own name opens nothing", async () => {
+  test("another account's session id with one's own account id is refused", async () => {
     const [ann, bob] = [await newAccount(), await newAccount()];
     const token = await encode({ token: { ...claimsOf(ann), sid: bob.sessionId }, secret: secret() });
-    expect(await isIn(token)).toBe(false);
+    expect(await isValid(token)).toBe(false);
   });
 });
 
-describe("a session that ended", () => {
+describe("a session", () => {
   test.each<[string, (account: TestAccount) => Promise<unknown>]>([
-    ["by being revoked", ({ sessionId }) => revokeSession(ctx(), sessionId)],
-    ["with its account", ({ id }) => deleteAccount(ctx(), id)],
-  ])("%s opens nothing", async (_, end) => {
+    ["that is revoked", ({ sessionId }) => revokeSession(ctx(), sessionId)],
+    ["whose account is deleted", ({ id }) => deleteAccount(ctx(), id)],
+  ])("%s is refused", async (_, end) => {
     const account = await newAccount();
     await end(account);
     for (const [method, path, json] of PROTECTED) {
@@ -95,44 +95,44 @@ describe("a session that ended", () => {
 });
 
 describe("a sign-out", () => {
-  test("of several at the same moment is written down once", async () => {
+  test("is recorded once if several are concurrent", async () => {
     const { id, token } = await newAccount();
-    const answers = await Promise.all([1, 2, 3].map(() => call("POST", "/api/auth/signout", { token })));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const responses = await Promise.all([1, 2, 3].map(() => call("POST", "/api/auth/signout", { token })));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(await ctx().db.securityEvent.count({ where: { accountId: id, type: "signed_out" } })).toBe(1);
   });
 
-  test("everywhere, by an operator, is written down once, and as an operator's", async () => {
+  test("of all sessions by an operator is recorded once, as an operator's", async () => {
     const account = await newAccount();
     await cookieOf(account);
     expect([await revokeSessions(ctx(), account.id), await revokeSessions(ctx(), account.id)]).toEqual([2, 0]);
     const events = await ctx().db.securityEvent.findMany({ where: { accountId: account.id, type: "signed_out" } });
     expect(events).toMatchObject([{ userAgent: "operator", network: null }]);
-    expect(await isIn(account.token)).toBe(false);
+    expect(await isValid(account.token)).toBe(false);
   });
 
-  test("that cannot be written down has not happened", async () => {
+  test("that cannot be recorded does not happen", async () => {
     const { id, sessionId, token } = await newAccount();
-    const caller = { ip: "192.0.2.1", userAgent: "what no column takes: \0", deviceId: "" };
+    const caller = { ip: "192.0.2.1", userAgent: "not storable: \0", deviceId: "" };
     await expect(signOut(ctx(), { sub: id, sid: sessionId }, caller)).rejects.toThrow();
-    expect(await isIn(token)).toBe(true);
+    expect(await isValid(token)).toBe(true);
   });
 });
 
-describe("the life of a session", () => {
-  test("a bearer token lives 30 days unused, and 90 days at most", async () => {
+describe("the lifetime of a session", () => {
+  test("a bearer token expires after 30 days without use, and after 90 days at most", async () => {
     const [idle, used] = [await newAccount(), await newAccount()];
     for (const day of [29, 58, 87]) {
       clock.reset();
       clock.advance(day * DAY_MS);
-      expect(await isIn(used.token)).toBe(true);
+      expect(await isValid(used.token)).toBe(true);
     }
-    expect(await isIn(idle.token)).toBe(false);
+    expect(await isValid(idle.token)).toBe(false);
     clock.advance(3 * DAY_MS);
-    expect(await isIn(used.token)).toBe(false);
+    expect(await isValid(used.token)).toBe(false);
   });
 
-  test("a cookie lives 7 days unused, and 30 days at most", async () => {
+  test("a cookie expires after 7 days without use, and after 30 days at most", async () => {
     const account = await newAccount();
     const [idle, used] = [await cookieOf(account), await cookieOf(account)];
     const status = async (cookie: string) => (await get("/api/push/devices", { cookie })).status;
@@ -146,21 +146,21 @@ describe("the life of a session", () => {
     expect(await status(used)).toBe(401);
   });
 
-  test("is noted as seen once a minute at most", async () => {
+  test("is extended by use at most once a minute", async () => {
     const account = await newAccount();
     const opened = await rowOf(account);
     clock.advance(59_000);
-    await isIn(account.token);
+    await isValid(account.token);
     expect((await rowOf(account)).lastSeenAt).toEqual(opened.lastSeenAt);
     clock.advance(2_000);
-    await Promise.all([isIn(account.token), isIn(account.token)]);
+    await Promise.all([isValid(account.token), isValid(account.token)]);
     const seen = await rowOf(account);
     expect(seen.lastSeenAt.getTime()).toBeGreaterThan(opened.lastSeenAt.getTime());
     expect(seen.idleExpiresAt.getTime() - seen.lastSeenAt.getTime()).toBe(30 * DAY_MS);
     expect(seen.expiresAt).toEqual(opened.expiresAt);
   });
 
-  test("costs one query, and no more with the account", async () => {
+  test("is checked by one query, which also reads the account", async () => {
     const { token } = await newAccount();
     let queries = 0;
     const counted = ctx().db.$extends({
@@ -175,7 +175,7 @@ describe("the life of a session", () => {
     expect(queries).toBe(2); // the check, and the devices
   });
 
-  test("among twenty-one the oldest ends; those that have run out do not count", async () => {
+  test("the twenty-first session ends the oldest, and expired sessions do not count", async () => {
     const account = await newAccount();
     const { email, password, id, token } = account;
     const { db } = ctx();
@@ -183,23 +183,28 @@ describe("the life of a session", () => {
     const now = ctx().now();
     await db.session.createMany({
       data: Array.from({ length: 25 }, () => ({
-        ...{ accountId: id, transport: "cookie" as const, createdAt: new Date(now.getTime() + 1000) },
-        ...{ authenticatedAt: now, lastSeenAt: now, idleExpiresAt: now, expiresAt: new Date(now.getTime() + DAY_MS) },
+        accountId: id,
+        transport: "cookie" as const,
+        createdAt: new Date(now.getTime() + 1000),
+        authenticatedAt: now,
+        lastSeenAt: now,
+        idleExpiresAt: now,
+        expiresAt: new Date(now.getTime() + DAY_MS),
       })),
     });
     for (let i = 0; i < 19; i++) expect((await logIn()).status).toBe(200);
-    expect(await isIn(token)).toBe(true);
+    expect(await isValid(token)).toBe(true);
     const { sessionId } = account;
     const device = await post("/api/push/register", { token: "ef".repeat(32) }, { token });
     expect(device.status).toBe(202);
     await logIn();
-    expect(await isIn(token)).toBe(false);
+    expect(await isValid(token)).toBe(false);
     expect(await db.pushDevice.count({ where: { sessionId } })).toBe(0);
     const live = { accountId: id, revokedAt: null, idleExpiresAt: { gt: ctx().now() } };
     expect(await db.session.count({ where: live })).toBe(20);
   });
 
-  test("sign-ins at one moment leave twenty sessions at most", async () => {
+  test("concurrent sign-ins leave twenty sessions at most", async () => {
     const { id, email, password } = await newAccount();
     for (let i = 0; i < 18; i++) await post("/api/auth/login", { email, password });
     await Promise.all(Array.from({ length: 6 }, () => post("/api/auth/login", { email, password })));
@@ -207,19 +212,19 @@ describe("the life of a session", () => {
   });
 });
 
-describe("a cookie is of use to our own pages alone", () => {
+describe("a cookie is accepted only from the service's own pages", () => {
   const forbidden: [string, Record<string, string>][] = [
     ["a cross-site page", { "sec-fetch-site": "cross-site", origin: "https://evil.example" }],
     ["a cross-site page on an old browser", { origin: "https://evil.example" }],
     ["a sandboxed frame, whose Origin is null", { origin: "null" }],
-    ["a sandboxed frame that says cross-site", { origin: "null", "sec-fetch-site": "cross-site" }],
+    ["a cross-site sandboxed frame", { origin: "null", "sec-fetch-site": "cross-site" }],
     ["another host of the same domain", { "sec-fetch-site": "same-site", origin: "http://other.localhost:3000" }],
     ["a cross-site page that claims our origin", { "sec-fetch-site": "cross-site", origin: BASE_URL }],
-    ["nobody that a browser names", {}],
+    ["a client that sends neither Origin nor Sec-Fetch-Site", {}],
   ];
   const changing = PROTECTED.filter(([method]) => method === "POST" || method === "DELETE");
 
-  test.each(forbidden)("not to %s", async (_, headers) => {
+  test.each(forbidden)("not from %s", async (_, headers) => {
     const account = await newAccount();
     const cookie = await cookieOf(account);
     for (const [method, path, json] of changing) {
@@ -230,7 +235,7 @@ describe("a cookie is of use to our own pages alone", () => {
     expect(await ctx().db.account.count({ where: { id: account.id } })).toBe(1);
   });
 
-  test("an origin that is trusted may on the same site, and on another site as little as any", async () => {
+  test("a trusted origin is accepted on the same site, but not on another site", async () => {
     const cookie = await cookieOf(await newAccount());
     const origin = "https://app.example.com";
     const remove = (site: Record<string, string>) =>
@@ -242,23 +247,23 @@ describe("a cookie is of use to our own pages alone", () => {
     });
   });
 
-  test("over https it is bound to its host, to https, and to what no script reads", async () => {
+  test("with https it is bound to its host and to https, and scripts cannot read it", async () => {
     const { email, password } = await newAccount();
     await withContext({ config: { baseUrl: "https://api.example.com" } }, async () => {
       const headers = { "sec-fetch-site": "same-origin" };
       const login = await post("/api/auth/login", { email, password }, { headers });
-      const lines = login.headers.getSetCookie().map((line) => line.split("; "));
-      const [[cookie = ""] = [], [device] = []] = lines;
+      const cookies = login.headers.getSetCookie().map((header) => header.split("; "));
+      const [[cookie = ""] = [], [device] = []] = cookies;
       expect(cookie).toMatch(/^__Host-next-auth\.session-token=/);
       expect(device).toMatch(/^__Host-homeport\.device=/);
       const bound = ["Path=/", expect.stringMatching(/^Expires=/), "HttpOnly", "SameSite=Lax", "Secure"];
-      expect(lines.map(([, ...attributes]) => attributes)).toEqual([bound, bound]);
+      expect(cookies.map(([, ...attributes]) => attributes)).toEqual([bound, bound]);
       expect((await get("/api/push/devices", { cookie })).status).toBe(200);
       expect((await get("/api/push/devices", { cookie: cookie.replace("__Host-", "") })).status).toBe(401);
     });
   });
 
-  test("a bearer token needs no origin: no browser sends it by itself", async () => {
+  test("a bearer token requires no origin, because browsers never add it to a request", async () => {
     const { token } = await newAccount();
     const headers = { origin: "https://evil.example", "sec-fetch-site": "cross-site" };
     const response = await call("DELETE", `/api/push/devices/${crypto.randomUUID()}`, { token, headers });

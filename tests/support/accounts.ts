@@ -4,11 +4,11 @@ import { ctx } from "./context";
 
 export type TestAccount = { id: string; email: string; password: string; token: string; sessionId: string };
 
-/** Registers a new account through the front and returns it, signed in with a bearer token. */
+/** Registers a new account over the API. Returns it with its password and a bearer token. */
 export async function newAccount({ email = `person-${randomUUID()}@example.com` } = {}): Promise<TestAccount> {
   const password = `correct horse ${randomUUID().slice(0, 8)}`;
   const response = await post("/api/auth/register", { email, password });
-  if (response.status !== 201) throw new Error(`register answered ${response.status}: ${await response.text()}`);
+  if (response.status !== 201) throw new Error(`register returned ${response.status}: ${await response.text()}`);
   const { user, session, token } = (await response.json()) as {
     user: { id: string };
     session: { id: string };
@@ -17,12 +17,12 @@ export async function newAccount({ email = `person-${randomUUID()}@example.com` 
   return { id: user.id, email, password, token, sessionId: session.id };
 }
 
-/** An account whose id was known before it was made, signed in with a bearer token. */
+/** An account with a given id, signed in with a bearer token. */
 export async function accountWithId(id: string): Promise<{ id: string; token: string }> {
-  const { id: made, email, password } = await newAccount();
-  await ctx().db.session.deleteMany({ where: { accountId: made } });
-  await ctx().db.securityEvent.deleteMany({ where: { accountId: made } });
-  await ctx().db.account.update({ where: { id: made }, data: { id } });
+  const { id: registeredId, email, password } = await newAccount();
+  await ctx().db.session.deleteMany({ where: { accountId: registeredId } });
+  await ctx().db.securityEvent.deleteMany({ where: { accountId: registeredId } });
+  await ctx().db.account.update({ where: { id: registeredId }, data: { id } });
   const { token } = (await (await post("/api/auth/login", { email, password })).json()) as { token: string };
   return { id, token };
 }

@@ -4,14 +4,14 @@ import type { IdentityProvider } from "./identity-provider";
 
 export const SESSION_COOKIE = "next-auth.session-token";
 
-/** A browser's memory for cookies. */
+/** A browser's cookies. */
 export class Jar {
   private readonly cookies = new Map<string, string>();
 
   take(response: Response): void {
-    for (const line of response.headers.getSetCookie()) {
-      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-      if (value === "" || /expires=Thu, 01 Jan 1970/i.test(line)) this.cookies.delete(name);
+    for (const header of response.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(header) ?? [];
+      if (value === "" || /expires=Thu, 01 Jan 1970/i.test(header)) this.cookies.delete(name);
       else this.cookies.set(name, value);
     }
   }
@@ -65,28 +65,28 @@ export async function signIn(jar: Jar, { email, password }: { email: string; pas
   return postForm(jar, "/api/auth/callback/credentials", { email, password, csrfToken: token });
 }
 
-/** What GET /api/auth/session says. */
+/** The response of GET /api/auth/session. */
 export const session = async (jar: Jar) => (await get("/api/auth/session", { cookie: jar.header })).json();
 
-/** Goes to a provider: resolves to the address that the browser is sent to. */
-export async function goTo(provider: IdentityProvider, jar: Jar, callbackUrl = "/"): Promise<string> {
+/** Starts a sign-in with a provider. Returns the provider's URL for the browser. */
+export async function startProvider(provider: IdentityProvider, jar: Jar, callbackUrl = "/"): Promise<string> {
   const token = await csrfToken(jar);
   const response = await postForm(jar, `/api/auth/signin/${provider.id}`, { csrfToken: token, callbackUrl });
   return ((await response.json()) as { url: string }).url;
 }
 
-/** Comes back from a provider to the address, as a link from another site is followed. */
-export async function comeBack(jar: Jar, address: string): Promise<Response> {
-  const { pathname, search } = new URL(address);
+/** Follows a provider's redirect to the callback, as a navigation from another site. */
+export async function followCallback(jar: Jar, url: string): Promise<Response> {
+  const { pathname, search } = new URL(url);
   const headers = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
   const response = await get(pathname + search, { cookie: jar.header, headers });
   jar.take(response);
   return response;
 }
 
-/** Posts an answer of Apple's, as its page does: from another site, so without Lax cookies. */
-export function postFromApple(address: string): Promise<Response> {
-  const { pathname, searchParams, origin } = new URL(address);
+/** Posts Apple's response as its page does: from another site, so without SameSite=Lax cookies. */
+export function postFromApple(url: string): Promise<Response> {
+  const { pathname, searchParams, origin } = new URL(url);
   return call("POST", pathname, {
     body: searchParams.toString(),
     headers: {
@@ -98,9 +98,9 @@ export function postFromApple(address: string): Promise<Response> {
   });
 }
 
-/** The whole way to a provider and back. Resolves to where the browser ends up. */
+/** Signs in with a provider. Returns the URL to which the callback redirects. */
 export async function signInWith(provider: IdentityProvider, jar: Jar, callbackUrl?: string): Promise<string> {
-  let back = await provider.approve(await goTo(provider, jar, callbackUrl));
-  if (provider.id === "apple") back = (await postFromApple(back)).headers.get("location") ?? "";
-  return (await comeBack(jar, back)).headers.get("location") ?? "";
+  let callback = await provider.approve(await startProvider(provider, jar, callbackUrl));
+  if (provider.id === "apple") callback = (await postFromApple(callback)).headers.get("location") ?? "";
+  return (await followCallback(jar, callback)).headers.get("location") ?? "";
 }

@@ -14,7 +14,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
 type Id = "google" | "apple" | "github";
-/** Who is signed in at the provider. `claims` are what its ID token says beside the subject, or GitHub's user. */
+/** The person signed in at the provider. `claims` are the further claims of its ID token, or GitHub's user. */
 export type Person = { sub: string; claims: Record<string, unknown>; emails?: GitHubEmail[] };
 type GitHubEmail = { email: string; primary: boolean; verified: boolean };
 type Grant = { redirectUri: string; challenge: string; nonce: string | undefined; person: Person };
@@ -25,29 +25,29 @@ const apple = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const APPLE = { AUTH_APPLE_TEAM_ID: "TEAM123456", AUTH_APPLE_KEY_ID: "KEY1234567" };
 
 /**
- * A local stand-in of a sign-in provider that checks what a real one does: the client's secret (for Apple a JWT), the
- * redirect URI, the PKCE verifier, and that a code is used once. `person` signs in, and `alterToken` spoils ID tokens.
+ * A local fake of a sign-in provider with the checks of a real one: the client secret (for Apple a JWT), the redirect
+ * URI, the PKCE verifier, and that a code is used once. `person` signs in, and `alterToken` changes ID tokens.
  */
 export class IdentityProvider {
   person: Person = { sub: randomUUID(), claims: {} };
   alterToken: (claims: Record<string, unknown>) => Record<string, unknown> = (claims) => claims;
-  /** The requests to the token endpoint, and what became of them. */
+  /** The outcomes of the requests to the token endpoint. */
   readonly exchanges: string[] = [];
-  /** Where browsers find it. */
+  /** Its URL. */
   origin = "";
 
   private readonly key = generateKeyPairSync("rsa", { modulusLength: 2048 });
   private readonly grants = new Map<string, Grant>();
   private readonly tokens = new Map<string, Person>();
   private readonly pending = new Map<string, URLSearchParams>();
-  private readonly server = createServer((request, response) => void this.answer(request, response));
+  private readonly server = createServer((request, response) => void this.respond(request, response));
 
   private constructor(
     readonly id: Id,
     private readonly redirectUri: string,
   ) {}
 
-  /** Starts one for a service whose links begin with `baseUrl`. */
+  /** Starts a provider for a service at `baseUrl`. */
   static async start(id: Id, baseUrl: string): Promise<IdentityProvider> {
     const provider = new IdentityProvider(id, `${baseUrl}/api/auth/callback/${id}`);
     provider.server.listen(0, "127.0.0.1");
@@ -62,7 +62,7 @@ export class IdentityProvider {
     this.server.close();
   }
 
-  /** The variables that connect the service to it. */
+  /** The environment variables that configure it. */
   get variables(): Record<string, string> {
     const name = `AUTH_${this.id.toUpperCase()}`;
     const pem = apple.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
@@ -74,16 +74,16 @@ export class IdentityProvider {
     };
   }
 
-  /** Signs `person` in at the address, by its page's button. Resolves to the address that the answer leads back to. */
-  async approve(address: string): Promise<string> {
-    const page = await (await fetch(address)).text();
+  /** Signs `person` in by the button of its consent page. Returns the callback URL. */
+  async approve(url: string): Promise<string> {
+    const page = await (await fetch(url)).text();
     const ticket = /name="ticket" value="([^"]+)"/.exec(page)?.[1] ?? "";
     const body = new URLSearchParams({ ticket });
     const response = await fetch(`${this.origin}/approve`, { method: "POST", body, redirect: "manual" });
-    return response.headers.get("location") ?? formAsAddress(await response.text());
+    return response.headers.get("location") ?? formAsUrl(await response.text());
   }
 
-  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "/", this.origin);
     const body = new URLSearchParams(await text(request));
     const route = `${request.method} ${url.pathname.replace("/login/oauth", "")}`;
@@ -114,21 +114,21 @@ export class IdentityProvider {
     };
   }
 
-  /** Refuses what a provider would, by a page of its own: nobody is sent to an address that is not registered. */
-  private showConsent(asked: URLSearchParams, response: ServerResponse): void {
+  /** Shows an error page for an invalid request: a browser is never redirected to an unregistered URL. */
+  private showConsent(params: URLSearchParams, response: ServerResponse): void {
     const wrong = [
-      asked.get("client_id") !== CLIENT_ID && "client_id",
-      asked.get("redirect_uri") !== this.redirectUri && "redirect_uri",
-      asked.get("response_type") !== "code" && "response_type",
-      asked.get("code_challenge_method") !== "S256" && "code_challenge_method",
-      !asked.get("code_challenge") && "code_challenge",
-      !asked.get("state") && "state",
-      this.id !== "github" && !asked.get("nonce") && "nonce",
-      this.id === "apple" && asked.get("response_mode") !== "form_post" && "response_mode",
+      params.get("client_id") !== CLIENT_ID && "client_id",
+      params.get("redirect_uri") !== this.redirectUri && "redirect_uri",
+      params.get("response_type") !== "code" && "response_type",
+      params.get("code_challenge_method") !== "S256" && "code_challenge_method",
+      !params.get("code_challenge") && "code_challenge",
+      !params.get("state") && "state",
+      this.id !== "github" && !params.get("nonce") && "nonce",
+      this.id === "apple" && params.get("response_mode") !== "form_post" && "response_mode",
     ].filter(Boolean);
     if (wrong.length > 0) return void page(response, 400, `<p>Wrong: ${wrong.join(", ")}</p>`);
     const ticket = randomUUID();
-    this.pending.set(ticket, asked);
+    this.pending.set(ticket, params);
     const button = `<button>Continue with ${this.id}</button>`;
     page(
       response,
@@ -138,16 +138,16 @@ export class IdentityProvider {
   }
 
   private grant(ticket: string, response: ServerResponse): void {
-    const asked = this.pending.get(ticket);
-    if (!asked) return void json(response, 400, {});
+    const params = this.pending.get(ticket);
+    if (!params) return void json(response, 400, {});
     const code = randomUUID();
     this.grants.set(code, {
-      redirectUri: asked.get("redirect_uri") ?? "",
-      challenge: asked.get("code_challenge") ?? "",
-      nonce: asked.get("nonce") ?? undefined,
+      redirectUri: params.get("redirect_uri") ?? "",
+      challenge: params.get("code_challenge") ?? "",
+      nonce: params.get("nonce") ?? undefined,
       person: this.person,
     });
-    const fields: Record<string, string> = { code, state: asked.get("state") ?? "" };
+    const fields: Record<string, string> = { code, state: params.get("state") ?? "" };
     if (this.id === "github") fields.iss = `${this.origin}/login/oauth`; // RFC 9207
     if (this.id === "apple") return void page(response, 200, autoSubmit(this.redirectUri, fields));
     response.writeHead(302, { location: `${this.redirectUri}?${new URLSearchParams(fields)}` }).end();
@@ -189,10 +189,10 @@ export class IdentityProvider {
     return `${signed}.${sign("sha256", Buffer.from(signed), this.key.privateKey).toString("base64url")}`;
   }
 
-  private describe({ headers }: IncomingMessage, response: ServerResponse, say: (person: Person) => unknown): void {
+  private describe({ headers }: IncomingMessage, response: ServerResponse, toBody: (person: Person) => unknown): void {
     const person = this.tokens.get(headers.authorization?.replace("Bearer ", "") ?? "");
     if (!person) return void json(response, 401, {});
-    json(response, 200, say(person));
+    json(response, 200, toBody(person));
   }
 }
 
@@ -219,14 +219,14 @@ const encoded = (part: unknown) => Buffer.from(JSON.stringify(part)).toString("b
 const decoded = (part: string) => JSON.parse(Buffer.from(part, "base64url").toString()) as Record<string, unknown>;
 const jwk = (key: KeyObject): JsonWebKey => key.export({ format: "jwk" });
 
-/** Apple's page: posts the answer by itself. */
+/** Apple's page, which posts the response by a script. */
 function autoSubmit(action: string, fields: Record<string, string>): string {
   const inputs = Object.entries(fields).map(([name, value]) => `<input type="hidden" name="${name}" value="${value}">`);
   return `<form method="post" action="${action}">${inputs.join("")}</form><script>document.forms[0].submit()</script>`;
 }
 
-/** The same answer for a browser without scripts: its form's action, with the fields as a query. */
-function formAsAddress(html: string): string {
+/** The same response as a URL: the form's action with the fields as its query. */
+function formAsUrl(html: string): string {
   const fields = [...html.matchAll(/name="([^"]+)" value="([^"]+)"/g)].map(([, name = "", value = ""]) => [
     name,
     value,
