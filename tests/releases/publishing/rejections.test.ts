@@ -1,0 +1,195 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { changeManifest, readManifest } from "@/lib/admin/releases/manifest-file";
+import { updateReleases } from "@/lib/admin/releases/update";
+import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
+import {
+  build,
+  expectRejected,
+  newCatalog,
+  newFolder,
+  publish,
+  releasesOf,
+  versions,
+} from "@/tests/support/releases/publishing";
+import { manifestEntry, manifestText, remoteArtifact } from "@/tests/support/releases/releases";
+
+describe("a rejection changes nothing", () => {
+  test("for other bytes under a published version", async () => {
+    const testFolder = await newCatalog();
+    await expectRejected(
+      testFolder,
+      async () => publish(testFolder, await build(testFolder, "other.exe"), "1.4.0"),
+      "with other bytes",
+    );
+  });
+
+  test("for a file in a yanked release", async () => {
+    const testFolder = await newCatalog();
+    await updateReleases(testFolder.manifest, { ids: ["core-windows-x64-1.4.0"] }, { yanked: true });
+    const file = await build(testFolder, "update.zip");
+    await expectRejected(testFolder, () => publish(testFolder, file, "1.4.0", { kinds: ["update"] }), "is yanked");
+  });
+
+  test.each([
+    ["version", { version: "latest" }],
+    ["platform", { platform: "linux" }],
+    ["product", { product: "../core" }],
+    ["rollout", { rollout: 101 }],
+    ["minimumSystemVersion", { minimumSystemVersion: "Sonoma" }],
+    ["notesUrl", { notesUrl: "javascript:alert(1)" }],
+    ["id", { id: "" }],
+  ])("for a %s that the service would reject", async (field, release) => {
+    const testFolder = await newCatalog();
+    await expectRejected(
+      testFolder,
+      async () => publish(testFolder, await build(testFolder, "new.exe"), "1.5.0", { release }),
+      `- ${field}: `,
+    );
+  });
+
+  test("for the id of another release", async () => {
+    const testFolder = await newCatalog();
+    const release = { id: "core-windows-x64-1.4.0" };
+    await expectRejected(
+      testFolder,
+      async () => publish(testFolder, await build(testFolder, "new.exe"), "1.5.0", { release }),
+      "Two releases",
+    );
+  });
+
+  test("for an empty file, a folder and a missing file", async () => {
+    const testFolder = await newCatalog();
+    await expectRejected(
+      testFolder,
+      async () => publish(testFolder, await build(testFolder, "empty.exe", Buffer.alloc(0)), "1.5.0"),
+      "not a regular file",
+    );
+    await expectRejected(testFolder, () => publish(testFolder, testFolder.folder, "1.5.0"), "not a regular file");
+    await expectRejected(
+      testFolder,
+      () => publish(testFolder, path.join(testFolder.folder, "nope.exe"), "1.5.0"),
+      "cannot be read",
+    );
+  });
+
+  test("while the catalog is invalid", async () => {
+    const testFolder = await newCatalog();
+    await writeFile(testFolder.manifest, '{ "schemaVersion": 1, "releases": [');
+    await expectRejected(
+      testFolder,
+      async () => publish(testFolder, await build(testFolder, "new.exe"), "1.5.0"),
+      "cannot be used",
+    );
+  });
+
+  test("for a change that the service would reject", async () => {
+    const testFolder = await newCatalog();
+    const twice = () =>
+      changeManifest(testFolder.manifest, ({ entries }) => ({ entries: [...entries, ...entries], result: null }));
+    await expectRejected(testFolder, twice, "Two releases");
+  });
+});
+
+describe("a likely mistake", () => {
+  test.each([
+    ["product", { product: "cor" }],
+    ["architecture", { architecture: "x46" }],
+    ["channel", { channel: "satble" }],
+  ])("is a new %s, which needs a confirmation", async (name, release) => {
+    const testFolder = await newCatalog();
+    const file = await build(testFolder, "new.exe");
+    await expectRejected(
+      testFolder,
+      () => publish(testFolder, file, "1.5.0", { release }),
+      new RegExp(`no ${name} .* --new`, "s"),
+    );
+    await publish(testFolder, file, "1.5.0", { release, confirmations: { isNew: true } });
+    await publish(testFolder, await build(testFolder, "newer.exe"), "1.6.0", { release });
+    expect(await versions(testFolder)).toEqual(["1.4.0", "1.5.0", "1.6.0"]);
+  });
+
+  test("is not the first product, samples aside", async () => {
+    const testFolder = await newFolder();
+    await writeSampleCatalog(testFolder.manifest);
+    await publish(testFolder, await build(testFolder, "setup.exe"), "1.0.0", { release: { product: "studio" } });
+    expect(await releasesOf(testFolder)).toMatchObject([{ product: "studio" }]);
+  });
+
+  test("is a prerelease on stable, which needs a confirmation", async () => {
+    const testFolder = await newCatalog();
+    const file = await build(testFolder, "new.exe");
+    for (const release of [{}, { channel: "stable" }]) {
+      await expectRejected(
+        testFolder,
+        () => publish(testFolder, file, "1.5.0-beta.1", { release }),
+        "confirm with --prerelease",
+      );
+    }
+    await publish(testFolder, file, "1.5.0-beta.1", { confirmations: { isPrerelease: true } });
+    await publish(testFolder, await build(testFolder, "beta.exe"), "1.6.0-beta.1", { release: { channel: "beta" } });
+    expect((await publish(testFolder, file, "1.5.0-beta.1")).outcome).toBe("unchanged");
+  });
+
+  test.each([
+    ["Example.dmg", "windows"],
+    ["Example.pkg", "windows"],
+    ["Example.app.tar.gz", "windows"],
+    ["Example.exe", "macos"],
+    ["Example.msi", "macos"],
+    ["Example.AppImage", "windows"],
+    ["Example.deb", "macos"],
+  ])("is %s for %s, which is always rejected", async (fileName, platform) => {
+    const testFolder = await newCatalog();
+    const file = await build(testFolder, fileName);
+    await expectRejected(
+      testFolder,
+      () => publish(testFolder, file, "1.5.0", { release: { platform } }),
+      `not a file for ${platform}`,
+    );
+  });
+
+  test("is a decreasing build version, which is always rejected: Sparkle would not offer it", async () => {
+    const testFolder = await newFolder();
+    const mac = async (version: string, change: object) =>
+      publish(testFolder, await build(testFolder, `${version}.zip`), version, {
+        release: { platform: "macos", ...change },
+      });
+    const universal = { architecture: "universal" };
+    await mac("1.4.0", { ...universal, buildVersion: "140" });
+    for (const release of [{}, { buildVersion: "139.9" }, { buildVersion: "140.0" }]) {
+      await expectRejected(testFolder, () => mac("1.5.0", { ...universal, ...release }), /has 140, .*--build-version/);
+      await expectRejected(testFolder, () => mac("1.5.0", { architecture: "arm64", ...release }), /has 140/);
+    }
+    await mac("1.6.0-beta.1", { ...universal, channel: "beta", buildVersion: "160" });
+    await expectRejected(testFolder, () => mac("1.6.0", { ...universal, buildVersion: "159" }), /has 160/);
+    await mac("1.5.0", { ...universal, buildVersion: "150" });
+    await mac("1.3.0", { ...universal, buildVersion: "130" });
+    await publish(testFolder, await build(testFolder, "setup-1.5.0.exe"), "1.5.0");
+    expect(await versions(testFolder)).toEqual(["1.4.0", "1.6.0-beta.1", "1.5.0", "1.3.0", "1.5.0"]);
+  });
+
+  test("is an unknown field, which the service rejects too", async () => {
+    const testFolder = await newFolder();
+    await mkdir(path.dirname(testFolder.manifest));
+    for (const [text, message] of [
+      [
+        manifestText([manifestEntry({ id: "mine", rolout: 5 })]),
+        "releases.0.rolout: Unknown field (in the release mine)",
+      ],
+      [
+        manifestText([manifestEntry({ artifacts: { installer: remoteArtifact({ minisgn: "" }) } })]),
+        "installer.minisgn: Unknown field",
+      ],
+      [
+        manifestText([manifestEntry({ artifacts: { updates: remoteArtifact() } })]),
+        "releases.0.artifacts.updates: Unknown field",
+      ],
+      [JSON.stringify({ schemaVersion: 1, releases: [], publicKey: {} }), "publicKey: Unknown field"],
+    ] as const) {
+      await writeFile(testFolder.manifest, text);
+      await expect(readManifest(testFolder.manifest)).rejects.toThrow(message);
+    }
+  });
+});

@@ -1,0 +1,150 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import type { Publication } from "@/lib/admin/releases/add";
+import {
+  build,
+  type Change,
+  expectRejected,
+  newCatalog,
+  publish,
+  type TestFolder,
+} from "@/tests/support/releases/publishing";
+import { newSigningKey } from "@/tests/support/releases/signing";
+import { hasCommands } from "@/tests/support/requirements";
+
+const run = promisify(execFile);
+
+describe("a signature", () => {
+  const bytes = randomBytes(10_000);
+  const key = newSigningKey();
+  const comment = "timestamp:1793786400\tfile:Ops_1.5.0_x64-setup.exe";
+  const NAME = "Ops_1.5.0_x64-setup.exe";
+  const keys = { minisign: key.minisignKey, ed: key.edKey };
+
+  async function sign(
+    testFolder: TestFolder,
+    artifact: Publication["artifact"],
+    change: Change & { name?: string } = {},
+  ) {
+    const { name = NAME, ...rest } = change;
+    return publish(testFolder, await build(testFolder, name, bytes), "1.5.0", { ...rest, artifact });
+  }
+
+  test("is verified by a public key that is set once, in the formats of minisign, Tauri and Sparkle", async () => {
+    const pub = `untrusted comment: minisign public key 1\n${key.minisignKey}\n`;
+    for (const minisign of [key.minisignKey, pub, Buffer.from(pub).toString("base64")]) {
+      const testFolder = await newCatalog();
+      const artifact = { minisign: key.minisign(bytes, comment), edSignature: key.ed(bytes) };
+      expect((await sign(testFolder, artifact, { publicKeys: { minisign, ed: key.edKey } })).notes).toEqual([]);
+      expect(JSON.parse(await readFile(testFolder.manifest, "utf8")).publicKeys).toEqual({ core: keys });
+      const legacy = { minisign: key.minisign(bytes, comment, true) };
+      expect(await sign(testFolder, legacy)).toMatchObject({ outcome: "changed", notes: [] });
+    }
+  });
+
+  test.each([
+    ["another file", () => ({ minisign: key.minisign(randomBytes(9), comment) }), "does not match"],
+    [
+      "another file, in the legacy format",
+      () => ({ minisign: key.minisign(randomBytes(9), comment, true) }),
+      "does not match",
+    ],
+    ["another key", () => ({ minisign: newSigningKey().minisign(bytes, comment) }), "by the key"],
+    [
+      "a changed trusted comment",
+      () => ({ minisign: key.minisign(bytes, comment).replace("17937", "17938") }),
+      "does not match",
+    ],
+    [
+      "another version's file",
+      () => ({ minisign: key.minisign(bytes, comment.replace("1.5.0", "1.4.0")) }),
+      "another version",
+    ],
+    ["another version", () => ({ minisign: key.minisign(bytes, "version:1.5.0-beta.1") }), "another version"],
+    ["another file for Sparkle", () => ({ edSignature: key.ed(randomBytes(9)) }), "does not match"],
+    ["another key for Sparkle", () => ({ edSignature: newSigningKey().ed(bytes) }), "does not match"],
+  ])("of %s is rejected", async (_, artifact, reason) => {
+    const testFolder = await newCatalog();
+    await expectRejected(testFolder, () => sign(testFolder, artifact(), { publicKeys: keys }), reason);
+  });
+
+  test("of a version that is a prefix of this one is rejected", async () => {
+    const testFolder = await newCatalog();
+    const artifact = { minisign: key.minisign(bytes, "file:setup_1.5.1_x64.exe") };
+    const file = await build(testFolder, "setup_1.5.1_x64.exe", bytes);
+    await expectRejected(
+      testFolder,
+      () => publish(testFolder, file, "1.5.10", { artifact, publicKeys: keys }),
+      "another version",
+    );
+  });
+
+  test("of a renamed file is valid if it can be verified", async () => {
+    const testFolder = await newCatalog();
+    const artifact = { minisign: key.minisign(bytes, comment) };
+    expect((await sign(testFolder, artifact, { publicKeys: keys, name: "setup.exe" })).notes).toEqual([]);
+  });
+
+  test("without a public key is reported as not verified, and compared by comment and key id", async () => {
+    const testFolder = await newCatalog();
+    const minisign = key.minisign(randomBytes(9), comment);
+    await expectRejected(testFolder, () => sign(testFolder, { minisign }, { name: "setup.exe" }), "another file");
+    await expectRejected(
+      testFolder,
+      () => sign(testFolder, { minisign: minisign.replace("1.5.0", "1.6.0") }),
+      "another version",
+    );
+    const { notes } = await sign(testFolder, { minisign, edSignature: key.ed(randomBytes(9)) });
+    expect(notes).toEqual([expect.stringContaining("--minisign-key"), expect.stringContaining("--ed-key")]);
+    const file = await build(testFolder, "setup-1.6.0.exe");
+    const other = { minisign: newSigningKey().minisign(bytes, "x") };
+    await expectRejected(
+      testFolder,
+      () => publish(testFolder, file, "1.6.0", { artifact: other }),
+      /by the key .* --new/,
+    );
+    await publish(testFolder, file, "1.6.0", { artifact: other, confirmations: { isNew: true } });
+  });
+
+  test("by a new public key needs a confirmation, which replaces the product's key", async () => {
+    const testFolder = await newCatalog({ publicKeys: keys });
+    const next = newSigningKey();
+    const change = { publicKeys: { ed: next.edKey } };
+    await expectRejected(
+      testFolder,
+      () => sign(testFolder, { edSignature: next.ed(bytes) }, change),
+      "Confirm a new key with --new",
+    );
+    await sign(testFolder, { edSignature: next.ed(bytes) }, { ...change, confirmations: { isNew: true } });
+    await expectRejected(testFolder, () => sign(testFolder, { edSignature: key.ed(bytes) }), "does not match");
+    await expectRejected(
+      testFolder,
+      () => sign(testFolder, {}, { publicKeys: { minisign: "RWQ" } }),
+      "Must be a minisign public key",
+    );
+    const odd = { release: { product: "constructor" }, confirmations: { isNew: true } };
+    expect(await publish(testFolder, await build(testFolder, "c.exe"), "1.0.0", odd)).toMatchObject({
+      outcome: "added",
+    });
+  });
+
+  // Debian's minisign; .ci/run installs it.
+  test.runIf(hasCommands("minisign"))("of minisign itself is verified", async () => {
+    const testFolder = await newCatalog();
+    const [file, pub, secret] = [
+      await build(testFolder, NAME, bytes),
+      ...["team.pub", "team.key"].map((name) => path.join(testFolder.folder, name)),
+    ];
+    await run("minisign", ["-G", "-W", "-p", pub ?? "", "-s", secret ?? ""]);
+    for (const format of [["-H"], ["-l"]]) {
+      await run("minisign", ["-S", ...format, "-s", secret ?? "", "-m", file]);
+      const minisign = await readFile(`${file}.minisig`, "utf8");
+      const publicKeys = { minisign: await readFile(pub ?? "", "utf8") };
+      expect((await publish(testFolder, file, "1.5.0", { artifact: { minisign }, publicKeys })).notes).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,85 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, onTestFinished } from "vitest";
+import { addRelease, type Publication } from "@/lib/admin/releases/add";
+import { readManifest } from "@/lib/admin/releases/manifest-file";
+import { type VerifyResult, verifyReleases } from "@/lib/admin/releases/verify";
+import type { Release } from "@/lib/releases/schema";
+
+/** The time of every publication. */
+export const NOW = new Date("2026-11-20T12:00:00Z");
+
+/** A temporary folder, and the catalog's manifest in it. */
+export type TestFolder = { folder: string; manifest: string };
+
+/** An empty folder, with the path of a manifest in it that does not exist yet. */
+export async function newFolder(): Promise<TestFolder> {
+  const folder = await realpath(await mkdtemp(path.join(tmpdir(), "homeport-publish-")));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return { folder, manifest: path.join(folder, "releases", "catalog.json") };
+}
+
+/** Writes a build with these bytes outside the catalog. Returns its path. */
+export async function build({ folder }: TestFolder, name: string, bytes: Buffer = randomBytes(1000)): Promise<string> {
+  const file = path.join(folder, name);
+  await writeFile(file, bytes);
+  return file;
+}
+
+/** What a publication has other than the defaults of `publish`. */
+export type Change = Partial<Omit<Publication, "file" | "release">> & { release?: object };
+
+/** Publishes a file, by default as the Windows installer of the product core. */
+export function publish({ manifest }: TestFolder, file: string, version: string, change: Change = {}) {
+  const release = { product: "core", platform: "windows", architecture: "x64", version, ...change.release };
+  const rest: Omit<Publication, "release"> = {
+    file,
+    kinds: ["installer"],
+    artifact: {},
+    destination: { kind: "folder" },
+  };
+  return addRelease(manifest, { ...rest, ...change, release }, NOW);
+}
+
+/** The releases in the manifest. */
+export const releasesOf = async ({ manifest }: TestFolder): Promise<readonly Release[]> =>
+  (await readManifest(manifest)).releases;
+/** Their versions. */
+export const versions = async (testFolder: TestFolder) =>
+  (await releasesOf(testFolder)).map(({ version }) => version.version);
+
+/** Verifies all files of the manifest, those at URLs only with `remote`. */
+export async function verify(testFolder: TestFolder, remote = false, stallTimeoutMs?: number): Promise<VerifyResult[]> {
+  const found: VerifyResult[] = [];
+  const reach = { remote, storage: null, stallTimeoutMs };
+  for await (const one of verifyReleases(testFolder.manifest, await releasesOf(testFolder), reach)) found.push(one);
+  return found;
+}
+
+/** The names of all files below a folder. */
+export const filesIn = async (folder: string) =>
+  (await readdir(folder, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name);
+
+/** Expects a rejection that changes nothing. */
+export async function expectRejected(
+  testFolder: TestFolder,
+  publishing: () => Promise<unknown>,
+  reason: string | RegExp,
+) {
+  const before = await filesIn(path.dirname(testFolder.manifest));
+  const text = await readFile(testFolder.manifest, "utf8");
+  await expect(publishing()).rejects.toThrow(reason);
+  expect(await readFile(testFolder.manifest, "utf8")).toBe(text);
+  expect(await filesIn(path.dirname(testFolder.manifest))).toEqual(before);
+}
+
+/** A catalog with core 1.4.0. */
+export async function newCatalog(change: Change = {}): Promise<TestFolder> {
+  const testFolder = await newFolder();
+  await publish(testFolder, await build(testFolder, "setup.exe"), "1.4.0", change);
+  return testFolder;
+}
