@@ -3,6 +3,7 @@ import { createHash, createHmac, randomBytes, randomUUID } from "node:crypto";
 import { type Config, loadConfig } from "../lib/config";
 import { readSecrets } from "../lib/secrets";
 import { baseUrlFrom, runCommandLine } from "./command-line";
+import { createRequest, jsonBody, readSome, type TourResponse, UnexpectedStatusError } from "./tour/http-client";
 
 const HELP = `Usage: npm run tour [-- BASE_URL]
 
@@ -12,146 +13,93 @@ not as expected. Signs its webhooks with the service's own secret: set BILLING_W
 BILLING_WEBHOOK_AUTHORIZATION or DATA_DIR as the service has them.`;
 
 let config: Config;
-let base = "";
-
-type Answer = { status: number; headers: Headers; json: () => Promise<Json>; response: Response };
-// biome-ignore lint/suspicious/noExplicitAny: the tour asserts what it reads.
-type Json = any;
-
-/** The service's response has another status than expected. */
-class UnexpectedStatusError extends Error {
-  constructor(
-    expected: number[],
-    readonly status: number,
-    body: string,
-  ) {
-    super(`expected ${expected.join(" or ")}, got ${status}: ${describeProblem(body)}`);
-  }
-}
-
-/** A problem document's code and text (RFC 9457); any other body as it is. */
-function describeProblem(body: string): string {
-  try {
-    const { code, title, detail } = JSON.parse(body);
-    return code ? [code, title, detail].filter(Boolean).join(". ") : body;
-  } catch {
-    return body;
-  }
-}
-
-/** Sends a request, prints it with its response, and checks the status. @throws UnexpectedStatusError */
-async function ask(expected: number | number[], method: string, path: string, init: RequestInit = {}): Promise<Answer> {
-  const response = await fetch(`${base}${path}`, { method, redirect: "manual", ...init }).catch((error: Error) => {
-    throw new Error(`${base} is not reachable (${error.cause ?? error}). Is it running? npm start`);
-  });
-  const length = response.headers.get("content-length");
-  const etag = response.headers.get("etag");
-  const details = [response.headers.get("content-range"), etag && `${etag.slice(0, 14)}…"`];
-  const headers = [length && `${length} bytes`, ...details].filter(Boolean);
-  console.log(
-    `  ${method} ${path.length > 70 ? `${path.slice(0, 69)}…` : path} -> ${[response.status, headers.join(", ")].filter(Boolean).join(" ")}`,
-  );
-  const statuses = [expected].flat();
-  if (!statuses.includes(response.status)) {
-    throw new UnexpectedStatusError(statuses, response.status, await response.text());
-  }
-  return { status: response.status, headers: response.headers, json: () => response.json(), response };
-}
-
-const sending = (json: unknown, headers: Record<string, string> = {}): RequestInit => ({
-  body: JSON.stringify(json),
-  headers: { "content-type": "application/json", ...headers },
-});
+let request: ReturnType<typeof createRequest>;
 
 async function uptimeProbe(): Promise<void> {
-  const health = await (await ask(200, "GET", "/api/health")).json();
+  const health = await (await request(200, "GET", "/api/health")).json();
   assert.equal(health.status, "ok");
-  const head = await ask(200, "HEAD", "/api/health");
+  const head = await request(200, "HEAD", "/api/health");
   assert.equal(await head.response.text(), "");
-  await ask(200, "GET", "/api/health?probe=live");
+  await request(200, "GET", "/api/health?probe=live");
 }
 
 async function desktopClient(platform: string, architecture: string): Promise<void> {
   const selection = `platform=${platform}&product=core&architecture=${architecture}`;
-  const check = await ask(200, "GET", `/api/version?${selection}&current=1.0.0`);
+  const check = await request(200, "GET", `/api/version?${selection}&current=1.0.0`);
   const release = await check.json();
   assert.equal(release.updateAvailable, true);
   const unchanged = { headers: { "if-none-match": check.headers.get("etag") ?? "" } };
-  await ask(304, "GET", `/api/version?${selection}&current=1.0.0`, unchanged);
-  const current = await (await ask(200, "GET", `/api/version?${selection}&current=v${release.version}`)).json();
+  await request(304, "GET", `/api/version?${selection}&current=1.0.0`, unchanged);
+  const current = await (await request(200, "GET", `/api/version?${selection}&current=v${release.version}`)).json();
   assert.equal(current.updateAvailable, false);
 
   const { artifact } = release;
   const { pathname, search } = new URL(artifact.url);
-  const first = await ask(200, "GET", pathname + search);
-  const begun = await readSome(first.response, Math.floor(artifact.sizeBytes / 3));
-  console.log(`    aborted after ${begun.byteLength} of ${artifact.sizeBytes} bytes`);
-  const range = { range: `bytes=${begun.byteLength}-`, "if-range": first.headers.get("etag") ?? "" };
-  const rest = await ask(206, "GET", pathname + search, { headers: range });
-  const whole = Buffer.concat([begun, new Uint8Array(await rest.response.arrayBuffer())]);
-  assert.equal(whole.byteLength, artifact.sizeBytes);
-  assert.equal(createHash("sha256").update(whole).digest("hex"), artifact.sha256);
+  const first = await request(200, "GET", pathname + search);
+  const partial = await readSome(first.response, Math.floor(artifact.sizeBytes / 3));
+  console.log(`    aborted after ${partial.byteLength} of ${artifact.sizeBytes} bytes`);
+  const range = { range: `bytes=${partial.byteLength}-`, "if-range": first.headers.get("etag") ?? "" };
+  const rest = await request(206, "GET", pathname + search, { headers: range });
+  const file = Buffer.concat([partial, new Uint8Array(await rest.response.arrayBuffer())]);
+  assert.equal(file.byteLength, artifact.sizeBytes);
+  assert.equal(createHash("sha256").update(file).digest("hex"), artifact.sha256);
   console.log(`    ${artifact.fileName} ${release.version}: resumed, SHA-256 matches`);
-}
-
-/** Reads at least so many bytes of a body and cancels the rest. */
-async function readSome(response: Response, atLeast: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-    chunks.push(chunk);
-    size += chunk.byteLength;
-    if (size >= atLeast) break;
-  }
-  return Buffer.concat(chunks);
 }
 
 type Person = { id: string; email: string; password: string };
 
-/** The account that the tour has registered and not deleted yet. */
+/** The account that the tour has registered and has not deleted yet. */
 let registeredPerson: Person | undefined;
 
 async function webApp(): Promise<Person> {
   const email = `tour-${randomUUID()}@example.com`;
   const password = randomBytes(12).toString("base64url");
-  const own = { origin: new URL(config.baseUrl).origin, "sec-fetch-site": "same-origin" };
-  const registered = await ask(201, "POST", "/api/auth/register", sending({ email, password, name: "Tour" }, own));
-  const { user, token } = await registered.json();
+  const sameOriginHeaders = { origin: new URL(config.baseUrl).origin, "sec-fetch-site": "same-origin" };
+  const registration = await request(
+    201,
+    "POST",
+    "/api/auth/register",
+    jsonBody({ email, password, name: "Tour" }, sameOriginHeaders),
+  );
+  const { user, token } = await registration.json();
   const person = { id: user.id, email, password };
   registeredPerson = person;
   assert.equal(token, undefined, "a browser gets its token only as a cookie");
 
   const cookies = new Map<string, string>();
-  const keep = ({ headers }: Answer) => {
+  const storeCookies = ({ headers }: TourResponse) => {
     for (const line of headers.getSetCookie()) {
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
       cookies.set(name, value);
     }
   };
   const cookie = () => [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-  const csrf = await ask(200, "GET", "/api/auth/csrf");
-  keep(csrf);
+  const csrf = await request(200, "GET", "/api/auth/csrf");
+  storeCookies(csrf);
   const { csrfToken } = await csrf.json();
   const form = (fields: Record<string, string>): RequestInit => ({
     body: new URLSearchParams({ ...fields, csrfToken, json: "true" }),
-    headers: { ...own, cookie: cookie() },
+    headers: { ...sameOriginHeaders, cookie: cookie() },
   });
-  keep(await ask(200, "POST", "/api/auth/callback/credentials", form({ email, password })));
-  const session = await (await ask(200, "GET", "/api/auth/session", { headers: { cookie: cookie() } })).json();
+  storeCookies(await request(200, "POST", "/api/auth/callback/credentials", form({ email, password })));
+  const session = await (await request(200, "GET", "/api/auth/session", { headers: { cookie: cookie() } })).json();
   assert.equal(session.user.email, email);
-  keep(await ask(200, "POST", "/api/auth/signout", form({})));
-  const after = await (await ask(200, "GET", "/api/auth/session", { headers: { cookie: cookie() } })).json();
+  storeCookies(await request(200, "POST", "/api/auth/signout", form({})));
+  const after = await (await request(200, "GET", "/api/auth/session", { headers: { cookie: cookie() } })).json();
   assert.deepEqual(after, {});
   return person;
 }
 
 async function iosApp({ email, password }: Person): Promise<string> {
   const login = await (
-    await ask(200, "POST", "/api/auth/login", sending({ email, password, deviceName: "Tour" }))
+    await request(200, "POST", "/api/auth/login", jsonBody({ email, password, deviceName: "Tour" }))
   ).json();
   const headers = { authorization: `Bearer ${login.token}` };
-  const wanted = { token: randomBytes(32).toString("hex"), device: { name: "Tour's iPhone", model: "iPhone18,1" } };
-  const registration = await ask([202, 503], "POST", "/api/push/register", sending(wanted, headers));
+  const registrationBody = {
+    token: randomBytes(32).toString("hex"),
+    device: { name: "Tour's iPhone", model: "iPhone18,1" },
+  };
+  const registration = await request([202, 503], "POST", "/api/push/register", jsonBody(registrationBody, headers));
   const { code, device } = await registration.json();
   if (registration.status === 503) {
     assert.equal(code, "push_not_configured");
@@ -159,13 +107,13 @@ async function iosApp({ email, password }: Person): Promise<string> {
     return login.token;
   }
   assert.equal(device.status, "pending");
-  const { devices } = await (await ask(200, "GET", "/api/push/devices", { headers })).json();
+  const { devices } = await (await request(200, "GET", "/api/push/devices", { headers })).json();
   assert.deepEqual(
     devices.map((one: { id: string; current: boolean }) => [one.id, one.current]),
     [[device.id, true]],
   );
-  await ask(204, "DELETE", `/api/push/devices/${device.id}`, { headers });
-  assert.deepEqual((await (await ask(200, "GET", "/api/push/devices", { headers })).json()).devices, []);
+  await request(204, "DELETE", `/api/push/devices/${device.id}`, { headers });
+  assert.deepEqual((await (await request(200, "GET", "/api/push/devices", { headers })).json()).devices, []);
   return login.token;
 }
 
@@ -175,7 +123,7 @@ const SET_SECRET =
 async function billingProvider({ id }: Person, token: string): Promise<void> {
   const headers = { authorization: `Bearer ${token}` };
   const status = async () => {
-    const { checkedAt, ...rest } = await (await ask(200, "GET", "/api/subscription/status", { headers })).json();
+    const { checkedAt, ...rest } = await (await request(200, "GET", "/api/subscription/status", { headers })).json();
     return rest;
   };
   assert.equal((await status()).status, "none");
@@ -183,19 +131,19 @@ async function billingProvider({ id }: Person, token: string): Promise<void> {
     throw new Error(`the webhook's secret is not set for this command: ${SET_SECRET}`);
   }
   const event = initialPurchase(id);
-  await ask(401, "POST", "/api/subscription/billing-provider-webhook", await delivery(event, "a wrong secret"));
-  await ask(200, "POST", "/api/subscription/billing-provider-webhook", await delivery(event)).catch(
+  await request(401, "POST", "/api/subscription/billing-provider-webhook", await delivery(event, "a wrong secret"));
+  await request(200, "POST", "/api/subscription/billing-provider-webhook", await delivery(event)).catch(
     (error: unknown) => {
-      const isRefused = error instanceof UnexpectedStatusError && error.status === 401;
-      throw isRefused ? new Error(`the service has a different webhook secret: ${SET_SECRET}`) : error;
+      const isRejected = error instanceof UnexpectedStatusError && error.status === 401;
+      throw isRejected ? new Error(`the service has a different webhook secret: ${SET_SECRET}`) : error;
     },
   );
   const active = await status();
   assert.equal(active.status, "active");
   assert.equal(active.isActive, true);
-  await ask(200, "POST", "/api/subscription/billing-provider-webhook", await delivery(event));
-  assert.deepEqual(await status(), active, "the same delivery again must change nothing");
-  await ask(410, "POST", "/api/subscription/checkout");
+  await request(200, "POST", "/api/subscription/billing-provider-webhook", await delivery(event));
+  assert.deepEqual(await status(), active, "a repeated delivery must change nothing");
+  await request(410, "POST", "/api/subscription/checkout");
 }
 
 /** A monthly purchase as RevenueCat's webhook describes it. */
@@ -241,7 +189,7 @@ async function delivery(event: unknown, secret?: string): Promise<RequestInit> {
   };
 }
 
-/** The configured secret, else the one that embedded mode has generated. */
+/** The configured secret, else the one that embedded mode generated. */
 async function signingSecret(): Promise<string | undefined> {
   if (config.BILLING_WEBHOOK_SIGNING_SECRET) return config.BILLING_WEBHOOK_SIGNING_SECRET;
   if (config.mode === "server" || config.BILLING_WEBHOOK_AUTHORIZATION.length > 0) return undefined;
@@ -256,7 +204,7 @@ async function step<T>(title: string, run: () => Promise<T>): Promise<T> {
 /** Deletes the tour's account. `token` is a session of its owner. */
 async function deleteAccount({ password }: Person, token: string): Promise<void> {
   const body = { confirm: "DELETE", password };
-  await ask(200, "POST", "/api/auth/account/delete", sending(body, { authorization: `Bearer ${token}` }));
+  await request(200, "POST", "/api/auth/account/delete", jsonBody(body, { authorization: `Bearer ${token}` }));
   registeredPerson = undefined;
 }
 
@@ -266,7 +214,7 @@ async function cleanUp(): Promise<void> {
   const { email, password } = registeredPerson;
   try {
     console.log("\nDeleting the tour's account");
-    const { token } = await (await ask(200, "POST", "/api/auth/login", sending({ email, password }))).json();
+    const { token } = await (await request(200, "POST", "/api/auth/login", jsonBody({ email, password }))).json();
     await deleteAccount(registeredPerson, token);
   } catch (error) {
     console.error(`The account ${email} could not be deleted: ${(error as Error).message}`);
@@ -275,7 +223,8 @@ async function cleanUp(): Promise<void> {
 
 async function main(args: string[]): Promise<void> {
   config = loadConfig();
-  base = baseUrlFrom(args, config.baseUrl);
+  const base = baseUrlFrom(args, config.baseUrl);
+  request = createRequest(base);
   console.log(`A tour of ${base}`);
   try {
     await step("1. An uptime probe", uptimeProbe);
