@@ -39,7 +39,8 @@ export async function openTraces({ config, log }: Deps, endpoint: string): Promi
     spanProcessors: [new BatchSpanProcessor(withFailureLog(exporter, log))],
   });
   context.setGlobalContextManager(new hooks.AsyncLocalStorageContextManager());
-  propagation.setGlobalPropagator(new core.W3CTraceContextPropagator());
+  // No inject: Next would make the page's span a child of the proxy's instead of the caller's.
+  propagation.setGlobalPropagator(Object.assign(new core.W3CTraceContextPropagator(), { inject: () => {} }));
   trace.setGlobalTracerProvider(provider);
   return {
     observe: observeWith(provider.getTracer("homeport", config.build.version)),
