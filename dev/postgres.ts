@@ -61,6 +61,15 @@ function postgresFolder(): string | null {
   return initdb ? path.dirname(initdb) : null;
 }
 
+/** Closes every connection to a database, as PostgreSQL requires of a template. Returns when they are closed. */
+export async function closeConnections(url: string): Promise<void> {
+  const database = new URL(url).pathname.slice(1);
+  const client = new Client({ connectionString: new URL("/postgres", url).href });
+  await client.connect();
+  await client.query("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = $1", [database]);
+  await client.end();
+}
+
 /** Creates a database on a PostgreSQL server, as a copy of `template`. Returns its URL. */
 export async function createDatabase(server: string, template = "template1"): Promise<string> {
   const name = `homeport_test_${randomUUID().replaceAll("-", "")}`;

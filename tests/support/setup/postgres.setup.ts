@@ -1,5 +1,5 @@
 import type { TestProject } from "vitest/node";
-import { createDatabase, isPostgresInstalled, startCluster } from "@/dev/postgres";
+import { closeConnections, createDatabase, isPostgresInstalled, startCluster } from "@/dev/postgres";
 import { applyMigrations } from "@/lib/db/migrations";
 import { migrationAdapter } from "@/lib/db/open";
 import { requirement } from "@/tests/support/requirements";
@@ -22,6 +22,7 @@ export default async function setup(project: TestProject): Promise<(() => void) 
   const server = configuredUrl ?? cluster?.url ?? "";
   const template = await createDatabase(server);
   await applyMigrations(migrationAdapter(template));
+  await closeConnections(template); // the migration's pool keeps one
   project.provide("postgresUrl", server);
   project.provide("templateDatabase", new URL(template).pathname.slice(1));
   return cluster?.remove;
