@@ -7,18 +7,19 @@ import { runCommandLine, UsageError } from "./command-line";
 
 const HELP = `Usage: npm run db:diff -- NAME
 
-Writes the migration that takes the database from the migrations so far to prisma/schema.prisma, into
-prisma/migrations/TIME_NAME. NAME is lower-case letters, digits and underscores: what the migration does.`;
+Writes a migration to prisma/migrations/TIME_NAME, with the SQL that changes the schema of the existing migrations to
+prisma/schema.prisma. NAME describes the migration in lower-case letters, digits and underscores.`;
 
 async function main([name = "", ...rest]: string[]): Promise<void> {
-  if (!/^[a-z0-9_]+$/.test(name) || rest.length > 0) throw new UsageError("NAME is missing, or has other characters.");
+  if (!/^[a-z0-9_]+$/.test(name) || rest.length > 0)
+    throw new UsageError("NAME is lower-case letters, digits and underscores.");
   const pglite = await PGlite.create();
   const adapter = await embeddedAdapter(pglite);
   await applyMigrations(adapter);
   const sql = await diffToSchema(adapter);
   await pglite.close();
   if (sql === "") {
-    console.log("The migrations and schema.prisma agree: nothing to write.");
+    console.log("The migrations match schema.prisma. No migration was written.");
   } else {
     const stamp = new Date().toISOString().replace(/\D/g, "").slice(0, 14);
     const folder = path.join("prisma/migrations", `${stamp}_${name}`);

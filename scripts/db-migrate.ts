@@ -5,23 +5,24 @@ import { refuseArguments, runCommandLine } from "./command-line";
 
 const HELP = `Usage: npm run db:migrate
 
-Applies the migrations that are missing: to DATABASE_URL's database, at any time and from several machines at once; else to
-the embedded database in DATA_DIR, while the service is stopped (it applies them at each start by itself).`;
+Applies the pending migrations. With DATABASE_URL, it migrates that database, at any time and from several machines at
+once. Otherwise it migrates the embedded database in DATA_DIR: stop the service first. The service also applies them at
+each start.`;
 
-/** Applies the migrations that are missing; on PostgreSQL one process at a time. */
+/** Applies the pending migrations; on PostgreSQL, one process at a time. */
 async function main(args: string[]): Promise<void> {
   refuseArguments(args);
   const config = loadConfig();
   if (!config.DATABASE_URL) return await migrateEmbedded(config);
   const names = await migrateServer(config.DATABASE_URL, console.log);
-  console.log(names.length > 0 ? `Applied: ${names.join(", ")}` : "Nothing to apply.");
+  console.log(names.length > 0 ? `Applied: ${names.join(", ")}` : "No pending migrations.");
 }
 
 async function migrateEmbedded(config: Config): Promise<void> {
-  const give = (error: Error) => {
+  const rethrow = (error: Error) => {
     throw error;
   };
-  const database = await openDatabase(config, { onConnectionError: give });
+  const database = await openDatabase(config, { onConnectionError: rethrow });
   await database.close();
   console.log(`The embedded database in ${config.DATA_DIR} is up to date.`);
 }

@@ -1,13 +1,13 @@
 import DataLoader from "dataloader";
 import type { Tx } from "./transaction";
 
-/** The most keys in one statement. */
+/** The maximum number of keys in one statement. */
 const MAX_KEYS = 100;
 
 /**
- * Turns a read of many keys into a read of one that is batched: the keys that requests ask for in one turn of the event
- * loop are read by one statement, since under load a statement costs more than its rows. `readMany` gets each key once
- * and returns the rows by key. Its error rejects every read of the batch.
+ * Returns a function that reads one key, and batches the reads: one statement reads all keys requested in the same turn
+ * of the event loop, because under load a statement costs more than its rows. `readMany` receives each key once and
+ * returns the rows by key. If it fails, every read of the batch rejects.
  */
 export function batchLoad<Row>(
   readMany: (db: Tx, keys: string[]) => Promise<ReadonlyMap<string, Row>>,
@@ -18,7 +18,7 @@ export function batchLoad<Row>(
       const found = await readMany(db, [...new Set(keys)]);
       return keys.map((key) => found.get(key));
     };
-    // setImmediate runs after the sockets that are ready were read; process.nextTick would run after each of them.
+    // setImmediate runs after all ready sockets have been read; process.nextTick would run after each of them.
     const batchScheduleFn = (run: () => void) => void setImmediate(run);
     const loader = new DataLoader(read, { cache: false, maxBatchSize: MAX_KEYS, batchScheduleFn });
     loaders.set(db, loader);

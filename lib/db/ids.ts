@@ -2,8 +2,9 @@ import { v7 } from "uuid";
 import { z } from "zod";
 
 /**
- * Makes the id of a row that SQL inserts: a UUID of version 7 (RFC 9562, section 5.7) of the process's clock, or of the
- * time `at`. Ids sort by time, so that an index grows at its end. Prisma makes such ids for its own INSERTs.
+ * Returns an id for a row that raw SQL inserts: a version 7 UUID (RFC 9562, section 5.7) with the process's current
+ * time, or the time `at`. Ids sort by time, so an index grows at its end. Prisma generates such ids for its own
+ * INSERTs.
  */
 export function newId(at?: Date): string {
   return at ? v7({ msecs: at.getTime() }) : v7();
@@ -11,7 +12,7 @@ export function newId(at?: Date): string {
 
 const Id = z.uuid();
 
-/** Whether a text is a UUID (RFC 9562), in lower or upper case. */
+/** Returns whether a string is a UUID (RFC 9562), in lower or upper case. */
 export function isUuid(text: string): boolean {
   return Id.safeParse(text).success;
 }

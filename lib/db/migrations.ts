@@ -7,7 +7,7 @@ import {
 } from "@prisma/driver-adapter-utils";
 import type { MigrationList, SchemaEngine } from "@prisma/schema-engine-wasm";
 
-// npm runs every script of the project from its root.
+// npm runs the project's scripts in its root folder.
 const SCHEMA = path.resolve("prisma/schema.prisma");
 const MIGRATIONS = path.resolve("prisma/migrations");
 const ENGINE = path.resolve("node_modules/@prisma/schema-engine-wasm");
@@ -23,10 +23,10 @@ export async function migrationNames(): Promise<string[]> {
 }
 
 /**
- * Applies what is missing of `names`, or of all migrations, each in a transaction of its own. Returns the names of the
- * migrations applied.
- * @throws Error with the migration's name where the database refuses one; nothing of it is left, and the next call
- * tries it again.
+ * Applies the pending migrations among `names`, or all pending migrations, each in a separate transaction. Returns the
+ * names of the applied migrations.
+ * @throws Error with the migration's name if a migration fails. The migration is rolled back, and the next call retries
+ * it.
  */
 export async function applyMigrations(
   adapter: SqlMigrationAwareDriverAdapterFactory,
@@ -40,10 +40,10 @@ export async function applyMigrations(
     });
     return appliedMigrationNames;
   } catch (error) {
-    const refused = refusal(error, errorOf);
-    if (!refused) throw error;
-    await engine.markMigrationRolledBack({ migrationName: refused.migration });
-    throw new Error(`${refused.migration} is refused, and nothing of it is left: ${refused.reason}`);
+    const failure = findFailure(error, errorOf);
+    if (!failure) throw error;
+    await engine.markMigrationRolledBack({ migrationName: failure.migration });
+    throw new Error(`${failure.migration} failed and was rolled back: ${failure.reason}`);
   } finally {
     engine.free();
   }
@@ -51,7 +51,7 @@ export async function applyMigrations(
 
 type Factory = SqlMigrationAwareDriverAdapterFactory;
 
-/** An adapter whose own way of running a migration's script will not do: `run` does it instead. */
+/** Returns a factory whose adapters run migration scripts with `run` instead of their own `executeScript`. */
 export function withScripts<Adapter extends Awaited<ReturnType<Factory["connect"]>>>(
   factory: Omit<Factory, "connect"> & { connect: () => Promise<Adapter> },
   run: (adapter: Adapter, script: string) => Promise<unknown>,
@@ -68,18 +68,21 @@ export function withScripts<Adapter extends Awaited<ReturnType<Factory["connect"
   };
 }
 
-/** What the database itself said of a migration; null for all else, as a broken connection, after which nobody knows. */
-function refusal(error: unknown, errorOf: ErrorOf): { migration: string; reason: string } | null {
+/**
+ * Returns the failed migration and the database's error message. Returns null for any other error: after a broken
+ * connection, for example, it is unknown whether the migration was applied.
+ */
+function findFailure(error: unknown, errorOf: ErrorOf): { migration: string; reason: string } | null {
   const text = String((error as Error).message);
   const migration = /migration_name="([^"]+)"/.exec(text)?.[1];
   const cause = errorOf(Number(/External error id#(\d+)/.exec(text)?.[1]));
   return migration && isFromServer(cause) ? { migration, reason: cause.message } : null;
 }
 
-/** PostgreSQL 17, 55.8: what the server reports has a severity. */
+/** Errors that the server reports have a severity (PostgreSQL 17, 55.8). */
 const isFromServer = (error: unknown): error is Error => error instanceof Error && "severity" in error;
 
-/** The SQL that takes the database as it is to `schema.prisma`; empty where they agree. */
+/** Returns the SQL that changes the database's current schema to `schema.prisma`; empty if they are the same. */
 export async function diffToSchema(adapter: SqlMigrationAwareDriverAdapterFactory): Promise<string> {
   const files = [{ path: SCHEMA, content: await readFile(SCHEMA, "utf8") }];
   const { engine } = await openEngine(adapter);
@@ -98,7 +101,7 @@ export async function diffToSchema(adapter: SqlMigrationAwareDriverAdapterFactor
   }
 }
 
-/** Prisma's own schema engine as WebAssembly: the CLI would download a native one. */
+/** Opens Prisma's schema engine as WebAssembly. Prisma's CLI would download a native engine. */
 async function openEngine(adapter: SqlMigrationAwareDriverAdapterFactory): Promise<Opened> {
   loading ??= loadEngine();
   const { SchemaEngine } = await loading;
@@ -108,28 +111,31 @@ async function openEngine(adapter: SqlMigrationAwareDriverAdapterFactory): Promi
   return { engine, errorOf: (id) => bound.errorRegistry.consumeError(id)?.error };
 }
 
-/** The engine knows the adapter's errors by number. */
+/** Returns the adapter's error for the number in the engine's error message. */
 type ErrorOf = (id: number) => unknown;
 type Opened = { engine: SchemaEngine; errorOf: ErrorOf };
 
 let loading: Promise<Glue> | undefined;
 
-/** Once a process: the glue keeps views of the first instance's memory. */
+/** Loads the engine. Called once per process: the generated module keeps views of the first instance's memory. */
 async function loadEngine(): Promise<Glue> {
-  // By file, since the package exports only an entry that needs a loader for WebAssembly modules.
+  // Imported by path: the package's only export needs a loader for WebAssembly modules.
   const file = pathToFileURL(path.join(ENGINE, "schema_engine_bg.js")).href;
   const glue: Glue = await import(/* turbopackIgnore: true */ /* @vite-ignore */ file);
   const wasm = await readFile(path.join(ENGINE, "schema_engine_bg.wasm"));
-  const { instance } = await WebAssembly.instantiate(wasm, { "./schema_engine_bg.js": withUnheldTimers(glue) });
+  const { instance } = await WebAssembly.instantiate(wasm, { "./schema_engine_bg.js": withUnrefTimers(glue) });
   glue.__wbg_set_wasm(instance.exports);
   (instance.exports.__wbindgen_start as () => void)();
   return glue;
 }
 
-/** The engine leaves the timer of its lock running, which would keep a finished process for ten seconds. */
-function withUnheldTimers(glue: Glue): WebAssembly.ModuleImports {
-  const unheld = (run: () => void, ms: number) => setTimeout(run, ms).unref();
-  const entries = Object.entries(glue).map(([name, fn]) => [name, name.startsWith("__wbg_setTimeout_") ? unheld : fn]);
+/** Unrefs the engine's timers: the timer of its lock would keep a finished process alive for ten seconds. */
+function withUnrefTimers(glue: Glue): WebAssembly.ModuleImports {
+  const setUnrefTimeout = (run: () => void, ms: number) => setTimeout(run, ms).unref();
+  const entries = Object.entries(glue).map(([name, fn]) => [
+    name,
+    name.startsWith("__wbg_setTimeout_") ? setUnrefTimeout : fn,
+  ]);
   return Object.fromEntries(entries);
 }
 

@@ -10,53 +10,53 @@ import { type Fault, findFault } from "./readiness";
 
 const CONNECT_TIMEOUT_MS = 3_000;
 
-/** Bounds on a connection's time, in milliseconds; 0 disables one. */
+/** Time limits of a connection in milliseconds; 0 disables a limit. */
 export type Timeouts = {
-  /** The server ends a statement that waits this long for a lock. Longer than a migration waits for one. */
+  /** The server cancels a statement that waits this long for a lock. Longer than a migration waits for a lock. */
   lockMs: number;
   /**
-   * The server ends a statement. Sooner than the client gives it up: pg cancels nothing on the server, and drops the
-   * ROLLBACK that waits behind the statement as long again.
+   * The server cancels a statement. Shorter than `queryMs`: when pg times out, it does not cancel the statement on the
+   * server, and the ROLLBACK that is queued behind the statement times out as well.
    */
   statementMs: number;
-  /** The client gives up a query, and with it a connection that has gone silent, as after a failover. */
+  /** The client abandons a query and its connection, for example after a failover that left the connection open. */
   queryMs: number;
-  /** The server ends a transaction whose client has fallen silent. Longer than Prisma lets any transaction run. */
+  /** The server ends an idle transaction. Longer than Prisma's time-out for a whole transaction. */
   idleInTransactionMs: number;
 };
 const TIMEOUTS: Timeouts = { lockMs: 5_000, statementMs: 8_000, queryMs: 10_000, idleInTransactionMs: 15_000 };
-/** How long a migration waits for a table that is in use. */
+/** Maximum time that a migration waits for a locked table. */
 const MIGRATION_LOCK_MS = 3_000;
-/** Time-outs of interactive transactions: waiting for a connection, and running. */
+/** Time-outs of interactive transactions in milliseconds: to get a connection, and to complete. */
 const TRANSACTION = { maxWait: 5_000, timeout: 10_000 };
 
 export type Database = {
   client: PrismaClient;
   adapter: SqlMigrationAwareDriverAdapterFactory;
-  /** Whether every migration of this build is applied, as last seen; asks again while it is not. */
+  /** Returns whether every migration of this build is applied. Queries the database until this is true. */
   migrated: () => Promise<boolean>;
   /** The names of the migrations that are not applied. */
   missingMigrations: () => Promise<string[]>;
-  /** What stands in the way of writes; null where nothing does. */
+  /** Returns why writes would fail, or null if they would succeed. */
   findFault: () => Promise<Fault>;
   close: () => Promise<void>;
 };
 
 type Hooks = Partial<EmbeddedHooks> & {
-  /** A connection in the pool broke; queries that need it report for themselves. */
+  /** Called when a connection in the pool breaks. Queries on that connection reject separately. */
   onConnectionError: (error: Error) => void;
 };
 
 /**
- * Opens the embedded database and migrates it, or PostgreSQL where `DATABASE_URL` is set. PostgreSQL need
- * not be up: queries fail until it is.
- * @throws DataDirInUseError
+ * Opens PostgreSQL if `DATABASE_URL` is set; otherwise opens the embedded database and applies its pending migrations.
+ * Succeeds while PostgreSQL is down: queries fail until it is up.
+ * @throws DataDirInUseError if another process uses the embedded database
  */
 export async function openDatabase(config: Config, hooks: Hooks): Promise<Database> {
   if (!config.DATABASE_URL) {
     const { adapter, migrate, close } = await openEmbedded(config.DATA_DIR, config.DATABASE_SYNC === "on", hooks);
     const database = wrap(adapter, close, false);
-    // The engine that applies them is large, and most starts have no use for it.
+    // Most starts have no pending migrations, and the engine that applies them is large.
     if (!(await database.migrated())) await migrate();
     return database;
   }
@@ -68,9 +68,9 @@ export async function openDatabase(config: Config, hooks: Hooks): Promise<Databa
 }
 
 /**
- * Prisma's adapter over a pool of PostgreSQL connections, with `timeouts` and UTC whatever the server's settings.
- * The pool ends a client that comes back inside a transaction, as after a ROLLBACK that was never sent: the next
- * borrower's writes would be part of that transaction, acknowledged and then lost.
+ * Returns Prisma's adapter over a pool of PostgreSQL connections, with `timeouts` and UTC regardless of the server's
+ * settings. The pool closes a connection that is released inside a transaction, for example because its ROLLBACK was
+ * never sent: the next user's writes would join that transaction and be lost after they were acknowledged.
  */
 export function postgresAdapter(
   url: string,
@@ -90,15 +90,15 @@ export function postgresAdapter(
     keepAlive: true,
     application_name: "homeport",
   });
-  // The status is the last that the server reported: it stays "in a transaction" while a query there is under way.
+  // The server's last reported status. It stays "in a transaction" while a query of the transaction runs.
   pool.on("release", (_, client) => void (client.getTransactionStatus() === "I" || client.end()));
   return new PrismaPg(pool, { onPoolError: onError, onConnectionError: onError, disposeExternalPool: true });
 }
 
 /**
- * The adapter for migrations. A migration is one transaction and may take as long as it needs, but it does not wait
- * long for a table that is in use: every other query on the table would wait behind it. `record` is SQL that ends each
- * migration, in the same transaction.
+ * Returns the adapter for migrations. A migration is one transaction without a time limit, but it does not wait long
+ * for a locked table, because every other query on the table would queue behind it. `record` is SQL that is appended to
+ * each migration and runs in the same transaction.
  */
 export function migrationAdapter(url: string, record = ""): SqlMigrationAwareDriverAdapterFactory {
   const factory = new PrismaPg({
@@ -112,11 +112,14 @@ export function migrationAdapter(url: string, record = ""): SqlMigrationAwareDri
     keepAlive: true,
     application_name: "homeport-migrate",
   });
-  // Its own cuts the script at each semicolon, in texts and functions too, and runs the pieces one by one.
+  // The adapter's `executeScript` splits the script at every semicolon, even in string literals and function bodies.
   return withScripts(factory, (adapter, script) => adapter.underlyingDriver().query(script + record));
 }
 
-/** Settings of each session, times in milliseconds. In the URL, since there the driver would let somebody's own options win. */
+/**
+ * Returns `url` with settings for each session; times are in milliseconds. They are appended to the URL's own
+ * `options`, which replace the `options` in pg's configuration.
+ */
 export function withSession(url: string, settings: Record<string, number>): string {
   const parsed = new URL(url);
   const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
@@ -125,7 +128,7 @@ export function withSession(url: string, settings: Record<string, number>): stri
   return parsed.href;
 }
 
-/** Wraps an adapter. `migrated` says whether its migrations are known to be applied. */
+/** Opens a database over an adapter. `migrated` is true if its migrations are known to be applied. */
 export function wrap(
   adapter: SqlMigrationAwareDriverAdapterFactory,
   closeAdapter: () => Promise<void>,
@@ -158,6 +161,6 @@ async function missingMigrations(client: PrismaClient): Promise<string[]> {
     return wanted.filter((name) => !applied.has(name));
   } catch (error) {
     if (isDatabaseUnavailable(error)) throw error;
-    return wanted; // no such table: nothing was ever applied
+    return wanted; // the table does not exist: no migration was applied
   }
 }

@@ -1,7 +1,7 @@
 import { isStorageFull } from "../errors";
 import { Prisma, type PrismaClient } from "./generated/client";
 
-/** What stands in the way of writes: the database as a whole, its storage, or nothing. */
+/** Why writes would fail: the database is unavailable, its storage is full, or null if they would succeed. */
 export type Fault = "database" | "storage" | null;
 
 const deletes = Object.values(Prisma.ModelName).map(
@@ -9,24 +9,24 @@ const deletes = Object.values(Prisma.ModelName).map(
 );
 
 /**
- * Deletes no row of any table, which needs what a write needs: a server that is no standby and not read-only, and on each
- * table the lock that ALTER TABLE or CREATE INDEX keep from writers. It assigns no transaction id and writes no log.
+ * Deletes no rows, from every table. Like a write, it fails on a standby or a read-only server, and while ALTER TABLE
+ * or CREATE INDEX locks a table. Unlike a write, it assigns no transaction id and writes no WAL.
  */
 const WRITES_NOTHING = Prisma.raw(`WITH ${deletes} SELECT 1`);
 
-/** The same, and has the server write a temporary file of 200 kB, which fails with 53100 on a full disk. */
+/** The same, and writes a temporary file of 200 kB on the server, which fails with 53100 if the disk is full. */
 const WRITES_TEMPORARILY = Prisma.raw(
   `WITH ${deletes}, setting AS MATERIALIZED (SELECT set_config('work_mem', '64kB', true) AS memory)
    SELECT count(*) FROM setting, generate_series(1, 5000 + length(setting.memory))`,
 );
 
 /**
- * Shorter than PostgreSQL's `deadlock_timeout` of 1 s: a migration that holds one table and waits for the next is the one
- * that would be ended, if the question held that one and waited for the first.
+ * Shorter than PostgreSQL's `deadlock_timeout` of 1 s: if this check and a migration waited for each other's tables,
+ * PostgreSQL could otherwise end the migration as the victim of the deadlock.
  */
 const LOCK_TIMEOUT = Prisma.sql`SELECT set_config('lock_timeout', '500ms', true)`;
 
-/** Asks whether writes would succeed. Waits for a locked table half a second on a server. */
+/** Checks whether writes would succeed. On a PostgreSQL server it waits at most 500 ms for a locked table. */
 export async function findFault(client: PrismaClient, isServer: boolean): Promise<Fault> {
   try {
     if (isServer) await client.$transaction([client.$queryRaw(LOCK_TIMEOUT), client.$queryRaw(WRITES_TEMPORARILY)]);

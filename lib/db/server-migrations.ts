@@ -2,24 +2,24 @@ import { Client } from "pg";
 import { applyMigrations } from "./migrations";
 import { migrationAdapter, withSession } from "./open";
 
-/** Held by whoever migrates, for as long as its process lives. Any number that nothing else on the server locks. */
+/** The key of this command's advisory lock, held while its process runs. No other program may lock this number. */
 const LOCK = 4_076_778;
-/** Prisma's own, held by the connection that runs the scripts: it outlives a client that was killed. */
+/** The key of the schema engine's advisory lock. Its connection runs the scripts and can outlive a killed client. */
 const ENGINE_LOCK = 72_707_369;
 const MAX_WAIT_MS = 60_000;
 
 /**
- * Finishes the record of the one migration under way, in its script's own transaction: whatever is interrupted leaves
- * both or neither.
+ * Marks the running migration as finished in the same transaction as its script, so that an interruption leaves both or
+ * neither.
  */
 const RECORD = `
 ; UPDATE "_prisma_migrations" SET "finished_at" = now() WHERE "finished_at" IS NULL AND "rolled_back_at" IS NULL`;
 
 /**
- * Applies to a PostgreSQL server what is missing, one process at a time, and retries a migration that was interrupted.
- * Waits for another process at most `maxWaitMs`, and reports with `report` what it waits for. Returns the names of the
- * migrations applied.
- * @throws Error with what holds the lock, or with what the database refused.
+ * Applies the pending migrations to a PostgreSQL server, one process at a time, and retries an interrupted migration.
+ * Waits at most `maxWaitMs` for another process, which it describes with `report`. Returns the names of the applied
+ * migrations.
+ * @throws Error that describes the process that holds the lock, or the migration that failed
  */
 export async function migrateServer(
   url: string,
@@ -31,7 +31,7 @@ export async function migrateServer(
     keepAlive: true,
     application_name: "homeport-migrate-lock",
   });
-  client.on("error", () => {}); // a lost server is an error of the migration's own connection too
+  client.on("error", () => {}); // the migration's connection reports a lost server
   await client.connect();
   try {
     await lock(client, LOCK, report);
@@ -53,12 +53,12 @@ async function lock(client: Client, key: number, report: (line: string) => void)
   } catch (error) {
     if ((error as { code?: string }).code !== "55P03") throw error;
     throw new Error(
-      `another migration still runs: ${await holderOf(client, key)}. Try again after it; to end it, pg_terminate_backend.`,
+      `another migration is still running: ${await holderOf(client, key)}. Retry later, or end it with pg_terminate_backend.`,
     );
   }
 }
 
-/** The server process that holds an advisory lock, in words (PostgreSQL 17, 52.12 and 27.2.3). */
+/** Describes the server process that holds an advisory lock (PostgreSQL 17, 52.12 and 27.2.3). */
 async function holderOf(client: Client, key: number): Promise<string> {
   const { rows } = await client.query(
     `SELECT pid, application_name AS name, host(client_addr) AS host, backend_start AS since, state, query
@@ -73,7 +73,10 @@ async function holderOf(client: Client, key: number): Promise<string> {
   return `server process ${pid} (${name} from ${host ?? "this machine"}, since ${since.toISOString()}${what})`;
 }
 
-/** A record that neither finished nor was rolled back is of a script that was interrupted: nothing of it is left. */
+/**
+ * Marks interrupted migrations as rolled back. Their records are neither finished nor rolled back, and the server has
+ * rolled back their scripts.
+ */
 async function rollBackInterrupted(client: Client, report: (line: string) => void): Promise<void> {
   const { rows: tables } = await client.query(`SELECT to_regclass('"_prisma_migrations"') AS "table"`);
   if (tables[0].table === null) return;
@@ -81,5 +84,5 @@ async function rollBackInterrupted(client: Client, report: (line: string) => voi
     `UPDATE "_prisma_migrations" SET "rolled_back_at" = now()
       WHERE "finished_at" IS NULL AND "rolled_back_at" IS NULL RETURNING "migration_name" AS name`,
   );
-  for (const { name } of rows) report(`${name} was interrupted, and nothing of it is left: trying again.`);
+  for (const { name } of rows) report(`${name} was interrupted and rolled back: retrying it.`);
 }

@@ -1,4 +1,4 @@
 import type { Prisma } from "./generated/client";
 
-/** The client inside a transaction. On PGlite any other client waits until the transaction is over. */
+/** The client inside a transaction. On PGlite, queries through any other client wait until the transaction ends. */
 export type Tx = Prisma.TransactionClient;

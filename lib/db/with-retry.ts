@@ -1,12 +1,12 @@
 import { isAppError, isDatabaseUnavailable, isLostRace } from "../errors";
 
 const MAX_ATTEMPTS = 2;
-/** For deadlocks and conflicts, which a repetition usually resolves. */
+/** Maximum attempts after a deadlock or a conflict, which a retry usually resolves. */
 const MAX_RACE_ATTEMPTS = 4;
 
 /**
- * Runs a transaction again after it failed: an account may have been deleted under it, or two transactions may have
- * deadlocked. Not if the database is unavailable, nor for an `AppError`.
+ * Retries a transaction that fails, for example because its account was deleted concurrently or because of a deadlock.
+ * Does not retry an `AppError`, or while the database is unavailable.
  * @throws the last attempt's error
  */
 export async function withRetry<T>(attempt: () => Promise<T>): Promise<T> {

@@ -6,7 +6,7 @@ const MAX_CONCURRENT_SYNCS = 8;
 
 type Options = {
   modifiedAt?: Date;
-  /** The permissions of a new file. An existing file keeps its own. */
+  /** The permissions of a new file. An existing file keeps its permissions. */
   mode?: number;
 };
 
@@ -19,8 +19,8 @@ export async function writeDurably(file: string, bytes: Uint8Array | string, opt
 }
 
 /**
- * Creates a file atomically and durably unless it exists. Returns whether this call has created it; an existing file is
- * not changed.
+ * Creates a file atomically and durably unless it exists. Returns whether this call created it. Does not change an
+ * existing file.
  */
 export async function createDurably(file: string, bytes: Uint8Array | string, mode: number): Promise<boolean> {
   const temporary = `${file}.${process.pid}.tmp`;
@@ -66,7 +66,7 @@ export async function syncTree(folder: string): Promise<void> {
   await syncFolder(folder);
 }
 
-/** Syncs a folder's entries: names that were created, renamed or deleted. */
+/** Syncs a folder's entries after names in it were created, renamed or deleted. */
 const syncFolder = (folder: string): Promise<void> => syncPath(folder);
 
 async function syncPath(place: string): Promise<void> {

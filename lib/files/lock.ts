@@ -8,7 +8,7 @@ const RETRY_MS = 50;
 export class FileLockedError extends Error {
   override readonly name = "FileLockedError";
 
-  /** `pid` is what the holder wrote to the file: its process id in its own container. */
+  /** `pid` is the process id that the holder wrote to the file. In a container it is the id inside that container. */
   constructor(
     readonly file: string,
     readonly pid: string,
@@ -18,10 +18,10 @@ export class FileLockedError extends Error {
 }
 
 /**
- * Locks a file, which it creates if missing, and waits at most `maxWaitMs` for another holder. The kernel ties the lock to
- * the open file (Linux: fcntl(2), open file description locks), so it is released whenever the process ends. Returns a
+ * Creates a file if it is missing, locks it, and waits at most `maxWaitMs` for another holder. The kernel ties the lock
+ * to the open file (Linux: fcntl(2), open file description locks) and releases it when the process ends. Returns a
  * function that releases the lock and deletes the file.
- * @throws FileLockedError if it is still held
+ * @throws FileLockedError if another holder still has the lock
  */
 export async function lockFile(file: string, maxWaitMs = 0): Promise<() => Promise<void>> {
   const deadlineMs = performance.now() + maxWaitMs;
@@ -42,7 +42,7 @@ async function tryLockFile(file: string): Promise<(() => Promise<void>) | FileLo
       return new FileLockedError(file, pid);
     }
     if (!(await isFileAt(handle, file))) {
-      await handle.close(); // its holder deleted it after it was opened here
+      await handle.close(); // the previous holder deleted the file after it was opened here
       return await tryLockFile(file);
     }
     await handle.truncate();
@@ -54,7 +54,7 @@ async function tryLockFile(file: string): Promise<(() => Promise<void>) | FileLo
   return () => rm(file, { force: true }).finally(() => handle.close());
 }
 
-/** Whether the open file is still the one at this path. */
+/** Returns whether the path still refers to the open file. */
 async function isFileAt(handle: FileHandle, file: string): Promise<boolean> {
   const [own, named] = [await handle.stat(), await stat(file).catch(() => null)];
   return named?.ino === own.ino && named.dev === own.dev;
@@ -65,7 +65,7 @@ async function openLock(file: string): Promise<FileHandle> {
     return await open(file, "a+", 0o600);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EISDIR") throw error;
-    await rmdir(file); // earlier versions locked with a folder of this name
+    await rmdir(file); // earlier versions used a folder of this name as the lock
     return open(file, "a+", 0o600);
   }
 }

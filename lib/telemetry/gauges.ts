@@ -4,8 +4,8 @@ import type { Registry } from "prom-client";
 const TIMEOUT_MS = 1_000;
 
 /**
- * Creates gauges whose values come from the database, with `help` by name, and returns the function that updates them.
- * They have no value while `read` does not respond in time.
+ * Creates gauges whose values come from the database, and returns the function that updates them. `help` contains the
+ * help text of each gauge by name. The gauges have no value if `read` fails or times out.
  */
 export function createDatabaseGauges<Name extends string>(
   prom: typeof import("prom-client"),
@@ -17,7 +17,7 @@ export function createDatabaseGauges<Name extends string>(
   const gauges = names.map((name) => new prom.Gauge({ name, help: help[name], registers: [registry] }));
   let reading: Promise<Record<Name, number> | undefined> | undefined;
   return async () => {
-    // One query at a time: the next scrape waits for a slow one instead of adding another.
+    // One query at a time: during a slow query, the next scrape waits for it instead of starting another.
     reading ??= read()
       .catch(() => undefined)
       .finally(() => {

@@ -12,7 +12,7 @@ type Metrics = {
   close: () => Promise<void>;
 };
 
-/** From update checks (0.1 ms) to sign-ins (250 ms) and time-outs. */
+/** Cover update checks (0.1 ms), sign-ins (250 ms) and time-outs. */
 const BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** Limits how long a slow client can hold a connection. */
 const SERVER_LIMITS = { headersTimeout: 5_000, requestTimeout: 5_000 };

@@ -67,7 +67,7 @@ describe("on the embedded database", () => {
 
   test("a migration that fails is named, and changes nothing", async () => {
     await run("UPDATE _prisma_migrations SET migration_name = 'kept' WHERE migration_name = $1");
-    await expect(migrateEmbedded(pglite)).rejects.toThrow(`${last} is refused, and nothing of it is left: `);
+    await expect(migrateEmbedded(pglite)).rejects.toThrow(`${last} failed and was rolled back: `);
     expect((await run("SELECT 1 FROM _prisma_migrations WHERE migration_name = $1")).rows).toEqual([]);
     await run("UPDATE _prisma_migrations SET migration_name = $1 WHERE migration_name = 'kept'");
     expect(await migrateEmbedded(pglite)).toEqual([]);

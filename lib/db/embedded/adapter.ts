@@ -12,21 +12,22 @@ type IsolationLevel = Parameters<SqlDriverAdapter["startTransaction"]>[0];
 
 const NAMES = { provider: "postgres", adapterName: "pglite-prisma-adapter" } as const;
 
-/** What happens around each statement and transaction. */
+/** Hooks around each statement and transaction. */
 export type Around = {
-  /** Before it is sent. */
+  /** Called before it is sent. */
   before: () => void;
-  /** After it has succeeded or failed, and before anybody hears of it: a failure too tells what others have committed. */
+  /** Called before its result is returned. After an error too: it can reveal what other transactions have committed. */
   after: () => Promise<void>;
-  /** What an error of the database's means to the caller. */
+  /** Maps an error of the database to the error that the caller receives. */
   errorOf: (error: unknown) => unknown;
 };
 
 const NOTHING: Around = { before: () => {}, after: async () => {}, errorOf: (error) => error };
 
 /**
- * Prisma's adapter over a PGlite. Its own `executeScript` neither waits nor reports, so a migration that fails would count
- * as applied; its transactions report no failed COMMIT; and it takes every time for UTC, so the session has to be.
+ * Returns Prisma's adapter over a PGlite, with three corrections. Its `executeScript` neither waits for the script nor
+ * reports errors, so a failed migration would be recorded as applied. Its transactions do not report a failed COMMIT.
+ * It reads every time as UTC, so the session has to use UTC.
  */
 export async function embeddedAdapter(
   pglite: PGlite,
@@ -59,7 +60,7 @@ async function runAround<T>({ before, after, errorOf }: Around, send: () => Prom
   }
 }
 
-/** Opens a transaction. Its `commit` rejects where the COMMIT fails; `commit` and `rollback` resolve once `after` has. */
+/** Starts a transaction. `commit` rejects if COMMIT fails; `commit` and `rollback` resolve after the `after` hook. */
 async function startTransaction(pglite: PGlite, around: Around, level: IsolationLevel): Promise<Transaction> {
   around.before();
   let end = () => {};
@@ -73,10 +74,10 @@ async function startTransaction(pglite: PGlite, around: Around, level: Isolation
       resolve(tx);
       await ended;
     });
-    outcome.catch(reject); // before it was started; afterwards `commit` reports it
+    outcome.catch(reject); // if it fails to start; `commit` reports later errors
   });
   const tx = await started;
-  // The adapter asks its client for `query` alone, which a transaction has as well.
+  // The adapter calls only its client's `query`, which a transaction has too.
   const queryable = await new PrismaPGlite(tx as unknown as PGlite).connect();
   const finish = async () => {
     end();

@@ -2,7 +2,7 @@ import type { PGlite } from "@electric-sql/pglite";
 import { NodeFS } from "@electric-sql/pglite/nodefs";
 import type { WalFlush } from "./wal-flush";
 
-/** The parts of Emscripten's NODEFS that are used here; its own types leave them out. */
+/** The parts of Emscripten's NODEFS that are used here and that its types omit. */
 type FsNode = { name: string; parent: FsNode };
 type Stream = { node: FsNode; nfd: number };
 type Operation = (...args: never[]) => unknown;
@@ -10,16 +10,16 @@ type Operations = Record<string, Operation | undefined>;
 type NodeFsModule = { realPath: (node: FsNode) => string; node_ops: Operations; stream_ops: Operations };
 type EmscriptenOptions = Parameters<NodeFS["init"]>[1];
 
-/** What changes a file or folder, and takes a stream or its node as its first argument. */
+/** Operations that change a file or folder. Their first argument is a stream or a node. */
 const STREAM_CHANGES = ["write", "setattr", "msync"];
 const NODE_CHANGES = ["setattr", "mknod", "rename", "unlink", "rmdir", "symlink"];
 const SEGMENT = /^[0-9A-F]{24}$/;
 
 /**
- * PGlite's files on the disk, with an fsync that is one: in PGlite 0.5 NODEFS has none, so PostgreSQL's calls succeed and do
- * nothing (github.com/electric-sql/pglite/issues/1107). The flush of a log segment is left to `wal`, and is done
- * before any other file changes: "log records must be flushed before data pages" (PostgreSQL 17, 28.3). Without `wal`
- * nothing is synced.
+ * PGlite's file system with a working fsync: in PGlite 0.5, NODEFS does not implement it, so PostgreSQL's calls do
+ * nothing (github.com/electric-sql/pglite/issues/1107). `wal` flushes the log segments, and does so before any other
+ * file changes, because the log has to be on disk before the data pages (PostgreSQL 17, 28.3). Without `wal`, no file
+ * is synced.
  */
 export class EmbeddedFS extends NodeFS {
   readonly #wal: WalFlush | null;
@@ -40,7 +40,7 @@ export class EmbeddedFS extends NodeFS {
     return { emscriptenOpts: { ...emscriptenOpts, preRun: [install, ...(emscriptenOpts.preRun ?? [])] } };
   }
 
-  /** Has `run` called each time that the log has gone on for so many more segments. */
+  /** Calls `run` each time PostgreSQL has started to write `count` more log segments. */
   onEverySegments(count: number, run: () => void): void {
     let last = "";
     let begun = 0;
@@ -64,7 +64,7 @@ function syncFiles({ realPath, node_ops: nodes, stream_ops: streams }: NodeFsMod
   for (const name of NODE_CHANGES) before(nodes, name, logFirst);
 }
 
-/** Has something done before an operation. @throws Error where PGlite has no such operation. */
+/** Calls `act` before each call of an operation. @throws Error if PGlite has no such operation */
 function before<T>(operations: Operations, name: string, act: (on: T) => unknown): void {
   const run = operations[name] as ((on: T, ...rest: unknown[]) => unknown) | undefined;
   if (!run) throw new Error(`PGlite's file system has no operation ${name}`);
@@ -74,6 +74,6 @@ function before<T>(operations: Operations, name: string, act: (on: T) => unknown
   };
 }
 
-/** Whether it is the log's folder, or a file in it. */
+/** Returns whether a node is the log's folder or a file in it. */
 const isInLog = (node: FsNode): boolean => node.name === "pg_wal" || node.parent.name === "pg_wal";
 const isSegment = (node: FsNode): boolean => node.parent.name === "pg_wal" && SEGMENT.test(node.name);

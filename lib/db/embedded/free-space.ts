@@ -1,14 +1,17 @@
 import { statfsSync } from "node:fs";
 
 /**
- * Below this no new write is begun: PostgreSQL cannot go on after it failed to create the next segment of its log (16 MB), and
- * what is under way and a checkpoint need room as well.
+ * Writes are rejected below this. PostgreSQL stops if it cannot create the next segment of its log (16 MB), and running
+ * transactions and a checkpoint also need space.
  */
 const MIN_FREE_BYTES = 64 * 2 ** 20;
-/** Writes begin again above this, so that they do not come and go with each file. */
+/** Writes are accepted again above this. The difference keeps one file from toggling the state. */
 const ENOUGH_FREE_BYTES = 96 * 2 ** 20;
 
-/** Watches the free space of a folder's file system. `onChange` hears each time that it becomes low, or enough again. */
+/**
+ * Returns a function that checks whether the free space of a folder's file system is low. It calls `onChange` when the
+ * result changes.
+ */
 export function watchFreeSpace(folder: string, onChange: (isLow: boolean, freeBytes: number) => void): () => boolean {
   let isLow = false;
   return () => {

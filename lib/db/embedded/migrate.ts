@@ -2,13 +2,13 @@ import type { PGlite } from "@electric-sql/pglite";
 import { applyMigrations, migrationNames } from "../migrations";
 import { embeddedAdapter } from "./adapter";
 
-/** What PostgreSQL answers to a script that has run: a table, column or other object exists already, or does no longer. */
+/** SQLSTATEs of a script that has already run: a table, column or other object already exists, or no longer exists. */
 const HAS_RUN = new Set(["42P07", "42701", "42710", "42P01", "42703", "42704"]);
 
 /**
- * Applies what is missing, each migration and its record in one transaction: one that was cut off leaves nothing, and the
- * next start applies it. Returns the names of the migrations applied.
- * @throws Error with the migration's name and the database's words
+ * Applies the pending migrations, each in one transaction with its record: an interrupted migration is rolled back, and
+ * the next start applies it. Returns the names of the applied migrations.
+ * @throws Error with the name of the migration that failed and the database's error message
  */
 export async function migrateEmbedded(pglite: PGlite): Promise<string[]> {
   const applied: string[] = [];
@@ -36,28 +36,31 @@ async function hasRecords(pglite: PGlite): Promise<boolean> {
 }
 
 async function applyOne(pglite: PGlite, name: string, upTo: string[]): Promise<void> {
-  const isCutOff = (await hasRecords(pglite)) && (await markCutOff(pglite, name));
-  let refusal: { code?: string; message: string } | undefined;
+  const wasInterrupted = (await hasRecords(pglite)) && (await markInterrupted(pglite, name));
+  let failure: { code?: string; message: string } | undefined;
   try {
     await pglite.transaction(async (tx) => {
       const exec: PGlite["exec"] = (script, options) =>
         tx.exec(script, options).catch((error: Error) => {
-          refusal ??= error;
+          failure ??= error;
           throw error;
         });
-      // The engine asks its client for these two alone.
+      // The adapter calls only these two methods of its client.
       const client = { query: tx.query, exec } as unknown as PGlite;
       await applyMigrations(await embeddedAdapter(client), upTo);
     });
   } catch (error) {
-    if (!refusal) throw error;
-    if (isCutOff && HAS_RUN.has(refusal.code ?? "")) return markApplied(pglite, name);
-    throw new Error(`${name} is refused, and nothing of it is left: ${refusal.message}`, { cause: error });
+    if (!failure) throw error;
+    if (wasInterrupted && HAS_RUN.has(failure.code ?? "")) return markApplied(pglite, name);
+    throw new Error(`${name} failed and was rolled back: ${failure.message}`, { cause: error });
   }
 }
 
-/** An earlier version kept the record apart from the migration, and was killed between them. Returns whether it was. */
-async function markCutOff(pglite: PGlite, name: string): Promise<boolean> {
+/**
+ * Marks an unfinished record of a migration as rolled back, and returns whether there was one. Earlier versions
+ * committed the record and the migration separately, and could be killed between the two.
+ */
+async function markInterrupted(pglite: PGlite, name: string): Promise<boolean> {
   const { affectedRows } = await pglite.query(
     `UPDATE _prisma_migrations SET rolled_back_at = now()
      WHERE migration_name = $1 AND finished_at IS NULL AND rolled_back_at IS NULL`,
@@ -66,7 +69,7 @@ async function markCutOff(pglite: PGlite, name: string): Promise<boolean> {
   return (affectedRows ?? 0) > 0;
 }
 
-/** Its script ran as one statement, so all of it is there. */
+/** Marks a migration as applied. Its script ran as one implicit transaction, so it was applied completely. */
 async function markApplied(pglite: PGlite, name: string): Promise<void> {
   await pglite.query(
     `UPDATE _prisma_migrations SET rolled_back_at = NULL, finished_at = now(), applied_steps_count = 1, logs = NULL

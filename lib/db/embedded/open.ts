@@ -10,11 +10,11 @@ import { watchFreeSpace } from "./free-space";
 import { migrateEmbedded } from "./migrate";
 import { WalFlush } from "./wal-flush";
 
-/** PostgreSQL's default of 128 MB of buffers would be most of the process's memory, and gains nothing here. */
+/** PostgreSQL's default of 128 MB would be most of the process's memory, and is no faster here. */
 const SETTINGS = ["-c", "shared_buffers=16MB"];
-/** PGlite begins with -F, which turns fsync off. A flush by any other method than fsync does not reach its files. */
+/** PGlite's default parameters contain -F, which turns fsync off. `EmbeddedFS` implements no other sync method. */
 const SYNCED = PGlite.defaultStartParams.filter((param) => param !== "-F").concat("-c", "wal_sync_method=fsync");
-/** PGlite has no checkpointer: without a checkpoint the log would grow until the next start, and be read by it. */
+/** PGlite has no checkpointer: without checkpoints the log would grow, and the next start would replay all of it. */
 const SEGMENTS_PER_CHECKPOINT = 4;
 
 /** The data folder is in use by another process. */
@@ -23,25 +23,25 @@ class DataDirInUseError extends Error {
 }
 
 export type EmbeddedHooks = {
-  /** Must end the process: nobody knows what state the database is in, and the next start recovers it. */
+  /** Must end the process: the database is in an unknown state until the next start recovers it. */
   onFatal: (error: Error) => never;
-  /** There is too little room on the disk to write (`isFull`), or enough again. */
+  /** Called when the free disk space becomes too low for writes (`isFull`), and when it is sufficient again. */
   onStorage: (isFull: boolean, freeBytes: number) => void;
 };
 
 export type Embedded = {
   adapter: SqlMigrationAwareDriverAdapterFactory;
-  /** Whether writes are refused for want of room on the disk. */
+  /** Returns whether writes are rejected because the free disk space is too low. */
   isStorageFull: () => boolean;
-  /** Applies the migrations that are missing. Returns their names. */
+  /** Applies the pending migrations and returns their names. */
   migrate: () => Promise<string[]>;
   close: () => Promise<void>;
 };
 
 /**
- * Opens PGlite in `dataDir/db`, under a lock on `dataDir/db.lock`: PGlite itself lets a second process in, and two
- * processes corrupt each other's files. With `sync` what a statement changed is on the disk before it resolves.
- * @throws DataDirInUseError where another process holds the folder.
+ * Opens PGlite in `dataDir/db` and locks `dataDir/db.lock`: PGlite does not lock its folder, and two processes would
+ * corrupt it. With `sync`, a statement's changes are on disk before it resolves.
+ * @throws DataDirInUseError if another process uses the folder
  */
 export async function openEmbedded(dataDir: string, sync: boolean, given: Partial<EmbeddedHooks>): Promise<Embedded> {
   const hooks = { onFatal: endProcess, onStorage: () => {}, ...given };
@@ -58,7 +58,7 @@ export async function openEmbedded(dataDir: string, sync: boolean, given: Partia
 }
 
 function endProcess(error: Error): never {
-  process.stderr.write(`The embedded database cannot go on: ${error.message}\n`);
+  process.stderr.write(`The embedded database failed: ${error.message}\n`);
   process.exit(1);
 }
 
@@ -72,17 +72,17 @@ async function lockFolder(folder: string): Promise<() => Promise<void>> {
   });
 }
 
-/** Creates the database beside its place, so that a folder of its name is always whole. */
+/** Creates the database in a temporary folder and renames it, so that `folder` is always complete. */
 async function createOnce(folder: string): Promise<void> {
-  const isThere = await stat(path.join(folder, "PG_VERSION")).catch(() => null);
-  if (isThere) return;
-  const made = `${folder}.new`;
-  await rm(made, { recursive: true, force: true });
-  await makeFolder(made, 0o700); // PGlite's own files are open to everybody
-  await (await PGlite.create({ dataDir: made })).close();
-  await syncTree(made);
-  await moveDurably(made, folder).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === "ENOTEMPTY" ? new Error("it is no database, and not empty: move it away") : error;
+  const exists = await stat(path.join(folder, "PG_VERSION")).catch(() => null);
+  if (exists) return;
+  const temporary = `${folder}.new`;
+  await rm(temporary, { recursive: true, force: true });
+  await makeFolder(temporary, 0o700); // PGlite creates its files readable by every user
+  await (await PGlite.create({ dataDir: temporary })).close();
+  await syncTree(temporary);
+  await moveDurably(temporary, folder).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === "ENOTEMPTY" ? new Error("it is not empty and contains no database; move it away") : error;
   });
 }
 
@@ -92,16 +92,16 @@ async function open(
   hooks: EmbeddedHooks,
   unlock: () => Promise<void>,
 ): Promise<Embedded> {
-  if (sync) await syncTree(folder); // a run with DATABASE_SYNC=off may have left what is not on the disk
+  if (sync) await syncTree(folder); // a run with DATABASE_SYNC=off may have left unsynced files
   const wal = new WalFlush(hooks.onFatal);
   const fs = new EmbeddedFS(folder, sync ? wal : null);
   const pglite = await start(fs, sync, hooks.onFatal);
   let isClosing = false;
-  // The shutdown's own checkpoint writes to the log as well, when PGlite takes no statement any more.
+  // On shutdown PostgreSQL's last checkpoint writes to the log too, when PGlite no longer accepts statements.
   const exec = (sql: string) => void pglite.exec(sql).catch((error) => isClosing || hooks.onFatal(error));
   fs.onEverySegments(SEGMENTS_PER_CHECKPOINT, () => exec("CHECKPOINT"));
   const isStorageFull = watchFreeSpace(folder, (isFull, freeBytes) => {
-    // PostgreSQL tells a write from a read. What is sent after this waits for it.
+    // PostgreSQL then rejects writes but not reads. Statements sent after this one run after it.
     exec(`SET default_transaction_read_only = ${isFull ? "on" : "off"}`);
     hooks.onStorage(isFull, freeBytes);
   });
@@ -124,11 +124,11 @@ async function open(
   };
 }
 
-/** After a PANIC, or a trap in WebAssembly, PGlite would try to go on for ever. */
+/** Starts PGlite, and calls `onFatal` after a PANIC or a WebAssembly trap: PGlite itself would continue to run. */
 async function start(fs: EmbeddedFS, sync: boolean, onFatal: (error: Error) => void): Promise<PGlite> {
-  let said = "";
+  let fatalMessage = "";
   const onStderr = (text: string) => {
-    if (/PANIC|FATAL/.test(text)) said = text;
+    if (/PANIC|FATAL/.test(text)) fatalMessage = text;
     return false;
   };
   const startParams = [...(sync ? SYNCED : PGlite.defaultStartParams), ...SETTINGS];
@@ -138,18 +138,19 @@ async function start(fs: EmbeddedFS, sync: boolean, onFatal: (error: Error) => v
     try {
       run();
     } catch (error) {
-      if (error instanceof WebAssembly.RuntimeError) onFatal(new Error(said || error.message, { cause: error }));
+      if (error instanceof WebAssembly.RuntimeError)
+        onFatal(new Error(fatalMessage || error.message, { cause: error }));
       throw error;
     }
   };
   return pglite;
 }
 
-/** SQLSTATE 25006, read_only_sql_transaction. Not by `instanceof`: the adapter has a copy of the class. */
+/** Returns whether an error is SQLSTATE 25006, read_only_sql_transaction. The adapter has a copy of the error class. */
 const isReadOnlyError = (error: unknown): boolean =>
   (error as { cause?: { originalCode?: unknown } }).cause?.originalCode === "25006";
 
-/** As PostgreSQL reports it: SQLSTATE 53100, disk_full. */
+/** PostgreSQL's error for a full disk: SQLSTATE 53100, disk_full. */
 const STORAGE_FULL = new DriverAdapterError({
   kind: "postgres",
   code: "53100",

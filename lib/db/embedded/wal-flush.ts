@@ -4,12 +4,12 @@ import { promisify } from "node:util";
 const flush = promisify(fdatasync);
 
 /**
- * Flushes the write-ahead log off the event loop. PostgreSQL asks for the flush of a segment at each commit and goes on;
- * `flushed` resolves once all that was asked for is on the disk. Commits that come while a flush runs share the next
- * one, as under PostgreSQL's `commit_delay`.
+ * Flushes the write-ahead log without blocking the event loop. PostgreSQL requests a flush of a segment at each commit
+ * and continues; `flushed` resolves when every request so far is on disk. Commits during a flush share the next flush,
+ * as with PostgreSQL's `commit_delay`.
  */
 export class WalFlush {
-  /** Requests are numbered; those up to `#flushedUpTo` are on the disk. */
+  /** The number of requests. The first `#flushedUpTo` of them are on disk. */
   #requests = 0;
   #flushedUpTo = 0;
   #segment: { file: string; fd: number } | null = null;
@@ -17,31 +17,31 @@ export class WalFlush {
   #next: Promise<void> | null = null;
   readonly #onFailure: (error: Error) => never;
 
-  /** `onFailure` must end the process: after a failed fsync nobody knows what is on the disk (fsync(2), EIO). */
+  /** `onFailure` must end the process: after a failed fsync it is unknown what is on disk (fsync(2), EIO). */
   constructor(onFailure: (error: Error) => never) {
     this.#onFailure = onFailure;
   }
 
-  /** PostgreSQL wants a segment flushed. */
+  /** Requests a flush of a log segment. */
   request(file: string): void {
     if (this.#segment?.file !== file) this.#open(file);
     this.#requests += 1;
   }
 
-  /** Flushes at once. What depends on the log must not reach the disk before it. */
+  /** Flushes the log synchronously, before a change to another file that must not reach the disk first. */
   flushNow(): void {
     if (!this.#segment || this.#flushedUpTo === this.#requests) return;
     this.#orFail(fdatasyncSync, this.#segment.fd);
     this.#flushedUpTo = this.#requests;
   }
 
-  /** Syncs another file, after the log. */
+  /** Flushes the log, then syncs another file. */
   syncFile(fd: number): void {
     this.flushNow();
     this.#orFail(fsyncSync, fd);
   }
 
-  /** Resolves once everything requested so far is on the disk. */
+  /** Resolves when every request so far is on disk. */
   async flushed(): Promise<void> {
     if (this.#flushedUpTo === this.#requests) return;
     if (this.#running && this.#running.upTo === this.#requests) return this.#running.done;
@@ -77,7 +77,7 @@ export class WalFlush {
 
   async #startNext(): Promise<void> {
     await this.#running?.done;
-    // Whatever else commits in this turn of the event loop joins.
+    // Other commits in this turn of the event loop share the flush.
     await new Promise<void>((resolve) => setImmediate(resolve));
     this.#next = null;
     if (!this.#segment || this.#flushedUpTo === this.#requests) return;

@@ -11,19 +11,19 @@ export type QueueTable = {
 };
 
 type ClaimOptions = {
-  /** Rows that are due by this time are claimed, by the database's clock. */
+  /** Claims rows that are due by this time of the database's clock. */
   dueBy: Prisma.Sql;
-  /** A further condition; for a partial index, its predicate. */
+  /** An additional condition, such as the predicate of a partial index. */
   where?: Prisma.Sql;
-  /** The columns that a claim writes, as in UPDATE … SET. */
+  /** The SET clause of the claim's UPDATE. */
   set: Prisma.Sql;
   limit: number;
 };
 
 /**
  * Builds the statement that claims the rows that have been due longest and returns them. Several workers may run it at
- * the same time: each row is claimed once, and no worker waits for another (PostgreSQL, "SELECT", "The Locking Clause").
- * The statement can also be a CTE of a larger one.
+ * the same time: each row is claimed once, and no worker waits for another (PostgreSQL, "SELECT", "The Locking
+ * Clause"). The statement can also be a CTE of a larger one.
  */
 export function claimDue({ table, key, dueAt }: QueueTable, { dueBy, where, set, limit }: ClaimOptions): Prisma.Sql {
   const [name, id, due] = [identifier(table), identifier(key), identifier(dueAt)];

@@ -6,7 +6,7 @@ type Deps = { db: PrismaClient; dbNow: () => Prisma.Sql };
 
 type Options = QueueTable & {
   keyType: "uuid" | "text";
-  /** Longer than any attempt takes. */
+  /** The duration of a lease. Longer than any attempt. */
   leaseSeconds: number;
 };
 
@@ -15,18 +15,18 @@ export type Lease = { attempts: number; claimedAt: Date; leaseUntil: Date };
 
 /**
  * A queue whose lease is the due time: a claim moves it into the future, as the visibility timeout of Amazon SQS does.
- * The row of a worker that was killed is therefore due again by itself.
+ * If a worker is killed, its row therefore becomes due again.
  */
 export type LeaseQueue<Row> = {
   /** Claims the row that has been due longest and counts the attempt; null when no row is due. */
   claim: (where?: Prisma.Sql) => Promise<(Row & Lease) | null>;
-  /** Deletes a claimed row, unless it was claimed or queued again meanwhile. */
+  /** Deletes a claimed row, unless it was claimed or queued again in the meantime. */
   complete: (row: Row & Lease) => Promise<void>;
-  /** Makes a claimed row due again after a delay, unless it was claimed or queued again meanwhile. */
+  /** Makes a claimed row due again after a delay, unless it was claimed or queued again in the meantime. */
   retry: (row: Row & Lease, delaySeconds: number) => Promise<void>;
 };
 
-/** Opens a table as a queue. It needs a column `attempts`; `Row` is the rest of what is read of it. */
+/** Opens a table as a queue. The table needs a column `attempts`; `Row` describes the other columns that are read. */
 export function createLeaseQueue<Row extends Record<string, unknown>>(
   { db, dbNow }: Deps,
   { keyType, leaseSeconds, ...table }: Options,

@@ -1,6 +1,6 @@
 import { Prisma } from "../generated/client";
 
-/** Builds a part of a statement; its values become parameters. */
+/** Builds an SQL fragment; its values become parameters. */
 export const sql = Prisma.sql;
 
 /** Quotes an SQL identifier from the code, never from input. */
@@ -8,7 +8,7 @@ export function identifier(name: string): Prisma.Sql {
   return Prisma.raw(`"${name}"`);
 }
 
-/** An interval of whole seconds. */
+/** Returns an SQL interval in whole seconds. */
 export function seconds(count: number): Prisma.Sql {
   return sql`interval '1 second' * ${count}::int`;
 }

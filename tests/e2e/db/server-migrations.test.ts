@@ -60,7 +60,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     await other.query("DELETE FROM test.gate");
     const reported: string[] = [];
     const applied = await migrateServer(url, (line) => reported.push(line));
-    expect(reported.at(-1)).toBe(`${applied[0]} was interrupted, and nothing of it is left: trying again.`);
+    expect(reported.at(-1)).toBe(`${applied[0]} was interrupted and rolled back: retrying it.`);
     expect((await records()).rows.filter((row) => row.applied).map(({ name }) => name)).toEqual(await migrationNames());
   });
 
@@ -69,7 +69,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     const { rows } = await other.query("SELECT pg_backend_pid() AS pid");
     const reported: string[] = [];
     await expect(migrateServer(url, (line) => reported.push(line), 100)).rejects.toThrow(
-      `another migration still runs: server process ${rows[0].pid} (somebody from 127.0.0.1, since`,
+      `another migration is still running: server process ${rows[0].pid} (somebody from 127.0.0.1, since`,
     );
     expect(reported).toEqual([expect.stringContaining(`server process ${rows[0].pid} (somebody`)]);
     expect((await other.query(`SELECT to_regclass('"Account"') AS "table"`)).rows).toEqual([{ table: null }]);
