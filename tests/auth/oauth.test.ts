@@ -665,3 +665,13 @@ describe("the routes", () => {
     });
   });
 });
+
+test("a sign-in that starts on the sign-in page ends on the page that was requested", () =>
+  withProviders(async () => {
+    const jar = new Jar();
+    google.person = googlePerson(newEmail());
+    const started = await postForm(jar, "/forms/provider", { provider: "google", callbackUrl: "/download?file=app" });
+    const [, providerPage = ""] = started.headers.get("refresh")?.split("url=") ?? [];
+    const callback = await google.approve(providerPage);
+    expect((await followCallback(jar, callback)).headers.get("location")).toBe(`${BASE_URL}/download?file=app`);
+  }));

@@ -4,10 +4,10 @@ import { type ReadableHeaders, readCredentials } from "../../auth/authenticate";
 import { oauthProviders } from "../../auth/oauth/providers";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import type { RouteResponse } from "../route-response";
+import { RouteResponse } from "../route-response";
 import type { NextAuthCall } from "./call";
 import { respondNextAuth } from "./respond";
-import { cookiesOf, type NextAuthDeps, withCookies } from "./run";
+import { cookiesOf, type NextAuthDeps } from "./run";
 
 // Calls of next-auth by our own pages and forms, within the process. The form's route has checked the origin.
 
@@ -34,7 +34,11 @@ export async function startProvider(
   const csrf = await call(ctx, { method: "GET", segments: ["csrf"], caller });
   const { csrfToken } = Csrf.parse(JSON.parse(String(csrf.body)));
   const csrfCookies = cookiesOf(csrf);
-  const response = await call(ctx, {
+  const {
+    status,
+    body,
+    headers: responseHeaders,
+  } = await call(ctx, {
     method: "POST",
     segments: ["signin", provider],
     cookieHeader: csrfCookies.map((cookie) => cookie.split(";", 1)[0]).join("; "),
@@ -42,7 +46,9 @@ export async function startProvider(
     body: { csrfToken, callbackUrl },
     caller,
   });
-  return withCookies(response, csrfCookies);
+  // Both calls set the callback URL. A browser keeps the last cookie of a name.
+  const cookies = [...csrfCookies, ...cookiesOf({ headers: responseHeaders })];
+  return new RouteResponse(status, body, { ...responseHeaders, "Set-Cookie": cookies });
 }
 
 /**
