@@ -140,6 +140,6 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     expect(health.status).toBe(503);
     expect(await health.json()).toMatchObject({ status: "error", checks: { database: "error" } });
     expect((await deliver(service, billingEvent("INITIAL_PURCHASE"))).status).toBe(503);
-    expect(service.output()).toContain("run `npm run db:migrate`");
+    await expect.poll(() => service.output()).toContain("run `npm run db:migrate`"); // the log is buffered
   });
 });
