@@ -1,3 +1,4 @@
+import type { Caller } from "../audit/caller";
 import { authenticate } from "../auth/authenticate";
 import { callerOf } from "../auth/caller";
 import { currentContext } from "../context";
@@ -126,6 +127,8 @@ async function readInput(endpoint: AnyEndpoint, method: string, scope: RequestSc
 /** The handler's input. What few handlers need is made when it is read. */
 function inputOf(endpoint: AnyEndpoint, scope: RequestScope, context: RouteContext): Input {
   const { ctx, id, request, bytes, format, params } = scope;
+  // Made once: without a device cookie, the caller has a random device id.
+  let caller: Caller | undefined;
   return {
     ctx,
     request,
@@ -135,7 +138,9 @@ function inputOf(endpoint: AnyEndpoint, scope: RequestScope, context: RouteConte
     bytes,
     principal: scope.principal as null,
     get caller() {
-      return callerOf(ctx, request, clientIp(request.headers, context.remoteAddress, ctx.config.TRUSTED_PROXY_HOPS));
+      const { headers } = request;
+      caller ??= callerOf(ctx, request, clientIp(headers, context.remoteAddress, ctx.config.TRUSTED_PROXY_HOPS));
+      return caller;
     },
     get log() {
       return ctx.log.child({ requestId: id });
