@@ -1,6 +1,6 @@
 import type { Context } from "../context";
 import type { Prisma } from "../db/generated/client";
-import { identifier, sql } from "../db/queue/sql";
+import { identifier, sql } from "../db/sql";
 
 type Deps = Pick<Context, "db" | "now">;
 

@@ -4,7 +4,7 @@ import { newId } from "../db/ids";
 import { backoffSeconds } from "../db/queue/backoff";
 import { createConsumer } from "../db/queue/consumer";
 import { createLeaseQueue, type Lease, type LeaseQueue } from "../db/queue/lease-queue";
-import { sql } from "../db/queue/sql";
+import { sql } from "../db/sql";
 import type { Tx } from "../db/transaction";
 import type { Email } from "./emails";
 

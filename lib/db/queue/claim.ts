@@ -1,5 +1,5 @@
 import type { Prisma } from "../generated/client";
-import { identifier, sql } from "./sql";
+import { identifier, sql } from "../sql";
 
 /** A table that serves as a queue. The names are SQL identifiers from the code, never input. */
 export type QueueTable = {

@@ -1,6 +1,6 @@
 import type { Prisma, PrismaClient } from "../generated/client";
+import { identifier, seconds, sql } from "../sql";
 import { claimDue, type QueueTable } from "./claim";
-import { identifier, seconds, sql } from "./sql";
 
 type Deps = { db: PrismaClient; dbNow: () => Prisma.Sql };
 

@@ -1,5 +1,5 @@
 import type { Prisma } from "../generated/client";
-import { sql } from "./sql";
+import { sql } from "../sql";
 
 /** A lease that ends later than this was written before the database's clock was set back. */
 const MAX_LEASE_AHEAD_MS = 10 * 60 * 1000;

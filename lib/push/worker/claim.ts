@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
 import { claimDue } from "../../db/queue/claim";
-import { seconds, sql } from "../../db/queue/sql";
+import { seconds, sql } from "../../db/sql";
 import type { Outgoing } from "../notifications";
 
 const LEASE_SECONDS = 60;

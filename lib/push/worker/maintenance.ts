@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
 import { leaseExpired } from "../../db/queue/lease";
-import { sql } from "../../db/queue/sql";
+import { sql } from "../../db/sql";
 import { SECRET_KINDS } from "../notifications";
 import { MAX_ATTEMPTS } from "./apns-result";
 

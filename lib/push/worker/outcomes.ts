@@ -1,5 +1,5 @@
 import type { Context } from "../../context";
-import { seconds } from "../../db/queue/sql";
+import { seconds } from "../../db/sql";
 import { SECRET_KINDS } from "../notifications";
 import type { ClaimedDelivery } from "./claim";
 

@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
 import type { PushEnvironment } from "../../db/generated/client";
-import { seconds as interval } from "../../db/queue/sql";
+import { seconds as interval } from "../../db/sql";
 import { createCircuitBreaker } from "./circuit-breaker";
 import { type ClaimedDelivery, claimedAt, databaseTime } from "./claim";
 

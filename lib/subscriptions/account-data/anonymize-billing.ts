@@ -1,5 +1,5 @@
 import type { Context, Tx } from "../../context";
-import { sql } from "../../db/queue/sql";
+import { sql } from "../../db/sql";
 import { isPseudonym, possibleAccountIds, pseudonymOf } from "../app-user-ids";
 
 type Sql = ReturnType<Context["dbNow"]>;

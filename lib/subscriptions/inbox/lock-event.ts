@@ -1,5 +1,5 @@
 import type { Context, Tx } from "../../context";
-import { sql } from "../../db/queue/sql";
+import { sql } from "../../db/sql";
 import { AppError } from "../../errors";
 
 /** The key of an event in the inbox. `eventId` is the provider's. */

@@ -1,4 +1,4 @@
-import { Prisma } from "../generated/client";
+import { Prisma } from "./generated/client";
 
 /** Builds an SQL fragment; its values become parameters. */
 export const sql = Prisma.sql;
