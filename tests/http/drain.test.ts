@@ -2,12 +2,9 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { currentContext } from "@/lib/context";
-import { endpoint } from "@/lib/http/endpoint";
-import { defineRoute } from "@/lib/http/route";
-import { RouteResponse } from "@/lib/http/route-response";
 import { createDrain } from "@/lib/http/server/drain";
 import { withContext } from "@/tests/support/context";
-import { httpRequest, openTestServer, parseResponse } from "@/tests/support/network/http-server";
+import { httpRequest, openTestServer, parseResponse, testRoute } from "@/tests/support/network/http-server";
 
 /** Longer than an idle connection stays open. */
 const LONG_MS = 10_000;
@@ -16,21 +13,11 @@ const LONG_MS = 10_000;
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] }));
 afterEach(() => void vi.useRealTimers());
 
-const route = (path: string, body: () => string) =>
-  defineRoute(path, {
-    GET: endpoint({
-      summary: "A route of a test",
-      database: false,
-      responses: { 200: null },
-      writes: "raw",
-      handle: () => new RouteResponse(200, body()),
-    }),
-  });
 const keptAlive = (target: string) => httpRequest(target).replace("Connection: close\r\n", "");
 
 /** A server whose drain can be started. `begin` resolves once the listener is closed. */
 async function openDrainable(body = () => "hello") {
-  const { server, open } = await openTestServer({ "/api/hello": route("/api/hello", body) });
+  const { server, open } = await openTestServer({ "/api/hello": testRoute("/api/hello", body) });
   const drain = createDrain(server);
   let drained: Promise<void> | undefined;
   const begin = () =>

@@ -7,24 +7,19 @@ import type { RequestRecord } from "@/lib/context";
 import { ERRORS } from "@/lib/errors";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
-import { type ResponseBody, RouteResponse } from "@/lib/http/route-response";
+import { RouteResponse } from "@/lib/http/route-response";
 import type { NextHandler } from "@/lib/http/server/next-page";
 import { createRouteTable, findRoute } from "@/lib/http/server/routes";
 import { withContext } from "@/tests/support/context";
-import { httpRequest, openTestServer, parseResponse, type RawResponse } from "@/tests/support/network/http-server";
+import {
+  httpRequest,
+  openTestServer,
+  parseResponse,
+  type RawResponse,
+  testRoute,
+} from "@/tests/support/network/http-server";
 
-/** A route that answers with what `body` gives. */
-const route = (path: string, body: () => ResponseBody) =>
-  defineRoute(path, {
-    GET: endpoint({
-      summary: "A route of a test",
-      database: false,
-      responses: { 200: null },
-      writes: "raw",
-      handle: () => new RouteResponse(200, body()),
-    }),
-  });
-const hello = route("/api/hello", () => "hello");
+const hello = testRoute("/api/hello", () => "hello");
 
 async function* neverEnding() {
   yield Buffer.from("x");
@@ -80,7 +75,7 @@ describe("a client that reads nothing", () => {
         isLetGo = true;
       }
     }
-    const server = await openTestServer({ "/api/endless": route("/api/endless", endless) }, undefined, {
+    const server = await openTestServer({ "/api/endless": testRoute("/api/endless", endless) }, undefined, {
       socketTimeoutMs: 200,
     });
     const reader = await server.open();
@@ -92,7 +87,7 @@ describe("a client that reads nothing", () => {
   test.each(["/api/long", "/page"])("of %s, which is sent whole, is disconnected too", async (path) => {
     const long = Buffer.alloc(64 * 1024 * 1024, "x").toString();
     const page: NextHandler = async (_incoming, outgoing) => void outgoing.end(long);
-    const routes = { "/api/long": route("/api/long", () => long), "/page": "page" } as const;
+    const routes = { "/api/long": testRoute("/api/long", () => long), "/page": "page" } as const;
     const server = await openTestServer(routes, page, { socketTimeoutMs: 200 });
     const reader = await server.open();
     reader.write(httpRequest(path));
@@ -202,7 +197,7 @@ describe("malformed input", () => {
   });
 
   test("adds no status line in the middle of another response", async () => {
-    const server = await openTestServer({ "/api/never": route("/api/never", neverEnding) });
+    const server = await openTestServer({ "/api/never": testRoute("/api/never", neverEnding) });
     const socket = await server.open();
     const keptAlive = httpRequest("/api/never").replace("Connection: close\r\n", "");
     socket.write(keptAlive);

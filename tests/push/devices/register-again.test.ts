@@ -5,6 +5,8 @@ import { call } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import {
   activate,
+  deviceRow,
+  deviceRowsOf,
   insertDevices,
   newToken,
   recordingPush,
@@ -13,8 +15,6 @@ import {
 } from "@/tests/support/push/push";
 
 const MINUTE_MS = 60 * 1000;
-const rowOf = (id: string) => ctx().db.pushDevice.findUniqueOrThrow({ where: { id } });
-const rowsOf = ({ id }: { id: string }) => ctx().db.pushDevice.findMany({ where: { accountId: id } });
 
 describe("registering again", () => {
   test("the same token, in upper or lower case, is the same device, and only given fields change", async () => {
@@ -27,7 +27,7 @@ describe("registering again", () => {
     expect(again.device.createdAt).toBe(first.device.createdAt);
     expect(again.device.lastSeenAt).not.toBe(first.device.lastSeenAt);
     expect(again.challenge?.id).not.toBe(first.challenge?.id);
-    expect(await rowsOf(account)).toHaveLength(1);
+    expect(await deviceRowsOf(account)).toHaveLength(1);
   });
 
   test("an active device with the same token stays active and gets no challenge", async () => {
@@ -63,14 +63,14 @@ describe("registering again", () => {
     claims.push(await registeredDevice(account, { ...known, token: newToken() }));
     expect(claims).toMatchObject(Array(2).fill({ device: { status: "pending", verifiedAt: null }, challenge: {} }));
     expect(claims[1]?.device.id).toBe(claims[0]?.device.id);
-    expect(await rowOf(device.id)).toMatchObject({
+    expect(await deviceRow(device.id)).toMatchObject({
       status: "active",
       token: known.token,
       keyId: "key",
       keyCounter: 1n,
     });
     expect((await registerPush(account, known)).status).toBe(200);
-    expect(await rowsOf(account)).toHaveLength(2);
+    expect(await deviceRowsOf(account)).toHaveLength(2);
   });
 
   test("a device that is not active keeps its key when its token changes, and loses it with its environment", async () => {
@@ -80,9 +80,13 @@ describe("registering again", () => {
     await activate(device.id);
     await ctx().db.pushDevice.update({ where: { id: device.id }, data: { status: "invalid" } });
     await registeredDevice(account, { ...known, token: newToken() });
-    expect(await rowsOf(account)).toMatchObject([{ id: device.id, status: "pending", keyId: "key", keyCounter: 1n }]);
+    expect(await deviceRowsOf(account)).toMatchObject([
+      { id: device.id, status: "pending", keyId: "key", keyCounter: 1n },
+    ]);
     await registeredDevice(account, { ...known, environment: "sandbox" });
-    expect(await rowsOf(account)).toMatchObject([{ id: device.id, keyId: null, publicKey: null, keyCounter: null }]);
+    expect(await deviceRowsOf(account)).toMatchObject([
+      { id: device.id, keyId: null, publicKey: null, keyCounter: null },
+    ]);
   });
 
   test("a nonce that was sent to the old token is invalid for the new one", async () => {
@@ -122,7 +126,7 @@ describe("registering again", () => {
     await registeredDevice(account, { token, installationId: randomUUID() });
     const merged = await registeredDevice(account, { token, installationId });
     expect(merged.device).toMatchObject({ id: installed.device.id, status: "pending" });
-    expect(await rowsOf(account)).toMatchObject([{ id: installed.device.id, token, installationId }]);
+    expect(await deviceRowsOf(account)).toMatchObject([{ id: installed.device.id, token, installationId }]);
   });
 
   test("an active device stays active with a new installation id, or another device's", async () => {
@@ -133,7 +137,7 @@ describe("registering again", () => {
     await activate(device.id);
     for (const installationId of [randomUUID(), others]) {
       expect((await registeredDevice(account, { token, installationId })).device).toMatchObject({ id: device.id });
-      expect(await rowOf(device.id)).toMatchObject({ status: "active", installationId });
+      expect(await deviceRow(device.id)).toMatchObject({ status: "active", installationId });
     }
   });
 
@@ -142,7 +146,7 @@ describe("registering again", () => {
     const token = newToken();
     await registeredDevice(account, { token });
     await registeredDevice(account, { token, environment: "sandbox" });
-    expect(await rowsOf(account)).toHaveLength(2);
+    expect(await deviceRowsOf(account)).toHaveLength(2);
   });
 });
 
@@ -154,7 +158,7 @@ describe("concurrent registrations", () => {
     expect(responses.map(({ status }) => status)).toEqual([202, 202]);
     const [one, two] = await Promise.all(responses.map((response) => response.json()));
     expect(one.device.id).toBe(two.device.id);
-    expect(await rowsOf(account)).toHaveLength(1);
+    expect(await deviceRowsOf(account)).toHaveLength(1);
   });
 
   test("of one token get three challenges in total", async () => {
@@ -162,7 +166,7 @@ describe("concurrent registrations", () => {
     const token = newToken();
     const responses = await Promise.all([1, 2, 3, 4, 5, 6].map(() => registerPush(account, { token })));
     expect(responses.map(({ status }) => status).sort()).toEqual([202, 202, 202, 429, 429, 429]);
-    expect(await rowsOf(account)).toHaveLength(1);
+    expect(await deviceRowsOf(account)).toHaveLength(1);
     expect(await ctx().db.pushChallenge.count({ where: { device: { accountId: account.id } } })).toBe(3);
   });
 
@@ -173,7 +177,7 @@ describe("concurrent registrations", () => {
       [newToken(), newToken()].map((token) => registerPush(account, { token, installationId })),
     );
     expect(responses.map(({ status }) => status)).toEqual([202, 202]);
-    expect(await rowsOf(account)).toHaveLength(1);
+    expect(await deviceRowsOf(account)).toHaveLength(1);
   });
 
   test("of two installations with one token end with one device", async () => {
@@ -183,7 +187,7 @@ describe("concurrent registrations", () => {
       [randomUUID(), randomUUID()].map((installationId) => registerPush(account, { token, installationId })),
     );
     expect(responses.map(({ status }) => status)).toEqual([202, 202]);
-    expect(await rowsOf(account)).toHaveLength(1);
+    expect(await deviceRowsOf(account)).toHaveLength(1);
   });
 
   test("with installation ids that move between devices at most double the device limit", async () => {
@@ -197,7 +201,7 @@ describe("concurrent registrations", () => {
     expect((await registerPush(account, { token: first, installationId: randomUUID() })).status).toBe(202);
     const response = await registerPush(account, { token: second, installationId });
     expect(await response.json()).toMatchObject({ status: 409, code: "device_limit_reached" });
-    expect(await rowsOf(account)).toHaveLength(40);
+    expect(await deviceRowsOf(account)).toHaveLength(40);
   });
 
   test("of two new devices cannot exceed the device limit", async () => {
@@ -208,7 +212,7 @@ describe("concurrent registrations", () => {
     );
     const responses = await Promise.all([1, 2].map(() => registerPush(account, { token: newToken() })));
     expect(responses.map(({ status }) => status).sort()).toEqual([202, 409]);
-    expect(await rowsOf(account)).toHaveLength(20);
+    expect(await deviceRowsOf(account)).toHaveLength(20);
   });
 
   test("of one token by two accounts are pending, and the verified owner keeps it", async () => {
@@ -217,7 +221,7 @@ describe("concurrent registrations", () => {
     const { device } = await registeredDevice(ann, { token });
     await activate(device.id);
     expect((await registeredDevice(bob, { token })).device.status).toBe("pending");
-    expect(await rowOf(device.id)).toMatchObject({ accountId: ann.id, status: "active" });
+    expect(await deviceRow(device.id)).toMatchObject({ accountId: ann.id, status: "active" });
   });
 });
 

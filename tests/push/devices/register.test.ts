@@ -7,6 +7,8 @@ import { call, post } from "@/tests/support/api";
 import { ctx, withContext } from "@/tests/support/context";
 import {
   BUNDLE_ID,
+  deviceRow,
+  deviceRowsOf,
   insertDevices,
   newToken,
   recordingPush,
@@ -15,8 +17,6 @@ import {
 } from "@/tests/support/push/push";
 
 const MINUTE_MS = 60 * 1000;
-const rowOf = (id: string) => ctx().db.pushDevice.findUniqueOrThrow({ where: { id } });
-const rowsOf = ({ id }: { id: string }) => ctx().db.pushDevice.findMany({ where: { accountId: id } });
 
 describe("a first registration", () => {
   test("is pending, with a challenge of 15 minutes", async () => {
@@ -64,7 +64,7 @@ describe("a first registration", () => {
       },
     });
     expect(device).toMatchObject({ environment: "sandbox", name: "Ann's iPhone", osVersion: "26.1", locale: "de-CH" });
-    expect(await rowOf(device.id)).toMatchObject({
+    expect(await deviceRow(device.id)).toMatchObject({
       installationId,
       sessionId: account.sessionId,
       timeZone: "Asia/Tokyo",
@@ -114,7 +114,7 @@ describe("a first registration", () => {
       leaseUntil: null,
     });
     expect(JSON.stringify(delivery.payload)).not.toContain(nonce);
-    expect((await rowOf(device.id)).lastDeliveredAt).toEqual(delivery.sentAt);
+    expect((await deviceRow(device.id)).lastDeliveredAt).toEqual(delivery.sentAt);
   });
 
   test("writes its notification to the outbox folder when APNs is not configured", async () => {
@@ -163,7 +163,7 @@ describe("a registration is rejected:", () => {
     const response = await registerPush(account, json);
     expect(response.status).toBe(422);
     expect(await response.json()).toMatchObject({ code: "validation_failed", errors: [{ pointer }] });
-    expect(await rowsOf(account)).toEqual([]);
+    expect(await deviceRowsOf(account)).toEqual([]);
   });
 
   test("a body of 33 KiB is 413", async () => {
@@ -181,7 +181,7 @@ describe("a registration is rejected:", () => {
     const response = await withContext({ push: null }, () => registerPush(account, { token: newToken() }));
     expect(response.status).toBe(503);
     expect(await response.json()).toMatchObject({ code: "push_not_configured" });
-    expect(await rowsOf(account)).toEqual([]);
+    expect(await deviceRowsOf(account)).toEqual([]);
   });
 
   test("for a 21st device, while the other 20 can still register again", async () => {
@@ -192,7 +192,7 @@ describe("a registration is rejected:", () => {
     expect(refused.status).toBe(409);
     expect(await refused.json()).toMatchObject({ code: "device_limit_reached" });
     expect((await registerPush(account, { token: tokens[7] })).status).toBe(202);
-    expect(await rowsOf(account)).toHaveLength(20);
+    expect(await deviceRowsOf(account)).toHaveLength(20);
   });
 
   test("for a fourth challenge within an hour, which leaves the device unchanged", async () => {
@@ -202,7 +202,7 @@ describe("a registration is rejected:", () => {
     const response = await registerPush(account, { token, device: { name: "four" } });
     expect(response.status).toBe(429);
     expect(response.headers.get("retry-after")).toMatch(/^\d+$/);
-    expect(await rowsOf(account)).toMatchObject([{ name: "three" }]);
+    expect(await deviceRowsOf(account)).toMatchObject([{ name: "three" }]);
     expect((await registerPush(account, { token: newToken() })).status).toBe(202);
   });
 });
@@ -265,6 +265,6 @@ describe("a challenge that is not sent", () => {
       attempts: 1,
       payload: {},
     });
-    expect((await rowOf(device.id)).lastDeliveredAt).toBeNull();
+    expect((await deviceRow(device.id)).lastDeliveredAt).toBeNull();
   });
 });

@@ -15,11 +15,10 @@ import {
   signedByDeviceKey,
   verifiedDevice,
 } from "@/tests/support/push/phone";
-import { activeDevices, deliverDue, newToken, recordingPush } from "@/tests/support/push/push";
+import { activeDevices, deliverDue, deviceRow, newToken, recordingPush } from "@/tests/support/push/push";
 
 const MINUTE_MS = 60 * 1000;
 const BUNDLES = ["com.example.homeport", "com.example.other"];
-const rowOf = (id: string) => ctx().db.pushDevice.findUniqueOrThrow({ where: { id } });
 
 async function refused(response: Response, reason: string) {
   expect(await response.json()).toMatchObject({ status: 422, code: "evidence_invalid", reason });
@@ -51,7 +50,7 @@ describe("a device with evidence", () => {
       device: expect.objectContaining({ id: challenged.deviceId, status: "active", current: true }),
     });
     expect(Date.parse(body.device.verifiedAt)).toBeGreaterThanOrEqual(Date.parse(body.device.createdAt));
-    expect(await rowOf(challenged.deviceId)).toMatchObject({
+    expect(await deviceRow(challenged.deviceId)).toMatchObject({
       keyId: phone.key.keyId.toString("base64"),
       publicKey: new Uint8Array(phone.key.point),
       keyCounter: 0n,
@@ -112,8 +111,8 @@ describe("a device with evidence", () => {
     const { account, phone, challenged, deviceId } = await askedAgain({ environment });
     const restored = { ...phone, key: newAttestKey() };
     expect((await answer(account, restored, sign(account, restored, challenged))).status).toBe(200);
-    expect(await rowOf(challenged.deviceId)).toMatchObject({ keyId: restored.key.keyId.toString("base64") });
-    expect(await rowOf(deviceId)).toMatchObject({ status: "active" });
+    expect(await deviceRow(challenged.deviceId)).toMatchObject({ keyId: restored.key.keyId.toString("base64") });
+    expect(await deviceRow(deviceId)).toMatchObject({ status: "active" });
   });
 
   test("of a known installation replaces the previous device beyond the limit", async () => {
@@ -223,7 +222,7 @@ describe("evidence for another purpose", () => {
       await answer(account, phone, attested(account, phone, challenged, { counter: 1 })),
       "counter_not_zero",
     );
-    expect((await rowOf(challenged.deviceId)).status).toBe("pending");
+    expect((await deviceRow(challenged.deviceId)).status).toBe("pending");
     expect((await answer(account, phone, attested(account, phone, challenged))).status).toBe(200);
   });
 
@@ -231,7 +230,7 @@ describe("evidence for another purpose", () => {
     const { account, phone, challenged } = await asked();
     await ctx().db.pushDevice.update({ where: { id: challenged.deviceId }, data: { status: "invalid" } });
     await refused(await answer(account, phone, attested(account, phone, challenged)), "challenge_unknown");
-    expect((await rowOf(challenged.deviceId)).status).toBe("invalid");
+    expect((await deviceRow(challenged.deviceId)).status).toBe("invalid");
     expect((await verifiedDevice(account, phone)).status).toBe("active");
   });
 });
@@ -244,7 +243,7 @@ describe("a challenge", () => {
     const evidence = attested(account, phone, challenged);
     clock.advance(15 * MINUTE_MS);
     expect(await status(await answer(account, phone, evidence))).toEqual({ status: 409, code: "challenge_expired" });
-    expect((await rowOf(challenged.deviceId)).status).toBe("pending");
+    expect((await deviceRow(challenged.deviceId)).status).toBe("pending");
   });
 
   test("is valid for almost 15 minutes", async () => {
@@ -258,7 +257,7 @@ describe("a challenge", () => {
     const evidence = attested(account, phone, challenged);
     expect((await answer(account, phone, evidence)).status).toBe(200);
     expect(await status(await answer(account, phone, evidence))).toEqual({ status: 409, code: "challenge_used" });
-    expect((await rowOf(challenged.deviceId)).status).toBe("active");
+    expect((await deviceRow(challenged.deviceId)).status).toBe("active");
   });
 
   test("succeeds once among concurrent uses", async () => {
@@ -313,7 +312,7 @@ describe("an assertion", () => {
       Promise.all([challenged, second].map((one) => answer(account, phone, asserted(account, phone, one, 1)))),
     );
     expect(responses.map((response) => response.status).sort()).toEqual([200, 422]);
-    expect(await rowOf(deviceId)).toMatchObject({ status: "active", keyCounter: 1n });
+    expect(await deviceRow(deviceId)).toMatchObject({ status: "active", keyCounter: 1n });
   });
 
   test("of a key attested for another environment or bundle is rejected", async () => {

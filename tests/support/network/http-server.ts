@@ -3,6 +3,9 @@ import type { Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
+import { type ResponseBody, RouteResponse } from "@/lib/http/route-response";
 import { createHttpServer } from "@/lib/http/server/http-server";
 import type { NextHandler } from "@/lib/http/server/next-page";
 import { createRouteTable, type Responder } from "@/lib/http/server/routes";
@@ -15,6 +18,18 @@ export type TestServer = {
   /** How many connections are open. */
   connections: () => Promise<number>;
 };
+
+/** A route whose response has the body that `body` returns. */
+export const testRoute = (path: string, body: () => ResponseBody) =>
+  defineRoute(path, {
+    GET: endpoint({
+      summary: "A route of a test",
+      database: false,
+      responses: { 200: null },
+      writes: "raw",
+      handle: () => new RouteResponse(200, body()),
+    }),
+  });
 
 /** The HTTP server over some routes and a substitute for Next, which may still be loading, for one test. */
 export async function openTestServer(

@@ -85,6 +85,12 @@ export async function activeDevices(account: TestAccount, count: number, changed
   });
 }
 
+/** A device as it is stored. */
+export const deviceRow = (id: string) => ctx().db.pushDevice.findUniqueOrThrow({ where: { id } });
+
+/** An account's devices as they are stored. */
+export const deviceRowsOf = ({ id }: { id: string }) => ctx().db.pushDevice.findMany({ where: { accountId: id } });
+
 /** Activates a device, as evidence does. */
 export async function activate(deviceId: string): Promise<void> {
   await ctx().db.pushDevice.update({
