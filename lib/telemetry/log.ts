@@ -1,7 +1,7 @@
 import { format, stripVTControlCharacters } from "node:util";
 import { type Logger, pino } from "pino";
 import type { Config } from "../config";
-import { openLines } from "./lines";
+import { openLogDestination } from "./log-destination";
 
 const STDOUT = 1;
 
@@ -10,9 +10,9 @@ const STDOUT = 1;
  * the process exits, are written synchronously.
  */
 export function createLog(level: Config["LOG_LEVEL"]): Logger {
-  const lines = openLines(STDOUT);
-  process.on("exit", lines.flushSync);
-  return pino({ level, base: null, timestamp: isoTime() }, lines);
+  const destination = openLogDestination(STDOUT);
+  process.on("exit", destination.flushSync);
+  return pino({ level, base: null, timestamp: isoTime() }, destination);
 }
 
 const CONSOLE_LEVELS = { debug: "debug", log: "info", info: "info", warn: "warn", error: "error" } as const;

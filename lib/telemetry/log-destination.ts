@@ -1,7 +1,7 @@
 import { write, writeSync } from "node:fs";
 
 /** Pino's destination. `flush` starts a write. `flushSync`, which pino calls after a fatal line, returns after it. */
-type Lines = { write: (line: string) => void; flush: (done?: () => void) => void; flushSync: () => void };
+type LogDestination = { write: (line: string) => void; flush: (done?: () => void) => void; flushSync: () => void };
 
 const FLUSH_MS = 100;
 const FLUSH_LENGTH = 16 * 1024;
@@ -19,7 +19,7 @@ const MAX_WRITE_MS = 10_000;
  * Collects lines for a moment and writes them in the background; drops what cannot be written. Pino's own destination
  * measures its whole buffer at each line, and hangs if the disk is full or the reader is gone.
  */
-export function openLines(fd: number): Lines {
+export function openLogDestination(fd: number): LogDestination {
   let buffered = "";
   let timer: NodeJS.Timeout | undefined;
   let isWriting = false;

@@ -3,16 +3,16 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { openLines } from "@/lib/telemetry/lines";
+import { openLogDestination } from "@/lib/telemetry/log-destination";
 
-const newFile = async () => path.join(await mkdtemp(path.join(tmpdir(), "homeport-lines-")), "log");
+const newFile = async () => path.join(await mkdtemp(path.join(tmpdir(), "homeport-log-")), "log");
 
 test("lines are written whole and in order, however many there are", async () => {
   const file = await newFile();
   const fd = openSync(file, "w");
-  const lines = openLines(fd);
+  const destination = openLogDestination(fd);
   const sent = Array.from({ length: 20_000 }, (_, i) => `line ${i} äöü\n`);
-  for (const line of sent) lines.write(line);
+  for (const line of sent) destination.write(line);
   await expect.poll(() => readFileSync(file, "utf8").length).toBe(sent.join("").length);
   expect(readFileSync(file, "utf8")).toBe(sent.join(""));
   closeSync(fd);
@@ -21,7 +21,7 @@ test("lines are written whole and in order, however many there are", async () =>
 test("a single line is written without further lines", async () => {
   const file = await newFile();
   const fd = openSync(file, "w");
-  openLines(fd).write("alone\n");
+  openLogDestination(fd).write("alone\n");
   await expect.poll(() => readFileSync(file, "utf8")).toBe("alone\n");
   closeSync(fd);
 });
@@ -29,9 +29,9 @@ test("a single line is written without further lines", async () => {
 test("flushSync has written all lines when it returns", async () => {
   const file = await newFile();
   const fd = openSync(file, "w");
-  const lines = openLines(fd);
-  lines.write("the last words\n");
-  lines.flushSync();
+  const destination = openLogDestination(fd);
+  destination.write("the last words\n");
+  destination.flushSync();
   expect(readFileSync(file, "utf8")).toBe("the last words\n");
   closeSync(fd);
 });
@@ -40,9 +40,9 @@ test("lines that cannot be written are dropped, and block nothing", async () => 
   const file = await newFile();
   writeFileSync(file, "");
   const fd = openSync(file, "r");
-  const lines = openLines(fd);
-  for (let i = 0; i < 20_000; i += 1) lines.write(`line ${i}\n`);
-  lines.flushSync();
+  const destination = openLogDestination(fd);
+  for (let i = 0; i < 20_000; i += 1) destination.write(`line ${i}\n`);
+  destination.flushSync();
   expect(readFileSync(file, "utf8")).toBe("");
   closeSync(fd);
 });
