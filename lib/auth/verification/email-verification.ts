@@ -111,8 +111,8 @@ export async function confirmVerification(
 }
 
 /**
- * Revokes all access to an account with an unverified email, before its owner takes it over: whoever registered
- * somebody else's email beforehand loses it. Keeps one identity, if given. Does nothing to a verified account.
+ * Revokes all access to an account with an unverified email before the email's owner takes it over, because somebody
+ * else may have registered the email. Keeps one identity, if given. Does nothing to a verified account.
  */
 export async function revokeUnverifiedAccess(
   ctx: Pick<Context, "removeDevices">,
