@@ -12,7 +12,7 @@ import { Jar, SESSION_COOKIE, session, signIn, signInWith } from "@/tests/suppor
 import { IdentityProvider } from "@/tests/support/auth/identity-provider";
 import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
-import { submit, wordsOf } from "@/tests/support/web/forms";
+import { flashOf, submit } from "@/tests/support/web/forms";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 let google: IdentityProvider;
@@ -49,7 +49,7 @@ test("the password removes a linked provider, which can no longer sign in, and e
   await withGoogle(async () => {
     const account = await newAccount();
     const { jar, identityId } = await linkGoogle(account);
-    const wrong = wordsOf(
+    const wrong = flashOf(
       await submit("account/unlink", { identityId, password: "a wrong one" }, { cookie: jar.header }),
     );
     expect(wrong?.fields).toEqual({ password: "This is not your password" });
@@ -77,7 +77,7 @@ test("the only way to sign in cannot be removed, not even by concurrent requests
     const { user } = await session(jar);
     const [only] = await ctx().db.identity.findMany({ where: { accountId: user.id } });
     const refused = await submit("account/unlink", { identityId: only?.id ?? "" }, { cookie: jar.header });
-    expect(wordsOf(refused)?.message).toBe("This is the account's only way to sign in.");
+    expect(flashOf(refused)?.message).toBe("This is the account's only way to sign in.");
 
     google.person = newPerson();
     await signInWith(google, jar);
@@ -98,7 +98,7 @@ test("without a password, removing a provider requires a sign-in within ten minu
     const { user } = await session(jar);
     const { id: identityId } = await ctx().db.identity.findFirstOrThrow({ where: { accountId: user.id } });
     clock.advance(10 * 60_000 + 1);
-    const refused = wordsOf(await submit("account/unlink", { identityId }, { cookie: jar.header }));
+    const refused = flashOf(await submit("account/unlink", { identityId }, { cookie: jar.header }));
     expect([refused?.message, refused?.fields]).toEqual(["Sign in again to continue.", {}]);
     expect(await identitiesOf(user.id)).toBe(2);
     await signInWith(google, jar);
@@ -127,7 +127,7 @@ test("another account's provider cannot be removed", async () => {
     const jar = new Jar();
     await signIn(jar, bob);
     const refused = await submit("account/unlink", { identityId, password: bob.password }, { cookie: jar.header });
-    expect(wordsOf(refused)?.message).toBe("This provider is not linked to your account.");
+    expect(flashOf(refused)?.message).toBe("This provider is not linked to your account.");
     expect(await identitiesOf(ann.id)).toBe(1);
     expect((await get("/api/push/devices", { token: bob.token })).status).toBe(200);
   });

@@ -6,7 +6,7 @@ import { get } from "@/tests/support/api";
 import { IdentityProvider } from "@/tests/support/auth/identity-provider";
 import { BASE_URL, withContext } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
-import { cookiesOf, submit, submitByScript, wordsOf } from "@/tests/support/web/forms";
+import { cookiesOf, flashOf, submit, submitByScript } from "@/tests/support/web/forms";
 
 const PASSWORD = "a password for forms";
 const newEmail = () => `form-${randomUUID()}@example.com`;
@@ -28,15 +28,15 @@ test("with required verification, the forms register, confirm by the pasted link
     const registered = await submit("register", { email, password: PASSWORD });
     expect(registered.headers.get("location")).toBe("/verify");
     expect(registered.headers.getSetCookie()).toEqual([]);
-    const early = wordsOf(await submit("sign-in", { email, password: PASSWORD }));
+    const early = flashOf(await submit("sign-in", { email, password: PASSWORD }));
     expect(early?.message).toBe("Verify your email first. We have sent you a link.");
     const [link = ""] = /http\S+\/verify#token=\S+/.exec(await mailbox.waitFor(email)) ?? [];
-    const wrong = wordsOf(await submit("verify", { token: link, password: "another password" }));
+    const wrong = flashOf(await submit("verify", { token: link, password: "another password" }));
     expect(wrong?.fields).toEqual({ password: "This is not the password you registered with" });
     const confirmed = await submit("verify", { token: link, password: PASSWORD }, { cookie: before });
     expect(confirmed.headers.get("location")).toBe("/account?done=email_verified");
     expect([await statusOf(before), await statusOf(cookiesOf(confirmed))]).toEqual([401, 200]);
-    const again = wordsOf(await submit("verify", { token: link, password: PASSWORD }));
+    const again = flashOf(await submit("verify", { token: link, password: PASSWORD }));
     expect(again?.message).toBe("This link is no longer valid. Sign in to get a new one.");
   });
 });
@@ -68,7 +68,7 @@ describe("with a provider", () => {
   test("an unconfigured provider and any other sign-in method are rejected", async () => {
     await configured(async () => {
       for (const provider of ["github", "credentials", "email", "../csrf"]) {
-        expect(wordsOf(await submit("provider", { provider }))?.message).toBe("Not found.");
+        expect(flashOf(await submit("provider", { provider }))?.message).toBe("Not found.");
       }
     });
   });

@@ -6,7 +6,7 @@ import { call, get, post } from "@/tests/support/api";
 import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
 import { registeredDevice } from "@/tests/support/push/push";
-import { cookiesOf, submit, submitByScript, wordsOf } from "@/tests/support/web/forms";
+import { cookiesOf, flashOf, submit, submitByScript } from "@/tests/support/web/forms";
 
 const PASSWORD = "a password for forms";
 const newEmail = () => `form-${randomUUID()}@example.com`;
@@ -30,28 +30,28 @@ describe("a form without JavaScript", () => {
     const fields = { email: "nobody", name: "Ann", password: PASSWORD };
     const response = await submit("register", fields);
     expect(response.status).toBe(303);
-    expect(response.headers.get("location")).toMatch(/^\/register\?again=[\w-]+$/);
-    expect(wordsOf(response)).toMatchObject({
+    expect(response.headers.get("location")).toMatch(/^\/register\?formErrors=[\w-]+$/);
+    expect(flashOf(response)).toMatchObject({
       form: "/forms/register",
       fields: { email: "Must be an email address" },
       values: { email: "nobody", name: "Ann" },
     });
-    expect(JSON.stringify(wordsOf(response))).not.toContain(PASSWORD);
+    expect(JSON.stringify(flashOf(response))).not.toContain(PASSWORD);
     const [cookie = ""] = response.headers.getSetCookie();
     expect(cookie).toMatch(/; Path=\/; Max-Age=60; HttpOnly; SameSite=Lax$/);
   });
 
   test("shows at the field that an email is taken, and that a password is wrong", async () => {
     const { email } = await newAccount();
-    const taken = wordsOf(await submit("register", { email, password: PASSWORD }));
+    const taken = flashOf(await submit("register", { email, password: PASSWORD }));
     expect(taken?.fields).toEqual({ email: "An account with this email already exists" });
-    const wrong = wordsOf(await submit("sign-in", { email, password: "not the password" }));
+    const wrong = flashOf(await submit("sign-in", { email, password: "not the password" }));
     expect(wrong?.fields).toEqual({ password: "The email or password is incorrect" });
   });
 
   test("with a far too long name has its error in a cookie that a browser accepts", async () => {
     const response = await submit("register", { email: newEmail(), password: PASSWORD, name: "n".repeat(10_000) });
-    expect(wordsOf(response)?.fields).toEqual({ name: "Must be at most 80 characters long" });
+    expect(flashOf(response)?.fields).toEqual({ name: "Must be at most 80 characters long" });
     expect(cookiesOf(response).length).toBeLessThan(4_000);
   });
 });
@@ -129,10 +129,11 @@ test("over https a rejected form's cookie is bound to the host: another host of 
     const refused = await submit("sign-in", { email: "ann@example.com", password: "wrong" }, { headers });
     const [line = ""] = refused.headers.getSetCookie();
     expect(line).toMatch(/^__Host-homeport\.form=[\w-]+; Path=\/; Max-Age=60; HttpOnly; SameSite=Lax; Secure$/);
-    const again = new URL(refused.headers.get("location") ?? "", config.baseUrl).searchParams.get("again") ?? "";
+    const location = new URL(refused.headers.get("location") ?? "", config.baseUrl);
+    const id = location.searchParams.get("formErrors") ?? "";
     const cookie = cookiesOf(refused);
-    expect(readFlash(config, cookie, again)?.form).toBe("/forms/sign-in");
-    expect(readFlash(config, cookie.replace("__Host-", ""), again)).toBeNull();
+    expect(readFlash(config, cookie, id)?.form).toBe("/forms/sign-in");
+    expect(readFlash(config, cookie.replace("__Host-", ""), id)).toBeNull();
   });
 });
 
@@ -141,7 +142,7 @@ test("sign-in by form and by API share one limit, and the form shows how long to
   const from = { address: "203.0.113.80" };
   for (let i = 0; i < 10; i++) await submit("sign-in", { email, password: "not the password" }, from);
   expect((await post("/api/auth/login", { email, password }, from)).status).toBe(429);
-  expect(wordsOf(await submit("sign-in", { email, password }, from))?.message).toMatch(
+  expect(flashOf(await submit("sign-in", { email, password }, from))?.message).toMatch(
     /^Too many wrong passwords\. Reset the password to sign in now\. Try again in (a minute|\d+ minutes)\.$/,
   );
 });
@@ -166,7 +167,7 @@ test("a reset by the form accepts the whole emailed link, and only once", async 
   const fields = { token: ` ${link} `, password: "another good password" };
   expect((await submit("reset", fields)).headers.get("location")).toBe("/sign-in?done=password_reset");
   expect((await get("/api/subscription/status", { token })).status).toBe(401);
-  expect(wordsOf(await submit("reset", fields))?.message).toBe("This link is no longer valid. Request a new one.");
+  expect(flashOf(await submit("reset", fields))?.message).toBe("This link is no longer valid. Request a new one.");
 });
 
 test("an expired reset link is rejected with an explanation", async () => {
@@ -174,7 +175,7 @@ test("an expired reset link is rejected with an explanation", async () => {
   await submit("forgot", { email });
   const [link = ""] = /http\S+\/reset#token=\S+/.exec(await mailbox.waitFor(email)) ?? [];
   clock.advance(31 * 60 * 1000);
-  const refused = wordsOf(await submit("reset", { token: link, password: "another good password" }));
+  const refused = flashOf(await submit("reset", { token: link, password: "another good password" }));
   expect(refused?.message).toBe("This link is no longer valid. Request a new one.");
   expect(refused?.values).toEqual({});
 });
@@ -197,10 +198,10 @@ test("no account can sign out another's session or remove its device", async () 
   const [ann, bob] = [await newAccount(), await newAccount()];
   const cookie = await signIn(bob);
   const { device } = await registeredDevice(ann);
-  expect(wordsOf(await submit("account/session", { id: ann.sessionId }, { cookie }))?.message).toBe(
+  expect(flashOf(await submit("account/session", { id: ann.sessionId }, { cookie }))?.message).toBe(
     "This session has already ended.",
   );
-  expect(wordsOf(await submit("account/device", { id: device.id }, { cookie }))?.message).toBe("Device not found.");
+  expect(flashOf(await submit("account/device", { id: device.id }, { cookie }))?.message).toBe("Device not found.");
   expect((await get("/api/subscription/status", { token: ann.token })).status).toBe(200);
   const { devices } = (await (await get("/api/push/devices", { token: ann.token })).json()) as { devices: unknown[] };
   expect(devices).toHaveLength(1);
@@ -219,9 +220,9 @@ test.each(["sign-out", "account/session", "account/other-sessions", "account/dev
 test("an account is deleted with its password and the word DELETE, not with only one of them", async () => {
   const account = await newAccount();
   const cookie = await signIn(account);
-  const wrong = wordsOf(await submit("account/delete", { confirm: "DELETE", password: "nonsense" }, { cookie }));
+  const wrong = flashOf(await submit("account/delete", { confirm: "DELETE", password: "nonsense" }, { cookie }));
   expect(wrong?.fields).toEqual({ password: "This is not your password" });
-  const unsure = wordsOf(await submit("account/delete", { confirm: "yes", password: account.password }, { cookie }));
+  const unsure = flashOf(await submit("account/delete", { confirm: "yes", password: account.password }, { cookie }));
   expect(unsure?.fields).toEqual({ confirm: "Must be DELETE" });
   const done = await submit("account/delete", { confirm: "DELETE", password: account.password }, { cookie });
   expect(done.headers.get("location")).toBe("/deleted");

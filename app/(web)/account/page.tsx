@@ -22,8 +22,8 @@ const SUCCESS_MESSAGES: Record<string, string> = {
 export default async function Page(props: PageProps) {
   const visitor = await requireVisitor("/account");
   const ctx = pageContext();
-  const { done, again } = await queryOf(props);
-  const flash = await flashOf(again);
+  const { done, formErrors } = await queryOf(props);
+  const flash = await flashOf(formErrors);
   const successMessage = done && Object.hasOwn(SUCCESS_MESSAGES, done) ? SUCCESS_MESSAGES[done] : null;
   const { account } = visitor;
   return (

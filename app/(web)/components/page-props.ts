@@ -10,7 +10,7 @@ export async function queryOf({ searchParams }: PageProps): Promise<Record<strin
   return Object.fromEntries(given.map(([name, value]) => [name, [value].flat()[0]]));
 }
 
-/** The errors of a form that was posted without JavaScript, identified by the query parameter `again`. */
-export async function flashOf(again: string | undefined): Promise<Flash | null> {
-  return readFlash(pageContext().config, (await headers()).get("cookie"), again);
+/** The errors of a form that was posted without JavaScript, identified by the query parameter `formErrors`. */
+export async function flashOf(formErrors: string | undefined): Promise<Flash | null> {
+  return readFlash(pageContext().config, (await headers()).get("cookie"), formErrors);
 }

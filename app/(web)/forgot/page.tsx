@@ -6,12 +6,12 @@ import { flashOf, type PageProps, queryOf } from "../components/page-props";
 export const metadata = { title: "Forgot your password?" };
 
 export default async function Page(props: PageProps) {
-  const { again, sent } = await queryOf(props);
+  const { formErrors, sent } = await queryOf(props);
   return (
     <div className="narrow">
       <h1>Forgot your password?</h1>
       {sent === undefined ? (
-        <Form action="/forms/forgot" flash={await flashOf(again)}>
+        <Form action="/forms/forgot" flash={await flashOf(formErrors)}>
           <p>Enter your email address, and we will send you a link to reset your password.</p>
           <Field name="email" label="Email" type="email" required autoComplete="username" />
           <button type="submit">Send reset link</button>

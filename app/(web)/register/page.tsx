@@ -6,12 +6,12 @@ import { flashOf, type PageProps, queryOf } from "../components/page-props";
 export const metadata = { title: "Create account" };
 
 export default async function Page(props: PageProps) {
-  const { again } = await queryOf(props);
+  const { formErrors } = await queryOf(props);
   const minLength = pageContext().config.AUTH_PASSWORD_MIN;
   return (
     <div className="narrow">
       <h1>Create account</h1>
-      <Form action="/forms/register" flash={await flashOf(again)}>
+      <Form action="/forms/register" flash={await flashOf(formErrors)}>
         <Field name="name" label="Name (optional)" autoComplete="name" maxLength={80} />
         <Field name="email" label="Email" type="email" required autoComplete="username" />
         <Field

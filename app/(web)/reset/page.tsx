@@ -7,12 +7,12 @@ import { TokenField } from "../components/token-field";
 export const metadata = { title: "Set a new password" };
 
 export default async function Page(props: PageProps) {
-  const { again } = await queryOf(props);
+  const { formErrors } = await queryOf(props);
   const minLength = pageContext().config.AUTH_PASSWORD_MIN;
   return (
     <div className="narrow">
       <h1>Set a new password</h1>
-      <Form action="/forms/reset" flash={await flashOf(again)}>
+      <Form action="/forms/reset" flash={await flashOf(formErrors)}>
         <TokenField />
         <Field
           name="password"

@@ -11,8 +11,8 @@ export const metadata = { title: "Sign in" };
 
 export default async function Page(props: PageProps) {
   const ctx = pageContext();
-  const { error, done, again, callbackUrl, linked } = await queryOf(props);
-  const flash = await flashOf(again);
+  const { error, done, formErrors, callbackUrl, linked } = await queryOf(props);
+  const flash = await flashOf(formErrors);
   const next = ownPath(callbackUrl ?? flash?.values.callbackUrl, ctx.config.baseUrl, "/account");
   const success = done && successMessage(done);
   const linkedProviders = done === "password_reset" && linkedProvidersMessage(linked);

@@ -11,7 +11,7 @@ export const metadata = { title: "Verify your email" };
 
 export default async function Page(props: PageProps) {
   const ctx = pageContext();
-  const { again } = await queryOf(props);
+  const { formErrors } = await queryOf(props);
   const identity = await recallIdentity(ctx.config, (await headers()).get("cookie"));
   const providers = listSignInProviders(ctx);
   const signedInWith = providers.find(({ id }) => id === identity?.provider)?.name;
@@ -19,7 +19,7 @@ export default async function Page(props: PageProps) {
     <div className="narrow">
       <h1>Verify your email</h1>
       <p>We sent a link to your email address. Continue only if you created this account.</p>
-      <Form action="/forms/verify" flash={await flashOf(again)}>
+      <Form action="/forms/verify" flash={await flashOf(formErrors)}>
         <TokenField />
         <Field
           name="password"

@@ -69,7 +69,7 @@ function writeError(
   const kept = Object.entries(parseForm(bytes)).filter(([name]) => keptFields.includes(name));
   const flash = { form: path, message: shown.message, fields: messagesOf(shown), values: Object.fromEntries(kept) };
   const { id, cookie } = setFlash(ctx.config, flash);
-  return redirect({ to: `${page}?again=${id}`, cookies: [cookie] }, request);
+  return redirect({ to: `${page}?formErrors=${id}`, cookies: [cookie] }, request);
 }
 
 function isScript({ headers }: RequestHead): boolean {

@@ -113,7 +113,7 @@ test("without its database the service serves every page but the account", async
     const headers = { origin: "https://home.example", "content-type": "application/x-www-form-urlencoded" };
     const body = "email=a@example.com&password=a+password";
     const refused = await down.fetch("/forms/sign-in", { method: "POST", headers, body, redirect: "manual" });
-    expect(refused.headers.get("location")).toMatch(/^\/sign-in\?again=/);
+    expect(refused.headers.get("location")).toMatch(/^\/sign-in\?formErrors=/);
   } finally {
     await down.end("SIGKILL");
   }

@@ -26,8 +26,8 @@ export function cookiesOf(response: Response): string {
     .join("; ");
 }
 
-/** What a page shows after a refused form: the words that the redirect carries. */
-export function wordsOf(response: Response): Flash | null {
-  const again = new URL(response.headers.get("location") ?? "", BASE_URL).searchParams.get("again") ?? undefined;
-  return readFlash({ baseUrl: BASE_URL }, cookiesOf(response), again);
+/** The errors and values that a form's page shows after the redirect of a rejected form. */
+export function flashOf(response: Response): Flash | null {
+  const { searchParams } = new URL(response.headers.get("location") ?? "", BASE_URL);
+  return readFlash({ baseUrl: BASE_URL }, cookiesOf(response), searchParams.get("formErrors") ?? undefined);
 }

@@ -10,7 +10,7 @@ export const metadata = { title: "Delete account", robots: { index: false } };
 
 export default async function Page(props: PageProps) {
   const { user, hasPassword } = await requireVisitor("/account/delete");
-  const { again } = await queryOf(props);
+  const { formErrors } = await queryOf(props);
   return (
     <div className="narrow">
       <AccountHeading title="Delete account" />
@@ -19,7 +19,7 @@ export default async function Page(props: PageProps) {
         <a href="/api/auth/account/export">export your data</a> first.
       </p>
       <StoreBillingNote />
-      <Form action="/forms/account/delete" flash={await flashOf(again)}>
+      <Form action="/forms/account/delete" flash={await flashOf(formErrors)}>
         <Reauthentication email={user.email} hasPassword={hasPassword} returnTo="/account/delete" />
         <Field
           name="confirm"

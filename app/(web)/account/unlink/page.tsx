@@ -10,8 +10,8 @@ export const metadata = { title: "Remove a sign-in provider", robots: { index: f
 
 export default async function Page(props: PageProps) {
   const { user, hasPassword, identities } = await requireVisitor("/account");
-  const { again, id } = await queryOf(props);
-  const flash = await flashOf(again);
+  const { formErrors, id } = await queryOf(props);
+  const flash = await flashOf(formErrors);
   const identity = identities.find((linked) => linked.id === (id ?? flash?.values.identityId));
   if (!identity) notFound();
   const name = providerTitle(identity.provider);
