@@ -90,9 +90,9 @@ export function providersFor(
   return [
     {
       id: "credentials",
-      name: "E-mail and password",
+      name: "Email and password",
       type: "credentials",
-      credentials: { email: { label: "E-mail", type: "email" }, password: { label: "Password", type: "password" } },
+      credentials: { email: { label: "Email", type: "email" }, password: { label: "Password", type: "password" } },
       authorize: (given) => authorizePassword(ctx, given, call.caller, onFailure),
     },
     ...oauthProviders(ctx.config, ctx.now()),

@@ -72,7 +72,7 @@ const startProviderSignIn = post(
   ["not_found", "rate_limited"],
   { 200: NextUrl, 302: null },
   {
-    operationId: "startProvider",
+    operationId: "signInWithProvider",
     description: "If the caller is signed in, adds the provider to the account. Forwards `prompt` and `login_hint`.",
     requestBody: form(Form, { "From a page": { csrfToken: CSRF_TOKEN, callbackUrl: "/account", json: "true" } }),
     responses: {
@@ -107,7 +107,7 @@ const verifyEmail = post(
   ["invalid_credentials", "unauthenticated", "validation_failed", "rate_limited", "overloaded"],
   { 302: null },
   {
-    operationId: "confirmAddress",
+    operationId: "verifyEmail",
     description:
       "Verifies an email with the token of the emailed link and the password of the registration, and signs in. After a sign-in with a provider, its cookie replaces the password. A rejected password does not use up the token.",
     requestBody: form(z.object({ token: z.string(), password: z.string().optional() }), {
@@ -122,7 +122,7 @@ const appleFormPost = post(
   ["not_found"],
   { 303: null },
   {
-    operationId: "takeApplesForm",
+    operationId: "handleAppleFormPost",
     description: "Apple posts the result from its own site. Redirects to the same path with GET and changes nothing.",
     requestBody: form(z.object({ code: z.string(), state: z.string() }).partial(), {
       "From Apple": { code: "c1d2e3", state: "s4t5u6" },
@@ -136,7 +136,7 @@ const logClientError = post(
   [],
   { 200: null },
   {
-    operationId: "logFromBrowser",
+    operationId: "logClientError",
     description: "Called by next-auth/react after an error.",
     requestBody: {
       ...form(z.looseObject({ code: z.string().optional() }), { "A client error": { code: "CLIENT_FETCH_ERROR" } }),
@@ -197,7 +197,7 @@ export const actions: Record<string, NextAuthAction> = {
           "Password and Google": {
             credentials: {
               id: "credentials",
-              name: "E-mail and password",
+              name: "Email and password",
               type: "credentials",
               signinUrl: "https://api.example.com/api/auth/signin/credentials",
               callbackUrl: "https://api.example.com/api/auth/callback/credentials",
@@ -217,14 +217,16 @@ export const actions: Record<string, NextAuthAction> = {
   "POST /api/auth/callback/credentials": signInWithPassword,
   "POST /api/auth/signout": signOut,
   "POST /api/auth/signin/{provider}": withProvider(startProviderSignIn),
-  "GET /api/auth/callback/{provider}": withProvider(providerCallback("finishProvider", "Handle a provider's redirect")),
-  "GET /api/auth/callback/apple": providerCallback("finishApple", "Handle Apple's redirect"),
-  "GET /api/auth/callback/email": page("confirmAddressPage", "Links of older emails", "/verify"),
+  "GET /api/auth/callback/{provider}": withProvider(
+    providerCallback("handleProviderCallback", "Handle a provider's redirect"),
+  ),
+  "GET /api/auth/callback/apple": providerCallback("handleAppleCallback", "Handle Apple's redirect"),
+  "GET /api/auth/callback/email": page("verifyEmailPage", "Links of older emails", "/verify"),
   "POST /api/auth/callback/email": verifyEmail,
   "POST /api/auth/callback/apple": appleFormPost,
   "GET /api/auth/signin": page("signInPage", "Sign-in page", "/sign-in"),
   "GET /api/auth/signin/{provider}": withProvider(
-    page("signInPageOf", "Sign-in page for a provider", "/sign-in", ["not_found"]),
+    page("providerSignInPage", "Sign-in page for a provider", "/sign-in", ["not_found"]),
   ),
   "GET /api/auth/signout": page("signOutPage", "Sign-out page", "/account"),
   "GET /api/auth/verify-request": page("verifyRequestPage", "Page after a verification email was sent", "/verify"),
