@@ -1,118 +1,110 @@
-import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import path from "node:path";
+import { parseArgs } from "node:util";
 import { runCommandLine, UsageError } from "../scripts/command-line";
-import { type Bench, openBench } from "./lib/bench";
-import { markdown, type Section } from "./lib/table";
+import { type Benches, openBenches } from "./lib/bench";
+import { isSmoke } from "./lib/scale";
+import type { Section } from "./lib/table";
 import { hasWrk } from "./lib/wrk";
-import { accountEnumeration } from "./workloads/accounts/account-enumeration";
-import { healthDuringLogins } from "./workloads/accounts/health-during-logins";
-import { login } from "./workloads/accounts/login";
-import { register } from "./workloads/accounts/register";
-import { fold } from "./workloads/billing/fold";
-import { subscriptionStatus } from "./workloads/billing/subscription-status";
-import { webhook } from "./workloads/billing/webhook";
-import { webhookEmbedded } from "./workloads/billing/webhook-embedded";
-import { attestation } from "./workloads/push/attestation";
-import { pushDelivery } from "./workloads/push/push-delivery";
-import { pushRefresh, pushRegister } from "./workloads/push/push-register";
-import { download } from "./workloads/releases/download";
-import { selection } from "./workloads/releases/selection";
-import { version, versionNotModified, versionNotModifiedRatio } from "./workloads/releases/version";
-import { health } from "./workloads/server/health";
-import { healthDuringPageLoad } from "./workloads/server/health-during-page-load";
-import { start } from "./workloads/server/start";
+import { type About, describeRun } from "./report/about";
+import { markdown } from "./report/markdown";
+import { type Groups, publish, readPublished } from "./report/publish";
+import { changedTargets } from "./report/targets";
+import { GROUPS, WORKLOADS } from "./workloads";
 
-const WORKLOADS: Record<string, (bench: Bench) => Promise<Section>> = {
-  health,
-  version,
-  "version-not-modified": versionNotModified,
-  "version-not-modified-ratio": versionNotModifiedRatio,
-  selection,
-  download,
-  login,
-  "health-during-logins": healthDuringLogins,
-  "health-during-page-load": healthDuringPageLoad,
-  register,
-  "push-register": pushRegister,
-  "push-refresh": pushRefresh,
-  attestation,
-  "push-delivery": pushDelivery,
-  "subscription-status": subscriptionStatus,
-  webhook,
-  "webhook-embedded": webhookEmbedded,
-  "account-enumeration": accountEnumeration,
-  fold,
-  start,
-};
+const HELP = `Usage: npm run bench [-- WORKLOAD... --write]
+       npm run bench -- --smoke
 
-const HELP = `Usage: npm run bench [-- WORKLOAD...]
+Compares Homeport with its peers on this machine and prints a table. Runs all workloads by default:
+${[...WORKLOADS.keys()].join(", ")}.
 
-Compares Homeport with its peers on this machine and prints a table of ratios. Runs all workloads by default:
-${Object.keys(WORKLOADS).join(", ")}.`;
+  --write  writes the figures to bench/published.json, docs/performance.md and README.md
+  --smoke  runs each workload for a second without Parse Server, four at a time, and compares the targets with those in
+           docs/performance.md. The figures mean nothing`;
+
+/** How many workloads of a smoke run take place at a time. */
+const SMOKE_CONCURRENCY = 4;
+
+const groups: Groups = Object.fromEntries(
+  Object.entries(GROUPS).map(([group, members]) => [group, Object.keys(members)]),
+);
+
+/** The sections by workload. A workload that failed has a message instead. */
+type Outcome = { sections: Record<string, Section>; failures: string[] };
 
 async function main(args: string[]): Promise<void> {
-  const names = args.length > 0 ? args : Object.keys(WORKLOADS);
-  const unknown = names.filter((name) => !Object.hasOwn(WORKLOADS, name));
+  const options = { write: { type: "boolean" }, smoke: { type: "boolean" } } as const;
+  const { positionals, values } = parseArgs({ args, options, allowPositionals: true });
+  const names = positionals.length > 0 ? positionals : [...WORKLOADS.keys()];
+  const unknown = names.filter((name) => !WORKLOADS.has(name));
   if (unknown.length > 0) throw new UsageError(`Unknown workload: ${unknown.join(", ")}`);
+  if (values.smoke && values.write) throw new UsageError("The figures of a smoke run mean nothing.");
   if (!hasWrk()) throw new Error("wrk is missing: apt-get install wrk");
-  const bench = await openBench();
-  const close = onceOnly(bench.close);
+  const benches = await openBenches();
+  const close = onceOnly(benches.close);
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.once(signal, () => void close().then(() => process.exit(1)));
-  const sections: Section[] = [];
   try {
-    for (const name of names) sections.push(await runOne(name, bench));
+    const { about, outcome } = await runAll(names, benches);
+    report(about, outcome, values.write ?? false);
   } finally {
     await close();
   }
-  const about = describeRun();
-  console.log(`\n${Object.values(about).join(" · ")}\n\n${markdown(sections)}\n`);
-  console.log(`${write({ about, sections })}`);
 }
 
-/** Runs one workload. A failure is reported in its section, and the other workloads still run. */
-async function runOne(name: string, bench: Bench): Promise<Section> {
-  const run = WORKLOADS[name];
-  const section: Section = (await run?.(bench).catch((error: Error) => {
-    process.exitCode = 1;
-    return { title: name, rows: [], notes: [`failed: ${error.message}`] };
-  })) ?? { title: name, rows: [] };
-  console.error(`${name}: done`);
-  return { ...section, notes: [...(section.notes ?? []), ...otherWork(section)] };
+async function runAll(names: string[], benches: Benches): Promise<{ about: About; outcome: Outcome }> {
+  const outcome: Outcome = { sections: {}, failures: [] };
+  const left = [...names];
+  const runLeft = async () => {
+    for (let name = left.shift(); name; name = left.shift()) {
+      const startedAt = performance.now();
+      const error = await runOne(name, benches, outcome).catch((error: Error) => error);
+      if (error) outcome.failures.push(`${name} failed: ${error.message}`);
+      const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
+      console.error(`${++done} of ${names.length}: ${name} ${error ? "FAILED" : "done"} in ${seconds} s`);
+    }
+  };
+  let done = 0;
+  await Promise.all(Array.from({ length: isSmoke ? SMOKE_CONCURRENCY : 1 }, runLeft));
+  const bench = await benches.openWorkload("about");
+  const about = await describeRun(bench).finally(bench.close);
+  return { about, outcome };
+}
+
+async function runOne(name: string, benches: Benches, { sections }: Outcome): Promise<void> {
+  const bench = await benches.openWorkload(name);
+  try {
+    const section = await WORKLOADS.get(name)?.(bench);
+    if (section) sections[name] = { ...section, notes: [...(section.notes ?? []), ...otherWork(section)] };
+  } finally {
+    await bench.close();
+  }
 }
 
 /** Reports other work on the machine between the rounds. Candidates that use several cores suffer most from it. */
 function otherWork({ results = [] }: Section): string[] {
-  const cores = results.flatMap(({ rounds }) => rounds.map(({ otherCores: othersCores }) => othersCores));
-  if (cores.length === 0) return [];
-  const [min, max] = [Math.min(...cores).toFixed(1), Math.max(...cores).toFixed(1)];
+  const busy = results.flatMap(({ rounds }) => rounds.map(({ otherCores }) => otherCores));
+  if (busy.length === 0 || isSmoke) return [];
+  const [min, max] = [Math.min(...busy).toFixed(1), Math.max(...busy).toFixed(1)];
   return [`other work kept ${min} to ${max} of ${cpus().length} cores busy between the rounds`];
 }
 
-function describeRun(): Record<string, string> {
-  const commit = execFileSync("git", ["describe", "--always", "--dirty"]).toString().trim();
-  const versions = ["express", "fastify", "parse-server"].map(
-    (name) => `${name} ${versionOf(`bench/node_modules/${name}`)}`,
-  );
-  const [cpu] = cpus();
-  return {
-    at: new Date().toISOString(),
-    commit: `commit ${commit}`,
-    machine: `${cpus().length} cores of ${cpu?.model.trim()}`,
-    node: `Node ${process.version}`,
-    peers: [`next ${versionOf("node_modules/next")}`, ...versions].join(", "),
-  };
+/** Prints the table, writes the JSON, and with `isPublic` the docs. A failure sets the exit code. */
+function report(about: About, { sections, failures }: Outcome, isPublic: boolean): void {
+  const problems = [...failures, ...(isSmoke ? changedTargets(sections, readPublished()) : [])];
+  console.log(`\n${Object.values(about).join(" · ")}\n\n${markdown(Object.values(sections))}\n`);
+  if (!isSmoke) console.log(`Wrote ${writeResults(about, sections)}`);
+  if (isPublic) console.log(`Wrote ${publish(sections, about, groups).join(", ")}`);
+  for (const problem of problems) console.error(problem);
+  if (problems.length > 0) process.exitCode = 1;
 }
 
-const versionOf = (folder: string): string => JSON.parse(readFileSync(`${folder}/package.json`, "utf8")).version;
-
-function write(report: { about: Record<string, string>; sections: Section[] }): string {
+function writeResults(about: About, sections: Record<string, Section>): string {
   const folder = path.join(import.meta.dirname, "results");
   mkdirSync(folder, { recursive: true });
-  const file = path.join(folder, `${report.about.at?.replaceAll(":", "-")}.json`);
-  writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`);
+  const file = path.join(folder, `${about.at.replaceAll(":", "-")}.json`);
+  writeFileSync(file, `${JSON.stringify({ about, sections }, null, 2)}\n`);
   return path.relative(".", file);
 }
 

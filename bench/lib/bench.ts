@@ -3,56 +3,69 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Client } from "pg";
-import { startCluster } from "../../dev/postgres";
+import { createDatabase, startCluster } from "../../dev/postgres";
 import { writeCatalog } from "../fixtures/catalog";
 import { stopAll } from "./server";
 
 export const SIGNING_SECRET = "the bench's webhook signing secret";
 
-/** What all workloads share: PostgreSQL with fsync, a release catalog, and a temporary folder. */
+/** What a workload uses. Its folder and its databases are its own, so the order of workloads does not matter. */
 export type Bench = {
   folder: string;
   /** A connection to Homeport's database. */
   database: Client;
   /** Homeport's environment, without PORT. */
-  env: Record<string, string>;
+  env: Record<string, string> & { DATABASE_URL: string; NEXTAUTH_SECRET: string };
   parseDatabaseUrl: string;
-  /** The large file of the catalog, in `folder`. */
+  /** The large file of the release catalog. */
   file: string;
   close: () => Promise<void>;
 };
 
-/** Builds Homeport, starts PostgreSQL and writes the catalog. */
-export async function openBench(): Promise<Bench> {
-  const folder = mkdtempSync(path.join(tmpdir(), "homeport-bench-"));
+/** `openWorkload` creates databases on a PostgreSQL cluster that runs with fsync, and a folder. */
+export type Benches = { openWorkload: (name: string) => Promise<Bench>; close: () => Promise<void> };
+
+/** Builds Homeport, starts PostgreSQL and writes a release catalog. */
+export async function openBenches(): Promise<Benches> {
+  const root = mkdtempSync(path.join(tmpdir(), "homeport-bench-"));
   const cluster = await startCluster({ durable: true });
-  const database = new Client({ connectionString: cluster.url });
   const close = async () => {
     await stopAll();
-    await database.end();
     cluster.remove();
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(root, { recursive: true, force: true });
   };
   try {
-    await database.connect();
-    await database.query("CREATE DATABASE parse");
-    const { manifest, file } = await writeCatalog(path.join(folder, "releases"));
-    const env = productEnv(folder, cluster.url, manifest);
+    const catalog = await writeCatalog(path.join(root, "releases"));
+    const template = await createDatabase(cluster.url);
+    const env = productEnv(template, catalog.manifest);
     run("node", ["scripts/build.mjs"], env);
     run("npm", ["run", "--silent", "db:migrate"], env);
-    return { folder, database, env, parseDatabaseUrl: cluster.url.replace(/[^/]*$/, "parse"), file, close };
+    const openWorkload = async (name: string): Promise<Bench> => {
+      const folder = path.join(root, name);
+      mkdirSync(path.join(folder, "data"), { recursive: true });
+      const url = await createDatabase(cluster.url, new URL(template).pathname.slice(1));
+      const database = new Client({ connectionString: url });
+      database.on("error", () => {}); // an interrupted run stops the cluster first
+      await database.connect();
+      return {
+        folder,
+        database,
+        env: { ...productEnv(url, catalog.manifest), DATA_DIR: path.join(folder, "data") },
+        parseDatabaseUrl: await createDatabase(cluster.url),
+        file: catalog.file,
+        close: () => database.end(),
+      };
+    };
+    return { openWorkload, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-function productEnv(folder: string, databaseUrl: string, catalog: string): Record<string, string> {
-  const dataDir = path.join(folder, "data");
-  mkdirSync(dataDir);
+function productEnv(databaseUrl: string, catalog: string) {
   return {
     HOST: "127.0.0.1",
-    DATA_DIR: dataDir,
     DATABASE_URL: databaseUrl,
     NEXTAUTH_URL: "http://localhost:3000",
     NEXTAUTH_SECRET: "a secret of the bench, longer than thirty-two characters",
@@ -67,5 +80,6 @@ function productEnv(folder: string, databaseUrl: string, catalog: string): Recor
 /** Runs a command in the repository. Its output is shown only if it fails. */
 function run(command: string, args: string[], env: Record<string, string>): void {
   const { PATH = "", HOME = "" } = process.env;
-  execFileSync(command, args, { env: { PATH, HOME, ...env }, stdio: ["ignore", "ignore", "pipe"] });
+  const own = { PATH, HOME, NODE_ENV: "production" as const };
+  execFileSync(command, args, { env: { ...own, ...env }, stdio: ["ignore", "ignore", "pipe"] });
 }

@@ -4,6 +4,7 @@ import path from "node:path";
 import { buildSync } from "esbuild";
 import type { Bench } from "./bench";
 import type { ApplyLoad, Candidate } from "./compare";
+import { isSmoke } from "./scale";
 import { type Launch, type Server, startServer } from "./server";
 
 type Prepare = (server: Server) => Promise<ApplyLoad>;
@@ -32,7 +33,7 @@ export function homeport(bench: Bench, prepare: Prepare, env: Env = {}): Candida
 
 /** Homeport with push configured: its HTTP server, bundled as by `npm run build`, with a transport that accepts everything. */
 export function homeportWithPush(bench: Bench, prepare: Prepare, env: Env): Candidate {
-  const outfile = path.resolve(".next/bench-server.mjs");
+  const outfile = path.resolve(`.next/bench-${path.basename(bench.folder)}.mjs`);
   const entryPoints = [path.join(import.meta.dirname, "../fixtures/server-with-push.ts")];
   buildSync({ entryPoints, outfile, bundle: true, packages: "external", platform: "node", format: "esm" });
   return node(bench, NAMES.homeport, [outfile], prepare, () => ({ ...bench.env, ...env }), "/api/health");
@@ -50,16 +51,14 @@ export function peer(bench: Bench, name: string, file: string, prepare: Prepare,
   return node(bench, name, [...loader, path.join(PEERS, file)], prepare, env, "/ready");
 }
 
-/** Parse Server with its own database on the same PostgreSQL. It uses native bcrypt if installed. */
-export function parseServer(
-  bench: Bench,
-  prepare: Prepare,
-  bcrypt: "native" | "js" = "native",
-  name?: string,
-): Candidate {
-  const label = name ?? (bcrypt === "native" ? NAMES.parseNative : NAMES.parseJs);
-  const env = { PARSE_DATABASE_URL: bench.parseDatabaseUrl, PARSE_BCRYPT: bcrypt };
-  return node(bench, label, [path.join(PEERS, "parse.mjs")], prepare, () => env, "/parse/health");
+/**
+ * Parse Server with its own database on the same PostgreSQL; an empty array in a smoke run, since it starts slowly. Its
+ * name says whether it uses native bcrypt, where that matters.
+ */
+export function parsePeer(bench: Bench, prepare: Prepare, name: string = NAMES.parseNative): Candidate[] {
+  if (isSmoke) return [];
+  const env = { PARSE_DATABASE_URL: bench.parseDatabaseUrl, PARSE_BCRYPT: name === NAMES.parseJs ? "js" : "native" };
+  return [node(bench, name, [path.join(PEERS, "parse.mjs")], prepare, () => env, "/parse/health")];
 }
 
 /** nginx with one worker that serves the catalog's folder; an empty array if nginx is not installed. */

@@ -1,12 +1,7 @@
 import type { LoadResult } from "./load";
 import { busyCores, cpuSeconds, memoryMiB, resetPeak } from "./process-usage";
+import { SCALE } from "./scale";
 import type { Server } from "./server";
-
-const ROUNDS = 3;
-const ROUND_SECONDS = 5;
-const WARM_UP_SECONDS = 3;
-/** The pause before each round, in which other work on the machine is measured. */
-const PAUSE_MS = 500;
 
 /** Applies load to a server for about so many seconds. */
 export type ApplyLoad = (seconds: number) => Promise<LoadResult>;
@@ -18,31 +13,43 @@ export type Candidate = {
   prepare: (server: Server) => Promise<ApplyLoad>;
 };
 
-/** `otherCores`: how many cores other work kept busy just before the round, without load. */
-export type Round = { perSecond: number; p50Ms: number; p99Ms: number; cpuMsPerRequest: number; otherCores: number };
+/**
+ * `cores`: how many cores the server kept busy. `otherCores`: how many cores other work kept busy just before the round,
+ * without load.
+ */
+export type Round = {
+  perSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  cpuMsPerRequest: number;
+  cores: number;
+  otherCores: number;
+};
 
 /** `idleMiB`: resident memory before the first load; `peakMiB`: its maximum under load. */
 export type Result = { candidate: string; rounds: Round[]; idleMiB: number; peakMiB: number };
 
+type Runner = { result: Result; server: Server; drive: ApplyLoad };
+
 /**
- * Starts the candidates, warms each up, and applies load to one after the other for three rounds, so that other work on
- * the machine affects all of them alike. Stops them at the end.
+ * Starts the candidates, warms each up, and applies load to one after the other in several rounds. Each round begins with
+ * another candidate, so that neither other work on the machine nor the order favors one. Stops them at the end.
  */
 export async function compare(candidates: Candidate[]): Promise<Result[]> {
   const servers: Server[] = [];
   try {
-    const runners: { result: Result; server: Server; drive: ApplyLoad }[] = [];
+    const runners: Runner[] = [];
     for (const { name, start, prepare } of candidates) {
       const server = await start();
       servers.push(server);
       const drive = await prepare(server);
-      const restMiB = memoryMiB(server.pid, "VmRSS");
+      const idleMiB = memoryMiB(server.pid, "VmRSS");
       resetPeak(server.pid);
-      runners.push({ server, drive, result: { candidate: name, rounds: [], idleMiB: restMiB, peakMiB: restMiB } });
+      runners.push({ server, drive, result: { candidate: name, rounds: [], idleMiB, peakMiB: idleMiB } });
     }
-    for (const { drive } of runners) await drive(WARM_UP_SECONDS);
-    for (let i = 0; i < ROUNDS; i++) {
-      for (const { server, drive, result } of runners) result.rounds.push(await round(server, drive));
+    if (SCALE.warmUpSeconds > 0) for (const { drive } of runners) await drive(SCALE.warmUpSeconds);
+    for (let i = 0; i < SCALE.rounds; i++) {
+      for (const { server, drive, result } of rotate(runners, i)) result.rounds.push(await runRound(server, drive));
     }
     for (const { server, result } of runners) result.peakMiB = memoryMiB(server.pid, "VmHWM");
     return runners.map(({ result }) => result);
@@ -51,10 +58,18 @@ export async function compare(candidates: Candidate[]): Promise<Result[]> {
   }
 }
 
-async function round(server: Server, drive: ApplyLoad): Promise<Round> {
-  const othersCores = await busyCores(PAUSE_MS);
+async function runRound(server: Server, drive: ApplyLoad): Promise<Round> {
+  const otherCores = await busyCores(SCALE.pauseMs);
   const before = cpuSeconds(server.pid);
-  const { count, seconds, p50Ms, p99Ms } = await drive(ROUND_SECONDS);
-  const cpuMsPerRequest = ((cpuSeconds(server.pid) - before) * 1000) / count;
-  return { perSecond: count / seconds, p50Ms, p99Ms, cpuMsPerRequest, otherCores: othersCores };
+  const startedAt = performance.now();
+  const { count, seconds, p50Ms, p99Ms } = await drive(SCALE.roundSeconds);
+  const cpu = cpuSeconds(server.pid) - before;
+  const cores = (cpu * 1000) / (performance.now() - startedAt);
+  return { perSecond: count / seconds, p50Ms, p99Ms, cpuMsPerRequest: (cpu * 1000) / count, cores, otherCores };
+}
+
+/** The items from the one at `by` on, then those before it. */
+function rotate<T>(items: T[], by: number): T[] {
+  const start = by % items.length;
+  return [...items.slice(start), ...items.slice(0, start)];
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Pool } from "undici";
+import { SCALE } from "./scale";
 
 /** The outcome of a load. `count` is the number of requests, unless a workload documents another unit. */
 export type LoadResult = { count: number; seconds: number; p50Ms: number; p99Ms: number };
@@ -23,7 +24,8 @@ export async function runClosedLoop(
   { connections, seconds }: { connections: number; seconds: number },
   next: () => RequestSpec | null,
 ): Promise<LoadResult> {
-  const pool = new Pool(url, { connections, pipelining: 1 });
+  const clients = Math.min(connections, SCALE.maxClients);
+  const pool = new Pool(url, { connections: clients, pipelining: 1 });
   const took: number[] = [];
   const startedAt = performance.now();
   const client = async () => {
@@ -35,7 +37,7 @@ export async function runClosedLoop(
       took.push(performance.now() - sentAt);
     }
   };
-  await finish(pool, Array.from({ length: connections }, client));
+  await finish(pool, Array.from({ length: clients }, client));
   return summarize(took, (performance.now() - startedAt) / 1000);
 }
 

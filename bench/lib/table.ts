@@ -1,19 +1,27 @@
 import type { Result, Round } from "./compare";
 
-/** A target for a figure, and whether it is met. */
-export type Goal = { target: string; isMet: boolean };
+/** A figure over all rounds of a run. */
+export type Spread = { median: number; min: number; max: number };
 
-/** One row of the table. A figure that does not apply is null. */
+/** A figure that was measured several times, or once. */
+export type Figure = number | Spread;
+
+/** A target for a figure, and whether the median meets it. `isMetAlways`: whether each round does, if known. */
+export type Goal = { target: string; isMet: boolean; isMetAlways?: boolean };
+
+/** One row of a table. A figure that does not apply is null or missing. `ratio` compares the product with this row. */
 export type Row = {
   candidate: string;
-  throughput: string | null;
-  p50Ms: number | null;
-  p99Ms: number | null;
-  cpuMsPerRequest: number | null;
-  memoryMiB: number | null;
-  ratio: number | null;
-  goal: Goal | null;
+  throughput?: Amount | string | null;
+  p50Ms?: Figure | null;
+  p99Ms?: Figure | null;
+  cpuMsPerRequest?: Figure | null;
+  memoryMiB?: number | null;
+  ratio?: Figure | null;
+  goal?: Goal | null;
 };
+
+export type Amount = { figure: Figure; unit: string };
 
 export type Section = { title: string; rows: Row[]; notes?: string[]; results?: Result[] };
 
@@ -21,12 +29,12 @@ export type Section = { title: string; rows: Row[]; notes?: string[]; results?: 
 type Unit = { name: string; per: number };
 const REQUESTS: Unit = { name: "/s", per: 1 };
 
-/** A candidate's figures: the medians of its rounds. */
-export function toRow(result: Result, unit = REQUESTS, ratio: number | null = null, goal: Goal | null = null): Row {
-  const of = (key: keyof Round) => median(result.rounds.map((round) => round[key]));
+/** A candidate's figures over its rounds. */
+export function toRow(result: Result, unit = REQUESTS, ratio: Figure | null = null, goal: Goal | null = null): Row {
+  const of = (key: keyof Round) => spread(result.rounds.map((round) => round[key]));
   return {
     candidate: result.candidate,
-    throughput: `${digits(of("perSecond") * unit.per)} ${unit.name}`,
+    throughput: { figure: spread(result.rounds.map(({ perSecond }) => perSecond * unit.per)), unit: unit.name },
     p50Ms: of("p50Ms"),
     p99Ms: of("p99Ms"),
     cpuMsPerRequest: of("cpuMsPerRequest"),
@@ -41,52 +49,46 @@ export function byThroughput(results: Result[], targets: Record<string, number> 
   return results.map((result, i) => {
     const [first] = results;
     if (!first || i === 0) return toRow(result, unit);
-    const ratio = ratioOf(first, result, "perSecond");
+    const ratio = ratioSpread(first, result, "perSecond");
     const target = targets[result.candidate];
     return toRow(result, unit, ratio, target === undefined ? null : atLeast(ratio, target));
   });
 }
 
-/** The median, over the rounds, of one candidate's figure divided by the other's. */
-export function ratioOf(one: Result, other: Result, key: keyof Round): number {
-  return median(one.rounds.map((round, i) => round[key] / (other.rounds[i]?.[key] ?? Number.NaN)));
+/** The ratios, over the rounds, of one candidate's figure divided by the other's. */
+export function ratioSpread(one: Result, other: Result, key: keyof Round): Spread {
+  return spread(one.rounds.map((round, i) => round[key] / (other.rounds[i]?.[key] ?? Number.NaN)));
 }
 
-export const atLeast = (value: number, min: number, unit = ""): Goal => ({
-  target: `≥ ${min}${unit}`,
-  isMet: value >= min,
+/** The median of these ratios. */
+export const ratioOf = (one: Result, other: Result, key: keyof Round): number => ratioSpread(one, other, key).median;
+
+/** A figure of all rounds. */
+export const spreadOf = ({ rounds }: Result, key: keyof Round): Spread => spread(rounds.map((round) => round[key]));
+
+export const atLeast = (value: Figure, min: number, unit = ""): Goal => ({
+  target: `≥ ${grouped(min)}${unit}`,
+  isMet: medianOf(value) >= min,
+  isMetAlways: typeof value === "number" ? undefined : value.min >= min,
 });
 
-export const atMost = (value: number, max: number, unit = ""): Goal => ({
-  target: `≤ ${max}${unit}`,
-  isMet: value <= max,
+export const atMost = (value: Figure, max: number, unit = ""): Goal => ({
+  target: `≤ ${grouped(max)}${unit}`,
+  isMet: medianOf(value) <= max,
+  isMetAlways: typeof value === "number" ? undefined : value.max <= max,
 });
 
-/** The median of an odd number of figures. */
+export const medianOf = (figure: Figure): number => (typeof figure === "number" ? figure : figure.median);
+
+/** The median of an odd number of figures; of an even number, the upper of the two in the middle. */
 export function median(figures: number[]): number {
   return figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? Number.NaN;
 }
 
-/** Renders all sections as one Markdown table, followed by their notes. */
-export function markdown(sections: Section[]): string {
-  const head = [
-    ["workload", "server", "throughput", "p50 ms", "p99 ms", "CPU ms/request", "RSS MiB", "ratio", "target", "met"],
-    ["---", "---", "---:", "---:", "---:", "---:", "---:", "---:", "---", "---"],
-  ];
-  const body = sections.flatMap(({ title, rows }) => rows.map((row, i) => [i === 0 ? title : "", ...cells(row)]));
-  const notes = sections.flatMap((section) => (section.notes ?? []).map((note) => `- ${section.title}: ${note}`));
-  const table = [...head, ...body].map((line) => `| ${line.join(" | ")} |`);
-  return [...table, ...(notes.length > 0 ? ["", ...notes] : [])].join("\n");
-}
+export const spread = (figures: number[]): Spread => ({
+  median: median(figures),
+  min: Math.min(...figures),
+  max: Math.max(...figures),
+});
 
-function cells({ candidate, throughput, p50Ms, p99Ms, cpuMsPerRequest, memoryMiB, ratio, goal }: Row): string[] {
-  const figures = [p50Ms, p99Ms, cpuMsPerRequest, memoryMiB, ratio].map((figure) =>
-    figure === null ? "" : digits(figure),
-  );
-  return [candidate, throughput ?? "", ...figures, goal?.target ?? "", goal ? (goal.isMet ? "yes" : "no") : ""];
-}
-
-/** Three significant digits without an exponent. */
-function digits(figure: number): string {
-  return figure >= 100 ? String(Math.round(figure)) : String(Number(figure.toPrecision(3)));
-}
+const grouped = (figure: number) => figure.toLocaleString("en-US");

@@ -1,3 +1,23 @@
+-- Requests each line of the file WRK_REQUESTS in turn, if it is set: a path, then a bearer token if there is one.
+local file = os.getenv("WRK_REQUESTS")
+if file then
+  local requests, sent = {}, 0
+
+  function init()
+    for line in io.lines(file) do
+      local path, token = line:match("^(%S+) ?(%S*)$")
+      local headers = { Host = wrk.headers["Host"] }
+      if token ~= "" then headers["Authorization"] = "Bearer " .. token end
+      requests[#requests + 1] = wrk.format("GET", path, headers)
+    end
+  end
+
+  function request()
+    sent = sent % #requests + 1
+    return requests[sent]
+  end
+end
+
 -- Reports a run as one line of JSON; latencies in microseconds.
 function done(summary, latency, requests)
   local e = summary.errors

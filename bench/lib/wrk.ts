@@ -8,6 +8,13 @@ const SCRIPT = path.join(import.meta.dirname, "wrk.lua");
 
 type Report = { requests: number; microseconds: number; p50: number; p99: number; errors: number };
 
+type Options = {
+  headers?: Record<string, string>;
+  connections?: number;
+  /** A file with a request in each line, which are sent in turn instead of `url`: a path, and a bearer token or nothing. */
+  requests?: string;
+};
+
 /** Whether wrk is installed. */
 export function hasWrk(): boolean {
   try {
@@ -18,13 +25,16 @@ export function hasWrk(): boolean {
   }
 }
 
-/** Requests one URL in a closed loop with one thread and 32 connections. @throws Error if any request fails */
-export async function wrk(url: string, seconds: number, headers: Record<string, string> = {}): Promise<LoadResult> {
+/** Sends GET requests in a closed loop with one thread, by default to one URL. @throws Error if any request fails */
+export async function wrk(url: string, seconds: number, options: Options = {}): Promise<LoadResult> {
+  const { headers = {}, connections = CONNECTIONS, requests } = options;
   const headerArgs = Object.entries(headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
-  const args = ["-t1", `-c${CONNECTIONS}`, `-d${seconds}s`, "-s", SCRIPT, ...headerArgs, url];
-  const { stdout } = await promisify(execFile)("wrk", args);
+  const args = ["-t1", `-c${connections}`, `-d${seconds}s`, "-s", SCRIPT, ...headerArgs, url];
+  const env = { ...process.env, ...(requests ? { WRK_REQUESTS: requests } : {}) };
+  const { stdout } = await promisify(execFile)("wrk", args, { env });
   const report = JSON.parse(/^JSON (.*)$/m.exec(stdout)?.[1] ?? "null") as Report | null;
   if (!report) throw new Error(`wrk printed no report: ${stdout}`);
+  if (report.requests === 0) throw new Error(`${url}: wrk got no response`);
   if (report.errors > 0) throw new Error(`${url}: ${report.errors} of ${report.requests} requests failed`);
   return {
     count: report.requests,

@@ -1,14 +1,14 @@
 import { homeportLogins, parseLogins } from "../../fixtures/logins";
 import type { Bench } from "../../lib/bench";
-import { homeport, NAMES, parseServer } from "../../lib/candidates";
+import { homeport, NAMES, parsePeer } from "../../lib/candidates";
 import { type ApplyLoad, compare, type Result } from "../../lib/compare";
 import { type RequestSpec, runAtRate, runClosedLoop } from "../../lib/load";
+import { SCALE } from "../../lib/scale";
 import type { Server } from "../../lib/server";
-import { atMost, ratioOf, type Section, toRow } from "../../lib/table";
+import { atMost, ratioSpread, type Section, toRow } from "../../lib/table";
 
 const CONCURRENT_LOGINS = 32;
-const PROBES_PER_SECOND = 25;
-const QUIET_SECONDS = 4;
+const PROBES_PER_SECOND = 100;
 /** The maximum of Homeport's p99 divided by Parse Server's. */
 const MAX_RATIO = 0.2;
 
@@ -29,7 +29,7 @@ export async function healthDuringLogins(bench: Bench): Promise<Section> {
         return { method: "GET", path, expectedStatus: 200, onUnexpectedStatus: () => tally.failed++ };
       };
       const probing = (seconds: number) => runAtRate(url, { perSecond: PROBES_PER_SECOND, seconds }, health);
-      tally.quietP99Ms = (await probing(QUIET_SECONDS)).p99Ms;
+      tally.quietP99Ms = (await probing(SCALE.roundSeconds)).p99Ms;
       return async (seconds) => {
         const loggingIn = runClosedLoop(url, { connections: CONCURRENT_LOGINS, seconds }, next);
         const [logged, probed] = await Promise.all([loggingIn, probing(seconds)]);
@@ -38,8 +38,8 @@ export async function healthDuringLogins(bench: Bench): Promise<Section> {
     };
   const results = await compare([
     homeport(bench, prepare(NAMES.homeport, "/api/health", homeportLogins)),
-    parseServer(bench, prepare(NAMES.parseNative, "/parse/health", parseLogins), "native"),
-    parseServer(bench, prepare(NAMES.parseJs, "/parse/health", parseLogins), "js"),
+    ...parsePeer(bench, prepare(NAMES.parseNative, "/parse/health", parseLogins)),
+    ...parsePeer(bench, prepare(NAMES.parseJs, "/parse/health", parseLogins), NAMES.parseJs),
   ]);
   const notes = probes.map(
     ({ candidate, quietP99Ms, sent, failed }) =>
@@ -52,7 +52,7 @@ function rows([product, ...peers]: Result[]): Section["rows"] {
   if (!product) return [];
   const unit = { name: "logins/s", per: 1 };
   const compared = peers.map((peer) => {
-    const ratio = ratioOf(product, peer, "p99Ms");
+    const ratio = ratioSpread(product, peer, "p99Ms");
     const goal = { ...atMost(ratio, MAX_RATIO), target: `p99 ≤ ${MAX_RATIO}` };
     return toRow(peer, unit, ratio, goal);
   });

@@ -1,6 +1,6 @@
 import { homeportLogins, parseLogins } from "../../fixtures/logins";
 import type { Bench } from "../../lib/bench";
-import { homeport, NAMES, parseServer } from "../../lib/candidates";
+import { homeport, NAMES, parsePeer } from "../../lib/candidates";
 import { type ApplyLoad, compare } from "../../lib/compare";
 import { type RequestSpec, runClosedLoop } from "../../lib/load";
 import type { Server } from "../../lib/server";
@@ -18,8 +18,8 @@ export async function login(bench: Bench): Promise<Section> {
     };
   const results = await compare([
     homeport(bench, prepare(homeportLogins)),
-    parseServer(bench, prepare(parseLogins), "native"),
-    parseServer(bench, prepare(parseLogins), "js"),
+    ...parsePeer(bench, prepare(parseLogins)),
+    ...parsePeer(bench, prepare(parseLogins), NAMES.parseJs),
   ]);
   return { title: "login, bcrypt cost 10", rows: byThroughput(results, TARGETS), results };
 }

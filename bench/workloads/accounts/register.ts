@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Bench } from "../../lib/bench";
-import { homeport, PARSE_APP, parseServer } from "../../lib/candidates";
+import { homeport, NAMES, PARSE_APP, parsePeer } from "../../lib/candidates";
 import { type ApplyLoad, compare } from "../../lib/compare";
 import { type RequestSpec, runClosedLoop } from "../../lib/load";
 import type { Server } from "../../lib/server";
@@ -29,8 +29,8 @@ export async function register(bench: Bench): Promise<Section> {
       runClosedLoop(url, { connections: 8, seconds }, shot);
   const results = await compare([
     homeport(bench, prepare(homeportRequest)),
-    parseServer(bench, prepare(parseRequest), "native"),
-    parseServer(bench, prepare(parseRequest), "js"),
+    ...parsePeer(bench, prepare(parseRequest)),
+    ...parsePeer(bench, prepare(parseRequest), NAMES.parseJs),
   ]);
   return { title: "register, bcrypt cost 10", rows: byThroughput(results), results };
 }

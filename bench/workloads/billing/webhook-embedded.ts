@@ -1,36 +1,37 @@
 import { mkdtemp } from "node:fs/promises";
 import path from "node:path";
+import { registerAccounts } from "../../fixtures/accounts";
 import type { Bench } from "../../lib/bench";
 import { homeport } from "../../lib/candidates";
-import { compare } from "../../lib/compare";
+import { type Candidate, compare, type Result } from "../../lib/compare";
 import { runClosedLoop } from "../../lib/load";
 import { byThroughput, type Section } from "../../lib/table";
-import { prepare } from "./webhook";
+import { deliveries } from "./webhook";
 
 const CONNECTIONS = [1, 16];
+const ACCOUNTS = 32;
 
 /** The cost of flushing to disk with the embedded database: distinct signed purchases with `DATABASE_SYNC` on and off. */
 export async function webhookEmbedded(bench: Bench): Promise<Section> {
-  const sections = [];
+  const compared: Result[][] = [];
   for (const connections of CONNECTIONS) {
-    const candidate = async (sync: string) => {
-      const env = {
-        DATABASE_URL: "",
-        DATABASE_SYNC: sync,
-        DATA_DIR: await mkdtemp(path.join(bench.folder, "embedded-")),
-      };
-      const drive = (url: string, seconds: number, next: Parameters<typeof runClosedLoop>[2]) =>
-        runClosedLoop(url, { connections, seconds }, next);
-      return {
-        ...homeport(bench, (server) => prepare(server, [], drive), env),
-        name: `sync ${sync}, ${connections} at a time`,
-      };
-    };
-    sections.push(await compare([await candidate("on"), await candidate("off")]));
+    compared.push(
+      await compare([await candidate(bench, "on", connections), await candidate(bench, "off", connections)]),
+    );
   }
   return {
-    title: "webhook, embedded",
-    rows: sections.flatMap((results) => byThroughput(results)),
-    results: sections.flat(),
+    title: "webhook, embedded database",
+    rows: compared.flatMap((results) => byThroughput(results)),
+    results: compared.flat(),
   };
+}
+
+async function candidate(bench: Bench, sync: string, connections: number): Promise<Candidate> {
+  const DATA_DIR = await mkdtemp(path.join(bench.folder, "embedded-"));
+  const env = { DATABASE_URL: "", DATABASE_SYNC: sync, DATA_DIR };
+  const prepare: Candidate["prepare"] = async ({ url }) => {
+    const next = deliveries(await registerAccounts(url, ACCOUNTS), []);
+    return (seconds) => runClosedLoop(url, { connections, seconds }, next);
+  };
+  return { ...homeport(bench, prepare, env), name: `DATABASE_SYNC=${sync}, ${connections} at a time` };
 }

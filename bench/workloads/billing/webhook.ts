@@ -1,65 +1,72 @@
-import { registerAccounts } from "../../fixtures/accounts";
+import { addAccounts } from "../../fixtures/accounts";
 import { newPurchase } from "../../fixtures/billing";
 import type { Bench } from "../../lib/bench";
 import { homeport } from "../../lib/candidates";
-import { type ApplyLoad, compare, type Result } from "../../lib/compare";
+import { compare, type Result } from "../../lib/compare";
 import { type LoadResult, type RequestSpec, runAtRate, runClosedLoop } from "../../lib/load";
-import type { Server } from "../../lib/server";
-import { atLeast, type Goal, median, type Section, toRow } from "../../lib/table";
+import { SCALE } from "../../lib/scale";
+import { atLeast, type Goal, type Section, spreadOf, toRow } from "../../lib/table";
 
-const MIN_PER_SECOND = 300;
+const CONNECTIONS = 64;
+const MIN_PER_SECOND = 1_500;
 const STEADY_PER_SECOND = 100;
-const MAX_P50_MS = 20;
-const MAX_P99_MS = 200;
-const CONNECTIONS = 16;
-const ACCOUNTS = 32;
+const MAX_P50_MS = 10;
+const MAX_P99_MS = 40;
 
-/** Distinct signed purchases in a closed loop and at a constant rate; then checks that the database has all of them. */
+/** Sends the requests that `next` returns to a server for about so many seconds. */
+export type Drive = (url: string, seconds: number, next: () => RequestSpec) => Promise<LoadResult>;
+
+/** Distinct signed purchases, as fast as possible and at a constant rate; then checks that the database has all of them. */
 export async function webhook(bench: Bench): Promise<Section> {
+  const accounts = await addAccounts(bench, SCALE.accounts);
   const sent: string[] = [];
-  const driven = async (
-    drive: (url: string, seconds: number, next: () => RequestSpec) => Promise<LoadResult>,
-  ): Promise<Result[]> => compare([homeport(bench, (server) => prepare(server, sent, drive))]);
-  const fast = await driven((url, seconds, next) => runClosedLoop(url, { connections: CONNECTIONS, seconds }, next));
-  const even = await driven((url, seconds, next) => runAtRate(url, { perSecond: STEADY_PER_SECOND, seconds }, next));
-
-  const kept = await countProcessed(bench, sent);
-  const lost = sent.length - kept;
-  const perSecond = median(fast.flatMap(({ rounds }) => rounds.map((round) => round.perSecond)));
-  const enough = atLeast(perSecond, MIN_PER_SECOND, "/s, none lost");
-  const goal = { ...enough, met: enough.isMet && lost === 0 };
+  const next = deliveries(accounts, sent);
+  const measure = (name: string, drive: Drive): Promise<Result[]> => {
+    const candidate = homeport(
+      bench,
+      async ({ url }) =>
+        (seconds) =>
+          drive(url, seconds, next),
+    );
+    return compare([{ ...candidate, name }]);
+  };
+  const fast = await measure(`Homeport, ${CONNECTIONS} at a time`, (url, seconds, next) =>
+    runClosedLoop(url, { connections: CONNECTIONS, seconds }, next),
+  );
+  const steady = await measure(`Homeport, ${STEADY_PER_SECOND} a second`, (url, seconds, next) =>
+    runAtRate(url, { perSecond: STEADY_PER_SECOND, seconds }, next),
+  );
+  const applied = await countProcessed(bench, sent);
   const rows = [
-    ...fast.map((result) => toRow({ ...result, candidate: "Homeport, 16 at a time" }, undefined, null, goal)),
-    ...even.map((result) =>
-      toRow({ ...result, candidate: `Homeport, ${STEADY_PER_SECOND} a second` }, undefined, null, soonEnough(result)),
-    ),
+    ...fast.map((result) => toRow(result, undefined, null, fastEnough(result, sent.length - applied))),
+    ...steady.map((result) => toRow(result, undefined, null, soonEnough(result))),
   ];
-  const note = `${sent.length} events acknowledged, ${kept} of them in the database and applied, ${lost} lost`;
-  return { title: "webhook, distinct events", rows, notes: [note], results: [...fast, ...even] };
+  const note = `${sent.length} events acknowledged, ${applied} of them in the database and applied`;
+  return { title: "webhook, distinct events", rows, notes: [note], results: [...fast, ...steady] };
+}
+
+function fastEnough(result: Result, lost: number): Goal {
+  const goal = atLeast(spreadOf(result, "perSecond"), MIN_PER_SECOND, "/s, none lost");
+  return lost === 0 ? goal : { ...goal, isMet: false, isMetAlways: false };
 }
 
 /** The provider waits for the response, which is sent after the event is durable. */
-function soonEnough({ rounds }: Result): Goal {
-  const [p50Ms, p99Ms] = [median(rounds.map((round) => round.p50Ms)), median(rounds.map((round) => round.p99Ms))];
+function soonEnough(result: Result): Goal {
+  const [p50, p99] = [spreadOf(result, "p50Ms"), spreadOf(result, "p99Ms")];
   return {
     target: `p50 ≤ ${MAX_P50_MS} ms, p99 ≤ ${MAX_P99_MS} ms`,
-    isMet: p50Ms <= MAX_P50_MS && p99Ms <= MAX_P99_MS,
+    isMet: p50.median <= MAX_P50_MS && p99.median <= MAX_P99_MS,
+    isMetAlways: p50.max <= MAX_P50_MS && p99.max <= MAX_P99_MS,
   };
 }
 
-/** Registers the accounts that purchase. `sent` collects event ids; a load that ends has had all of them acknowledged. */
-export async function prepare(
-  { url }: Server,
-  sent: string[],
-  drive: (url: string, seconds: number, next: () => RequestSpec) => Promise<LoadResult>,
-): Promise<ApplyLoad> {
-  const accounts = await registerAccounts(url, ACCOUNTS);
-  const next = () => {
-    const { id, shot } = newPurchase(accounts[sent.length % ACCOUNTS]?.id ?? "");
+/** Returns a function that returns a new purchase of the next account. `sent` collects the event ids. */
+export function deliveries(accounts: { id: string }[], sent: string[]): () => RequestSpec {
+  return () => {
+    const { id, shot } = newPurchase(accounts[sent.length % accounts.length]?.id ?? "");
     sent.push(id);
     return shot;
   };
-  return (seconds) => drive(url, seconds, next);
 }
 
 async function countProcessed({ database }: Bench, ids: string[]): Promise<number> {

@@ -1,20 +1,21 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { registerAccounts } from "../../fixtures/accounts";
+import { addAccounts } from "../../fixtures/accounts";
 import type { Bench } from "../../lib/bench";
-import { homeportWithPush, NAMES, PARSE_APP, parseServer } from "../../lib/candidates";
+import { homeportWithPush, NAMES, PARSE_APP, parsePeer } from "../../lib/candidates";
 import { type ApplyLoad, compare } from "../../lib/compare";
 import { type RequestSpec, runClosedLoop } from "../../lib/load";
+import { SCALE } from "../../lib/scale";
 import type { Server } from "../../lib/server";
 import { byThroughput, type Section } from "../../lib/table";
 
 const TARGETS = { [NAMES.parse]: 1.5 };
 const CONNECTIONS = 16;
 /** An account may have 20 devices: a round ends early if all accounts have them. */
-const ACCOUNTS = 250;
 const DEVICES = 20;
 /** An account may register 60 times an hour. */
 const MAX_REFRESHES = 59;
 const JSON_BODY = { "content-type": "application/json" };
+const LIMITED = { RATE_LIMITS: "on" };
 const newToken = () => randomBytes(32).toString("hex");
 
 /**
@@ -22,11 +23,9 @@ const newToken = () => randomBytes(32).toString("hex");
  * Server accepts installations from anyone.
  */
 export async function pushRegister(bench: Bench): Promise<Section> {
-  // With rate limits, each account is registered from its own IP address.
-  const limited = { RATE_LIMITS: "on", TRUSTED_PROXY_HOPS: "1" };
   const results = await compare([
-    homeportWithPush(bench, (server) => prepareHomeport(bench, server), limited),
-    parseServer(bench, prepareParse, "native", NAMES.parse),
+    homeportWithPush(bench, (server) => prepareHomeport(bench, server), LIMITED),
+    ...parsePeer(bench, prepareParse, NAMES.parse),
   ]);
   return { title: "push/register, new devices", rows: byThroughput(results, TARGETS), results };
 }
@@ -35,16 +34,16 @@ export async function pushRegister(bench: Bench): Promise<Section> {
  * The usual registration: the app starts, and its device is already registered. Parse Server updates the installation.
  */
 export async function pushRefresh(bench: Bench): Promise<Section> {
-  const limited = { RATE_LIMITS: "on", TRUSTED_PROXY_HOPS: "1" };
   const results = await compare([
-    homeportWithPush(bench, (server) => prepareKnown(bench, server), limited),
-    parseServer(bench, prepareKnownParse, "native", NAMES.parse),
+    homeportWithPush(bench, (server) => prepareKnown(bench, server), LIMITED),
+    ...parsePeer(bench, prepareKnownParse, NAMES.parse),
   ]);
   return { title: "push/register, active devices", rows: byThroughput(results), results };
 }
 
-async function prepareKnown({ database }: Bench, { url }: Server): Promise<ApplyLoad> {
-  const accounts = await registerAccounts(url, ACCOUNTS);
+async function prepareKnown(bench: Bench, { url }: Server): Promise<ApplyLoad> {
+  const { database } = bench;
+  const accounts = await addAccounts(bench, SCALE.accounts);
   const requests = accounts.map(({ token }) => homeportRequest(token)());
   await once(url, requests);
   await database.query(`UPDATE "PushDevice" SET "status" = 'active'`);
@@ -59,7 +58,7 @@ async function prepareKnown({ database }: Bench, { url }: Server): Promise<Apply
 }
 
 async function prepareKnownParse({ url }: Server): Promise<ApplyLoad> {
-  const requests = Array.from({ length: ACCOUNTS }, () => parseRequest());
+  const requests = Array.from({ length: SCALE.accounts }, () => parseRequest());
   await once(url, requests);
   return (seconds) => {
     let i = 0;
@@ -76,8 +75,9 @@ async function once(url: string, requests: RequestSpec[]): Promise<void> {
   await runClosedLoop(url, { connections: CONNECTIONS, seconds: 60 }, () => left.pop() ?? null);
 }
 
-async function prepareHomeport({ database }: Bench, { url }: Server): Promise<ApplyLoad> {
-  const accounts = await registerAccounts(url, ACCOUNTS);
+async function prepareHomeport(bench: Bench, { url }: Server): Promise<ApplyLoad> {
+  const { database } = bench;
+  const accounts = await addAccounts(bench, SCALE.accounts);
   const requests = Array.from({ length: DEVICES }, () => accounts.map(({ token }) => homeportRequest(token))).flat();
   return async (seconds) => {
     await database.query('TRUNCATE "PushDevice", "RateLimit" CASCADE');

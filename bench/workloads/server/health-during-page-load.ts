@@ -3,7 +3,7 @@ import { homeport, NAMES, nextStart } from "../../lib/candidates";
 import { type ApplyLoad, compare, type Result } from "../../lib/compare";
 import { type RequestSpec, runAtRate, runClosedLoop } from "../../lib/load";
 import type { Server } from "../../lib/server";
-import { median, ratioOf, type Section, toRow } from "../../lib/table";
+import { median, ratioSpread, type Section, toRow } from "../../lib/table";
 
 const CLIENTS = 32;
 const PROBES_PER_SECOND = 100;
@@ -75,5 +75,5 @@ export async function healthDuringPageLoad(bench: Bench): Promise<Section> {
 function rows([product, ...peers]: Result[]): Section["rows"] {
   if (!product) return [];
   const unit = { name: "pages/s", per: 1 };
-  return [toRow(product, unit), ...peers.map((peer) => toRow(peer, unit, ratioOf(product, peer, "p99Ms")))];
+  return [toRow(product, unit), ...peers.map((peer) => toRow(peer, unit, ratioSpread(product, peer, "p99Ms")))];
 }

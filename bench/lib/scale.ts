@@ -1,0 +1,26 @@
+/** How long a comparison takes, and how much data a workload uses. */
+export type Scale = {
+  rounds: number;
+  roundSeconds: number;
+  warmUpSeconds: number;
+  /** The pause before each round, in which other work on the machine is measured. */
+  pauseMs: number;
+  /** Accounts of a workload in which every request is made for another account. */
+  accounts: number;
+  /** The maximum of requests in flight in a closed loop. */
+  maxClients: number;
+};
+
+const MEASURED: Scale = {
+  rounds: 5,
+  roundSeconds: 3,
+  warmUpSeconds: 2,
+  pauseMs: 300,
+  accounts: 1_000,
+  maxClients: 256,
+};
+const SMOKE: Scale = { rounds: 1, roundSeconds: 1, warmUpSeconds: 0, pauseMs: 0, accounts: 50, maxClients: 4 };
+
+/** `--smoke` shows that every workload still runs, in seconds. Its figures mean nothing. */
+export const isSmoke = process.argv.includes("--smoke");
+export const SCALE = isSmoke ? SMOKE : MEASURED;
