@@ -8,16 +8,17 @@ import { isSmoke } from "./lib/scale";
 import type { Section } from "./lib/table";
 import { hasWrk } from "./lib/wrk";
 import { type About, describeRun } from "./report/about";
+import { WORKLOAD_NAMES, type WorkloadName } from "./report/groups";
 import { markdown } from "./report/markdown";
-import { type Groups, publish, readPublished } from "./report/publish";
+import { publish, readPublished } from "./report/publish";
 import { changedTargets } from "./report/targets";
-import { GROUPS, WORKLOADS } from "./workloads";
+import { WORKLOADS } from "./workloads";
 
 const HELP = `Usage: npm run bench [-- WORKLOAD... --write]
        npm run bench -- --smoke
 
 Compares Homeport with its peers on this machine and prints a table. Runs all workloads by default:
-${[...WORKLOADS.keys()].join(", ")}.
+${WORKLOAD_NAMES.join(", ")}.
 
   --write  writes the figures to bench/published.json, docs/performance.md and README.md
   --smoke  runs each workload for a second without Parse Server, four at a time, and compares the targets with those in
@@ -26,19 +27,13 @@ ${[...WORKLOADS.keys()].join(", ")}.
 /** How many workloads of a smoke run take place at a time. */
 const SMOKE_CONCURRENCY = 4;
 
-const groups: Groups = Object.fromEntries(
-  Object.entries(GROUPS).map(([group, members]) => [group, Object.keys(members)]),
-);
-
 /** The sections by workload. A workload that failed has a message instead. */
 type Outcome = { sections: Record<string, Section>; failures: string[] };
 
 async function main(args: string[]): Promise<void> {
   const options = { write: { type: "boolean" }, smoke: { type: "boolean" } } as const;
   const { positionals, values } = parseArgs({ args, options, allowPositionals: true });
-  const names = positionals.length > 0 ? positionals : [...WORKLOADS.keys()];
-  const unknown = names.filter((name) => !WORKLOADS.has(name));
-  if (unknown.length > 0) throw new UsageError(`Unknown workload: ${unknown.join(", ")}`);
+  const names = positionals.length > 0 ? positionals.map(toName) : WORKLOAD_NAMES;
   if (values.smoke && values.write) throw new UsageError("The figures of a smoke run mean nothing.");
   if (!hasWrk()) throw new Error("wrk is missing: apt-get install wrk");
   const benches = await openBenches();
@@ -53,7 +48,14 @@ async function main(args: string[]): Promise<void> {
   }
 }
 
-async function runAll(names: string[], benches: Benches): Promise<{ about: About; outcome: Outcome }> {
+function toName(name: string): WorkloadName {
+  if (!isName(name)) throw new UsageError(`Unknown workload: ${name}`);
+  return name;
+}
+
+const isName = (name: string): name is WorkloadName => Object.hasOwn(WORKLOADS, name);
+
+async function runAll(names: readonly WorkloadName[], benches: Benches): Promise<{ about: About; outcome: Outcome }> {
   const outcome: Outcome = { sections: {}, failures: [] };
   const left = [...names];
   const runLeft = async () => {
@@ -72,11 +74,11 @@ async function runAll(names: string[], benches: Benches): Promise<{ about: About
   return { about, outcome };
 }
 
-async function runOne(name: string, benches: Benches, { sections }: Outcome): Promise<void> {
+async function runOne(name: WorkloadName, benches: Benches, { sections }: Outcome): Promise<void> {
   const bench = await benches.openWorkload(name);
   try {
-    const section = await WORKLOADS.get(name)?.(bench);
-    if (section) sections[name] = { ...section, notes: [...(section.notes ?? []), ...otherWork(section)] };
+    const section = await WORKLOADS[name](bench);
+    sections[name] = { ...section, notes: [...(section.notes ?? []), ...otherWork(section)] };
   } finally {
     await bench.close();
   }
@@ -95,7 +97,7 @@ function report(about: About, { sections, failures }: Outcome, isPublic: boolean
   const problems = [...failures, ...(isSmoke ? changedTargets(sections, readPublished()) : [])];
   console.log(`\n${Object.values(about).join(" · ")}\n\n${markdown(Object.values(sections))}\n`);
   if (!isSmoke) console.log(`Wrote ${writeResults(about, sections)}`);
-  if (isPublic) console.log(`Wrote ${publish(sections, about, groups).join(", ")}`);
+  if (isPublic) console.log(`Wrote ${publish(sections, about).join(", ")}`);
   for (const problem of problems) console.error(problem);
   if (problems.length > 0) process.exitCode = 1;
 }

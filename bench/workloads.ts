@@ -1,5 +1,6 @@
 import type { Bench } from "./lib/bench";
 import type { Section } from "./lib/table";
+import type { WorkloadName } from "./report/groups";
 import { accountEnumeration } from "./workloads/accounts/account-enumeration";
 import { healthDuringLogins } from "./workloads/accounts/health-during-logins";
 import { login } from "./workloads/accounts/login";
@@ -20,24 +21,24 @@ import { start } from "./workloads/server/start";
 
 export type Workload = (bench: Bench) => Promise<Section>;
 
-/** The workloads by name. Each group is one table of docs/performance.md. */
-export const GROUPS = {
-  updates: { health, version, "version-not-modified": versionNotModified, selection, download },
-  billing: { webhook, "webhook-embedded": webhookEmbedded, "subscription-status": subscriptionStatus, fold },
-  accounts: {
-    login,
-    register,
-    "health-during-logins": healthDuringLogins,
-    "health-during-page-load": healthDuringPageLoad,
-    "account-enumeration": accountEnumeration,
-  },
-  push: {
-    "push-register": pushRegister,
-    "push-refresh": pushRefresh,
-    "push-delivery": pushDelivery,
-    attestation,
-  },
-  start: { start },
-} satisfies Record<string, Record<string, Workload>>;
-
-export const WORKLOADS = new Map<string, Workload>(Object.values(GROUPS).flatMap((group) => Object.entries(group)));
+export const WORKLOADS: Record<WorkloadName, Workload> = {
+  health,
+  version,
+  "version-not-modified": versionNotModified,
+  selection,
+  download,
+  webhook,
+  "webhook-embedded": webhookEmbedded,
+  "subscription-status": subscriptionStatus,
+  fold,
+  login,
+  register,
+  "health-during-logins": healthDuringLogins,
+  "health-during-page-load": healthDuringPageLoad,
+  "account-enumeration": accountEnumeration,
+  "push-register": pushRegister,
+  "push-refresh": pushRefresh,
+  "push-delivery": pushDelivery,
+  attestation,
+  start,
+};

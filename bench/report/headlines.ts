@@ -12,13 +12,14 @@ const HEADLINES = [
   { label: "sign-ins, at bcrypt cost 10", workload: "login" },
 ];
 
-/** A table of the medians, rounded to two digits. */
+/** A table of the medians, rounded to two digits; empty if there are none. */
 export function headlines(published: Published): string {
   const rows = HEADLINES.flatMap(({ label, workload }) => {
     const throughput = published[workload]?.rows[0]?.throughput;
     if (!throughput || typeof throughput === "string") return [];
     return [`| ${label} | ${twoDigits(medianOf(throughput.figure))} |`];
   });
+  if (rows.length === 0) return "";
   return ["| one instance, two shared cores | per second |", "| --- | ---: |", ...rows].join("\n");
 }
 

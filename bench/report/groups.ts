@@ -1,0 +1,13 @@
+/** The workloads' names. Each group is one table of docs/performance.md. */
+export const GROUPS = {
+  updates: ["health", "version", "version-not-modified", "selection", "download"],
+  billing: ["webhook", "webhook-embedded", "subscription-status", "fold"],
+  accounts: ["login", "register", "health-during-logins", "health-during-page-load", "account-enumeration"],
+  push: ["push-register", "push-refresh", "push-delivery", "attestation"],
+  start: ["start"],
+} as const satisfies Record<string, readonly string[]>;
+
+export type WorkloadName = (typeof GROUPS)[keyof typeof GROUPS][number];
+
+/** Every workload's name, in the order of the document. */
+export const WORKLOAD_NAMES: readonly WorkloadName[] = Object.values(GROUPS).flat();
