@@ -26,7 +26,6 @@ const config = {
     "pglite-prisma-adapter",
     "pino",
     "prom-client",
-    "rate-limiter-flexible",
     "semver",
   ],
   // What pages carry comes from proxy.ts; files that never change need no more than this.

@@ -50,7 +50,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     now,
     dbNow,
     log,
-    limits: createRateLimits(db, config),
+    limits: createRateLimits({ config, db, dbNow, log, now }),
     hasher,
     breaches: createBreachLookup(config, log),
     mailer,

@@ -1,7 +1,9 @@
 import { createHmac } from "node:crypto";
-import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";
+import type { Logger } from "pino";
 import type { Config } from "./config";
-import type { PrismaClient } from "./db/generated/client";
+import { batchWrite } from "./db/batch-write";
+import type { Prisma, PrismaClient } from "./db/generated/client";
+import { sql } from "./db/sql";
 import { rateLimited } from "./errors";
 
 const MINUTE = 60;
@@ -28,6 +30,11 @@ const LIMITS = {
   pushChallengeByDevice: { points: 3, seconds: HOUR },
 } as const;
 
+/** A window that ends this much later than a new one would was started before the database's clock was set back. */
+const MAX_CLOCK_DIFFERENCE_MS = MINUTE * 1000;
+/** The most windows in memory. Beyond it, the oldest are forgotten. */
+const MAX_WINDOWS_IN_MEMORY = 100_000;
+
 export type LimitName = keyof typeof LIMITS;
 
 export type RateLimits = {
@@ -39,55 +46,91 @@ export type RateLimits = {
   privateKey: (text: string) => string;
 };
 
-/** Rate limits in the database, which all instances share. While it is down, each instance counts in memory. */
-export function createRateLimits(db: PrismaClient, config: Config & { secret: string }): RateLimits {
-  const privateKey = (text: string) => createHmac("sha256", config.secret).update(text).digest("base64url");
-  if (config.RATE_LIMITS === "off") return { consume: async () => {}, refund: async () => {}, privateKey };
-  const storeClient = {
-    query: async ({ text, values }: { text: string; values: unknown[] }) => {
-      const rows = await db.$queryRawUnsafe<Record<string, unknown>[]>(text, ...values);
-      return { rows: rows.map((row) => ({ ...row, expire: Number(row.expire) })), rowCount: rows.length };
-    },
+type Deps = {
+  config: Pick<Config, "RATE_LIMITS"> & { secret: string };
+  db: PrismaClient;
+  dbNow: () => Prisma.Sql;
+  log: Pick<Logger, "warn">;
+  now: () => Date;
+};
+
+/** Uses of the key of a limit, and the length of the limit's window. Fewer than zero are refunded. */
+type Use = { key: string; uses: number; seconds: number };
+/** The uses in the key's window so far, with this one, and the time until the window ends. */
+type Count = { uses: number; remainingMs: number };
+
+/**
+ * Rate limits in the database, which all instances share: a fixed window of each key, which starts with its first use.
+ * While the database is down, each instance counts in memory.
+ */
+export function createRateLimits(deps: Deps): RateLimits {
+  const { secret, RATE_LIMITS } = deps.config;
+  const privateKey = (text: string) => createHmac("sha256", secret).update(text).digest("base64url");
+  if (RATE_LIMITS === "off") return { consume: async () => {}, refund: async () => {}, privateKey };
+  const countInMemory = createMemoryCounter(deps.now);
+  const count = (limit: LimitName, key: string, uses: number): Promise<Count> => {
+    const use = { key: `${limit}:${privateKey(key)}`, uses, seconds: LIMITS[limit].seconds };
+    return countInBatch(deps, use).catch(() => countInMemory(use));
   };
-  const limiters = new Map<string, RateLimiterPostgres>();
-  for (const [keyPrefix, { points, seconds: duration }] of Object.entries(LIMITS)) {
-    limiters.set(
-      keyPrefix,
-      new RateLimiterPostgres({
-        storeClient,
-        storeType: "client",
-        tableName: "RateLimit",
-        tableCreated: true,
-        clearExpiredByTimeout: false, // lib/auth/retention.ts deletes in batches
-        keyPrefix,
-        points,
-        duration,
-        insuranceLimiter: new RateLimiterMemory({ keyPrefix, points, duration }),
-      }),
-    );
-  }
   return {
     consume: async (limit, key) => {
-      const limiter = limiters.get(limit);
-      if (!limiter) return;
-      await consumeBounded(limiter, privateKey(key)).catch((error: unknown) => {
-        throw error instanceof RateLimiterRes
-          ? rateLimited({ name: limit, ...LIMITS[limit] }, error.msBeforeNext)
-          : error;
-      });
+      const { uses, remainingMs } = await count(limit, key, 1);
+      if (uses > LIMITS[limit].points) throw rateLimited({ name: limit, ...LIMITS[limit] }, remainingMs);
     },
-    refund: async (limit, key, uses = 1) => void (await limiters.get(limit)?.reward(privateKey(key), uses)),
+    refund: async (limit, key, uses = 1) => void (await count(limit, key, -uses)),
     privateKey,
   };
 }
 
-/** Counts one use. A window that ends later than its duration was opened by a clock that ran ahead, and is discarded. */
-async function consumeBounded(limiter: RateLimiterPostgres, key: string): Promise<void> {
-  try {
-    await limiter.consume(key);
-  } catch (error) {
-    if (!(error instanceof RateLimiterRes) || error.msBeforeNext <= limiter.msDuration) throw error;
-    await limiter.delete(key);
-    await limiter.consume(key);
-  }
+/** Counts the uses of one turn of the event loop by one statement. */
+const countInBatch = batchWrite<Deps, Use, Count>({
+  processMany: countInDatabase,
+  processOne: async (deps, use) => (await countInDatabase(deps, [use]))[0] as Count,
+});
+
+/**
+ * Adds the uses of equal keys up, and returns each one's own count in their order. The statement locks the rows in the
+ * order of their keys, so that concurrent ones do not deadlock.
+ */
+async function countInDatabase({ db, dbNow }: Deps, uses: readonly Use[]): Promise<Count[]> {
+  const added = new Map<string, Use>();
+  for (const use of uses) added.set(use.key, { ...use, uses: use.uses + (added.get(use.key)?.uses ?? 0) });
+  const sorted = [...added.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
+  const isOver = sql`counter."expiresAt" <= ${dbNow()} OR counter."expiresAt" >
+    EXCLUDED."expiresAt" + interval '1 millisecond' * ${MAX_CLOCK_DIFFERENCE_MS}::int`;
+  const rows = await db.$queryRaw<(Count & { key: string })[]>`
+    INSERT INTO "RateLimitCounter" AS counter ("key", "uses", "expiresAt")
+    SELECT "key", "uses", ${dbNow()} + interval '1 second' * "seconds" FROM unnest(
+      ${sorted.map(({ key }) => key)}::text[], ${sorted.map((use) => use.uses)}::int[],
+      ${sorted.map(({ seconds }) => seconds)}::int[]) AS added ("key", "uses", "seconds")
+    ON CONFLICT ("key") DO UPDATE SET
+      "uses" = CASE WHEN ${isOver} THEN EXCLUDED."uses" ELSE counter."uses" + EXCLUDED."uses" END,
+      "expiresAt" = CASE WHEN ${isOver} THEN EXCLUDED."expiresAt" ELSE counter."expiresAt" END
+    RETURNING "key", "uses", 1000 * extract(epoch FROM "expiresAt" - ${dbNow()})::float8 AS "remainingMs"`;
+  const counts = new Map(rows.map((row) => [row.key, { ...row, uses: row.uses - (added.get(row.key)?.uses ?? 0) }]));
+  return uses.map((use) => {
+    const { uses: before, remainingMs } = counts.get(use.key) as Count;
+    const counted = { uses: before + use.uses, remainingMs };
+    counts.set(use.key, { ...counted, key: use.key });
+    return counted;
+  });
+}
+
+/** Counts as `countInDatabase` does, by this process's clock. */
+function createMemoryCounter(now: () => Date): (use: Use) => Count {
+  const windows = new Map<string, { uses: number; endsAt: number }>();
+  return ({ key, uses, seconds }) => {
+    const at = now().getTime();
+    const endsAt = at + seconds * 1000;
+    let window = windows.get(key);
+    if (!window || window.endsAt <= at || window.endsAt > endsAt) {
+      windows.delete(key); // a new window goes to the end of the map, whose first entries are the oldest
+      window = { uses: 0, endsAt };
+      windows.set(key, window);
+      const [oldest] = windows.keys();
+      if (windows.size > MAX_WINDOWS_IN_MEMORY && oldest !== undefined) windows.delete(oldest);
+    }
+    window.uses += uses;
+    return { uses: window.uses, remainingMs: window.endsAt - at };
+  };
 }

@@ -2,7 +2,7 @@ import type { Context } from "../context";
 import type { Prisma } from "../db/generated/client";
 import { identifier, sql } from "../db/sql";
 
-type Deps = Pick<Context, "db" | "now">;
+type Deps = Pick<Context, "db" | "dbNow" | "now">;
 
 const SECURITY_EVENT_TTL_MS = 90 * 24 * 60 * 60 * 1000;
 /** The most rows that one statement removes, so that it holds its locks only briefly. */
@@ -12,7 +12,7 @@ const BATCH_SIZE = 1_000;
  * Removes expired rows: security events after 90 days, sessions with the devices that they registered, tokens, sign-in
  * failures, recognized clients, rate limits, and accounts whose email was not verified in time. Returns how many.
  */
-export async function removeExpiredRows({ db, now }: Deps): Promise<number> {
+export async function removeExpiredRows({ db, dbNow, now }: Deps): Promise<number> {
   const at = now();
   const expired = sql`"expiresAt" < ${at}::timestamptz`;
   const oldEvents = sql`"at" < ${new Date(at.getTime() - SECURITY_EVENT_TTL_MS)}::timestamptz`;
@@ -27,6 +27,8 @@ export async function removeExpiredRows({ db, now }: Deps): Promise<number> {
     deleteBatch("RecognizedClient", "key", expired, "expiresAt"),
     deleteBatch("PasswordResetToken", "accountId", expired, "expiresAt"),
     deleteBatch("VerificationToken", "id", expired, "expiresAt"),
+    deleteBatch("RateLimitCounter", "key", sql`"expiresAt" < ${dbNow()}`, "expiresAt"),
+    // Of version 1.0.0, which still counts there during an upgrade.
     deleteBatch("RateLimit", "key", sql`"expire" < ${at.getTime()}::bigint`, "expire"),
     // Nobody has signed in to these accounts: they have no sessions, devices or purchases.
     deleteBatch(

@@ -25,8 +25,8 @@ function newNetwork(): string {
 const withWrongPasswords = <T>(run: () => Promise<T>): Promise<T> =>
   withContext({ hasher: { ...ctx().hasher, compare: async () => false } }, run);
 
-/** Resets the limits per network, whose clock the tests do not control. */
-const resetNetworks = () => ctx().db.$executeRaw`DELETE FROM "RateLimit"`;
+/** Resets the limits per network, so that only the failures of an email count. */
+const resetNetworks = () => ctx().db.rateLimitCounter.deleteMany();
 
 /** Fails to sign in a number of times, by default from one network. */
 async function fail(email: string, times: number, from?: () => From): Promise<void> {
@@ -347,9 +347,10 @@ describe("a clock that was 400 days ahead", () => {
     const address = "203.0.113.96";
     const confirm = () =>
       post("/api/auth/reset/confirm", { token: "x", password: "an entirely new password" }, { address });
+    clock.advance(AHEAD_MS);
     for (let i = 0; i < 10; i++) expect((await confirm()).status).toBe(400);
     expect((await confirm()).status).toBe(429);
-    await ctx().db.$executeRaw`UPDATE "RateLimit" SET "expire" = "expire" + ${AHEAD_MS}::bigint`;
+    clock.reset();
     for (let i = 0; i < 10; i++) expect((await confirm()).status).toBe(400);
     const refused = await confirm();
     expect(refused.status).toBe(429);

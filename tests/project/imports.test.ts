@@ -42,7 +42,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/releases/catalog",
   ],
   "lib/db": ["lib/files"],
-  "lib/rate-limits": [],
+  "lib/rate-limits": ["lib/db/batch-write"],
   "lib/telemetry": [],
   "lib/files": [],
   "lib/secrets": ["lib/files"],

@@ -76,5 +76,5 @@ export async function withContext<T>(
 /** Empties every table. */
 export async function truncate(): Promise<void> {
   await ctx().db.$executeRaw`
-    TRUNCATE "Account", "BillingEvent", "Purchase", "RateLimit", "SignInThrottle", "QueuedEmail", "PushPause", "ReconcileJob", "BillingApiPause" CASCADE`;
+    TRUNCATE "Account", "BillingEvent", "Purchase", "RateLimitCounter", "SignInThrottle", "QueuedEmail", "PushPause", "ReconcileJob", "BillingApiPause" CASCADE`;
 }

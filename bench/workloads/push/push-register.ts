@@ -48,7 +48,7 @@ async function prepareKnown(bench: Bench, { url }: Server): Promise<ApplyLoad> {
   await once(url, requests);
   await database.query(`UPDATE "PushDevice" SET "status" = 'active'`);
   return async (seconds) => {
-    await database.query('TRUNCATE "RateLimit"');
+    await database.query('TRUNCATE "RateLimitCounter"');
     let i = 0;
     return runClosedLoop(url, { connections: CONNECTIONS, seconds }, () => {
       const shot = requests[i++ % requests.length];
@@ -80,7 +80,7 @@ async function prepareHomeport(bench: Bench, { url }: Server): Promise<ApplyLoad
   const accounts = await addAccounts(bench, SCALE.accounts);
   const requests = Array.from({ length: DEVICES }, () => accounts.map(({ token }) => homeportRequest(token))).flat();
   return async (seconds) => {
-    await database.query('TRUNCATE "PushDevice", "RateLimit" CASCADE');
+    await database.query('TRUNCATE "PushDevice", "RateLimitCounter" CASCADE');
     let i = 0;
     return runClosedLoop(url, { connections: CONNECTIONS, seconds }, () => requests[i++]?.() ?? null);
   };

@@ -1,0 +1,78 @@
+import type { Logger } from "pino";
+
+/** The maximum number of items in one batch. */
+const MAX_ITEMS = 200;
+/** The maximum number of batches that run at the same time. */
+const MAX_BATCHES = 2;
+
+type Loggable = { log: Pick<Logger, "warn"> };
+
+type Options<Deps, Item, Result> = {
+  /** Processes a batch in one statement or transaction. Returns the results in the order of the items. */
+  processMany: (deps: Deps, items: readonly Item[]) => Promise<readonly Result[]>;
+  /** Processes one item of a batch that failed. */
+  processOne: (deps: Deps, item: Item) => Promise<Result>;
+};
+
+type Waiting<Item, Result> = {
+  item: Item;
+  resolve: (result: Result | Promise<Result>) => void;
+};
+
+/**
+ * Returns a function that processes one item, and batches the calls, because under load a statement and its commit cost
+ * more than their rows. A batch has the items of one turn of the event loop, up to 200. While two batches run, items wait
+ * for the next one, so that batches grow with the load. A lone item is processed in the turn in which it arrives. If a
+ * batch fails, each of its items is processed alone, so that an item that fails does not affect the others.
+ */
+export function batchWrite<Deps extends Loggable, Item, Result>(
+  options: Options<Deps, Item, Result>,
+): (deps: Deps, item: Item) => Promise<Result> {
+  const queues = new WeakMap<Deps, (item: Item) => Promise<Result>>();
+  return (deps, item) => {
+    let add = queues.get(deps);
+    if (!add) {
+      add = createQueue(deps, options);
+      queues.set(deps, add);
+    }
+    return add(item);
+  };
+}
+
+function createQueue<Deps extends Loggable, Item, Result>(
+  deps: Deps,
+  { processMany, processOne }: Options<Deps, Item, Result>,
+) {
+  const waiting: Waiting<Item, Result>[] = [];
+  let isScheduled = false;
+  let running = 0;
+
+  const run = async (batch: Waiting<Item, Result>[]) => {
+    running += 1;
+    try {
+      const results = await processMany(
+        deps,
+        batch.map(({ item }) => item),
+      );
+      for (const [i, { resolve }] of batch.entries()) resolve(results[i] as Result);
+    } catch (error) {
+      deps.log.warn({ err: error, items: batch.length }, "a batch failed: processing its items one at a time");
+      for (const { item, resolve } of batch) resolve(processOne(deps, item));
+    } finally {
+      running -= 1;
+      start();
+    }
+  };
+  const start = () => {
+    isScheduled = false;
+    while (waiting.length > 0 && running < MAX_BATCHES) void run(waiting.splice(0, MAX_ITEMS));
+  };
+  return (item: Item): Promise<Result> =>
+    new Promise((resolve) => {
+      waiting.push({ item, resolve });
+      if (isScheduled || running >= MAX_BATCHES) return;
+      isScheduled = true;
+      // setImmediate runs after all ready sockets have been read; process.nextTick would run after each of them.
+      setImmediate(start);
+    });
+}

@@ -1,0 +1,95 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { batchWrite } from "@/lib/db/batch-write";
+
+/** A batched function whose batches end when they are released. Items below zero cannot be processed. */
+function batchedFunction() {
+  const batches: number[][] = [];
+  const alone: number[] = [];
+  const releases: (() => void)[] = [];
+  const warnings: object[] = [];
+  const deps = { log: { warn: (about: object) => void warnings.push(about) } };
+  const write = batchWrite<typeof deps, number, string>({
+    processMany: async (_, items) => {
+      batches.push([...items]);
+      await new Promise<void>((resolve) => releases.push(resolve));
+      if (items.some((item) => item < 0)) throw new Error("a batch with a negative item");
+      return items.map((item) => `${item} in a batch`);
+    },
+    processOne: async (_, item) => {
+      alone.push(item);
+      if (item < 0) throw new Error(`${item} is negative`);
+      return `${item} alone`;
+    },
+  });
+  const release = () => releases.splice(0).forEach((end) => void end());
+  return { write: (item: number) => write(deps, item), batches, alone, release, warnings };
+}
+
+const numbers = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i);
+
+test("items of one turn of the event loop are one batch, and each gets its own result", async () => {
+  const { write, batches, release } = batchedFunction();
+  const results = Promise.all(numbers(0, 3).map(write));
+  await nextTurn();
+  expect(batches).toEqual([[0, 1, 2]]);
+  release();
+  expect(await results).toEqual(["0 in a batch", "1 in a batch", "2 in a batch"]);
+});
+
+test("a lone item does not wait for others", async () => {
+  const { write, batches } = batchedFunction();
+  void write(7);
+  await nextTurn();
+  expect(batches).toEqual([[7]]);
+});
+
+test("while two batches run, the items that arrive wait and become the next batch", async () => {
+  const { write, batches, release } = batchedFunction();
+  for (const item of numbers(0, 5)) {
+    void write(item);
+    await nextTurn();
+  }
+  expect(batches).toEqual([[0], [1]]);
+  release();
+  await nextTurn();
+  expect(batches).toEqual([[0], [1], [2, 3, 4]]);
+});
+
+test("a batch has at most 200 items", async () => {
+  const { write, batches, release } = batchedFunction();
+  const results = Promise.all(numbers(0, 450).map(write));
+  await nextTurn();
+  expect(batches.map(({ length }) => length)).toEqual([200, 200]);
+  release();
+  await nextTurn();
+  expect(batches[2]).toEqual(numbers(400, 50));
+  release();
+  expect(await results).toHaveLength(450);
+});
+
+test("an item that cannot be processed fails alone, and the failed batch is logged", async () => {
+  const { write, alone, release, warnings } = batchedFunction();
+  const results = Promise.allSettled([1, -2, 3].map(write));
+  await nextTurn();
+  release();
+  expect(await results).toEqual([
+    { status: "fulfilled", value: "1 alone" },
+    { status: "rejected", reason: new Error("-2 is negative") },
+    { status: "fulfilled", value: "3 alone" },
+  ]);
+  expect(alone).toEqual([1, -2, 3]);
+  expect(warnings).toEqual([{ err: new Error("a batch with a negative item"), items: 3 }]);
+});
+
+test("items after a failed batch are processed", async () => {
+  const { write, release } = batchedFunction();
+  const failed = write(-1).catch((error: Error) => error.message);
+  await nextTurn();
+  release();
+  expect(await failed).toBe("-1 is negative");
+  const later = write(5);
+  await nextTurn();
+  release();
+  expect(await later).toBe("5 in a batch");
+});
