@@ -1,11 +1,7 @@
 import { parseArgs } from "node:util";
-import {
-  announceVersion,
-  listDeliveries,
-  listPauses,
-  retryDeliveries,
-  sendCustomNotification,
-} from "../lib/admin/push";
+import { listDeliveries, listPauses } from "../lib/admin/push/deliveries";
+import { announceVersion, sendCustomNotification } from "../lib/admin/push/notify";
+import { retryDeliveries } from "../lib/admin/push/retry";
 import { Email } from "../lib/auth/email";
 import { type Config, loadConfig } from "../lib/config";
 import { databaseNow } from "../lib/db/clock";

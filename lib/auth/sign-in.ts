@@ -3,7 +3,7 @@ import { recordFailedSignIn, recordSecurityEvent } from "../audit/security-event
 import type { Context } from "../context";
 import type { Account } from "../db/generated/client";
 import { AppError, isAppError } from "../errors";
-import { enqueue } from "../push/outbox";
+import { enqueue } from "../push/outbox/enqueue";
 import { findRecognizedClient, recognizeClient } from "./limits/recognized-clients";
 import { beginAttempt, clearAttempt, recordFailure, withdrawAttempt } from "./limits/sign-in-throttle";
 import { hashPassword, isOutdated, passwordMatches } from "./passwords/password-hash";

@@ -10,6 +10,17 @@ export function newId(at?: Date): string {
   return at ? v7({ msecs: at.getTime() }) : v7();
 }
 
+/** Returns the time at which a version 7 UUID was created, in milliseconds. */
+export function timeOfId(id: string): Date {
+  return new Date(Number.parseInt(id.replace("-", "").slice(0, 12), 16));
+}
+
+/** Returns the smallest version 7 UUID of a millisecond. */
+export function firstIdAt(at: Date): string {
+  const time = at.getTime().toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
+}
+
 const Id = z.uuid();
 
 /** Returns whether a string is a UUID (RFC 9562), in lower or upper case. */

@@ -1,4 +1,4 @@
-import type { PushDelivery, PushDevice, PushDeviceStatus } from "../db/generated/client";
+import type { PushDevice, PushDeviceStatus, PushMessage, QueuedPush } from "../db/generated/client";
 import { toStorableText } from "../text";
 
 const MINUTE = 60;
@@ -22,9 +22,17 @@ export type Message =
   | { kind: "custom"; title: string; body: string; link: string | null };
 type Kind = Message["kind"];
 
+/**
+ * The order in which workers claim what is due: someone waits for a challenge or has to know of a sign-in, and an
+ * announcement to every device takes minutes.
+ */
+export const QueuePriority = { urgent: 0, normal: 1, announcement: 2 } as const;
+
 type KindOptions<M extends Message> = {
   level: "background" | "passive" | "active" | "time-sensitive";
+  /** `apns-priority`. APNs accepts no 10 for a background notification. */
   priority: 5 | 10;
+  queuePriority: (typeof QueuePriority)[keyof typeof QueuePriority];
   ttlSeconds: number;
   collapseId: (message: M) => string | null;
   /** Only devices with this status receive it. */
@@ -49,11 +57,18 @@ const alert = (kind: Kind, ...args: string[]): Alert => ({
 const SECURITY = {
   level: "time-sensitive",
   priority: 10,
+  queuePriority: QueuePriority.urgent,
   ttlSeconds: DAY,
   recipientStatus: "active",
   isSecret: false,
 } as const;
-const BILLING = { level: "active", priority: 10, recipientStatus: "active", isSecret: false } as const;
+const BILLING = {
+  level: "active",
+  priority: 10,
+  queuePriority: QueuePriority.normal,
+  recipientStatus: "active",
+  isSecret: false,
+} as const;
 const toSecurity = () => ({ link: "security" });
 const toSubscription = () => ({ link: "subscription" });
 const purchaseCollapseId = ({ purchaseId }: { purchaseId: string }) => `bill:${purchaseId}`;
@@ -62,6 +77,7 @@ const KINDS: { [K in Kind]: KindOptions<Extract<Message, { kind: K }>> } = {
   "push.challenge": {
     level: "background",
     priority: 5,
+    queuePriority: QueuePriority.urgent,
     ttlSeconds: 15 * MINUTE,
     collapseId: () => null,
     recipientStatus: "pending",
@@ -107,6 +123,7 @@ const KINDS: { [K in Kind]: KindOptions<Extract<Message, { kind: K }>> } = {
   "app.new_version": {
     level: "passive",
     priority: 5,
+    queuePriority: QueuePriority.announcement,
     ttlSeconds: 7 * DAY,
     collapseId: () => "version",
     recipientStatus: "active",
@@ -117,6 +134,7 @@ const KINDS: { [K in Kind]: KindOptions<Extract<Message, { kind: K }>> } = {
   custom: {
     level: "active",
     priority: 10,
+    queuePriority: QueuePriority.normal,
     ttlSeconds: DAY,
     collapseId: () => null,
     recipientStatus: "active",
@@ -131,14 +149,20 @@ export const SECRET_KINDS: readonly string[] = Object.entries(KINDS).flatMap(([k
   secret ? [kind] : [],
 );
 
+/** The queue priority of each kind. */
+export const QUEUE_PRIORITIES: Readonly<Record<string, number>> = Object.fromEntries(
+  Object.entries(KINDS).map(([kind, { queuePriority }]) => [kind, queuePriority]),
+);
+
 type Payload = { aps: object; data: Record<string, string | number> };
 
 /** A delivery with its device's current state. */
-export type Outgoing = Pick<PushDelivery, "id" | "kind" | "priority" | "collapseId" | "expiresAt" | "deviceId"> &
+export type Outgoing = Pick<QueuedPush, "id" | "deviceId" | "messageId" | "expiresAt"> &
+  Pick<PushMessage, "kind" | "priority" | "collapseId"> &
   Pick<PushDevice, "token" | "environment" | "bundleId" | "status"> & { payload: Payload };
 
 /**
- * Returns the columns of a delivery that depend on its message, and the status of the devices that receive it.
+ * Returns the columns that depend on a message, and the status of the devices that receive it.
  * @throws RangeError for a payload over 4,096 bytes; only `custom` can reach that
  */
 export function composeNotification(message: Message) {
@@ -155,6 +179,7 @@ export function composeNotification(message: Message) {
     kind: message.kind,
     payload,
     priority: options.priority,
+    queuePriority: options.queuePriority,
     collapseId: options.collapseId(message),
     ttlSeconds: options.ttlSeconds,
   };
@@ -162,8 +187,8 @@ export function composeNotification(message: Message) {
 
 /** Returns why a delivery must not be sent any more, or null. */
 export function cancellationReason(row: Outgoing, now: Date): "unknown_kind" | "expired" | "device_state" | null {
-  if (!isKind(row.kind)) return "unknown_kind";
   if (row.expiresAt <= now) return "expired";
+  if (!isKind(row.kind)) return "unknown_kind";
   return row.status === KINDS[row.kind].recipientStatus ? null : "device_state";
 }
 

@@ -104,7 +104,7 @@ async function saveDevice(
   if (plan.replacedDeviceId) await tx.pushDevice.deleteMany({ where: { id: plan.replacedDeviceId } });
   const unverified = { ...UNVERIFIED, ...(plan.isKeyKept ? {} : NO_KEY) };
   const [row] = await tx.pushDevice.updateManyAndReturn({ where: { id }, data: { ...data, ...unverified } });
-  if (row && plan.isTargetNew) await cancelChallenges(tx, id);
+  if (row && plan.isTargetNew) await cancelChallenges(tx, at, id);
   return row ?? null;
 }
 

@@ -1,5 +1,5 @@
 import type { Context, Tx } from "../context";
-import { enqueue } from "../push/outbox";
+import { enqueue } from "../push/outbox/enqueue";
 import type { EventFacts } from "./events";
 import type { Refolded } from "./inbox/purchases";
 import { type PurchaseState, StoredPurchase } from "./purchase-state";

@@ -6,6 +6,8 @@ type Deps = Pick<Context, "db" | "dbNow">;
 
 /** Bounds the cost of a scrape. */
 const MAX_COUNTED = 100_000;
+/** The largest `QueuePriority` of lib/push/notifications.ts. */
+const MAX_QUEUE_PRIORITY = 2;
 
 const GAUGES = {
   homeport_push_outbox_depth: `Queued notifications of all instances, at most ${MAX_COUNTED}.`,
@@ -18,11 +20,14 @@ export function createPushGauges(prom: typeof import("prom-client"), registry: R
     const [row] = await db.$queryRaw<Record<keyof typeof GAUGES, number>[]>`
       SELECT
         (SELECT count(*)::int FROM (
-          SELECT 1 FROM "PushDelivery" WHERE "state" = 'queued' LIMIT ${MAX_COUNTED}
+          SELECT 1 FROM "QueuedPush" WHERE "leaseUntil" IS NULL LIMIT ${MAX_COUNTED}
         ) AS counted) AS homeport_push_outbox_depth,
-        greatest(coalesce(extract(epoch FROM ${dbNow()} - min("nextAttemptAt")), 0), 0)::float8
+        greatest(coalesce(extract(epoch FROM ${dbNow()} - min(oldest."at")), 0), 0)::float8
           AS homeport_push_outbox_oldest_age_seconds
-      FROM "PushDelivery" WHERE "state" = 'queued'`;
+      FROM generate_series(0, ${MAX_QUEUE_PRIORITY}) AS class("priority") CROSS JOIN LATERAL (
+        SELECT "nextAttemptAt" AS "at" FROM "QueuedPush"
+        WHERE "leaseUntil" IS NULL AND "queuePriority" = class."priority" ORDER BY "nextAttemptAt" LIMIT 1
+      ) AS oldest`;
     return row;
   });
 }

@@ -4,6 +4,7 @@ import { replayEvents } from "@/lib/admin/billing/replay-events";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { billingEvent, DAY_MS, deliverOk, type Sent, statusOf } from "@/tests/support/billing/billing";
 import { clock, ctx, withContext } from "@/tests/support/context";
+import { deliveriesOf } from "@/tests/support/push/deliveries";
 import { activate, registeredDevice } from "@/tests/support/push/push";
 
 async function subscriber(): Promise<{ account: TestAccount; deviceId: string; purchase: Record<string, unknown> }> {
@@ -14,8 +15,8 @@ async function subscriber(): Promise<{ account: TestAccount; deviceId: string; p
 }
 
 /** The billing notifications of a device, oldest first. */
-const noticesTo = (deviceId: string) =>
-  ctx().db.pushDelivery.findMany({ where: { deviceId, kind: { startsWith: "billing." } }, orderBy: { id: "asc" } });
+const noticesTo = async (deviceId: string) =>
+  (await deliveriesOf({ deviceId })).filter(({ kind }) => kind.startsWith("billing."));
 const kindsTo = async (deviceId: string) => (await noticesTo(deviceId)).map(({ kind }) => kind);
 
 /** An event of the purchase's next period. */
@@ -175,11 +176,11 @@ test("an event whose notification cannot be stored is not applied either", async
   await deliverOk(billingEvent("INITIAL_PURCHASE", purchase));
   const renewal: Sent = next("RENEWAL", purchase);
   await ctx().db
-    .$executeRaw`ALTER TABLE "PushDelivery" ADD CONSTRAINT outbox_full CHECK ("kind" <> 'billing.renewed') NOT VALID`;
+    .$executeRaw`ALTER TABLE "PushMessage" ADD CONSTRAINT outbox_full CHECK ("kind" <> 'billing.renewed') NOT VALID`;
   try {
     expect(await deliverOk(renewal)).toBe("failed");
   } finally {
-    await ctx().db.$executeRaw`ALTER TABLE "PushDelivery" DROP CONSTRAINT outbox_full`;
+    await ctx().db.$executeRaw`ALTER TABLE "PushMessage" DROP CONSTRAINT outbox_full`;
   }
   expect(await kindsTo(deviceId)).toEqual([]);
   const row = await ctx().db.billingEvent.findFirst({ where: { eventId: renewal.id } });

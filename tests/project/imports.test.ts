@@ -22,9 +22,9 @@ const ROOMS: Record<string, string[]> = {
   proxy: ["lib/http"],
   "lib/http": ["lib/audit", "lib/auth", "lib/rate-limits"],
   "lib/audit": [],
-  "lib/auth": ["lib/audit", "lib/db/batch-load", "lib/db/queue", "lib/db/with-retry", "lib/push/outbox"],
+  "lib/auth": ["lib/audit", "lib/db/batch-load", "lib/db/queue", "lib/db/with-retry", "lib/push/outbox/enqueue"],
   "lib/accounts": ["lib/audit", "lib/auth", "lib/mail", "lib/push", "lib/subscriptions", "lib/db/with-retry"],
-  "lib/subscriptions": ["lib/db/batch-load", "lib/db/queue", "lib/db/with-retry", "lib/push/outbox"],
+  "lib/subscriptions": ["lib/db/batch-load", "lib/db/queue", "lib/db/with-retry", "lib/push/outbox/enqueue"],
   "lib/push": ["lib/audit", "lib/db/queue"],
   "lib/releases": ["lib/files"],
   "lib/admin": [

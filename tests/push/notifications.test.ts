@@ -18,7 +18,7 @@ const composed = (message: Message) => {
 };
 const outgoing = (message: Message, change: object = {}) => ({
   ...composed(message),
-  ...{ id: randomUUID(), deviceId: randomUUID(), token: "ab", bundleId: BUNDLE_ID },
+  ...{ id: randomUUID(), deviceId: randomUUID(), messageId: randomUUID(), token: "ab", bundleId: BUNDLE_ID },
   ...{ environment: "sandbox" as const, status: "active" as const },
   ...change,
 });

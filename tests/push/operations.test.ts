@@ -1,10 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
-import { announceVersion, listDeliveries, listPauses, retryDeliveries, sendCustomNotification } from "@/lib/admin/push";
+import { listDeliveries, listPauses } from "@/lib/admin/push/deliveries";
+import { announceVersion, sendCustomNotification } from "@/lib/admin/push/notify";
+import { retryDeliveries } from "@/lib/admin/push/retry";
 import type { Context } from "@/lib/context";
 import { createSender, type SenderDeps } from "@/lib/push/worker/sender";
 import { newAccount } from "@/tests/support/accounts";
 import { clock, ctx } from "@/tests/support/context";
+import { deliveriesOf } from "@/tests/support/push/deliveries";
 import {
   activeDevices,
   clearOutbox,
@@ -58,8 +61,7 @@ test("a version can be announced to the devices of one app", async () => {
   await activeDevices(account, 1);
   const version = `3.${Date.now()}.0`;
   expect(await announceVersion(ctx(), { version, bundleId, perSecond: 1_000 })).toBe(1);
-  const where = { eventKey: `version:${version}` };
-  expect(await ctx().db.pushDelivery.findMany({ where })).toMatchObject([{ deviceId: device?.id }]);
+  expect(await deliveriesOf({ eventKey: `version:${version}` })).toMatchObject([{ deviceId: device?.id }]);
 });
 
 test("a version is announced to each device once, however often the command runs", async () => {
@@ -69,7 +71,7 @@ test("a version is announced to each device once, however often the command runs
   const everybody = await ctx().db.pushDevice.count({ where: { status: "active" } });
   expect(await announceVersion(ctx(), { version, perSecond: 1_000 })).toBe(everybody);
   expect(await announceVersion(ctx(), { version, perSecond: 1_000 })).toBe(0);
-  const row = await ctx().db.pushDelivery.findFirst({ where: { deviceId: device?.id } });
+  const [row] = await deliveriesOf({ deviceId: device?.id });
   expect(row).toMatchObject({ kind: "app.new_version", eventKey: `version:${version}`, collapseId: "version" });
 });
 
@@ -121,12 +123,10 @@ describe("a retry", () => {
     await deliverDue({ push: failing("BadTopic") });
     clock.advance(2 * DAY_MS);
     const { device } = await registeredDevice(await newAccount());
-    await ctx().db.pushDelivery.updateMany({ where: { deviceId: device.id }, data: { state: "failed" } });
+    await ctx().db.pushReceipt.updateMany({ where: { deviceId: device.id }, data: { state: "failed" } });
     await retryDeliveries(ctx());
     expect(await rows()).toMatchObject([{ state: "failed" }]);
-    expect(await ctx().db.pushDelivery.findFirst({ where: { deviceId: device.id } })).toMatchObject({
-      state: "failed",
-    });
+    expect(await deliveriesOf({ deviceId: device.id })).toMatchObject([{ state: "failed" }]);
   });
 
   test("ends a pause and makes only the deliveries due that waited for it", async () => {
@@ -135,7 +135,7 @@ describe("a retry", () => {
     const other = await queueFor(1);
     const tomorrow = new Date(clock.now().getTime() + DAY_MS / 2);
     const [{ id } = { id: "" }] = await other.rows();
-    await ctx().db.pushDelivery.update({ where: { id }, data: { nextAttemptAt: tomorrow } });
+    await ctx().db.queuedPush.updateMany({ where: { id }, data: { nextAttemptAt: tomorrow } });
     expect(await retryDeliveries(ctx())).toMatchObject({ resumed: 2 });
     await deliverDue({ push: recordingPush().push });
     expect(await waiting.rows()).toMatchObject(Array(2).fill({ state: "sent" }));
@@ -151,7 +151,7 @@ describe("a retry", () => {
       const sender = createSender({ ...(ctx() as SenderDeps), config, push: recordingPush(() => opened).push });
       waiting.push(await queueFor(5));
       senders.push({ sender, taking: sender.claimAndSend() });
-      await expect.poll(() => ctx().db.pushDelivery.count({ where: { state: "queued" } })).toBe(0);
+      await expect.poll(() => ctx().db.queuedPush.count({ where: { leaseUntil: null } })).toBe(0);
     }
     for (const [i, { open }] of refusals.entries()) {
       open({ status: 403, reason: "InvalidProviderToken" });

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { ctx } from "@/tests/support/context";
+import { deliveriesOf } from "@/tests/support/push/deliveries";
 import { activeDevices } from "@/tests/support/push/push";
 
 const CHROME =
@@ -17,7 +18,7 @@ test.each([
   const { email, password } = account;
   const response = await post("/api/auth/login", { email, password, ...how }, { headers });
   expect(response.status).toBe(200);
-  const rows = await ctx().db.pushDelivery.findMany({ where: { device: { accountId: account.id } } });
+  const rows = (await Promise.all(devices.map(({ id }) => deliveriesOf({ deviceId: id })))).flat();
   expect(rows.map(({ deviceId }) => deviceId).sort()).toEqual(devices.map(({ id }) => id).sort());
   for (const { kind, payload } of rows) {
     expect(kind).toBe("security.new_sign_in");
@@ -29,5 +30,5 @@ test("a failed sign-in notifies no device", async () => {
   const account = await newAccount();
   await activeDevices(account, 1);
   expect((await post("/api/auth/login", { email: account.email, password: "not this one" })).status).toBe(401);
-  expect(await ctx().db.pushDelivery.count({ where: { device: { accountId: account.id } } })).toBe(0);
+  expect(await ctx().db.pushMessage.count({ where: { accountId: account.id } })).toBe(0);
 });

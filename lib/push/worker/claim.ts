@@ -1,10 +1,9 @@
 import type { Context } from "../../context";
-import { claimDue } from "../../db/queue/claim";
+import type { Prisma } from "../../db/generated/client";
 import { seconds, sql } from "../../db/sql";
-import type { Outgoing } from "../notifications";
+import { type Outgoing, QueuePriority } from "../notifications";
 
 const LEASE_SECONDS = 60;
-const OUTBOX = { table: "PushDelivery", key: "id", dueAt: "nextAttemptAt" };
 
 /** A delivery that this worker sends, with its device's state at the claim. `leaseUntil` identifies the claim. */
 export type ClaimedDelivery = Outgoing & {
@@ -29,25 +28,39 @@ export async function claimDeliveries(
   { notBefore, limit }: { notBefore: Date; limit: number },
 ): Promise<Claim> {
   const requestedAt = now();
-  const claim = claimDue(OUTBOX, {
-    dueBy: sql`greatest(${dbNow()}, ${notBefore}::timestamptz)`,
-    where: sql`"state" = 'queued'`,
-    set: sql`"state" = 'sending', "leaseUntil" = ${dbNow()} + ${seconds(LEASE_SECONDS)}`,
-    limit,
-  });
+  const dueBy = sql`greatest(${dbNow()}, ${notBefore}::timestamptz)`;
   const rows = await db.$queryRaw<({ now: Date } & (Omit<ClaimedDelivery, "requestedAt"> | { id: null }))[]>`
-    WITH claimed AS (${claim})
-    SELECT clock."now", claimed."id", claimed."deviceId", claimed."kind", claimed."payload", claimed."priority",
-      claimed."collapseId", claimed."expiresAt", claimed."attempts", claimed."leaseUntil",
-      device."token", device."environment"::text, device."bundleId", device."status"::text,
+    WITH due AS MATERIALIZED (${selectDue(dueBy, limit)}),
+    claimed AS (
+      UPDATE "QueuedPush" AS queued SET "leaseUntil" = ${dbNow()} + ${seconds(LEASE_SECONDS)}
+      FROM due WHERE queued."deviceId" = due."deviceId" AND queued."messageId" = due."messageId"
+      RETURNING queued.*
+    )
+    SELECT clock."now", claimed."id", claimed."deviceId", claimed."messageId", claimed."expiresAt", claimed."attempts",
+      claimed."leaseUntil", coalesce(message."kind", '') AS "kind", message."payload", message."priority",
+      message."collapseId", device."token", device."environment"::text, device."bundleId", device."status"::text,
       coalesce(pause."until" > clock."now", false) AS "isPaused"
     FROM (SELECT ${dbNow()} AS "now") AS clock
     LEFT JOIN (claimed
       JOIN "PushDevice" AS device ON device."id" = claimed."deviceId"
+      LEFT JOIN "PushMessage" AS message ON message."id" = claimed."messageId"
       LEFT JOIN "PushPause" AS pause ON pause."environment" = device."environment"
     ) ON true`;
   const deliveries = rows.flatMap((row) => (row.id === null ? [] : [{ ...row, requestedAt }]));
   return { deliveries, now: rows[0]?.now ?? notBefore };
+}
+
+/**
+ * Selects by priority, then by time. Each priority is a range of the index; one range over all of them would also read
+ * what is not yet due of the higher ones. The outer LIMIT ends the loop before the priorities that have no turn.
+ */
+function selectDue(dueBy: Prisma.Sql, limit: number): Prisma.Sql {
+  return sql`
+    SELECT due.* FROM unnest(${Object.values(QueuePriority)}::smallint[]) AS class("priority") CROSS JOIN LATERAL (
+      SELECT "deviceId", "messageId" FROM "QueuedPush"
+      WHERE "leaseUntil" IS NULL AND "queuePriority" = class."priority" AND "nextAttemptAt" <= ${dueBy}
+      ORDER BY "nextAttemptAt" LIMIT ${limit} FOR UPDATE SKIP LOCKED
+    ) AS due LIMIT ${limit}`;
 }
 
 /** When a delivery was claimed, by the database's clock. */

@@ -1,24 +1,28 @@
 import type { Context } from "../../context";
+import { firstIdAt } from "../../db/ids";
 import { leaseExpired } from "../../db/queue/lease";
 import { sql } from "../../db/sql";
-import { SECRET_KINDS } from "../notifications";
+import { insertReceipts } from "../outbox/receipts";
+import { takeOverDeliveries } from "../outbox/take-over";
 import { MAX_ATTEMPTS } from "./apns-result";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log">;
 
-/** How long sent, failed and cancelled deliveries are kept. */
+/** How long receipts are kept, and messages after the last of their deliveries has expired. */
 const RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
 const MAX_ROWS_PER_STATEMENT = 1_000;
 const MAX_STATEMENTS = 10;
 
-/** Requeues deliveries whose lease has expired, and deletes old ones. */
+/** Takes over the rows of version 1.0, requeues deliveries whose lease has expired, and deletes old rows. */
 export async function maintainOutbox(deps: Deps): Promise<void> {
-  const requeued = await requeueExpiredLeases(deps);
+  await takeOverDeliveries(deps);
+  const requeued = await releaseExpiredLeases(deps);
   if (requeued > 0) deps.log.warn({ rows: requeued }, "requeued deliveries with expired leases");
   const [clock] = await deps.db.$queryRaw<{ now: Date }[]>`SELECT ${deps.dbNow()} AS "now"`;
   if (!clock) return;
-  for (let i = 0; i < MAX_STATEMENTS; i++) {
-    if ((await deleteOldDeliveries(deps, clock.now)) < MAX_ROWS_PER_STATEMENT) return;
+  const before = new Date(clock.now.getTime() - RETENTION_MS);
+  for (const remove of [removeReceipts, removeMessages]) {
+    for (let i = 0; i < MAX_STATEMENTS; i++) if ((await remove(deps, before)) < MAX_ROWS_PER_STATEMENT) break;
   }
 }
 
@@ -26,33 +30,44 @@ export async function maintainOutbox(deps: Deps): Promise<void> {
  * Counts as an attempt, since the deliveries may have been sent. A delivery that crashes its worker therefore fails in
  * the end. Returns the number of rows.
  */
-async function requeueExpiredLeases({ db, dbNow }: Deps): Promise<number> {
-  return db.$executeRaw`
+async function releaseExpiredLeases({ db, dbNow }: Deps): Promise<number> {
+  const [result] = await db.$queryRaw<{ rows: number }[]>`
     WITH expired AS MATERIALIZED (
-      SELECT "id" FROM "PushDelivery"
-      WHERE "state" = 'sending' AND ${leaseExpired(sql`"leaseUntil"`, dbNow())} FOR UPDATE SKIP LOCKED
-    )
-    UPDATE "PushDelivery" AS delivery
-    SET "leaseUntil" = NULL, "nextAttemptAt" = ${dbNow()}, "attempts" = "attempts" + 1,
-      "state" = (CASE WHEN "attempts" + 1 < ${MAX_ATTEMPTS} THEN 'queued' ELSE 'failed' END)::"PushDeliveryState",
-      "payload" = CASE WHEN "attempts" + 1 >= ${MAX_ATTEMPTS} AND "kind" = ANY(${SECRET_KINDS}) THEN '{}'::jsonb
-        ELSE "payload" END,
-      "reason" = 'abandoned'
-    FROM expired WHERE delivery."id" = expired."id"`;
+      SELECT "deviceId", "messageId" FROM "QueuedPush"
+      WHERE "leaseUntil" IS NOT NULL AND ${leaseExpired(sql`"leaseUntil"`, dbNow())} FOR UPDATE SKIP LOCKED
+    ), requeued AS (
+      UPDATE "QueuedPush" AS queued
+      SET "leaseUntil" = NULL, "nextAttemptAt" = ${dbNow()}, "attempts" = "attempts" + 1, "reason" = 'abandoned'
+      FROM expired
+      WHERE queued."deviceId" = expired."deviceId" AND queued."messageId" = expired."messageId"
+        AND "attempts" + 1 < ${MAX_ATTEMPTS}
+    ), "removed" AS (
+      DELETE FROM "QueuedPush" AS queued USING expired
+      WHERE queued."deviceId" = expired."deviceId" AND queued."messageId" = expired."messageId"
+        AND "attempts" + 1 >= ${MAX_ATTEMPTS}
+      RETURNING queued.*
+    ), "ended" AS (
+      SELECT "messageId", "deviceId", "id", "expiresAt", 'failed' AS "state", "attempts" + 1 AS "attempts",
+        "apnsStatus", 'abandoned' AS "reason"
+      FROM "removed"
+    ), ${insertReceipts(dbNow())}
+    SELECT count(*)::int AS "rows" FROM expired`;
+  return result?.rows ?? 0;
 }
 
-/** Selects by id: version 7 UUIDs are ordered by time, so the primary key finds old rows without another index. */
-async function deleteOldDeliveries({ db }: Deps, now: Date): Promise<number> {
-  const before = firstIdAt(new Date(now.getTime() - RETENTION_MS));
+async function removeReceipts({ db }: Deps, before: Date): Promise<number> {
   return db.$executeRaw`
-    DELETE FROM "PushDelivery" WHERE "id" IN (
-      SELECT "id" FROM "PushDelivery" WHERE "id" < ${before}::uuid AND "state" IN ('sent', 'failed', 'cancelled')
-      ORDER BY "id" LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE SKIP LOCKED
+    DELETE FROM "PushReceipt" WHERE ("messageId", "deviceId") IN (
+      SELECT "messageId", "deviceId" FROM "PushReceipt" WHERE "endedAt" < ${before}
+      ORDER BY "endedAt" LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE SKIP LOCKED
     )`;
 }
 
-/** The smallest version 7 UUID of a millisecond (RFC 9562, section 5.7). */
-function firstIdAt(at: Date): string {
-  const time = at.getTime().toString(16).padStart(12, "0");
-  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
+/** Selects by id: version 7 UUIDs are ordered by time, so the primary key finds old rows without another index. */
+async function removeMessages({ db }: Deps, before: Date): Promise<number> {
+  return db.$executeRaw`
+    DELETE FROM "PushMessage" WHERE "id" IN (
+      SELECT "id" FROM "PushMessage" WHERE "id" < ${firstIdAt(before)}::uuid AND "expiresAt" < ${before}
+      ORDER BY "id" LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE SKIP LOCKED
+    )`;
 }

@@ -1,6 +1,7 @@
 import type { Context } from "../../context";
-import { seconds } from "../../db/sql";
-import { SECRET_KINDS } from "../notifications";
+import type { Prisma } from "../../db/generated/client";
+import { seconds, sql } from "../../db/sql";
+import { insertReceipts } from "../outbox/receipts";
 import type { ClaimedDelivery } from "./claim";
 
 /** What a claimed delivery becomes. */
@@ -19,53 +20,85 @@ export const PAUSED = "paused";
 /** Spreads the deliveries that become due when a pause ends. */
 const AFTER_PAUSE_SECONDS = 30;
 
+/** How exact a device's `lastDeliveredAt` is, so that most deliveries do not write their device. */
+const DELIVERED_AT_SECONDS = 60 * 60;
+
 /**
  * Stores outcomes and invalidates devices. Every statement skips rows that are locked, such as those being deleted, so
  * that a worker cannot be part of a deadlock.
  */
 export async function recordOutcomes(deps: Deps, outcomes: readonly Outcome[]): Promise<void> {
-  const sent = outcomes.filter(({ state }) => state === "sent");
-  const unsent = outcomes.filter(({ state }) => state !== "sent");
+  const ended = outcomes.filter((outcome) => outcome.state !== "queued");
+  const requeued = outcomes.filter((outcome) => outcome.state === "queued");
   const invalid = outcomes.flatMap((outcome) =>
     outcome.state === "failed" && outcome.invalidSince ? [{ ...outcome, invalidSince: outcome.invalidSince }] : [],
   );
   if (invalid.length > 0) await invalidateDevices(deps, invalid);
-  if (sent.length > 0) await recordSent(deps, sent);
-  if (unsent.length > 0) await recordUnsent(deps, unsent);
+  if (ended.length > 0) await recordEnded(deps, ended);
+  if (requeued.length > 0) await recordRequeued(deps, requeued);
   for (const outcome of outcomes) countResult(deps, outcome);
   logUndelivered(
     deps,
-    unsent.filter((outcome) => !isRequeuedUntried(outcome)),
+    outcomes.filter((outcome) => outcome.state !== "sent" && !isRequeuedUntried(outcome)),
   );
 }
 
-/** Applies even if another worker has claimed the delivery meanwhile: it must not be sent again. */
-async function recordSent({ db, dbNow }: Deps, sent: readonly Outcome[]): Promise<void> {
-  const ids = sent.map(({ row }) => row.id);
+/**
+ * Moves deliveries from the queue to the receipts. One that was sent is moved even if another worker has claimed it
+ * meanwhile: it must not be sent again. The others are moved only while the claim holds: after its lease another worker
+ * may have the delivery.
+ */
+async function recordEnded({ db, dbNow }: Deps, outcomes: readonly Outcome[]): Promise<void> {
   await db.$executeRaw`
-    WITH held AS MATERIALIZED (
-      SELECT "id" FROM "PushDelivery" WHERE "id" = ANY(${ids}::uuid[]) AND "state" IN ('queued', 'sending')
-      FOR UPDATE SKIP LOCKED
-    ), sent AS (
-      UPDATE "PushDelivery" AS delivery
-      SET "state" = 'sent', "apnsStatus" = 200, "reason" = NULL, "sentAt" = ${dbNow()}, "leaseUntil" = NULL,
-        "attempts" = "attempts" + 1,
-        "payload" = CASE WHEN "kind" = ANY(${SECRET_KINDS}) THEN '{}'::jsonb ELSE "payload" END
-      FROM held WHERE delivery."id" = held."id"
-      RETURNING delivery."deviceId"
-    ), devices AS MATERIALIZED (
-      SELECT "id" FROM "PushDevice" WHERE "id" IN (SELECT "deviceId" FROM sent) FOR NO KEY UPDATE SKIP LOCKED
-    )
-    UPDATE "PushDevice" AS device SET "lastDeliveredAt" = ${dbNow()} FROM devices WHERE device."id" = devices."id"`;
+    WITH outcome AS (${recordsOf(outcomes)}),
+    held AS MATERIALIZED (
+      SELECT outcome.* FROM "QueuedPush" AS queued
+      JOIN outcome ON outcome."deviceId" = queued."deviceId" AND outcome."messageId" = queued."messageId"
+      WHERE outcome."state" = 'sent' OR queued."leaseUntil" = outcome."lease"
+      FOR UPDATE OF queued SKIP LOCKED
+    ), ended AS (
+      DELETE FROM "QueuedPush" AS queued USING held
+      WHERE queued."deviceId" = held."deviceId" AND queued."messageId" = held."messageId"
+      RETURNING queued."messageId", queued."deviceId", queued."id", queued."expiresAt", held."state",
+        queued."attempts" + held."attempt" AS "attempts", coalesce(held."status", queued."apnsStatus") AS "apnsStatus",
+        held."reason"
+    ), device AS MATERIALIZED (
+      SELECT "id" FROM "PushDevice" WHERE "id" IN (SELECT "deviceId" FROM ended WHERE "state" = 'sent')
+        AND ("lastDeliveredAt" IS NULL OR "lastDeliveredAt" < ${dbNow()} - ${seconds(DELIVERED_AT_SECONDS)})
+      FOR NO KEY UPDATE SKIP LOCKED
+    ), delivered AS (
+      UPDATE "PushDevice" AS delivered SET "lastDeliveredAt" = ${dbNow()} FROM device WHERE delivered."id" = device."id"
+    ), ${insertReceipts(dbNow())}
+    SELECT 1`;
 }
 
 /**
- * Applies only while the claim holds: after its lease another worker may have the delivery. Reads the pause in the same
- * statement, with a lock: `retryDeliveries`, which ends pauses, then finds every delivery that waits for one.
+ * Applies only while the claim holds. Reads the pause in the same statement, with a lock: `retryDeliveries`, which ends
+ * pauses, then finds every delivery that waits for one.
  */
-async function recordUnsent({ db, dbNow }: Deps, outcomes: readonly Outcome[]): Promise<void> {
+async function recordRequeued({ db, dbNow }: Deps, outcomes: readonly Outcome[]): Promise<void> {
+  await db.$executeRaw`
+    WITH outcome AS (${recordsOf(outcomes)}),
+    pause AS MATERIALIZED (
+      SELECT "environment", "until" FROM "PushPause" WHERE "until" > ${dbNow()} FOR KEY SHARE SKIP LOCKED
+    ), held AS MATERIALIZED (
+      SELECT outcome.* FROM "QueuedPush" AS queued
+      JOIN outcome ON outcome."deviceId" = queued."deviceId" AND outcome."messageId" = queued."messageId"
+      WHERE queued."leaseUntil" = outcome."lease" FOR UPDATE OF queued SKIP LOCKED
+    )
+    UPDATE "QueuedPush" AS queued
+    SET "leaseUntil" = NULL, "attempts" = "attempts" + held."attempt",
+      "nextAttemptAt" = coalesce(held."next", pause."until" + random() * ${seconds(AFTER_PAUSE_SECONDS)}, ${dbNow()}),
+      "apnsStatus" = coalesce(held."status", "apnsStatus"),
+      "reason" = CASE WHEN held."attempt" = 1 THEN held."reason" ELSE coalesce(held."reason", queued."reason") END
+    FROM held LEFT JOIN pause ON pause."environment" = held."environment"
+    WHERE queued."deviceId" = held."deviceId" AND queued."messageId" = held."messageId"`;
+}
+
+function recordsOf(outcomes: readonly Outcome[]): Prisma.Sql {
   const records = outcomes.map((outcome) => ({
-    id: outcome.row.id,
+    deviceId: outcome.row.deviceId,
+    messageId: outcome.row.messageId,
     environment: outcome.row.environment,
     lease: outcome.row.leaseUntil,
     state: outcome.state,
@@ -74,27 +107,10 @@ async function recordUnsent({ db, dbNow }: Deps, outcomes: readonly Outcome[]): 
     status: outcome.apnsStatus,
     reason: outcome.reason,
   }));
-  await db.$executeRaw`
-    WITH outcome AS (
-      SELECT * FROM jsonb_to_recordset(${JSON.stringify(records)}::jsonb) AS outcome(
-        "id" uuid, "environment" "PushEnvironment", "lease" timestamptz, "state" "PushDeliveryState", "attempt" int,
-        "next" timestamptz, "status" int, "reason" text)
-    ), pause AS MATERIALIZED (
-      SELECT "environment", "until" FROM "PushPause" WHERE "until" > ${dbNow()} FOR KEY SHARE SKIP LOCKED
-    ), held AS MATERIALIZED (
-      SELECT outcome.* FROM "PushDelivery" AS delivery JOIN outcome ON outcome."id" = delivery."id"
-      WHERE delivery."state" = 'sending' AND delivery."leaseUntil" = outcome."lease"
-      FOR UPDATE OF delivery SKIP LOCKED
-    )
-    UPDATE "PushDelivery" AS delivery
-    SET "state" = held."state", "leaseUntil" = NULL, "attempts" = "attempts" + held."attempt",
-      "nextAttemptAt" = CASE WHEN held."state" <> 'queued' THEN "nextAttemptAt"
-        ELSE coalesce(held."next", pause."until" + random() * ${seconds(AFTER_PAUSE_SECONDS)}, ${dbNow()}) END,
-      "apnsStatus" = coalesce(held."status", "apnsStatus"),
-      "reason" = CASE WHEN held."attempt" = 1 THEN held."reason" ELSE coalesce(held."reason", delivery."reason") END,
-      "payload" = CASE WHEN "kind" = ANY(${SECRET_KINDS}) AND held."state" <> 'queued' THEN '{}'::jsonb
-        ELSE "payload" END
-    FROM held LEFT JOIN pause ON pause."environment" = held."environment" WHERE delivery."id" = held."id"`;
+  return sql`
+    SELECT * FROM jsonb_to_recordset(${JSON.stringify(records)}::jsonb) AS outcome("deviceId" uuid, "messageId" uuid,
+      "environment" "PushEnvironment", "lease" timestamptz, "state" text, "attempt" smallint, "next" timestamptz,
+      "status" smallint, "reason" text)`;
 }
 
 /** Skips devices that have registered, or moved to another token, since. */

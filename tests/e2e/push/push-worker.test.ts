@@ -124,7 +124,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
 
     apns.replyWith("*");
     await database.query(
-      `UPDATE "PushDelivery" SET "leaseUntil" = now() - interval '1 second' WHERE state = 'sending'`,
+      `UPDATE "QueuedPush" SET "leaseUntil" = now() - interval '1 second' WHERE "leaseUntil" IS NOT NULL`,
     );
     await startWorkerForTest(env);
     await expect.poll(() => states(database), POLL).toEqual({ sent: 2_000 });
@@ -145,8 +145,8 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     const again = await connect(cluster);
     await expect
       .poll(async () => {
-        await again.query(`UPDATE "PushDelivery" SET "leaseUntil" = now() - interval '1 second'
-          WHERE "state" = 'sending' AND "leaseUntil" < now() + interval '55 seconds'`);
+        await again.query(`UPDATE "QueuedPush" SET "leaseUntil" = now() - interval '1 second'
+          WHERE "leaseUntil" < now() + interval '55 seconds'`);
         return states(again);
       }, POLL)
       .toEqual({ sent: 2_000 });
@@ -192,7 +192,7 @@ async function connect({ url }: Cluster): Promise<Client> {
   return client;
 }
 
-/** So many devices, and a notification for each in the outbox; by its id it is young enough to be kept. */
+/** So many devices, and a notification for each in the outbox. */
 async function queue(database: Client, count: number): Promise<void> {
   const key = randomUUID();
   await database.query(
@@ -203,17 +203,23 @@ async function queue(database: Client, count: number): Promise<void> {
        INSERT INTO "PushDevice" ("id", "accountId", "environment", "bundleId", "token", "status", "registeredAt", "lastSeenAt")
        SELECT gen_random_uuid(), account."id", 'production', $2, encode(sha256(($1 || n)::bytea), 'hex'), 'active', now(), now()
        FROM account, generate_series(1, $3) AS n RETURNING "id"
+     ), message AS (
+       INSERT INTO "PushMessage" ("id", "eventKey", "kind", "payload", "priority", "expiresAt")
+       SELECT gen_random_uuid(), $1, 'custom', '{"aps":{"alert":{"title":"A"}},"data":{"v":1}}', 10, now() + interval '1 day'
+       RETURNING "id", "expiresAt"
      )
-     INSERT INTO "PushDelivery" ("id", "eventKey", "deviceId", "kind", "payload", "priority", "expiresAt", "nextAttemptAt")
-     SELECT overlay(gen_random_uuid()::text PLACING 'ffffffff' FROM 1)::uuid, $1, "id", 'custom', '{"aps":{"alert":{"title":"A"}},"data":{"v":1}}', 10,
-       now() + interval '1 day', now() FROM device`,
+     INSERT INTO "QueuedPush" ("deviceId", "messageId", "id", "nextAttemptAt", "expiresAt", "queuePriority")
+     SELECT device."id", message."id", gen_random_uuid(), now(), message."expiresAt", 1 FROM device, message`,
     [key, BUNDLE_ID, count],
   );
 }
 
 async function states(database: Client): Promise<Record<string, number>> {
   const { rows } = await database.query<{ state: string; count: number }>(
-    `SELECT "state"::text, count(*)::int FROM "PushDelivery" GROUP BY 1`,
+    `SELECT "state", count(*)::int FROM (
+       SELECT CASE WHEN "leaseUntil" IS NULL THEN 'queued' ELSE 'sending' END AS "state" FROM "QueuedPush"
+       UNION ALL SELECT "state"::text FROM "PushReceipt"
+     ) AS delivery GROUP BY 1`,
   );
   return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
 }

@@ -61,7 +61,8 @@ test("deleting a device deletes its challenges and deliveries", async () => {
   expect(await devicesOf(account)).toMatchObject([{ id: kept.device.id }]);
   const where = { deviceId: removed.device.id };
   expect(await ctx().db.pushChallenge.count({ where })).toBe(0);
-  expect(await ctx().db.pushDelivery.count({ where })).toBe(0);
+  expect(await ctx().db.queuedPush.count({ where })).toBe(0);
+  expect(await ctx().db.pushMessage.count({ where })).toBe(0);
   expect((await remove(account, removed.device.id)).status).toBe(404);
 });
 

@@ -4,6 +4,7 @@ import { newAttestKey } from "@/dev/app-attest/app-attest";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { ctx, withContext } from "@/tests/support/context";
+import { insertDelivery } from "@/tests/support/push/deliveries";
 import { answer, attested, challenge, decidingTogether, newPhone, verifiedDevice } from "@/tests/support/push/phone";
 import { newToken, registerPush } from "@/tests/support/push/push";
 
@@ -31,14 +32,9 @@ test("the previous owner's queued notifications are never sent to the device", a
   const phone = newPhone();
   const { id: deviceId } = await verifiedDevice(ann, phone);
   const at = ctx().now();
-  await ctx().db.pushDelivery.create({
-    data: {
-      ...{ deviceId, eventKey: randomUUID(), kind: "custom", payload: {}, priority: 10 },
-      ...{ nextAttemptAt: at, expiresAt: new Date(at.getTime() + 60_000) },
-    },
-  });
+  await insertDelivery(deviceId, at, new Date(at.getTime() + 60_000));
   await verifiedDevice(bob, handedOver(phone));
-  expect(await ctx().db.pushDelivery.count({ where: { deviceId } })).toBe(0);
+  expect(await ctx().db.queuedPush.count({ where: { deviceId } })).toBe(0);
 });
 
 test("a stolen token without the nonce stays pending and does not affect its owner", async () => {

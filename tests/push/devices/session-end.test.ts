@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { removeExpiredRows } from "@/lib/auth/retention";
 import { revokeSession } from "@/lib/auth/sessions/sessions";
@@ -6,6 +5,7 @@ import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { BASE_URL, clock, ctx } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
+import { insertDelivery } from "@/tests/support/push/deliveries";
 import { activate, newToken, registeredDevice } from "@/tests/support/push/push";
 
 /** A device of the account's that is active and has a notification waiting; registered by the session given. */
@@ -13,12 +13,7 @@ async function deviceWithPush(account: TestAccount): Promise<string> {
   const { device } = await registeredDevice(account);
   await activate(device.id);
   const at = ctx().now();
-  await ctx().db.pushDelivery.create({
-    data: {
-      ...{ deviceId: device.id, eventKey: randomUUID(), kind: "custom", payload: {}, priority: 10 },
-      ...{ nextAttemptAt: new Date(at.getTime() + 60_000), expiresAt: new Date(at.getTime() + 120_000) },
-    },
-  });
+  await insertDelivery(device.id, new Date(at.getTime() + 60_000), new Date(at.getTime() + 120_000));
   return device.id;
 }
 
@@ -30,7 +25,7 @@ async function signedInAgain(account: TestAccount): Promise<TestAccount> {
 
 async function isLeft(deviceId: string): Promise<{ devices: number; deliveries: boolean }> {
   const devices = await ctx().db.pushDevice.count({ where: { id: deviceId } });
-  return { devices, deliveries: (await ctx().db.pushDelivery.count({ where: { deviceId } })) > 0 };
+  return { devices, deliveries: (await ctx().db.queuedPush.count({ where: { deviceId } })) > 0 };
 }
 
 const GONE = { devices: 0, deliveries: false };

@@ -1,10 +1,11 @@
 import { createHash, randomBytes, randomUUID, verify } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { newAttestKey } from "@/dev/app-attest/app-attest";
-import { sendCustomNotification } from "@/lib/admin/push";
+import { sendCustomNotification } from "@/lib/admin/push/notify";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
+import { requeueReceipts } from "@/tests/support/push/deliveries";
 import {
   answer,
   asserted,
@@ -99,7 +100,7 @@ describe("a device with evidence", () => {
     await sendCustomNotification(ctx(), { accountId: account.id, title: "A", body: "B", link: null });
     expect((await answer(account, phone, asserted(account, phone, challenged, 1))).status).toBe(200);
     const { push, sent } = recordingPush();
-    await ctx().db.pushDelivery.updateMany({ where: { deviceId, kind: "custom" }, data: { state: "queued" } });
+    await requeueReceipts(deviceId);
     await deliverDue({ push });
     expect(sent).toMatchObject([{ token: phone.token }]);
   });

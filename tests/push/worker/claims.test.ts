@@ -6,6 +6,7 @@ import { maintainOutbox } from "@/lib/push/worker/maintenance";
 import { createSender, type SenderDeps } from "@/lib/push/worker/sender";
 import { call } from "@/tests/support/api";
 import { clock, ctx } from "@/tests/support/context";
+import { requeueReceipts } from "@/tests/support/push/deliveries";
 import { clearOutbox, deliverDue, queueFor, recordingPush } from "@/tests/support/push/push";
 
 const SECOND_MS = 1_000;
@@ -255,10 +256,8 @@ describe("a database clock that is set back", () => {
     const before = await queueFor(1);
     await sender.claimAndSend();
     await sender.finish();
-    await ctx().db.pushDelivery.updateMany({
-      where: { deviceId: before.devices[0]?.id },
-      data: { state: "queued", attempts: 0 },
-    });
+    const [receipt] = await before.rows();
+    await requeueReceipts(receipt?.deviceId ?? "", receipt?.createdAt);
     clock.advance(-HOUR_MS);
     await queueFor(1);
     await sender.claimAndSend();
@@ -335,17 +334,16 @@ describe("retention", () => {
     clock.advance(31 * DAY_MS);
     const fresh = await queueFor(1);
     await deliverDue({ push: recordingPush().push });
-    await ctx().db.pushDelivery.updateMany({ where: { deviceId: waiting.devices[0]?.id }, data: { state: "queued" } });
+    await requeueReceipts(waiting.devices[0]?.id ?? "");
     await maintainOutbox(ctx());
     expect(await settled.rows()).toEqual([]);
-    expect(await waiting.rows()).toHaveLength(1);
+    expect(await ctx().db.queuedPush.count({ where: { deviceId: waiting.devices[0]?.id } })).toBe(1);
     expect(await fresh.rows()).toHaveLength(1);
   });
 });
 
 test("a claim reads no more pages with 50,000 sent deliveries in the table than with none", async () => {
-  const { devices } = await queueFor(20);
-  const [device] = devices;
+  await queueFor(20);
   const pagesOf = async () => {
     let text = "";
     const explain = new Proxy(ctx().db, {
@@ -355,7 +353,7 @@ test("a claim reads no more pages with 50,000 sent deliveries in the table than 
           const query = Prisma.sql(parts, ...values);
           // Of a few rows PostgreSQL would rather read the whole table.
           const [, , plan] = await ctx().db.$transaction([
-            ctx().db.$executeRaw`ANALYZE "PushDelivery"`,
+            ctx().db.$executeRaw`ANALYZE "QueuedPush"`,
             ctx().db.$executeRaw`SET LOCAL enable_seqscan = off`,
             ctx().db.$queryRaw`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${query}`,
           ]);
@@ -364,20 +362,22 @@ test("a claim reads no more pages with 50,000 sent deliveries in the table than 
         },
     }) as Context["db"];
     await claimDeliveries({ ...ctx(), db: explain }, { notBefore: new Date(0), limit: 10 });
-    expect(text).toContain("PushDelivery_queued_idx");
+    expect(text).toContain("QueuedPush_due_idx");
     return (
       Number(/"Shared Hit Blocks":\s*(\d+)/.exec(text)?.[1]) + Number(/"Shared Read Blocks":\s*(\d+)/.exec(text)?.[1])
     );
   };
   const before = await pagesOf();
+  const { id: messageId } = await ctx().db.pushMessage.create({
+    data: { eventKey: "many", kind: "custom", payload: {}, priority: 5, expiresAt: ctx().now() },
+  });
   await ctx().db.$executeRaw`
-    INSERT INTO "PushDelivery" ("id", "eventKey", "deviceId", "kind", "payload", "priority", "expiresAt", "state",
-      "nextAttemptAt", "sentAt")
-    SELECT gen_random_uuid(), 'many:' || n, ${device?.id}::uuid, 'custom', '{}', 5, now(), 'sent', now(), now()
+    INSERT INTO "PushReceipt" ("messageId", "deviceId", "id", "endedAt", "expiresAt", "state", "attempts")
+    SELECT ${messageId}::uuid, gen_random_uuid(), gen_random_uuid(), now(), now(), 'sent', 1
     FROM generate_series(1, 50000) AS n`;
   try {
     expect(await pagesOf()).toBeLessThan(before * 2 + 20);
   } finally {
-    await ctx().db.pushDevice.deleteMany({ where: { id: device?.id } });
+    await ctx().db.pushReceipt.deleteMany({ where: { messageId } });
   }
 });

@@ -1,15 +1,23 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { enqueue, enqueueBroadcast } from "@/lib/push/outbox";
+import { enqueue, enqueueAll, enqueueBroadcast } from "@/lib/push/outbox/enqueue";
 import { newAccount } from "@/tests/support/accounts";
 import { clock, ctx } from "@/tests/support/context";
-import { activeDevices, insertDevices, newToken, registeredDevice } from "@/tests/support/push/push";
+import { deliveriesOf } from "@/tests/support/push/deliveries";
+import {
+  activeDevices,
+  deliverDue,
+  insertDevices,
+  newToken,
+  recordingPush,
+  registeredDevice,
+} from "@/tests/support/push/push";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const NIL_ID = "00000000-0000-0000-0000-000000000000";
 const words = { kind: "custom", title: "A title", body: "A body", link: null } as const;
 const keyOfTest = () => `test:${randomUUID()}`;
-const rowsOf = (eventKey: string) => ctx().db.pushDelivery.findMany({ where: { eventKey }, orderBy: { id: "asc" } });
+const rowsOf = (eventKey: string) => deliveriesOf({ eventKey });
 const tell = (accountId: string, eventKey = keyOfTest()) =>
   ctx().db.$transaction((tx) => enqueue(tx, ctx().dbNow(), { eventKey, to: { accountId }, message: words }));
 
@@ -56,6 +64,39 @@ describe("a notification", () => {
     expect(await tell((await newAccount()).id)).toBe(0);
     expect(await tell(randomUUID())).toBe(0);
   });
+});
+
+test("notifications of several events are queued together, those of a repeated event once", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const [[annsDevice], [bobsDevice]] = [await activeDevices(ann, 1), await activeDevices(bob, 2)];
+  const { device: pending } = await registeredDevice(bob);
+  const keys = [keyOfTest(), keyOfTest(), keyOfTest()];
+  const [known = "", both = "", none = ""] = keys;
+  await tell(ann.id, known);
+  const events = [
+    { eventKey: both, to: { accountId: bob.id }, message: words },
+    { eventKey: known, to: { accountId: ann.id }, message: words },
+    { eventKey: both, to: { accountId: ann.id }, message: words },
+    { eventKey: both, to: { deviceId: bobsDevice?.id ?? "" }, message: words },
+    { eventKey: none, to: { deviceId: pending.id }, message: words },
+  ];
+  expect(await ctx().db.$transaction((tx) => enqueueAll(tx, ctx().dbNow(), events))).toBe(3);
+  expect(await rowsOf(known)).toMatchObject([{ deviceId: annsDevice?.id }]);
+  expect((await rowsOf(both)).map(({ deviceId }) => deviceId)).toContain(annsDevice?.id);
+  expect(await rowsOf(both)).toHaveLength(3);
+  expect(await rowsOf(none)).toEqual([]);
+});
+
+test("an event is not queued again for a device that has received it", async () => {
+  const account = await newAccount();
+  const [device] = await activeDevices(account, 1);
+  const eventKey = keyOfTest();
+  expect(await tell(account.id, eventKey)).toBe(1);
+  await deliverDue({ push: recordingPush().push });
+  expect(await ctx().db.queuedPush.count({ where: { deviceId: device?.id } })).toBe(0);
+  expect(await tell(account.id, eventKey)).toBe(0);
+  await activeDevices(account, 1);
+  expect(await tell(account.id, eventKey)).toBe(1);
 });
 
 test("deliveries have version 7 UUIDs, which are ordered by time", async () => {

@@ -239,8 +239,8 @@ describe("the circuit breaker", () => {
     const apns = await startApns();
     const { rows } = await queueFor(40);
     const kind = "push.challenge";
-    await ctx().db.pushDelivery.updateMany({
-      where: { id: { in: (await rows()).map(({ id }) => id) } },
+    await ctx().db.pushMessage.updateMany({
+      where: { id: { in: (await rows()).map(({ messageId }) => messageId) } },
       data: { kind },
     });
     await ctx().db.pushDevice.updateMany({

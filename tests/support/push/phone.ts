@@ -14,6 +14,7 @@ import {
   newAttestKey,
   TEAM_ID,
 } from "../../../dev/app-attest/app-attest";
+import { deliveriesOf } from "./deliveries";
 import { BUNDLE_ID, newToken, registeredDevice, registerPush } from "./push";
 
 /** An iPhone with the app on it: what it registers as, and the key that it answers with. */
@@ -114,7 +115,7 @@ function clientData({ id: accountId }: Pick<TestAccount, "id">, phone: Phone, as
 /** The nonce as it went out: into a file, where push is not configured. */
 async function pushNonceOf(challengeId: string): Promise<string> {
   const eventKey = `challenge:${challengeId}`;
-  const { id } = await ctx().db.pushDelivery.findFirstOrThrow({ where: { eventKey } });
+  const [{ id } = { id: "" }] = await deliveriesOf({ eventKey });
   const folder = path.join(ctx().config.DATA_DIR, "outbox");
   return vi.waitFor(
     async () => {

@@ -1,10 +1,11 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { Context } from "@/lib/context";
-import { enqueue } from "@/lib/push/outbox";
+import { enqueue } from "@/lib/push/outbox/enqueue";
 import { createSender, type SenderDeps } from "@/lib/push/worker/sender";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { ctx } from "@/tests/support/context";
+import { deliveriesOf, endDeliveries } from "./deliveries";
 
 type DeviceRow = Awaited<ReturnType<Context["db"]["pushDevice"]["findUniqueOrThrow"]>>;
 type Push = NonNullable<Context["push"]>;
@@ -43,17 +44,14 @@ export async function queueFor(devices: number, changed: Partial<DeviceRow> = {}
   const eventKey = `test:${randomUUID()}`;
   const message = { kind: "custom", title: "A title", body: "A body", link: null } as const;
   await ctx().db.$transaction((tx) => enqueue(tx, ctx().dbNow(), { eventKey, to: { accountId: account.id }, message }));
-  const rows = () => ctx().db.pushDelivery.findMany({ where: { eventKey }, orderBy: { deviceId: "asc" } });
+  const rows = async () => (await deliveriesOf({ eventKey })).toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1));
   return { account, devices: owned.toSorted((a, b) => (a.id < b.id ? -1 : 1)), rows };
 }
 
 /** Cancels the deliveries of earlier tests and ends pauses. */
 export async function clearOutbox(): Promise<void> {
   await ctx().db.pushPause.deleteMany();
-  await ctx().db.pushDelivery.updateMany({
-    where: { state: { in: ["queued", "sending"] } },
-    data: { state: "cancelled", leaseUntil: null },
-  });
+  await endDeliveries("cancelled");
 }
 
 /** Registers a device and returns the response. @throws Error unless it is a success */

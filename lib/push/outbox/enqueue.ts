@@ -1,0 +1,125 @@
+import type { Context, Tx } from "../../context";
+import type { Prisma, PushDeviceStatus } from "../../db/generated/client";
+import { newId } from "../../db/ids";
+import { seconds, sql } from "../../db/sql";
+import { composeNotification, type Message } from "../notifications";
+import { insertReceipts } from "./receipts";
+import { insertDeliveries, type NewDelivery, type NewMessage } from "./rows";
+
+/** One device, or all active devices of an account. */
+type Recipient = { deviceId: string } | { accountId: string };
+
+/**
+ * The next `limit` devices by id, or those of one app. `perSecond` deliveries become due per second, starting at `from`
+ * by the database's clock. A delivery's time to live starts when it is due.
+ */
+type Broadcast = { afterDeviceId: string; bundleId: string | null; limit: number; from: Date; perSecond: number };
+
+/** The database's time: as SQL, or as read in this transaction. */
+type Now = ReturnType<Context["dbNow"]> | Date;
+
+/** `eventKey` identifies the cause: each device is notified of it once, however often it is enqueued. */
+export type PushEvent<To = Recipient> = { eventKey: string; to: To; message: Message };
+
+/** A device that this transaction has locked. `now` is the database's time. */
+type LockedDevice = { id: string; accountId: string; status: PushDeviceStatus; now: Date };
+
+/** Adds one notification to the outbox: see `enqueueAll`. */
+export async function enqueue(tx: Tx, now: Now, event: PushEvent): Promise<number> {
+  return enqueueAll(tx, now, [event]);
+}
+
+/**
+ * Adds notifications to the outbox, in the transaction of their causes: two statements, however many events. Returns the
+ * number of deliveries. A worker finds them within a second; call `wakePush` after the commit if someone waits for them.
+ * @throws RangeError for a payload over 4,096 bytes
+ */
+export async function enqueueAll(tx: Tx, now: Now, events: readonly PushEvent[]): Promise<number> {
+  const messages = events.map(({ eventKey, to, message }) => newMessage(eventKey, message, to));
+  const devices = await lockRecipients(tx, now, messages);
+  const devicesOf = new Map<string | null, LockedDevice[]>();
+  for (const device of devices) {
+    for (const key of [device.id, device.accountId]) devicesOf.set(key, [...(devicesOf.get(key) ?? []), device]);
+  }
+  const deliveries = messages.flatMap((message) =>
+    (devicesOf.get(message.accountId ?? message.deviceId) ?? [])
+      .filter(({ status }) => status === message.recipientStatus)
+      .map((device) => toDelivery(message, device.id, device.now, device.now)),
+  );
+  return insertDeliveries(tx, deliveries);
+}
+
+/**
+ * Adds a notification for every device, one batch a call. Returns the number of deliveries added, and the last device's
+ * id for the next call; null after the last batch.
+ */
+export async function enqueueBroadcast(
+  tx: Tx,
+  now: Now,
+  { eventKey, to, message: given }: PushEvent<Broadcast>,
+): Promise<{ added: number; lastDeviceId: string | null }> {
+  const message = newMessage(eventKey, given);
+  const devices = await tx.$queryRaw<{ id: string; now: Date }[]>`
+    SELECT "id", ${now}::timestamptz AS "now" FROM "PushDevice"
+    WHERE "status" = ${message.recipientStatus}::"PushDeviceStatus" AND "id" > ${to.afterDeviceId}::uuid
+      AND (${to.bundleId}::text IS NULL OR "bundleId" = ${to.bundleId})
+    ORDER BY "id" LIMIT ${to.limit} FOR KEY SHARE SKIP LOCKED`;
+  const deliveries = devices.map((device, i) => {
+    const dueAt = new Date(to.from.getTime() + (1000 * i) / to.perSecond);
+    return toDelivery(message, device.id, device.now, dueAt);
+  });
+  return { added: await insertDeliveries(tx, deliveries), lastDeviceId: devices.at(-1)?.id ?? null };
+}
+
+/**
+ * Returns the CTEs that add a notification for one device, as part of a larger statement. `device` is SQL with one row
+ * and its column "id", such as the name of a CTE; the statement has locked or inserted that device. The event is new:
+ * its key was never enqueued.
+ */
+export function enqueueForDevice(now: Now, device: Prisma.Sql, eventKey: string, given: Message): Prisma.Sql {
+  const { kind, payload, priority, queuePriority, collapseId, ttlSeconds } = composeNotification(given);
+  return sql`"message" AS (
+      INSERT INTO "PushMessage" ("id", "eventKey", "deviceId", "kind", "payload", "priority", "collapseId", "expiresAt")
+      SELECT ${newId()}::uuid, ${eventKey}, "id", ${kind}, ${JSON.stringify(payload)}::jsonb, ${priority}::smallint,
+        ${collapseId}, ${now}::timestamptz + ${seconds(ttlSeconds)}
+      FROM ${device} RETURNING "id", "deviceId", "expiresAt"
+    ), "delivery" AS (
+      INSERT INTO "QueuedPush" ("deviceId", "messageId", "id", "nextAttemptAt", "expiresAt", "queuePriority")
+      SELECT "deviceId", "id", ${newId()}::uuid, ${now}::timestamptz, "expiresAt", ${queuePriority}::smallint
+      FROM "message"
+    )`;
+}
+
+/** Cancels the deliveries to a device that no worker has claimed. */
+export async function cancelDeliveries(tx: Tx, now: Date, deviceId: string, reason: string): Promise<void> {
+  await tx.$executeRaw`
+    WITH "cancelled" AS (
+      DELETE FROM "QueuedPush" WHERE "deviceId" = ${deviceId}::uuid AND "leaseUntil" IS NULL RETURNING *
+    ), "ended" AS (
+      SELECT "messageId", "deviceId", "id", "expiresAt", 'cancelled' AS "state", "attempts", "apnsStatus",
+        ${reason} AS "reason"
+      FROM "cancelled"
+    ), ${insertReceipts(now)}
+    SELECT 1`;
+}
+
+function newMessage(eventKey: string, message: Message, to?: Recipient): NewMessage {
+  const { deviceId = null, accountId = null } = (to ?? {}) as { deviceId?: string; accountId?: string };
+  return { ...composeNotification(message), id: newId(), eventKey, accountId, deviceId };
+}
+
+/** The ids follow the database's clock, so that they sort by time whichever process creates them. */
+function toDelivery(message: NewMessage, deviceId: string, now: Date, dueAt: Date): NewDelivery {
+  const expiresAt = new Date(dueAt.getTime() + 1000 * message.ttlSeconds);
+  return { message, deviceId, id: newId(now), dueAt, expiresAt };
+}
+
+/** Skips devices that another transaction is deleting, and locks the others until the end of this one. */
+function lockRecipients(tx: Tx, now: Now, messages: readonly NewMessage[]): Promise<LockedDevice[]> {
+  const accountIds = messages.flatMap(({ accountId }) => accountId ?? []);
+  const deviceIds = messages.flatMap(({ deviceId }) => deviceId ?? []);
+  return tx.$queryRaw<LockedDevice[]>`
+    SELECT "id", "accountId", "status"::text, ${now}::timestamptz AS "now" FROM "PushDevice"
+    WHERE ("accountId" = ANY(${accountIds}::uuid[]) OR "id" = ANY(${deviceIds}::uuid[])) AND "status" <> 'invalid'
+    ORDER BY "id" FOR KEY SHARE SKIP LOCKED`;
+}
