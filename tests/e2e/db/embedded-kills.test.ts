@@ -1,36 +1,30 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { once } from "node:events";
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { setImmediate as turn } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
+import { startCommand } from "@/tests/support/process/command";
 import { newDataDir, startAndFail, startForTest } from "@/tests/support/process/service";
 
 /** Creates and migrates the embedded database, as a first start does. */
-function beginMigration(dataDir: string): ChildProcess {
-  const env = { ...process.env, DATA_DIR: dataDir };
-  return spawn("node_modules/.bin/tsx", ["scripts/db-migrate.ts"], { env, stdio: "inherit", detached: true });
-}
+const startMigration = (dataDir: string) => startCommand("db:migrate", [], { DATA_DIR: dataDir });
 
-/** Kills a process and its children, some turns of the event loop after a file has appeared. */
-async function killAfter(child: ChildProcess, file: string, turns: number): Promise<void> {
-  while (!existsSync(file) && child.exitCode === null) await turn();
+/** Kills the migration some turns of the event loop after a file has appeared. */
+async function killMigration(dataDir: string, file: string, turns: number): Promise<void> {
+  const { child, ended } = startMigration(dataDir);
+  while (!existsSync(file) && child.exitCode === null) await delay(1);
   for (let left = turns; left > 0 && child.exitCode === null; left--) await turn();
-  if (child.exitCode !== null) return;
-  process.kill(-(child.pid ?? 0), "SIGKILL");
-  await once(child, "exit");
+  child.kill("SIGKILL");
+  await ended;
 }
 
 test("a kill while the database is created or migrated does not stop the next start", async () => {
   const dataDir = await newDataDir();
   for (const appeared of ["db.new", "db.new/PG_VERSION", "db", "db"]) {
-    const child = beginMigration(dataDir);
-    await killAfter(child, path.join(dataDir, appeared), randomInt(20_000));
+    await killMigration(dataDir, path.join(dataDir, appeared), randomInt(20_000));
   }
-  const [code] = await once(beginMigration(dataDir), "exit");
-  expect(code).toBe(0);
+  expect(await startMigration(dataDir).ended).toMatchObject({ code: 0, stderr: "" });
 });
 
 test("a process that is stopped keeps the database to itself", async () => {

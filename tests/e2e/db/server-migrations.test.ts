@@ -1,11 +1,10 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { Client } from "pg";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createDatabase } from "@/dev/postgres";
 import { migrationNames } from "@/lib/db/migrations";
 import { migrateServer } from "@/lib/db/server-migrations";
 import { postgresUrl } from "@/tests/support/database";
+import { startCommand } from "@/tests/support/process/command";
 
 const STUCK = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
 
@@ -26,13 +25,10 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
       'BEGIN WHILE EXISTS (SELECT FROM test.gate) LOOP PERFORM pg_sleep(0.02); END LOOP; END';
       CREATE EVENT TRIGGER wait ON ddl_command_end WHEN TAG IN ('CREATE TYPE') EXECUTE FUNCTION test.wait()`);
     const env = { DATABASE_URL: url, NEXTAUTH_URL: "http://localhost:3000", NEXTAUTH_SECRET: "x".repeat(32) };
-    const child = spawn(process.execPath, ["--import", "tsx", "scripts/db-migrate.ts"], {
-      env: { ...process.env, ...env },
-      stdio: "ignore",
-    });
+    const { child, ended } = startCommand("db:migrate", [], env);
     await expect.poll(async () => (await other.query(STUCK)).rows).toHaveLength(1);
     child.kill("SIGKILL");
-    await once(child, "exit");
+    await ended;
   }
 
   const records = async () =>

@@ -1,31 +1,22 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { freePort } from "@/dev/free-port";
 import { createApnsTransport } from "@/lib/adapters/apns";
+import { runCommand, startCommand } from "@/tests/support/process/command";
 import { newDataDir, preparedDataDir, startForTest } from "@/tests/support/process/service";
 import { startApns } from "@/tests/support/push/apns";
 import { BUNDLE_ID, newToken } from "@/tests/support/push/push";
 
 const POLL = { timeout: 50_000 };
 
-function run(script: string, dataDir: string, ...args: string[]): { child: ChildProcess; output: () => string } {
-  const env = { PATH: process.env.PATH ?? "", DATA_DIR: dataDir };
-  const child = spawn(process.execPath, ["--import", "tsx", `scripts/${script}.ts`, ...args], { env: env as never });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  let text = "";
-  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (text += chunk));
-  return { child, output: () => text };
+async function push(dataDir: string, ...args: string[]) {
+  const { code, output } = await runCommand("push", args, { DATA_DIR: dataDir });
+  return { code, output };
 }
 
-async function push(dataDir: string, ...args: string[]) {
-  const { child, output } = run("push", dataDir, ...args);
-  const [code] = await once(child, "close");
-  return { code, output: output() };
-}
+const apns = (dataDir: string, port: string) => startCommand("apns", [port], { DATA_DIR: dataDir });
 
 test.each([
   "",
@@ -64,7 +55,7 @@ test("npm run push does not open an embedded database that the service has open"
 test("npm run apns prints the variables to set and each push, and keeps its key for the next start", async () => {
   const dataDir = await preparedDataDir();
   const port = await freePort();
-  const { child, output } = run("apns", dataDir, String(port));
+  const { child, output } = apns(dataDir, String(port));
   await expect.poll(output, POLL).toContain("npm start");
   const told = Object.fromEntries(
     [...output().matchAll(/(APNS_[A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name, value]),
@@ -100,7 +91,7 @@ test("npm run apns prints the variables to set and each push, and keeps its key 
   });
 
   child.kill();
-  const again = run("apns", dataDir, String(await freePort()));
+  const again = apns(dataDir, String(await freePort()));
   await expect.poll(again.output, POLL).toContain("npm start");
   expect(await read("APNS_KEY")).toBe(key);
 });
@@ -109,7 +100,6 @@ test.each([
   ["an invalid port", async () => "abc", 2, expect.stringMatching(/^Invalid port: abc\n/)],
   ["a port in use", async () => String((await startApns()).port), 1, expect.stringMatching(/^Port \d+ is in use/)],
 ])("npm run apns rejects %s", async (_, port, exitCode, output) => {
-  const ended = run("apns", await newDataDir(), await port());
-  const [code] = await once(ended.child, "close");
-  expect({ code, output: ended.output() }).toEqual({ code: exitCode, output });
+  const ended = await apns(await newDataDir(), await port()).ended;
+  expect({ code: ended.code, output: ended.output }).toEqual({ code: exitCode, output });
 });

@@ -2,15 +2,18 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { runCommand, startCommand } from "@/tests/support/process/command";
 import { preparedDataDir, startForTest } from "@/tests/support/process/service";
 import { hasObjectStorage, startObjectStorage } from "@/tests/support/releases/object-storage";
-import { runRelease } from "@/tests/support/releases/release-command";
 
 const POLL = { timeout: 20_000, interval: 50 };
 /** Several starts of the service and of the command, on a machine that may be busy. */
 const SLOW = { timeout: 180_000 };
 const CORE = ["--product", "core", "--platform", "windows", "--arch", "x64"];
 const QUERY = "/api/version?platform=windows&product=core&architecture=x64";
+
+/** Runs `npm run release`. */
+const runRelease = (args: string[], env: Record<string, string>) => runCommand("release", args, env);
 
 /** A folder with a build in it. */
 async function newFolder(bytes = randomBytes(200_000)) {
@@ -24,14 +27,17 @@ describe("npm run release", () => {
   test("prints its help, and exits with 0, 1 or 2", async () => {
     const { DATA_DIR, file } = await newFolder();
     const help = await runRelease(["--help"], {});
-    expect(help).toMatchObject({ code: 0, out: expect.stringContaining("add FILE --product P"), err: "" });
+    expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining("add FILE --product P"), stderr: "" });
     const run = (...args: string[]) => runRelease(args, { DATA_DIR });
-    expect(await run("publish")).toMatchObject({ code: 2, err: expect.stringContaining("Unknown command: publish") });
-    expect(await run("add", file, ...CORE)).toMatchObject({ code: 2, err: expect.stringContaining("--version") });
-    expect(await run("list", "--jason")).toMatchObject({ code: 2, err: expect.stringContaining("--jason") });
-    expect(await run("rollout", "id", "many")).toMatchObject({ code: 2, err: expect.stringContaining("0 to 100") });
-    expect(await run("yank", "nope")).toMatchObject({ code: 1, err: expect.stringContaining("id nope") });
-    expect(await run("list")).toMatchObject({ code: 0, out: "", err: "No releases found.\n" });
+    expect(await run("publish")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("Unknown command: publish"),
+    });
+    expect(await run("add", file, ...CORE)).toMatchObject({ code: 2, stderr: expect.stringContaining("--version") });
+    expect(await run("list", "--jason")).toMatchObject({ code: 2, stderr: expect.stringContaining("--jason") });
+    expect(await run("rollout", "id", "many")).toMatchObject({ code: 2, stderr: expect.stringContaining("0 to 100") });
+    expect(await run("yank", "nope")).toMatchObject({ code: 1, stderr: expect.stringContaining("id nope") });
+    expect(await run("list")).toMatchObject({ code: 0, stdout: "", stderr: "No releases found.\n" });
   });
 
   test("reads notes from a file or an argument, and rejects the name of a missing file", SLOW, async () => {
@@ -39,9 +45,9 @@ describe("npm run release", () => {
     const add = (notes: string) =>
       runRelease(["add", file, ...CORE, "--version", "1.0.0", "--notes", notes], { DATA_DIR });
     const typed = await add("notse/1.0.0.md");
-    expect(typed).toMatchObject({ code: 2, err: expect.stringContaining("file notse/1.0.0.md does not exist") });
-    expect(await add("")).toMatchObject({ code: 0, err: "" });
-    expect(await add(`See CHANGES.md ${"and more ".repeat(100)}`)).toMatchObject({ code: 0, err: "" });
+    expect(typed).toMatchObject({ code: 2, stderr: expect.stringContaining("file notse/1.0.0.md does not exist") });
+    expect(await add("")).toMatchObject({ code: 0, stderr: "" });
+    expect(await add(`See CHANGES.md ${"and more ".repeat(100)}`)).toMatchObject({ code: 0, stderr: "" });
   });
 
   test(
@@ -51,9 +57,9 @@ describe("npm run release", () => {
       const { DATA_DIR, file } = await newFolder();
       const service = await startForTest({ DATA_DIR });
       const run = async (...args: string[]) => {
-        const { code, err, out } = await runRelease(args, { DATA_DIR });
-        expect([code, err]).toEqual([0, ""]);
-        return out;
+        const { code, stderr, stdout } = await runRelease(args, { DATA_DIR });
+        expect([code, stderr]).toEqual([0, ""]);
+        return stdout;
       };
       const offered = async (current: string, clientId = "") => {
         const response = await service.fetch(`${QUERY}&current=${current}${clientId && `&clientId=${clientId}`}`);
@@ -80,7 +86,7 @@ describe("npm run release", () => {
 
   test("names the newer releases that block a rollback, and undoes flags", SLOW, async () => {
     const { DATA_DIR, file } = await newFolder();
-    const run = async (...args: string[]) => (await runRelease(args, { DATA_DIR })).out;
+    const run = async (...args: string[]) => (await runRelease(args, { DATA_DIR })).stdout;
     await run("add", file, ...CORE, "--version", "1.0.0");
     await run("add", file, ...CORE, "--version", "1.1.0", "--critical");
     await run("add", file, ...CORE, "--version", "1.2.0", "--rollout", "0");
@@ -104,17 +110,17 @@ describe("npm run release", () => {
     await truncate(large, 1024 ** 3);
     const isCopying = async () => (await readdir(path.dirname(manifest))).some((name) => name.endsWith(".part"));
     const args = ["add", large, ...CORE, "--version", "1.1.0"];
-    const { code } = await runRelease(args, { DATA_DIR }, (child) => {
-      void expect
-        .poll(isCopying, { ...POLL, timeout: 60_000 })
-        .toBe(true)
-        .finally(() => child.kill("SIGKILL"));
-    });
-    expect(code).toBeNull();
+    const { child, ended } = startCommand("release", args, { DATA_DIR });
+    await expect.poll(isCopying, { ...POLL, timeout: 60_000 }).toBe(true);
+    child.kill("SIGKILL");
+    expect((await ended).code).toBeNull();
     expect(await readFile(manifest, "utf8")).toBe(before);
-    expect(await runRelease(["verify"], { DATA_DIR })).toMatchObject({ code: 0, out: "1 valid, 0 invalid\n" });
+    expect(await runRelease(["verify"], { DATA_DIR })).toMatchObject({ code: 0, stdout: "1 valid, 0 invalid\n" });
     await truncate(large, 1_000);
-    expect(await runRelease(args, { DATA_DIR })).toMatchObject({ code: 0, out: "Published core-windows-x64-1.1.0\n" });
+    expect(await runRelease(args, { DATA_DIR })).toMatchObject({
+      code: 0,
+      stdout: "Published core-windows-x64-1.1.0\n",
+    });
   });
 
   test("loses nothing when run concurrently", async () => {
@@ -122,15 +128,15 @@ describe("npm run release", () => {
     const versions = ["1.0.0", "1.1.0", "1.2.0", "1.3.0"];
     const all = versions.map((version) => runRelease(["add", file, ...CORE, "--version", version], { DATA_DIR }));
     expect((await Promise.all(all)).map(({ code }) => code)).toEqual([0, 0, 0, 0]);
-    const { out } = await runRelease(["list", "--json"], { DATA_DIR });
-    expect((JSON.parse(out) as { version: string }[]).map(({ version }) => version)).toEqual(versions.toReversed());
+    const { stdout } = await runRelease(["list", "--json"], { DATA_DIR });
+    expect((JSON.parse(stdout) as { version: string }[]).map(({ version }) => version)).toEqual(versions.toReversed());
   });
 
   test("rejects a catalog at a URL, and changes the file selected by --catalog", async () => {
     const { DATA_DIR, file } = await newFolder();
     const env = { DATA_DIR, RELEASE_CATALOG: "https://cdn.example.com/catalog.json" };
     const args = ["add", file, ...CORE, "--version", "1.0.0", "--url", "https://cdn.example.com/setup.exe"];
-    expect(await runRelease(args, env)).toMatchObject({ code: 2, err: expect.stringContaining("--catalog") });
+    expect(await runRelease(args, env)).toMatchObject({ code: 2, stderr: expect.stringContaining("--catalog") });
     await mkdir(path.join(DATA_DIR, "site"));
     const catalog = path.join(DATA_DIR, "site", "catalog.json");
     expect(await runRelease([...args, "--catalog", catalog], env)).toMatchObject({ code: 0 });
@@ -148,9 +154,9 @@ describe.runIf(hasObjectStorage)("npm run release with an object storage", () =>
     const env = { DATA_DIR, ...storage.env };
     const args = ["add", file, ...CORE, "--version", "3.0.0", "--s3"];
     const wrong = await runRelease(args, { ...env, RELEASE_S3_SECRET_ACCESS_KEY: "another" });
-    expect(wrong).toMatchObject({ code: 1, err: "The storage returned status 403: SignatureDoesNotMatch\n" });
-    expect(await runRelease(args, env)).toMatchObject({ code: 0, err: "" });
-    expect(await runRelease(["verify", "--remote"], env)).toMatchObject({ code: 0, out: "1 valid, 0 invalid\n" });
+    expect(wrong).toMatchObject({ code: 1, stderr: "The storage returned status 403: SignatureDoesNotMatch\n" });
+    expect(await runRelease(args, env)).toMatchObject({ code: 0, stderr: "" });
+    expect(await runRelease(["verify", "--remote"], env)).toMatchObject({ code: 0, stdout: "1 valid, 0 invalid\n" });
 
     const service = await startForTest(env);
     const download = await service.fetch("/api/download/windows?version=3.0.0");

@@ -1,4 +1,3 @@
-import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
@@ -10,6 +9,7 @@ import { loadConfig } from "@/lib/config";
 import { applyMigrations } from "@/lib/db/migrations";
 import { migrationAdapter, openDatabase } from "@/lib/db/open";
 import { postgresUrl } from "@/tests/support/database";
+import { runCommand } from "@/tests/support/process/command";
 import { type Service, startForTest } from "@/tests/support/process/service";
 
 const POLL = { timeout: 30_000, interval: 100 };
@@ -18,15 +18,10 @@ const JSON_BODY = { "content-type": "application/json" };
 /** Each start of a process may take long on a busy machine, and there are many here. */
 const PATIENCE_MS = 300_000;
 
-/** Runs what `npm run accounts -- …` runs. */
-function accounts(env: Record<string, string>, ...args: string[]): Promise<{ code: number; output: string }> {
-  const command = ["--import", "tsx", "scripts/accounts.ts", ...args];
-  return new Promise((resolve) => {
-    const options = { env: { NODE_ENV: "production" as const, PATH: process.env.PATH ?? "", ...env } };
-    execFile(process.execPath, command, options, (error, stdout, stderr) =>
-      resolve({ code: error ? Number(error.code ?? 1) : 0, output: stdout + stderr }),
-    );
-  });
+/** Runs `npm run accounts`. */
+async function accounts(env: Record<string, string>, ...args: string[]) {
+  const { code, output } = await runCommand("accounts", args, env);
+  return { code, output };
 }
 
 async function register(service: Service) {

@@ -1,33 +1,22 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import { WEBHOOK_SECRET } from "@/tests/support/context";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
+import { runCommand } from "@/tests/support/process/command";
 import { newDataDir, startForTest } from "@/tests/support/process/service";
 
 /** Starts a service with `env` and runs the tour against it with the same variables. */
-async function tour(env: Record<string, string>): Promise<[code: number, text: string]> {
+async function tour(env: Record<string, string>): Promise<[code: number | null, text: string]> {
   const { url, dataDir } = await startForTest(env);
   return runTour(url, { BILLING_WEBHOOK_SIGNING_SECRET: WEBHOOK_SECRET, DATA_DIR: dataDir, ...env });
 }
 
 /** Runs `npm run tour -- URL`. Resolves to its exit code and its output. */
-async function runTour(url: string, env: Record<string, string>): Promise<[code: number, text: string]> {
-  const child = spawn(process.execPath, ["--import", "tsx", "scripts/tour.ts", url], {
-    env: { PATH: "", NODE_ENV: "test", ...env },
-  });
-  let text = "";
-  child.stdout.on("data", (chunk) => {
-    text += chunk;
-  });
-  child.stderr.on("data", (chunk) => {
-    text += chunk;
-  });
-  const [code] = (await once(child, "exit")) as [number];
-  return [code, text];
+async function runTour(url: string, env: Record<string, string>): Promise<[code: number | null, text: string]> {
+  const { code, output } = await runCommand("tour", [url], env);
+  return [code, output];
 }
 
 /** The tour's lines, but for what every run has of its own: ids, sizes, tags. */

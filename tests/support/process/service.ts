@@ -7,6 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { inject, onTestFinished } from "vitest";
 import { freePort } from "@/dev/free-port";
 import { WEBHOOK_SECRET } from "@/tests/support/context";
+import { NODE_FLAGS } from "./command";
 
 export type Service = {
   url: string;
@@ -92,8 +93,8 @@ export async function startAndFail(
 type Script = "start" | "worker" | "npm start" | "next start";
 
 const COMMANDS: Record<Script, [command: string, ...args: string[]]> = {
-  start: [process.execPath, "scripts/start.mjs"],
-  worker: [process.execPath, "scripts/worker.mjs"],
+  start: [process.execPath, ...NODE_FLAGS, "scripts/start.mjs"],
+  worker: [process.execPath, ...NODE_FLAGS, "scripts/worker.mjs"],
   "npm start": ["npm", "start"],
   "next start": ["node_modules/.bin/next", "start", "--hostname", "127.0.0.1"],
 };
