@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import type { Caller } from "../audit/caller";
 import { recordSecurityEvent } from "../audit/security-events";
 import { consumeEmailLimit } from "../auth/limits/email-limits";
-import { findRecognizedClient, recognizeClient } from "../auth/limits/recognized-clients";
+import { isRecognizedDevice, recognizeClient } from "../auth/limits/recognized-clients";
 import { clearFailures } from "../auth/limits/sign-in-throttle";
 import { hashPassword } from "../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../auth/passwords/policy";
@@ -29,8 +29,8 @@ export async function requestReset(
   email: string,
   caller: Caller,
 ): Promise<void> {
-  const recognized = await findRecognizedClient({ db, limits, now }, email, caller);
-  if (!recognized?.isDevice) await limits.consume("resetRequestByIp", caller.ip);
+  const isOwnDevice = await isRecognizedDevice({ db, limits, now }, email, caller);
+  if (!isOwnDevice) await limits.consume("resetRequestByIp", caller.ip);
   if (!(await consumeEmailLimit({ limits }, "reset", email, caller.ip))) return;
   await emails.enqueue(db, "password_reset", email);
   // Only known emails cause the work of sending. A random delay keeps it from slowing the caller's next request.

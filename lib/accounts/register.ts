@@ -1,11 +1,12 @@
 import type { Caller } from "../audit/caller";
-import { recordSecurityEvent } from "../audit/security-events";
-import { recognizeClient } from "../auth/limits/recognized-clients";
 import { hashPassword } from "../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../auth/passwords/policy";
-import { createSession, sessionToken, type Transport } from "../auth/sessions/sessions";
+import { createSession } from "../auth/sessions/create-session";
+import { sessionToken, type Transport } from "../auth/sessions/sessions";
 import type { Context } from "../context";
-import { AppError, isUniqueViolation } from "../errors";
+import { newId } from "../db/ids";
+import { sql } from "../db/sql";
+import { AppError } from "../errors";
 import { registerUnverified } from "./register-unverified";
 import { type Register, toUser } from "./schema";
 
@@ -28,16 +29,15 @@ export async function register(ctx: Deps, registration: Register, transport: Tra
     return null;
   }
   const now = ctx.now();
-  const { account, session, claims } = await ctx.db
-    .$transaction(async (tx) => {
-      const account = await tx.account.create({ data: { email, name, passwordHash, createdAt: now } });
-      await recordSecurityEvent(tx, now, account.id, "registered", caller);
-      await recognizeClient(tx, ctx, account, caller, { withDevice: transport === "cookie" });
-      const input = { transport, userAgent: caller.userAgent, deviceName };
-      return { account, ...(await createSession(ctx, tx, now, account, input)) };
-    })
-    .catch((error: unknown) => {
-      throw isUniqueViolation(error) ? new AppError("email_taken") : error;
-    });
-  return { user: toUser(account), session, token: await sessionToken(ctx, claims), deviceId: caller.deviceId };
+  const defaults = { image: null, emailVerifiedAt: null, sessionEpoch: 0 };
+  const account = { ...defaults, id: newId(), email, name: name ?? null, createdAt: now };
+  const accountStatement = sql`
+    INSERT INTO "Account" ("id", "email", "name", "passwordHash", "createdAt", "updatedAt")
+    VALUES (${account.id}::uuid, ${email}, ${account.name}, ${passwordHash}, ${now}::timestamptz, ${now}::timestamptz)
+    ON CONFLICT ("email") DO NOTHING RETURNING "id"`;
+  const newSession = { account, accountStatement, event: "registered", transport, deviceName } as const;
+  const created = await createSession(ctx, ctx.db, now, newSession, caller);
+  if (!created) throw new AppError("email_taken");
+  const token = await sessionToken(ctx, created.claims);
+  return { user: toUser(account), session: created.session, token, deviceId: caller.deviceId };
 }

@@ -1,5 +1,5 @@
 /**
  * The client of a request. `ip` is its IPv4 address, its IPv6 network (/64) or "unknown"; `userAgent` has at most 256
- * characters; `deviceId` comes from the device cookie, or is new if there is none.
+ * characters; `deviceId` comes from the device cookie, or is new (`isNewDevice`) if there is none.
  */
-export type Caller = { ip: string; userAgent: string | null; deviceId: string };
+export type Caller = { ip: string; userAgent: string | null; deviceId: string; isNewDevice?: true };

@@ -1,6 +1,6 @@
 import { isIPv4 } from "node:net";
 import type { Tx } from "../context";
-import type { SecurityEventType } from "../db/generated/client";
+import { Prisma, type SecurityEventType } from "../db/generated/client";
 import { newId } from "../db/ids";
 import type { Caller } from "./caller";
 
@@ -18,19 +18,28 @@ export async function recordSecurityEvent(
 }
 
 /**
+ * The INSERT of a security event as SQL, for a larger statement. `from` is the FROM clause with the account's row; without
+ * a row nothing is recorded.
+ */
+export function insertSecurityEvent(
+  at: Date,
+  type: SecurityEventType,
+  { ip, userAgent }: EventSource,
+  from: Prisma.Sql,
+): Prisma.Sql {
+  return Prisma.sql`
+    INSERT INTO "SecurityEvent" ("id", "accountId", "type", "at", "userAgent", "network")
+    SELECT ${newId()}::uuid, "id", ${type}::"SecurityEventType", ${at}::timestamptz, ${userAgent}, ${networkOf(ip)}
+    FROM ${from}`;
+}
+
+/**
  * Records a wrong password, if the email has an account. Known and unknown emails run the same statement, so that its
  * duration does not reveal which emails have an account.
  */
-export async function recordFailedSignIn(
-  tx: Tx,
-  at: Date,
-  email: string,
-  { ip, userAgent }: EventSource,
-): Promise<void> {
-  await tx.$executeRaw`
-    INSERT INTO "SecurityEvent" ("id", "accountId", "type", "at", "userAgent", "network")
-    SELECT ${newId()}::uuid, "id", 'sign_in_failed', ${at}::timestamptz, ${userAgent}, ${networkOf(ip)}
-    FROM "Account" WHERE "email" = ${email}`;
+export async function recordFailedSignIn(tx: Tx, at: Date, email: string, source: EventSource): Promise<void> {
+  const from = Prisma.sql`"Account" WHERE "email" = ${email}`;
+  await tx.$executeRaw(insertSecurityEvent(at, "sign_in_failed", source, from));
 }
 
 /** An account's newest security events, also after the account was deleted. */

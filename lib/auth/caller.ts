@@ -15,6 +15,7 @@ export function callerOf(
   ip: string,
 ): Caller {
   const given = parseCookies(headers.get("cookie"))[deviceCookieName(config)];
-  const deviceId = given && DEVICE_ID.test(given) ? given : randomBytes(16).toString("base64url");
-  return { ip, userAgent: headers.get("user-agent")?.slice(0, MAX_USER_AGENT_LENGTH) ?? null, deviceId };
+  const userAgent = headers.get("user-agent")?.slice(0, MAX_USER_AGENT_LENGTH) ?? null;
+  if (given && DEVICE_ID.test(given)) return { ip, userAgent, deviceId: given };
+  return { ip, userAgent, deviceId: randomBytes(16).toString("base64url"), isNewDevice: true };
 }

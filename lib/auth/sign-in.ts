@@ -1,18 +1,29 @@
 import type { Caller } from "../audit/caller";
-import { recordFailedSignIn, recordSecurityEvent } from "../audit/security-events";
-import type { Context } from "../context";
-import type { Account } from "../db/generated/client";
+import { recordFailedSignIn } from "../audit/security-events";
+import type { Context, Tx } from "../context";
+import type { Account, Prisma } from "../db/generated/client";
+import { sql } from "../db/sql";
 import { AppError, isAppError } from "../errors";
 import { enqueue } from "../push/outbox/enqueue";
-import { findRecognizedClient, recognizeClient } from "./limits/recognized-clients";
-import { beginAttempt, clearAttempt, recordFailure, withdrawAttempt } from "./limits/sign-in-throttle";
+import {
+  type Attempt,
+  beginAttempt,
+  beginAttemptByDevice,
+  clearAttempt,
+  mustWait,
+  recordFailure,
+  withdrawAttempt,
+} from "./limits/sign-in-throttle";
 import { hashPassword, isOutdated, passwordMatches } from "./passwords/password-hash";
 import { normalizePassword } from "./passwords/policy";
 import { clientName } from "./sessions/client-name";
-import { createSession, sessionToken, type Transport } from "./sessions/sessions";
+import { type CreatedSession, createSession } from "./sessions/create-session";
+import { sessionToken, type Transport } from "./sessions/sessions";
 import { requireVerifiedEmail } from "./verification/email-verification";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now">;
+/** An account whose password was checked, and the attempt that `issueSession` clears. */
+export type VerifiedAccount = Account & { attempt: Attempt };
 type EmailAndPassword = { email: string; password: string };
 
 /**
@@ -21,27 +32,35 @@ type EmailAndPassword = { email: string; password: string };
  * busy or the database was down. A device that the account recognizes is not subject to the limit of its IP.
  * @throws AppError invalid_credentials, email_not_verified, rate_limited, overloaded
  */
-export async function verifyPassword(ctx: Deps, given: EmailAndPassword, caller: Caller): Promise<Account> {
-  const recognized = await findRecognizedClient(ctx, given.email, caller);
-  const isOwnDevice = recognized?.isDevice === true;
-  if (!isOwnDevice) await ctx.limits.consume("loginByIp", caller.ip);
-  const refund = async () => isOwnDevice || ctx.limits.refund("loginByIp", caller.ip);
-  const attempt = await beginAttempt(ctx, given.email, caller, recognized);
+export async function verifyPassword(ctx: Deps, given: EmailAndPassword, caller: Caller): Promise<VerifiedAccount> {
+  const byDevice = await beginAttemptByDevice(ctx, given.email, caller);
+  if (!byDevice) await ctx.limits.consume("loginByIp", caller.ip);
+  const refund = async () => byDevice !== null || ctx.limits.refund("loginByIp", caller.ip);
+  const attempt = byDevice ?? (await beginAttempt(ctx, given.email, caller));
   const { account, isCorrect } = await comparePassword(ctx, given).catch(async (error: unknown) => {
     await Promise.allSettled([withdrawAttempt(ctx, attempt), refund()]);
     throw error;
   });
   if (!account || !isCorrect) {
-    await ctx.db.$transaction(async (tx) => {
-      await recordFailure(tx, ctx.now(), attempt);
-      await recordFailedSignIn(tx, ctx.now(), given.email, caller);
-    });
+    await recordFailedAttempt(ctx, given.email, attempt, caller);
     throw new AppError("invalid_credentials");
   }
-  await clearAttempt(ctx.db, attempt);
   await refund();
-  await requireVerifiedEmail(ctx, account, caller);
-  return account;
+  await requireVerifiedEmail(ctx, account, caller).catch(async (error: unknown) => {
+    await clearAttempt(ctx.db, attempt);
+    throw error;
+  });
+  return { ...account, attempt };
+}
+
+/** Known and unknown emails run the same statements. */
+async function recordFailedAttempt(ctx: Deps, email: string, attempt: Attempt, caller: Caller): Promise<void> {
+  const at = ctx.now();
+  if (!mustWait(attempt)) return recordFailedSignIn(ctx.db, at, email, caller);
+  await ctx.db.$transaction(async (tx) => {
+    await recordFailure(tx, at, attempt);
+    await recordFailedSignIn(tx, at, email, caller);
+  });
 }
 
 async function comparePassword(ctx: Deps, { email, password }: EmailAndPassword) {
@@ -67,39 +86,64 @@ async function rehashPassword(ctx: Deps, id: string, outdated: string, password:
   }
 }
 
+type SessionOptions = { transport: Transport; deviceName: string | null };
+type Authenticated = { id: string; email: string; sessionEpoch: number; attempt?: Attempt };
+type SessionDeps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "now" | "removeDevices">;
+
 /**
  * Creates a session for an account that has been authenticated, and notifies the devices of its other sessions.
- * `account` is the row that was authenticated. Returns the session's row, the claims of its token, and the token.
+ * `account` is the row that was authenticated; the counters of its attempt are cleared. Returns the session, the claims
+ * of its token, and the token. One statement suffices for most accounts; a transaction is needed to notify devices.
  * @throws AppError invalid_credentials if the account was deleted, or its password reset, since
  */
 export async function issueSession(
-  ctx: Pick<Context, "config" | "db" | "dbNow" | "limits" | "now" | "removeDevices">,
-  account: { id: string; email: string; sessionEpoch: number },
-  { transport, deviceName }: { transport: Transport; deviceName: string | null },
+  ctx: SessionDeps,
+  account: Authenticated,
+  { transport, deviceName }: SessionOptions,
   caller: Caller,
-) {
+): Promise<Pick<CreatedSession, "session" | "claims"> & { token: string }> {
   const now = ctx.now();
-  const { session, claims } = await ctx.db.$transaction(async (tx) => {
-    const [locked] = await tx.$queryRaw<{ unverifiedExpiresAt: Date | null }[]>`
-      SELECT "unverifiedExpiresAt" FROM "Account"
-      WHERE "id" = ${account.id}::uuid AND "sessionEpoch" = ${account.sessionEpoch}::integer FOR NO KEY UPDATE`;
-    if (!locked) throw new AppError("invalid_credentials");
-    if (locked.unverifiedExpiresAt) {
-      await tx.account.update({ where: { id: account.id }, data: { unverifiedExpiresAt: null } });
-    }
-    const created = await createSession(ctx, tx, now, account, { transport, userAgent: caller.userAgent, deviceName });
-    await recordSecurityEvent(tx, now, account.id, "signed_in", caller);
-    await recognizeClient(tx, ctx, account, caller, { withDevice: transport === "cookie" });
-    await enqueue(tx, ctx.dbNow(), {
-      eventKey: `sign-in:${created.session.id}`,
-      to: { accountId: account.id },
-      message: {
-        kind: "security.new_sign_in",
-        eventId: created.session.id,
-        client: clientName(deviceName, caller.userAgent),
-      },
-    });
+  const create = async (tx: Tx, accountStatement: Prisma.Sql) => {
+    const options = { account, accountStatement, event: "signed_in", transport, deviceName } as const;
+    const created = await createSession(ctx, tx, now, { ...options, attempt: account.attempt }, caller);
+    if (created && created.revoked.length > 0) await ctx.removeDevices(tx, { sessionIds: created.revoked });
     return created;
-  });
+  };
+  const { session, claims } =
+    (await create(ctx.db, lockIfUndisturbed(account))) ??
+    (await ctx.db.$transaction(async (tx) => {
+      const created = await create(tx, await lockAccount(tx, account));
+      if (!created) throw new AppError("invalid_credentials");
+      await enqueue(tx, ctx.dbNow(), newSignIn(account, created.session.id, deviceName, caller));
+      return created;
+    }));
   return { session, claims, token: await sessionToken(ctx, claims) };
+}
+
+/**
+ * Locks an account that has no device to notify. Returns no row if another transaction changed the account, for example
+ * by a concurrent sign-in, since this statement began: it would not see that transaction's sessions. Each sign-in
+ * therefore makes a new version of the row, which `xmin` identifies (PostgreSQL, 5.6 "System Columns").
+ */
+function lockIfUndisturbed({ id, sessionEpoch }: Authenticated): Prisma.Sql {
+  return sql`
+    WITH seen AS MATERIALIZED (SELECT xmin AS version FROM "Account" WHERE "id" = ${id}::uuid)
+    UPDATE "Account" SET "unverifiedExpiresAt" = NULL FROM seen
+    WHERE "id" = ${id}::uuid AND "sessionEpoch" = ${sessionEpoch}::integer AND "Account".xmin = seen.version
+      AND NOT EXISTS (SELECT FROM "PushDevice" WHERE "accountId" = ${id}::uuid)
+    RETURNING "id"`;
+}
+
+/** Locks the account until the end of the transaction. Returns the statement that selects it. */
+async function lockAccount(tx: Tx, { id, sessionEpoch }: Authenticated): Promise<Prisma.Sql> {
+  const count = await tx.$executeRaw`
+    UPDATE "Account" SET "unverifiedExpiresAt" = NULL
+    WHERE "id" = ${id}::uuid AND "sessionEpoch" = ${sessionEpoch}::integer`;
+  return sql`SELECT ${id}::uuid AS "id" WHERE ${count}::integer > 0`;
+}
+
+function newSignIn(account: Authenticated, eventId: string, deviceName: string | null, { userAgent }: Caller) {
+  const client = clientName(deviceName, userAgent);
+  const message = { kind: "security.new_sign_in", eventId, client } as const;
+  return { eventKey: `sign-in:${eventId}`, to: { accountId: account.id }, message };
 }

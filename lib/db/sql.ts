@@ -3,6 +3,9 @@ import { Prisma } from "./generated/client";
 /** Builds an SQL fragment; its values become parameters. */
 export const sql = Prisma.sql;
 
+/** Joins SQL fragments with a separator. */
+export const join = Prisma.join;
+
 /** Quotes an SQL identifier from the code, never from input. */
 export function identifier(name: string): Prisma.Sql {
   return Prisma.raw(`"${name}"`);

@@ -91,6 +91,28 @@ describe("a wrong password, an unknown email and an account without a password",
     expect(problems[2]).toEqual(problems[0]);
   });
 
+  test("run the same statements, whose durations would otherwise reveal which emails have an account", async () => {
+    const { email } = await newAccount();
+    const statementsOf = async (tried: string) => {
+      const statements: unknown[] = [];
+      const recording = ctx().db.$extends({
+        query: {
+          $allOperations: ({ model, operation, args, query }) => {
+            statements.push([model, operation, (args as { strings?: unknown }).strings]);
+            return query(args);
+          },
+        },
+      }) as unknown as ReturnType<typeof ctx>["db"];
+      const wrong = { email: tried, password: "wrong password" };
+      const attempt = () => post("/api/auth/login", wrong, { address: "203.0.113.11" });
+      for (let i = 0; i < 11; i++) await withContext({ db: recording }, attempt); // the last ones have to wait
+      return statements;
+    };
+    const known = await statementsOf(email);
+    expect(known.length).toBeGreaterThan(20);
+    expect(await statementsOf(UNKNOWN.email)).toEqual(known);
+  });
+
   test("count the same, and after ten failures from one network a sign-in is refused with Retry-After", async () => {
     const { email, password } = await newAccount();
     const address = "203.0.113.9";

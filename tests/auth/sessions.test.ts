@@ -7,6 +7,7 @@ import { signOut } from "@/lib/auth/sessions/sign-out";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
+import { postgresUrl } from "@/tests/support/database";
 
 const MINUTE_MS = 60 * 1000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -209,6 +210,28 @@ describe("the lifetime of a session", () => {
     for (let i = 0; i < 18; i++) await post("/api/auth/login", { email, password });
     await Promise.all(Array.from({ length: 6 }, () => post("/api/auth/login", { email, password })));
     expect(await ctx().db.session.count({ where: { accountId: id, revokedAt: null } })).toBe(20);
+  });
+});
+
+describe.runIf(postgresUrl)("on PostgreSQL", () => {
+  test("a sign-in that waits for a concurrent one counts the session of that one", async () => {
+    const { id, email, password } = await newAccount();
+    for (let i = 0; i < 18; i++) await post("/api/auth/login", { email, password });
+    const { db } = ctx();
+    const session = await db.session.findFirstOrThrow({ where: { accountId: id }, omit: { id: true } });
+    const isWaiting = async () => {
+      const [row] = await db.$queryRaw<{ count: bigint }[]>`SELECT count(*) FROM pg_locks WHERE NOT granted`;
+      return row?.count;
+    };
+    let waiting: Promise<Response> | undefined;
+    await db.$transaction(async (tx) => {
+      await tx.account.update({ where: { id }, data: { unverifiedExpiresAt: null } });
+      await tx.session.create({ data: session });
+      waiting = post("/api/auth/login", { email, password });
+      await expect.poll(isWaiting).toBe(1n);
+    });
+    expect((await waiting)?.status).toBe(200);
+    expect(await db.session.count({ where: { accountId: id, revokedAt: null } })).toBe(20);
   });
 });
 

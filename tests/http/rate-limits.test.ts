@@ -35,7 +35,7 @@ const newKey = () => crypto.randomUUID();
 
 /** Confirms a password reset with a wrong token: 10 of these are allowed in 15 minutes. */
 const confirmReset = (address: string) =>
-  post("/api/auth/reset/confirm", { token: "x", password: "an entirely new password" }, { address });
+  post("/api/auth/reset/confirm", { token: "x", password: "an entirely new password" }, { ip: address });
 
 describe.each([
   ["in the database", () => ctx().limits],

@@ -1,5 +1,7 @@
 import type { Caller } from "../../audit/caller";
 import type { Context, Tx } from "../../context";
+import type { Prisma } from "../../db/generated/client";
+import { sql } from "../../db/sql";
 import { deviceCookieName, setCookie } from "../cookie";
 
 type Deps = Pick<Context, "db" | "limits" | "now">;
@@ -18,41 +20,59 @@ export function clientKeys({ limits }: Pick<Deps, "limits">, email: string, { de
   };
 }
 
-/** A client that an account recognizes, by its device cookie or only by its network. */
-export type RecognizedClient = { key: string; isDevice: boolean };
+/** An SQL condition: an account recognizes the client with this key. */
+export function isRecognized(key: string, at: Date): Prisma.Sql {
+  return sql`EXISTS (SELECT FROM "RecognizedClient" WHERE "key" = ${key} AND "expiresAt" > ${at}::timestamptz)`;
+}
 
-/** Finds the caller among the clients that an account recognizes: by device, else by network; null for a stranger. */
-export async function findRecognizedClient(ctx: Deps, email: string, caller: Caller): Promise<RecognizedClient | null> {
-  const { device, network } = clientKeys(ctx, email, caller);
-  const found = await ctx.db.recognizedClient.findMany({
-    where: { key: { in: [device, network] }, expiresAt: { gt: ctx.now() } },
-    select: { key: true },
-  });
-  const key = [device, network].find((each) => found.some((row) => row.key === each));
-  return key === undefined ? null : { key, isDevice: key === device };
+/** Whether an account recognizes the caller by its device cookie. Reads nothing for a caller without one. */
+export async function isRecognizedDevice(ctx: Deps, email: string, caller: Caller): Promise<boolean> {
+  if (caller.isNewDevice) return false;
+  const { device } = clientKeys(ctx, email, caller);
+  const rows = await ctx.db.$queryRaw<unknown[]>`SELECT 1 AS "found" WHERE ${isRecognized(device, ctx.now())}`;
+  return rows.length > 0;
 }
 
 /**
- * Remembers the client that signed in to an account or reset its password. `withDevice` if the response sets the device
- * cookie; native apps have no cookie and are recognized by their network.
+ * Remembers the client that reset the password of an account. `withDevice` if the response sets the device cookie; native
+ * apps have no cookie and are recognized by their network.
  */
 export async function recognizeClient(
   tx: Tx,
   ctx: Pick<Deps, "limits" | "now">,
   account: { id: string; email: string },
   caller: Caller,
-  { withDevice }: { withDevice: boolean },
+  options: { withDevice: boolean },
 ): Promise<void> {
+  const { remember, forget } = recognition(ctx, account, caller, options);
+  await tx.$executeRaw`
+    WITH account AS (SELECT ${account.id}::uuid AS "id"), remembered AS (${remember}) ${forget}`;
+}
+
+/**
+ * The same as SQL, for a statement with a CTE `account` that returns the account's id: `remember` inserts the client, and
+ * `forget` deletes those beyond the maximum.
+ */
+export function recognition(
+  ctx: Pick<Deps, "limits" | "now">,
+  account: { id: string; email: string },
+  caller: Caller,
+  { withDevice }: { withDevice: boolean },
+): { remember: Prisma.Sql; forget: Prisma.Sql } {
   const { device, network } = clientKeys(ctx, account.email, caller);
   const keys = [...(withDevice ? [device] : []), ...(caller.ip === "unknown" ? [] : [network])].sort();
   const expiresAt = new Date(ctx.now().getTime() + TTL_MS);
-  await tx.$executeRaw`
-    INSERT INTO "RecognizedClient" ("key", "accountId", "expiresAt")
-    SELECT unnest(${keys}::text[]), ${account.id}::uuid, ${expiresAt}::timestamptz
-    ON CONFLICT ("key") DO UPDATE SET "accountId" = EXCLUDED."accountId", "expiresAt" = EXCLUDED."expiresAt"`;
-  await tx.$executeRaw`
-    DELETE FROM "RecognizedClient" WHERE "key" IN (SELECT "key" FROM "RecognizedClient"
-      WHERE "accountId" = ${account.id}::uuid ORDER BY "expiresAt" DESC, "key" OFFSET ${MAX_CLIENTS}::integer)`;
+  return {
+    remember: sql`
+      INSERT INTO "RecognizedClient" ("key", "accountId", "expiresAt")
+      SELECT unnest(${keys}::text[]), "id", ${expiresAt}::timestamptz FROM account
+      ON CONFLICT ("key") DO UPDATE SET "accountId" = EXCLUDED."accountId", "expiresAt" = EXCLUDED."expiresAt"`,
+    forget: sql`
+      DELETE FROM "RecognizedClient" WHERE "key" IN (
+        SELECT "key" FROM "RecognizedClient" WHERE "accountId" = ${account.id}::uuid
+          AND NOT "key" = ANY(${keys}::text[]) AND EXISTS (SELECT FROM account)
+        ORDER BY "expiresAt" DESC, "key" OFFSET ${MAX_CLIENTS - keys.length}::integer)`,
+  };
 }
 
 /** The Set-Cookie header of the device cookie. It identifies a browser and signs nobody in. */

@@ -1,7 +1,9 @@
 import type { Caller } from "../../audit/caller";
 import type { Context, Tx } from "../../context";
+import type { Prisma } from "../../db/generated/client";
+import { join, sql } from "../../db/sql";
 import { rateLimited } from "../../errors";
-import { clientKeys, type RecognizedClient } from "./recognized-clients";
+import { clientKeys, isRecognized } from "./recognized-clients";
 
 type Deps = Pick<Context, "config" | "db" | "limits" | "now">;
 
@@ -20,6 +22,8 @@ const BY_STRANGERS: Rule = { name: "loginByEmail", freeFailures: 30, maxWaitMinu
 const BY_SESSIONS: Rule = { ...BY_CLIENT, name: "reauthenticationByAccount" };
 
 type Counter = { key: string; rule: Rule };
+/** A counter that applies under an SQL condition. */
+type Candidate = Counter & { condition: Prisma.Sql };
 /** An attempt and its counters. `failures` includes the attempt itself. */
 export type Attempt = (Counter & { failures: number })[];
 
@@ -34,64 +38,86 @@ export function waitMs(failures: number, { freeFailures, maxWaitMinutes }: Omit<
  * unknown emails are counted alike. Clients that the account recognizes have their own counters, so that strangers cannot
  * lock the owner out (OWASP, "Slow Down Online Guessing Attacks with Device Cookies"). @throws AppError rate_limited
  */
-export function beginAttempt(
-  ctx: Deps,
-  email: string,
-  caller: Caller,
-  recognized: RecognizedClient | null,
-): Promise<Attempt> {
-  return countAttempt(ctx, countersOf(ctx, email, caller, recognized));
+export async function beginAttempt(ctx: Deps, email: string, caller: Caller): Promise<Attempt> {
+  const { network } = clientKeys(ctx, email, caller);
+  const isStranger = sql`NOT ${isRecognized(network, ctx.now())}`;
+  return countAttempt(ctx, [
+    { key: network, rule: BY_CLIENT, condition: sql`true` },
+    { key: ctx.limits.privateKey(email), rule: BY_STRANGERS, condition: isStranger },
+  ]);
 }
 
-function countersOf(ctx: Deps, email: string, caller: Caller, recognized: RecognizedClient | null): Counter[] {
-  const strangers = { key: ctx.limits.privateKey(email), rule: BY_STRANGERS };
-  if (recognized !== null) return [{ key: recognized.key, rule: BY_CLIENT }];
-  return [{ key: clientKeys(ctx, email, caller).network, rule: BY_CLIENT }, strangers];
+/**
+ * The same for a browser that the account recognizes by its device cookie. Null, and nothing is counted, for any other
+ * caller. @throws AppError rate_limited
+ */
+export async function beginAttemptByDevice(ctx: Deps, email: string, caller: Caller): Promise<Attempt | null> {
+  if (caller.isNewDevice) return null;
+  const { device } = clientKeys(ctx, email, caller);
+  const condition = isRecognized(device, ctx.now());
+  const attempt = await countAttempt(ctx, [{ key: device, rule: BY_CLIENT, condition }]);
+  return attempt.length > 0 ? attempt : null;
 }
 
 /** The same for a signed-in caller who enters the password again. @throws AppError rate_limited */
 export function beginReauthentication(ctx: Deps, accountId: string): Promise<Attempt> {
-  return countAttempt(ctx, [{ key: ctx.limits.privateKey(`reauthentication ${accountId}`), rule: BY_SESSIONS }]);
+  const key = ctx.limits.privateKey(`reauthentication ${accountId}`);
+  return countAttempt(ctx, [{ key, rule: BY_SESSIONS, condition: sql`true` }]);
 }
 
-/** Counts an attempt on every counter, or on none if one of them is blocked. */
-async function countAttempt(ctx: Deps, counters: Counter[]): Promise<Attempt> {
+/** Counts an attempt on every counter that applies, or on none if one of them is blocked. */
+async function countAttempt(ctx: Deps, candidates: Candidate[]): Promise<Attempt> {
+  if (ctx.config.RATE_LIMITS === "off") return [];
+  const failures = new Map((await countFailures(ctx, candidates)).map((row) => [row.key, row.failures]));
   const counted: Attempt = [];
-  if (ctx.config.RATE_LIMITS === "off") return counters.map((counter) => ({ ...counter, failures: 0 }));
-  for (const counter of counters) {
-    const failures = await countFailure(ctx, counter);
-    if (failures === null) {
-      await withdrawAttempt(ctx, counted);
-      throw await blockedError(ctx, counter);
-    }
-    counted.push({ ...counter, failures });
+  let blocked: Counter | undefined;
+  for (const counter of candidates) {
+    const count = failures.get(counter.key);
+    if (count) counted.push({ ...counter, failures: count });
+    else if (count === null) blocked ??= counter;
   }
-  return counted;
+  if (!blocked) return counted;
+  await withdrawAttempt(ctx, counted);
+  throw await blockedError(ctx, blocked);
 }
 
 /**
- * Counts one failure, unless the counter is blocked. A row whose times are further ahead than its rule allows was written
- * by a wrong clock, and counts as expired. Returns the number of failures; null while blocked.
+ * Counts one failure on each counter that applies, unless it is blocked. A row whose times are further ahead than its
+ * rule allows was written by a wrong clock, and counts as expired. Returns the counters that apply with their failures;
+ * null while blocked. The rows are locked in the order of `candidates`.
  */
-async function countFailure({ db, now }: Deps, { key, rule }: Counter): Promise<number | null> {
+async function countFailures({ db, now }: Deps, candidates: Candidate[]) {
   const at = now();
-  const latestBlock = later(at, rule.maxWaitMinutes * MINUTE_MS);
-  const [counted] = await db.$queryRaw<{ failures: number }[]>`
-    INSERT INTO "SignInThrottle" AS throttle ("key", "failures", "blockedUntil", "expiresAt")
-    VALUES (${key}, 1, ${at}::timestamptz, ${later(at, FAILURE_TTL_MS)}::timestamptz)
-    ON CONFLICT ("key") DO UPDATE SET
-      ("failures", "blockedUntil", "expiresAt") = (SELECT
-        CASE WHEN isExpired THEN 1 ELSE throttle."failures" + 1 END,
-        CASE WHEN isExpired OR throttle."failures" + 1 < ${rule.freeFailures}::integer THEN EXCLUDED."blockedUntil"
-          ELSE ${later(at, LEASE_MS)}::timestamptz END,
-        EXCLUDED."expiresAt"
-        FROM (SELECT throttle."expiresAt" <= EXCLUDED."blockedUntil"
-          OR throttle."expiresAt" > ${later(latestBlock, FAILURE_TTL_MS)}::timestamptz
-          OR throttle."blockedUntil" > ${latestBlock}::timestamptz AS isExpired) AS age)
-    WHERE throttle."blockedUntil" <= EXCLUDED."blockedUntil" OR throttle."blockedUntil" > ${latestBlock}::timestamptz
-      OR throttle."failures" < ${rule.freeFailures}::integer -- concurrent free attempts do not block each other
-    RETURNING "failures"`;
-  return counted?.failures ?? null;
+  const applying = candidates.map(
+    ({ key, condition }, i) => sql`SELECT ${i}::integer AS "index", ${key} AS "key" WHERE ${condition}`,
+  );
+  const ofRule = (value: (rule: Rule) => Prisma.Sql) =>
+    sql`CASE throttle."key" ${join(
+      candidates.map(({ key, rule }) => sql`WHEN ${key} THEN ${value(rule)}`),
+      " ",
+    )} END`;
+  const freeFailures = ofRule((rule) => sql`${rule.freeFailures}::integer`);
+  const latestBlock = ofRule((rule) => sql`${later(at, rule.maxWaitMinutes * MINUTE_MS)}::timestamptz`);
+  const latestExpiry = ofRule(
+    (rule) => sql`${later(at, rule.maxWaitMinutes * MINUTE_MS + FAILURE_TTL_MS)}::timestamptz`,
+  );
+  return db.$queryRaw<{ key: string; failures: number | null }[]>`
+    WITH counter AS MATERIALIZED (${join(applying, " UNION ALL ")}), counted AS (
+      INSERT INTO "SignInThrottle" AS throttle ("key", "failures", "blockedUntil", "expiresAt")
+      SELECT "key", 1, ${at}::timestamptz, ${later(at, FAILURE_TTL_MS)}::timestamptz FROM counter ORDER BY "index"
+      ON CONFLICT ("key") DO UPDATE SET
+        ("failures", "blockedUntil", "expiresAt") = (SELECT
+          CASE WHEN isExpired THEN 1 ELSE throttle."failures" + 1 END,
+          CASE WHEN isExpired OR throttle."failures" + 1 < ${freeFailures} THEN EXCLUDED."blockedUntil"
+            ELSE ${later(at, LEASE_MS)}::timestamptz END,
+          EXCLUDED."expiresAt"
+          FROM (SELECT throttle."expiresAt" <= EXCLUDED."blockedUntil" OR throttle."expiresAt" > ${latestExpiry}
+            OR throttle."blockedUntil" > ${latestBlock} AS isExpired) AS age)
+      WHERE throttle."blockedUntil" <= EXCLUDED."blockedUntil" OR throttle."blockedUntil" > ${latestBlock}
+        OR throttle."failures" < ${freeFailures} -- concurrent free attempts do not block each other
+      RETURNING "key", "failures"
+    )
+    SELECT "key", "failures" FROM counter LEFT JOIN counted USING ("key")`;
 }
 
 async function blockedError({ db, now }: Deps, { key, rule }: Counter) {
@@ -101,10 +127,12 @@ async function blockedError({ db, now }: Deps, { key, rule }: Counter) {
   return rateLimited(policy, (row?.blockedUntil.getTime() ?? 0) - now().getTime(), detail);
 }
 
-/**
- * Records that an attempt failed, and starts its wait, if any. It writes in either case, so that known and unknown emails
- * take the same time.
- */
+/** Whether the next attempt has to wait if this one fails. It does not depend on whether the email has an account. */
+export function mustWait(attempt: Attempt): boolean {
+  return attempt.some(({ rule, failures }) => waitMs(failures, rule) > 0);
+}
+
+/** Records that an attempt failed, and starts its wait, if any. */
 export async function recordFailure(tx: Tx, at: Date, attempt: Attempt): Promise<void> {
   for (const { key, rule, failures } of attempt) {
     const wait = waitMs(failures, rule);
@@ -136,9 +164,17 @@ export async function clearFailures(
   await clearKeys(tx, [device, network, ...others]);
 }
 
-/** Deletes one by one, in the order in which `recordFailure` locks the rows, so that the two cannot deadlock. */
 async function clearKeys(tx: Tx, keys: string[]): Promise<void> {
-  for (const key of keys) await tx.signInThrottle.deleteMany({ where: { key } });
+  if (keys.length > 0) await tx.$executeRaw(deleteCounters(keys, sql`true`));
+}
+
+/** Deletes counters. Locks them in the order in which `recordFailure` does, so that the two cannot deadlock. */
+export function deleteCounters(keys: string[], condition: Prisma.Sql): Prisma.Sql {
+  if (keys.length === 1) return sql`DELETE FROM "SignInThrottle" WHERE "key" = ${keys[0]} AND ${condition}`;
+  return sql`
+    DELETE FROM "SignInThrottle" WHERE "key" IN (
+      SELECT "key" FROM "SignInThrottle" WHERE "key" = ANY(${keys}::text[]) AND ${condition}
+      ORDER BY array_position(${keys}::text[], "key") FOR UPDATE)`;
 }
 
 /** Takes an attempt back whose password was not checked. */

@@ -8,56 +8,13 @@ export type Transport = "cookie" | "token";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** How long a session lasts without use, and in total. */
-const LIFETIMES = {
+export const LIFETIMES = {
   cookie: { idleMs: 7 * DAY_MS, absoluteMs: 30 * DAY_MS },
   token: { idleMs: 30 * DAY_MS, absoluteMs: 90 * DAY_MS },
 } as const;
 /** A token never expires before its session: the session's row decides. */
 const TOKEN_TTL_SECONDS = LIFETIMES.token.absoluteMs / 1000;
-const MAX_SESSIONS = 20;
 const LAST_SEEN_INTERVAL_MS = 60 * 1000;
-
-type SessionInput = { transport: Transport; userAgent: string | null; deviceName: string | null };
-
-/**
- * Creates a session, and revokes the account's oldest live sessions over 20. The account is new, or its row is locked
- * by the caller, so that concurrent sign-ins see each other. Returns the row and the claims of its token.
- */
-export async function createSession(
-  { removeDevices }: RemoveDevices,
-  tx: Tx,
-  now: Date,
-  account: { id: string; sessionEpoch: number },
-  { transport, userAgent, deviceName }: SessionInput,
-) {
-  const { idleMs, absoluteMs } = LIFETIMES[transport];
-  const session = await tx.session.create({
-    data: {
-      accountId: account.id,
-      transport,
-      userAgent,
-      deviceName,
-      createdAt: now,
-      authenticatedAt: now,
-      lastSeenAt: now,
-      idleExpiresAt: new Date(now.getTime() + idleMs),
-      expiresAt: new Date(now.getTime() + absoluteMs),
-    },
-  });
-  const surplus = await tx.session.findMany({
-    where: { accountId: account.id, revokedAt: null, expiresAt: { gt: now }, idleExpiresAt: { gt: now } },
-    orderBy: [{ createdAt: "desc" }, { id: "desc" }],
-    skip: MAX_SESSIONS,
-    select: { id: true },
-  });
-  if (surplus.length > 0) {
-    const sessionIds = surplus.map(({ id }) => id);
-    await tx.session.updateMany({ where: { id: { in: sessionIds } }, data: { revokedAt: now } });
-    await removeDevices(tx, { sessionIds });
-  }
-  const claims: Claims = { sub: account.id, sid: session.id, epoch: account.sessionEpoch };
-  return { session, claims };
-}
 
 /** The token of a session. */
 export function sessionToken({ config }: Pick<Context, "config">, claims: Claims): Promise<string> {

@@ -1,6 +1,5 @@
-import { hkdfSync } from "node:crypto";
-import { jwtDecrypt } from "jose";
-import { encode } from "next-auth/jwt";
+import { hkdfSync, randomUUID } from "node:crypto";
+import { EncryptJWT, jwtDecrypt } from "jose";
 import { isUuid } from "../../db/ids";
 
 /** The claims of a session token: account id, session id, and the account's epoch when the token was issued. */
@@ -11,15 +10,20 @@ const KEY_INFO = "NextAuth.js Generated Encryption Key";
 const ALGORITHMS = { keyManagementAlgorithms: ["dir"], contentEncryptionAlgorithms: ["A256GCM"] };
 const CLOCK_TOLERANCE_SECONDS = 15;
 
-/** Encodes a session token, as next-auth's JWE (dir, A256GCM). */
+/**
+ * Encodes a session token, as next-auth's JWE (dir, A256GCM). next-auth's own functions derive the key for each call,
+ * which takes four times as long as the rest.
+ */
 export function encodeToken(claims: Claims, secret: string, ttlSeconds: number): Promise<string> {
-  return encode({ token: claims, secret, maxAge: ttlSeconds });
+  return new EncryptJWT(claims)
+    .setProtectedHeader({ alg: "dir", enc: "A256GCM" })
+    .setIssuedAt()
+    .setExpirationTime(`${ttlSeconds} seconds`)
+    .setJti(randomUUID())
+    .encrypt(keyOf(secret));
 }
 
-/**
- * Decodes a session token; null if it is invalid or expired. next-auth's own decode derives the key for each call, which
- * takes four times as long as the rest.
- */
+/** Decodes a session token; null if it is invalid or expired. */
 export async function decodeToken(token: string, secret: string): Promise<Claims | null> {
   try {
     const options = { ...ALGORITHMS, clockTolerance: CLOCK_TOLERANCE_SECONDS };

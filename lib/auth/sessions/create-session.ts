@@ -1,0 +1,69 @@
+import type { Caller } from "../../audit/caller";
+import { insertSecurityEvent } from "../../audit/security-events";
+import type { Context, Tx } from "../../context";
+import { Prisma } from "../../db/generated/client";
+import { newId } from "../../db/ids";
+import { sql } from "../../db/sql";
+import { recognition } from "../limits/recognized-clients";
+import { type Attempt, deleteCounters } from "../limits/sign-in-throttle";
+import { LIFETIMES, type Transport } from "./sessions";
+import type { Claims } from "./token";
+
+const MAX_SESSIONS = 20;
+
+type NewSession = {
+  account: { id: string; email: string; sessionEpoch: number };
+  /** Returns the account's "id"; if it returns no row, nothing is created. The account is new or locked. */
+  accountStatement: Prisma.Sql;
+  event: "registered" | "signed_in";
+  transport: Transport;
+  deviceName: string | null;
+  /** The attempt of this sign-in, whose counters are cleared. */
+  attempt?: Attempt;
+};
+
+/** A new session, the claims of its token, and the ids of the sessions that it replaced. */
+export type CreatedSession = {
+  session: { id: string; transport: Transport; expiresAt: Date };
+  claims: Claims;
+  revoked: string[];
+};
+
+/**
+ * Creates a session with its security event, remembers the client, and revokes the account's oldest live sessions over
+ * 20, in one statement. Returns null if `accountStatement` returns no account. The caller removes the devices of revoked sessions.
+ */
+export async function createSession(
+  ctx: Pick<Context, "limits">,
+  tx: Tx,
+  now: Date,
+  { account, accountStatement, event, transport, deviceName, attempt = [] }: NewSession,
+  caller: Caller,
+): Promise<CreatedSession | null> {
+  const { idleMs, absoluteMs } = LIFETIMES[transport];
+  const [idleExpiresAt, expiresAt] = [idleMs, absoluteMs].map((ms) => new Date(now.getTime() + ms)) as [Date, Date];
+  const id = newId();
+  const clients = recognition({ ...ctx, now: () => now }, account, caller, { withDevice: transport === "cookie" });
+  const keys = attempt.map(({ key }) => key);
+  const cleared =
+    keys.length > 0 ? sql`, cleared AS (${deleteCounters(keys, sql`EXISTS (SELECT FROM account)`)})` : Prisma.empty;
+  const [created] = await tx.$queryRaw<{ revoked: string[] }[]>`
+    WITH account AS (${accountStatement}), session AS (
+      INSERT INTO "Session" ("id", "accountId", "transport", "userAgent", "deviceName", "createdAt", "authenticatedAt",
+        "lastSeenAt", "idleExpiresAt", "expiresAt")
+      SELECT ${id}::uuid, "id", ${transport}::"SessionTransport", ${caller.userAgent}, ${deviceName}, at, at, at,
+        ${idleExpiresAt}::timestamptz, ${expiresAt}::timestamptz
+      FROM account, (SELECT ${now}::timestamptz AS at) AS clock
+    ), revoked AS (
+      UPDATE "Session" SET "revokedAt" = ${now}::timestamptz WHERE "id" IN (
+        SELECT "id" FROM "Session" WHERE "accountId" = ${account.id}::uuid AND EXISTS (SELECT FROM account)
+          AND "revokedAt" IS NULL AND "expiresAt" > ${now}::timestamptz AND "idleExpiresAt" > ${now}::timestamptz
+        ORDER BY "createdAt" DESC, "id" DESC OFFSET ${MAX_SESSIONS - 1}::integer)
+      RETURNING "id"
+    ), event AS (${insertSecurityEvent(now, event, caller, sql`account`)}
+    ), remembered AS (${clients.remember}), forgotten AS (${clients.forget})${cleared}
+    SELECT ARRAY(SELECT "id" FROM revoked) AS "revoked" FROM account`;
+  if (!created) return null;
+  const claims = { sub: account.id, sid: id, epoch: account.sessionEpoch };
+  return { session: { id, transport, expiresAt }, claims, revoked: created.revoked };
+}
