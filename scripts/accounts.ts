@@ -12,7 +12,7 @@ import {
 import { PROVIDER_NAMES } from "../lib/auth/oauth/providers";
 import { loadConfig } from "../lib/config";
 import { databaseNow } from "../lib/db/clock";
-import { type Database, openDatabase } from "../lib/db/open";
+import { COMMAND, type Database, openDatabase } from "../lib/db/open";
 import { createEnqueueEmail } from "../lib/mail/queue";
 import { removeDevices } from "../lib/push/devices";
 import { runCommandLine, UsageError } from "./command-line";
@@ -53,7 +53,7 @@ async function main([command = "", account = "", option = ""]: string[]): Promis
   const onConnectionError = (error: Error) => {
     throw error;
   };
-  const database = await openDatabase(loadConfig(), { onConnectionError });
+  const database = await openDatabase(loadConfig(), { onConnectionError }, COMMAND);
   try {
     if (!(await database.migrated())) throw new Error("Migrations are missing: run `npm run db:migrate` first.");
     await runCommand(depsOf(database), command, account, option);

@@ -8,7 +8,7 @@ import { type ReplayResult, type ReplaySelection, replayEvents } from "../lib/ad
 import { loadConfig } from "../lib/config";
 import { databaseNow } from "../lib/db/clock";
 import { isUuid } from "../lib/db/ids";
-import { openDatabase } from "../lib/db/open";
+import { COMMAND, openDatabase } from "../lib/db/open";
 import { runCommandLine, UsageError } from "./command-line";
 
 const HELP = `Usage: npm run billing -- COMMAND
@@ -110,7 +110,7 @@ async function open() {
   const fail = (error: Error) => {
     throw error;
   };
-  const { client: db, close } = await openDatabase(config, { onConnectionError: fail });
+  const { client: db, close } = await openDatabase(config, { onConnectionError: fail }, COMMAND);
   const log = pino({ level: "error" }, process.stderr);
   return { config, db, close, log, now: () => new Date(), dbNow: databaseNow, billing: createBillingApi(config) };
 }

@@ -7,7 +7,7 @@ import { type Config, loadConfig } from "../lib/config";
 import { databaseNow } from "../lib/db/clock";
 import { PushDeliveryState } from "../lib/db/generated/client";
 import { isUuid } from "../lib/db/ids";
-import { openDatabase } from "../lib/db/open";
+import { COMMAND, openDatabase } from "../lib/db/open";
 import { runCommandLine, UsageError } from "./command-line";
 
 const HELP = `Usage: npm run push -- COMMAND
@@ -132,7 +132,7 @@ async function main(args: string[]): Promise<void> {
     throw error;
   };
   const config = loadConfig();
-  const database = await openDatabase(config, { onConnectionError });
+  const database = await openDatabase(config, { onConnectionError }, COMMAND);
   try {
     await run?.({ config, db: database.client, dbNow: databaseNow });
   } finally {

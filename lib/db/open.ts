@@ -21,14 +21,31 @@ export type Timeouts = {
   statementMs: number;
   /** The client abandons a query and its connection, for example after a failover that left the connection open. */
   queryMs: number;
-  /** The server ends an idle transaction. Longer than Prisma's time-out for a whole transaction. */
+  /** The server ends an idle transaction. In the service longer than Prisma's time-out for a whole transaction. */
   idleInTransactionMs: number;
 };
-const TIMEOUTS: Timeouts = { lockMs: 5_000, statementMs: 8_000, queryMs: 10_000, idleInTransactionMs: 15_000 };
+/** The same, with Prisma's time-out for a whole transaction. */
+export type Limits = Timeouts & { transactionMs: number };
+/** Of the service and the worker: clients and proxies wait no longer. */
+export const SERVICE: Limits = {
+  lockMs: 5_000,
+  statementMs: 8_000,
+  queryMs: 10_000,
+  transactionMs: 10_000,
+  idleInTransactionMs: 15_000,
+};
+/** Of commands, which an operator can interrupt, and which may read or delete millions of rows. */
+export const COMMAND: Limits = {
+  lockMs: 5_000,
+  statementMs: 600_000,
+  queryMs: 610_000,
+  transactionMs: 610_000,
+  idleInTransactionMs: 60_000,
+};
 /** Maximum time that a migration waits for a locked table. */
 const MIGRATION_LOCK_MS = 3_000;
-/** Time-outs of interactive transactions in milliseconds: to get a connection, and to complete. */
-const TRANSACTION = { maxWait: 5_000, timeout: 10_000 };
+/** How long a transaction waits for a connection. */
+const MAX_WAIT_MS = 5_000;
 
 export type Database = {
   client: PrismaClient;
@@ -52,19 +69,17 @@ type Hooks = Partial<EmbeddedHooks> & {
  * Succeeds while PostgreSQL is down: queries fail until it is up.
  * @throws DataDirInUseError if another process uses the embedded database
  */
-export async function openDatabase(config: Config, hooks: Hooks): Promise<Database> {
+export async function openDatabase(config: Config, hooks: Hooks, limits: Limits = SERVICE): Promise<Database> {
   if (!config.DATABASE_URL) {
     const { adapter, migrate, close } = await openEmbedded(config.DATA_DIR, config.DATABASE_SYNC === "on", hooks);
-    const database = wrap(adapter, close, false);
+    const database = wrap(adapter, close, false, limits);
     // Most starts have no pending migrations, and the engine that applies them is large.
     if (!(await database.migrated())) await migrate();
     return database;
   }
-  return wrap(
-    postgresAdapter(config.DATABASE_URL, config.DATABASE_POOL_SIZE, hooks.onConnectionError),
-    async () => {},
-    false,
-  );
+  const { DATABASE_URL, DATABASE_POOL_SIZE } = config;
+  const adapter = postgresAdapter(DATABASE_URL, DATABASE_POOL_SIZE, hooks.onConnectionError, limits);
+  return wrap(adapter, async () => {}, false, limits);
 }
 
 /**
@@ -76,7 +91,7 @@ export function postgresAdapter(
   url: string,
   poolSize: number,
   onError: (error: Error) => void,
-  timeouts: Timeouts = TIMEOUTS,
+  timeouts: Timeouts = SERVICE,
 ): PrismaPg {
   const pool = new Pool({
     connectionString: withSession(url, {
@@ -105,7 +120,7 @@ export function migrationAdapter(url: string, record = ""): SqlMigrationAwareDri
     connectionString: withSession(url, {
       lock_timeout: MIGRATION_LOCK_MS,
       statement_timeout: 0,
-      idle_in_transaction_session_timeout: TIMEOUTS.idleInTransactionMs,
+      idle_in_transaction_session_timeout: SERVICE.idleInTransactionMs,
     }),
     max: 1,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -133,8 +148,9 @@ export function wrap(
   adapter: SqlMigrationAwareDriverAdapterFactory,
   closeAdapter: () => Promise<void>,
   migrated: boolean,
+  { transactionMs }: Pick<Limits, "transactionMs"> = SERVICE,
 ): Database {
-  const client = new PrismaClient({ adapter, transactionOptions: TRANSACTION });
+  const client = new PrismaClient({ adapter, transactionOptions: { maxWait: MAX_WAIT_MS, timeout: transactionMs } });
   let known = migrated;
   return {
     client,
