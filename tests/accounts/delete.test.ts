@@ -31,8 +31,8 @@ test("the owner of a verified email is notified of a deletion, even if strangers
   await ctx().db.account.update({ where: { id }, data: { emailVerifiedAt: ctx().now() } });
   await withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } }, async () => {
     for (let network = 0; network < 15; network++) {
-      const address = `198.51.100.${network}`;
-      const registered = await post("/api/auth/register", { email, password: "a stranger's password" }, { address });
+      const ip = `198.51.100.${network}`;
+      const registered = await post("/api/auth/register", { email, password: "a stranger's password" }, { ip });
       expect(registered.status).toBe(202);
     }
   });

@@ -127,7 +127,7 @@ test("HEAD returns the export's headers without counting or recording an export"
 
 test("the export contains a failed sign-in with its network and client", async () => {
   const { email, token } = await newAccount();
-  const client = { address: "203.0.113.55", headers: { "user-agent": "Homeport/1.0 (test)" } };
+  const client = { ip: "203.0.113.55", headers: { "user-agent": "Homeport/1.0 (test)" } };
   await post("/api/auth/login", { email, password: "a wrong one" }, client);
   const { securityEvents } = await (await get(EXPORT, { token })).json();
   expect(securityEvents[1]).toEqual({

@@ -104,7 +104,7 @@ describe("a wrong password, an unknown email and an account without a password",
         },
       }) as unknown as ReturnType<typeof ctx>["db"];
       const wrong = { email: tried, password: "wrong password" };
-      const attempt = () => post("/api/auth/login", wrong, { address: "203.0.113.11" });
+      const attempt = () => post("/api/auth/login", wrong, { ip: "203.0.113.11" });
       for (let i = 0; i < 11; i++) await withContext({ db: recording }, attempt); // the last ones have to wait
       return statements;
     };
@@ -115,13 +115,13 @@ describe("a wrong password, an unknown email and an account without a password",
 
   test("count the same, and after ten failures from one network a sign-in is refused with Retry-After", async () => {
     const { email, password } = await newAccount();
-    const address = "203.0.113.9";
+    const ip = "203.0.113.9";
     for (const tried of [email, `nobody-${crypto.randomUUID()}@example.com`]) {
       for (let i = 0; i < 10; i++) {
         const wrong = { email: tried, password: "wrong password" };
-        expect((await post("/api/auth/login", wrong, { address })).status).toBe(401);
+        expect((await post("/api/auth/login", wrong, { ip })).status).toBe(401);
       }
-      const refused = await post("/api/auth/login", { email: tried, password }, { address });
+      const refused = await post("/api/auth/login", { email: tried, password }, { ip });
       expect(refused.status).toBe(429);
       expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
       expect(refused.headers.get("ratelimit-policy")).toBe('"loginByClient";q=10;w=86400');
@@ -135,21 +135,21 @@ describe("a wrong password, an unknown email and an account without a password",
 
 test("a right password resets the count of failures", async () => {
   const { email, password } = await newAccount();
-  const address = "203.0.113.10";
+  const ip = "203.0.113.10";
   for (let round = 0; round < 2; round++) {
     for (let i = 0; i < 9; i++) {
-      await post("/api/auth/login", { email, password: "wrong password" }, { address });
+      await post("/api/auth/login", { email, password: "wrong password" }, { ip });
     }
-    expect((await post("/api/auth/login", { email, password }, { address })).status).toBe(200);
+    expect((await post("/api/auth/login", { email, password }, { ip })).status).toBe(200);
   }
 });
 
 test("an IP address is refused after sixty sign-ins, for any account", async () => {
-  const address = "203.0.113.7";
+  const ip = "203.0.113.7";
   const limit = ctx().limits.consume;
-  for (let i = 0; i < 60; i++) await limit("loginByIp", address);
-  expect((await post("/api/auth/login", UNKNOWN, { address })).status).toBe(429);
-  expect((await post("/api/auth/login", UNKNOWN, { address: "203.0.113.8" })).status).toBe(401);
+  for (let i = 0; i < 60; i++) await limit("loginByIp", ip);
+  expect((await post("/api/auth/login", UNKNOWN, { ip })).status).toBe(429);
+  expect((await post("/api/auth/login", UNKNOWN, { ip: "203.0.113.8" })).status).toBe(401);
 });
 
 test("a validation error lists every missing or mistyped field", async () => {

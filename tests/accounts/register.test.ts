@@ -98,7 +98,7 @@ test("a session cookie is set only for the service's own pages", async () => {
 });
 
 test("the twenty-first registration from an IP address within an hour is refused", async () => {
-  const address = "203.0.113.77";
-  for (let i = 0; i < 20; i++) await ctx().limits.consume("registerByIp", address);
-  expect((await post("/api/auth/register", { email: newEmail(), password: PASSWORD }, { address })).status).toBe(429);
+  const ip = "203.0.113.77";
+  for (let i = 0; i < 20; i++) await ctx().limits.consume("registerByIp", ip);
+  expect((await post("/api/auth/register", { email: newEmail(), password: PASSWORD }, { ip })).status).toBe(429);
 });

@@ -156,8 +156,8 @@ test("the token is stored only as a hash", async () => {
 });
 
 describe("reset requests by strangers", () => {
-  const requestReset = async (email: string, address?: string) =>
-    expect((await post("/api/auth/reset/request", { email }, { address })).status).toBe(202);
+  const requestReset = async (email: string, ip?: string) =>
+    expect((await post("/api/auth/reset/request", { email }, { ip })).status).toBe(202);
 
   /** Counts the emails that a function enqueues. */
   async function countEmails(run: () => Promise<void>): Promise<number> {

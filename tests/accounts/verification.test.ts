@@ -208,8 +208,8 @@ describe("two registrations of the same email", () => {
   test("a squatter who uses up the hourly emails does not block the owner's registration", async () => {
     await withVerification(async () => {
       const email = newEmail();
-      const registerSquatter = (address: string) =>
-        post("/api/auth/register", { email, password: "the squatter's password" }, { address });
+      const registerSquatter = (ip: string) =>
+        post("/api/auth/register", { email, password: "the squatter's password" }, { ip });
       for (const network of [1, 2, 3, 4]) {
         for (let i = 0; i < 3; i++) expect((await registerSquatter(`198.51.100.${network}`)).status).toBe(202);
       }
@@ -267,16 +267,16 @@ test("a password reset also verifies the email", async () => {
 test("one network can send a person four emails an hour, and the responses stay the same", async () => {
   await withVerification(async () => {
     const email = newEmail();
-    const address = "203.0.113.60";
-    const logIn = () => post("/api/auth/login", { email, password: PASSWORD }, { address });
-    expect((await post("/api/auth/register", { email, password: PASSWORD }, { address })).status).toBe(202);
+    const ip = "203.0.113.60";
+    const logIn = () => post("/api/auth/login", { email, password: PASSWORD }, { ip });
+    expect((await post("/api/auth/register", { email, password: PASSWORD }, { ip })).status).toBe(202);
     await mailbox.waitFor(email);
     for (const count of [2, 3, 4]) {
       expect((await logIn()).status).toBe(403);
       await mailbox.waitFor(email, count);
     }
     expect((await logIn()).status).toBe(403);
-    expect((await post("/api/auth/register", { email, password: PASSWORD }, { address })).status).toBe(202);
+    expect((await post("/api/auth/register", { email, password: PASSWORD }, { ip })).status).toBe(202);
     // Emails are sent in order: after a later one to another person, no more can follow.
     const other = newEmail();
     await register(other);
@@ -288,7 +288,7 @@ test("one network can send a person four emails an hour, and the responses stay 
 test("an IP address can try ten links within 15 minutes", async () => {
   const attempt = () =>
     call("POST", CALLBACK, {
-      address: "203.0.113.61",
+      ip: "203.0.113.61",
       body: new URLSearchParams({ token: "x", password: "x" }).toString(),
       headers: { "content-type": "application/x-www-form-urlencoded", origin: BASE_URL },
     });

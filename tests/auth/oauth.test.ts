@@ -635,29 +635,29 @@ describe("the routes", () => {
 
   test("sign-ins with a provider are limited by IP address", async () => {
     await withProviders(async () => {
-      const address = "203.0.113.99";
-      for (let i = 0; i < 120; i++) await ctx().limits.consume("oauthByIp", address);
-      expect((await call("GET", "/api/auth/callback/google?code=x&state=x", { address })).status).toBe(429);
+      const ip = "203.0.113.99";
+      for (let i = 0; i < 120; i++) await ctx().limits.consume("oauthByIp", ip);
+      expect((await call("GET", "/api/auth/callback/google?code=x&state=x", { ip })).status).toBe(429);
     });
   });
 
   test("successful sign-ins with a provider do not count, because many people share an IP address", async () => {
     await withProviders(async () => {
-      const address = "203.0.113.98";
-      const consume = () => ctx().limits.consume("oauthByIp", address);
+      const ip = "203.0.113.98";
+      const consume = () => ctx().limits.consume("oauthByIp", ip);
       for (let i = 0; i < 118; i++) await consume();
       google.person = googlePerson(newEmail());
       const jar = new Jar();
       const csrf = await csrfToken(jar);
       const started = await call("POST", "/api/auth/signin/google", {
-        address,
+        ip,
         cookie: jar.header,
         body: new URLSearchParams({ csrfToken: csrf, json: "true" }).toString(),
         headers: { "content-type": "application/x-www-form-urlencoded", origin: BASE_URL },
       });
       jar.take(started);
       const { pathname, search } = new URL(await google.approve(((await started.json()) as { url: string }).url));
-      jar.take(await call("GET", pathname + search, { address, cookie: jar.header }));
+      jar.take(await call("GET", pathname + search, { ip, cookie: jar.header }));
       expect(jar.has(SESSION_COOKIE)).toBe(true);
       await consume();
       await consume();

@@ -58,11 +58,11 @@ test("an account recognizes at most fifty clients, the last to sign in", async (
     expiresAt: new Date(ctx().now().getTime() + i * 1000),
   }));
   await db.recognizedClient.createMany({ data: keys });
-  const address = "192.0.2.77";
-  expect((await post("/api/auth/login", { email, password }, { address })).status).toBe(200);
+  const ip = "192.0.2.77";
+  expect((await post("/api/auth/login", { email, password }, { ip })).status).toBe(200);
   const kept = await db.recognizedClient.findMany({ where: { accountId: id }, select: { key: true } });
   expect(kept).toHaveLength(50);
-  expect(kept).toContainEqual({ key: limits.privateKey(`network ${address} ${email}`) });
+  expect(kept).toContainEqual({ key: limits.privateKey(`network ${ip} ${email}`) });
   expect(kept).not.toContainEqual({ key: `${id} 0` });
 });
 

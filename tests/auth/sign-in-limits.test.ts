@@ -10,9 +10,9 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const STRANGER_IP = "198.51.100.1";
 const unknownEmail = () => `nobody-${crypto.randomUUID()}@example.com`;
-type From = { address?: string; cookie?: string };
-const logIn = (email: string, password = "wrong password", { address = STRANGER_IP, cookie }: From = {}) =>
-  post("/api/auth/login", { email, password }, { address, ...(cookie ? { cookie, headers: BROWSER } : {}) });
+type From = { ip?: string; cookie?: string };
+const logIn = (email: string, password = "wrong password", { ip = STRANGER_IP, cookie }: From = {}) =>
+  post("/api/auth/login", { email, password }, { ip, ...(cookie ? { cookie, headers: BROWSER } : {}) });
 const BROWSER = { origin: BASE_URL };
 let networks = 0;
 /** An IP address of a network that was not used before. */
@@ -47,7 +47,7 @@ async function waitSeconds(email: string, from?: From): Promise<number> {
 async function newOwner() {
   const email = unknownEmail();
   const password = "the owner's own password";
-  const registered = await post("/api/auth/register", { email, password }, { headers: BROWSER, address: newNetwork() });
+  const registered = await post("/api/auth/register", { email, password }, { headers: BROWSER, ip: newNetwork() });
   const cookie = cookiesOf(registered).replace(/^.*(homeport\.device=[^;]+).*$/, "$1");
   expect(cookie).toMatch(/^homeport\.device=[\w-]{22}$/);
   return { email, password, cookie };
@@ -107,7 +107,7 @@ describe("after ten failures from one network", () => {
     const { email, password } = await newOwner();
     await fail(email, 10);
     await waitSeconds(email);
-    expect((await logIn(email, password, { address: newNetwork() })).status).toBe(200);
+    expect((await logIn(email, password, { ip: newNetwork() })).status).toBe(200);
   });
 });
 
@@ -123,12 +123,12 @@ test("failures add up if each follows the last within a day", async () => {
 
 describe("within a day strangers can try a password", () => {
   test("37 times from one network", async () => {
-    expect(await countAttemptsPerDay(unknownEmail(), () => ({ address: STRANGER_IP }))).toBe(37);
+    expect(await countAttemptsPerDay(unknownEmail(), () => ({ ip: STRANGER_IP }))).toBe(37);
   });
 
   test("40 times from any number of networks, and once on each further day", async () => {
     const email = unknownEmail();
-    const anywhere = () => ({ address: newNetwork() });
+    const anywhere = () => ({ ip: newNetwork() });
     expect(await countAttemptsPerDay(email, anywhere)).toBe(40);
     const further = [await countAttemptsPerDay(email, anywhere), await countAttemptsPerDay(email, anywhere)];
     expect(Math.max(...further)).toBe(1);
@@ -136,69 +136,69 @@ describe("within a day strangers can try a password", () => {
 
   test("38 times with a device's stolen cookie, and 24 times on each further day", async () => {
     const { email, cookie } = await newOwner();
-    const stolen = () => ({ address: newNetwork(), cookie });
+    const stolen = () => ({ ip: newNetwork(), cookie });
     expect(await countAttemptsPerDay(email, stolen)).toBe(38);
     expect(await countAttemptsPerDay(email, stolen)).toBe(24);
   });
 });
 
 describe("an owner whom strangers try to lock out", () => {
-  const strangers = (email: string) => fail(email, 30, () => ({ address: newNetwork() }));
+  const strangers = (email: string) => fail(email, 30, () => ({ ip: newNetwork() }));
 
   test("signs in from any network with a browser that the account recognizes", async () => {
     const { email, password, cookie } = await newOwner();
     await strangers(email);
-    await waitSeconds(email, { address: newNetwork() });
-    expect((await logIn(email, password, { address: newNetwork() })).status).toBe(429);
-    expect((await logIn(email, password, { address: newNetwork(), cookie })).status).toBe(200);
+    await waitSeconds(email, { ip: newNetwork() });
+    expect((await logIn(email, password, { ip: newNetwork() })).status).toBe(429);
+    expect((await logIn(email, password, { ip: newNetwork(), cookie })).status).toBe(200);
   });
 
   test("signs in without cookies from a network that the account recognizes", async () => {
     const email = unknownEmail();
     const password = "the owner's own password";
-    const address = newNetwork();
-    await post("/api/auth/register", { email, password, transport: "token" }, { address });
+    const ip = newNetwork();
+    await post("/api/auth/register", { email, password, transport: "token" }, { ip });
     await strangers(email);
-    expect((await logIn(email, password, { address: newNetwork() })).status).toBe(429);
-    expect((await logIn(email, password, { address })).status).toBe(200);
+    expect((await logIn(email, password, { ip: newNetwork() })).status).toBe(429);
+    expect((await logIn(email, password, { ip })).status).toBe(200);
   });
 
   test("resets the password on a new device and network, and then signs in while the attempts continue", async () => {
     const { email } = await newOwner();
-    const address = newNetwork();
+    const ip = newNetwork();
     await strangers(email);
-    expect((await post("/api/auth/reset/request", { email }, { address })).status).toBe(202);
+    expect((await post("/api/auth/reset/request", { email }, { ip })).status).toBe(202);
     const [, token = ""] = /#token=([\w-]+)/.exec(await mailbox.waitFor(email)) ?? [];
     const password = "a password that nobody knows";
-    const reset = await submit("reset", { token, password }, { address });
+    const reset = await submit("reset", { token, password }, { ip });
     expect(reset.headers.get("location")).toBe("/sign-in?done=password_reset");
     await strangers(email);
-    await waitSeconds(email, { address: newNetwork() });
-    const elsewhere = { address: newNetwork(), cookie: cookiesOf(reset) };
+    await waitSeconds(email, { ip: newNetwork() });
+    const elsewhere = { ip: newNetwork(), cookie: cookiesOf(reset) };
     expect((await logIn(email, password, elsewhere)).status).toBe(200);
-    expect((await logIn(email, password, { address })).status).toBe(200);
+    expect((await logIn(email, password, { ip })).status).toBe(200);
   });
 
   test("signs in and requests a reset with a recognized browser, despite failures of others behind the same IP address", async () => {
     const { email, password, cookie } = await newOwner();
-    const address = newNetwork();
+    const ip = newNetwork();
     for (let i = 0; i < 60; i++)
-      expect((await withWrongPasswords(() => logIn(unknownEmail(), undefined, { address }))).status).toBe(401);
-    expect((await logIn(email, password, { address })).status).toBe(429);
-    expect((await logIn(email, password, { address, cookie })).status).toBe(200);
+      expect((await withWrongPasswords(() => logIn(unknownEmail(), undefined, { ip }))).status).toBe(401);
+    expect((await logIn(email, password, { ip })).status).toBe(429);
+    expect((await logIn(email, password, { ip, cookie })).status).toBe(200);
     const requestReset = (from: From) => post("/api/auth/reset/request", { email }, from);
-    for (let i = 0; i < 10; i++) await post("/api/auth/reset/request", { email: unknownEmail() }, { address });
-    expect((await requestReset({ address })).status).toBe(429);
-    expect((await requestReset({ address, cookie })).status).toBe(202);
+    for (let i = 0; i < 10; i++) await post("/api/auth/reset/request", { email: unknownEmail() }, { ip });
+    expect((await requestReset({ ip })).status).toBe(429);
+    expect((await requestReset({ ip, cookie })).status).toBe(202);
   });
 
   test("sets a new password with the emailed link, despite failures of others behind the same IP address", async () => {
     const { email } = await newOwner();
-    const address = newNetwork();
-    await post("/api/auth/reset/request", { email }, { address });
+    const ip = newNetwork();
+    await post("/api/auth/reset/request", { email }, { ip });
     const [, token = ""] = /#token=([\w-]+)/.exec(await mailbox.waitFor(email)) ?? [];
     const confirm = (submitted: string) =>
-      post("/api/auth/reset/confirm", { token: submitted, password: "a password that nobody knows" }, { address });
+      post("/api/auth/reset/confirm", { token: submitted, password: "a password that nobody knows" }, { ip });
     for (let i = 0; i < 10; i++) expect((await confirm("x")).status).toBe(400);
     expect((await confirm("x")).status).toBe(429);
     expect((await confirm(token)).status).toBe(200);
@@ -209,7 +209,7 @@ describe("an owner whom strangers try to lock out", () => {
     const { cookie } = await newOwner();
     await strangers(email);
     for (const foreign of [cookie, `homeport.device=${"x".repeat(22)}`, "homeport.device=", "homeport.device=%00"]) {
-      expect((await logIn(email, password, { address: newNetwork(), cookie: foreign })).status).toBe(429);
+      expect((await logIn(email, password, { ip: newNetwork(), cookie: foreign })).status).toBe(429);
     }
   });
 
@@ -219,7 +219,7 @@ describe("an owner whom strangers try to lock out", () => {
     const [, token = ""] = /#token=([\w-]+)/.exec(await mailbox.waitFor(email)) ?? [];
     await post("/api/auth/reset/confirm", { token, password: "a password that nobody knows" });
     await strangers(email);
-    await waitSeconds(email, { address: newNetwork(), cookie });
+    await waitSeconds(email, { ip: newNetwork(), cookie });
   });
 });
 
@@ -229,24 +229,24 @@ test("of concurrent attempts ten are allowed from one network, and thirty from a
     const responses = await Promise.all(Array.from({ length: 45 }, () => logIn(email, undefined, from())));
     return responses.map(({ status }) => status).sort();
   };
-  expect(await statusesOf(() => ({ address: STRANGER_IP }))).toEqual([...Array(10).fill(401), ...Array(35).fill(429)]);
-  const many = await statusesOf(() => ({ address: newNetwork() }));
+  expect(await statusesOf(() => ({ ip: STRANGER_IP }))).toEqual([...Array(10).fill(401), ...Array(35).fill(429)]);
+  const many = await statusesOf(() => ({ ip: newNetwork() }));
   expect(many.filter((status) => status === 401)).toHaveLength(20);
 });
 
 test("a sign-in does not count as a failure if the service is overloaded or unavailable", async () => {
   const { email, password } = await newAccount();
-  const address = "203.0.113.99";
+  const ip = "203.0.113.99";
   for (const code of ["overloaded", "unavailable"] as const) {
     const compare = () => Promise.reject(new AppError(code));
     await withContext({ hasher: { ...ctx().hasher, compare } }, async () => {
       for (let i = 0; i < 70; i++) {
-        expect((await post("/api/auth/login", { email, password }, { address })).status).toBe(503);
+        expect((await post("/api/auth/login", { email, password }, { ip })).status).toBe(503);
       }
     });
   }
-  await fail(email, 9, () => ({ address }));
-  expect((await post("/api/auth/login", { email, password }, { address })).status).toBe(200);
+  await fail(email, 9, () => ({ ip }));
+  expect((await post("/api/auth/login", { email, password }, { ip })).status).toBe(200);
 });
 
 test("an overloaded service does not extend the wait", async () => {
@@ -291,30 +291,29 @@ test("a stolen session can try the password 38 times a day, and each attempt is 
 
 test("right passwords do not count as failures, so a whole office can sign in from one IP address", async () => {
   const { email, password } = await newOwner();
-  const address = newNetwork();
+  const ip = newNetwork();
   const compare = async () => true;
   await withContext({ hasher: { ...ctx().hasher, compare } }, async () => {
-    for (let i = 0; i < 70; i++) expect((await logIn(email, password, { address })).status).toBe(200);
+    for (let i = 0; i < 70; i++) expect((await logIn(email, password, { ip })).status).toBe(200);
   });
-  const wrong = async () => (await logIn(unknownEmail(), undefined, { address })).status;
+  const wrong = async () => (await logIn(unknownEmail(), undefined, { ip })).status;
   for (let i = 0; i < 60; i++) expect(await withWrongPasswords(wrong)).toBe(401);
   expect(await withWrongPasswords(wrong)).toBe(429);
 });
 
 test("an IP address can try to confirm a reset ten times within 15 minutes", async () => {
-  const address = "203.0.113.98";
-  const confirm = () =>
-    post("/api/auth/reset/confirm", { token: "x", password: "an entirely new password" }, { address });
+  const ip = "203.0.113.98";
+  const confirm = () => post("/api/auth/reset/confirm", { token: "x", password: "an entirely new password" }, { ip });
   for (let i = 0; i < 10; i++) expect((await confirm()).status).toBe(400);
   expect((await confirm()).status).toBe(429);
 });
 
 test("an IP address can request ten resets an hour, for any email", async () => {
-  const address = "203.0.113.97";
+  const ip = "203.0.113.97";
   for (let i = 0; i < 10; i++) {
-    expect((await post("/api/auth/reset/request", { email: unknownEmail() }, { address })).status).toBe(202);
+    expect((await post("/api/auth/reset/request", { email: unknownEmail() }, { ip })).status).toBe(202);
   }
-  expect((await post("/api/auth/reset/request", { email: unknownEmail() }, { address })).status).toBe(429);
+  expect((await post("/api/auth/reset/request", { email: unknownEmail() }, { ip })).status).toBe(429);
 });
 
 test("a failure is recorded as a security event of its account only", async () => {
@@ -344,9 +343,8 @@ describe("a clock that was 400 days ahead", () => {
   });
 
   test("leaves no limit that lasts longer than its window", async () => {
-    const address = "203.0.113.96";
-    const confirm = () =>
-      post("/api/auth/reset/confirm", { token: "x", password: "an entirely new password" }, { address });
+    const ip = "203.0.113.96";
+    const confirm = () => post("/api/auth/reset/confirm", { token: "x", password: "an entirely new password" }, { ip });
     clock.advance(AHEAD_MS);
     for (let i = 0; i < 10; i++) expect((await confirm()).status).toBe(400);
     expect((await confirm()).status).toBe(429);

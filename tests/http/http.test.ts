@@ -241,12 +241,12 @@ describe("cross-origin", () => {
 });
 
 describe("the client's IP address", () => {
-  const attempt = (address: string, forwarded?: string) =>
+  const attempt = (ip: string, forwarded?: string) =>
     post(
       LOGIN,
       { email: `${crypto.randomUUID()}@example.com`, password: "whatever" },
       {
-        address,
+        ip,
         headers: forwarded === undefined ? {} : { "x-forwarded-for": forwarded },
       },
     );

@@ -20,7 +20,7 @@ async function newFolder(): Promise<string> {
   return folder;
 }
 
-/** Opens the catalog at an address as a service with this data folder does. */
+/** Opens the catalog at a URL as a service with this data folder does. */
 async function open(RELEASE_CATALOG: string, DATA_DIR: string) {
   const lines: Logged[] = [];
   const log = pino({ level: "info" }, { write: (line: string) => void lines.push(JSON.parse(line)) });

@@ -11,8 +11,8 @@ type Options = {
   token?: string;
   cookie?: string;
   headers?: Record<string, string>;
-  /** The socket's address. */
-  address?: string;
+  /** The socket's remote IP. */
+  ip?: string;
 };
 
 const modules = import.meta.glob<Handlers>("/app/**/route.ts", { eager: true });
@@ -35,22 +35,22 @@ async function send(method: string, url: URL, options: Options): Promise<Respons
   if (options.token) headers.set("authorization", `Bearer ${options.token}`);
   if (options.cookie) headers.set("cookie", options.cookie);
   const body = options.json === undefined ? options.body : JSON.stringify(options.json);
-  const address = options.address ?? newAddress();
+  const ip = options.ip ?? newIp();
   // A server always sees the same socket, so the client's IP comes the way it does behind a proxy.
-  if (!callsHandlers && !headers.has("x-forwarded-for")) headers.set("x-forwarded-for", address);
+  if (!callsHandlers && !headers.has("x-forwarded-for")) headers.set("x-forwarded-for", ip);
   const request = new Request(url, { method, headers, body, duplex: "half" } as RequestInit);
   if (!callsHandlers) return sendToServer(request);
   const found = findRoute(routes, url.pathname);
   const handler = typeof found?.responder === "object" ? found.responder[method] : undefined;
   if (!found || !handler) throw new Error(`No route for ${method} ${url.pathname}`);
-  return handler(request, { params: Promise.resolve(found.params ?? {}), remoteAddress: address });
+  return handler(request, { params: Promise.resolve(found.params ?? {}), remoteAddress: ip });
 }
 
-let addresses = 0;
+let ips = 0;
 
-function newAddress(): string {
-  addresses += 1;
-  return `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`;
+function newIp(): string {
+  ips += 1;
+  return `10.${(ips >> 16) & 255}.${(ips >> 8) & 255}.${ips & 255}`;
 }
 
 function routeOf(file: string): string {

@@ -31,20 +31,20 @@ export const mailbox = {
     return `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
   },
 
-  /** All mail to an address so far. */
-  to: (address: string): string[] => received.filter(({ to }) => to.includes(address)).map(({ raw }) => decode(raw)),
+  /** All email to a recipient so far. */
+  to: (email: string): string[] => received.filter(({ to }) => to.includes(email)).map(({ raw }) => decode(raw)),
 
-  /** Waits for the n-th mail to an address. */
-  async waitFor(address: string, n = 1): Promise<string> {
+  /** Waits for the n-th email to a recipient. */
+  async waitFor(email: string, n = 1): Promise<string> {
     for (;;) {
-      const mail = mailbox.to(address)[n - 1];
+      const mail = mailbox.to(email)[n - 1];
       if (mail !== undefined) return mail;
       await new Promise<void>((wake) => arrived.push(wake));
     }
   },
 };
 
-/** Undoes quoted-printable (RFC 2045, 6.7), so that links in a mail are whole. */
+/** Undoes quoted-printable (RFC 2045, 6.7), so that links in an email are whole. */
 function decode(raw: string): string {
   const isQuoted = /^content-transfer-encoding: quoted-printable/im.test(raw);
   if (!isQuoted) return raw;

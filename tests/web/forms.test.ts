@@ -139,7 +139,7 @@ test("over https a rejected form's cookie is bound to the host: another host of 
 
 test("sign-in by form and by API share one limit, and the form shows how long to wait", async () => {
   const { email, password } = await newAccount();
-  const from = { address: "203.0.113.80" };
+  const from = { ip: "203.0.113.80" };
   for (let i = 0; i < 10; i++) await submit("sign-in", { email, password: "not the password" }, from);
   expect((await post("/api/auth/login", { email, password }, from)).status).toBe(429);
   expect(flashOf(await submit("sign-in", { email, password }, from))?.message).toMatch(

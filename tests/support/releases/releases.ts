@@ -25,7 +25,7 @@ export function manifestEntry(change: EntryFields = {}): EntryFields {
   };
 }
 
-/** An artifact at another address. */
+/** An artifact at another URL. */
 export function remoteArtifact(change: EntryFields = {}): EntryFields {
   const sha512 = Buffer.alloc(64, 1).toString("base64");
   const url = "https://cdn.example.com/setup.exe";

@@ -2,7 +2,7 @@ import { type Flash, readFlash } from "@/lib/http/pages/flash";
 import { call } from "@/tests/support/api";
 import { BASE_URL } from "@/tests/support/context";
 
-type Options = { cookie?: string; address?: string; headers?: Record<string, string> };
+type Options = { cookie?: string; ip?: string; headers?: Record<string, string> };
 
 /** Posts a form as a browser without JavaScript does. */
 export function submit(form: string, fields: Record<string, string>, options: Options = {}): Promise<Response> {
@@ -18,7 +18,7 @@ export function submitByScript(form: string, fields: Record<string, string>, opt
   return submit(form, fields, { ...options, headers: { accept: "application/json", ...options.headers } });
 }
 
-/** The cookies that an answer sets, as the next request sends them. */
+/** The cookies that a response sets, as the next request sends them. */
 export function cookiesOf(response: Response): string {
   return response.headers
     .getSetCookie()
