@@ -6,7 +6,7 @@ const BUNDLES = ".next/bin";
 /** The processes, and the commands that work without the packages that build: scripts/run.mjs runs them. */
 const ENTRY_POINTS = [
   ...["server.ts", "worker.ts"],
-  ...["accounts", "billing", "db-migrate", "push", "release"].map((command) => `scripts/${command}.ts`),
+  ...["accounts", "billing", "db-migrate", "push", "release"].map((command) => `scripts/admin/${command}.ts`),
 ];
 
 // Builds if there is no build of the sources as they are; with --force always.

@@ -10,5 +10,5 @@ if (isBuilt()) {
   await import("./generate.mjs");
   const { register } = await import("tsx/esm/api");
   register();
-  await import(`./${command}.ts`);
+  await import(`./admin/${command}.ts`);
 }

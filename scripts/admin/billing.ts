@@ -1,15 +1,15 @@
 import { parseArgs } from "node:util";
 import { pino } from "pino";
-import { createBillingApi } from "../lib/adapters/revenuecat";
-import { findBillingEvents, listBillingEvents } from "../lib/admin/billing/list-events";
-import { prunePayloads } from "../lib/admin/billing/prune-payloads";
-import { type ReconcileResult, reconcileAccount, reconcileAll } from "../lib/admin/billing/reconcile";
-import { type ReplayResult, type ReplaySelection, replayEvents } from "../lib/admin/billing/replay-events";
-import { loadConfig } from "../lib/config";
-import { databaseNow } from "../lib/db/clock";
-import { isUuid } from "../lib/db/ids";
-import { COMMAND, openDatabase } from "../lib/db/open";
-import { runCommandLine, UsageError } from "./command-line";
+import { createBillingApi } from "../../lib/adapters/revenuecat";
+import { findBillingEvents, listBillingEvents } from "../../lib/admin/billing/list-events";
+import { prunePayloads } from "../../lib/admin/billing/prune-payloads";
+import { type ReconcileResult, reconcileAccount, reconcileAll } from "../../lib/admin/billing/reconcile";
+import { type ReplayResult, type ReplaySelection, replayEvents } from "../../lib/admin/billing/replay-events";
+import { loadConfig } from "../../lib/config";
+import { databaseNow } from "../../lib/db/clock";
+import { isUuid } from "../../lib/db/ids";
+import { COMMAND, openDatabase } from "../../lib/db/open";
+import { runCommandLine, UsageError } from "../command-line";
 
 const HELP = `Usage: npm run billing -- COMMAND
 

@@ -2,10 +2,10 @@ import { existsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import type { ObjectStorage } from "../../lib/adapters/object-storage";
-import type { Destination, Publication } from "../../lib/admin/releases/add";
-import { ArtifactKind } from "../../lib/releases/schema";
-import { UsageError } from "../command-line";
+import type { ObjectStorage } from "../../../lib/adapters/object-storage";
+import type { Destination, Publication } from "../../../lib/admin/releases/add";
+import { ArtifactKind } from "../../../lib/releases/schema";
+import { UsageError } from "../../command-line";
 
 type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>["options"]>;
 

@@ -1,14 +1,14 @@
 import { parseArgs } from "node:util";
-import { listDeliveries, listPauses } from "../lib/admin/push/deliveries";
-import { announceVersion, sendCustomNotification } from "../lib/admin/push/notify";
-import { retryDeliveries } from "../lib/admin/push/retry";
-import { Email } from "../lib/auth/email";
-import { type Config, loadConfig } from "../lib/config";
-import { databaseNow } from "../lib/db/clock";
-import { PushDeliveryState } from "../lib/db/generated/client";
-import { isUuid } from "../lib/db/ids";
-import { COMMAND, openDatabase } from "../lib/db/open";
-import { runCommandLine, UsageError } from "./command-line";
+import { listDeliveries, listPauses } from "../../lib/admin/push/deliveries";
+import { announceVersion, sendCustomNotification } from "../../lib/admin/push/notify";
+import { retryDeliveries } from "../../lib/admin/push/retry";
+import { Email } from "../../lib/auth/email";
+import { type Config, loadConfig } from "../../lib/config";
+import { databaseNow } from "../../lib/db/clock";
+import { PushDeliveryState } from "../../lib/db/generated/client";
+import { isUuid } from "../../lib/db/ids";
+import { COMMAND, openDatabase } from "../../lib/db/open";
+import { runCommandLine, UsageError } from "../command-line";
 
 const HELP = `Usage: npm run push -- COMMAND
 

@@ -1,8 +1,8 @@
 import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { refuseArguments, runCommandLine } from "./command-line";
-import { type Descriptions, describeApi, type RouteModules } from "./openapi/document";
+import { refuseArguments, runCommandLine } from "../command-line";
+import { type Descriptions, describeApi, type RouteModules } from "./document";
 
 const HELP = `Usage: npm run openapi
 

@@ -1,17 +1,17 @@
 import path from "node:path";
 import { createInterface } from "node:readline/promises";
-import type { ObjectStorage } from "../lib/adapters/object-storage";
-import { createObjectStorage } from "../lib/adapters/s3";
-import { addRelease, type Publication } from "../lib/admin/releases/add";
-import { renderJson, renderTable } from "../lib/admin/releases/list";
-import { readManifest } from "../lib/admin/releases/manifest-file";
-import { ConfirmationRequiredError } from "../lib/admin/releases/publish-checks";
-import { filterReleases, findNewerServedReleases, updateReleases } from "../lib/admin/releases/update";
-import { verifyReleases } from "../lib/admin/releases/verify";
-import { type Config, loadConfig } from "../lib/config";
-import { isCatalogUrl } from "../lib/releases/catalog/catalog";
-import { runCommandLine, UsageError } from "./command-line";
-import { drawProgress } from "./progress";
+import type { ObjectStorage } from "../../lib/adapters/object-storage";
+import { createObjectStorage } from "../../lib/adapters/s3";
+import { addRelease, type Publication } from "../../lib/admin/releases/add";
+import { renderJson, renderTable } from "../../lib/admin/releases/list";
+import { readManifest } from "../../lib/admin/releases/manifest-file";
+import { ConfirmationRequiredError } from "../../lib/admin/releases/publish-checks";
+import { filterReleases, findNewerServedReleases, updateReleases } from "../../lib/admin/releases/update";
+import { verifyReleases } from "../../lib/admin/releases/verify";
+import { type Config, loadConfig } from "../../lib/config";
+import { isCatalogUrl } from "../../lib/releases/catalog/catalog";
+import { runCommandLine, UsageError } from "../command-line";
+import { drawProgress } from "./release/progress";
 import {
   FILTER_OPTIONS,
   flag,

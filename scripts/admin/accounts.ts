@@ -1,4 +1,4 @@
-import { EMAIL_TTL_SECONDS } from "../lib/accounts/emails";
+import { EMAIL_TTL_SECONDS } from "../../lib/accounts/emails";
 import {
   deleteAccount,
   describeAccount,
@@ -8,14 +8,14 @@ import {
   listAccounts,
   revokeSessions,
   unlinkIdentities,
-} from "../lib/admin/accounts";
-import { PROVIDER_NAMES } from "../lib/auth/oauth/providers";
-import { loadConfig } from "../lib/config";
-import { databaseNow } from "../lib/db/clock";
-import { COMMAND, type Database, openDatabase } from "../lib/db/open";
-import { createEnqueueEmail } from "../lib/mail/queue";
-import { removeDevices } from "../lib/push/devices";
-import { runCommandLine, UsageError } from "./command-line";
+} from "../../lib/admin/accounts";
+import { PROVIDER_NAMES } from "../../lib/auth/oauth/providers";
+import { loadConfig } from "../../lib/config";
+import { databaseNow } from "../../lib/db/clock";
+import { COMMAND, type Database, openDatabase } from "../../lib/db/open";
+import { createEnqueueEmail } from "../../lib/mail/queue";
+import { removeDevices } from "../../lib/push/devices";
+import { runCommandLine, UsageError } from "../command-line";
 
 const HELP = `Usage: npm run accounts -- COMMAND   (ACCOUNT is an id or an email)
 
