@@ -68,19 +68,13 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     close: async () => {
       await worker?.stop();
       push?.close();
-      await telemetry.close();
-      catalog.close();
-      await emails.close();
-      await reconciler.close();
-      await mailer.close();
-      await hasher.close();
-      await database.close();
+      for (const part of [telemetry, catalog, emails, reconciler, mailer, hasher, database]) await part.close();
       log.flush();
     },
   };
 }
 
-/** What `npm run worker` is made of: the part of the service that sends notifications. */
+/** Opens what `npm run worker` needs to send notifications. @throws Error if the settings do not allow it */
 export async function composeWorker(given: Config): Promise<Pick<Context, "log" | "close">> {
   if (given.mode === "embedded")
     throw new Error("DATABASE_URL is not set: with the embedded database the service itself sends notifications.");

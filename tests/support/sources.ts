@@ -6,14 +6,19 @@ export type Import = { from: string; to: string };
 
 const ROOT = path.resolve(".");
 
-/** The TypeScript files of a folder, or the file itself. Generated ones are left out. */
-export function sourceFiles(place: string): string[] {
-  if (/\.tsx?$/.test(place)) return [place];
-  return readdirSync(place, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
+/** All files of a folder but JSON. Generated ones are left out. */
+export function codeFiles(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith(".json"))
     .map((entry) => path.join(entry.parentPath, entry.name))
     .filter((file) => !/\/generated\/|\/node_modules\/|\.generated\.ts$/.test(file))
     .sort();
+}
+
+/** The TypeScript files of a folder, or the file itself. Generated ones are left out. */
+export function sourceFiles(place: string): string[] {
+  if (/\.tsx?$/.test(place)) return [place];
+  return codeFiles(place).filter((file) => /\.tsx?$/.test(file));
 }
 
 export const read = (file: string): string => readFileSync(file, "utf8");
