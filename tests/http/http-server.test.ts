@@ -25,8 +25,8 @@ async function* neverEnding() {
   yield Buffer.from("x");
   await new Promise(() => {});
 }
-/** Reads a body, which never comes. */
-const waits = defineRoute("/api/hello", {
+/** A route that reads a body. */
+const readsBody = defineRoute("/api/hello", {
   POST: endpoint({
     summary: "Waits for a body",
     database: false,
@@ -36,13 +36,13 @@ const waits = defineRoute("/api/hello", {
   }),
 });
 
-/** In Next's place: says what it was asked for. */
+/** Replaces Next. Responds with the URL and the headers of the request that it receives. */
 const echo: NextHandler = async ({ url, headers }, outgoing) => {
   outgoing.setHeader("Content-Type", "text/html");
   outgoing.end(JSON.stringify({ url, headers }));
 };
 
-/** Different in each answer. */
+/** Headers that differ between responses. */
 const VOLATILE = { date: "", "x-request-id": "" };
 
 /** A problem document as the HTTP server has to send it. */
@@ -56,7 +56,7 @@ function expectProblem({ status, headers, body }: RawResponse, code: string): vo
   expect(JSON.parse(body)).toMatchObject({ code, status, requestId: headers["x-request-id"] });
 }
 
-/** What is logged of requests while `run` goes on. */
+/** The requests that are logged while `run` runs. */
 async function recordsOf(run: () => Promise<void>): Promise<RequestRecord[]> {
   const records: RequestRecord[] = [];
   await withContext({ observe: (record) => void records.push(record) }, run);
@@ -67,12 +67,12 @@ describe("a client that reads nothing", () => {
   const chunk = Buffer.alloc(64 * 1024);
 
   test("for too long is disconnected, and the response body is released", async () => {
-    let isLetGo = false;
+    let isReleased = false;
     async function* endless() {
       try {
         for (;;) yield chunk;
       } finally {
-        isLetGo = true;
+        isReleased = true;
       }
     }
     const server = await openTestServer({ "/api/endless": testRoute("/api/endless", endless) }, undefined, {
@@ -80,8 +80,8 @@ describe("a client that reads nothing", () => {
     });
     const reader = await server.open();
     reader.write(httpRequest("/api/endless"));
-    await once(reader, "readable"); // it has an answer, and reads no further
-    await expect.poll(() => isLetGo).toBe(true);
+    await once(reader, "readable"); // it has part of the response, and reads no further
+    await expect.poll(() => isReleased).toBe(true);
   });
 
   test.each(["/api/long", "/page"])("of %s, which is sent whole, is disconnected too", async (path) => {
@@ -105,9 +105,9 @@ describe("a request target", () => {
     ...["ftp://localhost/page", "http://", "http://user@localhost/page", "http:///page", "page"],
   ])("%s is rejected before routing", async (target) => {
     const server = await openTestServer(routes, echo);
-    const answer = parseResponse(await server.exchange(httpRequest(target)));
-    expect(answer.status).toBe(400);
-    if (answer.headers["x-request-id"]) expectProblem(answer, "malformed_request");
+    const response = parseResponse(await server.exchange(httpRequest(target)));
+    expect(response.status).toBe(400);
+    if (response.headers["x-request-id"]) expectProblem(response, "malformed_request");
   });
 
   test.each([
@@ -125,9 +125,9 @@ describe("a request target", () => {
   test("with an empty segment is not found, and is no redirect to a host", async () => {
     const server = await openTestServer(routes, echo);
     for (const target of ["//evil.example/x", "//api/hello", "/api//hello", "/page//"]) {
-      const answer = parseResponse(await server.exchange(httpRequest(target)));
-      expect([target, answer.status]).toEqual([target, 404]);
-      expectProblem(answer, "not_found");
+      const response = parseResponse(await server.exchange(httpRequest(target)));
+      expect([target, response.status]).toEqual([target, 404]);
+      expectProblem(response, "not_found");
     }
   });
 
@@ -190,7 +190,7 @@ describe("malformed input", () => {
     ["a tunnel", "CONNECT evil.example:443 HTTP/1.1\r\nHost: x\r\n\r\n", "method_not_allowed"],
   ] as const)("such as %s gets a problem document, is logged, and closes the connection", async (_, text, code) => {
     const records = await recordsOf(async () => {
-      const server = await openTestServer({ "/api/hello": waits });
+      const server = await openTestServer({ "/api/hello": readsBody });
       expectProblem(parseResponse(await server.exchange(text)), code);
     });
     await expect.poll(() => records).toMatchObject([{ status: ERRORS[code][0] }]);
@@ -226,9 +226,9 @@ describe("a path that matches no route", () => {
     async (accept) => {
       const server = await openTestServer({ "/page": "page" }, refuse);
       for (const method of ["GET", "HEAD"]) {
-        const answer = parseResponse(await server.exchange(httpRequest("/nowhere", [`Accept: ${accept}`], method)));
-        expect([answer.status, answer.headers["content-type"]]).toEqual([404, "application/problem+json"]);
-        if (method === "GET") expectProblem(answer, "not_found");
+        const response = parseResponse(await server.exchange(httpRequest("/nowhere", [`Accept: ${accept}`], method)));
+        expect([response.status, response.headers["content-type"]]).toEqual([404, "application/problem+json"]);
+        if (method === "GET") expectProblem(response, "not_found");
       }
     },
   );
@@ -237,8 +237,8 @@ describe("a path that matches no route", () => {
     "is the not-found page for a client that sends %j",
     async (...headers) => {
       const server = await openTestServer({ "/page": "page" }, notFoundPage);
-      const answer = parseResponse(await server.exchange(httpRequest("/nowhere", headers)));
-      expect([answer.status, answer.body]).toEqual([404, "/_not-found"]);
+      const response = parseResponse(await server.exchange(httpRequest("/nowhere", headers)));
+      expect([response.status, response.body]).toEqual([404, "/_not-found"]);
     },
   );
 });
@@ -279,23 +279,23 @@ describe("while Next is loading", () => {
 
 describe("pages", () => {
   test("accept GET and HEAD only, and no body", async () => {
-    let asked = 0;
-    const count: NextHandler = async () => void asked++;
+    let rendered = 0;
+    const count: NextHandler = async () => void rendered++;
     const server = await openTestServer({ "/page": "page", "/file.json": "file" }, count);
     for (const path of ["/page", "/file.json"]) {
       for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"]) {
-        const answer = parseResponse(await server.exchange(httpRequest(path, ["Content-Length: 0"], method)));
-        expect([method, answer.status, answer.headers.allow]).toEqual([method, 405, "GET, HEAD"]);
-        expectProblem(answer, "method_not_allowed");
+        const response = parseResponse(await server.exchange(httpRequest(path, ["Content-Length: 0"], method)));
+        expect([method, response.status, response.headers.allow]).toEqual([method, 405, "GET, HEAD"]);
+        expectProblem(response, "method_not_allowed");
       }
     }
-    // Told at once, without the body that it announces.
+    // The response does not wait for the body.
     const socket = await server.open();
     socket.write(httpRequest("/page", ["Content-Length: 10000000"], "POST"));
     const [chunk] = await once(socket, "data");
     expect(parseResponse(String(chunk)).status).toBe(405);
     expectProblem(parseResponse(await server.exchange(httpRequest("/nowhere", [], "POST"))), "not_found");
-    expect(asked).toBe(0);
+    expect(rendered).toBe(0);
   });
 
   test("give HEAD the headers that GET gets", async () => {
@@ -309,7 +309,7 @@ describe("pages", () => {
 
   test("are rendered without the headers that control Next", async () => {
     const server = await openTestServer({ "/page": "page" }, echo);
-    const steering = [
+    const controlHeaders = [
       ...[
         "RSC: 1",
         "Next-Router-State-Tree: %",
@@ -321,7 +321,7 @@ describe("pages", () => {
     ];
     const sent = ["Cookie: a=b", "User-Agent: test", "X-Request-Id: seen"];
     const { headers } = JSON.parse(
-      parseResponse(await server.exchange(httpRequest("/page", [...steering, ...sent]))).body,
+      parseResponse(await server.exchange(httpRequest("/page", [...controlHeaders, ...sent]))).body,
     );
     expect(headers).toEqual({ host: "localhost:3000", cookie: "a=b", "user-agent": "test", "x-request-id": "seen" });
   });
@@ -346,36 +346,36 @@ describe("pages", () => {
         throw new Error("no page");
       },
     ],
-    ["answers 500 in a word", async (_, outgoing) => void outgoing.writeHead(500).end("Internal Server Error")],
-    ["gives nothing", async () => {}],
+    ["responses 500 in a word", async (_, outgoing) => void outgoing.writeHead(500).end("Internal Server Error")],
+    ["responds nothing", async () => {}],
   ])("are a problem document where Next %s", async (_, next) => {
     const server = await openTestServer({ "/page": "page" }, next);
-    const answer = parseResponse(await server.exchange(httpRequest("/page")));
-    expect(answer.status).toBe(500);
-    expectProblem(answer, "internal_error");
+    const response = parseResponse(await server.exchange(httpRequest("/page")));
+    expect(response.status).toBe(500);
+    expectProblem(response, "internal_error");
   });
 
   test("that are the same for every visitor are rendered once, each response with its own nonce", async () => {
-    const asked: unknown[] = [];
+    const cookies: unknown[] = [];
     const next: NextHandler = async ({ headers }, outgoing) => {
-      asked.push(headers.cookie);
+      cookies.push(headers.cookie);
       outgoing
         .setHeader("Content-Type", "text/html")
         .setHeader("Content-Security-Policy", "script-src 'nonce-rendered'");
       outgoing.end('<script nonce="rendered"></script><script nonce="rendered"></script>');
     };
     const server = await openTestServer({ "/docs": "page" }, next);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 8 }, async () =>
         parseResponse(await server.exchange(httpRequest("/docs", ["Cookie: a=b"]))),
       ),
     );
-    const nonces = answers.map(({ headers }) => /'nonce-(.+)'/.exec(headers["content-security-policy"] ?? "")?.[1]);
+    const nonces = responses.map(({ headers }) => /'nonce-(.+)'/.exec(headers["content-security-policy"] ?? "")?.[1]);
     expect(new Set(nonces).size).toBe(8);
-    answers.forEach(({ body }, i) => {
+    responses.forEach(({ body }, i) => {
       expect(body).toBe(`<script nonce="${nonces[i]}"></script>`.repeat(2));
     });
-    expect(asked).toEqual([undefined]);
+    expect(cookies).toEqual([undefined]);
   });
 
   test("beyond the queue's limit are rejected, and those in the queue are rendered", async () => {
@@ -383,26 +383,26 @@ describe("pages", () => {
     const gate = new Promise<void>((open) => {
       release = open;
     });
-    let refused = 0;
-    let most = 0;
+    let rejected = 0;
+    let maxRendering = 0;
     let rendering = 0;
     const next: NextHandler = async (incoming, outgoing) => {
-      most = Math.max(most, ++rendering);
+      maxRendering = Math.max(maxRendering, ++rendering);
       await gate;
       rendering--;
       await echo(incoming, outgoing);
     };
     const server = await openTestServer({ "/page": "page", "/api/hello": hello }, next);
-    const asked = Array.from({ length: 100 }, async () => {
-      const answer = parseResponse(await server.exchange(httpRequest("/page")));
-      if (answer.status !== 200) expectProblem(answer, "overloaded");
-      if (answer.status !== 200 && ++refused === 36) release();
-      return [answer.status, answer.headers["retry-after"]] as const;
+    const requests = Array.from({ length: 100 }, async () => {
+      const response = parseResponse(await server.exchange(httpRequest("/page")));
+      if (response.status !== 200) expectProblem(response, "overloaded");
+      if (response.status !== 200 && ++rejected === 36) release();
+      return [response.status, response.headers["retry-after"]] as const;
     });
-    const answers = await Promise.all(asked);
-    expect(answers.filter(([status]) => status === 200)).toHaveLength(64);
-    expect(answers.filter(([status, wait]) => status === 503 && wait === "2")).toHaveLength(36);
-    expect(most).toBe(4);
+    const responses = await Promise.all(requests);
+    expect(responses.filter(([status]) => status === 200)).toHaveLength(64);
+    expect(responses.filter(([status, wait]) => status === 503 && wait === "2")).toHaveLength(36);
+    expect(maxRendering).toBe(4);
     expect(parseResponse(await server.exchange(httpRequest("/api/hello"))).status).toBe(200);
   });
 
@@ -411,10 +411,10 @@ describe("pages", () => {
       incoming.url === "/page?endless" ? new Promise(() => {}) : echo(incoming, outgoing);
     const server = await openTestServer({ "/page": "page" }, next, { maxRenderMs: 200 });
     const targets = [...Array<string>(4).fill("/page?endless"), "/page"];
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       targets.map(async (target) => parseResponse(await server.exchange(httpRequest(target)))),
     );
-    expect(answers.map(({ status }) => status)).toEqual([500, 500, 500, 500, 200]);
+    expect(responses.map(({ status }) => status)).toEqual([500, 500, 500, 500, 200]);
   });
 
   test("whose clients have disconnected are not rendered", async () => {
@@ -430,7 +430,7 @@ describe("pages", () => {
     for (const socket of kept) socket.write(httpRequest("/page"));
     await expect.poll(() => held.length).toBe(4);
     gone?.write(httpRequest("/page?gone"));
-    await server.exchange(httpRequest("/api/nothing", [], "POST")); // by now it is known, and waits
+    await server.exchange(httpRequest("/api/nothing", [], "POST")); // by now the server has queued the request
     gone?.destroy();
     await expect.poll(server.connections).toBe(4);
     for (const go of held) go();
@@ -440,7 +440,7 @@ describe("pages", () => {
 });
 
 describe("requests in one packet", () => {
-  const kept = (target: string) => httpRequest(target).replace("Connection: close\r\n", "");
+  const keptAlive = (target: string) => httpRequest(target).replace("Connection: close\r\n", "");
 
   test("get their responses in order, one at a time", async () => {
     const seen: string[] = [];
@@ -451,7 +451,7 @@ describe("requests in one packet", () => {
       outgoing.end(url);
     };
     const server = await openTestServer({ "/page": "page" }, next);
-    const text = await server.exchange(`${kept("/page?1")}${kept("/page?2")}${httpRequest("/page?3")}`);
+    const text = await server.exchange(`${keptAlive("/page?1")}${keptAlive("/page?2")}${httpRequest("/page?3")}`);
     expect(text.match(/\/page\?\d/g)).toEqual(["/page?1", "/page?2", "/page?3"]);
     expect(seen).toEqual(["1", "2", "3"].flatMap((n) => [`begin /page?${n}`, `end /page?${n}`]));
   });
@@ -463,13 +463,13 @@ describe("requests in one packet", () => {
       return new Promise(() => {});
     };
     const server = await openTestServer({ "/page": "page" }, next);
-    expect(await server.exchange(kept("/page").repeat(400))).toBe("");
+    expect(await server.exchange(keptAlive("/page").repeat(400))).toBe("");
     expect(begun).toBeLessThan(2);
   });
 });
 
 describe("a client that sends Expect: 100-continue", () => {
-  const asking = (path: string, length: number) =>
+  const uploadRequest = (path: string, length: number) =>
     httpRequest(path, ["Content-Type: application/json", `Content-Length: ${length}`, "Expect: 100-continue"], "POST");
   const upload = defineRoute("/api/upload", {
     POST: endpoint({
@@ -483,7 +483,7 @@ describe("a client that sends Expect: 100-continue", () => {
 
   test("gets 100 if the body is read, and not if it is rejected", async () => {
     const server = await openTestServer({ "/api/upload": upload, "/page": "page" });
-    expect(await server.exchange(asking("/api/upload", 2), "{}")).toMatch(
+    expect(await server.exchange(uploadRequest("/api/upload", 2), "{}")).toMatch(
       /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 204/,
     );
     for (const [path, code] of [
@@ -491,7 +491,7 @@ describe("a client that sends Expect: 100-continue", () => {
       ["/api/upload", 413],
     ] as const) {
       const socket = await server.open();
-      socket.write(asking(path, 1_000_000));
+      socket.write(uploadRequest(path, 1_000_000));
       const [chunk] = await once(socket, "data");
       expect(parseResponse(String(chunk)).status).toBe(code);
     }
