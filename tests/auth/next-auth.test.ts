@@ -1,10 +1,14 @@
 import { pino } from "pino";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { AppError } from "@/lib/errors";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { csrfToken, Jar, postForm, SESSION_COOKIE, session, signIn } from "@/tests/support/auth/browser";
-import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
+import { BASE_URL, ctx, withContext } from "@/tests/support/context";
+
+/** Runs with a hasher that refuses every password at once. */
+const withWrongPasswords = (run: () => Promise<void>) =>
+  withContext({ hasher: { ...ctx().hasher, compare: async () => false } }, run);
 
 test("sign-in, session and sign-out use the same sessions as the API", async () => {
   const account = await newAccount();
@@ -54,10 +58,6 @@ test("a sign-in at an overloaded service is not refused as a wrong password", as
   });
 });
 
-/** Runs with a hasher that refuses every password at once. */
-const withWrongPasswords = (run: () => Promise<void>) =>
-  withContext({ hasher: { ...ctx().hasher, compare: async () => false } }, run);
-
 test("next-auth and the API share one count of failures", async () => {
   const account = await newAccount();
   await withWrongPasswords(async () => {
@@ -96,13 +96,6 @@ test("sign-in requires next-auth's CSRF token and the service's own origin", asy
   );
   expect(foreign.status).toBe(403);
   expect(jar.has(SESSION_COOKIE)).toBe(false);
-});
-
-test("an expired session is not a session", async () => {
-  const jar = new Jar();
-  await signIn(jar, await newAccount());
-  clock.advance(8 * 24 * 60 * 60 * 1000);
-  expect(await session(jar)).toEqual({});
 });
 
 test.each([
@@ -161,40 +154,6 @@ test.each([5, {}, ["/"], "x", "//[", null])(
   },
 );
 
-test("a sign-out without a database returns 503, and the session stays valid", async () => {
-  const jar = new Jar();
-  await signIn(jar, await newAccount());
-  const token = await csrfToken(jar);
-  const db = new Proxy(ctx().db, {
-    get: (target, name) => {
-      if (name === "$transaction") throw Object.assign(new Error("Can't reach database server"), { code: "P1001" });
-      return Reflect.get(target, name);
-    },
-  });
-  const response = await withContext({ db }, () => postForm(jar, "/api/auth/signout", { csrfToken: token }));
-  expect(response.status).toBe(503);
-  expect(jar.has(SESSION_COOKIE)).toBe(true);
-  expect((await get("/api/push/devices", { cookie: jar.header })).status).toBe(200);
-});
-
-test("next-auth ignores the session cookie if there is an Authorization header", async () => {
-  const jar = new Jar();
-  await signIn(jar, await newAccount());
-  const response = await get("/api/auth/session", {
-    cookie: jar.header,
-    headers: { authorization: "Bearer nonsense" },
-  });
-  expect(await response.json()).toEqual({});
-});
-
-test("a cross-site fetch of the session sets no cookie", async () => {
-  const jar = new Jar();
-  await signIn(jar, await newAccount());
-  const headers = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors" };
-  const response = await get("/api/auth/session", { cookie: jar.header, headers });
-  expect(response.headers.getSetCookie()).toEqual([]);
-});
-
 test("a non-ASCII callback URL is percent-encoded in the Location header", async () => {
   const jar = new Jar();
   const csrf = await csrfToken(jar);
@@ -216,83 +175,6 @@ test("a browser's error report is accepted and not logged, because a caller can 
   );
   expect(response.status).toBe(200);
   expect(lines).toEqual([]);
-});
-
-describe("with a bearer token", () => {
-  test("the session is the same as with the cookie, and no cookie is set", async () => {
-    const { id, email, token } = await newAccount();
-    const response = await get("/api/auth/session", { token });
-    expect(await response.json()).toEqual({
-      user: { id, email, name: null, image: null },
-      expires: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
-    });
-    expect(response.headers.getSetCookie()).toEqual([]);
-  });
-
-  test("signing out ends the session and its devices, needs no CSRF token or origin, and can be repeated", async () => {
-    const account = await newAccount();
-    const { token } = account;
-    expect((await post("/api/push/register", { token: "ab".repeat(32) }, { token })).status).toBe(202);
-    for (const attempt of [1, 2]) {
-      const response = await call("POST", "/api/auth/signout", { token });
-      expect([attempt, response.status]).toEqual([attempt, 200]);
-      expect(await response.json()).toEqual({ url: BASE_URL });
-    }
-    expect((await get("/api/push/devices", { token })).status).toBe(401);
-    expect(await (await get("/api/auth/session", { token })).json()).toEqual({});
-    expect(await ctx().db.pushDevice.count({ where: { accountId: account.id } })).toBe(0);
-    const events = await ctx().db.securityEvent.findMany({ where: { accountId: account.id, type: "signed_out" } });
-    expect(events).toHaveLength(1);
-  });
-
-  test("a sign-out without a database returns 503, and the session stays valid", async () => {
-    const { token } = await newAccount();
-    const db = new Proxy(ctx().db, {
-      get: (target, name) => {
-        if (name === "$transaction") throw Object.assign(new Error("Can't reach database server"), { code: "P1001" });
-        return Reflect.get(target, name);
-      },
-    });
-    expect((await withContext({ db }, () => call("POST", "/api/auth/signout", { token }))).status).toBe(503);
-    expect((await get("/api/push/devices", { token })).status).toBe(200);
-  });
-
-  test.each(["nonsense", "a.b.c", ""])(
-    "%j is not a session, and signing out with it causes no error",
-    async (token) => {
-      const headers = { authorization: `Bearer ${token}` };
-      expect(await (await get("/api/auth/session", { headers })).json()).toEqual({});
-      expect((await call("POST", "/api/auth/signout", { headers })).status).toBeLessThan(500);
-    },
-  );
-});
-
-test("signing out of an ended session causes no error and removes the cookie", async () => {
-  const jar = new Jar();
-  const account = await newAccount();
-  await signIn(jar, account);
-  await ctx().db.session.updateMany({ where: { accountId: account.id }, data: { revokedAt: new Date() } });
-  const out = await postForm(jar, "/api/auth/signout", { csrfToken: await csrfToken(jar) });
-  expect(out.status).toBe(200);
-  expect(jar.has(SESSION_COOKIE)).toBe(false);
-});
-
-test("signing in again ends the session whose cookie is replaced", async () => {
-  const account = await newAccount();
-  const jar = new Jar();
-  await signIn(jar, account);
-  const before = jar.header;
-  await signIn(jar, account);
-  expect((await get("/api/push/devices", { cookie: before })).status).toBe(401);
-  expect((await get("/api/push/devices", { cookie: jar.header })).status).toBe(200);
-});
-
-test("a session token in chunks, as next-auth writes long ones, is not a session", async () => {
-  const jar = new Jar();
-  await signIn(jar, await newAccount());
-  const token = jar.get(SESSION_COOKIE) ?? "";
-  const cookie = `${SESSION_COOKIE}.0=${token.slice(0, 100)}; ${SESSION_COOKIE}.1=${token.slice(100)}`;
-  expect(await (await get("/api/auth/session", { cookie })).json()).toEqual({});
 });
 
 test.each([

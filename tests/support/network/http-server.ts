@@ -2,13 +2,15 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { promisify } from "node:util";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
+import type { RequestRecord } from "@/lib/context";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 import { type ResponseBody, RouteResponse } from "@/lib/http/route-response";
 import { createHttpServer } from "@/lib/http/server/http-server";
 import type { NextHandler } from "@/lib/http/server/next-page";
 import { createRouteTable, type Responder } from "@/lib/http/server/routes";
+import { withContext } from "@/tests/support/context";
 
 export type TestServer = {
   server: Server;
@@ -83,4 +85,31 @@ export function parseResponse(text: string): RawResponse {
     .map((field) => field.split(/: (.*)/s))
     .map(([name = "", value = ""]) => [name.toLowerCase(), value]);
   return { status: Number(line?.split(" ")[1]), headers: Object.fromEntries(headers), body };
+}
+
+/** A route whose response is "hello". */
+export const hello = testRoute("/api/hello", () => "hello");
+
+/** Replaces Next. Responds with the URL and the headers of the request that it receives. */
+export const echo: NextHandler = async ({ url, headers }, outgoing) => {
+  outgoing.setHeader("Content-Type", "text/html");
+  outgoing.end(JSON.stringify({ url, headers }));
+};
+
+/** A problem document as the HTTP server has to send it. */
+export function expectProblem({ status, headers, body }: RawResponse, code: string): void {
+  expect(headers).toMatchObject({
+    "content-type": "application/problem+json",
+    "content-length": String(Buffer.byteLength(body)),
+    "x-content-type-options": "nosniff",
+    "cache-control": "private, no-store",
+  });
+  expect(JSON.parse(body)).toMatchObject({ code, status, requestId: headers["x-request-id"] });
+}
+
+/** The requests that are logged while `run` runs. */
+export async function recordsOf(run: () => Promise<void>): Promise<RequestRecord[]> {
+  const records: RequestRecord[] = [];
+  await withContext({ observe: (record) => void records.push(record) }, run);
+  return records;
 }

@@ -1,18 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { call, get } from "@/tests/support/api";
 import { BASE_URL, ctx, withContext } from "@/tests/support/context";
-import { type EntryFields, manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
+import { manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
+import { getVersion, WINDOWS } from "@/tests/support/releases/versions";
 import { contentLength } from "@/tests/support/server";
 
-type Body = Record<string, unknown> & { artifact: Record<string, unknown> };
-
-const WINDOWS = "platform=windows&product=core&architecture=x64";
 const MACOS = "platform=macos&product=core&architecture=universal";
-const version = async (query: string) => {
-  const response = await get(`/api/version?${query}`);
-  const body: Body = { status: response.status, ...(await response.json()) };
-  return body;
-};
 
 describe("the service's own version", () => {
   test("is returned if nothing is selected, whatever else the query contains", async () => {
@@ -39,7 +32,7 @@ describe("the service's own version", () => {
 
 describe("a release", () => {
   test("is the newest stable one, with a URL pinned to it", async () => {
-    expect(await version(MACOS)).toEqual({
+    expect(await getVersion(MACOS)).toEqual({
       status: 200,
       kind: "release",
       platform: "macos",
@@ -67,7 +60,7 @@ describe("a release", () => {
   });
 
   test.each([`${WINDOWS}&channel=beta`, WINDOWS, MACOS])("of %s is the one that its URL downloads", async (query) => {
-    const { artifact } = await version(query);
+    const { artifact } = await getVersion(query);
     const response = await get(String(artifact.url));
     expect(response.status).toBe(200);
     expect(response.headers.get("etag")).toBe(`"sha256-${artifact.sha256}"`);
@@ -78,133 +71,32 @@ describe("a release", () => {
     withCatalog(async (testCatalog) => {
       const update = await testCatalog.addFile("update.zip", Buffer.from("an update"));
       await testCatalog.publish(manifestEntry({ version: "v2.0.0+7", artifacts: { update } }));
-      const release = await version(WINDOWS);
+      const release = await getVersion(WINDOWS);
       expect(release.version).toBe("2.0.0+7");
       expect(await (await get(String(release.artifact.url))).text()).toBe("an update");
     }));
 
   test("is found by any name of its platform and architecture", async () => {
-    const answer = await version("platform=Darwin&product=CORE&architecture=AArch64");
+    const answer = await getVersion("platform=Darwin&product=CORE&architecture=AArch64");
     expect(answer).toMatchObject({ platform: "macos", architecture: "universal", requestedArchitecture: "arm64" });
   });
 
   test("has a URL on this service even if its file is elsewhere", () =>
     withCatalog(async (testCatalog) => {
       await testCatalog.publish(manifestEntry());
-      expect((await version(WINDOWS)).artifact.url).toMatch(`${BASE_URL}/api/download/windows?`);
+      expect((await getVersion(WINDOWS)).artifact.url).toMatch(`${BASE_URL}/api/download/windows?`);
     }));
 
   test("contains only fields that the response schema declares", () =>
     withCatalog(async (testCatalog) => {
       await testCatalog.publish(manifestEntry({ rollout: 100, artifacts: { installer: remoteArtifact() } }));
-      expect(JSON.stringify(await version(WINDOWS))).not.toMatch(/cdn\.example\.com|rollout/);
+      expect(JSON.stringify(await getVersion(WINDOWS))).not.toMatch(/cdn\.example\.com|rollout/);
     }));
-});
-
-describe("an update", () => {
-  test.each([
-    ["current=1.0.0", true],
-    ["current=v1.0.0", true],
-    ["current=1.0.0+7", true],
-    ["current=1.1.0+7", false],
-    ["version=1.0.0", true],
-    ["current=1.1.0-rc.1", true],
-    ["current=1.1.0", false],
-    ["current=1.2.0-beta.1", false],
-    ["current=99.0.0", false],
-    ["current=1", true],
-    ["current=1.0", true],
-    ["current=v1.1", false],
-    ["current=1.01.0", false],
-    ["current=1.0.9.4711", true],
-    ["current=1.1.0.4711", false],
-  ])("with %s is available: %s", (current, updateAvailable) =>
-    withCatalog(async (testCatalog) => {
-      await testCatalog.publish(manifestEntry({ version: "1.0.0" }), manifestEntry({ version: "1.1.0" }));
-      expect(await version(`${WINDOWS}&${current}`)).toMatchObject({ version: "1.1.0", updateAvailable });
-    }),
-  );
-
-  test("is mandatory below the oldest supported version and if it is critical", () =>
-    withCatalog(async (testCatalog) => {
-      const release: EntryFields = { version: "2.0.0", minimumSupportedVersion: "1.5.0" };
-      await testCatalog.publish(manifestEntry(release));
-      expect(await version(`${WINDOWS}&current=1.4.0`)).toMatchObject({ updateAvailable: true, mandatory: true });
-      expect(await version(`${WINDOWS}&current=1.5.0`)).toMatchObject({ updateAvailable: true, mandatory: false });
-      await testCatalog.publish(manifestEntry({ ...release, critical: true }));
-      expect(await version(`${WINDOWS}&current=1.5.0`)).toMatchObject({ updateAvailable: true, mandatory: true });
-    }));
-
-  test("stays mandatory after a later release", () =>
-    withCatalog(async (testCatalog) => {
-      const before = manifestEntry({ version: "1.9.0", minimumSupportedVersion: "1.5.0" });
-      await testCatalog.publish(before, manifestEntry({ version: "2.0.0" }));
-      const expected = { version: "2.0.0", minimumSupportedVersion: "1.5.0" };
-      expect(await version(`${WINDOWS}&current=1.4.0`)).toMatchObject({ ...expected, mandatory: true });
-      expect(await version(`${WINDOWS}&current=1.5.0`)).toMatchObject({ ...expected, mandatory: false });
-      await testCatalog.publish(
-        manifestEntry({ version: "1.9.0", critical: true }),
-        manifestEntry({ version: "2.0.0" }),
-      );
-      expect(await version(`${WINDOWS}&current=1.8.0`)).toMatchObject({ version: "2.0.0", mandatory: true });
-      expect(await version(`${WINDOWS}&current=1.9.0`)).toMatchObject({ version: "2.0.0", mandatory: false });
-    }));
-
-  test("goes back only if the catalog marks a rollback", () =>
-    withCatalog(async (testCatalog) => {
-      const yanked = manifestEntry({ version: "1.1.0", yanked: true });
-      await testCatalog.publish(yanked, manifestEntry({ version: "1.0.0" }));
-      expect(await version(`${WINDOWS}&current=1.1.0`)).toMatchObject({ version: "1.0.0", updateAvailable: false });
-      await testCatalog.publish(yanked, manifestEntry({ version: "1.0.0", rollback: true }));
-      expect(await version(`${WINDOWS}&current=1.1.0`)).toMatchObject({ version: "1.0.0", updateAvailable: true });
-    }));
-});
-
-describe("a sample", () => {
-  test("is an update for another sample", async () => {
-    expect(await version(`${WINDOWS}&current=1.0.0`)).toMatchObject({ version: "1.1.0", updateAvailable: true });
-  });
-
-  test.each(["0.9.0", "1.0.5", "1.1.0-rc.1", "9.0.0"])(
-    "is not an update for %s, which is not a sample",
-    async (current) => {
-      expect(await version(`${WINDOWS}&current=${current}`)).toMatchObject({
-        updateAvailable: false,
-        mandatory: false,
-      });
-      const feed = async (format: string, query = WINDOWS) => {
-        const response = await get(`/api/version?${query}&current=${current}&format=${format}`);
-        return [response.status, await response.text()];
-      };
-      expect(await feed("tauri")).toEqual([204, ""]);
-      expect(await feed("squirrel", MACOS)).toEqual([204, ""]);
-      expect(await feed("electron")).toEqual([200, `version: "${current}"\nfiles: []\n`]);
-      const [status, appcast] = await feed("sparkle");
-      expect([status, String(appcast).includes("<item>")]).toEqual([200, false]);
-    },
-  );
-
-  test("is not served beside a real release, not even by its version", () =>
-    withCatalog(async (testCatalog) => {
-      const sample = manifestEntry({ version: "1.1.0", sample: true });
-      await testCatalog.publish(sample, manifestEntry({ version: "0.9.0" }));
-      expect(await version(WINDOWS)).toMatchObject({ version: "0.9.0" });
-      expect((await get("/api/download/windows?version=1.1.0")).status).toBe(404);
-      await testCatalog.publish(sample, manifestEntry({ version: "0.9.0", product: "ops", yanked: true }));
-      expect(await version(WINDOWS)).toMatchObject({ status: 404 });
-    }));
-
-  test("is not cached: a real release may get its version, and so its URL", async () => {
-    for (const query of ["", "?version=1.0.0"]) {
-      const response = await get(`/api/download/windows${query}`);
-      expect([response.status, response.headers.get("cache-control")]).toEqual([200, "no-store"]);
-    }
-  });
 });
 
 describe("rejections", () => {
   test("a partial selection, with the missing parameters and their values", async () => {
-    expect(await version("platform=windows&architecture=x64")).toMatchObject({
+    expect(await getVersion("platform=windows&architecture=x64")).toMatchObject({
       status: 400,
       code: "invalid_query",
       errors: [{ pointer: "?product", code: "required" }],
@@ -228,7 +120,7 @@ describe("rejections", () => {
     ["?platform", `${WINDOWS}&platform=windows`],
     ["?current", `${WINDOWS}&current=1.0.0&current=1.0.1`],
   ])("an invalid %s in %s", async (pointer, query) => {
-    expect(await version(query)).toMatchObject({ status: 400, code: "invalid_query", errors: [{ pointer }] });
+    expect(await getVersion(query)).toMatchObject({ status: 400, code: "invalid_query", errors: [{ pointer }] });
   });
 
   test("a combination without a release", async () => {
@@ -236,7 +128,7 @@ describe("rejections", () => {
       "platform=windows&product=core&architecture=universal",
       "platform=windows&product=ops&architecture=universal",
     ]) {
-      expect(await version(query)).toMatchObject({ status: 404, code: "release_not_found" });
+      expect(await getVersion(query)).toMatchObject({ status: 404, code: "release_not_found" });
     }
   });
 

@@ -1,14 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { createHash, randomUUID } from "node:crypto";
-import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, truncate, unlink, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, realpath, rm, symlink, unlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { gunzipSync } from "node:zlib";
 import { pino } from "pino";
 import { afterEach, describe, expect, test } from "vitest";
 import { openCatalog } from "@/lib/releases/catalog/catalog";
 import type { Catalog } from "@/lib/releases/catalog/watch";
-import { Release } from "@/lib/releases/schema";
 import { ctx } from "@/tests/support/context";
 import {
   manifestEntry,
@@ -225,69 +223,4 @@ describe("rejections", () => {
       expect(versions(testCatalog)).toEqual(["1.0.0"]);
       expect(testCatalog.errors).toHaveLength(2);
     }));
-});
-
-describe("the sample catalog", () => {
-  const manifestOf = async (dataDir: string) => {
-    const text = await readFile(path.join(dataDir, "releases", "catalog.json"), "utf8");
-    return (JSON.parse(text) as { releases: unknown[] }).releases.map((release) => Release.parse(release));
-  };
-
-  test("is written at the first start, with correct sizes and hashes", async () => {
-    const DATA_DIR = await newFolder();
-    const catalog = await open({ DATA_DIR });
-    expect(catalog.state()).toBe("ok");
-    const releases = await manifestOf(DATA_DIR);
-    expect(releases).toHaveLength(10);
-    for (const { artifacts } of releases) {
-      const { file, sizeBytes, sha256, sha512 } = Release.shape.artifacts.parse(artifacts).installer ?? {};
-      const bytes = await readFile(path.join(DATA_DIR, "releases", file ?? ""));
-      expect([sizeBytes, sha256, sha512]).toEqual([
-        bytes.byteLength,
-        createHash("sha256").update(bytes).digest("hex"),
-        createHash("sha512").update(bytes).digest("base64"),
-      ]);
-      if (file?.endsWith(".exe")) expect(bytes.subarray(0, 2).toString()).toBe("MZ");
-      else expect(gunzipSync(bytes).subarray(257, 262).toString()).toBe("ustar");
-    }
-  });
-
-  test("is the same on every machine", async () => {
-    const [one, other] = [await newFolder(), await newFolder()];
-    await open({ DATA_DIR: one });
-    await open({ DATA_DIR: other });
-    expect(await manifestOf(one)).toEqual(await manifestOf(other));
-  });
-
-  test("is completed at the next start if writing it was interrupted", async () => {
-    const [whole, killed] = [await newFolder(), await newFolder()];
-    await open({ DATA_DIR: whole });
-    const [first] = await manifestOf(whole);
-    const file = first?.artifacts.installer?.file ?? "";
-    await mkdir(path.join(killed, "releases"));
-    await cp(path.join(whole, "releases", file), path.join(killed, "releases", file));
-    await truncate(path.join(killed, "releases", file), 1000);
-    await cp(path.join(killed, "releases", file), path.join(killed, "releases", `${file}.tmp`));
-    await writeFile(path.join(killed, "releases", "catalog.json.tmp"), "{");
-    const catalog = await open({ DATA_DIR: killed });
-    expect(catalog.state()).toBe("ok");
-    expect(await readFile(path.join(killed, "releases", file))).toEqual(
-      await readFile(path.join(whole, "releases", file)),
-    );
-  });
-
-  test("never replaces an existing catalog, not even an invalid one", async () => {
-    const DATA_DIR = await newFolder();
-    await mkdir(path.join(DATA_DIR, "releases"));
-    await writeFile(path.join(DATA_DIR, "releases", "catalog.json"), "mine");
-    expect((await open({ DATA_DIR })).state()).toBe("error");
-    expect(await readFile(path.join(DATA_DIR, "releases", "catalog.json"), "utf8")).toBe("mine");
-  });
-
-  test("is not written in server mode or if RELEASE_CATALOG names another catalog", async () => {
-    const DATA_DIR = await newFolder();
-    expect((await open({ DATA_DIR, mode: "server" })).state()).toBe("warn");
-    expect((await open({ DATA_DIR, RELEASE_CATALOG: path.join(DATA_DIR, "mine.json") })).state()).toBe("error");
-    expect((await open({ DATA_DIR })).state()).toBe("ok");
-  });
 });

@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import { newAccount } from "@/tests/support/accounts";
+import { call, post } from "@/tests/support/api";
+import { BASE_URL } from "@/tests/support/context";
+
+const LOGIN = "/api/auth/login";
+const JSON_TYPE = { "content-type": "application/json" };
+
+/** A body of so many bytes that comes in pieces, without a Content-Length. */
+function chunked(size: number): ReadableStream<Uint8Array> {
+  let left = size;
+  return new ReadableStream({
+    pull(controller) {
+      if (left <= 0) return controller.close();
+      controller.enqueue(new Uint8Array(Math.min(1024, left)).fill(0x20));
+      left -= 1024;
+    },
+  });
+}
+
+describe("a body", () => {
+  test.each([
+    ["empty", ""],
+    ["truncated", '{"email":'],
+    ["not UTF-8", new Uint8Array([0x22, 0xff, 0x22])],
+  ])("that is %s is malformed", async (_, body) => {
+    const response = await call("POST", LOGIN, { body, headers: JSON_TYPE });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ code: "malformed_json" });
+  });
+
+  test.each([
+    ["an array", []],
+    ["a number", 5],
+    ["null", null],
+    ["a string", "x"],
+  ])("that is %s is not valid", async (_, json) => {
+    expect((await post(LOGIN, json)).status).toBe(422);
+  });
+
+  test.each(["text/plain", "application/x-www-form-urlencoded", "", "application/jsonx"])(
+    "declared as %j is rejected",
+    async (type) => {
+      const response = await call("POST", LOGIN, { body: "{}", headers: { "content-type": type } });
+      expect(response.status).toBe(415);
+      expect(await response.json()).toMatchObject({ code: "unsupported_media_type" });
+    },
+  );
+
+  test("may name its charset", async () => {
+    const headers = { "content-type": "Application/JSON; charset=utf-8" };
+    expect((await call("POST", LOGIN, { body: "{}", headers })).status).toBe(422);
+  });
+
+  test("over 16 KiB is rejected, with and without a Content-Length", async () => {
+    for (const body of [" ".repeat(17 * 1024), chunked(17 * 1024)]) {
+      const response = await call("POST", LOGIN, { body, headers: JSON_TYPE });
+      expect(response.status).toBe(413);
+      expect(await response.json()).toMatchObject({ code: "payload_too_large" });
+    }
+    expect((await call("POST", LOGIN, { body: chunked(16 * 1024), headers: JSON_TYPE })).status).toBe(400);
+  });
+
+  test("over the limit is rejected by API routes, forms and next-auth alike", async () => {
+    const form = { "content-type": "application/x-www-form-urlencoded", origin: BASE_URL };
+    const body = `email=${"x".repeat(17 * 1024)}`;
+    for (const [path, headers] of [
+      [LOGIN, JSON_TYPE],
+      ["/forms/sign-in", form],
+      ["/api/auth/signin/credentials", form],
+    ] as const) {
+      const response = await call("POST", path, { body, headers });
+      expect([path, response.status]).toEqual([path, 413]);
+      expect(await response.json()).toMatchObject({ code: "payload_too_large", limitBytes: 16 * 1024 });
+    }
+  });
+
+  test("of another media type is rejected by API routes, forms and next-auth alike, with the accepted type", async () => {
+    for (const [path, accept] of [
+      [LOGIN, "application/json"],
+      ["/forms/sign-in", "application/x-www-form-urlencoded"],
+      ["/api/auth/signout", "application/x-www-form-urlencoded, application/json"],
+    ] as const) {
+      const response = await call("POST", path, {
+        body: "x",
+        headers: { "content-type": "text/plain", origin: BASE_URL },
+      });
+      expect([path, response.status, response.headers.get("accept")]).toEqual([path, 415, accept]);
+    }
+  });
+
+  test("may have unknown fields", async () => {
+    const { email, password } = await newAccount();
+    expect((await post(LOGIN, { email, password, more: { than: "asked" } })).status).toBe(200);
+  });
+
+  test.each(["a\0b", "\ud800", "x\udc00y"])("with %j in a string is not valid", async (name) => {
+    const response = await post("/api/auth/register", { email: "nul@example.com", password: "long enough", name });
+    expect(response.status).toBe(422);
+    expect((await response.json()).errors).toMatchObject([{ pointer: "/name", code: "invalid_characters" }]);
+  });
+});
+
+describe("input that could cause a server error", () => {
+  test.each(["[", '{"a":'])("nested thousands of levels deep by %j is not valid", async (open) => {
+    const levels = Math.floor(15_000 / open.length / 2);
+    const close = open === "[" ? "]" : "}";
+    const body = `${open.repeat(levels)}1${close.repeat(levels)}`;
+    const response = await call("POST", LOGIN, { body, headers: JSON_TYPE });
+    expect(response.status).toBe(422);
+    expect(await response.json()).toMatchObject({ errors: [{ code: "too_deep" }] });
+  });
+
+  test("with thousands of errors gets the first of them", async () => {
+    const response = await post(LOGIN, Array<string>(1_500).fill("\0"));
+    expect(response.status).toBe(422);
+    expect((await response.json()).errors.length).toBeLessThanOrEqual(20);
+  });
+});

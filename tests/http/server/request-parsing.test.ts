@@ -1,0 +1,149 @@
+import { once } from "node:events";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { ERRORS } from "@/lib/errors";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
+import { RouteResponse } from "@/lib/http/route-response";
+import {
+  echo,
+  expectProblem,
+  hello,
+  httpRequest,
+  openTestServer,
+  parseResponse,
+  recordsOf,
+  testRoute,
+} from "@/tests/support/network/http-server";
+
+async function* neverEnding() {
+  yield Buffer.from("x");
+  await new Promise(() => {});
+}
+
+/** A route that reads a body. */
+const readsBody = defineRoute("/api/hello", {
+  POST: endpoint({
+    summary: "Waits for a body",
+    database: false,
+    body: z.object({}),
+    responses: { 204: null },
+    handle: () => new RouteResponse(204, null),
+  }),
+});
+
+describe("a request target", () => {
+  const routes = { "/": "page", "/page": "page", "/api/hello": hello, "/api/[[...path]]": hello } as const;
+
+  test.each([
+    ...["/./api/hello", "/%2e/api/hello", "/x/../api/hello", "/x/%2E%2e/api/hello", "/..", "/page/."],
+    ...["/api\\hello", "/page#x", "/%ff", "/%", "/forms/%E0%A4%A", "/%%32%65%%32%65/api/hello"],
+    ...["ftp://localhost/page", "http://", "http://user@localhost/page", "http:///page", "page"],
+  ])("%s is rejected before routing", async (target) => {
+    const server = await openTestServer(routes, echo);
+    const response = parseResponse(await server.exchange(httpRequest(target)));
+    expect(response.status).toBe(400);
+    if (response.headers["x-request-id"]) expectProblem(response, "malformed_request");
+  });
+
+  test.each([
+    ["http://evil.example/page?x=1", "/page?x=1"],
+    ["HTTPS://evil.example:8443/page", "/page"],
+    ["http://evil.example", "/"],
+    ["http://evil.example?x", "/?x"],
+    ["/%70ag%65", "/page"],
+  ])("%s reaches Next as %s, for this host", async (target, url) => {
+    const server = await openTestServer(routes, echo);
+    const seen = JSON.parse(parseResponse(await server.exchange(httpRequest(target))).body);
+    expect([seen.url, seen.headers.host]).toEqual([url, "localhost:3000"]);
+  });
+
+  test("with an empty segment is not found, and is no redirect to a host", async () => {
+    const server = await openTestServer(routes, echo);
+    for (const target of ["//evil.example/x", "//api/hello", "/api//hello", "/page//"]) {
+      const response = parseResponse(await server.exchange(httpRequest(target)));
+      expect([target, response.status]).toEqual([target, 404]);
+      expectProblem(response, "not_found");
+    }
+  });
+
+  test("with a trailing slash redirects to the page", async () => {
+    const server = await openTestServer(routes, echo);
+    const { status, headers } = parseResponse(await server.exchange(httpRequest("/page/?x=1")));
+    expect([status, headers.location]).toEqual([308, "/page?x=1"]);
+  });
+
+  test("of * gets a response to OPTIONS", async () => {
+    const server = await openTestServer(routes, echo);
+    expect(parseResponse(await server.exchange(httpRequest("*", [], "OPTIONS"))).status).toBe(204);
+    expectProblem(parseResponse(await server.exchange(httpRequest("*"))), "method_not_allowed");
+  });
+});
+
+describe("a Host header", () => {
+  const bare = (...lines: string[]) => ["GET /api/hello HTTP/1.1", "Connection: close", ...lines, "", ""].join("\r\n");
+
+  test.each([
+    ["missing", bare()],
+    ["duplicated", bare("Host: localhost", "host: localhost")],
+    ["not a host", bare("Host: a b")],
+    ["a list", bare("Host: a, b")],
+    ["a URL", bare("Host: http://localhost")],
+  ])("that is %s is rejected", async (_, text) => {
+    const server = await openTestServer({ "/api/hello": hello });
+    expectProblem(parseResponse(await server.exchange(text)), "malformed_request");
+  });
+
+  test.each(["localhost", "localhost:3000", "[::1]:3000", "a_b.example", "xn--bcher-kva.example", ""])(
+    "%j is accepted",
+    async (host) => {
+      const server = await openTestServer({ "/api/hello": hello });
+      expect(parseResponse(await server.exchange(bare(`Host: ${host}`))).body).toContain("hello");
+    },
+  );
+});
+
+describe("malformed input", () => {
+  const post = (...lines: string[]) =>
+    ["POST /api/hello HTTP/1.1", "Host: localhost", "Content-Type: application/json", ...lines].join("\r\n");
+
+  test.each([
+    ["other than HTTP", "hello\r\n\r\n", "malformed_request"],
+    ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "malformed_request"],
+    [
+      "a length and chunks",
+      post("Content-Length: 5", "Transfer-Encoding: chunked", "", "0", "", ""),
+      "malformed_request",
+    ],
+    ["two lengths", post("Content-Length: 5", "Content-Length: 6", "", "hello"), "malformed_request"],
+    ["an unknown transfer coding", post("Transfer-Encoding: xchunked", "", "0", "", ""), "malformed_request"],
+    ["a folded header", httpRequest("/api/hello", ["X-A: b\r\n c"]), "malformed_request"],
+    ["bare line feeds", "GET /api/hello HTTP/1.1\nHost: x\n\n", "malformed_request"],
+    ["a space before the colon", httpRequest("/api/hello", ["X-A : b"]), "malformed_request"],
+    ["NUL in a header", httpRequest("/api/hello", ["X-A: a\0b"]), "malformed_request"],
+    ["malformed chunks", post("Transfer-Encoding: chunked", "", "zz", ""), "malformed_request"],
+    ["oversized headers", httpRequest("/api/hello", [`X-Long: ${"x".repeat(17_000)}`]), "headers_too_large"],
+    ["a tunnel", "CONNECT evil.example:443 HTTP/1.1\r\nHost: x\r\n\r\n", "method_not_allowed"],
+  ] as const)("such as %s gets a problem document, is logged, and closes the connection", async (_, text, code) => {
+    const records = await recordsOf(async () => {
+      const server = await openTestServer({ "/api/hello": readsBody });
+      expectProblem(parseResponse(await server.exchange(text)), code);
+    });
+    await expect.poll(() => records).toMatchObject([{ status: ERRORS[code][0] }]);
+  });
+
+  test("adds no status line in the middle of another response", async () => {
+    const server = await openTestServer({ "/api/never": testRoute("/api/never", neverEnding) });
+    const socket = await server.open();
+    const keptAlive = httpRequest("/api/never").replace("Connection: close\r\n", "");
+    socket.write(keptAlive);
+    await once(socket, "readable");
+    socket.write("hello\r\n\r\n");
+    let text = "";
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    await once(socket, "close");
+    expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  });
+});

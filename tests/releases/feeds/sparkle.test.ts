@@ -1,0 +1,139 @@
+import { describe, expect, test } from "vitest";
+import { BASE_URL } from "@/tests/support/context";
+import {
+  ED_SIGNATURE,
+  getAppcast,
+  getFeed,
+  HOSTILE,
+  inXml,
+  MACOS,
+  problemOf,
+  updatable,
+  WINDOWS,
+} from "@/tests/support/releases/feeds";
+import { remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
+
+describe("sparkle", () => {
+  test("has Sparkle's elements", () =>
+    withCatalog(async (testCatalog) => {
+      const release = { version: "2.0.0-beta.1", buildVersion: "200.1", minimumSystemVersion: "12.3", notes: HOSTILE };
+      const phased = { phasedRolloutIntervalSeconds: 86_400, critical: true, channel: "beta" };
+      const artifact = { edSignature: ED_SIGNATURE, contentType: "application/zip" };
+      await testCatalog.publish(updatable("App.zip", { ...release, ...phased }, artifact));
+      expect(await getAppcast(`${MACOS}&channel=beta`)).toEqual([
+        {
+          title: "2.0.0-beta.1",
+          pubDate: "Sun, 01 Nov 2026 09:00:00 +0000",
+          "sparkle:version": "200.1",
+          "sparkle:shortVersionString": "2.0.0-beta.1",
+          "sparkle:criticalUpdate": "",
+          "sparkle:minimumSystemVersion": "12.3",
+          "sparkle:phasedRolloutInterval": "86400",
+          description: { "sparkle:format": "markdown", "#text": inXml(HOSTILE) },
+          enclosure: {
+            url: `${BASE_URL}/api/download/macos?product=core&architecture=universal&channel=beta&version=2.0.0-beta.1&kind=update`,
+            length: "10",
+            type: "application/zip",
+            "sparkle:edSignature": ED_SIGNATURE,
+          },
+        },
+      ]);
+    }));
+
+  test("is critical below the oldest supported version, and for clients known to be below it", () =>
+    withCatalog(async (testCatalog) => {
+      const critical = async (query: string) => (await getAppcast(query))[0]?.["sparkle:criticalUpdate"];
+      const release = { version: "2.0.0", minimumSupportedVersion: "1.5.0" };
+      await testCatalog.publish(updatable("App.zip", release), updatable("setup.exe", release));
+      expect(await critical(MACOS)).toEqual({ "sparkle:version": "1.5.0" });
+      expect(await critical(`${MACOS}&current=1.6.0`)).toEqual({ "sparkle:version": "1.5.0" });
+      expect(await critical(`${MACOS}&current=1.4.0`)).toBe("");
+      // WinSparkle does not read the attribute: it would hold everybody to it.
+      expect(await critical(WINDOWS)).toBeUndefined();
+      expect(await critical(`${WINDOWS}&current=1.4.0`)).toBe("");
+    }));
+
+  test("keeps an older release's minimum, by the build versions that the client compares", () =>
+    withCatalog(async (testCatalog) => {
+      const critical = async (query: string) => (await getAppcast(query))[0]?.["sparkle:criticalUpdate"];
+      const fixed = { version: "1.5.0", critical: true };
+      await testCatalog.publish(updatable("App.zip", { version: "2.0.0" }), updatable("App.zip", fixed));
+      expect(await critical(MACOS)).toEqual({ "sparkle:version": "1.5.0" });
+      expect(await critical(`${MACOS}&current=1.4`)).toBe("");
+      const built = [
+        { version: "2.0.0", buildVersion: "200" },
+        { ...fixed, buildVersion: "150" },
+      ];
+      await testCatalog.publish(...built.map((release) => updatable("App.zip", release)));
+      expect(await critical(MACOS)).toEqual({ "sparkle:version": "150" });
+      await testCatalog.publish(...[built[0], fixed].map((release) => updatable("App.zip", release)));
+      expect(await critical(MACOS)).toBeUndefined();
+    }));
+
+  test("skips unsigned releases, which an app with a public key rejects", () =>
+    withCatalog(async (testCatalog) => {
+      const unsigned = { edSignature: undefined };
+      const dmg = { installer: remoteArtifact({ fileName: "App.dmg" }) };
+      const before = [updatable("App.zip"), updatable("setup.exe")];
+      const after = [
+        updatable("setup.exe", { version: "2.0.0" }, unsigned),
+        updatable("App.zip", { version: "2.0.0" }, unsigned),
+      ];
+      await testCatalog.publish(...before, ...after, updatable("App.zip", { version: "3.0.0", artifacts: dmg }));
+      for (const query of [WINDOWS, MACOS])
+        expect((await getAppcast(query)).map((item) => item.title)).toEqual(["1.0.0"]);
+      await testCatalog.publish(...after);
+      expect(await problemOf(await getFeed("sparkle", MACOS))).toMatchObject({
+        status: 404,
+        code: "release_not_found",
+        detail: expect.stringContaining("EdDSA"),
+      });
+    }));
+
+  test("for WinSparkle is marked for Windows, with notes in HTML and a minimum that it can compare", () =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(updatable("setup.exe", { notes: "# <New>", minimumSystemVersion: "10.0.17763" }));
+      const [item] = await getAppcast(`${WINDOWS}&systemVersion=10.0.17763`);
+      expect(item).toMatchObject({
+        "sparkle:minimumSystemVersion": "10.0",
+        description: "<pre># &lt;New&gt;</pre>",
+        enclosure: { "sparkle:os": "windows" },
+      });
+    }));
+
+  test("links to the notes if they have a URL, and marks an installer package", () =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(updatable("App.pkg", { notes: "Here", notesUrl: "https://example.com/notes?a=1&b=2" }));
+      const [item] = await getAppcast(MACOS);
+      expect(item).toMatchObject({
+        "sparkle:releaseNotesLink": "https://example.com/notes?a=1&b=2",
+        enclosure: { "sparkle:installationType": "package" },
+      });
+      expect(item).not.toHaveProperty("description");
+    }));
+
+  test("has more items for systems that the newest release does not support", () =>
+    withCatalog(async (testCatalog) => {
+      const of = (version: string, minimumSystemVersion?: string) =>
+        updatable("App.zip", { version, minimumSystemVersion });
+      await testCatalog.publish(
+        of("3.0.0", "14.0"),
+        of("2.9.0", "14.0"),
+        of("2.0.0", "12.0"),
+        of("1.0.0"),
+        of("0.9.0"),
+      );
+      const items = await getAppcast(MACOS);
+      expect(items.map((item) => item["sparkle:version"])).toEqual(["3.0.0", "2.0.0", "1.0.0"]);
+    }));
+
+  test("has no phased rollout for a release that the service rolls out", () =>
+    withCatalog(async (testCatalog) => {
+      const partial = { version: "2.0.0", rollout: 99, phasedRolloutIntervalSeconds: 86_400 };
+      await testCatalog.publish(updatable("App.zip", partial), updatable("App.zip", { version: "1.0.0" }));
+      const seen = await Promise.all(Array.from({ length: 20 }, (_, i) => getAppcast(`${MACOS}&clientId=${i}`)));
+      const items = seen.flat().filter((item) => item["sparkle:version"] === "2.0.0");
+      expect(items.length).toBeGreaterThan(0);
+      for (const item of items) expect(item).not.toHaveProperty("sparkle:phasedRolloutInterval");
+    }));
+});

@@ -1,0 +1,145 @@
+import { SemVer } from "semver";
+import { describe, expect, test } from "vitest";
+import {
+  findReleasesForOlderSystems,
+  findVersion,
+  SELECTORS_BY_KIND,
+  selectPrimaryArtifact,
+} from "@/lib/releases/selection/selection";
+import { remoteArtifact, snapshotOf } from "@/tests/support/releases/releases";
+import { MACOS, select, selected, WINDOWS } from "@/tests/support/releases/selection";
+
+describe("the newest release", () => {
+  test("is the highest by SemVer precedence, not by text or by place in the catalog", () => {
+    const versions = ["1.9.0", "1.10.0", "1.10.0-rc.1", "1.2.0"];
+    expect(selected(snapshotOf(...versions.map((version) => ({ version }))), WINDOWS)).toBe("x64 1.10.0");
+  });
+
+  test("orders prereleases as SemVer 2.0.0, item 11, does", () => {
+    const order = ["alpha", "alpha.1", "alpha.beta", "beta", "beta.2", "beta.11", "rc.1"];
+    for (let newest = order.length; newest > 0; newest -= 1) {
+      const versions = order.slice(0, newest).map((pre) => ({ version: `1.0.0-${pre}` }));
+      expect(selected(snapshotOf(...versions), WINDOWS)).toBe(`x64 1.0.0-${order[newest - 1]}`);
+    }
+  });
+
+  test("is never yanked or still being rolled out", () => {
+    const snapshot = snapshotOf(
+      { version: "1.0.0" },
+      { version: "1.1.0", rollout: 99 },
+      { version: "1.2.0", yanked: true },
+    );
+    expect(selected(snapshot, WINDOWS)).toBe("x64 1.0.0");
+  });
+
+  test("of a channel is the channel's or a newer stable one; stable has only stable ones", () => {
+    const beta = { ...WINDOWS, channel: "beta" };
+    const before = [{ version: "1.0.0" }, { version: "1.1.0-beta.1", channel: "beta" }];
+    expect(selected(snapshotOf(...before), beta)).toBe("x64 1.1.0-beta.1");
+    expect(selected(snapshotOf(...before), WINDOWS)).toBe("x64 1.0.0");
+    expect(selected(snapshotOf(...before, { version: "1.1.0" }), beta)).toBe("x64 1.1.0");
+    expect(selected(snapshotOf({ version: "1.0.0" }), beta)).toBe("x64 1.0.0");
+  });
+
+  test("of one channel is not offered to another", () => {
+    const snapshot = snapshotOf({ version: "1.0.0" }, { version: "2.0.0-nightly.1", channel: "nightly" });
+    expect(selected(snapshot, { ...WINDOWS, channel: "beta" })).toBe("x64 1.0.0");
+  });
+
+  test("of a kind skips releases without that kind", () => {
+    const snapshot = snapshotOf({ version: "1.0.0" }, { version: "1.1.0", artifacts: { update: remoteArtifact() } });
+    expect(select(snapshot, WINDOWS, SELECTORS_BY_KIND.installer)?.version.version).toBe("1.0.0");
+    expect(select(snapshot, WINDOWS, SELECTORS_BY_KIND.update)?.version.version).toBe("1.1.0");
+  });
+
+  test("does not exist for a combination without releases", () => {
+    expect(selected(snapshotOf({}), { ...WINDOWS, product: "ops" })).toBeUndefined();
+    expect(selected(snapshotOf({}), { ...WINDOWS, architecture: "universal" })).toBeUndefined();
+  });
+});
+
+describe("falling back to another architecture", () => {
+  const mac = (architecture: string, version: string) => ({ platform: "macos", architecture, version });
+
+  test("macOS gets the universal build if its architecture has no build or an older one", () => {
+    expect(selected(snapshotOf(mac("universal", "1.0.0")), MACOS)).toBe("universal 1.0.0");
+    expect(selected(snapshotOf(mac("universal", "1.1.0"), mac("arm64", "1.0.0")), MACOS)).toBe("universal 1.1.0");
+    expect(selected(snapshotOf(mac("universal", "1.0.0"), mac("arm64", "1.0.0")), MACOS)).toBe("arm64 1.0.0");
+    expect(selected(snapshotOf(mac("x64", "1.0.0")), MACOS)).toBeUndefined();
+  });
+
+  test("Windows on arm64 gets the x64 build only if there is no arm64 build", () => {
+    const arm = { ...WINDOWS, architecture: "arm64" };
+    expect(selected(snapshotOf({ version: "1.1.0" }), arm)).toBe("x64 1.1.0");
+    expect(selected(snapshotOf({ version: "1.1.0" }, { version: "1.0.0", architecture: "arm64" }), arm)).toBe(
+      "arm64 1.0.0",
+    );
+    expect(selected(snapshotOf({ architecture: "arm64" }), WINDOWS)).toBeUndefined();
+  });
+
+  test("applies to a named version too", () => {
+    const snapshot = snapshotOf(mac("universal", "1.0.0"), mac("arm64", "1.1.0"));
+    expect(findVersion(snapshot, MACOS, new SemVer("1.0.0"))?.architecture).toBe("universal");
+    expect(findVersion(snapshot, MACOS, new SemVer("1.1.0"))?.architecture).toBe("arm64");
+  });
+});
+
+describe("a named version", () => {
+  test("is found while it is rolled out, and not once it is yanked", () => {
+    const snapshot = snapshotOf({ version: "1.0.0", rollout: 5 }, { version: "1.1.0", yanked: true });
+    expect(findVersion(snapshot, WINDOWS, new SemVer("1.0.0"))).toBeDefined();
+    expect(findVersion(snapshot, WINDOWS, new SemVer("1.1.0"))).toBeUndefined();
+  });
+
+  test("is the named channel's before the stable one", () => {
+    const snapshot = snapshotOf({ version: "1.0.0" }, { version: "1.0.0", channel: "beta" });
+    const found = (channel?: string) => findVersion(snapshot, WINDOWS, new SemVer("1.0.0"), channel)?.channel;
+    expect([found("stable"), found("beta"), found("nightly"), found()]).toEqual(["stable", "beta", "stable", "stable"]);
+  });
+
+  test("is found in any channel if none is named, else only in the named one", () => {
+    const snapshot = snapshotOf({ version: "1.0.0-beta.1", channel: "beta" });
+    const found = (channel?: string) => findVersion(snapshot, WINDOWS, new SemVer("1.0.0-beta.1"), channel)?.channel;
+    expect([found(), found("beta"), found("stable"), found("nightly")]).toEqual(["beta", "beta", undefined, undefined]);
+  });
+
+  test("is distinguished by its build metadata", () => {
+    const snapshot = snapshotOf({ version: "1.0.0+1" }, { version: "1.0.0+2" });
+    const found = (version: string) => findVersion(snapshot, WINDOWS, new SemVer(version))?.version.raw;
+    expect([found("1.0.0+1"), found("1.0.0+2"), found("1.0.0")]).toEqual(["1.0.0+1", "1.0.0+2", undefined]);
+  });
+});
+
+describe("releases for older systems", () => {
+  const needing = (version: string, minimumSystemVersion: string | null, change = {}) => ({
+    version,
+    minimumSystemVersion,
+    ...change,
+  });
+  const found = (...changes: Record<string, unknown>[]) => {
+    const snapshot = snapshotOf(...changes);
+    const release = select(snapshot);
+    return (
+      release &&
+      findReleasesForOlderSystems(snapshot, WINDOWS, selectPrimaryArtifact, release).map(
+        ({ version }) => version.version,
+      )
+    );
+  };
+
+  test("are the newest for each lower minimum, down to one without a minimum", () => {
+    const old = [needing("2.1.0", "12.0"), needing("2.0.0", "10.15"), needing("1.0.0", null), needing("0.9.0", null)];
+    expect(found(needing("3.0.0", "14.0"), needing("2.9.0", "14"), needing("2.8.0", "12"), ...old)).toEqual([
+      "2.8.0",
+      "2.0.0",
+      "1.0.0",
+    ]);
+  });
+
+  test("are none if the newest has no minimum, and never ones that are being rolled out", () => {
+    expect(found(needing("3.0.0", null), needing("2.0.0", null))).toEqual([]);
+    expect(found(needing("3.0.0", "14"), needing("2.0.0", "12", { rollout: 50 }), needing("1.0.0", "12"))).toEqual([
+      "1.0.0",
+    ]);
+  });
+});

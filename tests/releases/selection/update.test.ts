@@ -1,0 +1,71 @@
+import { parse } from "semver";
+import { describe, expect, test } from "vitest";
+import type { ReleaseSelector } from "@/lib/releases/selection/release-selector";
+import { evaluateUpdate, supportPolicyOf } from "@/lib/releases/selection/support-policy";
+import { snapshotOf } from "@/tests/support/releases/releases";
+import { MACOS, select, WINDOWS } from "@/tests/support/releases/selection";
+
+describe("an update", () => {
+  const judgedAmong = (changes: Record<string, unknown>[], current: string, wanted = WINDOWS) => {
+    const snapshot = snapshotOf(...changes);
+    const release = select(snapshot, wanted);
+    const version = parse(current);
+    return release && version && evaluateUpdate(release, version, supportPolicyOf(snapshot, wanted, release));
+  };
+  const judged = (change: Record<string, unknown>, current: string) => {
+    return judgedAmong([{ version: "2.0.0", ...change }], current);
+  };
+
+  test("is available to older versions only", () => {
+    expect(judged({}, "1.9.9")).toEqual({ updateAvailable: true, mandatory: false });
+    expect(judged({}, "2.0.0-rc.1")).toMatchObject({ updateAvailable: true });
+    expect(judged({}, "2.0.0")).toEqual({ updateAvailable: false, mandatory: false });
+    expect(judged({}, "2.0.0+other")).toMatchObject({ updateAvailable: false });
+    expect(judged({ version: "2.0.0-beta.10" }, "2.0.0-beta.9")).toMatchObject({ updateAvailable: true });
+    expect(judged({ version: "2.0.0-beta.9" }, "2.0.0-beta.10")).toMatchObject({ updateAvailable: false });
+    expect(judged({}, "2.0.1")).toMatchObject({ updateAvailable: false });
+  });
+
+  test("goes back to an older version only if the catalog marks a rollback", () => {
+    expect(judged({ rollback: true }, "2.1.0")).toEqual({ updateAvailable: true, mandatory: false });
+    expect(judged({ rollback: true }, "2.0.0")).toMatchObject({ updateAvailable: false });
+    expect(judged({ rollback: true, critical: true }, "2.1.0")).toMatchObject({ mandatory: true });
+  });
+
+  test("is mandatory if it is critical or the client's version is no longer supported", () => {
+    expect(judged({ critical: true }, "1.0.0")).toMatchObject({ mandatory: true });
+    expect(judged({ critical: true }, "2.0.0")).toMatchObject({ mandatory: false });
+    expect(judged({ minimumSupportedVersion: "1.5.0" }, "1.4.9")).toMatchObject({ mandatory: true });
+    expect(judged({ minimumSupportedVersion: "1.5.0" }, "1.5.0")).toMatchObject({ mandatory: false });
+  });
+
+  test("is mandatory if any release after the client's, up to the offered one, requires it", () => {
+    const latest = { version: "2.0.0" };
+    const mandatory = (change: Record<string, unknown>, current: string, wanted?: ReleaseSelector) =>
+      judgedAmong([latest, { version: "1.5.0", ...change }], current, wanted)?.mandatory;
+    expect(mandatory({ critical: true }, "1.4.9")).toBe(true);
+    expect(mandatory({ critical: true }, "1.5.0")).toBe(false);
+    expect(mandatory({ minimumSupportedVersion: "1.3.0" }, "1.2.9")).toBe(true);
+    expect(mandatory({ minimumSupportedVersion: "1.3.0" }, "1.3.0")).toBe(false);
+    expect(mandatory({ critical: true, rollout: 5 }, "1.4.9")).toBe(true);
+    expect(mandatory({ critical: true, yanked: true }, "1.4.9")).toBe(false);
+    expect(mandatory({ critical: true, product: "ops" }, "1.4.9")).toBe(false);
+    expect(mandatory({ critical: true, channel: "beta" }, "1.4.9")).toBe(false);
+    expect(mandatory({ critical: true, channel: "beta" }, "1.4.9", { ...WINDOWS, channel: "beta" })).toBe(true);
+    expect(mandatory({ version: "2.1.0", critical: true, rollout: 0 }, "1.4.9")).toBe(false);
+  });
+
+  test("is mandatory if a release of the other served architecture requires it", () => {
+    const mac = (version: string, architecture: string, critical = false) => ({
+      ...{ platform: "macos", version, architecture, critical },
+    });
+    const own = [mac("1.5.0", "arm64", true), mac("2.0.0", "universal")];
+    expect(judgedAmong(own, "1.4.0", MACOS)).toEqual({ updateAvailable: true, mandatory: true });
+    const arm = { ...WINDOWS, architecture: "arm64" };
+    const emulated = [
+      { version: "1.5.0", critical: true },
+      { version: "2.0.0", architecture: "arm64" },
+    ];
+    expect(judgedAmong(emulated, "1.4.0", arm)).toEqual({ updateAvailable: true, mandatory: true });
+  });
+});

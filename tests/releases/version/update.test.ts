@@ -1,0 +1,107 @@
+import { describe, expect, test } from "vitest";
+import { get } from "@/tests/support/api";
+import { type EntryFields, manifestEntry, withCatalog } from "@/tests/support/releases/releases";
+import { getVersion, WINDOWS } from "@/tests/support/releases/versions";
+
+const MACOS = "platform=macos&product=core&architecture=universal";
+
+describe("an update", () => {
+  test.each([
+    ["current=1.0.0", true],
+    ["current=v1.0.0", true],
+    ["current=1.0.0+7", true],
+    ["current=1.1.0+7", false],
+    ["version=1.0.0", true],
+    ["current=1.1.0-rc.1", true],
+    ["current=1.1.0", false],
+    ["current=1.2.0-beta.1", false],
+    ["current=99.0.0", false],
+    ["current=1", true],
+    ["current=1.0", true],
+    ["current=v1.1", false],
+    ["current=1.01.0", false],
+    ["current=1.0.9.4711", true],
+    ["current=1.1.0.4711", false],
+  ])("with %s is available: %s", (current, updateAvailable) =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(manifestEntry({ version: "1.0.0" }), manifestEntry({ version: "1.1.0" }));
+      expect(await getVersion(`${WINDOWS}&${current}`)).toMatchObject({ version: "1.1.0", updateAvailable });
+    }),
+  );
+
+  test("is mandatory below the oldest supported version and if it is critical", () =>
+    withCatalog(async (testCatalog) => {
+      const release: EntryFields = { version: "2.0.0", minimumSupportedVersion: "1.5.0" };
+      await testCatalog.publish(manifestEntry(release));
+      expect(await getVersion(`${WINDOWS}&current=1.4.0`)).toMatchObject({ updateAvailable: true, mandatory: true });
+      expect(await getVersion(`${WINDOWS}&current=1.5.0`)).toMatchObject({ updateAvailable: true, mandatory: false });
+      await testCatalog.publish(manifestEntry({ ...release, critical: true }));
+      expect(await getVersion(`${WINDOWS}&current=1.5.0`)).toMatchObject({ updateAvailable: true, mandatory: true });
+    }));
+
+  test("stays mandatory after a later release", () =>
+    withCatalog(async (testCatalog) => {
+      const before = manifestEntry({ version: "1.9.0", minimumSupportedVersion: "1.5.0" });
+      await testCatalog.publish(before, manifestEntry({ version: "2.0.0" }));
+      const expected = { version: "2.0.0", minimumSupportedVersion: "1.5.0" };
+      expect(await getVersion(`${WINDOWS}&current=1.4.0`)).toMatchObject({ ...expected, mandatory: true });
+      expect(await getVersion(`${WINDOWS}&current=1.5.0`)).toMatchObject({ ...expected, mandatory: false });
+      await testCatalog.publish(
+        manifestEntry({ version: "1.9.0", critical: true }),
+        manifestEntry({ version: "2.0.0" }),
+      );
+      expect(await getVersion(`${WINDOWS}&current=1.8.0`)).toMatchObject({ version: "2.0.0", mandatory: true });
+      expect(await getVersion(`${WINDOWS}&current=1.9.0`)).toMatchObject({ version: "2.0.0", mandatory: false });
+    }));
+
+  test("goes back only if the catalog marks a rollback", () =>
+    withCatalog(async (testCatalog) => {
+      const yanked = manifestEntry({ version: "1.1.0", yanked: true });
+      await testCatalog.publish(yanked, manifestEntry({ version: "1.0.0" }));
+      expect(await getVersion(`${WINDOWS}&current=1.1.0`)).toMatchObject({ version: "1.0.0", updateAvailable: false });
+      await testCatalog.publish(yanked, manifestEntry({ version: "1.0.0", rollback: true }));
+      expect(await getVersion(`${WINDOWS}&current=1.1.0`)).toMatchObject({ version: "1.0.0", updateAvailable: true });
+    }));
+});
+
+describe("a sample", () => {
+  test("is an update for another sample", async () => {
+    expect(await getVersion(`${WINDOWS}&current=1.0.0`)).toMatchObject({ version: "1.1.0", updateAvailable: true });
+  });
+
+  test.each(["0.9.0", "1.0.5", "1.1.0-rc.1", "9.0.0"])(
+    "is not an update for %s, which is not a sample",
+    async (current) => {
+      expect(await getVersion(`${WINDOWS}&current=${current}`)).toMatchObject({
+        updateAvailable: false,
+        mandatory: false,
+      });
+      const feed = async (format: string, query = WINDOWS) => {
+        const response = await get(`/api/version?${query}&current=${current}&format=${format}`);
+        return [response.status, await response.text()];
+      };
+      expect(await feed("tauri")).toEqual([204, ""]);
+      expect(await feed("squirrel", MACOS)).toEqual([204, ""]);
+      expect(await feed("electron")).toEqual([200, `version: "${current}"\nfiles: []\n`]);
+      const [status, appcast] = await feed("sparkle");
+      expect([status, String(appcast).includes("<item>")]).toEqual([200, false]);
+    },
+  );
+
+  test("is not served beside a real release, not even by its version", () =>
+    withCatalog(async (testCatalog) => {
+      const sample = manifestEntry({ version: "1.1.0", sample: true });
+      await testCatalog.publish(sample, manifestEntry({ version: "0.9.0" }));
+      expect(await getVersion(WINDOWS)).toMatchObject({ version: "0.9.0" });
+      expect((await get("/api/download/windows?version=1.1.0")).status).toBe(404);
+      await testCatalog.publish(sample, manifestEntry({ version: "0.9.0", product: "ops", yanked: true }));
+      expect(await getVersion(WINDOWS)).toMatchObject({ status: 404 });
+    }));
+
+  test("is not cached: a real release may get its version, and so its URL", async () => {
+    for (const query of ["", "?version=1.0.0"]) {
+      const response = await get(`/api/download/windows${query}`);
+      expect([response.status, response.headers.get("cache-control")]).toEqual([200, "no-store"]);
+    }
+  });
+});
