@@ -1,7 +1,7 @@
 import { execFile, execFileSync } from "node:child_process";
 import path from "node:path";
 import { promisify } from "node:util";
-import type { LoadResult } from "./load";
+import type { LoadResult } from "./load-result";
 
 const CONNECTIONS = 32;
 const SCRIPT = path.join(import.meta.dirname, "wrk.lua");
