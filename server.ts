@@ -6,12 +6,12 @@ import { startBackground } from "./lib/background";
 import { composeContext } from "./lib/compose";
 import { type Config, loadConfig } from "./lib/config";
 import { type Context, setContext } from "./lib/context";
-import { greeting } from "./lib/greeting";
 import { createDrain, type Drain } from "./lib/http/server/drain";
 import { createHttpServer } from "./lib/http/server/http-server";
 import type { NextHandler } from "./lib/http/server/next-page";
 import { createRouteTable } from "./lib/http/server/routes";
 import { listStaticFiles } from "./lib/http/server/static-files";
+import { startupMessage } from "./lib/startup-message";
 import { logConsole } from "./lib/telemetry/log";
 
 /** How long requests may take to finish after a signal to stop. */
@@ -34,7 +34,7 @@ async function main(): Promise<void> {
   await listen(server, config);
   startBackground(context);
   stopOnSignals(context, server, drain);
-  if (process.stdout.isTTY) process.stdout.write(`${greeting(context)}\n`);
+  if (process.stdout.isTTY) process.stdout.write(`${startupMessage(context)}\n`);
   else context.log.info({ url: config.baseUrl, host: config.HOST, port: config.PORT }, "listening");
   next().catch((error: unknown) => context.log.error({ err: error }, "Next did not load: pages respond with 500"));
 }

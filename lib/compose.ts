@@ -1,8 +1,8 @@
-import { accountEmails, EMAIL_TTL_SECONDS } from "./accounts/emails";
+import { accountEmails, EMAIL_TTL_SECONDS } from "./accounts/account-emails";
+import { createMailer, createPushTransport } from "./adapters/from-config";
 import { createBreachLookup } from "./adapters/have-i-been-pwned";
 import { createBillingApi } from "./adapters/revenuecat";
 import { createObjectStorage } from "./adapters/s3";
-import { createMailer, createPushTransport } from "./adapters/select";
 import { createHasher, poolSize } from "./auth/passwords/hasher";
 import { type Config, publishBaseUrl } from "./config";
 import type { Context } from "./context";

@@ -9,7 +9,7 @@ import type { Prisma, PrismaClient } from "./db/generated/client";
 import type { Database } from "./db/open";
 import type { Consumer } from "./db/queue/consumer";
 import type { Tx } from "./db/transaction";
-import type { EmailKind } from "./mail/emails";
+import type { EmailKind } from "./mail/email-texts";
 import type { EmailQueue } from "./mail/queue";
 import type { RateLimits } from "./rate-limits";
 import type { Catalog } from "./releases/catalog/watch";

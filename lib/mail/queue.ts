@@ -6,7 +6,7 @@ import { createConsumer } from "../db/queue/consumer";
 import { createLeaseQueue, type Lease, type LeaseQueue } from "../db/queue/lease-queue";
 import { sql } from "../db/sql";
 import type { Tx } from "../db/transaction";
-import type { Email } from "./emails";
+import type { Email } from "./email-texts";
 
 /** Composes an email when it is sent; null if its recipient no longer needs it. */
 type Compose = (email: string) => Promise<Email | null>;

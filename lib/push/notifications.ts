@@ -1,5 +1,5 @@
 import type { PushDevice, PushDeviceStatus, PushMessage, QueuedPush } from "../db/generated/client";
-import { toStorableText } from "../text";
+import { toStorableText } from "../storable-text";
 
 const MINUTE = 60;
 const DAY = 24 * 60 * MINUTE;

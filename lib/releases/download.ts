@@ -1,7 +1,7 @@
 import { create as contentDisposition } from "content-disposition";
 import type { Logger } from "pino";
-import type { Caching, DownloadContent } from "../content";
 import { AppError, type ErrorCode } from "../errors";
+import type { Caching, DownloadContent } from "../response-content";
 import { type ArtifactFile, findArtifactFile, readFileRange } from "./artifact-files";
 import type { Snapshot } from "./catalog/snapshot";
 import type { Catalog } from "./catalog/watch";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { SemVer } from "semver";
 import type { Config } from "../config";
-import type { DocumentContent } from "../content";
 import { AppError } from "../errors";
+import type { DocumentContent } from "../response-content";
 import type { Snapshot } from "./catalog/snapshot";
 import type { Catalog } from "./catalog/watch";
 import type { Feed } from "./feeds/feed";

@@ -1,10 +1,10 @@
 import type { Context, Tx } from "../context";
 import { enqueue } from "../push/outbox/enqueue";
+import { type BillingRules, canEntitle, type StatusRules, statusRules } from "./entitlement-rules";
 import type { EventFacts } from "./events";
 import type { Refolded } from "./inbox/purchases";
 import { type PurchaseState, StoredPurchase } from "./purchase-state";
 import { endReplacedPurchases } from "./replacement";
-import { type BillingRules, canEntitle, type StatusRules, statusRules } from "./rules";
 import type { SubscriptionStatus } from "./schema";
 import { accountStatus, isRevoked } from "./status";
 

@@ -1,8 +1,8 @@
 import type { Context, Tx } from "../context";
 import { batchLoad } from "../db/batch-load";
+import { type BillingRules, statusRules } from "./entitlement-rules";
 import { StoredPurchase } from "./purchase-state";
 import { scheduleAfterSignIn, scheduleOverdue } from "./reconcile/schedule";
-import { type BillingRules, statusRules } from "./rules";
 import type { SubscriptionStatus } from "./schema";
 import { accountStatus, isRenewalOverdue } from "./status";
 

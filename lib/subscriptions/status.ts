@@ -1,6 +1,6 @@
+import { canEntitle, type StatusRules } from "./entitlement-rules";
 import type { Purchase, PurchaseState } from "./purchase-state";
 import { endReplacedPurchases } from "./replacement";
-import { canEntitle, type StatusRules } from "./rules";
 import type { Entitlement, PurchaseStatus, SubscriptionStatus } from "./schema";
 
 type AccessState = { status: PurchaseStatus["status"]; stale?: true };

@@ -1,4 +1,4 @@
-import { EMAIL_TTL_SECONDS } from "../../lib/accounts/emails";
+import { EMAIL_TTL_SECONDS } from "../../lib/accounts/account-emails";
 import {
   deleteAccount,
   describeAccount,

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { freePort } from "@/dev/free-port";
-import { accountEmails, EMAIL_TTL_SECONDS } from "@/lib/accounts/emails";
+import { accountEmails, EMAIL_TTL_SECONDS } from "@/lib/accounts/account-emails";
 import type { Mailer } from "@/lib/adapters/mailer";
 import { createSmtpMailer } from "@/lib/adapters/smtp";
 import { Prisma } from "@/lib/db/generated/client";

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Context } from "../../context";
+import type { BillingRules } from "../../subscriptions/entitlement-rules";
 import { findAppUserIds } from "../../subscriptions/reconcile/app-user-ids";
 import { type Reconciled, reconcileCustomer } from "../../subscriptions/reconcile/reconcile-customer";
-import type { BillingRules } from "../../subscriptions/rules";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log" | "now"> & {
   config: BillingRules;

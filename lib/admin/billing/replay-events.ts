@@ -1,11 +1,11 @@
 import type { Context } from "../../context";
 import { withRetry } from "../../db/with-retry";
 import { possibleAccountIds } from "../../subscriptions/app-user-ids";
+import type { BillingRules } from "../../subscriptions/entitlement-rules";
 import { applyEvent } from "../../subscriptions/inbox/apply-event";
 import type { EventKey } from "../../subscriptions/inbox/lock-event";
 import { ownerAccountIds, storedAppUserIds } from "../../subscriptions/inbox/store-event";
 import { findProvider } from "../../subscriptions/providers/configured";
-import type { BillingRules } from "../../subscriptions/rules";
 import { eventPages } from "./event-pages";
 import { findBillingEvents } from "./list-events";
 

@@ -5,7 +5,7 @@ import type { Account } from "../../db/generated/client";
 import type { Attempt } from "../limits/sign-in-throttle";
 import { issuerOf } from "../oauth/providers";
 import { confirmVerification, type MatchedRegistration } from "../verification/email-verification";
-import { type OnFailure, orNull } from "./guard";
+import { type OnFailure, orNull } from "./attempt";
 
 /** An account as next-auth's "user", with the fields that `issueSession` needs. */
 export type AdapterAccount = AdapterUser & Pick<Account, "sessionEpoch"> & { attempt?: Attempt };

@@ -14,7 +14,7 @@ import { type Claims, encodeToken } from "../sessions/token";
 import { issueSession, verifyPassword } from "../sign-in";
 import { type MatchedRegistration, requireVerifiedEmail } from "../verification/email-verification";
 import { type AdapterAccount, createAdapter } from "./adapter";
-import { attempt, type OnFailure, orNull } from "./guard";
+import { attempt, type OnFailure, orNull } from "./attempt";
 import type { PendingIdentity } from "./pending-identity";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices">;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isStorableText, toStorableText } from "../../text";
+import { isStorableText, toStorableText } from "../../storable-text";
 import { Email } from "../email";
 
 /** A provider's user. `emailVerified` if the provider is authoritative for the email's domain. */

@@ -1,4 +1,4 @@
-import type { Caching, DocumentContent } from "../../content";
+import type { Caching, DocumentContent } from "../../response-content";
 import type { RequestHead } from "../route-request";
 import { RouteResponse } from "../route-response";
 import { isNotModified } from "./conditional";

@@ -1,6 +1,6 @@
 import { create as contentDisposition } from "content-disposition";
-import type { Caching, DownloadContent } from "../../content";
 import { AppError } from "../../errors";
+import type { Caching, DownloadContent } from "../../response-content";
 import type { RequestHead } from "../route-request";
 import { type ResponseHeaders, RouteResponse } from "../route-response";
 import { assertPreconditions, isNotModified, matchesIfRange, type Validators } from "./conditional";

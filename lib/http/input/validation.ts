@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { AppError, type FieldError } from "../../errors";
-import { isStorableText } from "../../text";
+import { isStorableText } from "../../storable-text";
 
 const MAX_NESTING = 64;
 /** Field errors in one response. */

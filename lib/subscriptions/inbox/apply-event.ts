@@ -1,11 +1,11 @@
 import type { Context, Tx } from "../../context";
 import { withRetry } from "../../db/with-retry";
 import { isAppError, isDatabaseUnavailable } from "../../errors";
-import { toStorableText } from "../../text";
+import { toStorableText } from "../../storable-text";
+import type { BillingRules } from "../entitlement-rules";
 import { EventFacts, IdentityEventType, PurchaseEventType } from "../events";
 import { notifyOwner } from "../notify-owner";
 import { customersToReconcile, scheduleReconcile } from "../reconcile/schedule";
-import type { BillingRules } from "../rules";
 import type { DeliveryReceipt } from "../schema";
 import { findConnectedCustomers } from "./customers";
 import { type EventKey, type LockedEvent, lockEvent } from "./lock-event";

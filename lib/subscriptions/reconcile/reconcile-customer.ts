@@ -1,5 +1,6 @@
 import type { Context } from "../../context";
 import { possibleAccountIds } from "../app-user-ids";
+import { type BillingRules, statusRules } from "../entitlement-rules";
 import type { PurchaseEvent } from "../events";
 import { applySnapshot } from "../fold/apply-snapshot";
 import { foldPurchase } from "../fold/fold-purchase";
@@ -8,7 +9,6 @@ import { storeEvent } from "../inbox/store-event";
 import { revenueCat } from "../providers/revenuecat";
 import { readCustomer, type Snapshot } from "../providers/revenuecat-customer";
 import type { Purchase, StoredPurchase } from "../purchase-state";
-import { type BillingRules, statusRules } from "../rules";
 import { isRenewalOverdue, purchaseStatus } from "../status";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log" | "now"> & {

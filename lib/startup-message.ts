@@ -1,7 +1,7 @@
 import type { Context } from "./context";
 
 /** The text on the terminal when the service listens: its URL, its parts and their modes, and commands to try. */
-export function greeting({ config, mailer, push }: Pick<Context, "config" | "mailer" | "push">): string {
+export function startupMessage({ config, mailer, push }: Pick<Context, "config" | "mailer" | "push">): string {
   const { baseUrl, mode, DATA_DIR } = config;
   const outbox = `${DATA_DIR}/outbox`;
   const email = { smtp: "SMTP", files: `development: .eml files in ${outbox}`, off: "off: SMTP_URL is not set" };

@@ -11,7 +11,7 @@ import {
   passwordResetEmail,
   registeredAlreadyEmail,
   verificationEmail,
-} from "../mail/emails";
+} from "../mail/email-texts";
 import { listIdentities } from "./identities";
 import { issueResetToken, RESET_TTL_MINUTES } from "./password-reset-token";
 
