@@ -91,7 +91,7 @@ export function rateLimited(
   });
 }
 
-/** Compares the name, because Next and the HTTP server each load this module, and with it a class of their own. */
+/** Compares the name, because Next and the HTTP server load separate copies of this module and its class. */
 export function isAppError(error: unknown): error is AppError {
   return error instanceof Error && error.name === "AppError" && "code" in error;
 }
@@ -138,7 +138,7 @@ function meansUnavailable(mark: string): boolean {
   return UNAVAILABLE.has(mark) || UNAVAILABLE_STATE.test(mark);
 }
 
-/** Whether a row that the request depends on was deleted meanwhile, as with its account (P2003, P2025, 23503). */
+/** Whether a row that the request depends on has been deleted, for example with its account (P2003, P2025, 23503). */
 export function isRowGone(error: unknown): boolean {
   return causes(error).some(
     ({ code, kind, originalCode }) =>

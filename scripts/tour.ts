@@ -7,10 +7,10 @@ import { createRequest, jsonBody, readSome, type TourResponse, UnexpectedStatusE
 
 const HELP = `Usage: npm run tour [-- BASE_URL]
 
-Plays an uptime probe, desktop clients, a web app, an iOS app and the billing provider against a running service
-(NEXTAUTH_URL unless BASE_URL is given). Prints each request with its response, and ends with 1 at the first one that is
-not as expected. Signs its webhooks with the service's own secret: set BILLING_WEBHOOK_SIGNING_SECRET,
-BILLING_WEBHOOK_AUTHORIZATION or DATA_DIR as the service has them.`;
+Sends the requests of an uptime probe, desktop clients, a web app, an iOS app and the billing provider to a running service
+(NEXTAUTH_URL unless BASE_URL is given). Prints each request with its response, and exits with 1 at the first unexpected
+response. Signs its webhooks with the service's own secret: set BILLING_WEBHOOK_SIGNING_SECRET,
+BILLING_WEBHOOK_AUTHORIZATION or DATA_DIR to the values of the service.`;
 
 let config: Config;
 let request: ReturnType<typeof createRequest>;

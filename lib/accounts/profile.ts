@@ -5,7 +5,7 @@ import { toUser, type User } from "./schema";
 /** The profile on the account page. */
 export type Profile = { user: User; hasPassword: boolean; identities: LinkedIdentity[] };
 
-/** An account's profile; null if the account was deleted meanwhile. */
+/** An account's profile; null if the account has been deleted. */
 export async function readProfile({ db }: Pick<Context, "db">, accountId: string): Promise<Profile | null> {
   const account = await db.account.findUnique({ where: { id: accountId } });
   if (!account) return null;

@@ -73,7 +73,7 @@ async function comparePassword(ctx: Deps, { email, password }: EmailAndPassword)
 }
 
 /**
- * Rehashes a password at the configured cost, unless it was changed meanwhile. Skipped while other tasks wait for the
+ * Rehashes a password at the configured cost, unless it has changed since. Skipped while other tasks wait for the
  * hasher, so that a sign-in never waits for it twice.
  */
 async function rehashPassword(ctx: Deps, id: string, outdated: string, password: string): Promise<void> {

@@ -56,7 +56,7 @@ export async function findArtifactFile(root: string, file: string, { sizeBytes }
 
 /**
  * Reads part of a file on demand. Opens the file at the first read; closes it at the end, when the reader stops early,
- * and on any error. A file that is renamed or deleted meanwhile is read to its end. One that is overwritten causes an
+ * and on any error. A file that is renamed or deleted during this is read to its end. One that is overwritten causes an
  * error before its last bytes, so that no client takes a mixture for the whole file.
  */
 export async function* readFileRange({ file, first, last, onError }: FileRange): AsyncGenerator<Uint8Array> {

@@ -25,7 +25,7 @@ const HELP = `Usage: npm run accounts -- COMMAND   (ACCOUNT is an id or an email
   unlink ACCOUNT PROVIDER   unlinks a sign-in provider (${PROVIDER_NAMES.join(", ")}), and signs the account out on all devices
   delete ACCOUNT --yes      deletes an account and all its data
 
-With PostgreSQL (DATABASE_URL) run it at any time; with the embedded database stop the service first.`;
+With PostgreSQL (DATABASE_URL), run it at any time. With the embedded database, stop the service first.`;
 
 const MAX_LISTED = 50;
 const emails = { enqueue: createEnqueueEmail({ dbNow: databaseNow }, EMAIL_TTL_SECONDS) };

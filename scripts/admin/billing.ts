@@ -14,14 +14,14 @@ import { runCommandLine, UsageError } from "../command-line";
 const HELP = `Usage: npm run billing -- COMMAND
 
   list [--failed | --received | --ignored | --unlinked] [--account ID] [--limit 50]
-                                                  list the newest events in the inbox
-  show EVENT                                      print an event and its purchase as JSON
+                                                  lists the newest events in the inbox
+  show EVENT                                      prints an event and its purchase as JSON
   replay --event EVENT | --failed | --received | --ignored | --all
-                                                  apply events again, parsing each stored payload again
-  reconcile --account ID | --all                  compare purchases with the provider (needs BILLING_API_KEY)
-  prune                                           delete payloads older than BILLING_PAYLOAD_RETENTION_DAYS
+                                                  parses stored payloads and applies their events again
+  reconcile --account ID | --all                  compares purchases with the provider (needs BILLING_API_KEY)
+  prune                                           deletes payloads older than BILLING_PAYLOAD_RETENTION_DAYS
 
-EVENT is the provider's id of the event. The embedded database allows one process: stop the service first.
+EVENT is the provider's id of the event. With the embedded database, stop the service first.
 The exit code is 1 if an event or a customer failed.`;
 
 /** Operates the billing inbox: `npm run billing -- COMMAND`. */

@@ -13,10 +13,10 @@ import { runCommandLine, UsageError } from "../command-line";
 const HELP = `Usage: npm run push -- COMMAND
 
 Commands:
-  send --account ID|EMAIL --title TEXT --body TEXT [--link URL]   Notify the devices of an account
-  announce --version VERSION [--bundle ID] [--per-second 1000]    Announce a version to every device, or to one app's
-  list [--account ID|EMAIL] [--state STATE] [--limit 20]          List the newest notifications and current pauses
-  retry [--id ID]...                                              End pauses and requeue failed notifications
+  send --account ID|EMAIL --title TEXT --body TEXT [--link URL]   notifies the devices of an account
+  announce --version VERSION [--bundle ID] [--per-second 1000]    announces a version to every device, or to one app's
+  list [--account ID|EMAIL] [--state STATE] [--limit 20]          lists the newest notifications and current pauses
+  retry [--id ID]...                                              ends pauses and requeues failed notifications
 
 STATE is one of ${Object.values(PushDeliveryState).join(", ")}.`;
 

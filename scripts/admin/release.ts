@@ -52,7 +52,7 @@ Publishes releases. A running service loads the changed catalog within a second.
       --new                   confirm a new product, architecture, channel or key
       --prerelease            confirm a prerelease on the stable channel
   list [--json]               Lists releases. Options: --product, --platform, --arch, --channel, --version
-  rollout RELEASE N           Sets the rollout to N per cent; 0 pauses it
+  rollout RELEASE N           Sets the rollout to N percent; 0 pauses it
   yank RELEASE [--undo]       Withdraws a release
   rollback RELEASE [--undo]   Also offers a release to clients with a newer version
   critical RELEASE [--undo]   Makes a release mandatory for all clients with older versions

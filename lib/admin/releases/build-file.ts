@@ -98,7 +98,7 @@ async function removeStaleParts(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.startsWith(".") || !name.endsWith(PART_EXTENSION)) continue;
     const file = path.join(folder, name);
-    const stats = await stat(file).catch(() => null); // deleted meanwhile
+    const stats = await stat(file).catch(() => null); // deleted in the meantime
     if (stats && stats.mtimeMs < before) await rm(file, { force: true });
   }
 }

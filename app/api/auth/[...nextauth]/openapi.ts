@@ -221,7 +221,7 @@ export const actions: Record<string, NextAuthAction> = {
     providerCallback("handleProviderCallback", "Handle a provider's redirect"),
   ),
   "GET /api/auth/callback/apple": providerCallback("handleAppleCallback", "Handle Apple's redirect"),
-  "GET /api/auth/callback/email": page("verifyEmailPage", "Links of older emails", "/verify"),
+  "GET /api/auth/callback/email": page("verifyEmailPage", "Email verification page", "/verify"),
   "POST /api/auth/callback/email": verifyEmail,
   "POST /api/auth/callback/apple": appleFormPost,
   "GET /api/auth/signin": page("signInPage", "Sign-in page", "/sign-in"),

@@ -4,7 +4,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const POST: OperationDetails = {
   operationId: "registerDevice",
   description:
-    "Call this operation at every launch. A new device, or one with a changed token or account, gets a challenge. Its nonce is sent only through APNs; return it here with App Attest evidence over the challenge and the nonce. A pending device receives no notifications. An active device whose installation registers another token keeps its proved token until the new one is proved. A token belongs to the account that proved it last.",
+    "Call this operation at every launch. A new device, or one with a changed token or account, gets a challenge. Its nonce is sent only through APNs; return it here with App Attest evidence over the challenge and the nonce. A pending device receives no notifications. An active device whose installation registers another token keeps its verified token until the new one is verified. A token belongs to the account that verified it last.",
   requests: {
     "At launch": REGISTRATION,
     "With evidence": {

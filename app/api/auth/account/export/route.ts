@@ -17,7 +17,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     },
   }),
   HEAD: endpoint({
-    summary: "What the export is, without making or counting one",
+    summary: "Get the headers of the export without creating it",
     auth: "account",
     responses: { 200: null },
     handle: ({ ctx }) => jsonFile(exportFileName(ctx.now()), null),
