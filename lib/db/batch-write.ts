@@ -8,8 +8,11 @@ const MAX_BATCHES = 2;
 type Loggable = { log: Pick<Logger, "warn"> };
 
 type Options<Deps, Item, Result> = {
-  /** Processes a batch in one statement or transaction. Returns the results in the order of the items. */
-  processMany: (deps: Deps, items: readonly Item[]) => Promise<readonly Result[]>;
+  /**
+   * Processes a batch in one statement or transaction. Returns the results in the order of the items; a promise for an
+   * item that it leaves to `processOne`.
+   */
+  processMany: (deps: Deps, items: readonly Item[]) => Promise<readonly (Result | Promise<Result>)[]>;
   /** Processes one item of a batch that failed. */
   processOne: (deps: Deps, item: Item) => Promise<Result>;
 };
@@ -54,7 +57,7 @@ function createQueue<Deps extends Loggable, Item, Result>(
         deps,
         batch.map(({ item }) => item),
       );
-      for (const [i, { resolve }] of batch.entries()) resolve(results[i] as Result);
+      for (const [i, { resolve }] of batch.entries()) resolve(results[i] as Result | Promise<Result>);
     } catch (error) {
       deps.log.warn({ err: error, items: batch.length }, "a batch failed: processing its items one at a time");
       for (const { item, resolve } of batch) resolve(processOne(deps, item));

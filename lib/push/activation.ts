@@ -9,7 +9,7 @@ import { keyIdOf } from "./evidence/p256";
 import type { Evidence } from "./evidence/schema";
 import { type VerifiedKey, verifyEvidence } from "./evidence/verify";
 import { lockOwner, type Owner } from "./owner";
-import { deviceLimitReached, MAX_DEVICES, type Registration } from "./registration-plan";
+import { deviceLimitReached, MAX_DEVICES, type Registration } from "./registration/plan";
 import { type Device, toDevice } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "now">;

@@ -1,31 +1,57 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Tx } from "../context";
+import type { Prisma } from "../db/generated/client";
 import { newId } from "../db/ids";
-import { sql } from "../db/sql";
-import { cancelDeliveries, enqueueForDevice } from "./outbox/enqueue";
+import { seconds, sql } from "../db/sql";
+import { cancelDeliveries, enqueueForDevices, NEW_PUSH_COLUMNS, newPush } from "./outbox/enqueue";
 import type { Challenge } from "./schema";
 
-const TTL_MS = 15 * 60 * 1000;
+const TTL_SECONDS = 15 * 60;
+
+/** The columns of a new challenge and of its notification, and their types in SQL. */
+export const NEW_CHALLENGE_COLUMNS = sql`"challengeId" uuid, "value" text, "nonceHash" text, ${NEW_PUSH_COLUMNS}`;
 
 /**
- * Creates a challenge for a device. Its value is returned to the caller; its nonce goes only through APNs, and only the
- * nonce's hash is stored. `now` is the database's time.
+ * Returns the values of `NEW_CHALLENGE_COLUMNS`. The challenge's value is returned to the caller; its nonce goes only
+ * through APNs, and only the nonce's hash is stored.
  */
-export async function createChallenge(tx: Tx, now: Date, deviceId: string): Promise<Challenge> {
-  const id = newId();
+export function newChallenge() {
+  const challengeId = newId();
   const nonce = randomBytes(32).toString("base64url");
   const value = randomBytes(32).toString("base64url");
   const nonceHash = createHash("sha256").update(nonce).digest("hex");
-  const expiresAt = new Date(now.getTime() + TTL_MS);
-  const message = { kind: "push.challenge", challengeId: id, nonce } as const;
-  await tx.$executeRaw`
-    WITH challenge AS (
+  const push = newPush(`challenge:${challengeId}`, { kind: "push.challenge", challengeId, nonce });
+  return { ...push, challengeId, value, nonceHash };
+}
+
+/**
+ * Returns the CTEs that insert challenges and their notifications, as part of a larger statement. Its CTE "challenged" has
+ * `NEW_CHALLENGE_COLUMNS` and the "deviceId" of each. `now` is the database's time.
+ */
+export function insertChallenges(now: Prisma.Sql | Date): Prisma.Sql {
+  return sql`challenge AS (
       INSERT INTO "PushChallenge" ("id", "deviceId", "value", "nonceHash", "createdAt", "expiresAt")
-      VALUES (${id}::uuid, ${deviceId}::uuid, ${value}, ${nonceHash}, ${now}, ${expiresAt})
-      RETURNING "deviceId" AS "id"
-    ), ${enqueueForDevice(now, sql`challenge`, `challenge:${id}`, message)}
+      SELECT "challengeId", "deviceId", "value", "nonceHash", ${now}::timestamptz,
+        ${now}::timestamptz + ${seconds(TTL_SECONDS)}
+      FROM challenged
+    ), ${enqueueForDevices(now, sql`challenged`)}`;
+}
+
+/** Returns a challenge as the app receives it. `now` is the database's time when it was inserted. */
+export function toChallenge({ challengeId, value }: ReturnType<typeof newChallenge>, now: Date): Challenge {
+  return { id: challengeId, value, expiresAt: new Date(now.getTime() + TTL_SECONDS * 1000) };
+}
+
+/** Creates a challenge for a device. `now` is the database's time. */
+export async function createChallenge(tx: Tx, now: Date, deviceId: string): Promise<Challenge> {
+  const challenge = newChallenge();
+  await tx.$executeRaw`
+    WITH challenged AS (
+      SELECT ${deviceId}::uuid AS "deviceId", given.*
+      FROM json_to_record(${JSON.stringify(challenge)}::json) AS given (${NEW_CHALLENGE_COLUMNS})
+    ), ${insertChallenges(now)}
     SELECT 1`;
-  return { id, value, expiresAt };
+  return toChallenge(challenge, now);
 }
 
 /** Cancels the challenges and deliveries of a device whose token changes: a nonce sent to the old token proves nothing. */

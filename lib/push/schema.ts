@@ -70,8 +70,13 @@ export function tokenSuffix(token: string): string {
   return token.slice(-TOKEN_SUFFIX_LENGTH);
 }
 
+type DeviceRow = Pick<
+  PushDevice,
+  Exclude<keyof Device, "tokenSuffix" | "pendingReason" | "current"> | "token" | "sessionId"
+>;
+
 /** A device as its owner sees it. `failure` is why its last challenge did not reach it, if known. */
-export function toDevice(row: PushDevice, sessionId: string, failure: string | null = null): Device {
+export function toDevice(row: DeviceRow, sessionId: string, failure: string | null = null): Device {
   return {
     id: row.id,
     status: row.status,

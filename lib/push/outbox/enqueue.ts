@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
 import type { Prisma, PushDeviceStatus } from "../../db/generated/client";
 import { newId } from "../../db/ids";
-import { seconds, sql } from "../../db/sql";
+import { sql } from "../../db/sql";
 import { composeNotification, type Message } from "../notifications";
 import { insertReceipts } from "./receipts";
 import { insertDeliveries, type NewDelivery, type NewMessage } from "./rows";
@@ -71,22 +71,29 @@ export async function enqueueBroadcast(
   return { added: await insertDeliveries(tx, deliveries), lastDeviceId: devices.at(-1)?.id ?? null };
 }
 
+/** The columns of a new notification, and their types in SQL. */
+export const NEW_PUSH_COLUMNS = sql`"messageId" uuid, "deliveryId" uuid, "eventKey" text, "kind" text, "payload" jsonb,
+  "priority" smallint, "queuePriority" smallint, "collapseId" text, "ttlSeconds" integer`;
+
+/** Returns the values of `NEW_PUSH_COLUMNS`. */
+export function newPush(eventKey: string, message: Message) {
+  return { ...composeNotification(message), messageId: newId(), deliveryId: newId(), eventKey };
+}
+
 /**
- * Returns the CTEs that add a notification for one device, as part of a larger statement. `device` is SQL with one row
- * and its column "id", such as the name of a CTE; the statement has locked or inserted that device. The event is new:
- * its key was never enqueued.
+ * Returns the CTEs that add one notification for each row of `source`, as part of a larger statement. `source` is SQL such
+ * as the name of a CTE, with `NEW_PUSH_COLUMNS` and the "deviceId" of a device that the statement has locked or inserted.
+ * The events are new: their keys were never enqueued.
  */
-export function enqueueForDevice(now: Now, device: Prisma.Sql, eventKey: string, given: Message): Prisma.Sql {
-  const { kind, payload, priority, queuePriority, collapseId, ttlSeconds } = composeNotification(given);
+export function enqueueForDevices(now: Now, source: Prisma.Sql): Prisma.Sql {
+  const expiresAt = sql`${now}::timestamptz + interval '1 second' * "ttlSeconds"`;
   return sql`"message" AS (
       INSERT INTO "PushMessage" ("id", "eventKey", "deviceId", "kind", "payload", "priority", "collapseId", "expiresAt")
-      SELECT ${newId()}::uuid, ${eventKey}, "id", ${kind}, ${JSON.stringify(payload)}::jsonb, ${priority}::smallint,
-        ${collapseId}, ${now}::timestamptz + ${seconds(ttlSeconds)}
-      FROM ${device} RETURNING "id", "deviceId", "expiresAt"
+      SELECT "messageId", "eventKey", "deviceId", "kind", "payload", "priority", "collapseId", ${expiresAt}
+      FROM ${source}
     ), "delivery" AS (
       INSERT INTO "QueuedPush" ("deviceId", "messageId", "id", "nextAttemptAt", "expiresAt", "queuePriority")
-      SELECT "deviceId", "id", ${newId()}::uuid, ${now}::timestamptz, "expiresAt", ${queuePriority}::smallint
-      FROM "message"
+      SELECT "deviceId", "messageId", "deliveryId", ${now}::timestamptz, ${expiresAt}, "queuePriority" FROM ${source}
     )`;
 }
 

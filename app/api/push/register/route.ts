@@ -1,7 +1,7 @@
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 import { RouteResponse } from "@/lib/http/route-response";
-import { registerDevice } from "@/lib/push/registration";
+import { registerDevice } from "@/lib/push/registration/register-device";
 import { PendingDevice, RegisterDevice, RegisteredDevice } from "@/lib/push/schema";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/push/register", {
@@ -10,8 +10,10 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     auth: "account",
     body: RegisterDevice,
     maxBodyBytes: 32 * 1024,
-    limit: "pushRegisterByAccount",
-    errors: ["challenge_expired", "challenge_used", "device_limit_reached", "evidence_invalid", "push_not_configured"],
+    errors: [
+      ...(["challenge_expired", "challenge_used", "device_limit_reached"] as const),
+      ...(["evidence_invalid", "push_not_configured", "rate_limited"] as const),
+    ],
     responses: { 200: RegisteredDevice, 202: PendingDevice },
     handle: async ({ ctx, principal, body, caller }) => {
       const registered = await registerDevice(ctx, principal, body, caller);

@@ -1,6 +1,6 @@
-import type { PushDevice } from "../db/generated/client";
-import { AppError } from "../errors";
-import type { RegisterDevice } from "./schema";
+import type { PushDevice } from "../../db/generated/client";
+import { AppError } from "../../errors";
+import type { RegisterDevice } from "../schema";
 
 /** The devices of an account. As many again may wait to prove that they replace one of them. */
 export const MAX_DEVICES = 20;
