@@ -8,7 +8,7 @@ import { isSmoke } from "./lib/scale";
 import type { Section } from "./lib/table";
 import { hasWrk } from "./lib/wrk";
 import { type About, describeRun } from "./report/about";
-import { WORKLOAD_NAMES, type WorkloadName } from "./report/groups";
+import { DEFAULT_NAMES, WORKLOAD_NAMES, type WorkloadName } from "./report/groups";
 import { markdown } from "./report/markdown";
 import { publish, readPublished } from "./report/publish";
 import { changedTargets } from "./report/targets";
@@ -17,7 +17,7 @@ import { WORKLOADS } from "./workloads";
 const HELP = `Usage: npm run bench [-- WORKLOAD... --write]
        npm run bench -- --smoke
 
-Compares Homeport with its peers on this machine and prints a table. Runs all workloads by default:
+Compares Homeport with its peers on this machine and prints a table. Runs all workloads by default, except growth:
 ${WORKLOAD_NAMES.join(", ")}.
 
   --write  writes the figures to bench/published.json, docs/performance.md and README.md
@@ -33,7 +33,8 @@ type Outcome = { sections: Record<string, Section>; failures: string[] };
 async function main(args: string[]): Promise<void> {
   const options = { write: { type: "boolean" }, smoke: { type: "boolean" } } as const;
   const { positionals, values } = parseArgs({ args, options, allowPositionals: true });
-  const names = positionals.length > 0 ? positionals.map(toName) : WORKLOAD_NAMES;
+  const defaults = values.smoke ? WORKLOAD_NAMES : DEFAULT_NAMES;
+  const names = positionals.length > 0 ? positionals.map(toName) : defaults;
   if (values.smoke && values.write) throw new UsageError("The figures of a smoke run mean nothing.");
   if (!hasWrk()) throw new Error("wrk is missing: apt-get install wrk");
   const benches = await openBenches();

@@ -9,6 +9,7 @@ import { fold } from "./workloads/billing/fold";
 import { subscriptionStatus } from "./workloads/billing/subscription-status";
 import { webhook } from "./workloads/billing/webhook";
 import { webhookEmbedded } from "./workloads/billing/webhook-embedded";
+import { growth } from "./workloads/growth/growth";
 import { attestation } from "./workloads/push/attestation";
 import { pushDelivery } from "./workloads/push/push-delivery";
 import { pushRefresh, pushRegister } from "./workloads/push/push-register";
@@ -41,4 +42,5 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
   "push-delivery": pushDelivery,
   attestation,
   start,
+  growth,
 };

@@ -23,7 +23,12 @@ export type Row = {
 
 export type Amount = { figure: Figure; unit: string };
 
-export type Section = { title: string; rows: Row[]; notes?: string[]; results?: Result[] };
+export type Latency = { p50Ms: Spread; p99Ms: Spread };
+
+/** Latencies by the number of rows. `rows` says of what, for example "events". */
+export type Curve = { name: string; title: string; rows: string; points: ({ size: number } & Latency)[] };
+
+export type Section = { title: string; rows: Row[]; notes?: string[]; results?: Result[]; curves?: Curve[] };
 
 /** The unit of throughput: `per` units a request. */
 type Unit = { name: string; per: number };

@@ -5,9 +5,13 @@ export const GROUPS = {
   accounts: ["login", "register", "health-during-logins", "health-during-page-load", "account-enumeration"],
   push: ["push-register", "push-refresh", "push-delivery", "attestation"],
   start: ["start"],
+  growth: ["growth"],
 } as const satisfies Record<string, readonly string[]>;
 
 export type WorkloadName = (typeof GROUPS)[keyof typeof GROUPS][number];
 
 /** Every workload's name, in the order of the document. */
 export const WORKLOAD_NAMES: readonly WorkloadName[] = Object.values(GROUPS).flat();
+
+/** Those that run by default: all but the one that loads ten million rows. */
+export const DEFAULT_NAMES = WORKLOAD_NAMES.filter((name) => name !== "growth");

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import type { Row, Section } from "../lib/table";
+import type { Curve, Section } from "../lib/table";
 import type { About } from "./about";
+import { chart } from "./chart";
 import { GROUPS, WORKLOAD_NAMES } from "./groups";
 import { headlines } from "./headlines";
 import { markdown } from "./markdown";
@@ -18,12 +19,14 @@ export function readPublished(): Published {
 /** Adds sections to the published figures, and writes the documents' tables. Returns the files that it wrote. */
 export function publish(sections: Record<string, Section>, about: About): string[] {
   const published = readPublished();
-  for (const [name, { title, rows, notes }] of Object.entries(sections)) {
-    published[name] = { title, rows: rows.map(rounded), notes, about };
+  for (const [name, { title, rows, notes, curves }] of Object.entries(sections)) {
+    published[name] = { title, rows: rounded(rows), notes, curves: rounded(curves), about };
   }
   writeFileSync(PUBLISHED_FILE, `${JSON.stringify(published, null, 1)}\n`);
   for (const file of DOCUMENTS) writeFileSync(file, withTables(readFileSync(file, "utf8"), published));
-  return [PUBLISHED_FILE, ...DOCUMENTS];
+  const images = charts(published);
+  for (const [file, svg] of Object.entries(images)) writeFileSync(file, svg);
+  return [PUBLISHED_FILE, ...DOCUMENTS, ...Object.keys(images)];
 }
 
 /**
@@ -35,7 +38,8 @@ export function withTables(text: string, published: Published): string {
     if (name === "about") return describe(published);
     if (name === "headlines") return headlines(published);
     if (!isGroup(name)) throw new Error(`Unknown table: ${name}`);
-    return markdown(GROUPS[name].flatMap((workload) => published[workload] ?? []));
+    const sections = GROUPS[name].flatMap((workload) => published[workload] ?? []);
+    return [...sections.flatMap(({ curves = [] }) => images(curves)), markdown(sections)].join("\n");
   };
   return text.replace(
     /(<!-- bench ([\w-]+) -->\n).*?(<!-- \/bench -->)/gs,
@@ -44,6 +48,19 @@ export function withTables(text: string, published: Published): string {
       return table ? `${open}\n${table}\n\n${end}` : whole;
     },
   );
+}
+
+/** The published curves as SVG, by file. */
+export function charts(published: Published): Record<string, string> {
+  const curves = Object.values(published).flatMap((section) => section.curves ?? []);
+  return Object.fromEntries(curves.map((curve) => [`docs/${imageOf(curve)}`, chart(curve)]));
+}
+
+const imageOf = ({ name }: Curve) => `images/growth-${name}.svg`;
+
+function images(curves: Curve[]): string[] {
+  const all = curves.map((curve) => `  <img src="${imageOf(curve)}" width="49%" alt="${curve.title}: see the table">`);
+  return all.length > 0 ? ["<p>", ...all, "</p>", ""] : [];
 }
 
 const isGroup = (name: string): name is keyof typeof GROUPS => Object.hasOwn(GROUPS, name);
@@ -65,11 +82,11 @@ function describe(published: Published): string {
   return lines.join("\n");
 }
 
-/** The row with four significant digits, and without the figures that do not apply. */
-function rounded(row: Row): Row {
-  const text = JSON.stringify(row, (_, value) => {
-    if (typeof value === "number") return Number(value.toPrecision(4));
-    return value ?? undefined;
-  });
-  return JSON.parse(text) as Row;
+/** The same with four significant digits, and without the figures that do not apply. */
+function rounded<T>(value: T): T {
+  if (value === undefined) return value;
+  const text = JSON.stringify(value, (_, part) =>
+    typeof part === "number" ? Number(part.toPrecision(4)) : (part ?? undefined),
+  );
+  return JSON.parse(text) as T;
 }

@@ -1,0 +1,98 @@
+import type { Curve, Latency, Spread } from "../lib/table";
+import { digits } from "./markdown";
+
+const WIDTH = 440;
+const HEIGHT = 280;
+const PLOT = { left: 56, right: 388, top: 48, bottom: 228 };
+/** The series, the slower one first, and whether its labels are above the line. */
+const SERIES: { key: keyof Latency; name: string; isAbove: boolean }[] = [
+  { key: "p99Ms", name: "p99", isAbove: true },
+  { key: "p50Ms", name: "median", isAbove: false },
+];
+
+/** Readable on a light and on a dark page: the image brings its own background. */
+const STYLE = `
+  .page { fill: #ffffff } .text { fill: #1f2328 } .quiet { fill: #59636e } .grid { stroke: #d1d9e0 }
+  .p50Ms { color: #0969da } .p99Ms { color: #bc4c00 }
+  @media (prefers-color-scheme: dark) {
+    .page { fill: #0d1117 } .text { fill: #f0f6fc } .quiet { fill: #9198a1 } .grid { stroke: #3d444d }
+    .p50Ms { color: #4493f8 } .p99Ms { color: #f0883e }
+  }
+  text { font: 11px system-ui, sans-serif } .title { font-size: 13px; font-weight: 600 }
+  .line { fill: none; stroke: currentColor; stroke-width: 2 } .spread { stroke: currentColor; stroke-width: 1 }
+  .mark { fill: currentColor }`;
+
+type Scale = (value: number) => number;
+
+/** Draws latencies by number of rows, both on logarithmic scales, as SVG. Vertical lines are the spread over the rounds. */
+export function chart({ title, rows, points }: Curve): string {
+  const all = points.flatMap(({ p50Ms, p99Ms }) => [p50Ms.min, p50Ms.max, p99Ms.min, p99Ms.max]);
+  const ticks = ticksOf(Math.min(...all), Math.max(...all));
+  const x = logScale(
+    points.map(({ size }) => size),
+    PLOT.left + 28,
+    PLOT.right - 24,
+  );
+  const y = logScale(ticks, PLOT.bottom, PLOT.top);
+  const summary = SERIES.map(
+    ({ key, name }) => `${name} ${points.map((point) => digits(point[key].median)).join(", ")}`,
+  );
+  const parts = [
+    `<title>${title}: milliseconds by number of ${rows}. ${summary.join("; ")}</title>`,
+    `<style>${STYLE}\n</style>`,
+    `<rect class="page" width="${WIDTH}" height="${HEIGHT}" rx="6"/>`,
+    text(16, 24, title, "text title"),
+    ...ticks.map((tick) => yTick(tick, y(tick))),
+    text(16, 40, "ms", "quiet"),
+    ...points.map(({ size }) => text(x(size), PLOT.bottom + 18, size.toLocaleString("en-US"), "quiet", "middle")),
+    text((PLOT.left + PLOT.right) / 2, HEIGHT - 14, rows, "quiet", "middle"),
+    ...SERIES.map(({ key, name, isAbove }) => {
+      const shown = points.map((point): [number, Spread] => [point.size, point[key]]);
+      return series(shown, x, y, key, name, isAbove);
+    }),
+  ];
+  const size = `width="${WIDTH}" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}"`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img">\n${parts.join("\n")}\n</svg>\n`;
+}
+
+function series(points: [number, Spread][], x: Scale, y: Scale, key: string, name: string, isAbove: boolean): string {
+  const line = points.map(([size, { median }]) => `${round(x(size))},${round(y(median))}`).join(" ");
+  const marks = points.map(([size, { median, min, max }]) => {
+    const [at, center] = [round(x(size)), round(y(median))];
+    const spread = `<line class="spread" x1="${at}" x2="${at}" y1="${round(y(min))}" y2="${round(y(max))}"/>`;
+    const labelY = isAbove ? y(max) - 6 : y(min) + 14;
+    const mark = `<circle class="mark" cx="${at}" cy="${center}" r="3"/>`;
+    return `${spread}${mark}${text(at, labelY, digits(median), "mark", "middle")}`;
+  });
+  const [, last] = points.at(-1) ?? [0, { median: 1 }];
+  const label = text(PLOT.right + 4, y(last.median) + (isAbove ? 0 : 9), name, "mark");
+  return `<g class="${key}"><polyline class="line" points="${line}"/>${marks.join("")}${label}</g>`;
+}
+
+function yTick(tick: number, at: number): string {
+  const line = `<line class="grid" x1="${PLOT.left}" x2="${PLOT.right}" y1="${round(at)}" y2="${round(at)}"/>`;
+  return line + text(PLOT.left - 8, at + 4, digits(tick), "quiet", "end");
+}
+
+/** Powers of ten from below `min` to above `max`; up to two decades also their double and quintuple. */
+function ticksOf(min: number, max: number): number[] {
+  const [low, high] = [Math.floor(Math.log10(min)), Math.ceil(Math.log10(max))];
+  const decades = Array.from({ length: Math.max(high - low, 1) + 1 }, (_, i) => 10 ** (low + i));
+  if (decades.length > 3) return decades;
+  const fine = decades.flatMap((decade, i) => (i === decades.length - 1 ? [decade] : [decade, decade * 2, decade * 5]));
+  const first = fine.findLastIndex((tick) => tick <= min);
+  const last = fine.findIndex((tick) => tick >= max);
+  return fine.slice(Math.max(first, 0), last === -1 ? undefined : Math.max(last, first + 1) + 1);
+}
+
+/** Maps the range of `values` to the range from `start` to `end`, logarithmically. */
+function logScale(values: number[], start: number, end: number): Scale {
+  const [low, high] = [Math.log10(Math.min(...values)), Math.log10(Math.max(...values))];
+  return (value) => start + ((Math.log10(value) - low) / (high - low || 1)) * (end - start);
+}
+
+function text(x: number, y: number, content: string, kind: string, anchor = "start"): string {
+  return `<text class="${kind}" x="${round(x)}" y="${round(y)}" text-anchor="${anchor}">${content}</text>`;
+}
+
+const round = (value: number) => Math.round(value * 10) / 10;

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { listBillingEvents } from "../../../lib/admin/billing/list-events";
+import { PrismaClient } from "../../../lib/db/generated/client";
+import { postgresAdapter } from "../../../lib/db/open";
+import { addBillingHistory, EVENTS_PER_PURCHASE, renewalOf, tokenOf } from "../../fixtures/growth/billing-history";
+import type { Bench } from "../../lib/bench";
+import { homeport } from "../../lib/candidates";
+import { type RequestSpec, runClosedLoop } from "../../lib/load";
+import type { Latency } from "../../lib/table";
+import type { Growth } from "./growth";
+import { callInTurn, latencyOf, ROUND } from "./latency";
+
+/** Accounts whose purchases are renewed and whose status is read in turn, spread over all. */
+const ACCOUNTS = 1_000;
+const LISTED = 50;
+
+/** The billing inbox, with a tenth as many accounts, sessions and purchases as events. */
+export async function billingGrowth(bench: Bench): Promise<Growth<"webhook" | "status" | "list">> {
+  return {
+    curves: {
+      webhook: { title: "Webhook: a renewal", rows: "events" },
+      status: { title: "Subscription status", rows: "events" },
+      list: { title: `billing list: the newest ${LISTED} events`, rows: "events" },
+    },
+    grow: (from, to) => addBillingHistory(bench.database, from, to),
+    measure: async (size) => {
+      const server = await homeport(bench, () => Promise.reject()).start();
+      try {
+        const subscribers = size / EVENTS_PER_PURCHASE;
+        const ids = Array.from({ length: ACCOUNTS }, (_, i) => 1 + Math.floor((i * subscribers) / ACCOUNTS));
+        return {
+          status: await latencyOf(oneAtATime(server.url, await statusRequests(bench, server.url, ids))),
+          webhook: await latencyOf(oneAtATime(server.url, (i) => renewalOf(ids[i % ids.length] ?? 1))),
+          list: await listLatency(bench),
+        };
+      } finally {
+        await server.stop();
+      }
+    },
+  };
+}
+
+/** Sends the requests that `request` returns for 0, 1, 2 and so on. */
+function oneAtATime(url: string, request: (i: number) => RequestSpec) {
+  return () => {
+    let sent = 0;
+    return runClosedLoop(url, { connections: 1, seconds: ROUND.seconds }, () =>
+      sent < ROUND.calls ? request(sent++) : null,
+    );
+  };
+}
+
+async function statusRequests(bench: Bench, url: string, ids: number[]): Promise<(i: number) => RequestSpec> {
+  const tokens = await Promise.all(ids.map((id) => tokenOf(bench, id)));
+  const request = (i: number): RequestSpec => {
+    const headers = { authorization: `Bearer ${tokens[i % tokens.length]}` };
+    return { method: "GET", path: "/api/subscription/status", headers, expectedStatus: 200 };
+  };
+  const { path, headers } = request(0);
+  const status = (await (await fetch(url + path, { headers })).json()) as { isActive: boolean };
+  assert.equal(status.isActive, true);
+  return request;
+}
+
+/** What `npm run billing list` reads. */
+async function listLatency({ env }: Bench): Promise<Latency> {
+  const db = new PrismaClient({ adapter: postgresAdapter(env.DATABASE_URL, 1, console.error) });
+  try {
+    return await latencyOf(() =>
+      callInTurn(async () => assert.equal((await listBillingEvents({ db }, { limit: LISTED })).length, LISTED)),
+    );
+  } finally {
+    await db.$disconnect();
+  }
+}
