@@ -75,10 +75,11 @@ async function runAll(names: readonly WorkloadName[], benches: Benches): Promise
   return { about, outcome };
 }
 
-async function runOne(name: WorkloadName, benches: Benches, { sections }: Outcome): Promise<void> {
+async function runOne(name: WorkloadName, benches: Benches, { sections, failures }: Outcome): Promise<void> {
   const bench = await benches.openWorkload(name);
   try {
     const section = await WORKLOADS[name](bench);
+    failures.push(...(section.failures ?? []));
     sections[name] = { ...section, notes: [...(section.notes ?? []), ...otherWork(section)] };
   } finally {
     await bench.close();

@@ -28,7 +28,15 @@ export type Latency = { p50Ms: Spread; p99Ms: Spread };
 /** Latencies by the number of rows. `rows` says of what, for example "events". */
 export type Curve = { name: string; title: string; rows: string; points: ({ size: number } & Latency)[] };
 
-export type Section = { title: string; rows: Row[]; notes?: string[]; results?: Result[]; curves?: Curve[] };
+/** `failures`: what could not be measured. The rest is still reported, and the run fails at its end. */
+export type Section = {
+  title: string;
+  rows: Row[];
+  notes?: string[];
+  results?: Result[];
+  curves?: Curve[];
+  failures?: string[];
+};
 
 /** The unit of throughput: `per` units a request. */
 type Unit = { name: string; per: number };

@@ -48,7 +48,7 @@ function amount(throughput: Amount | string | null | undefined): string {
 function figure(value: Figure | null | undefined, unit = ""): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return digits(value) + unit;
-  if (Number.isNaN(value.median)) return "";
+  if (!Number.isFinite(value.median)) return "";
   const [median, min, max] = [value.median, value.min, value.max].map(digits);
   return min === max ? `${median}${unit}` : `${median}${unit} (${min}–${max})`;
 }

@@ -52,14 +52,19 @@ export function withTables(text: string, published: Published): string {
 
 /** The published curves as SVG, by file. */
 export function charts(published: Published): Record<string, string> {
-  const curves = Object.values(published).flatMap((section) => section.curves ?? []);
-  return Object.fromEntries(curves.map((curve) => [`docs/${imageOf(curve)}`, chart(curve)]));
+  const drawn = Object.values(published).flatMap(({ curves = [] }) => curves.filter(isDrawn));
+  return Object.fromEntries(drawn.map((curve) => [`docs/${imageOf(curve)}`, chart(curve)]));
 }
+
+/** Whether a curve has a line: a measurement may have failed. */
+const isDrawn = ({ points }: Curve) => points.length > 1;
 
 const imageOf = ({ name }: Curve) => `images/growth-${name}.svg`;
 
 function images(curves: Curve[]): string[] {
-  const all = curves.map((curve) => `  <img src="${imageOf(curve)}" width="49%" alt="${curve.title}: see the table">`);
+  const all = curves
+    .filter(isDrawn)
+    .map((curve) => `  <img src="${imageOf(curve)}" width="49%" alt="${curve.title}: see the table">`);
   return all.length > 0 ? ["<p>", ...all, "</p>", ""] : [];
 }
 

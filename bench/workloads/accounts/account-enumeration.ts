@@ -2,11 +2,12 @@ import { randomUUID } from "node:crypto";
 import { registerAccounts } from "../../fixtures/accounts";
 import type { Bench } from "../../lib/bench";
 import { homeport } from "../../lib/candidates";
+import { isSmoke } from "../../lib/scale";
 import { median, type Row, type Section } from "../../lib/table";
 
-const ACCOUNTS = 48;
+const ACCOUNTS = isSmoke ? 4 : 48;
 /** For each endpoint, known and unknown emails in turn: no account gets more than three requests. */
-const SAMPLES = 120;
+const SAMPLES = isSmoke ? 4 : 120;
 const PASSWORD = "correct horse battery staple";
 const JSON_BODY = { "content-type": "application/json" };
 

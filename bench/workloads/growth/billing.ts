@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { listBillingEvents } from "../../../lib/admin/billing/list-events";
 import { PrismaClient } from "../../../lib/db/generated/client";
-import { postgresAdapter } from "../../../lib/db/open";
+import { COMMAND, postgresAdapter } from "../../../lib/db/open";
 import { addBillingHistory, EVENTS_PER_PURCHASE, renewalOf, tokenOf } from "../../fixtures/growth/billing-history";
 import type { Bench } from "../../lib/bench";
 import { homeport } from "../../lib/candidates";
@@ -15,24 +15,24 @@ const ACCOUNTS = 1_000;
 const LISTED = 50;
 
 /** The billing inbox, with a tenth as many accounts, sessions and purchases as events. */
-export async function billingGrowth(bench: Bench): Promise<Growth<"webhook" | "status" | "list">> {
+export function billingGrowth(bench: Bench): Growth {
   return {
-    curves: {
-      webhook: { title: "Webhook: a renewal", rows: "events" },
-      status: { title: "Subscription status", rows: "events" },
-      list: { title: `billing list: the newest ${LISTED} events`, rows: "events" },
-    },
+    curves: [
+      { name: "webhook", title: "Webhook: a renewal", rows: "events" },
+      { name: "status", title: "Subscription status", rows: "events" },
+      { name: "list", title: `billing list: the newest ${LISTED} events`, rows: "events" },
+    ],
     grow: (from, to) => addBillingHistory(bench.database, from, to),
-    measure: async (size) => {
+    measure: async (size, plot) => {
       const server = await homeport(bench, () => Promise.reject()).start();
       try {
         const subscribers = size / EVENTS_PER_PURCHASE;
         const ids = Array.from({ length: ACCOUNTS }, (_, i) => 1 + Math.floor((i * subscribers) / ACCOUNTS));
-        return {
-          status: await latencyOf(oneAtATime(server.url, await statusRequests(bench, server.url, ids))),
-          webhook: await latencyOf(oneAtATime(server.url, (i) => renewalOf(ids[i % ids.length] ?? 1))),
-          list: await listLatency(bench),
-        };
+        const read = await statusRequests(bench, server.url, ids);
+        await plot("status", () => latencyOf(oneAtATime(server.url, read)));
+        const renew = (i: number) => renewalOf(ids[i % ids.length] ?? 1);
+        await plot("webhook", () => latencyOf(oneAtATime(server.url, renew)));
+        await plot("list", () => listLatency(bench));
       } finally {
         await server.stop();
       }
@@ -64,7 +64,7 @@ async function statusRequests(bench: Bench, url: string, ids: number[]): Promise
 
 /** What `npm run billing list` reads. */
 async function listLatency({ env }: Bench): Promise<Latency> {
-  const db = new PrismaClient({ adapter: postgresAdapter(env.DATABASE_URL, 1, console.error) });
+  const db = new PrismaClient({ adapter: postgresAdapter(env.DATABASE_URL, 1, console.error, COMMAND) });
   try {
     return await latencyOf(() =>
       callInTurn(async () => assert.equal((await listBillingEvents({ db }, { limit: LISTED })).length, LISTED)),

@@ -1,42 +1,56 @@
-import assert from "node:assert/strict";
 import type { Bench } from "../../lib/bench";
 import { isSmoke } from "../../lib/scale";
 import type { Curve, Latency, Section } from "../../lib/table";
 import { billingGrowth } from "./billing";
+import { pushGrowth } from "./push";
 
-const SIZES = isSmoke ? [1_000, 2_000] : [10_000, 100_000, 1_000_000, 10_000_000];
+const SIZES = isSmoke ? [10_000, 20_000] : [10_000, 100_000, 1_000_000, 10_000_000];
 
-/** Tables that grow: `grow` adds rows to what is there, and `measure` returns the latency of each curve. */
-export type Growth<Name extends string> = {
-  curves: Record<Name, Pick<Curve, "title" | "rows">>;
+/**
+ * Tables that grow: `grow` adds rows to what is there. `measure` calls `plot` with the latency of each curve, in any
+ * order; a curve of which a measurement fails has no further points.
+ */
+export type Growth = {
+  curves: Omit<Curve, "points">[];
   grow: (from: number, to: number) => Promise<void>;
-  measure: (size: number) => Promise<Record<Name, Latency>>;
+  measure: (size: number, plot: Plot) => Promise<void>;
 };
+
+export type Plot = (name: string, measure: () => Promise<Latency>) => Promise<void>;
 
 /** The latency of single requests as the tables that they read and write grow. */
 export async function growth(bench: Bench): Promise<Section> {
-  const curves = await plot(await billingGrowth(bench));
+  const failures: string[] = [];
+  const curves: Curve[] = [];
+  for (const tables of [pushGrowth(bench), billingGrowth(bench)]) {
+    const added = tables.curves.map((curve): Curve => ({ ...curve, points: [] }));
+    curves.unshift(...added);
+    await plotAll(tables, added, failures).catch((error: Error) => failures.push(`growth failed: ${error.message}`));
+  }
   const rows = curves.flatMap(({ title, rows: unit, points }) =>
-    points.map(({ size, ...latency }) => ({
-      candidate: `${title}, ${size.toLocaleString("en-US")} ${unit}`,
-      ...latency,
-    })),
+    points.map(({ size, ...latency }) => ({ candidate: `${title}, ${thousands(size)} ${unit}`, ...latency })),
   );
-  return { title: "one at a time", rows, curves };
+  return { title: "one at a time", rows, curves, failures };
 }
 
-async function plot<Name extends string>({ curves, grow, measure }: Growth<Name>): Promise<Curve[]> {
-  const names = Object.keys(curves) as Name[];
-  const plotted = new Map(names.map((name): [Name, Curve] => [name, { name, ...curves[name], points: [] }]));
+async function plotAll({ grow, measure }: Growth, curves: Curve[], failures: string[]): Promise<void> {
+  const names = curves.map(({ name }) => name).join(", ");
   for (const [i, size] of SIZES.entries()) {
     const startedAt = performance.now();
+    const seconds = () => ((performance.now() - startedAt) / 1000).toFixed(0);
     await grow(SIZES[i - 1] ?? 0, size);
-    const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
-    console.error(`growth: ${size.toLocaleString("en-US")} rows for ${names.join(", ")} loaded in ${seconds} s`);
-    const latencies = await measure(size);
-    for (const name of names) plotted.get(name)?.points.push({ size, ...latencies[name] });
+    console.error(`growth: ${thousands(size)} rows for ${names} loaded after ${seconds()} s`);
+    await measure(size, async (name, measureOne) => {
+      const curve = curves.find((one) => one.name === name);
+      if (!curve || curve.points.length < i) return;
+      try {
+        curve.points.push({ size, ...(await measureOne()) });
+      } catch (error) {
+        failures.push(`growth: ${name} failed with ${thousands(size)} rows: ${(error as Error).message}`);
+      }
+    });
+    console.error(`growth: ${thousands(size)} rows for ${names} measured after ${seconds()} s`);
   }
-  const all = [...plotted.values()];
-  assert.ok(all.every(({ points }) => points.length === SIZES.length));
-  return all;
 }
+
+const thousands = (count: number) => count.toLocaleString("en-US");

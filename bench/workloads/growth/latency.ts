@@ -1,4 +1,5 @@
-import { type LoadResult, summarize } from "../../lib/load";
+import { summarize } from "../../lib/load";
+import type { LoadResult } from "../../lib/load-result";
 import { isSmoke } from "../../lib/scale";
 import { type Latency, spread } from "../../lib/table";
 
@@ -14,8 +15,11 @@ export async function latencyOf(measure: () => Promise<LoadResult>): Promise<Lat
   return { p50Ms: spread(rounds.map(({ p50Ms }) => p50Ms)), p99Ms: spread(rounds.map(({ p99Ms }) => p99Ms)) };
 }
 
-/** Calls a function again and again for a round, one call at a time. */
-export async function callInTurn(call: () => Promise<unknown>): Promise<LoadResult> {
+/** Calls a function again and again for a round, one call at a time. `after` each call is not measured. */
+export async function callInTurn(
+  call: () => Promise<unknown>,
+  after: () => Promise<unknown> = async () => {},
+): Promise<LoadResult> {
   const tookMs: number[] = [];
   const startedAt = performance.now();
   const elapsed = () => (performance.now() - startedAt) / 1000;
@@ -23,6 +27,7 @@ export async function callInTurn(call: () => Promise<unknown>): Promise<LoadResu
     const calledAt = performance.now();
     await call();
     tookMs.push(performance.now() - calledAt);
+    await after();
   }
   return summarize(tookMs, elapsed());
 }

@@ -3,12 +3,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Bench } from "../../lib/bench";
 import { homeport } from "../../lib/candidates";
 import { cpuSeconds, memoryMiB } from "../../lib/process-usage";
+import { isSmoke } from "../../lib/scale";
 import type { Server } from "../../lib/server";
 import { atMost, median, type Row, type Section } from "../../lib/table";
 
-const STARTS = 5;
+const STARTS = isSmoke ? 1 : 5;
 /** Until then Next is loaded, and the garbage of the start is collected. */
-const IDLE_MS = 10_000;
+const IDLE_MS = isSmoke ? 0 : 10_000;
 const MAX_START_MS = 1_000;
 const MAX_IDLE_MIB = 260;
 
