@@ -1,0 +1,60 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { removeExpiredRows } from "@/lib/auth/retention";
+import { createEmailQueue } from "@/lib/mail/queue";
+import { newAccount } from "@/tests/support/accounts";
+import { call, get, post } from "@/tests/support/api";
+import { ctx, withContext } from "@/tests/support/context";
+import { postgresUrl } from "@/tests/support/database";
+import { statementsWithoutIndex } from "@/tests/support/explain";
+
+let url: string;
+
+describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
+  beforeAll(async () => {
+    const [{ name } = { name: "" }] = await ctx().db.$queryRaw<{ name: string }[]>`SELECT current_database() AS name`;
+    url = new URL(`/${name}`, postgresUrl).href;
+  });
+
+  test("the removal of expired rows", async () => {
+    expect(await statementsWithoutIndex(url, (db) => removeExpiredRows({ ...ctx(), db }))).toEqual([]);
+  });
+
+  test("sign-ins, their limits and the lookup of their sessions", async () => {
+    const { email, password } = await newAccount();
+    const signIns = async () => {
+      const { token } = await (await post("/api/auth/login", { email, password }, { ip: "203.0.113.51" })).json();
+      expect((await get("/api/auth/session", { token })).status).toBe(200);
+      const wrong = { email, password: "wrong password" };
+      const statuses = [];
+      for (let i = 0; i < 11; i++) {
+        statuses.push((await post("/api/auth/login", wrong, { ip: "203.0.113.52" })).status);
+      }
+      expect(statuses).toEqual([...Array(10).fill(401), 429]);
+      expect((await call("POST", "/api/auth/signout", { token })).status).toBe(200);
+    };
+    expect(await statementsWithoutIndex(url, (db) => withContext({ db }, signIns))).toEqual([]);
+  });
+
+  test("the queue of emails", async () => {
+    const sent: unknown[] = [];
+    const mailer = { send: async (email: unknown) => void sent.push(email) };
+    const compose = async (to: string) => ({ to, subject: "", text: "", html: "" });
+    const run = async (db: ReturnType<typeof ctx>["db"]) => {
+      const queue = createEmailQueue({ ...ctx(), db, mailer }, { test: 60 }, { test: compose });
+      await queue.enqueue(db, "test", "someone@example.com");
+      queue.wake();
+      await expect.poll(() => sent.length).toBe(1);
+      await queue.close();
+    };
+    expect(await statementsWithoutIndex(url, run)).toEqual([]);
+  });
+
+  test("every foreign key, which a deletion follows", async () => {
+    const missing = await ctx().db.$queryRaw`
+      SELECT conrelid::regclass::text AS "table", conname AS "key" FROM pg_constraint
+      WHERE contype = 'f' AND NOT EXISTS (
+        SELECT FROM pg_index WHERE indrelid = conrelid AND indkey[0] = conkey[1]
+          AND coalesce(pg_get_expr(indpred, indrelid) ~ '^[(]"?[[:alnum:]]+"? IS NOT NULL[)]$', true))`;
+    expect(missing).toEqual([]);
+  });
+});

@@ -1,0 +1,66 @@
+import type { SqlQuery, SqlQueryable } from "@prisma/driver-adapter-utils";
+import type { PrismaClient } from "@/lib/db/generated/client";
+import { postgresAdapter, wrap } from "@/lib/db/open";
+
+/** A node of a plan (PostgreSQL, "EXPLAIN", FORMAT JSON), as far as it is read here. */
+type PlanNode = { "Node Type": string; "Relation Name"?: string; "Index Cond"?: string; Plans?: PlanNode[] };
+
+/**
+ * Runs statements on PostgreSQL, and returns those that scan a table without an index's condition, each as "TABLE:
+ * STATEMENT". The planner prefers indexes regardless of costs, so that the result does not depend on the number of rows.
+ */
+export async function statementsWithoutIndex(
+  url: string,
+  run: (db: PrismaClient) => Promise<unknown>,
+): Promise<string[]> {
+  const preferring = new URL(url);
+  const settings = ["enable_seqscan", "enable_hashjoin", "enable_mergejoin"].map((name) => `-c ${name}=off`);
+  preferring.searchParams.set("options", settings.join(" "));
+  const factory = postgresAdapter(preferring.href, 2, () => {});
+  const connect = factory.connect.bind(factory);
+  const recorded = new Map<string, SqlQuery>();
+  factory.connect = async () => {
+    const adapter = record(await connect(), recorded);
+    const startTransaction = adapter.startTransaction.bind(adapter);
+    adapter.startTransaction = async (level) => record(await startTransaction(level), recorded);
+    return adapter;
+  };
+  const database = wrap(factory, async () => {}, true);
+  try {
+    await run(database.client);
+    const statements = [...recorded.values()].filter(({ sql }) =>
+      /^\s*(WITH|SELECT|INSERT|UPDATE|DELETE)\b/i.test(sql),
+    );
+    if (statements.length === 0) throw new Error("No statement was run");
+    const adapter = await connect();
+    const tablesOf = async (query: SqlQuery) => {
+      const { rows } = await adapter.queryRaw({ ...query, sql: `EXPLAIN (FORMAT JSON) ${query.sql}` });
+      const [{ Plan }] = JSON.parse(String(rows[0]?.[0])) as [{ Plan: PlanNode }];
+      return unindexedTables(Plan).map((table) => `${table}: ${query.sql.replace(/\s+/g, " ").trim()}`);
+    };
+    return (await Promise.all(statements.map(tablesOf))).flat();
+  } finally {
+    await database.close();
+  }
+}
+
+/** Adds the statements that run through a queryable to `recorded`, by their text. */
+function record<Queryable extends SqlQueryable>(queryable: Queryable, recorded: Map<string, SqlQuery>): Queryable {
+  const [queryRaw, executeRaw] = [queryable.queryRaw.bind(queryable), queryable.executeRaw.bind(queryable)];
+  queryable.queryRaw = (query) => {
+    recorded.set(query.sql, query);
+    return queryRaw(query);
+  };
+  queryable.executeRaw = (query) => {
+    recorded.set(query.sql, query);
+    return executeRaw(query);
+  };
+  return queryable;
+}
+
+/** The tables that a plan reads other than by the condition of an index. */
+function unindexedTables(node: PlanNode): string[] {
+  const { "Node Type": type, "Relation Name": table, "Index Cond": condition, Plans = [] } = node;
+  const isWholeTable = type === "Seq Scan" || (/^Index (Only )?Scan/.test(type) && !condition);
+  return [...(isWholeTable && table ? [table] : []), ...Plans.flatMap(unindexedTables)];
+}
