@@ -121,6 +121,15 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   );
 }
 
+/** Codes of `isDatabaseUnavailable` that concern one statement or transaction: conflicts, and limits of its time. */
+const CONTENTION = new Set(["P2028", "P2034", "40001", "40P01", "55P03", "57014", "25P03"]);
+
+/** Whether the database is unavailable to every transaction, not just too slow or too busy for one. */
+export function isConnectionLost(error: unknown): boolean {
+  const marks = causes(error).flatMap(({ code, originalCode }) => [code, originalCode]);
+  return isDatabaseUnavailable(error) && !marks.some((mark) => typeof mark === "string" && CONTENTION.has(mark));
+}
+
 /** Whether the database's disk is full (SQLSTATE 53100, disk_full). */
 export function isStorageFull(error: unknown): boolean {
   return causes(error).some(({ code, originalCode }) => [code, originalCode].some((mark) => mark === "53100"));

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { isConnectionLost } from "../errors";
 
 /** The maximum number of items in one batch. */
 const MAX_ITEMS = 200;
@@ -26,7 +27,8 @@ type Waiting<Item, Result> = {
  * Returns a function that processes one item, and batches the calls, because under load a statement and its commit cost
  * more than their rows. A batch has the items of one turn of the event loop, up to 200. While two batches run, items wait
  * for the next one, so that batches grow with the load. A lone item is processed in the turn in which it arrives. If a
- * batch fails, each of its items is processed alone, so that an item that fails does not affect the others.
+ * batch fails, each of its items is processed alone, so that an item that fails does not affect the others; if the
+ * connection was lost, all of them fail.
  */
 export function batchWrite<Deps extends Loggable, Item, Result>(
   options: Options<Deps, Item, Result>,
@@ -59,8 +61,10 @@ function createQueue<Deps extends Loggable, Item, Result>(
       );
       for (const [i, { resolve }] of batch.entries()) resolve(results[i] as Result | Promise<Result>);
     } catch (error) {
-      deps.log.warn({ err: error, items: batch.length }, "a batch failed: processing its items one at a time");
-      for (const { item, resolve } of batch) resolve(processOne(deps, item));
+      const isHopeless = isConnectionLost(error); // each item would wait for the database again
+      if (!isHopeless)
+        deps.log.warn({ err: error, items: batch.length }, "a batch failed: its items are processed alone");
+      for (const { item, resolve } of batch) resolve(isHopeless ? Promise.reject(error) : processOne(deps, item));
     } finally {
       running -= 1;
       start();

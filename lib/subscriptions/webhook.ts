@@ -1,9 +1,7 @@
 import type { Context } from "../context";
-import { withRetry } from "../db/with-retry";
 import { IdentityEventType, PurchaseEventType } from "./events";
-import { applyEvent } from "./inbox/apply-event";
 import { sanitizeJson } from "./inbox/sanitize";
-import { ownerAccountIds, storeEvent } from "./inbox/store-event";
+import { storeAndApply } from "./inbox/store-and-apply";
 import { configuredProvider } from "./providers/configured";
 import type { Delivery } from "./providers/provider";
 import type { DeliveryReceipt } from "./schema";
@@ -23,8 +21,7 @@ export async function receiveWebhook(deps: Deps, delivery: Delivery): Promise<De
   const key = { provider: provider.name, eventId: provider.eventId(body, delivery) };
   const payload = provider.toPayload(body);
   const event = provider.read(payload, receivedAt);
-  await withRetry(() => storeEvent(deps, { ...key, event, payload, receivedAt }));
-  const { status, toReconcile } = await applyEvent(deps, key, ownerAccountIds(event));
+  const { status, toReconcile } = await storeAndApply(deps, { ...key, event, payload, receivedAt });
   if (toReconcile.length > 0) deps.reconciler.wake();
   deps.count("billing_event", { type: metricType(event.type), state: status });
   return { status, eventId: key.eventId };

@@ -24,7 +24,9 @@ const ROOMS: Record<string, string[]> = {
   "lib/audit": [],
   "lib/auth": ["lib/audit", "lib/db/batch-load", "lib/db/queue", "lib/db/with-retry", "lib/push/outbox/enqueue"],
   "lib/accounts": ["lib/audit", "lib/auth", "lib/mail", "lib/push", "lib/subscriptions", "lib/db/with-retry"],
-  "lib/subscriptions": ["lib/db/batch-load", "lib/db/queue", "lib/db/with-retry", "lib/push/outbox/enqueue"],
+  "lib/subscriptions": [
+    ...["lib/db/batch-load", "lib/db/batch-write", "lib/db/queue", "lib/db/with-retry", "lib/push/outbox/enqueue"],
+  ],
   "lib/push": ["lib/audit", "lib/db/batch-load", "lib/db/batch-write", "lib/db/queue"],
   "lib/releases": ["lib/files"],
   "lib/admin": [

@@ -3,8 +3,8 @@ import { withRetry } from "../../db/with-retry";
 import { possibleAccountIds } from "../../subscriptions/app-user-ids";
 import type { BillingRules } from "../../subscriptions/entitlement-rules";
 import { applyEvent } from "../../subscriptions/inbox/apply-event";
-import type { EventKey } from "../../subscriptions/inbox/lock-event";
-import { ownerAccountIds, storedAppUserIds } from "../../subscriptions/inbox/store-event";
+import type { EventKey } from "../../subscriptions/inbox/lock-events";
+import { ownerAccountIds, storedAppUserIds } from "../../subscriptions/inbox/store-events";
 import { findProvider } from "../../subscriptions/providers/configured";
 import { eventPages } from "./event-pages";
 import { findBillingEvents } from "./list-events";
@@ -25,7 +25,7 @@ export async function* replayEvents(deps: Deps, selection: ReplaySelection): Asy
     if (!row) continue;
     const key = { provider: row.provider, eventId: row.eventId };
     const { type, accountIds } = await reparse(deps, row);
-    const { status } = await applyEvent(deps, key, accountIds, { isReplay: true });
+    const { status } = await applyEvent(deps, { ...key, accountIds }, { isReplay: true });
     yield { ...key, type, status };
   }
 }

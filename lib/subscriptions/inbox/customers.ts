@@ -71,7 +71,7 @@ function compareAliases(a: AliasGroup, b: AliasGroup): number {
 function findAliases(tx: Tx, provider: string, appUserIds: string[]): Promise<AliasGroup[]> {
   return tx.$queryRaw`
     SELECT DISTINCT ON ("appUserIds") "appUserIds", "eventId", "occurredAt" FROM "BillingEvent"
-    WHERE provider = ${provider} AND "appUserIds" && ${appUserIds}::text[] AND cardinality("appUserIds") > 1
+    WHERE provider IS NOT DISTINCT FROM ${provider} AND "appUserIds" && ${appUserIds}::text[] AND cardinality("appUserIds") > 1
       AND cardinality("transferredFrom") = 0
     ORDER BY "appUserIds", "occurredAt", "eventId" LIMIT ${MAX_APP_USER_IDS + 1}::integer`;
 }
@@ -81,7 +81,7 @@ async function findTransfers(tx: Tx, provider: string, appUserIds: string[]): Pr
     SELECT jsonb_build_object('eventId', "eventId", 'type', type, 'environment', environment, 'store', store, 'facts',
       facts, 'appUserIds', "appUserIds", 'transferredFrom', "transferredFrom", 'accountId', "accountId") AS event
     FROM "BillingEvent"
-    WHERE provider = ${provider} AND state IN ('received', 'processed')
+    WHERE provider IS NOT DISTINCT FROM ${provider} AND state IN ('received', 'processed')
       AND type IN ('TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED') AND cardinality("transferredFrom") > 0
       AND "appUserIds" && ${appUserIds}::text[]`;
   return rows.map(({ event }) => StoredEvent.parse(event));

@@ -1,110 +1,72 @@
 import type { Tx } from "../../context";
 import { newId } from "../../db/ids";
-import { possibleAccountIds } from "../app-user-ids";
-import { type PurchaseEvent, PurchaseEventType } from "../events";
-import { foldPurchase } from "../fold/fold-purchase";
-import { type OwnerEvent, ownerAppUserIds } from "../ownership";
-import { type PurchaseState, StoredPurchase } from "../purchase-state";
-import { findConnectedCustomers, StoredEvent, transfersOf } from "./customers";
+import { EMPTY_STATE } from "../fold/periods";
+import { StoredPurchase } from "../purchase-state";
+import type { KnownEvent, PurchaseKey } from "./decide";
+import { type PurchaseToFold, refoldPurchases } from "./refold";
 
-/** The unique key of a purchase. */
-export type PurchaseKey = Pick<StoredPurchase, "provider" | "environment" | "store" | "originalTransactionId">;
-
-/** A purchase before it was folded again, its state after, and its account now. */
-export type Refolded = { before: StoredPurchase; after: PurchaseState; accountId: string | null };
+type Attachment = { event: KnownEvent; key: PurchaseKey };
+/** `purchase`: the row to insert if it is new. */
+type PurchaseToAttach = { purchase: StoredPurchase; newEvents: KnownEvent[] };
 
 /**
- * Attaches an event to its purchase and marks it processed. Creates the purchase if it is new, and locks it until the
- * transaction ends. Clears the reason of an earlier failure.
+ * Attaches events to their purchases and marks them processed. Creates the purchases that are new, and locks all until
+ * the transaction ends. Clears the reasons of earlier failures.
  */
-export async function attachEvent(tx: Tx, eventRowId: string, key: PurchaseKey, at: Date): Promise<StoredPurchase> {
-  const [row] = await tx.$queryRaw<{ purchase: unknown }[]>`
-    WITH purchase AS (
-      INSERT INTO "Purchase"
-        (id, provider, environment, store, "originalTransactionId", "appUserIds", "entitlementIds", "createdAt", "updatedAt")
-      VALUES (${newId()}::uuid, ${key.provider}, ${key.environment}, ${key.store}, ${key.originalTransactionId},
-        '{}', '{}', ${at}::timestamptz, ${at}::timestamptz)
+export async function attachEvents(tx: Tx, attachments: Attachment[], at: Date): Promise<PurchaseToFold[]> {
+  const byKey = new Map<string, PurchaseToAttach>();
+  for (const { event, key } of attachments) {
+    const name = JSON.stringify(key);
+    const known = byKey.get(name);
+    if (known) known.newEvents.push(event);
+    else byKey.set(name, { purchase: newPurchase(key, event), newEvents: [event] });
+  }
+  const purchases = [...byKey.values()];
+  if (purchases.length === 0) return [];
+  const input = purchases.map(({ purchase, newEvents }) => ({ ...purchase, eventIds: newEvents.map(({ id }) => id) }));
+  const rows = await tx.$queryRaw<{ newId: string; existing: unknown }[]>`
+    WITH given AS MATERIALIZED (
+      SELECT * FROM jsonb_to_recordset(${JSON.stringify(input)}::jsonb) AS given (id uuid, provider text,
+        environment text, store text, "originalTransactionId" text, "accountId" uuid, "appUserIds" text[],
+        "eventIds" uuid[])
+    ), purchase AS (
+      INSERT INTO "Purchase" (id, provider, environment, store, "originalTransactionId", "accountId", "appUserIds",
+        "entitlementIds", "createdAt", "updatedAt")
+      SELECT id, provider, environment, store, "originalTransactionId", "accountId", "appUserIds", '{}',
+        ${at}::timestamptz, ${at}::timestamptz
+      FROM given ORDER BY provider, environment, store, "originalTransactionId"
       ON CONFLICT (provider, environment, store, "originalTransactionId")
         DO UPDATE SET "updatedAt" = EXCLUDED."updatedAt"
       RETURNING *
+    ), placed AS MATERIALIZED (
+      SELECT given.id AS "newId", given."eventIds", purchase.id,
+        CASE WHEN purchase.id <> given.id THEN to_jsonb(purchase) END AS existing
+      FROM given JOIN purchase USING (provider, environment, store, "originalTransactionId")
     ), attached AS (
-      UPDATE "BillingEvent" AS event SET state = 'processed', "processedAt" = ${at}::timestamptz, "purchaseId" = purchase.id,
+      UPDATE "BillingEvent" AS event SET state = 'processed', "processedAt" = ${at}::timestamptz,
+        "purchaseId" = placed.id,
         reason = CASE WHEN event.state IN ('failed', 'ignored') THEN NULL ELSE event.reason END
-      FROM purchase WHERE event.id = ${eventRowId}::uuid
+      FROM placed WHERE event.id = ANY(placed."eventIds")
     )
-    SELECT to_jsonb(purchase) AS purchase FROM purchase`;
-  return StoredPurchase.parse(row?.purchase);
+    SELECT "newId"::text, existing FROM placed`;
+  const existing = new Map(rows.map((row) => [row.newId, row.existing]));
+  return purchases.map(({ purchase, newEvents }) => {
+    const stored = existing.get(purchase.id);
+    return { before: stored ? StoredPurchase.parse(stored) : purchase, newEvents };
+  });
 }
 
-/** Locks purchases in the order of their ids, so that two transactions never wait for each other. */
+/** The row of a new purchase. It already has the owner that its event names, so that a later UPDATE writes no index. */
+function newPurchase(key: PurchaseKey, { accountId, appUserIds }: KnownEvent): StoredPurchase {
+  return { ...EMPTY_STATE, id: newId(), ...key, accountId, appUserIds };
+}
+
+/** Locks purchases in the order of their keys, as `attachEvents` does, so that two transactions never wait for each other. */
 export async function lockPurchases(tx: Tx, ids: string[]): Promise<StoredPurchase[]> {
   const rows = await tx.$queryRaw<{ purchase: unknown }[]>`
-    SELECT to_jsonb(purchase) AS purchase FROM "Purchase" AS purchase WHERE id = ANY(${ids}::uuid[]) ORDER BY id FOR UPDATE`;
+    SELECT to_jsonb(purchase) AS purchase FROM "Purchase" AS purchase WHERE id = ANY(${ids}::uuid[])
+    ORDER BY provider, environment, store, "originalTransactionId" FOR UPDATE`;
   return rows.map(({ purchase }) => StoredPurchase.parse(purchase));
-}
-
-/** Folds the processed events of a purchase again, and stores its state and its owner. The caller holds its lock. */
-export async function refoldPurchase(tx: Tx, before: StoredPurchase, at: Date): Promise<Refolded> {
-  const stored = await readEvents(tx, before);
-  const events = stored.events.flatMap(toPurchaseEvent);
-  const after = foldPurchase(events);
-  const owner = await findOwner(tx, before, stored);
-  await tx.purchase.updateMany({ where: { id: before.id }, data: { ...after, ...owner, updatedAt: at } });
-  return { before, after, accountId: owner.accountId };
-}
-
-function toPurchaseEvent({ eventId, type, facts }: StoredEvent): PurchaseEvent[] {
-  const known = PurchaseEventType.safeParse(type);
-  return known.success ? [{ id: eventId, type: known.data, ...facts }] : [];
-}
-
-type PurchaseEvents = {
-  events: StoredEvent[];
-  /** Whether other events name more App User IDs of these customers, or transfer purchases between them. */
-  isConnected: boolean;
-};
-
-/** Determines the owner: the App User IDs in order of precedence, and the account of the first that has one. */
-async function findOwner(tx: Tx, purchase: StoredPurchase, { events, isConnected }: PurchaseEvents) {
-  const ownEvents = events.filter(({ type }) => PurchaseEventType.safeParse(type).success).map(toOwnerEvent);
-  const named = [...new Set(ownEvents.flatMap((event) => event.appUserIds))];
-  const { transfers, aliases } = isConnected
-    ? await findConnectedCustomers(tx, purchase.provider, named)
-    : { transfers: [], aliases: [] };
-  const appUserIds = ownerAppUserIds([...ownEvents, ...transfersOf(purchase, transfers)], aliases);
-  const knownAccounts = [...events, ...transfers].map((event) => event.accountId);
-  return { appUserIds, accountId: await findFirstAccount(tx, possibleAccountIds(appUserIds), knownAccounts) };
-}
-
-function toOwnerEvent({ eventId, facts, appUserIds }: StoredEvent): OwnerEvent {
-  return { id: eventId, occurredAt: facts.occurredAt, appUserIds, transferredFrom: null };
-}
-
-/** Reads the events of a purchase. They are all processed. */
-async function readEvents(tx: Tx, { id, provider }: StoredPurchase): Promise<PurchaseEvents> {
-  // PostgreSQL uses the index on "appUserIds" only for a join.
-  const rows = await tx.$queryRaw<{ event: unknown; isConnected: boolean }[]>`
-    WITH customer AS MATERIALIZED (
-      SELECT array_agg(DISTINCT name) AS names FROM "BillingEvent" AS own, unnest(own."appUserIds") AS name
-      WHERE own."purchaseId" = ${id}::uuid
-    ), connected AS MATERIALIZED (
-      SELECT 1 FROM customer JOIN "BillingEvent" AS other ON other."appUserIds" && customer.names
-      WHERE other.provider = ${provider}
-        AND (cardinality(other."transferredFrom") > 0 OR NOT other."appUserIds" <@ customer.names)
-    )
-    SELECT jsonb_build_object('eventId', "eventId", 'type', type, 'environment', environment, 'store', store, 'facts',
-      facts, 'appUserIds', "appUserIds", 'transferredFrom', "transferredFrom", 'accountId', "accountId") AS event,
-      EXISTS (SELECT 1 FROM connected) AS "isConnected"
-    FROM "BillingEvent" WHERE "purchaseId" = ${id}::uuid`;
-  return { events: rows.map(({ event }) => StoredEvent.parse(event)), isConnected: rows[0]?.isConnected ?? false };
-}
-
-/** Returns the first of the ids that is an account's. `known` lists accounts that need no query. */
-async function findFirstAccount(tx: Tx, ids: string[], known: (string | null)[]): Promise<string | null> {
-  const [first] = ids;
-  if (first === undefined || known.includes(first)) return first ?? null;
-  const accounts = await tx.account.findMany({ where: { id: { in: ids } }, select: { id: true } });
-  return ids.find((id) => accounts.some((account) => account.id === id)) ?? null;
 }
 
 /**
@@ -120,8 +82,8 @@ export async function mergePurchase(tx: Tx, purchase: StoredPurchase, otherId: s
 
 /** Updates a purchase after an event was moved away from it. Deletes it if it has no events left. */
 export async function detachEvent(tx: Tx, purchaseId: string, at: Date): Promise<void> {
-  for (const purchase of await lockPurchases(tx, [purchaseId])) {
+  for (const before of await lockPurchases(tx, [purchaseId])) {
     const { count } = await tx.purchase.deleteMany({ where: { id: purchaseId, events: { none: {} } } });
-    if (count === 0) await refoldPurchase(tx, purchase, at);
+    if (count === 0) await refoldPurchases(tx, [{ before, newEvents: [] }], at);
   }
 }

@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
 import { possibleAccountIds } from "../app-user-ids";
 import { applyEvent } from "./apply-event";
-import type { EventKey } from "./lock-event";
+import type { EventKey } from "./lock-events";
 
 type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "draining" | "log" | "now">;
 type ClaimedEvent = EventKey & { appUserIds: string[]; transferredFrom: string[]; attempts: number };
@@ -21,7 +21,7 @@ export async function retryEvents(deps: Deps): Promise<void> {
     const { provider, eventId, attempts, appUserIds, transferredFrom } = event;
     const accountIds = possibleAccountIds(appUserIds.filter((id) => !transferredFrom.includes(id)));
     try {
-      const { status } = await applyEvent(deps, { provider, eventId }, accountIds, { timeoutMs: TIMEOUT_MS });
+      const { status } = await applyEvent(deps, { provider, eventId, accountIds }, { timeoutMs: TIMEOUT_MS });
       deps.log.info({ eventId, attempts, status }, "a pending billing event was applied");
     } catch (error) {
       deps.log.warn({ err: error, eventId, attempts }, "a pending billing event was not applied: it will be retried");

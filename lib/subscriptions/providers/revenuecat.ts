@@ -20,6 +20,7 @@ import {
 import type { Delivery, Provider } from "./provider";
 
 const Envelope = z.object({ event: z.object({ id: EventId }).loose() });
+const WholeEnvelope = Envelope.loose();
 
 /** RevenueCat, "Webhooks", Event Types and Fields. */
 const RevenueCatEvent = z.object({
@@ -60,7 +61,7 @@ export const revenueCat: Provider = {
     requireAuthentic(config, delivery, (secret) => isSigned(secret, delivery, now)),
   eventId: (body) => requireFields(Envelope, body).event.id,
   toPayload: (body) => {
-    const { event, ...envelope } = requireFields(Envelope.loose(), body);
+    const { event, ...envelope } = requireFields(WholeEnvelope, body);
     const { subscriber_attributes: _, ...kept } = event;
     return { ...envelope, event: kept };
   },

@@ -8,7 +8,7 @@ export async function findAppUserIds(db: Tx, purchaseIds: string[]): Promise<str
     SELECT DISTINCT newest."appUserId" FROM "Purchase" AS purchase
     CROSS JOIN LATERAL (
       SELECT event."appUserId" FROM "BillingEvent" AS event
-      WHERE event.provider = purchase.provider AND event."appUserIds" && purchase."appUserIds"
+      WHERE event.provider IS NOT DISTINCT FROM purchase.provider AND event."appUserIds" && purchase."appUserIds"
         AND (event."appUserId" = ANY(purchase."appUserIds") OR lower(event."appUserId") = ANY(purchase."appUserIds"))
         AND event."appUserId" NOT LIKE 'sha256:%'
       ORDER BY event."occurredAt" DESC, event.id LIMIT 1

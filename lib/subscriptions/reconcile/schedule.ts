@@ -1,12 +1,11 @@
 import type { Context, Tx } from "../../context";
-import type { EventFacts } from "../events";
-import type { Refolded } from "../inbox/purchases";
+import type { KnownEvent } from "../inbox/decide";
+import type { Refolded } from "../inbox/refold";
 import { isHashedEmail } from "../inbox/sanitize";
 import { revenueCat } from "../providers/revenuecat";
 import { findAppUserIds } from "./app-user-ids";
 
 type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now" | "reconciler">;
-type Cause = { provider: string; type: string; appUserId: string | null };
 
 /** The shortest time between two reconciliations of a purchase because of its overdue renewal. */
 const MIN_INTERVAL_MS = 15 * 60 * 1000;
@@ -30,8 +29,7 @@ export async function scheduleReconcile(tx: Tx, dbNow: Context["dbNow"], appUser
  */
 export async function customersToReconcile(
   tx: Tx,
-  { provider, type, appUserId }: Cause,
-  { identityChange }: EventFacts,
+  { provider, type, appUserId, facts: { identityChange } }: KnownEvent,
   purchases: Refolded[],
 ): Promise<string[]> {
   if (provider !== revenueCat.name || type === "SNAPSHOT") return [];
@@ -88,7 +86,7 @@ export async function scheduleAfterSignIn(deps: Deps, sessionId: string): Promis
       INSERT INTO "ReconcileJob" ("appUserId", "nextAttemptAt")
       SELECT COALESCE((
         SELECT "appUserId" FROM "BillingEvent" AS event
-        WHERE provider = ${revenueCat.name} AND "appUserIds" @> ARRAY[session."accountId"]
+        WHERE provider IS NOT DISTINCT FROM ${revenueCat.name} AND "appUserIds" @> ARRAY[session."accountId"]
           AND lower("appUserId") = session."accountId"
         ORDER BY "occurredAt" DESC LIMIT 1
       ), session."accountId"), ${dbNow()} FROM session

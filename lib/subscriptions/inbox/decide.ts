@@ -1,0 +1,63 @@
+import { EventFacts, IdentityEventType, PurchaseEventType } from "../events";
+import type { StoredPurchase } from "../purchase-state";
+import type { EventToApply, LockedEvent } from "./lock-events";
+
+/** The unique key of a purchase. */
+export type PurchaseKey = Pick<StoredPurchase, "provider" | "environment" | "store" | "originalTransactionId">;
+
+/** A locked event whose facts are parsed. */
+export type KnownEvent = LockedEvent & { facts: EventFacts };
+
+type Rejection = { state: "ignored" | "failed"; reason: string };
+
+/** How a locked event is applied. */
+export type Decision =
+  /** It is processed already. */
+  | { kind: "duplicate" }
+  /** It takes locks beyond its own purchase's, and therefore a transaction of its own. */
+  | { kind: "alone" }
+  | ({ kind: "reject"; event: KnownEvent } & Rejection)
+  /** It says who owns a customer's purchases. */
+  | { kind: "move"; event: KnownEvent }
+  | { kind: "attach"; event: KnownEvent; key: PurchaseKey };
+
+/** Decides how to apply an event. `isBatch`: others are applied in the same transaction. */
+export function decide(
+  locked: LockedEvent,
+  { facts }: EventToApply,
+  { isReplay = false, isBatch = false }: { isReplay?: boolean; isBatch?: boolean },
+): Decision {
+  if (locked.state === "processed" && !isReplay) return { kind: "duplicate" };
+  const event = { ...locked, facts: facts ?? EventFacts.parse(locked.facts) };
+  const isMove = event.facts.identityChange !== null;
+  if (isBatch && (isMove || event.renewalPurchaseId || event.purchaseId)) return { kind: "alone" };
+  const rejection = rejectionOf(event);
+  if (rejection) return { kind: "reject", event, ...rejection };
+  return isMove ? { kind: "move", event } : { kind: "attach", event, key: purchaseKeyOf(event) };
+}
+
+/** Returns why an event changes no purchase; null if it does. */
+function rejectionOf(event: KnownEvent): Rejection | null {
+  const { expiresAt, identityChange, snapshot } = event.facts;
+  if (identityChange === "transfer") {
+    const hasBothSides = event.transferredFrom.length > 0 && event.appUserIds.length > event.transferredFrom.length;
+    return hasBothSides ? null : { state: "failed", reason: "transfer_names_nobody" };
+  }
+  if (identityChange === "alias") return null;
+  if (IdentityEventType.safeParse(event.type).success) return { state: "ignored", reason: "nothing_to_change" };
+  const type = PurchaseEventType.safeParse(event.type).data;
+  // A delivery of type SNAPSHOT is not the provider's API response, and would reset the purchase.
+  if (!type || (type === "SNAPSHOT" && !snapshot)) return { state: "ignored", reason: "type_not_applied" };
+  if (type === "TEMPORARY_ENTITLEMENT_GRANT") {
+    return expiresAt ? null : { state: "ignored", reason: "grant_without_end" };
+  }
+  return event.originalTransactionId ? null : { state: "failed", reason: "transaction_not_named" };
+}
+
+function purchaseKeyOf(event: KnownEvent): PurchaseKey {
+  const { provider, environment, store, siblingOriginalTransactionId } = event;
+  // Only a temporary grant may have no transaction. It is then a purchase of its own.
+  const originalTransactionId = siblingOriginalTransactionId ?? event.originalTransactionId ?? `grant:${event.eventId}`;
+  // A purchase without an environment is separate, and never counts as production.
+  return { provider, environment: environment ?? "UNKNOWN", store: store ?? "UNKNOWN", originalTransactionId };
+}

@@ -1,0 +1,115 @@
+import type { Context, Tx } from "../../context";
+import { sql } from "../../db/sql";
+import { AppError } from "../../errors";
+import type { EventFacts } from "../events";
+
+/** The key of an event in the inbox. `eventId` is the provider's. */
+export type EventKey = { provider: string; eventId: string };
+
+/**
+ * A stored event to apply. `accountIds`: the accounts that it may be linked to. `facts`: what this process has just
+ * stored, so that it need not be parsed again.
+ */
+export type EventToApply = EventKey & { accountIds: string[]; facts?: EventFacts };
+
+/** An event that the transaction has locked. */
+export type LockedEvent = EventKey & {
+  id: string;
+  state: "received" | "processed" | "ignored" | "failed";
+  type: string;
+  environment: string | null;
+  store: string | null;
+  originalTransactionId: string | null;
+  appUserId: string | null;
+  appUserIds: string[];
+  transferredFrom: string[];
+  facts: unknown;
+  accountId: string | null;
+  purchaseId: string | null;
+  /** A purchase with this renewal's own transaction as its original: it was created before the original was known. */
+  renewalPurchaseId: string | null;
+  /** The original transaction that another event of this transaction names, if this event names none. */
+  siblingOriginalTransactionId: string | null;
+};
+
+type Sql = ReturnType<Context["dbNow"]>;
+
+// Here and in other queries, `IS NOT DISTINCT FROM` compares the provider: with `=`, PostgreSQL may read all events of the
+// provider by the index on it, instead of a few by their transaction or their App User IDs.
+
+/**
+ * Locks events until the transaction ends, so that simultaneous deliveries of an event are applied one after the other.
+ * An event that names its original transaction is locked with the events of its transaction that do not: they are being
+ * applied to a purchase of their own, which this event merges. Returns the events in the order given.
+ * @throws AppError unavailable if an event is not stored
+ */
+export async function lockEvents(tx: Tx, events: readonly EventToApply[]): Promise<LockedEvent[]> {
+  const accountIds = [...new Set(events.flatMap((event) => event.accountIds))];
+  const keys = keysOf(events);
+  const first = await selectForUpdate(tx, accountIds, sql`${ownRows(keys)} UNION ${unmergedSiblingRows(keys)}`);
+  // After the wait the siblings' purchase exists: the events are read again.
+  const rows = first.length > events.length ? await selectForUpdate(tx, accountIds, ownRows(keys)) : first;
+  return events.map(({ provider, eventId }) => {
+    const row = rows.find((one) => one.eventId === eventId && one.provider === provider);
+    if (!row) throw new AppError("unavailable");
+    return row;
+  });
+}
+
+/**
+ * The order of locks is accounts, events by id, purchases by key. Deleting an account follows it too, so that no two
+ * transactions deadlock. The condition on the count makes PostgreSQL lock the accounts first.
+ */
+function selectForUpdate(tx: Tx, accountIds: string[], eventRows: Sql): Promise<LockedEvent[]> {
+  return tx.$queryRaw`
+    WITH account AS MATERIALIZED (
+      SELECT id FROM "Account" WHERE id = ANY(${accountIds}::uuid[]) ORDER BY id FOR KEY SHARE
+    ), selected AS MATERIALIZED (${eventRows})
+    SELECT id, provider, "eventId", state::text, type, environment, store, "originalTransactionId", "appUserId",
+      "appUserIds", "transferredFrom", facts, "accountId", "purchaseId",
+      (${RENEWAL_PURCHASE_ID}) AS "renewalPurchaseId",
+      (${SIBLING_ORIGINAL_TRANSACTION_ID}) AS "siblingOriginalTransactionId"
+    FROM "BillingEvent" AS event
+    WHERE id = ANY(ARRAY(SELECT id FROM selected)) AND (SELECT count(*) FROM account) >= 0
+    ORDER BY id FOR UPDATE OF event`;
+}
+
+/** The keys of events, as a table that SQL can join. */
+export function keysOf(events: readonly EventKey[]): Sql {
+  const providers = events.map(({ provider }) => provider);
+  const eventIds = events.map(({ eventId }) => eventId);
+  return sql`unnest(${providers}::text[], ${eventIds}::text[]) AS key (provider, "eventId")`;
+}
+
+function ownRows(keys: Sql): Sql {
+  return sql`SELECT own.id FROM ${keys} JOIN "BillingEvent" AS own USING (provider, "eventId")`;
+}
+
+/**
+ * Unapplied events of the same transaction that name no original transaction, if the event itself names one. The cast
+ * keeps PostgreSQL from reading all unapplied events, by the index that has only those.
+ */
+function unmergedSiblingRows(keys: Sql): Sql {
+  return sql`
+    SELECT sibling.id FROM ${keys} JOIN "BillingEvent" AS own USING (provider, "eventId")
+    JOIN "BillingEvent" AS sibling ON sibling."transactionId" = own."transactionId" AND sibling.provider IS NOT DISTINCT FROM own.provider
+    WHERE own."transactionId" <> own."originalTransactionId"
+      AND sibling."transactionId" = sibling."originalTransactionId" AND sibling.state::text = 'received'
+      AND 'TRANSFER' NOT IN (own.type, sibling.type) AND 'SUBSCRIBER_ALIAS' NOT IN (own.type, sibling.type)
+      AND 'PURCHASE_REDEEMED' NOT IN (own.type, sibling.type)`;
+}
+
+const RENEWAL_PURCHASE_ID = sql`
+  SELECT purchase.id FROM "Purchase" AS purchase
+  WHERE purchase.provider = event.provider AND purchase.environment = COALESCE(event.environment, 'UNKNOWN')
+    AND purchase.store = COALESCE(event.store, 'UNKNOWN')
+    AND purchase."originalTransactionId" = event."transactionId"
+    AND event."transactionId" <> event."originalTransactionId"`;
+
+const SIBLING_ORIGINAL_TRANSACTION_ID = sql`
+  SELECT sibling."originalTransactionId" FROM "BillingEvent" AS sibling
+  WHERE event."originalTransactionId" = event."transactionId" AND sibling."transactionId" = event."transactionId"
+    AND sibling.provider IS NOT DISTINCT FROM event.provider AND sibling.environment IS NOT DISTINCT FROM event.environment
+    AND sibling.store IS NOT DISTINCT FROM event.store
+    AND sibling."originalTransactionId" <> event."transactionId" AND sibling.state IN ('received', 'processed')
+  ORDER BY sibling."receivedAt", sibling.id LIMIT 1`;

@@ -1,0 +1,144 @@
+import type { Tx } from "../../context";
+import { Prisma } from "../../db/generated/client";
+import { possibleAccountIds } from "../app-user-ids";
+import { type PurchaseEvent, PurchaseEventType } from "../events";
+import { foldPurchase } from "../fold/fold-purchase";
+import { type OwnerEvent, ownerAppUserIds } from "../ownership";
+import { PurchaseState, type StoredPurchase } from "../purchase-state";
+import { findConnectedCustomers, StoredEvent, transfersOf } from "./customers";
+import type { KnownEvent } from "./decide";
+
+/** A locked purchase, and the events that this transaction has attached to it, in their order of arrival. */
+export type PurchaseToFold = { before: StoredPurchase; newEvents: KnownEvent[] };
+
+/** A purchase before an event and after it. */
+export type Refolded = { before: StoredPurchase; after: StoredPurchase };
+
+/**
+ * Folds the processed events of purchases again, and stores their states and owners: one statement reads all events, one
+ * writes all purchases. Returns for each purchase what each of its new events changed, as if they had been applied one
+ * after the other, or the whole change if it has none. The caller holds the locks.
+ */
+export async function refoldPurchases(tx: Tx, purchases: PurchaseToFold[], at: Date): Promise<Refolded[][]> {
+  if (purchases.length === 0) return [];
+  const histories = await readHistories(tx, purchases);
+  const versions = histories.map(versionsOf);
+  const accounts = await findAccounts(tx, histories, versions.flat());
+  const refolded = purchases.map(({ before }, i) => {
+    let last = before;
+    return (versions[i] ?? []).map(({ state, appUserIds }) => {
+      const accountId = possibleAccountIds(appUserIds).find((id) => accounts.has(id)) ?? null;
+      const step = { before: last, after: { ...last, ...state, appUserIds, accountId } };
+      last = step.after;
+      return step;
+    });
+  });
+  await writePurchases(
+    tx,
+    refolded.flatMap((steps) => steps.at(-1)?.after ?? []),
+    at,
+  );
+  return refolded;
+}
+
+/** The columns that a fold computes. */
+const COLUMNS = [...Object.keys(PurchaseState.shape), "accountId", "appUserIds"];
+const SET_COLUMNS = Prisma.raw(COLUMNS.map((name) => `"${name}" = folded."${name}"`).join());
+
+async function writePurchases(tx: Tx, rows: StoredPurchase[], at: Date): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE "Purchase" AS purchase SET ${SET_COLUMNS}, "updatedAt" = ${at}::timestamptz
+    FROM jsonb_populate_recordset(NULL::"Purchase", ${JSON.stringify(rows)}::jsonb) AS folded
+    WHERE purchase.id = folded.id`;
+}
+
+/**
+ * All events of a purchase: those that were attached before, and the new ones. `transfers` and `aliases` are those of
+ * other events that name its customers.
+ */
+type History = PurchaseToFold & { earlier: StoredEvent[]; transfers: StoredEvent[]; aliases: string[][] };
+
+/** A purchase after one of its events. */
+type Version = { state: PurchaseState; appUserIds: string[] };
+
+/** Folds a history up to each of its new events. Pure. */
+function versionsOf({ before, earlier, newEvents, transfers, aliases }: History): Version[] {
+  const moves = transfersOf(before, transfers);
+  const until = newEvents.length > 0 ? newEvents.map((_, i) => i + 1) : [0];
+  return until.map((count) => {
+    const events = [...earlier, ...newEvents.slice(0, count)].filter(isPurchaseEvent);
+    return {
+      state: foldPurchase(events.map(toPurchaseEvent)),
+      appUserIds: ownerAppUserIds([...events.map(toOwnerEvent), ...moves], aliases),
+    };
+  });
+}
+
+type TypedEvent = StoredEvent & { type: PurchaseEventType };
+const isPurchaseEvent = (event: StoredEvent): event is TypedEvent => PurchaseEventType.safeParse(event.type).success;
+
+function toPurchaseEvent({ eventId, type, facts }: TypedEvent): PurchaseEvent {
+  return { id: eventId, type, ...facts };
+}
+
+function toOwnerEvent({ eventId, facts, appUserIds }: StoredEvent): OwnerEvent {
+  return { id: eventId, occurredAt: facts.occurredAt, appUserIds, transferredFrom: null };
+}
+
+async function readHistories(tx: Tx, purchases: PurchaseToFold[]): Promise<History[]> {
+  const rows = await readEvents(tx, purchases);
+  const byPurchase = new Map<string, typeof rows>(purchases.map(({ before }) => [before.id, []]));
+  for (const row of rows) byPurchase.get(row.purchaseId)?.push(row);
+  const histories: History[] = [];
+  for (const purchase of purchases) {
+    const own = byPurchase.get(purchase.before.id) ?? [];
+    const earlier = own.flatMap(({ event }) => (event === null ? [] : StoredEvent.parse(event)));
+    const names = [...earlier, ...purchase.newEvents].filter(isPurchaseEvent).flatMap(({ appUserIds }) => appUserIds);
+    // A later one of the new events may connect the customers of an earlier one.
+    const isConnected = own[0]?.isConnected || purchase.newEvents.length > 1;
+    const connected = isConnected
+      ? await findConnectedCustomers(tx, purchase.before.provider, [...new Set(names)])
+      : { transfers: [], aliases: [] };
+    histories.push({ ...purchase, earlier, ...connected });
+  }
+  return histories;
+}
+
+/**
+ * Reads the events of purchases. They are all processed. `event` is null for the new ones, which are known.
+ * `isConnected`: other events name more App User IDs of the purchase's customers, or transfer purchases between them.
+ */
+async function readEvents(tx: Tx, purchases: PurchaseToFold[]) {
+  const ids = purchases.map(({ before }) => before.id);
+  const knownIds = purchases.flatMap(({ newEvents }) => newEvents.map(({ id }) => id));
+  return tx.$queryRaw<{ purchaseId: string; event: unknown; isConnected: boolean }[]>`
+    WITH own AS MATERIALIZED (
+      SELECT * FROM "BillingEvent" WHERE "purchaseId" = ANY(${ids}::uuid[])
+    ), customer AS MATERIALIZED (
+      SELECT "purchaseId", provider, array_agg(DISTINCT name) AS names
+      FROM own, unnest(own."appUserIds") AS name GROUP BY "purchaseId", provider
+    ), connected AS MATERIALIZED (
+      SELECT "purchaseId" FROM customer WHERE EXISTS (
+        SELECT 1 FROM "BillingEvent" AS other
+        WHERE other."appUserIds" && customer.names AND other.provider IS NOT DISTINCT FROM customer.provider
+          AND (cardinality(other."transferredFrom") > 0 OR NOT other."appUserIds" <@ customer.names))
+    )
+    SELECT "purchaseId", "purchaseId" IN (SELECT "purchaseId" FROM connected) AS "isConnected",
+      CASE WHEN id <> ALL(${knownIds}::uuid[]) THEN jsonb_build_object('eventId', "eventId", 'type', type,
+        'environment', environment, 'store', store, 'facts', facts, 'appUserIds', "appUserIds", 'transferredFrom',
+        "transferredFrom", 'accountId', "accountId") END AS event
+    FROM own`;
+}
+
+/** Returns the accounts among the owners' possible account ids. Those that an event is linked to need no query. */
+async function findAccounts(tx: Tx, histories: History[], versions: Version[]): Promise<Set<string>> {
+  const linked = histories.flatMap(({ earlier, newEvents, transfers }) => [...earlier, ...newEvents, ...transfers]);
+  const known = new Set(linked.flatMap(({ accountId }) => accountId ?? []));
+  const unknown = versions.flatMap(({ appUserIds }) => {
+    const ids = possibleAccountIds(appUserIds);
+    return ids[0] !== undefined && known.has(ids[0]) ? [] : ids;
+  });
+  if (unknown.length === 0) return known;
+  const accounts = await tx.account.findMany({ where: { id: { in: unknown } }, select: { id: true } });
+  return new Set([...known, ...accounts.map(({ id }) => id)]);
+}

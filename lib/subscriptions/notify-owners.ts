@@ -1,0 +1,95 @@
+import type { Context, Tx } from "../context";
+import { enqueueAll } from "../push/outbox/enqueue";
+import { type BillingRules, canEntitle, statusRules } from "./entitlement-rules";
+import type { KnownEvent } from "./inbox/decide";
+import type { Refolded } from "./inbox/refold";
+import { type PurchaseState, StoredPurchase } from "./purchase-state";
+import { endReplacedPurchases } from "./replacement";
+import { accountStatus, isRevoked } from "./status";
+
+type BillingNotification = "billing.payment_failed" | "billing.expired" | "billing.renewed";
+/** What an event changed of a purchase. */
+type Change = Refolded & { event: KnownEvent };
+type Notice = { change: Change; kind: BillingNotification; accountId: string };
+
+/** Older events notify nobody: they are replayed, delivered days later, or found by a reconciliation. */
+const MAX_AGE_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * Notifies owners of the changes that events made to their purchases, by push, in the events' transaction, and once
+ * however often an event is applied. Sends nothing about a purchase that gives no access, such as a sandbox purchase, nor
+ * about a change without effect because another purchase of the account gave the same access at that event.
+ */
+export async function notifyOwners(
+  tx: Tx,
+  { config, dbNow, now }: Pick<Context, "dbNow" | "now"> & { config: BillingRules },
+  changes: Change[],
+): Promise<void> {
+  const at = now();
+  const notices = changes.flatMap((change) => noticeOf(change, config, at) ?? []);
+  const purchases = await readPurchases(tx, notices);
+  const needed = notices.filter(
+    (notice) => !isCovered(notice, purchasesAfter(notice.change, changes, purchases), config, at),
+  );
+  if (needed.length === 0) return;
+  await enqueueAll(
+    tx,
+    dbNow(),
+    needed.map(({ change: { before, event }, kind, accountId }) => ({
+      eventKey: `billing:${event.provider}:${event.eventId}`,
+      to: { accountId },
+      message: { kind, purchaseId: before.id },
+    })),
+  );
+}
+
+/** Returns the notification that a change causes, unless other purchases cover it; null for none. */
+function noticeOf(change: Change, config: BillingRules, at: Date): Notice | null {
+  const { event, before, after } = change;
+  const { accountId } = after;
+  const kind = notificationFor(event.type, before, after);
+  const { occurredAt } = event.facts;
+  const happenedAt =
+    event.type === "SNAPSHOT" ? (after.endedAt ?? after.billingIssueDetectedAt ?? occurredAt) : occurredAt;
+  if (kind === null || accountId === null || at.getTime() - happenedAt.getTime() > MAX_AGE_MS) return null;
+  return canEntitle(before, statusRules(config, accountId)) ? { change, kind, accountId } : null;
+}
+
+/** Returns the notification for a change; null if the owner need not know of it. */
+function notificationFor(type: string, before: PurchaseState, after: PurchaseState): BillingNotification | null {
+  if (after.billingIssueDetectedAt && !before.billingIssueDetectedAt) return "billing.payment_failed";
+  const isOver = after.endedAt !== null && before.endedAt === null && !isRevoked(after);
+  if (isOver && after.expirationReason !== "SUBSCRIPTION_PAUSED") return "billing.expired";
+  const isLonger = (after.currentPeriodEndsAt?.getTime() ?? 0) > (before.currentPeriodEndsAt?.getTime() ?? 0);
+  return type === "RENEWAL" && isLonger ? "billing.renewed" : null;
+}
+
+/** Whether other purchases of the account keep its access, so that the end or the failed payment has no effect. */
+function isCovered({ change, kind, accountId }: Notice, purchases: StoredPurchase[], config: BillingRules, at: Date) {
+  if (kind === "billing.renewed") return false;
+  const own = purchases.filter((purchase) => purchase.accountId === accountId);
+  const others = endReplacedPurchases(own).filter(({ id }) => id !== change.before.id);
+  const status = accountStatus(others, at, statusRules(config, accountId));
+  if (!status.isActive) return false;
+  const active = new Set(status.entitlements.flatMap(({ id, isActive }) => (isActive ? id : [])));
+  return kind === "billing.expired" || change.after.entitlementIds.every((id) => active.has(id));
+}
+
+/** Reads the purchases of the accounts to notify of the loss of access, as the whole batch leaves them. */
+async function readPurchases(tx: Tx, notices: Notice[]): Promise<StoredPurchase[]> {
+  const accountIds = notices.flatMap(({ kind, accountId }) => (kind === "billing.renewed" ? [] : accountId));
+  if (accountIds.length === 0) return [];
+  const rows = await tx.$queryRaw<{ purchase: unknown }[]>`
+    SELECT to_jsonb(purchase) AS purchase FROM "Purchase" AS purchase
+    WHERE "accountId" = ANY(${[...new Set(accountIds)]}::uuid[]) ORDER BY id`;
+  return rows.map(({ purchase }) => StoredPurchase.parse(purchase));
+}
+
+/** Returns the purchases as they were after one change of a batch, before the later ones. */
+function purchasesAfter(change: Change, changes: Change[], purchases: StoredPurchase[]): StoredPurchase[] {
+  const next = changes.indexOf(change) + 1;
+  const versions = new Map(purchases.map((purchase) => [purchase.id, purchase]));
+  for (const { before } of changes.slice(next).reverse()) versions.set(before.id, before);
+  for (const { after } of changes.slice(0, next)) versions.set(after.id, after);
+  return [...versions.values()];
+}
