@@ -58,7 +58,7 @@ export function peer(bench: Bench, name: string, file: string, prepare: Prepare,
 export function parsePeer(bench: Bench, prepare: Prepare, name: string = NAMES.parseNative): Candidate[] {
   if (isSmoke) return [];
   const env = { PARSE_DATABASE_URL: bench.parseDatabaseUrl, PARSE_BCRYPT: name === NAMES.parseJs ? "js" : "native" };
-  return [node(bench, name, [path.join(PEERS, "parse.mjs")], prepare, () => env, "/parse/health")];
+  return [node(bench, name, [path.join(PEERS, "parse-server.mjs")], prepare, () => env, "/parse/health")];
 }
 
 /** nginx with one worker that serves the catalog's folder; an empty array if nginx is not installed. */

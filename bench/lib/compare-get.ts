@@ -54,7 +54,7 @@ export async function compareGet(bench: Bench, { title, path: urlPath }: { title
   const env = () => ({ RESPONSE: responseFile });
   const results = await compare([
     homeport(bench, prepareFirst),
-    peer(bench, NAMES.bare, "bare.mjs", prepareBare, env),
+    peer(bench, NAMES.bare, "node-http.mjs", prepareBare, env),
     peer(bench, NAMES.express, "express.mjs", prepare, env),
     peer(bench, NAMES.fastify, "fastify.mjs", prepare, env),
     ...parsePeer(bench, prepareParse, NAMES.parse),

@@ -16,13 +16,13 @@ let sent = 0;
 
 createServer(async (request, response) => {
   if (request.url === "/ready") return response.end();
-  const left = { count: Number(new URL(request.url, "http://localhost").searchParams.get("count")) };
-  await Promise.all(Array.from({ length: CONCURRENCY }, () => sendAll(left)));
+  const remaining = { count: Number(new URL(request.url, "http://localhost").searchParams.get("count")) };
+  await Promise.all(Array.from({ length: CONCURRENCY }, () => sendRemaining(remaining)));
   response.end();
 }).listen(Number(PORT), "127.0.0.1");
 
-async function sendAll(left) {
-  while (left.count-- > 0) await send(tokens[sent++ % tokens.length]);
+async function sendRemaining(remaining) {
+  while (remaining.count-- > 0) await send(tokens[sent++ % tokens.length]);
 }
 
 async function send(token) {

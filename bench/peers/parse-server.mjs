@@ -6,7 +6,7 @@ const { PARSE_BCRYPT, PARSE_DATABASE_URL, PORT } = process.env;
 const NATIVE = "@node-rs/bcrypt";
 
 process.env.PARSE_SERVER_LOGS_FOLDER = "null";
-if (PARSE_BCRYPT === "js") withhold(NATIVE);
+if (PARSE_BCRYPT === "js") hideModule(NATIVE);
 else createRequire(createRequire(import.meta.url).resolve("parse-server"))(NATIVE); // throws if it is missing
 
 const { ParseServer } = await import("parse-server");
@@ -23,10 +23,10 @@ const app = express();
 app.use("/parse", server.app);
 app.listen(Number(PORT), "127.0.0.1");
 
-function withhold(name) {
+function hideModule(name) {
   const load = Module._load;
   Module._load = (request, ...rest) => {
-    if (request === name) throw new Error(`${name} is switched off`);
+    if (request === name) throw new Error(`${name} is disabled`);
     return load(request, ...rest);
   };
 }

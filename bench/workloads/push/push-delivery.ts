@@ -60,7 +60,7 @@ function compareOnce(bench: Bench, env: Record<string, string>): Promise<Result[
     peer(
       bench,
       NAMES.http2,
-      "push.mjs",
+      "node-http2.mjs",
       async (server) => loadPlainClient(server),
       () => peerEnv,
     ),
@@ -104,13 +104,13 @@ function startFakeApns(folder: string): Promise<Server> {
   const files = { "key.p8": privateKey, "key.pub": publicKey, "ca.pem": tls.cert, "tls.json": JSON.stringify(tls) };
   for (const [name, text] of Object.entries(files)) writeFileSync(fileOf(folder, name), text);
   const env = { ...IDS, BUNDLE_ID, PUBLIC_KEY: fileOf(folder, "key.pub"), TLS: fileOf(folder, "tls.json") };
-  const args = () => ["--import", "tsx", path.join(import.meta.dirname, "../peers/apns.ts")];
+  const args = () => ["--import", "tsx", path.join(import.meta.dirname, "../peers/fake-apns.ts")];
   return startServer({ name: "APNs", command: process.execPath, args, env, ready: "/" }, folder);
 }
 
 const fileOf = (folder: string, name: string) => path.join(folder, name);
 
-/** The port of the fake APNs server and how many notifications it has accepted and rejected: see bench/peers/apns.ts. */
+/** The port of the fake APNs server and how many notifications it has accepted and rejected: see bench/peers/fake-apns.ts. */
 type Counts = { port: number; accepted: number; rejected: number };
 
 async function readCounts({ url }: Server): Promise<Counts> {

@@ -25,7 +25,7 @@ export async function download(bench: Bench): Promise<Section> {
   const name = `/${path.basename(bench.file)}`;
   const results = await compare([
     homeport(bench, prepare("/api/download/windows?product=core&architecture=x64")),
-    peer(bench, NAMES.bare, "bare.mjs", prepare(name), () => ({ FILE: bench.file })),
+    peer(bench, NAMES.bare, "node-http.mjs", prepare(name), () => ({ FILE: bench.file })),
     ...nginx(bench, prepare(name)),
   ]);
   const rows = byThroughput(results, TARGETS, { name: "MiB/s", per: FILE_MIB });
