@@ -1,12 +1,11 @@
 import type { Context } from "../context";
 import type { Prisma } from "../db/generated/client";
+import { REMOVAL_BATCH_SIZE, removeInBatches } from "../db/remove-in-batches";
 import { identifier, sql } from "../db/sql";
 
 type Deps = Pick<Context, "db" | "dbNow" | "now">;
 
 const SECURITY_EVENT_TTL_MS = 90 * 24 * 60 * 60 * 1000;
-/** The most rows that one statement removes, so that it holds its locks only briefly. */
-const BATCH_SIZE = 1_000;
 
 /**
  * Removes expired rows: security events after 90 days, sessions with the devices that they registered, tokens, sign-in
@@ -40,9 +39,7 @@ export async function removeExpiredRows({ db, dbNow, now }: Deps): Promise<numbe
     ),
   ];
   let removed = 0;
-  for (const statement of statements) {
-    for (let count = BATCH_SIZE; count >= BATCH_SIZE; removed += count) count = await db.$executeRaw(statement);
-  }
+  for (const statement of statements) removed += await removeInBatches(() => db.$executeRaw(statement));
   return removed;
 }
 
@@ -55,5 +52,5 @@ function deleteBatch(table: string, key: string, condition: Prisma.Sql, orderBy:
 function selectBatch(table: string, key: string, condition: Prisma.Sql, orderBy: string): Prisma.Sql {
   return sql`
     SELECT ${identifier(key)} FROM ${identifier(table)} WHERE ${condition}
-    ORDER BY ${identifier(orderBy)} LIMIT ${BATCH_SIZE}::integer FOR UPDATE SKIP LOCKED`;
+    ORDER BY ${identifier(orderBy)} LIMIT ${REMOVAL_BATCH_SIZE}::integer FOR UPDATE SKIP LOCKED`;
 }

@@ -1,5 +1,6 @@
 import type { Context, Tx } from "../context";
 import { isUuid } from "../db/ids";
+import { REMOVAL_BATCH_SIZE, removeInBatches } from "../db/remove-in-batches";
 import { AppError } from "../errors";
 import { findChallengeFailures } from "./challenges";
 import type { Owner } from "./owner";
@@ -8,8 +9,6 @@ import { type Device, toDevice } from "./schema";
 type Deps = Pick<Context, "db">;
 
 const UNVERIFIED_HOURS = 24;
-/** Bounds how long a statement holds its locks. */
-const MAX_ROWS_PER_STATEMENT = 1_000;
 
 /** Returns an account's devices, newest first. */
 export async function listDevices({ db }: Deps, { account, session }: Owner): Promise<Device[]> {
@@ -50,15 +49,13 @@ export async function removeUnverifiedDevices({ db, dbNow }: Pick<Context, "db" 
     () => db.$executeRaw`
       DELETE FROM "PushChallenge" WHERE "id" IN (SELECT "id" FROM "PushChallenge"
         WHERE "expiresAt" < ${dbNow()} - interval '1 hour' * ${UNVERIFIED_HOURS}::int
-        ORDER BY "expiresAt" LIMIT ${MAX_ROWS_PER_STATEMENT}::integer FOR UPDATE SKIP LOCKED)`,
+        ORDER BY "expiresAt" LIMIT ${REMOVAL_BATCH_SIZE}::integer FOR UPDATE SKIP LOCKED)`,
     () => db.$executeRaw`
       DELETE FROM "PushDevice" WHERE "id" IN (SELECT "id" FROM "PushDevice"
         WHERE "status" = 'pending' AND "registeredAt" < ${dbNow()} - interval '1 hour' * ${UNVERIFIED_HOURS}::int
-        ORDER BY "registeredAt" LIMIT ${MAX_ROWS_PER_STATEMENT}::integer FOR UPDATE SKIP LOCKED)`,
+        ORDER BY "registeredAt" LIMIT ${REMOVAL_BATCH_SIZE}::integer FOR UPDATE SKIP LOCKED)`,
   ];
   let removed = 0;
-  for (const remove of statements) {
-    for (let count = MAX_ROWS_PER_STATEMENT; count >= MAX_ROWS_PER_STATEMENT; removed += count) count = await remove();
-  }
+  for (const remove of statements) removed += await removeInBatches(remove);
   return removed;
 }

@@ -10,7 +10,7 @@ const ours = imports.filter(({ to }) => /^(app|lib|scripts|server|proxy|worker)(
 /** What every room may import: types of the whole service, and files without a room of their own. */
 const EVERYWHERE = [
   ...["lib/config", "lib/response-content", "lib/context", "lib/errors", "lib/storable-text"],
-  ...["lib/db/generated/client", "lib/db/ids", "lib/db/sql", "lib/db/transaction"],
+  ...["lib/db/generated/client", "lib/db/ids", "lib/db/remove-in-batches", "lib/db/sql", "lib/db/transaction"],
 ];
 
 /** What a room may import besides, types included. `compose` and `background` put the rooms together. */
