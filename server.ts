@@ -36,10 +36,9 @@ async function main(): Promise<void> {
   stopOnSignals(context, server, drain);
   if (process.stdout.isTTY) process.stdout.write(`${startupMessage(context)}\n`);
   else context.log.info({ url: config.baseUrl, host: config.HOST, port: config.PORT }, "listening");
-  next().catch((error: unknown) => context.log.error({ err: error }, "Next did not load: pages respond with 500"));
 }
 
-/** Loads what renders the pages. It needs longer than everything else, and only pages wait for it. */
+/** Loads what renders the pages, when the first one is requested: it needs as long as everything else together. */
 async function loadNext({ HOST, PORT }: Config): Promise<NextHandler> {
   const { default: next } = await import("next");
   // Next ends every connection that offers h2c on the server it is given, so it gets an unused one.

@@ -14,7 +14,7 @@ import { parseTarget, type RequestTarget } from "./target";
 
 /** An inactive connection is closed after this time, also one whose client stops reading a download. */
 const SOCKET_TIMEOUT_MS = 120_000;
-/** How long a page or a file may wait for Next to load, and how long a page may take to render. */
+/** How long a page or a file may wait until Next is loaded, and how long a page may take to render. */
 const MAX_RENDER_MS = 30_000;
 const SERVER_OPTIONS = {
   // Bound clients that send one byte a second.
@@ -41,8 +41,8 @@ type Respond = (
 type Options = { socketTimeoutMs?: number; maxRenderMs?: number };
 
 /**
- * The HTTP server of `npm start`. It runs route handlers itself; pages and files go to Next, for which they wait while
- * it loads.
+ * The HTTP server of `npm start`. It runs route handlers itself; pages and files go to Next, which the first of them
+ * loads.
  */
 export function createHttpServer(routes: RouteTable, loadNext: LoadNext, options: Options = {}): Server {
   const { socketTimeoutMs = SOCKET_TIMEOUT_MS, maxRenderMs = MAX_RENDER_MS } = options;

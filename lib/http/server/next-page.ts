@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { RequestHead } from "../route-request";
 
 export type NextHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
-/** Resolves when Next is loaded. It is called for each request. */
+/** Loads Next at the first call, and resolves when it is loaded. It is called for each page and file. */
 export type LoadNext = () => Promise<NextHandler>;
 
 /** A page as Next has rendered it. Header names are in lower case. */
