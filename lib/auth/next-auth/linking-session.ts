@@ -1,4 +1,3 @@
-import { decode, encode } from "next-auth/jwt";
 import type { Context } from "../../context";
 import { linkingSessionCookieName, parseCookies, setCookie } from "../cookie";
 
@@ -19,6 +18,7 @@ export async function rememberLinkingSession(
   const name = linkingSessionCookieName(config);
   const expiresAt = new Date(now.getTime() + TTL_SECONDS * 1000);
   const token = { sid: sessionId };
+  const { encode } = await import("next-auth/jwt");
   const value = sessionId && (await encode({ token, secret: config.secret, salt: name, maxAge: TTL_SECONDS }));
   return setCookie(config, name, value ?? null, expiresAt);
 }
@@ -28,6 +28,7 @@ export async function recallLinkingSession(config: Config, cookieHeader: string 
   const name = linkingSessionCookieName(config);
   const value = parseCookies(cookieHeader)[name];
   if (!value) return undefined;
+  const { decode } = await import("next-auth/jwt");
   const claims = await decode({ token: value, secret: config.secret, salt: name }).catch(() => null);
   return typeof claims?.sid === "string" ? claims.sid : undefined;
 }

@@ -1,4 +1,3 @@
-import { decode, encode } from "next-auth/jwt";
 import { z } from "zod";
 import type { Context } from "../../context";
 import { parseCookies, pendingIdentityCookieName, setCookie } from "../cookie";
@@ -18,6 +17,7 @@ const TTL_SECONDS = VERIFICATION_TTL_HOURS * 60 * 60;
 export async function rememberIdentity(config: Config, now: Date, { provider, issuer, subject }: PendingIdentity) {
   const name = pendingIdentityCookieName(config);
   const token = { provider, issuer, subject };
+  const { encode } = await import("next-auth/jwt");
   const value = await encode({ token, secret: config.secret, salt: name, maxAge: TTL_SECONDS });
   return setCookie(config, name, value, new Date(now.getTime() + TTL_SECONDS * 1000));
 }
@@ -30,6 +30,7 @@ export async function recallIdentity(
   const name = pendingIdentityCookieName(config);
   const value = parseCookies(cookieHeader)[name];
   if (!value) return undefined;
+  const { decode } = await import("next-auth/jwt");
   const claims = await decode({ token: value, secret: config.secret, salt: name }).catch(() => null);
   const parsed = PendingIdentity.safeParse(claims);
   return parsed.success ? parsed.data : undefined;

@@ -1,6 +1,6 @@
 import { parseCookies, sessionCookieName } from "../../auth/cookie";
 import { setDeviceCookie } from "../../auth/limits/recognized-clients";
-import { nextAuthHandler } from "../../auth/next-auth/handler";
+import { loadNextAuthHandler } from "../../auth/next-auth/handler";
 import { nextAuthOptions } from "../../auth/next-auth/options";
 import type { Context } from "../../context";
 import { RouteResponse } from "../route-response";
@@ -20,6 +20,7 @@ export async function runNextAuth(ctx: NextAuthDeps, call: NextAuthCall, state: 
   const failures: unknown[] = [];
   const options = nextAuthOptions(ctx, { ...call, ...state }, (error) => failures.push(error));
   const pending = { status: 200, headers: {} as Record<string, string>, cookies: [] as string[], body: null };
+  const nextAuthHandler = await loadNextAuthHandler();
   await nextAuthHandler(options)(pagesRequest(ctx, call), pagesResponse(pending));
   const { status, headers, cookies, body } = pending;
   if (failures.length > 0) throw failures[0];
