@@ -1,8 +1,22 @@
 import path from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import config from "../../vitest.config";
 
 const SETUP = "tests/support/setup";
+/** The files that take longest, as parts of their paths. */
+const LONGEST = ["deploy/", "web/pages", "releases/release", "billing/", "scripts/accounts", "db/", "web/"];
+
+/** Runs the longest files first, so that no worker is left with one while the others have nothing to do. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const found = LONGEST.findIndex((part) => moduleId.includes(`/e2e/${part}`));
+      return found === -1 ? LONGEST.length : found;
+    };
+    return files.toSorted((a, b) => rank(a) - rank(b));
+  }
+}
 
 /** The tests that start processes, browsers, PostgreSQL or proxies. */
 export default defineConfig({
@@ -14,5 +28,8 @@ export default defineConfig({
     exclude: [],
     globalSetup: ["folder", "build", "embedded", "postgres"].map((name) => `${SETUP}/${name}.setup.ts`),
     setupFiles: [],
+    sequence: { sequencer: LongestFirst },
+    // Tests often wait for a process to start, for a timeout or for a browser, so more of them run than there are cores.
+    maxWorkers: 3,
   },
 });

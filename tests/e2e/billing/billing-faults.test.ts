@@ -4,21 +4,15 @@ import { describe, expect, test } from "vitest";
 import { type Cluster, startCluster } from "@/dev/postgres";
 import { applyMigrations } from "@/lib/db/migrations";
 import { migrationAdapter } from "@/lib/db/open";
-import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
+import { billingEvent, deliverTo, type Sent } from "@/tests/support/billing/billing";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 import { startProxy } from "@/tests/support/network/proxy";
 import { type Service, startForTest } from "@/tests/support/process/service";
 
 const POLL = { timeout: 60_000, interval: 50 };
 
-function deliver(service: Service, event: Sent): Promise<Response> {
-  const body = JSON.stringify({ api_version: "1.0", event });
-  const headers = { "content-type": "application/json", "x-revenuecat-webhook-signature": signature(body) };
-  return service.fetch("/api/subscription/billing-provider-webhook", { method: "POST", body, headers });
-}
-
 const outcome = async (service: Service, event: Sent) =>
-  ((await (await deliver(service, event)).json()) as { status: string }).status;
+  ((await (await deliverTo(service, event)).json()) as { status: string }).status;
 
 const serve = (url: string) =>
   startForTest({
@@ -58,7 +52,7 @@ async function storedAndWaiting(service: Service, url: string) {
     purchase.original_transaction_id,
   ]);
   const refund = billingEvent("CANCELLATION", { ...purchase, cancel_reason: "CUSTOMER_SUPPORT" });
-  const answer = deliver(service, refund).catch((error: Error) => error);
+  const answer = deliverTo(service, refund).catch((error: Error) => error);
   await expect.poll(async () => (await readEvent(holder, refund))?.state, POLL).toBe("received");
   return { purchase, refund, answer, holder };
 }
@@ -115,7 +109,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
       expect(await readEvent(client, refund)).toEqual({ state: "received", purchase: null });
       await client.end();
       expect(await isRefunded(cluster.url, purchase)).toBe(false);
-      await expect.poll(async () => (await deliver(service, refund)).status, POLL).toBe(200);
+      await expect.poll(async () => (await deliverTo(service, refund)).status, POLL).toBe(200);
       expect(await isRefunded(cluster.url, purchase)).toBe(true);
     });
   });
@@ -134,7 +128,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
       expect(await answer).toMatchObject({ status: 503 });
       await holder.query("ROLLBACK");
       await holder.end();
-      await expect.poll(async () => (await deliver(service, refund)).status, POLL).toBe(200);
+      await expect.poll(async () => (await deliverTo(service, refund)).status, POLL).toBe(200);
       expect(await isRefunded(direct, purchase)).toBe(true);
     } finally {
       proxy.close();

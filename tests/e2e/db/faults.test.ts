@@ -5,21 +5,12 @@ import { createDatabase, startCluster } from "@/dev/postgres";
 import { applyMigrations } from "@/lib/db/migrations";
 import { migrationAdapter } from "@/lib/db/open";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
-import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
-import { postgresUrl } from "@/tests/support/database";
+import { billingEvent, deliverTo, type Sent } from "@/tests/support/billing/billing";
+import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 import { startProxy } from "@/tests/support/network/proxy";
-import { newDataDir, type Service, startAndFail, startForTest } from "@/tests/support/process/service";
+import { newDataDir, startAndFail, startForTest } from "@/tests/support/process/service";
 
 const POLL = { timeout: 20_000, interval: 100 };
-function deliver(service: Service, event: Sent): Promise<Response> {
-  const body = JSON.stringify({ api_version: "1.0", event });
-  const headers = { "content-type": "application/json", "x-revenuecat-webhook-signature": signature(body) };
-  return service.fetch("/api/subscription/billing-provider-webhook", { method: "POST", body, headers });
-}
-
-async function migrate(url: string): Promise<void> {
-  await applyMigrations(migrationAdapter(url));
-}
 
 async function sampleCatalog(): Promise<string> {
   const manifest = path.join(await newDataDir(), "releases", "catalog.json");
@@ -59,7 +50,7 @@ test("a kill -9 during writes loses nothing that was acknowledged, and the next 
   const writers = Array.from({ length: 8 }, async () => {
     for (;;) {
       const event = billingEvent("INITIAL_PURCHASE");
-      if (!(await deliver(service, event)).ok) return;
+      if (!(await deliverTo(service, event)).ok) return;
       acknowledged.push(event);
       if (acknowledged.length === 100) void service.end("SIGKILL");
     }
@@ -69,7 +60,7 @@ test("a kill -9 during writes loses nothing that was acknowledged, and the next 
 
   const again = await startForTest({ DATA_DIR: service.dataDir });
   for (const event of acknowledged) {
-    expect(await (await deliver(again, event)).json()).toMatchObject({ status: "duplicate" });
+    expect(await (await deliverTo(again, event)).json()).toMatchObject({ status: "duplicate" });
   }
 });
 
@@ -85,7 +76,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     try {
       const service = await startForTest({ ...server(cluster.url), RELEASE_CATALOG: await sampleCatalog() });
       expect((await service.fetch("/api/health")).status).toBe(503); // not migrated yet
-      await migrate(cluster.url);
+      await applyMigrations(migrationAdapter(cluster.url));
       await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(200);
       const login = () =>
         service.fetch("/api/auth/login", {
@@ -97,7 +88,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
 
       cluster.stop();
       await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(503);
-      for (const answer of [await login(), await deliver(service, billingEvent("INITIAL_PURCHASE"))]) {
+      for (const answer of [await login(), await deliverTo(service, billingEvent("INITIAL_PURCHASE"))]) {
         expect(answer.status).toBe(503);
         expect(await answer.json()).toMatchObject({ code: "unavailable" });
         expect(answer.headers.get("retry-after")).not.toBeNull();
@@ -116,11 +107,9 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
   });
 
   test("connections that fall silent are given up, and the service recovers by itself", async () => {
-    const cluster = await startCluster();
-    await migrate(cluster.url);
-    const proxy = await startProxy(Number(new URL(cluster.url).port));
+    const url = new URL(await createMigratedDatabase());
+    const proxy = await startProxy(Number(url.port));
     try {
-      const url = new URL(cluster.url);
       url.port = String(proxy.port);
       const service = await startForTest({ ...server(url.href), RELEASE_CATALOG: await sampleCatalog() });
       await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(200);
@@ -129,7 +118,6 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
       await expect.poll(async () => (await service.fetch("/api/health")).status, POLL).toBe(200);
     } finally {
       proxy.close();
-      cluster.remove();
     }
   });
 
@@ -139,7 +127,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     const health = await service.fetch("/api/health");
     expect(health.status).toBe(503);
     expect(await health.json()).toMatchObject({ status: "error", checks: { database: "error" } });
-    expect((await deliver(service, billingEvent("INITIAL_PURCHASE"))).status).toBe(503);
+    expect((await deliverTo(service, billingEvent("INITIAL_PURCHASE"))).status).toBe(503);
     await expect.poll(() => service.output()).toContain("run `npm run db:migrate`"); // the log is buffered
   });
 });

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startCluster } from "@/dev/postgres";
@@ -13,6 +14,8 @@ import { hasCommands } from "@/tests/support/requirements";
 const JSON_TYPE = { "content-type": "application/json" };
 const WEBHOOK = "/api/subscription/billing-provider-webhook";
 const CLIENTS = 4;
+/** Between two rounds of a client. Without it the clients would take the CPU that the instances need to start. */
+const PAUSE_MS = 50;
 
 /** What a server on Linux has, and PostgreSQL's programs. */
 const canRun =
@@ -87,7 +90,7 @@ async function refuseNextMigration(machine: Machine): Promise<() => Promise<void
   };
 }
 
-/** Clients that ask one thing after the other until they are stopped, each over a connection that it keeps. */
+/** Clients that send one request after the other until they are stopped, each over a connection that it keeps. */
 function startLoad(port: number, token: string) {
   const failures: unknown[] = [];
   const acknowledged: Sent[] = [];
@@ -110,7 +113,10 @@ function startLoad(port: number, token: string) {
   };
   const clients = Array.from({ length: CLIENTS }, async () => {
     const client = newClient(port);
-    while (!isOver) await once(client).catch((error: unknown) => failures.push(error));
+    while (!isOver) {
+      await once(client).catch((error: unknown) => failures.push(error));
+      await delay(PAUSE_MS);
+    }
     client.close();
   });
   const stop = async () => {

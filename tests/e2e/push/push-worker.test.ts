@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type Cluster, startCluster } from "@/dev/postgres";
+import { startCluster } from "@/dev/postgres";
 import { applyMigrations } from "@/lib/db/migrations";
 import { migrationAdapter } from "@/lib/db/open";
-import { postgresUrl } from "@/tests/support/database";
+import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 import {
   newDataDir,
   type Service,
@@ -132,7 +132,10 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
   });
 
   test("no delivery is lost when the database restarts during a burst", async () => {
-    const { cluster, apns, database, env } = await setUp();
+    const cluster = await startCluster();
+    onTestFinished(cluster.remove);
+    await applyMigrations(migrationAdapter(cluster.url));
+    const { apns, database, env } = await setUp(cluster.url);
     const worker = await startWorkerForTest(env);
     await queue(database, 2_000);
     await expect.poll(() => apns.received.length, POLL).toBeGreaterThan(200);
@@ -142,7 +145,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
       .poll(() => worker.output(), POLL)
       .toMatch(/could not read the push outbox|could not store the outcomes/);
     cluster.start();
-    const again = await connect(cluster);
+    const again = await connect(cluster.url);
     await expect
       .poll(async () => {
         await again.query(`UPDATE "QueuedPush" SET "leaseUntil" = now() - interval '1 second'
@@ -171,24 +174,18 @@ function posterTo(service: Service) {
   };
 }
 
-/** A PostgreSQL and an APNs of the test's own, and the variables that take a process to them. */
-async function setUp() {
-  const cluster = await startCluster();
-  onTestFinished(cluster.remove);
-  await applyMigrations(migrationAdapter(cluster.url));
-  const apns = await startApns();
-  return {
-    cluster,
-    apns,
-    database: await connect(cluster),
-    env: { ...apns.env, ...SERVER, DATABASE_URL: cluster.url },
-  };
+/** Starts an APNs, connects to a database, by default an empty one, and sets the variables of both. */
+async function setUp(url?: string) {
+  const [apns, DATABASE_URL] = await Promise.all([startApns(), url ?? createMigratedDatabase()]);
+  return { apns, database: await connect(DATABASE_URL), env: { ...apns.env, ...SERVER, DATABASE_URL } };
 }
 
-async function connect({ url }: Cluster): Promise<Client> {
+/** A connection to a database, closed after the test. */
+async function connect(url: string): Promise<Client> {
   const client = new Client({ connectionString: url });
-  client.on("error", () => {}); // the cluster is stopped under it
+  client.on("error", () => {}); // a test stops the server
   await client.connect();
+  onTestFinished(() => client.end());
   return client;
 }
 

@@ -5,7 +5,7 @@ import { SMTPServer } from "smtp-server";
 import { expect, test } from "vitest";
 import { freePort } from "@/dev/free-port";
 import { parseResponse } from "@/tests/support/network/http-server";
-import { newDataDir, type Service, startAndFail, startForTest } from "@/tests/support/process/service";
+import { preparedDataDir, type Service, startAndFail, startForTest } from "@/tests/support/process/service";
 
 const JSON_TYPE = { "content-type": "application/json" };
 
@@ -166,7 +166,7 @@ test("a port that is in use is reported in one line", async () => {
   const port = await freePort();
   const other = createServer().listen(port, "127.0.0.1");
   await once(other, "listening");
-  const { code, output } = await startAndFail({ PORT: String(port), DATA_DIR: await newDataDir() });
+  const { code, output } = await startAndFail({ PORT: String(port), DATA_DIR: await preparedDataDir() });
   other.close();
   expect(code).toBe(1);
   expect(output).toContain(`Homeport cannot start: Port ${port} is in use. Set PORT to another one.`);

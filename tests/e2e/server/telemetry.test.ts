@@ -1,12 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { readdir, readFile, readlink } from "node:fs/promises";
-import { createServer } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "@/dev/free-port";
-import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
+import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
 import { startCollector } from "@/tests/support/process/collector";
-import { newDataDir, type Service, startAndFail, startService } from "@/tests/support/process/service";
+import { newDataDir, preparedDataDir, type Service, startAndFail, startService } from "@/tests/support/process/service";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const CALLER = "b7ad6b7169203331";
@@ -28,12 +26,6 @@ const newPort = async () => String(await freePort());
 function postJson(service: Service, to: string, json: unknown, headers: Record<string, string> = {}) {
   const body = JSON.stringify(json);
   return service.fetch(to, { method: "POST", body, headers: { "content-type": "application/json", ...headers } });
-}
-
-function deliver(service: Service, event: Sent): Promise<Response> {
-  const body = { api_version: "1.0", event };
-  const headers = { "x-revenuecat-webhook-signature": signature(JSON.stringify(body)) };
-  return postJson(service, "/api/subscription/billing-provider-webhook", body, headers);
 }
 
 /** Registers an account. */
@@ -59,9 +51,18 @@ async function listeners(pid: number | undefined): Promise<string[]> {
 }
 
 describe("metrics", () => {
+  let service: Service;
+  let METRICS_PORT: string;
+
+  beforeAll(async () => {
+    METRICS_PORT = await newPort();
+    service = await startService({ HOST: "0.0.0.0", METRICS_PORT });
+  });
+  afterAll(async () => {
+    expect(await service.end("SIGTERM")).toBe(0);
+  });
+
   test("requests are labelled by route pattern and status, never by path or query", async () => {
-    const METRICS_PORT = await newPort();
-    const service = await start({ METRICS_PORT });
     await service.fetch("/api/version?platform=windows&product=core&architecture=x64&hidden=in-a-query");
     await service.fetch("/api/push/devices/hidden-in-a-path", { method: "DELETE" });
     await service.fetch("/api/hidden-in-a-path");
@@ -75,11 +76,9 @@ describe("metrics", () => {
   });
 
   test("a billing event delivered twice counts once as processed and once as a duplicate", async () => {
-    const METRICS_PORT = await newPort();
-    const service = await start({ METRICS_PORT });
     const event = billingEvent("INITIAL_PURCHASE");
     for (const sent of [event, event, billingEvent("MADE_UP_BY_THE_SENDER")]) {
-      expect((await deliver(service, sent)).status).toBe(200);
+      expect((await deliverTo(service, sent)).status).toBe(200);
     }
     const text = await metricsOf(METRICS_PORT);
     expect(text.match(/^homeport_billing_events_total.*$/gm)?.sort()).toEqual([
@@ -90,8 +89,6 @@ describe("metrics", () => {
   });
 
   test("a notification counts once it is sent, and the outbox is then empty", async () => {
-    const METRICS_PORT = await newPort();
-    const service = await start({ METRICS_PORT });
     const { token } = await signUp(service, "push@example.com", "correct horse battery");
     const device = { token: randomBytes(32).toString("hex") };
     const registered = await postJson(service, "/api/push/register", device, { authorization: `Bearer ${token}` });
@@ -105,15 +102,15 @@ describe("metrics", () => {
   });
 
   test("without a database the other metrics are still served", async () => {
-    const METRICS_PORT = await newPort();
-    const service = await start({
-      METRICS_PORT,
+    const metricsPort = await newPort();
+    const down = await start({
+      METRICS_PORT: metricsPort,
       DATABASE_URL: `postgres://nobody@127.0.0.1:${await newPort()}/nothing`,
       NEXTAUTH_URL: "http://localhost:3000",
       NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
     });
-    await service.fetch("/api/version");
-    const text = await metricsOf(METRICS_PORT);
+    await down.fetch("/api/version");
+    const text = await metricsOf(metricsPort);
     expect(text).toContain('route="/api/version",status="200"');
     expect(text).not.toMatch(/^homeport_push_outbox_/m);
   });
@@ -121,22 +118,20 @@ describe("metrics", () => {
   test("they are served only if a port is set, on the loopback interface", async () => {
     const off = await start({ HOST: "0.0.0.0" });
     expect(await listeners(off.pid)).toEqual([`0.0.0.0:${new URL(off.url).port}`]);
-    const METRICS_PORT = await newPort();
-    const on = await start({ HOST: "0.0.0.0", METRICS_PORT });
-    expect(await listeners(on.pid)).toEqual([`0.0.0.0:${new URL(on.url).port}`, `127.0.0.1:${METRICS_PORT}`].sort());
-    expect((await on.fetch("/metrics")).status).toBe(404);
+    const { pid, url } = service;
+    expect(await listeners(pid)).toEqual([`0.0.0.0:${new URL(url).port}`, `127.0.0.1:${METRICS_PORT}`].sort());
+    expect((await service.fetch("/metrics")).status).toBe(404);
     const base = `http://127.0.0.1:${METRICS_PORT}`;
     expect((await fetch(`${base}/api/health`)).status).toBe(404);
     expect((await fetch(`${base}/metrics`, { method: "POST" })).status).toBe(404);
-    expect(await on.end("SIGTERM")).toBe(0);
   });
 
   test("a port that is in use is reported in one line", async () => {
-    const METRICS_PORT = await newPort();
-    const other = createServer().listen(Number(METRICS_PORT), "127.0.0.1");
-    await once(other, "listening");
-    const { code, output } = await startAndFail({ PORT: await newPort(), METRICS_PORT, DATA_DIR: await newDataDir() });
-    other.close();
+    const { code, output } = await startAndFail({
+      PORT: await newPort(),
+      METRICS_PORT,
+      DATA_DIR: await preparedDataDir(),
+    });
     expect(code).toBe(1);
     expect(output).toContain(
       `Homeport cannot start: Port ${METRICS_PORT} is in use. Set METRICS_PORT to another port.`,

@@ -17,8 +17,8 @@ describe.runIf(hasChromium)("in Chromium", () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    service = await startService({ RATE_LIMITS: "off", SMTP_URL: await mailbox.start() });
-    browser = await launchChromium();
+    const SMTP_URL = await mailbox.start();
+    [service, browser] = await Promise.all([startService({ RATE_LIMITS: "off", SMTP_URL }), launchChromium()]);
   }, STARTS_MS);
 
   afterAll(async () => {

@@ -16,9 +16,11 @@ describe.runIf(hasChromium)("in Chromium", () => {
   let strict: WebService;
 
   beforeAll(async () => {
-    browser = await launchChromium();
-    web = await startWebService();
-    strict = await startWebService({ AUTH_REQUIRE_VERIFIED_EMAIL: "true" });
+    [browser, web, strict] = await Promise.all([
+      launchChromium(),
+      startWebService(),
+      startWebService({ AUTH_REQUIRE_VERIFIED_EMAIL: "true" }),
+    ]);
   }, 240_000);
   afterAll(async () => {
     await browser?.close();
