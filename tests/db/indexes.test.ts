@@ -20,7 +20,9 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
   });
 
   test("the removal of expired rows", async () => {
-    expect(await statementsWithoutIndex(url, (db) => removeExpiredRows({ ...ctx(), db }))).toEqual([]);
+    expect(await statementsWithoutIndex(url, (db) => removeExpiredRows({ ...ctx(), db }), { inOrder: true })).toEqual(
+      [],
+    );
   });
 
   test("sign-ins, their limits and the lookup of their sessions", async () => {
@@ -50,7 +52,7 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
       await expect.poll(() => sent.length).toBe(1);
       await queue.close();
     };
-    expect(await statementsWithoutIndex(url, run)).toEqual([]);
+    expect(await statementsWithoutIndex(url, run, { inOrder: true })).toEqual([]);
   });
 
   test("the removal of unverified devices, challenges, receipts and messages, and the release of leases", async () => {

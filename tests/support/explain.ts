@@ -8,13 +8,16 @@ type PlanNode = { "Node Type": string; "Relation Name"?: string; "Index Cond"?: 
 /**
  * Runs statements on PostgreSQL, and returns those that scan a table without an index's condition, each as "TABLE:
  * STATEMENT". The planner prefers indexes regardless of costs, so that the result does not depend on the number of rows.
+ * With `inOrder`, an index also has to return the rows in their order: a claim that sorts reads the whole queue.
  */
 export async function statementsWithoutIndex(
   url: string,
   run: (db: PrismaClient) => Promise<unknown>,
+  { inOrder = false } = {},
 ): Promise<string[]> {
   const preferring = new URL(url);
-  const settings = ["enable_seqscan", "enable_hashjoin", "enable_mergejoin"].map((name) => `-c ${name}=off`);
+  const avoided = ["seqscan", "hashjoin", "mergejoin", ...(inOrder ? ["bitmapscan", "sort"] : [])];
+  const settings = avoided.map((name) => `-c enable_${name}=off`);
   preferring.searchParams.set("options", settings.join(" "));
   const factory = postgresAdapter(preferring.href, 2, () => {});
   const connect = factory.connect.bind(factory);
@@ -36,7 +39,7 @@ export async function statementsWithoutIndex(
     const tablesOf = async (query: SqlQuery) => {
       const { rows } = await adapter.queryRaw({ ...query, sql: `EXPLAIN (FORMAT JSON) ${query.sql}` });
       const [{ Plan }] = JSON.parse(String(rows[0]?.[0])) as [{ Plan: PlanNode }];
-      return unindexedTables(Plan).map((table) => `${table}: ${query.sql.replace(/\s+/g, " ").trim()}`);
+      return unindexedTables(Plan, inOrder).map((table) => `${table}: ${query.sql.replace(/\s+/g, " ").trim()}`);
     };
     return (await Promise.all(statements.map(tablesOf))).flat();
   } finally {
@@ -58,9 +61,10 @@ function record<Queryable extends SqlQueryable>(queryable: Queryable, recorded: 
   return queryable;
 }
 
-/** The tables that a plan reads other than by the condition of an index. */
-function unindexedTables(node: PlanNode): string[] {
+/** The tables that a plan reads other than by the condition of an index; with `inOrder` also "Sort". */
+function unindexedTables(node: PlanNode, inOrder: boolean): string[] {
   const { "Node Type": type, "Relation Name": table, "Index Cond": condition, Plans = [] } = node;
   const isWholeTable = type === "Seq Scan" || (/^Index (Only )?Scan/.test(type) && !condition);
-  return [...(isWholeTable && table ? [table] : []), ...Plans.flatMap(unindexedTables)];
+  const own = inOrder && type === "Sort" ? [type] : isWholeTable && table ? [table] : [];
+  return [...own, ...Plans.flatMap((plan) => unindexedTables(plan, inOrder))];
 }
