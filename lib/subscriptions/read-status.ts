@@ -34,13 +34,20 @@ export async function readStatus({ config, db, now }: Deps, accountId: string) {
   return { status: accountStatus(purchases, at, statusRules(config, accountId)), overdueIds };
 }
 
-/** Reads the purchases of an account, and the unlinked ones that name it. JSON is faster to decode than 30 columns. */
+/**
+ * Reads the purchases of an account, and the unlinked ones that name it. OFFSET keeps PostgreSQL from reading all unlinked
+ * purchases, by the index on the account. JSON is faster to decode than 30 columns.
+ */
 const readPurchases = batchLoad(async (db, accountIds) => {
   const rows = await db.$queryRaw<{ id: string; purchases: unknown[] }[]>`
     SELECT account.id::text AS id, jsonb_agg(to_jsonb(purchase) ORDER BY purchase.id) AS purchases
     FROM unnest(${accountIds}::uuid[]) AS account (id)
-    JOIN "Purchase" AS purchase ON purchase."accountId" = account.id
-      OR (purchase."accountId" IS NULL AND purchase."appUserIds" @> ARRAY[account.id::text])
+    CROSS JOIN LATERAL (
+      SELECT * FROM "Purchase" WHERE "accountId" = account.id
+      UNION ALL
+      SELECT * FROM (SELECT * FROM "Purchase" WHERE "appUserIds" @> ARRAY[account.id::text] OFFSET 0) AS named
+      WHERE "accountId" IS NULL
+    ) AS purchase
     GROUP BY account.id`;
   return new Map(rows.map(({ id, purchases }) => [id, StoredPurchase.array().parse(purchases)]));
 });

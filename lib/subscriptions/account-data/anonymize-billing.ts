@@ -17,8 +17,9 @@ export async function anonymizeBilling(tx: Tx, accountId: string): Promise<void>
   const purchases = await tx.purchase.findMany({ where: { accountId }, select: { id: true, appUserIds: true } });
   const appUserIds = await findAppUserIds(tx, accountId, purchases);
   const customer = { accountId, appUserIds, pseudonym: pseudonymOf(accountId) };
+  const names = await findNames(tx, appUserIds);
   await anonymizeEvents(tx, customer, purchases);
-  await deleteReconcileJobs(tx, customer);
+  await tx.reconcileJob.deleteMany({ where: { appUserId: { in: [...appUserIds, ...names] } } });
   await anonymizePurchases(tx, customer);
 }
 
@@ -43,20 +44,27 @@ async function anonymizeEvents(tx: Tx, customer: Customer, purchases: OwnPurchas
     ) AS locked WHERE event.id = locked.id`;
 }
 
-async function deleteReconcileJobs(tx: Tx, { appUserIds }: Customer): Promise<void> {
-  await tx.$executeRaw`
-    DELETE FROM "ReconcileJob"
-    WHERE "appUserId" = ANY(${appUserIds}::text[]) OR lower("appUserId") = ANY(${appUserIds}::text[])`;
+/** Finds App User IDs as the provider wrote them, as reconcile jobs have them. */
+async function findNames(tx: Tx, appUserIds: string[]): Promise<string[]> {
+  const rows = await tx.$queryRaw<{ name: string }[]>`
+    SELECT DISTINCT "appUserId" AS name FROM "BillingEvent"
+    WHERE "appUserIds" && ${appUserIds}::text[] AND lower("appUserId") = ANY(${appUserIds}::text[])`;
+  return rows.map(({ name }) => name);
 }
 
 async function anonymizePurchases(tx: Tx, customer: Customer): Promise<void> {
   const { accountId, appUserIds, pseudonym } = customer;
   await tx.$executeRaw`
-    UPDATE "Purchase" SET
+    UPDATE "Purchase" AS purchase SET
       "accountId" = NULLIF("accountId", ${accountId}::uuid),
       "appUserIds" = CASE WHEN "accountId" = ${accountId}::uuid THEN ARRAY[${pseudonym}]
         ELSE ${withPseudonym(sql`"appUserIds"`, customer)} END
-    WHERE "accountId" = ${accountId}::uuid OR "appUserIds" && ${appUserIds}::text[]`;
+    FROM (
+      SELECT id FROM "Purchase" WHERE id = ANY(ARRAY(
+        SELECT id FROM "Purchase" WHERE "accountId" = ${accountId}::uuid
+        UNION SELECT id FROM "Purchase" WHERE "appUserIds" && ${appUserIds}::text[]
+      )) ORDER BY provider, environment, store, "originalTransactionId" FOR UPDATE
+    ) AS locked WHERE purchase.id = locked.id`;
 }
 
 /** The elements of an array column in order, with the pseudonym for each of the customer's App User IDs. */

@@ -6,16 +6,22 @@ import { isPseudonym, normalizeAppUserIds, possibleAccountIds } from "../app-use
  * not, with the payloads of the deliveries. Leaves out the App User IDs of other customers.
  */
 export async function exportBilling(tx: Tx, accountId: string) {
-  const isOwn = [{ accountId }, { accountId: null, appUserIds: { has: accountId } }];
   const purchases = await tx.purchase.findMany({
-    where: { OR: isOwn },
+    where: { id: { in: await findPurchases(tx, accountId) } },
     omit: { reconciledAt: true },
     orderBy: { createdAt: "asc" },
   });
-  // By their ids: no index of the events serves a condition on the purchase's row.
   const linked = purchases.filter((purchase) => purchase.accountId === accountId);
   const events = await tx.billingEvent.findMany({
-    where: { OR: [...isOwn, { accountId: null, purchaseId: { in: linked.map(({ id }) => id) } }] },
+    where: {
+      id: {
+        in: await findEvents(
+          tx,
+          accountId,
+          linked.map(({ id }) => id),
+        ),
+      },
+    },
     omit: { id: true, accountId: true, purchaseId: true, attempts: true, nextAttemptAt: true },
     orderBy: { receivedAt: "asc" },
   });
@@ -27,6 +33,29 @@ export async function exportBilling(tx: Tx, accountId: string) {
       redact({ ...event, identities, normalized }, idsOfOthers(identities, event.transferredFrom, accountId)),
     ),
   };
+}
+
+/** Finds an account's purchases, and those without an account that name it. */
+async function findPurchases(tx: Tx, accountId: string): Promise<string[]> {
+  const rows = await tx.$queryRaw<{ id: string }[]>`
+    WITH named AS MATERIALIZED (
+      SELECT id, "accountId" FROM "Purchase" WHERE "appUserIds" @> ARRAY[${accountId}]
+    )
+    SELECT id FROM "Purchase" WHERE "accountId" = ${accountId}::uuid
+    UNION SELECT id FROM named WHERE "accountId" IS NULL`;
+  return rows.map(({ id }) => id);
+}
+
+/** Finds an account's events, and those without an account that name it or belong to one of its purchases. */
+async function findEvents(tx: Tx, accountId: string, purchaseIds: string[]): Promise<string[]> {
+  const rows = await tx.$queryRaw<{ id: string }[]>`
+    WITH related AS MATERIALIZED (
+      SELECT id, "accountId" FROM "BillingEvent" WHERE "appUserIds" @> ARRAY[${accountId}]
+      UNION SELECT id, "accountId" FROM "BillingEvent" WHERE "purchaseId" = ANY(${purchaseIds}::uuid[])
+    )
+    SELECT id FROM "BillingEvent" WHERE "accountId" = ${accountId}::uuid
+    UNION SELECT id FROM related WHERE "accountId" IS NULL`;
+  return rows.map(({ id }) => id);
 }
 
 /** Returns the ids of other customers: other account ids, pseudonyms, and all ids on the other side of a transfer. */

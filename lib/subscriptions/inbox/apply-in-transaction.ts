@@ -100,9 +100,11 @@ async function changeOwners(tx: Tx, event: KnownEvent, at: Date): Promise<Refold
     WHERE id = ${event.id}::uuid`;
   const { appUserIds } = await findConnectedCustomers(tx, event.provider, event.appUserIds);
   const rows = await tx.$queryRaw<{ purchaseId: string | null }[]>`
-    SELECT "purchaseId" FROM "BillingEvent"
-    WHERE provider IS NOT DISTINCT FROM ${event.provider} AND "appUserIds" && ${appUserIds}::text[]
-      AND type NOT IN ('TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED')
+    SELECT "purchaseId" FROM "BillingEvent" WHERE id = ANY(ARRAY(
+      SELECT id FROM "BillingEvent"
+      WHERE provider IS NOT DISTINCT FROM ${event.provider} AND "appUserIds" && ${appUserIds}::text[]
+        AND type NOT IN ('TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED')
+    ))
     ORDER BY id FOR UPDATE`;
   const purchaseIds = new Set(rows.flatMap(({ purchaseId }) => purchaseId ?? []));
   const purchases = await lockPurchases(tx, [...purchaseIds]);
