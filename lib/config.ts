@@ -1,56 +1,17 @@
-import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-
-const text = z.string().trim().min(1);
-const port = z.coerce.number().int().min(0).max(65_535);
-const flag = z.enum(["true", "false"]).transform((value) => value === "true");
-const list = z.string().transform((value) =>
-  value
-    .split(",")
-    .map((entry) => entry.trim())
-    .filter(Boolean),
-);
-const origins = list.pipe(z.array(z.url({ protocol: /^https?$/ }).transform((value) => new URL(value).origin)));
-const baseUrl = z
-  .url({ protocol: /^https?$/ })
-  .refine((value) => new URL(value).href === `${new URL(value).origin}/`, "must be an origin without a path")
-  .transform((value) => new URL(value).origin);
-/** A PEM key may have its line breaks written as \n, because many systems keep variables on one line. */
-const appleSecret = text
-  .transform((value) => value.replaceAll("\\n", "\n"))
-  .refine((value) => !value.startsWith("-----BEGIN") || isEcKey(value), "must be an EC private key in PEM");
-
-/** A path, or a URL without credentials: those would be logged. Plain http is for this machine only. */
-function isCatalog(value: string): boolean {
-  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) return true;
-  if (!URL.canParse(value)) return false;
-  const { protocol, hostname, username, password } = new URL(value);
-  const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-  return (protocol === "https:" || (protocol === "http:" && isLocal)) && username === "" && password === "";
-}
-
-/** A PEM certificate, or the path of a file with one. */
-const certificate = text.transform((value, ctx) => {
-  try {
-    return new X509Certificate(value.startsWith("-----BEGIN ") ? value : readFileSync(value)).toString();
-  } catch {
-    ctx.addIssue("must be a certificate in PEM, or the path of one");
-    return z.NEVER;
-  }
-});
-
-/** A P-256 private key in PEM, with line breaks or "\\n", or the path of a file with one. */
-const signingKey = text.transform((value, ctx) => {
-  try {
-    const pem = value.startsWith("-----BEGIN ") ? value.replaceAll("\\n", "\n") : readFileSync(value, "utf8");
-    if (createPrivateKey(pem).asymmetricKeyDetails?.namedCurve === "prime256v1") return pem;
-  } catch {
-    // reported below, without the value of the variable
-  }
-  ctx.addIssue("must be a private key as Apple hands it out (.p8), in PEM or as a path");
-  return z.NEVER;
-});
+import {
+  appleSecret,
+  baseUrl,
+  certificate,
+  flag,
+  isCatalog,
+  list,
+  origins,
+  port,
+  signingKey,
+  text,
+} from "./config/values";
 
 const ONE_HOST = "must be postgres://USER:PASSWORD@HOST:PORT/DATABASE; a list of hosts is not supported";
 
@@ -203,14 +164,6 @@ function missingForProviders(env: Environment): string[] {
 
 function missing(env: Environment, names: (keyof Environment)[], reason: string): string[] {
   return names.filter((name) => env[name] === undefined).map((name) => `${name}: is needed with ${reason}`);
-}
-
-function isEcKey(pem: string): boolean {
-  try {
-    return createPrivateKey(pem).asymmetricKeyType === "ec";
-  } catch {
-    return false;
-  }
 }
 
 function missingForStorage(env: Environment): string[] {
