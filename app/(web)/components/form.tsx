@@ -29,10 +29,12 @@ export function Form({ action, flash, className, children }: Props) {
     event.preventDefault();
     if (isBusy) return;
     setBusy(true);
-    const result = await sendForm(action, new FormData(event.currentTarget));
-    if ("location" in result) return window.location.assign(result.location);
-    setState({ ...result, values: {} });
-    setBusy(false);
+    const { submitter } = event.nativeEvent as SubmitEvent; // its name and value are sent, too
+    const result = await sendForm(action, new FormData(event.currentTarget, submitter));
+    if ("location" in result) window.location.assign(result.location);
+    else setState({ ...result, values: {} });
+    // A page stays open when an app is opened.
+    setBusy("location" in result && result.location.startsWith("/"));
   };
 
   const hasFieldErrors = Object.keys(state.fields).length > 0;

@@ -14,8 +14,8 @@ type Redirect = { to: string; cookies?: string[] };
 
 type Form<Fields, Auth extends "account" | "none"> = {
   summary: string;
-  /** The page that contains the form and shows its errors. */
-  page: string;
+  /** The page that contains the form and shows its errors, or how its URL follows from the form's fields. */
+  page: string | ((fields: Record<string, string>) => string);
   /** "account": requires the session cookie. Without it, the sign-in page comes first. */
   auth?: Auth;
   body: z.ZodType<Fields>;
@@ -63,13 +63,16 @@ function writeError(
   { ctx, request, bytes }: RequestScope,
 ): RouteResponse | AppError {
   if (REQUEST_ERRORS.has(error.code)) return error;
-  if (error.code === "unauthenticated") return redirect({ to: signInPath(page) }, request);
+  const fields = parseForm(bytes);
+  const pageUrl = typeof page === "string" ? page : page(fields);
+  if (error.code === "unauthenticated") return redirect({ to: signInPath(pageUrl) }, request);
   const shown = toFormError(error, errorPlacement);
   if (isScript(request) || shown.code === "internal_error") return shown;
-  const kept = Object.entries(parseForm(bytes)).filter(([name]) => keptFields.includes(name));
+  const kept = Object.entries(fields).filter(([name]) => keptFields.includes(name));
   const flash = { form: path, message: shown.message, fields: messagesOf(shown), values: Object.fromEntries(kept) };
   const { id, cookie } = setFlash(ctx.config, flash);
-  return redirect({ to: `${page}?formErrors=${id}`, cookies: [cookie] }, request);
+  const to = `${pageUrl}${pageUrl.includes("?") ? "&" : "?"}formErrors=${id}`;
+  return redirect({ to, cookies: [cookie] }, request);
 }
 
 function isScript({ headers }: RequestHead): boolean {
