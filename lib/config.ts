@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { oauthClients } from "./config/oauth-clients";
 import {
   appleSecret,
   baseUrl,
@@ -46,6 +47,7 @@ export const Environment = z.object({
   AUTH_GITHUB_ID: text.optional(),
   AUTH_GITHUB_SECRET: text.optional(),
   AUTH_GITHUB_ISSUER: baseUrl.default("https://github.com"),
+  OAUTH_CLIENTS: oauthClients.default([]),
   BCRYPT_COST: z.coerce.number().int().min(10).max(15).default(12),
   CORS_ALLOWED_ORIGINS: origins.default([]),
   TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),

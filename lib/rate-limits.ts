@@ -14,6 +14,9 @@ const DAY = 24 * HOUR;
 const LIMITS = {
   loginByIp: { points: 60, seconds: 15 * MINUTE },
   oauthByIp: { points: 120, seconds: 15 * MINUTE },
+  oauthTokenByIp: { points: 60, seconds: 15 * MINUTE },
+  deviceAuthorizationByIp: { points: 60, seconds: HOUR },
+  userCodeByAccount: { points: 10, seconds: 15 * MINUTE },
   registerByIp: { points: 20, seconds: HOUR },
   verificationByIp: { points: 10, seconds: 15 * MINUTE },
   verificationMailByNetwork: { points: 3, seconds: HOUR },

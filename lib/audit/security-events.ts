@@ -52,7 +52,8 @@ export function listSecurityEvents({ db }: { db: Tx }, accountId: string, limit:
   });
 }
 
-function networkOf(ip: string): string | null {
+/** A client's network: /24 for IPv4, /64 for IPv6; null if its IP is unknown. */
+export function networkOf(ip: string): string | null {
   if (ip === "unknown") return null;
   return isIPv4(ip) ? ip.replace(/\.\d+$/, ".0/24") : ip;
 }

@@ -5,15 +5,18 @@ import { identifier, sql } from "../db/sql";
 
 type Deps = Pick<Context, "db" | "dbNow" | "now">;
 
-const SECURITY_EVENT_TTL_MS = 90 * 24 * 60 * 60 * 1000;
+const DAY_MS = 24 * 60 * 60 * 1000;
+const SECURITY_EVENT_TTL_MS = 90 * DAY_MS;
 
 /**
- * Removes expired rows: security events after 90 days, sessions with the devices that they registered, tokens, sign-in
- * failures, recognized clients, rate limits, and accounts whose email was not verified in time. Returns how many.
+ * Removes expired rows: security events after 90 days, sessions with the devices that they registered, tokens, OAuth
+ * codes a day after they expired, sign-in failures, recognized clients, rate limits, and accounts whose email was not
+ * verified in time. Returns how many.
  */
 export async function removeExpiredRows({ db, dbNow, now }: Deps): Promise<number> {
   const at = now();
   const expired = sql`"expiresAt" < ${at}::timestamptz`;
+  const expiredForADay = sql`"expiresAt" < ${new Date(at.getTime() - DAY_MS)}::timestamptz`;
   const oldEvents = sql`"at" < ${new Date(at.getTime() - SECURITY_EVENT_TTL_MS)}::timestamptz`;
   const statements = [
     deleteBatch("SecurityEvent", "id", oldEvents, "at"),
@@ -26,6 +29,8 @@ export async function removeExpiredRows({ db, dbNow, now }: Deps): Promise<numbe
     deleteBatch("RecognizedClient", "key", expired, "expiresAt"),
     deleteBatch("PasswordResetToken", "accountId", expired, "expiresAt"),
     deleteBatch("VerificationToken", "id", expired, "expiresAt"),
+    deleteBatch("AuthorizationCode", "id", expiredForADay, "expiresAt"),
+    deleteBatch("DeviceCode", "id", expiredForADay, "expiresAt"),
     deleteBatch("RateLimitCounter", "key", sql`"expiresAt" < ${dbNow()}`, "expiresAt"),
     // Of version 1.0.0, which still counts there during an upgrade.
     deleteBatch("RateLimit", "key", sql`"expire" < ${at.getTime()}::bigint`, "expire"),

@@ -1,4 +1,12 @@
-import { AppError, ERRORS, isAppError, isDatabaseUnavailable, isRowGone, isStorageFull } from "../errors";
+import {
+  AppError,
+  ERRORS,
+  type ErrorCode,
+  isAppError,
+  isDatabaseUnavailable,
+  isRowGone,
+  isStorageFull,
+} from "../errors";
 import { RouteResponse } from "./route-response";
 
 /** The default `Retry-After` in seconds, for errors that waiting helps against. */
@@ -22,13 +30,18 @@ export function toAppError(error: unknown): AppError {
   return new AppError(isDatabaseUnavailable(error) ? "unavailable" : "internal_error", { cause: error });
 }
 
+/** The URL of the page that explains an error code. */
+export function problemType(code: ErrorCode, baseUrl: string): string {
+  return `${baseUrl}/docs/errors#${code}`;
+}
+
 /** An RFC 9457 problem document. `type` points to the page that explains the code. */
 export function problemResponse(error: AppError, requestId: string, baseUrl: string): RouteResponse {
   const [status, title] = ERRORS[error.code];
   const { detail, errors, fields, headers, retryAfterSeconds } = error.extras;
   const retryAfter = retryAfterSeconds ?? RETRY_AFTER_SECONDS[error.code as keyof typeof RETRY_AFTER_SECONDS];
   const body = JSON.stringify({
-    type: `${baseUrl}/docs/errors#${error.code}`,
+    type: problemType(error.code, baseUrl),
     title,
     status,
     code: error.code,

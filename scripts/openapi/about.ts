@@ -5,6 +5,7 @@ export const TAGS = [
   ["Core", "Health, versions, update feeds and downloads."],
   ["Accounts", "Registration, sign-in, password reset, account deletion and data export."],
   ["Sessions", "next-auth: browser sessions, and sign-in with a provider."],
+  ["OAuth", "Sign-in of native apps and of devices without a browser, with any OAuth client library."],
   ["Billing", "The subscription status, and the webhook of the billing provider."],
   ["Push", "The iOS devices that receive notifications."],
 ] as const;

@@ -120,7 +120,7 @@ function describeOptions(path: string, [first]: Operation[]): ZodOpenApiOperatio
 
 function tagOf(path: string): Tag {
   const tags: Record<string, Tag> = { auth: "Accounts", subscription: "Billing", push: "Push" };
-  return tags[path.split("/")[2] ?? ""] ?? "Core";
+  return path.includes("/oauth") ? "OAuth" : (tags[path.split("/")[2] ?? ""] ?? "Core");
 }
 
 /** Dates are sent as text. The format of a UUID or a date makes its pattern redundant. */

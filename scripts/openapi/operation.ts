@@ -51,7 +51,7 @@ export function describeOperation(
 ): ZodOpenApiOperationObject {
   const { summary, params, query, auth } = declaration;
   const { operationId, description, deprecated, reads = [] } = details;
-  const requestBody = details.requestBody ?? jsonBody(declaration, details);
+  const requestBody = details.requestBody ?? declaredBody(declaration, details);
   const responses = union(successes(declaration, details), describeProblems(errorsOf(declaration, verb)));
   return {
     operationId,
@@ -71,9 +71,11 @@ function paramsOf(path: Declared["params"], query: Declared["query"]) {
   return { ...(path instanceof z.ZodObject ? { path } : {}), ...(query ? { query } : {}) };
 }
 
-function jsonBody({ body }: Declared, { requests = {} }: OperationDetails): ZodOpenApiRequestBodyObject | null {
+function declaredBody(declared: Declared, { requests = {} }: OperationDetails): ZodOpenApiRequestBodyObject | null {
+  const { body, reads } = declared;
   if (!(body instanceof z.ZodType)) return null;
-  return { required: true, content: { "application/json": { schema: body, examples: examplesOf(requests) } } };
+  const mediaType = reads === "form" ? "application/x-www-form-urlencoded" : "application/json";
+  return { required: true, content: { [mediaType]: { schema: body, examples: examplesOf(requests) } } };
 }
 
 function successes({ summary, responses }: Declared, { responses: details }: OperationDetails) {

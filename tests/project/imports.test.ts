@@ -52,7 +52,7 @@ const ROOMS: Record<string, string[]> = {
 
 const isInside = (file: string, place: string) => file === place || file.startsWith(`${place}/`);
 /** The descriptions beside the routes are part of the generator in scripts/openapi; the service does not load them. */
-const isDescription = (file: string) => /^app\/api\/.*\/openapi(-\w+)?$/.test(file);
+const isDescription = (file: string) => /^app\/(?:api|\.well-known)\/.*\/openapi(-\w+)?$/.test(file);
 const roomOf = (file: string) =>
   isDescription(file) ? "scripts" : file.split("/", file.startsWith("lib/") ? 2 : 1).join("/");
 

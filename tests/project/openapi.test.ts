@@ -5,8 +5,12 @@ import { type Descriptions, describeApi, type RouteModules } from "@/scripts/ope
 /** By their paths as the App Router writes them. */
 const byRoute = (modules: Record<string, unknown>): ReadonlyMap<string, unknown> =>
   new Map(Object.entries(modules).map(([file, exports]) => [file.replace(/^\/app|\/[a-z]+\.ts$/g, ""), exports]));
-const routes = byRoute(import.meta.glob("/app/api/**/route.ts", { eager: true })) as RouteModules;
-const descriptions = byRoute(import.meta.glob("/app/api/**/openapi.ts", { eager: true })) as Descriptions;
+const routes = byRoute(
+  import.meta.glob(["/app/api/**/route.ts", "/app/.well-known/**/route.ts"], { eager: true }),
+) as RouteModules;
+const descriptions = byRoute(
+  import.meta.glob(["/app/api/**/openapi.ts", "/app/.well-known/**/openapi.ts"], { eager: true }),
+) as Descriptions;
 
 test("public/openapi.json is up to date; otherwise run npm run openapi", async () => {
   const committed = JSON.parse(await readFile("public/openapi.json", "utf8"));

@@ -3,7 +3,7 @@ import { BASE_URL } from "./context";
 import { assertDescribed } from "./contract";
 import { callsHandlers, sendToServer } from "./server";
 
-type Options = {
+export type Options = {
   /** Sent as JSON. */
   json?: unknown;
   /** Sent as it is. */
@@ -15,7 +15,7 @@ type Options = {
   ip?: string;
 };
 
-const modules = import.meta.glob<Handlers>("/app/**/route.ts", { eager: true });
+const modules = import.meta.glob<Handlers>(["/app/**/route.ts", "/app/.well-known/**/route.ts"], { eager: true });
 const routes = createRouteTable(new Map(Object.entries(modules).map(([file, handlers]) => [routeOf(file), handlers])));
 
 /**

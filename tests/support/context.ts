@@ -19,6 +19,22 @@ export const WEBHOOK_AUTHORIZATION = "Bearer test-webhook-authorization";
 /** The lowest that bcrypt takes, and less than the configuration allows: most tests make an account. */
 const MIN_BCRYPT_COST = 4;
 
+/** An app with every kind of redirect URI, and one without a browser. */
+const OAUTH_CLIENTS = [
+  {
+    id: "desktop",
+    name: "Acme Desktop",
+    redirectUris: [
+      "http://127.0.0.1/callback",
+      "http://[::1]/callback",
+      "com.example.acme:/callback",
+      "https://app.example.com/callback?from=acme",
+    ],
+  },
+  { id: "other", name: "Another app", redirectUris: ["http://127.0.0.1/callback"] },
+  { id: "cli", name: "Acme CLI", redirectUris: [] },
+];
+
 /** The clock that the service under test reads. */
 export const clock = {
   offsetMs: 0,
@@ -42,6 +58,7 @@ export async function openTestContext(): Promise<void> {
     NEXTAUTH_URL: BASE_URL,
     TRUSTED_PROXY_HOPS: callsHandlers ? "0" : "1",
     NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
+    OAUTH_CLIENTS: JSON.stringify(OAUTH_CLIENTS),
     PUSH_WORKER: "off", // tests say when it works: deliverDue
     SMTP_URL: await mailbox.start(),
     BILLING_WEBHOOK_SIGNING_SECRET: WEBHOOK_SECRET,

@@ -21,7 +21,7 @@ const paths = Object.entries(api.paths)
  * @throws Error that names what the operation does not describe.
  */
 export async function assertDescribed(method: string, pathname: string, response: Response): Promise<void> {
-  if (!pathname.startsWith("/api")) return; // pages and forms are not described
+  if (!/^\/(?:api|\.well-known)(?:\/|$)/.test(pathname)) return; // pages and forms are not described
   const call = `${method} ${pathname} -> ${response.status}`;
   const operation = paths.find(({ pattern }) => pattern.test(pathname))?.operations[method.toLowerCase()];
   if (!operation) {

@@ -9,6 +9,18 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   malformed_json: "Send a JSON body in UTF-8 (RFC 8259). An empty body is not valid JSON.",
   invalid_query:
     "`errors` names each invalid parameter. `missing` lists required parameters, `allowed` the values that are accepted. Send each parameter only once.",
+  invalid_client: "`client_id` is not in `OAUTH_CLIENTS`.",
+  invalid_redirect_uri:
+    "`redirect_uri` must be one of the client's `redirectUris`, character by character. A URI on 127.0.0.1 or [::1] that is registered without a port may have any port.",
+  invalid_grant:
+    "The code is unknown, expired or used, belongs to another client, or `redirect_uri` or `code_verifier` does not match. Start again. A code that is used twice also ends the session that it created.",
+  unsupported_grant_type:
+    "`grant_type` is one of `grant_types_supported` in `/.well-known/oauth-authorization-server`.",
+  authorization_pending: "Ask again after `interval` seconds.",
+  slow_down: "Wait five seconds longer between two requests from now on (RFC 8628, section 3.5).",
+  access_denied: "The user refused. Start again only when the user asks for it.",
+  expired_token: "The user did not decide within `expires_in` seconds. Start again to get new codes.",
+  invalid_user_code: "Check the code that the device shows. It works once, within ten minutes.",
   invalid_or_expired_token: "The emailed token was used, replaced by a newer one, or has expired. Request a new one.",
   unauthenticated:
     "Send `Authorization: Bearer` with the token of a live session, or the session cookie. A session ends when the user signs out or resets the password, and when it expires. Sign in again.",

@@ -1,0 +1,23 @@
+import { z } from "zod";
+import { issueCode } from "@/lib/auth/oauth-server/authorization-codes";
+import {
+  AuthorizationParameters,
+  checkAuthorizationRequest,
+  codeUrl,
+  refusalUrl,
+} from "@/lib/auth/oauth-server/authorization-request";
+import { defineForm } from "@/lib/http/pages/form";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/authorize", {
+  summary: "Allow an app to sign in, or refuse",
+  page: ({ decision, ...request }) => `/authorize?${new URLSearchParams(request)}`,
+  auth: "account",
+  body: AuthorizationParameters.extend({ decision: z.enum(["allow", "deny"]) }),
+  handle: async ({ ctx, principal, body }) => {
+    const { request, refusedTo } = checkAuthorizationRequest(ctx.config, body);
+    if (!request) return { to: refusedTo };
+    if (body.decision === "deny")
+      return { to: refusalUrl(ctx.config, request, "access_denied", "The user has refused") };
+    return { to: codeUrl(ctx.config, request, await issueCode(ctx, principal, request)) };
+  },
+});

@@ -1,0 +1,82 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { Caller } from "../../audit/caller";
+import type { Context } from "../../context";
+import { AppError } from "../../errors";
+import type { Principal } from "../authenticate";
+import { revokeSession } from "../sessions/sessions";
+import type { AuthorizationRequest } from "./authorization-request";
+import { findClient } from "./clients";
+import { createGrantedSession } from "./granted-session";
+
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "now" | "removeDevices">;
+
+const CODE_TTL_MS = 60 * 1000;
+
+/** Issues a code for an account that has allowed a request. It works once, within 60 seconds. */
+export async function issueCode(
+  { db, now }: Pick<Deps, "db" | "now">,
+  { account }: Pick<Principal, "account">,
+  { client, redirectUri, codeChallenge }: AuthorizationRequest,
+): Promise<string> {
+  const code = randomBytes(32).toString("base64url");
+  const createdAt = now();
+  await db.authorizationCode.create({
+    data: {
+      codeHash: sha256(code),
+      clientId: client.id,
+      redirectUri,
+      codeChallenge,
+      accountId: account.id,
+      sessionEpoch: account.sessionEpoch,
+      createdAt,
+      expiresAt: new Date(createdAt.getTime() + CODE_TTL_MS),
+    },
+  });
+  return code;
+}
+
+type Exchange = { clientId: string; code: string; redirectUri: string; codeVerifier: string };
+
+/**
+ * Exchanges a code for a session. A code that is presented again ends the session that it was exchanged for (RFC 6749,
+ * section 4.1.2), and any failed attempt uses it up.
+ * @throws AppError invalid_client; invalid_grant for every fault of the code; rate_limited after many unknown codes
+ */
+export async function exchangeCode(ctx: Deps, { clientId, code, redirectUri, codeVerifier }: Exchange, caller: Caller) {
+  const client = findClient(ctx.config, clientId);
+  const where = { codeHash: sha256(code), clientId };
+  const [row] = await ctx.db.authorizationCode.updateManyAndReturn({
+    where: { ...where, usedAt: null },
+    data: { usedAt: ctx.now() },
+  });
+  if (!row) {
+    await rejectReplay(ctx, where, caller);
+    throw new AppError("invalid_grant");
+  }
+  const isProved = row.redirectUri === redirectUri && row.codeChallenge === challengeOf(codeVerifier);
+  if (!isProved || row.expiresAt <= ctx.now()) throw new AppError("invalid_grant");
+  const issued = await createGrantedSession(ctx, client, row, caller);
+  const { count } = await ctx.db.authorizationCode.updateMany({
+    where: { id: row.id, isReplayed: false },
+    data: { sessionId: issued.session.id },
+  });
+  if (count > 0) return issued;
+  await revokeSession(ctx, issued.session.id); // the code was presented again meanwhile
+  throw new AppError("invalid_grant");
+}
+
+/** Ends the session of a used code. Counts an unknown code against the caller. */
+async function rejectReplay(ctx: Deps, where: { codeHash: string; clientId: string }, caller: Caller): Promise<void> {
+  const [used] = await ctx.db.authorizationCode.updateManyAndReturn({ where, data: { isReplayed: true } });
+  if (!used) return ctx.limits.consume("oauthTokenByIp", caller.ip);
+  if (used.sessionId) await revokeSession(ctx, used.sessionId);
+}
+
+/** RFC 7636, section 4.6. */
+function challengeOf(codeVerifier: string): string {
+  return createHash("sha256").update(codeVerifier, "ascii").digest("base64url");
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("base64url");
+}

@@ -1,0 +1,153 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { Caller } from "../../audit/caller";
+import { networkOf } from "../../audit/security-events";
+import type { Context } from "../../context";
+import { AppError } from "../../errors";
+import type { Principal } from "../authenticate";
+import { findClient } from "./clients";
+import { createGrantedSession } from "./granted-session";
+import { newUserCode, parseUserCode } from "./user-codes";
+
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "now" | "removeDevices">;
+
+const TTL_SECONDS = 10 * 60;
+const INTERVAL_SECONDS = 5;
+/** How much later a request may have been sent than received, compared with the one before. */
+const JITTER_MS = 1000;
+
+/** Starts the authorization of a device without a browser (RFC 8628, section 3.2). @throws AppError invalid_client */
+export async function startDeviceAuthorization(ctx: Deps, clientId: string, caller: Caller) {
+  const client = findClient(ctx.config, clientId);
+  const [deviceCode, userCode] = [randomBytes(32).toString("base64url"), newUserCode()];
+  const createdAt = ctx.now();
+  await ctx.db.deviceCode.create({
+    data: {
+      deviceCodeHash: sha256(deviceCode),
+      userCodeHash: ctx.limits.privateKey(userCode),
+      clientId: client.id,
+      network: networkOf(caller.ip),
+      userAgent: caller.userAgent,
+      intervalSeconds: INTERVAL_SECONDS,
+      createdAt,
+      expiresAt: new Date(createdAt.getTime() + TTL_SECONDS * 1000),
+    },
+  });
+  const page = `${ctx.config.baseUrl}/device`;
+  return {
+    device_code: deviceCode,
+    user_code: userCode,
+    verification_uri: page,
+    verification_uri_complete: `${page}?${new URLSearchParams({ user_code: userCode })}`,
+    expires_in: TTL_SECONDS,
+    interval: INTERVAL_SECONDS,
+  };
+}
+
+/** What a person is shown before deciding: which app asks, since when and from where. */
+export type DeviceRequest = {
+  userCode: string;
+  clientName: string;
+  network: string | null;
+  userAgent: string | null;
+  createdAt: Date;
+};
+
+/**
+ * The pending request of a user code. Unknown codes are counted against the account (RFC 8628, section 5.1).
+ * @throws AppError invalid_user_code, rate_limited
+ */
+export async function findDeviceRequest(
+  ctx: Deps,
+  { account }: Pick<Principal, "account">,
+  typed: string,
+): Promise<DeviceRequest> {
+  const userCode = parseUserCode(typed);
+  const row = userCode && (await ctx.db.deviceCode.findUnique({ where: pendingCode(ctx, userCode) }));
+  const client = row && ctx.config.OAUTH_CLIENTS.find(({ id }) => id === row.clientId);
+  if (!row || !client) {
+    await ctx.limits.consume("userCodeByAccount", account.id);
+    throw new AppError("invalid_user_code");
+  }
+  const { network, userAgent, createdAt } = row;
+  return { userCode, clientName: client.name, network, userAgent, createdAt };
+}
+
+/** Records a person's decision about a device's request, once. @throws AppError invalid_user_code, rate_limited */
+export async function decideDeviceRequest(
+  ctx: Deps,
+  principal: Pick<Principal, "account">,
+  typed: string,
+  decision: "allow" | "deny",
+): Promise<DeviceRequest> {
+  const request = await findDeviceRequest(ctx, principal, typed);
+  const { id: accountId, sessionEpoch } = principal.account;
+  const { count } = await ctx.db.deviceCode.updateMany({
+    where: pendingCode(ctx, request.userCode),
+    data: decision === "allow" ? { accountId, sessionEpoch } : { deniedAt: ctx.now() },
+  });
+  if (count === 0) throw new AppError("invalid_user_code");
+  return request;
+}
+
+function pendingCode(ctx: Pick<Deps, "limits" | "now">, userCode: string) {
+  const userCodeHash = ctx.limits.privateKey(userCode);
+  return { userCodeHash, accountId: null, deniedAt: null, expiresAt: { gt: ctx.now() } };
+}
+
+/**
+ * Exchanges a device code for a session, once a person has allowed it (RFC 8628, sections 3.4 and 3.5). A client that
+ * polls too fast has to wait five seconds longer each time.
+ * @throws AppError invalid_client; authorization_pending, slow_down, access_denied, expired_token; invalid_grant for an
+ *   unknown or used code
+ */
+export async function exchangeDeviceCode(
+  ctx: Deps,
+  { clientId, deviceCode }: { clientId: string; deviceCode: string },
+  caller: Caller,
+) {
+  const client = findClient(ctx.config, clientId);
+  const row = await recordPoll(ctx, clientId, sha256(deviceCode));
+  if (!row) {
+    await ctx.limits.consume("oauthTokenByIp", caller.ip);
+    throw new AppError("invalid_grant");
+  }
+  if (row.deniedAt) throw new AppError("access_denied");
+  if (row.expiresAt <= ctx.now()) throw new AppError("expired_token");
+  if (row.isTooSoon) throw new AppError("slow_down");
+  const { accountId, sessionEpoch } = row;
+  if (accountId === null || sessionEpoch === null) throw new AppError("authorization_pending");
+  const where = { id: row.id, usedAt: null };
+  const { count } = await ctx.db.deviceCode.updateMany({ where, data: { usedAt: ctx.now() } });
+  if (count === 0) throw new AppError("invalid_grant");
+  return createGrantedSession(ctx, client, { accountId, sessionEpoch }, caller);
+}
+
+type Polled = {
+  id: string;
+  accountId: string | null;
+  sessionEpoch: number | null;
+  deniedAt: Date | null;
+  expiresAt: Date;
+  isTooSoon: boolean;
+};
+
+/** Records that a client has asked. In one statement, so that concurrent requests count as too fast. */
+async function recordPoll({ db, now }: Deps, clientId: string, deviceCodeHash: string): Promise<Polled | undefined> {
+  const at = now();
+  const [row] = await db.$queryRaw<Polled[]>`
+    UPDATE "DeviceCode" AS code SET "lastPolledAt" = ${at}::timestamptz,
+      "intervalSeconds" = code."intervalSeconds" + CASE WHEN poll."isTooSoon" THEN ${INTERVAL_SECONDS}::integer ELSE 0 END
+    FROM (
+      SELECT "id", coalesce("lastPolledAt" + interval '1 second' * "intervalSeconds"
+        > ${new Date(at.getTime() + JITTER_MS)}::timestamptz, false) AS "isTooSoon"
+      FROM "DeviceCode" WHERE "deviceCodeHash" = ${deviceCodeHash} AND "clientId" = ${clientId} FOR UPDATE
+    ) AS poll
+    WHERE code."id" = poll."id"
+    RETURNING code."id"::text, code."accountId"::text, code."sessionEpoch", code."deniedAt", code."expiresAt",
+      poll."isTooSoon"`;
+  return row;
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("base64url");
+}

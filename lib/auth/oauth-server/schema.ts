@@ -1,0 +1,64 @@
+import { z } from "zod";
+
+export const AUTHORIZATION_CODE_GRANT = "authorization_code";
+/** RFC 8628, section 3.4. */
+export const DEVICE_CODE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+
+const ClientId = z.string().max(64);
+
+/** RFC 6749, section 4.1.3, with RFC 7636, section 4.5; and RFC 8628, section 3.4. */
+export const TokenRequest = z.object({
+  grant_type: z.string().max(100).describe(`\`${AUTHORIZATION_CODE_GRANT}\` or \`${DEVICE_CODE_GRANT}\``),
+  client_id: ClientId,
+  code: z.string().max(256).optional(),
+  redirect_uri: z.string().max(2048).optional(),
+  code_verifier: z
+    .string()
+    .regex(/^[\w.~-]{43,128}$/, "Must have 43 to 128 letters, digits, -, ., _ or ~")
+    .optional(),
+  device_code: z.string().max(256).optional(),
+});
+export type TokenRequest = z.infer<typeof TokenRequest>;
+
+/** RFC 6749, section 5.1. */
+export const TokenResponse = z.object({
+  access_token: z.string().describe("The token of a session, for `Authorization: Bearer`."),
+  token_type: z.literal("Bearer"),
+  expires_in: z.int().describe("Seconds until the session ends. It ends earlier after 30 days without use."),
+});
+export type TokenResponse = z.infer<typeof TokenResponse>;
+
+/** RFC 6749, section 5.2. */
+export const OAuthError = z.object({ error: z.string(), error_description: z.string(), error_uri: z.string() });
+
+/** RFC 7009, section 2.1. */
+export const RevocationRequest = z.object({ token: z.string().max(4096), client_id: ClientId });
+
+/** RFC 8628, section 3.1. */
+export const DeviceAuthorizationRequest = z.object({ client_id: ClientId });
+
+/** RFC 8628, section 3.2. */
+export const DeviceAuthorization = z.object({
+  device_code: z.string(),
+  user_code: z.string(),
+  verification_uri: z.string(),
+  verification_uri_complete: z.string(),
+  expires_in: z.int().describe("Seconds."),
+  interval: z.int().describe("Seconds between two requests to the token endpoint."),
+});
+
+/** RFC 8414, section 2. */
+export const ServerMetadata = z.object({
+  issuer: z.string(),
+  authorization_endpoint: z.string(),
+  token_endpoint: z.string(),
+  revocation_endpoint: z.string(),
+  device_authorization_endpoint: z.string(),
+  response_types_supported: z.array(z.string()),
+  grant_types_supported: z.array(z.string()),
+  code_challenge_methods_supported: z.array(z.string()),
+  token_endpoint_auth_methods_supported: z.array(z.string()),
+  revocation_endpoint_auth_methods_supported: z.array(z.string()),
+  authorization_response_iss_parameter_supported: z.boolean(),
+  service_documentation: z.string(),
+});
