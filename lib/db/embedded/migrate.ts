@@ -3,7 +3,7 @@ import { applyMigrations, migrationNames } from "../migrations";
 import { embeddedAdapter } from "./adapter";
 
 /** SQLSTATEs of a script that has already run: a table, column or other object already exists, or no longer exists. */
-const HAS_RUN = new Set(["42P07", "42701", "42710", "42P01", "42703", "42704"]);
+const HAS_RUN = new Set(["42P07", "42701", "42710", "42723", "42P01", "42703", "42704"]);
 
 /**
  * Applies the pending migrations, each in one transaction with its record: an interrupted migration is rolled back, and
