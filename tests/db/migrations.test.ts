@@ -24,6 +24,14 @@ test("the migrations, applied to an empty database, leave no difference to schem
   await pglite.close();
 });
 
+test("arrays of an enum that a migration creates can be passed as parameters without another start", async () => {
+  const pglite = await openEmpty();
+  await migrateEmbedded(pglite);
+  const { rows } = await pglite.query(`SELECT $1::"PushEnvironment"[] AS environments`, [["production"]]);
+  expect(rows).toEqual([{ environments: ["production"] }]);
+  await pglite.close();
+});
+
 test("a script that fails throws, so that a failed migration never counts as applied", async () => {
   const pglite = await openPGlite();
   const connection = await (await embeddedAdapter(pglite)).connect();

@@ -18,6 +18,8 @@ export async function migrateEmbedded(pglite: PGlite): Promise<string[]> {
     await applyOne(pglite, name, names.slice(0, index + 1));
     applied.push(name);
   }
+  // PGlite reads the array types when it opens, so it does not know those that a migration has created.
+  if (applied.length > 0) await pglite.refreshArrayTypes();
   return applied;
 }
 
