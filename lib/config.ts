@@ -82,7 +82,7 @@ export const Environment = z.object({
   APNS_HOST: text.optional(),
   APNS_PORT: port.min(1).default(443),
   APNS_CA: certificate.optional(),
-  PUSH_CONCURRENCY: z.coerce.number().int().min(1).max(1000).default(100),
+  PUSH_CONCURRENCY: z.coerce.number().int().min(1).max(1000).default(1000),
   PUSH_WORKER: z.enum(["inline", "off"]).default("inline"),
 });
 type Environment = z.infer<typeof Environment>;

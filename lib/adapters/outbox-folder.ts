@@ -25,8 +25,8 @@ export function createFileMailer(folder: string, from: string, log: Logger): Mai
 export function createFilePushTransport(folder: string, log: Logger): PushTransport {
   return {
     mode: "development",
-    send: async (notification) => {
-      const text = `${JSON.stringify(notification, null, 2)}\n`;
+    send: async ({ body, ...notification }) => {
+      const text = `${JSON.stringify({ ...notification, payload: JSON.parse(body) }, null, 2)}\n`;
       const file = await writePrivate(folder, `${notification.id}.push.json`, text);
       log.info({ file, id: notification.id }, "notification written to a file");
       return { status: 200, reason: null };

@@ -9,8 +9,8 @@ export type Notification = {
   priority: number;
   collapseId: string | null;
   expiresAt: Date;
-  /** The JSON body: `aps` and `data`. */
-  payload: unknown;
+  /** The payload as JSON: an object with `aps` and `data`. */
+  body: string;
 };
 
 /**

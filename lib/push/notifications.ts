@@ -154,12 +154,26 @@ export const QUEUE_PRIORITIES: Readonly<Record<string, number>> = Object.fromEnt
   Object.entries(KINDS).map(([kind, { queuePriority }]) => [kind, queuePriority]),
 );
 
+/** The stored payload. The deliveries of a message share it, so that `data.id` is added to each when it is sent. */
 type Payload = { aps: object; data: Record<string, string | number> };
 
-/** A delivery with its device's current state. */
+/** What the deliveries of a message share, prepared once. `body` returns the payload of one of them as JSON. */
+export type PreparedMessage = Pick<PushMessage, "kind" | "priority" | "collapseId"> & { body: (id: string) => string };
+
+/** A delivery with its message and its device's current state. */
 export type Outgoing = Pick<QueuedPush, "id" | "deviceId" | "messageId" | "expiresAt"> &
-  Pick<PushMessage, "kind" | "priority" | "collapseId"> &
-  Pick<PushDevice, "token" | "environment" | "bundleId" | "status"> & { payload: Payload };
+  Pick<PushDevice, "token" | "environment" | "bundleId" | "status"> & { message: PreparedMessage };
+
+/** Prepares a stored message for its deliveries. */
+export function prepareMessage(
+  stored: Pick<PushMessage, "kind" | "priority" | "collapseId" | "payload">,
+): PreparedMessage {
+  const { kind, priority, collapseId, payload } = stored;
+  const text = JSON.stringify(withId(payload as Payload, NIL_ID));
+  const at = text.lastIndexOf(NIL_ID); // the id is last
+  const [before, after] = [text.slice(0, at), text.slice(at + NIL_ID.length)];
+  return { kind, priority, collapseId, body: (id) => before + id + after };
+}
 
 /**
  * Returns the columns that depend on a message, and the status of the devices that receive it.
@@ -188,25 +202,18 @@ export function composeNotification(message: Message) {
 /** Returns why a delivery must not be sent any more, or null. */
 export function cancellationReason(row: Outgoing, now: Date): "unknown_kind" | "expired" | "device_state" | null {
   if (row.expiresAt <= now) return "expired";
-  if (!isKind(row.kind)) return "unknown_kind";
-  return row.status === KINDS[row.kind].recipientStatus ? null : "device_state";
+  const { kind } = row.message;
+  if (!isKind(kind)) return "unknown_kind";
+  return row.status === KINDS[kind].recipientStatus ? null : "device_state";
 }
 
-/** Returns the notification for a delivery. Deliveries of a broadcast share a payload, so `data.id` is set here. */
+/** Returns the notification for a delivery. */
 export function toNotification(row: Outgoing) {
-  const { id, token, environment, bundleId, priority, collapseId, expiresAt } = row;
-  const isAlert = isKind(row.kind) && KINDS[row.kind].level !== "background";
-  return {
-    id,
-    token,
-    environment,
-    bundleId,
-    pushType: isAlert ? ("alert" as const) : ("background" as const),
-    priority,
-    collapseId,
-    expiresAt,
-    payload: withId(row.payload, id),
-  };
+  const { id, token, environment, bundleId, expiresAt, message } = row;
+  const { kind, priority, collapseId } = message;
+  const isAlert = isKind(kind) && KINDS[kind].level !== "background";
+  const pushType = isAlert ? ("alert" as const) : ("background" as const);
+  return { id, token, environment, bundleId, pushType, priority, collapseId, expiresAt, body: message.body(id) };
 }
 
 /** TypeScript cannot infer that a message and its options have the same kind. */
@@ -225,6 +232,7 @@ function isKind(kind: string): kind is Kind {
   return Object.hasOwn(KINDS, kind);
 }
 
+/** The id is the last value in the JSON: `prepareMessage` relies on that. */
 function withId({ aps, data }: Payload, id: string): Payload {
   return { aps, data: { ...data, id } };
 }

@@ -1,6 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { cancellationReason, composeNotification, type Message, toNotification } from "@/lib/push/notifications";
+import {
+  cancellationReason,
+  composeNotification,
+  type Message,
+  prepareMessage,
+  toNotification,
+} from "@/lib/push/notifications";
 import { BUNDLE_ID } from "@/tests/support/push/push";
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -17,14 +23,15 @@ const composed = (message: Message) => {
   return { ...row, expiresAt: new Date(now.getTime() + ttlSeconds * 1000) };
 };
 const outgoing = (message: Message, change: object = {}) => ({
-  ...composed(message),
+  message: prepareMessage({ ...composed(message), ...change }),
+  expiresAt: composed(message).expiresAt,
   ...{ id: randomUUID(), deviceId: randomUUID(), messageId: randomUUID(), token: "ab", bundleId: BUNDLE_ID },
   ...{ environment: "sandbox" as const, status: "active" as const },
   ...change,
 });
 const sent = (message: Message) => {
-  const { pushType, priority, collapseId, expiresAt, payload } = toNotification(outgoing(message));
-  return { pushType, priority, collapseId, livesMs: expiresAt.getTime() - now.getTime(), payload };
+  const { pushType, priority, collapseId, expiresAt, body } = toNotification(outgoing(message));
+  return { pushType, priority, collapseId, livesMs: expiresAt.getTime() - now.getTime(), payload: JSON.parse(body) };
 };
 const alert = (kind: string, level: string, args?: string[]) => ({
   alert: { "title-loc-key": `${kind}.title`, "loc-key": `${kind}.body`, ...(args ? { "loc-args": args } : {}) },
@@ -104,12 +111,13 @@ test("a challenge lives for 15 minutes and has no alert", () => {
 
 test("the id in the payload is the apns-id", () => {
   const row = outgoing(words);
-  expect(toNotification(row)).toMatchObject({ id: row.id, payload: { data: { id: row.id } } });
+  const { id, body } = toNotification(row);
+  expect(id).toBe(row.id);
+  expect(JSON.parse(body)).toMatchObject({ data: { id } });
 });
 
 describe("the payload size", () => {
-  const sizeOf = (body: string) =>
-    Buffer.byteLength(JSON.stringify(toNotification(outgoing({ ...words, body })).payload));
+  const sizeOf = (body: string) => Buffer.byteLength(toNotification(outgoing({ ...words, body })).body);
 
   test("is accepted at 4,096 bytes and rejected at 4,097", () => {
     const most = "x".repeat(4096 - sizeOf(""));

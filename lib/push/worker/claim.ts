@@ -1,9 +1,11 @@
 import type { Context } from "../../context";
-import type { Prisma } from "../../db/generated/client";
+import type { Prisma, PushDeviceStatus, PushEnvironment } from "../../db/generated/client";
 import { seconds, sql } from "../../db/sql";
-import { type Outgoing, QueuePriority } from "../notifications";
+import { type Outgoing, prepareMessage, QueuePriority } from "../notifications";
 
 const LEASE_SECONDS = 60;
+/** How exact a device's `lastDeliveredAt` is, so that most deliveries do not write their device. */
+const DELIVERED_AT_SECONDS = 60 * 60;
 
 /** A delivery that this worker sends, with its device's state at the claim. `leaseUntil` identifies the claim. */
 export type ClaimedDelivery = Outgoing & {
@@ -14,41 +16,73 @@ export type ClaimedDelivery = Outgoing & {
   requestedAt: Date;
   /** Whether the device's APNs environment was paused. */
   isPaused: boolean;
+  /** Whether the device's `lastDeliveredAt` has to be updated. */
+  isDeliveredAtOld: boolean;
 };
 
 /** The claimed deliveries, and the database's time of the claim. */
 type Claim = { deliveries: ClaimedDelivery[]; now: Date };
 
+/** The result of the claim's statement: one row, because a thousand rows of many columns cost more to read. */
+type Result = {
+  now: Date;
+  leaseUntil: Date;
+  deliveries: DeliveryValues[];
+  messages: (Parameters<typeof prepareMessage>[0] & { id: string })[];
+  paused: string[];
+};
+type DeliveryValues = [
+  ...[id: string, deviceId: string, messageId: string, expiresAtSeconds: number, attempts: number],
+  ...[token: string, environment: PushEnvironment, bundleId: string, status: PushDeviceStatus, isOld: boolean],
+];
+
 /**
- * Claims up to `limit` due deliveries, those due longest first, together with their devices, in one statement.
- * Deliveries that were due at `notBefore` stay due when the database's clock is set back.
+ * Claims up to `limit` due deliveries, the urgent ones first and then those due longest, together with their messages
+ * and devices, in one statement. Deliveries that were due at `notBefore` stay due when the database's clock is set back.
  */
 export async function claimDeliveries(
   { db, dbNow, now }: Pick<Context, "db" | "dbNow" | "now">,
   { notBefore, limit }: { notBefore: Date; limit: number },
 ): Promise<Claim> {
   const requestedAt = now();
-  const dueBy = sql`greatest(${dbNow()}, ${notBefore}::timestamptz)`;
-  const rows = await db.$queryRaw<({ now: Date } & (Omit<ClaimedDelivery, "requestedAt"> | { id: null }))[]>`
-    WITH due AS MATERIALIZED (${selectDue(dueBy, limit)}),
+  const at = dbNow();
+  const leaseUntil = sql`${at}::timestamptz + ${seconds(LEASE_SECONDS)}`;
+  const [result] = await db.$queryRaw<Result[]>`
+    WITH due AS MATERIALIZED (${selectDue(sql`greatest(${at}, ${notBefore}::timestamptz)`, limit)}),
     claimed AS (
-      UPDATE "QueuedPush" AS queued SET "leaseUntil" = ${dbNow()} + ${seconds(LEASE_SECONDS)}
+      UPDATE "QueuedPush" AS queued SET "leaseUntil" = ${leaseUntil}
       FROM due WHERE queued."deviceId" = due."deviceId" AND queued."messageId" = due."messageId"
       RETURNING queued.*
     )
-    SELECT clock."now", claimed."id", claimed."deviceId", claimed."messageId", claimed."expiresAt", claimed."attempts",
-      claimed."leaseUntil", coalesce(message."kind", '') AS "kind", message."payload", message."priority",
-      message."collapseId", device."token", device."environment"::text, device."bundleId", device."status"::text,
-      coalesce(pause."until" > clock."now", false) AS "isPaused"
-    FROM (SELECT ${dbNow()} AS "now") AS clock
-    LEFT JOIN (claimed
-      JOIN "PushDevice" AS device ON device."id" = claimed."deviceId"
-      LEFT JOIN "PushMessage" AS message ON message."id" = claimed."messageId"
-      LEFT JOIN "PushPause" AS pause ON pause."environment" = device."environment"
-    ) ON true`;
-  const deliveries = rows.flatMap((row) => (row.id === null ? [] : [{ ...row, requestedAt }]));
-  return { deliveries, now: rows[0]?.now ?? notBefore };
+    SELECT ${at}::timestamptz AS "now", ${leaseUntil} AS "leaseUntil", coalesce((
+      SELECT json_agg(json_build_array(claimed."id", device."id", claimed."messageId",
+        date_part('epoch', claimed."expiresAt"), claimed."attempts", device."token", device."environment",
+        device."bundleId", device."status",
+        coalesce(device."lastDeliveredAt" < ${at}::timestamptz - ${seconds(DELIVERED_AT_SECONDS)}, true)))
+      FROM claimed JOIN "PushDevice" AS device ON device."id" = claimed."deviceId"
+    ), '[]') AS "deliveries", coalesce((
+      SELECT json_agg(message) FROM (
+        SELECT "id", "kind", "payload", "priority", "collapseId" FROM "PushMessage"
+        WHERE "id" IN (SELECT "messageId" FROM claimed)
+      ) AS message
+    ), '[]') AS "messages",
+    ARRAY(SELECT "environment"::text FROM "PushPause" WHERE "until" > ${at}) AS "paused"`;
+  if (!result) return { deliveries: [], now: notBefore };
+  const messages = new Map(result.messages.map(({ id, ...message }) => [id, prepareMessage(message)]));
+  const shared = { leaseUntil: result.leaseUntil, requestedAt };
+  const deliveries = result.deliveries.map(
+    ([id, deviceId, messageId, expiresAt, attempts, token, environment, bundleId, status, isDeliveredAtOld]) => ({
+      ...{ id, deviceId, messageId, attempts, token, environment, bundleId, status, isDeliveredAtOld, ...shared },
+      expiresAt: new Date(1000 * expiresAt),
+      isPaused: result.paused.includes(environment),
+      message: messages.get(messageId) ?? NO_MESSAGE,
+    }),
+  );
+  return { deliveries, now: result.now };
 }
+
+/** The message of a delivery that outlived it: retention removes messages that have expired. */
+const NO_MESSAGE = prepareMessage({ kind: "", priority: 5, collapseId: null, payload: {} });
 
 /**
  * Selects by priority, then by time. Each priority is a range of the index; one range over all of them would also read

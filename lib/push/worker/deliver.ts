@@ -15,46 +15,45 @@ type Deps = Pick<Context, "log" | "now"> & {
   push: NonNullable<Context["push"]>;
   pauses: PauseState;
   isStopping: () => boolean;
+  /** Receives the time that each response of APNs took. */
+  recordLatency: (ms: number) => void;
 };
 
 /** An older claim is given back: the device may have changed since, and the lease must outlast the request. */
 const MAX_CLAIM_AGE_MS = 5_000;
+/** A rejected device token counts as a pause while the circuit breaker is open. */
+const CIRCUIT_BREAKER_PAUSE: ResultAction = { action: "pause", seconds: CIRCUIT_BREAKER_PAUSE_SECONDS };
 
 /** Sends a claimed delivery, unless it has to be cancelled, requeued or paused. Never throws. */
 export async function deliver(deps: Deps, row: ClaimedDelivery): Promise<Outcome> {
   const { pauses, now } = deps;
-  const reason = cancellationReason(row, databaseTime(row, now()));
+  const startedAt = now();
+  const reason = cancellationReason(row, databaseTime(row, startedAt));
   if (reason) return { row, state: "cancelled", apnsStatus: null, reason };
-  if (await pauses.isPaused(row)) return requeueAfterPause(row);
-  if (claimAgeMs(row, now()) > MAX_CLAIM_AGE_MS || deps.isStopping()) return requeueUntried(row);
+  const isPaused = pauses.isPaused(row);
+  if (isPaused && (await isPaused)) return requeueAfterPause(row);
+  if (claimAgeMs(row, startedAt) > MAX_CLAIM_AGE_MS || deps.isStopping()) return requeueUntried(row);
   const result = await send(deps, row);
-  const action = await applyCircuitBreaker(deps, row, result, classifyResult(result));
+  let action = classifyResult(result);
+  const isRejected = action.action === "fail" && action.device === "rejected";
+  const isOpened = result.status !== null && pauses.recordResult(row, isRejected);
+  if (isOpened || (isRejected && (await pauses.isPaused(row)))) action = CIRCUIT_BREAKER_PAUSE;
   if (action.action !== "pause") return outcomeOf(row, result, action, databaseTime(row, now()));
   await pauses.pause(row, action.seconds, `${result.status} ${result.reason}`);
   return requeueAfterPause(row);
 }
 
-async function send({ push, log }: Deps, row: ClaimedDelivery): Promise<ApnsResult> {
+async function send({ push, log, recordLatency }: Deps, row: ClaimedDelivery): Promise<ApnsResult> {
+  const startedAtMs = performance.now();
   try {
-    return await push.send(toNotification(row));
+    const response = await push.send(toNotification(row));
+    recordLatency(performance.now() - startedAtMs);
+    return response;
   } catch (error) {
     log.debug({ err: error, id: row.id }, "no response from APNs");
     const isTimeout = error instanceof Error && error.name === "TimeoutError";
     return { status: null, reason: isTimeout ? "timeout" : "unreachable" };
   }
-}
-
-/** Turns the rejection of a device token into a pause if the circuit breaker opens or the environment is paused. */
-async function applyCircuitBreaker(
-  { pauses }: Deps,
-  row: ClaimedDelivery,
-  { status }: ApnsResult,
-  action: ResultAction,
-): Promise<ResultAction> {
-  const isRejected = action.action === "fail" && action.device === "rejected";
-  const isOpened = status !== null && pauses.recordResult(row, isRejected);
-  if (!isOpened && !(isRejected && (await pauses.isPaused(row)))) return action;
-  return { action: "pause", seconds: CIRCUIT_BREAKER_PAUSE_SECONDS };
 }
 
 function outcomeOf(

@@ -15,7 +15,7 @@ export type OutcomeBuffer = {
 };
 
 /** How long outcomes are collected for one statement. */
-const BATCH_INTERVAL_MS = 20;
+const BATCH_INTERVAL_MS = 50;
 const MAX_BATCH = 1_000;
 const MAX_PENDING = 4_000;
 const RETRY_MS = 1_000;

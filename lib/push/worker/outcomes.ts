@@ -1,6 +1,7 @@
 import type { Context } from "../../context";
 import type { Prisma } from "../../db/generated/client";
-import { seconds, sql } from "../../db/sql";
+import { empty, seconds, sql, uuidArray } from "../../db/sql";
+import { SECRET_KINDS } from "../notifications";
 import { insertReceipts } from "../outbox/receipts";
 import type { ClaimedDelivery } from "./claim";
 
@@ -20,21 +21,20 @@ export const PAUSED = "paused";
 /** Spreads the deliveries that become due when a pause ends. */
 const AFTER_PAUSE_SECONDS = 30;
 
-/** How exact a device's `lastDeliveredAt` is, so that most deliveries do not write their device. */
-const DELIVERED_AT_SECONDS = 60 * 60;
-
 /**
  * Stores outcomes and invalidates devices. Every statement skips rows that are locked, such as those being deleted, so
  * that a worker cannot be part of a deadlock.
  */
 export async function recordOutcomes(deps: Deps, outcomes: readonly Outcome[]): Promise<void> {
-  const ended = outcomes.filter((outcome) => outcome.state !== "queued");
+  const sent = outcomes.filter((outcome) => outcome.state === "sent");
+  const unsent = outcomes.filter((outcome) => outcome.state === "failed" || outcome.state === "cancelled");
   const requeued = outcomes.filter((outcome) => outcome.state === "queued");
   const invalid = outcomes.flatMap((outcome) =>
     outcome.state === "failed" && outcome.invalidSince ? [{ ...outcome, invalidSince: outcome.invalidSince }] : [],
   );
   if (invalid.length > 0) await invalidateDevices(deps, invalid);
-  if (ended.length > 0) await recordEnded(deps, ended);
+  if (sent.length > 0) await recordSent(deps, sent);
+  if (unsent.length > 0) await recordUnsent(deps, unsent);
   if (requeued.length > 0) await recordRequeued(deps, requeued);
   for (const outcome of outcomes) countResult(deps, outcome);
   logUndelivered(
@@ -43,33 +43,61 @@ export async function recordOutcomes(deps: Deps, outcomes: readonly Outcome[]): 
   );
 }
 
-/**
- * Moves deliveries from the queue to the receipts. One that was sent is moved even if another worker has claimed it
- * meanwhile: it must not be sent again. The others are moved only while the claim holds: after its lease another worker
- * may have the delivery.
- */
-async function recordEnded({ db, dbNow }: Deps, outcomes: readonly Outcome[]): Promise<void> {
+/** Applies even if another worker has claimed the delivery meanwhile: it must not be sent again. */
+async function recordSent({ db, dbNow }: Deps, sent: readonly Outcome[]): Promise<void> {
+  const at = dbNow();
+  const devices = sent.filter(({ row }) => row.isDeliveredAtOld).map(({ row }) => row.deviceId);
   await db.$executeRaw`
-    WITH outcome AS (${recordsOf(outcomes)}),
-    held AS MATERIALIZED (
-      SELECT outcome.* FROM "QueuedPush" AS queued
-      JOIN outcome ON outcome."deviceId" = queued."deviceId" AND outcome."messageId" = queued."messageId"
-      WHERE outcome."state" = 'sent' OR queued."leaseUntil" = outcome."lease"
+    WITH held AS MATERIALIZED (
+      SELECT "deviceId", "messageId" FROM "QueuedPush" AS queued
+      JOIN unnest(
+        ${uuidArray(sent.map(({ row }) => row.deviceId))}, ${uuidArray(sent.map(({ row }) => row.messageId))}
+      ) AS outcome("deviceId", "messageId") USING ("deviceId", "messageId")
       FOR UPDATE OF queued SKIP LOCKED
     ), ended AS (
+      DELETE FROM "QueuedPush" AS queued USING held
+      WHERE queued."deviceId" = held."deviceId" AND queued."messageId" = held."messageId"
+      RETURNING queued."messageId", queued."deviceId", queued."id", queued."expiresAt", 'sent' AS "state",
+        queued."attempts" + 1 AS "attempts", 200 AS "apnsStatus", NULL AS "reason"
+    ), ${devices.length > 0 ? setDeliveredAt(at, devices) : empty}
+    ${insertReceipts(at, sent.some(hasSecret))}
+    SELECT 1`;
+}
+
+/** The CTEs of a statement whose CTE "ended" has the deliveries that were sent. */
+function setDeliveredAt(at: Prisma.Sql, deviceIds: readonly string[]): Prisma.Sql {
+  return sql`device AS MATERIALIZED (
+      SELECT "id" FROM "PushDevice"
+      WHERE "id" = ANY(${uuidArray(deviceIds)}) AND "id" IN (SELECT "deviceId" FROM ended)
+      FOR NO KEY UPDATE SKIP LOCKED
+    ), delivered AS (
+      UPDATE "PushDevice" AS delivered SET "lastDeliveredAt" = ${at} FROM device WHERE delivered."id" = device."id"
+    ),`;
+}
+
+/** Applies only while the claim holds: after its lease another worker may have the delivery. */
+async function recordUnsent({ db, dbNow }: Deps, outcomes: readonly Outcome[]): Promise<void> {
+  await db.$executeRaw`
+    WITH outcome AS (${recordsOf(outcomes)}),
+    held AS MATERIALIZED (${holdClaimed}),
+    ended AS (
       DELETE FROM "QueuedPush" AS queued USING held
       WHERE queued."deviceId" = held."deviceId" AND queued."messageId" = held."messageId"
       RETURNING queued."messageId", queued."deviceId", queued."id", queued."expiresAt", held."state",
         queued."attempts" + held."attempt" AS "attempts", coalesce(held."status", queued."apnsStatus") AS "apnsStatus",
         held."reason"
-    ), device AS MATERIALIZED (
-      SELECT "id" FROM "PushDevice" WHERE "id" IN (SELECT "deviceId" FROM ended WHERE "state" = 'sent')
-        AND ("lastDeliveredAt" IS NULL OR "lastDeliveredAt" < ${dbNow()} - ${seconds(DELIVERED_AT_SECONDS)})
-      FOR NO KEY UPDATE SKIP LOCKED
-    ), delivered AS (
-      UPDATE "PushDevice" AS delivered SET "lastDeliveredAt" = ${dbNow()} FROM device WHERE delivered."id" = device."id"
-    ), ${insertReceipts(dbNow())}
+    ), ${insertReceipts(dbNow(), outcomes.some(hasSecret))}
     SELECT 1`;
+}
+
+/** Selects and locks the outcomes whose claim holds. */
+const holdClaimed = sql`
+  SELECT outcome.* FROM "QueuedPush" AS queued
+  JOIN outcome ON outcome."deviceId" = queued."deviceId" AND outcome."messageId" = queued."messageId"
+  WHERE queued."leaseUntil" = outcome."lease" FOR UPDATE OF queued SKIP LOCKED`;
+
+function hasSecret({ row }: Outcome): boolean {
+  return SECRET_KINDS.includes(row.message.kind);
 }
 
 /**
@@ -81,11 +109,7 @@ async function recordRequeued({ db, dbNow }: Deps, outcomes: readonly Outcome[])
     WITH outcome AS (${recordsOf(outcomes)}),
     pause AS MATERIALIZED (
       SELECT "environment", "until" FROM "PushPause" WHERE "until" > ${dbNow()} FOR KEY SHARE SKIP LOCKED
-    ), held AS MATERIALIZED (
-      SELECT outcome.* FROM "QueuedPush" AS queued
-      JOIN outcome ON outcome."deviceId" = queued."deviceId" AND outcome."messageId" = queued."messageId"
-      WHERE queued."leaseUntil" = outcome."lease" FOR UPDATE OF queued SKIP LOCKED
-    )
+    ), held AS MATERIALIZED (${holdClaimed})
     UPDATE "QueuedPush" AS queued
     SET "leaseUntil" = NULL, "attempts" = "attempts" + held."attempt",
       "nextAttemptAt" = coalesce(held."next", pause."until" + random() * ${seconds(AFTER_PAUSE_SECONDS)}, ${dbNow()}),

@@ -8,7 +8,8 @@ type Deps = Pick<Context, "db" | "dbNow" | "log" | "now">;
 
 /** Which of APNs's environments are paused, as far as this worker knows. */
 export type PauseState = {
-  isPaused: (row: ClaimedDelivery) => Promise<boolean>;
+  /** A promise only while this worker stores a pause. */
+  isPaused: (row: ClaimedDelivery) => boolean | Promise<boolean>;
   /** Pauses a delivery's environment for every worker. Resolves once the pause is stored. */
   pause: (row: ClaimedDelivery, seconds: number, reason: string) => Promise<void>;
   /** Records whether APNs rejected the device token. Returns whether that opens the circuit breaker. */
@@ -39,11 +40,7 @@ export function createPauseState(deps: Deps): PauseState {
     }
   };
   return {
-    isPaused: async (row) => {
-      const pause = findPause(row);
-      await pause?.saving;
-      return pause !== null || row.isPaused;
-    },
+    isPaused: (row) => findPause(row)?.saving.then(() => true) ?? row.isPaused,
     pause: async (row, seconds, reason) => {
       const current = findPause(row);
       if (current) return current.saving;

@@ -1,8 +1,9 @@
 import type { Context } from "../../context";
 import { isLeaseExpired } from "../../db/queue/lease";
 import { type ClaimedDelivery, claimDeliveries, databaseTime } from "./claim";
-import { createConcurrencyLimit } from "./concurrency-limit";
+import { createConcurrency } from "./concurrency";
 import { deliver } from "./deliver";
+import { createDispatcher } from "./dispatcher";
 import { maintainOutbox } from "./maintenance";
 import { createOutcomeBuffer } from "./outcome-buffer";
 import { createPauseState } from "./pause-state";
@@ -19,39 +20,41 @@ export type Sender = {
   finish: () => Promise<void>;
 };
 
-const MAX_BATCH = 500;
+type ClaimedBatch = { rows: ClaimedDelivery[]; isFull: boolean };
+
+const MIN_BATCH = 100;
+const MAX_BATCH = 1_000;
+/** A batch has this many times the deliveries that are sent at the same time, so that each starts soon after its claim. */
+const BATCH_FACTOR = 10;
 
 /** Creates a sender. While `isStopping`, deliveries that are claimed but not started are requeued. */
 export function createSender(deps: SenderDeps, isStopping = () => false): Sender {
-  const limit = createConcurrencyLimit(deps.config.PUSH_CONCURRENCY);
+  const { limit, recordLatency } = createConcurrency(deps.config.PUSH_CONCURRENCY);
   const outcomes = createOutcomeBuffer(deps);
-  const deliverDeps = { ...deps, isStopping, pauses: createPauseState(deps) };
+  const deliverDeps = { ...deps, isStopping, recordLatency, pauses: createPauseState(deps) };
+  const work = (row: ClaimedDelivery) => deliver(deliverDeps, row).then(outcomes.add);
+  const dispatcher = createDispatcher(limit, work);
   let notBefore = new Date(0);
   /** The next batch, claimed while the last one starts, so that sending does not wait for the database. */
-  let nextBatch: Promise<ClaimedDelivery[]> | null = null;
+  let nextBatch: Promise<ClaimedBatch> | null = null;
 
-  const claim = async () => {
-    const { deliveries, now } = await claimDeliveries(deps, { notBefore, limit: MAX_BATCH });
+  const claim = async (): Promise<ClaimedBatch> => {
+    const batchSize = Math.min(Math.max(BATCH_FACTOR * limit(), MIN_BATCH), MAX_BATCH);
+    const { deliveries, now } = await claimDeliveries(deps, { notBefore, limit: batchSize });
     if (now > notBefore) notBefore = now;
-    return deliveries;
-  };
-  const start = async (rows: readonly ClaimedDelivery[]) => {
-    for (const row of rows) {
-      await limit.acquire();
-      void deliver(deliverDeps, row).then(outcomes.add).finally(limit.release);
-    }
+    return { rows: deliveries, isFull: deliveries.length === batchSize };
   };
   return {
     claimAndSend: async () => {
       await outcomes.waitForCapacity();
       const claiming = nextBatch ?? claim();
       nextBatch = null;
-      const rows = await claiming;
-      if (rows.length === MAX_BATCH && !isStopping()) {
+      const { rows, isFull } = await claiming;
+      if (isFull && !isStopping()) {
         nextBatch = claim();
         nextBatch.catch(() => {}); // the next call throws it
       }
-      await start(rows);
+      if (rows.length > 0) await dispatcher.start(rows);
       return rows.length;
     },
     maintain: async () => {
@@ -61,8 +64,9 @@ export function createSender(deps: SenderDeps, isStopping = () => false): Sender
       if (!outcomes.pending().some(({ row }) => isExpired(row))) await maintainOutbox(deps);
     },
     finish: async () => {
-      await start((await nextBatch?.catch(() => [])) ?? []);
-      await limit.waitUntilIdle();
+      const { rows } = (await nextBatch?.catch(() => null)) ?? { rows: [] };
+      if (rows.length > 0) await dispatcher.start(rows);
+      await dispatcher.waitUntilIdle();
       await outcomes.flush();
     },
   };

@@ -76,7 +76,7 @@ test("npm run apns prints the variables to set and each push, and keeps its key 
     send({
       ...{ id: "0198c0de-0000-7000-8000-000000000000", token, environment: "sandbox", bundleId: BUNDLE_ID },
       ...{ pushType: "background", priority: 5, collapseId: null, expiresAt: new Date("2030-01-01T00:00:00Z") },
-      payload: { aps: { "content-available": 1 }, data },
+      body: JSON.stringify({ aps: { "content-available": 1 }, data }),
     });
   expect(await sendOne()).toEqual({ status: 200, reason: null });
   child.stdin?.write("503 2 retry-after=30\n");

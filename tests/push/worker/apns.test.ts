@@ -13,7 +13,7 @@ const notification = (token = newToken(), changed: object = {}) => ({
   priority: 10,
   collapseId: null,
   expiresAt: new Date("2030-01-01T00:00:00.999Z"),
-  payload: { aps: { alert: { title: "A", body: "B" } }, data: { v: 1 } },
+  body: JSON.stringify({ aps: { alert: { title: "A", body: "B" } }, data: { v: 1 } }),
   ...changed,
 });
 const OK = { status: 200, reason: null };
@@ -30,7 +30,7 @@ describe("a request to APNs", () => {
         notification(newToken(100), {
           pushType: "background",
           priority: 5,
-          payload: { aps: { "content-available": 1 } },
+          body: JSON.stringify({ aps: { "content-available": 1 } }),
         }),
       ),
     ).toEqual(OK);
@@ -39,7 +39,7 @@ describe("a request to APNs", () => {
     expect(apns.received[0]).toMatchObject({
       id: push.id,
       token: push.token,
-      payload: push.payload,
+      payload: JSON.parse(push.body),
       headers: {
         "apns-id": push.id,
         "apns-topic": BUNDLE_ID,

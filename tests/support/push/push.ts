@@ -9,7 +9,7 @@ import { deliveriesOf, endDeliveries } from "./deliveries";
 
 type DeviceRow = Awaited<ReturnType<Context["db"]["pushDevice"]["findUniqueOrThrow"]>>;
 type Push = NonNullable<Context["push"]>;
-type Sent = Parameters<Push["send"]>[0];
+type Sent = Omit<Parameters<Push["send"]>[0], "body"> & { payload: Record<string, unknown> };
 type Registered = {
   device: Record<string, unknown> & { id: string; status: string };
   challenge?: { id: string; value: string; expiresAt: string };
@@ -103,7 +103,8 @@ export function recordingPush(answer: Push["send"] = async () => ({ status: 200,
   const push: Push = {
     mode: "development",
     send: (notification) => {
-      sent.push(notification);
+      const { body, ...others } = notification;
+      sent.push({ ...others, payload: JSON.parse(body) });
       return answer(notification);
     },
     close: () => {},

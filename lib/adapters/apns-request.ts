@@ -1,0 +1,72 @@
+import { type ClientHttp2Session, constants, type OutgoingHttpHeaders } from "node:http2";
+import type { ApnsResponse } from "./push-transport";
+
+/**
+ * Sends one request on a connection to APNs, and returns the response, whatever its status.
+ * @throws Error if there was no response; a time-out has the name TimeoutError
+ */
+export function sendRequest(
+  session: ClientHttp2Session,
+  headers: OutgoingHttpHeaders,
+  body: string,
+  timeoutMs: number,
+): Promise<ApnsResponse> {
+  return new Promise((resolve, reject) => {
+    const stream = session.request(headers);
+    const timer = setTimeout(() => {
+      reject(timeoutError());
+      stream.close(constants.NGHTTP2_CANCEL);
+    }, timeoutMs);
+    stream.once("response", ({ ":status": status = 0, "retry-after": retryAfter }) => {
+      if (status === 200) {
+        resolve({ status, reason: null });
+        stream.resume();
+        return;
+      }
+      let text = "";
+      stream.on("data", (chunk: Buffer) => {
+        text += chunk;
+      });
+      stream.once("end", () => resolve(toResponse(status, text, retryAfter)));
+    });
+    stream.once("error", reject);
+    stream.once("close", () => {
+      clearTimeout(timer);
+      reject(new Error("the connection was closed")); // no effect after a response
+    });
+    stream.end(body);
+  });
+}
+
+function toResponse(status: number, text: string, retryAfter: string | undefined): ApnsResponse {
+  const { reason, timestamp } = parseObject(text);
+  const isReason = typeof reason === "string" && /^\w{1,64}$/.test(reason);
+  const isTimestamp = typeof timestamp === "number" && Number.isSafeInteger(timestamp); // milliseconds since 1970
+  const retryAfterSeconds = parseRetryAfter(retryAfter);
+  return {
+    status,
+    reason: isReason ? reason : null,
+    ...(isTimestamp ? { timestamp: new Date(timestamp) } : {}),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  };
+}
+
+/** A proxy's error page is no JSON. */
+function parseObject(text: string): { reason?: unknown; timestamp?: unknown } {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
+
+/** Parses Retry-After, seconds or an HTTP date, as seconds from now; undefined if it is absent or invalid. */
+function parseRetryAfter(text: string | undefined): number | undefined {
+  if (text === undefined || !/^\d+$|GMT$/.test(text)) return undefined; // Date.parse reads "-5" as a date in May
+  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - Date.now()) / 1000);
+  return Number.isSafeInteger(seconds) ? Math.max(seconds, 0) : undefined;
+}
+
+function timeoutError(): Error {
+  return Object.assign(new Error("APNs did not respond in time"), { name: "TimeoutError" });
+}

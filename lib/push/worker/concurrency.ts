@@ -1,0 +1,29 @@
+/** How many requests may wait for a response of APNs at the same time. */
+export type Concurrency = { limit: () => number; recordLatency: (ms: number) => void };
+
+const MIN_LIMIT = 100;
+/** A rate that no process exceeds. The limit lets it through at the measured latency (Little's law). */
+const TARGET_PER_MS = 10;
+/** The least latency of this time and of the time before it counts: one that grew because this process is busy does not. */
+const WINDOW_MS = 10_000;
+
+/**
+ * Creates a limit that follows the latency of APNs: 100 nearby, 600 at a round trip of 60 ms, and never more than `max`.
+ * `elapsedMs` is a monotonic clock.
+ */
+export function createConcurrency(max: number, elapsedMs = () => performance.now()): Concurrency {
+  let startedAtMs = elapsedMs();
+  let least = Number.POSITIVE_INFINITY;
+  let leastBefore = Number.POSITIVE_INFINITY;
+  let limit = Math.min(MIN_LIMIT, max);
+  return {
+    limit: () => limit,
+    recordLatency: (ms) => {
+      const now = elapsedMs();
+      if (now - startedAtMs > WINDOW_MS) [startedAtMs, leastBefore, least] = [now, least, ms];
+      if (ms < least) least = ms;
+      const wanted = Math.ceil(Math.min(least, leastBefore) * TARGET_PER_MS);
+      limit = Math.min(Math.max(wanted, MIN_LIMIT), max);
+    },
+  };
+}
