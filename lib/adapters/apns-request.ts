@@ -13,11 +13,13 @@ export function sendRequest(
 ): Promise<ApnsResponse> {
   return new Promise((resolve, reject) => {
     const stream = session.request(headers);
+    let hasResponse = false;
     const timer = setTimeout(() => {
       reject(timeoutError());
       stream.close(constants.NGHTTP2_CANCEL);
     }, timeoutMs);
     stream.once("response", ({ ":status": status = 0, "retry-after": retryAfter }) => {
+      hasResponse = true;
       if (status === 200) {
         resolve({ status, reason: null });
         stream.resume();
@@ -32,7 +34,7 @@ export function sendRequest(
     stream.once("error", reject);
     stream.once("close", () => {
       clearTimeout(timer);
-      reject(new Error("the connection was closed")); // no effect after a response
+      if (!hasResponse || !stream.readableEnded) reject(new Error("the connection was closed")); // has no effect after a 200
     });
     stream.end(body);
   });

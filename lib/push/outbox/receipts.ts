@@ -19,5 +19,5 @@ export function insertReceipts(now: Prisma.Sql | Date, hasSecrets = true): Prism
 
 const deleteSecrets = sql`"secret" AS (
       UPDATE "PushMessage" SET "payload" = '{}'
-      WHERE "id" IN (SELECT "messageId" FROM "ended") AND "kind" = ANY(${SECRET_KINDS})
+      WHERE "id" = ANY(ARRAY(SELECT "messageId" FROM "ended")) AND "kind" = ANY(${SECRET_KINDS})
     ),`;

@@ -9,6 +9,7 @@ type Deps = Pick<Context, "db" | "dbNow">;
 
 const MAX_ROWS_PER_STATEMENT = 5_000;
 const MAX_STATEMENTS = 10;
+const NIL_ID = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Moves the rows of `PushDelivery`, the outbox of version 1.0, to the tables that replace it, in batches. Instances of
@@ -16,10 +17,11 @@ const MAX_STATEMENTS = 10;
  * expires. The table can be dropped once it is empty and every instance runs a later version. Returns the number of rows.
  */
 export async function takeOverDeliveries(deps: Deps): Promise<number> {
+  // The lower bounds let the planner read a range of an index.
   const selections = [
-    sql`old."state" = 'queued' ORDER BY old."nextAttemptAt"`,
-    sql`old."state" = 'sending' AND ${leaseExpired(sql`old."leaseUntil"`, deps.dbNow())}`,
-    sql`old."state" IN ('sent', 'failed', 'cancelled') ORDER BY old."id"`,
+    sql`old."state" = 'queued' AND old."nextAttemptAt" > '-infinity' ORDER BY old."nextAttemptAt"`,
+    sql`old."state" = 'sending' AND old."leaseUntil" > '-infinity' AND ${leaseExpired(sql`old."leaseUntil"`, deps.dbNow())}`,
+    sql`old."id" > ${NIL_ID}::uuid AND old."state" IN ('sent', 'failed', 'cancelled') ORDER BY old."id"`,
   ];
   let moved = 0;
   for (const selection of selections) {

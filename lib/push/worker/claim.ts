@@ -63,7 +63,7 @@ export async function claimDeliveries(
     ), '[]') AS "deliveries", coalesce((
       SELECT json_agg(message) FROM (
         SELECT "id", "kind", "payload", "priority", "collapseId" FROM "PushMessage"
-        WHERE "id" IN (SELECT "messageId" FROM claimed)
+        WHERE "id" = ANY(ARRAY(SELECT DISTINCT "messageId" FROM claimed))
       ) AS message
     ), '[]') AS "messages",
     ARRAY(SELECT "environment"::text FROM "PushPause" WHERE "until" > ${at}) AS "paused"`;

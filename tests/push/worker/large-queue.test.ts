@@ -1,0 +1,71 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { enqueue } from "@/lib/push/outbox/enqueue";
+import { claimDeliveries } from "@/lib/push/worker/claim";
+import { maintainOutbox } from "@/lib/push/worker/maintenance";
+import { createSender, type SenderDeps } from "@/lib/push/worker/sender";
+import { newAccount } from "@/tests/support/accounts";
+import { ctx } from "@/tests/support/context";
+import { postgresUrl } from "@/tests/support/database";
+import { statementsWithoutIndex } from "@/tests/support/explain";
+import { activeDevices, clearOutbox, deliverDue, queueFor, recordingPush } from "@/tests/support/push/push";
+
+const QUEUED = 1_000_000;
+/** A statement has a time limit. */
+const PER_STATEMENT = 100_000;
+const MAX_BATCH = 1_000;
+
+let url: string;
+
+beforeEach(clearOutbox);
+
+/** Queues announcements to a device, half of which are due. */
+async function queueAnnouncements(deviceId: string, count: number): Promise<void> {
+  for (let left = count; left > 0; left -= PER_STATEMENT) await queueSome(deviceId, Math.min(left, PER_STATEMENT));
+}
+
+async function queueSome(deviceId: string, count: number): Promise<void> {
+  await ctx().db.$executeRaw`
+    INSERT INTO "QueuedPush" ("deviceId", "messageId", "id", "nextAttemptAt", "expiresAt", "queuePriority")
+    SELECT ${deviceId}::uuid, gen_random_uuid(), gen_random_uuid(), ${ctx().now()}::timestamptz + (n - ${count}::int / 2) * interval '1 ms',
+      ${ctx().now()}::timestamptz + interval '7 days', 2
+    FROM generate_series(1, ${count}::int) AS n`;
+}
+
+describe.runIf(postgresUrl)("on PostgreSQL", () => {
+  beforeAll(async () => {
+    const [{ name } = { name: "" }] = await ctx().db.$queryRaw<{ name: string }[]>`SELECT current_database() AS name`;
+    url = new URL(`/${name}`, postgresUrl).href;
+  });
+
+  test("a security notification is the first to be sent of a queue of 1,000,000 announcements", async () => {
+    const account = await newAccount();
+    const [device] = await activeDevices(account, 1);
+    await queueAnnouncements(device?.id ?? "", QUEUED);
+    const message = { kind: "security.new_sign_in", eventId: randomUUID(), client: "Safari" } as const;
+    const event = { eventKey: `test:${randomUUID()}`, to: { accountId: account.id }, message };
+    await ctx().db.$transaction((tx) => enqueue(tx, ctx().dbNow(), event));
+    const { push, sent } = recordingPush();
+    const sender = createSender({ ...(ctx() as SenderDeps), push });
+    expect(await sender.claimAndSend()).toBe(MAX_BATCH);
+    await sender.finish();
+    expect(sent).toMatchObject([{ payload: { data: { kind: "security.new_sign_in" } } }]); // the others have no message
+    const left = await ctx().db.queuedPush.count();
+    expect(QUEUED + 1 - left).toBeLessThanOrEqual(2 * MAX_BATCH); // what one worker holds in memory
+    await ctx().db.$executeRaw`TRUNCATE "QueuedPush", "PushReceipt"`;
+  }, 240_000);
+
+  test("an index serves every statement of the worker", async () => {
+    await queueFor(3);
+    const run = async (db: ReturnType<typeof ctx>["db"]) => {
+      await deliverDue({ db, push: recordingPush().push });
+      await queueFor(2);
+      await deliverDue({ db, push: recordingPush(async () => ({ status: 503, reason: null })).push });
+      await deliverDue({ db, push: recordingPush(async () => ({ status: 400, reason: "BadDeviceToken" })).push });
+      await claimDeliveries({ ...ctx(), db }, { notBefore: new Date(0), limit: 10 });
+      await maintainOutbox({ ...ctx(), db });
+    };
+    const statements = await statementsWithoutIndex(url, run);
+    expect(statements.filter((statement) => !statement.startsWith("PushPause:"))).toEqual([]); // one row an environment
+  });
+});
