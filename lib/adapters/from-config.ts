@@ -21,7 +21,7 @@ export function createMailer(config: Config, log: Logger): Mailer {
 export async function createPushTransport(config: Config, log: Logger): Promise<PushTransport | null> {
   const { APNS_KEY: key, APNS_KEY_ID: keyId, APNS_TEAM_ID: teamId } = config;
   if (key && keyId && teamId) {
-    const { createApnsTransport } = await import("./apns"); // loaded only if APNs is configured
+    const { createApnsTransport } = await import("./apns/transport"); // loaded only if APNs is configured
     const { APNS_HOST: host, APNS_PORT: port, APNS_CA: ca } = config;
     return createApnsTransport({ key, keyId, teamId, host, port, ca }, log);
   }

@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
 import type { Prisma, PushDeviceStatus, PushEnvironment } from "../../db/generated/client";
 import { seconds, sql } from "../../db/sql";
-import { type Outgoing, prepareMessage, QueuePriority } from "../notifications";
+import { type Outgoing, type PreparedMessage, prepareMessage, QueuePriority } from "../notifications";
 
 const LEASE_SECONDS = 60;
 /** How exact a device's `lastDeliveredAt` is, so that most deliveries do not write their device. */
@@ -69,16 +69,33 @@ export async function claimDeliveries(
     ARRAY(SELECT "environment"::text FROM "PushPause" WHERE "until" > ${at}) AS "paused"`;
   if (!result) return { deliveries: [], now: notBefore };
   const messages = new Map(result.messages.map(({ id, ...message }) => [id, prepareMessage(message)]));
-  const shared = { leaseUntil: result.leaseUntil, requestedAt };
-  const deliveries = result.deliveries.map(
-    ([id, deviceId, messageId, expiresAt, attempts, token, environment, bundleId, status, isDeliveredAtOld]) => ({
-      ...{ id, deviceId, messageId, attempts, token, environment, bundleId, status, isDeliveredAtOld, ...shared },
-      expiresAt: new Date(1000 * expiresAt),
-      isPaused: result.paused.includes(environment),
-      message: messages.get(messageId) ?? NO_MESSAGE,
-    }),
-  );
+  const deliveries = result.deliveries.map((values) => toDelivery(values, result, messages, requestedAt));
   return { deliveries, now: result.now };
+}
+
+function toDelivery(
+  values: DeliveryValues,
+  { leaseUntil, paused }: Result,
+  messages: ReadonlyMap<string, PreparedMessage>,
+  requestedAt: Date,
+): ClaimedDelivery {
+  const [id, deviceId, messageId, expiresAt, attempts, token, environment, bundleId, status, isDeliveredAtOld] = values;
+  return {
+    id,
+    deviceId,
+    messageId,
+    expiresAt: new Date(1000 * expiresAt),
+    attempts,
+    token,
+    environment,
+    bundleId,
+    status,
+    isDeliveredAtOld,
+    isPaused: paused.includes(environment),
+    message: messages.get(messageId) ?? NO_MESSAGE,
+    leaseUntil,
+    requestedAt,
+  };
 }
 
 /** The message of a delivery that outlived it: retention removes messages that have expired. */

@@ -3,7 +3,7 @@ import path from "node:path";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { freePort } from "@/dev/free-port";
-import { createApnsTransport } from "@/lib/adapters/apns";
+import { createApnsTransport } from "@/lib/adapters/apns/transport";
 import { runCommand, startCommand } from "@/tests/support/process/command";
 import { newDataDir, preparedDataDir, startForTest } from "@/tests/support/process/service";
 import { startApns } from "@/tests/support/push/apns";

@@ -1,5 +1,5 @@
 import { type ClientHttp2Session, constants, type OutgoingHttpHeaders } from "node:http2";
-import type { ApnsResponse } from "./push-transport";
+import type { ApnsResponse } from "../push-transport";
 
 /**
  * Sends one request on a connection to APNs, and returns the response, whatever its status.

@@ -1,8 +1,8 @@
 import type { ClientHttp2Session, OutgoingHttpHeaders } from "node:http2";
 import { Provider } from "@parse/node-apn";
 import type { Logger } from "pino";
-import { sendRequest } from "./apns-request";
-import type { ApnsResponse, Notification, PushTransport } from "./push-transport";
+import type { ApnsResponse, Notification, PushTransport } from "../push-transport";
+import { sendRequest } from "./request";
 
 /** Credentials of token-based authentication, and where APNs is: Apple's hosts by default. `key` and `ca` are PEM. */
 type Options = {
