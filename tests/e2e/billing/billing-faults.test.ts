@@ -68,6 +68,53 @@ async function isRefunded(
   return rows[0]?.refunded ?? false;
 }
 
+const CONNECTIONS = 64;
+
+/**
+ * Keeps many deliveries in flight until the service stops answering. `sent` and `acknowledged` are their events so far;
+ * `ended` resolves when the last delivery has failed.
+ */
+function deliverUnderLoad(service: Service) {
+  const sent: Sent[] = [];
+  const acknowledged: Sent[] = [];
+  const client = async () => {
+    for (;;) {
+      const event = billingEvent("INITIAL_PURCHASE");
+      sent.push(event);
+      const response = await deliverTo(service, event).catch(() => null);
+      if (!response) return;
+      if (response.status === 200) acknowledged.push(event);
+      else expect(response.status).toBe(503);
+    }
+  };
+  return { sent, acknowledged, ended: Promise.all(Array.from({ length: CONNECTIONS }, client)) };
+}
+
+/** Delivers every event again. An acknowledged one was applied before; the others are applied now, or were just before. */
+async function redeliver(
+  service: Service,
+  { sent, acknowledged }: { sent: Sent[]; acknowledged: Sent[] },
+): Promise<void> {
+  for (const event of acknowledged) expect(await outcome(service, event)).toBe("duplicate");
+  for (const event of sent) expect(["processed", "duplicate"]).toContain(await outcome(service, event));
+}
+
+describe.each([{ database: "the embedded database" }, ...(postgresUrl ? [{ database: "PostgreSQL" }] : [])])(
+  "with $database",
+  ({ database }) => {
+    test("a kill -9 under full load loses no acknowledged event", { timeout: 300_000 }, async () => {
+      const url = database === "PostgreSQL" ? await createMigratedDatabase() : null;
+      const first = await (url ? serve(url) : startForTest());
+      const load = deliverUnderLoad(first);
+      await expect.poll(() => load.acknowledged.length, POLL).toBeGreaterThan(2 * CONNECTIONS);
+      await first.end("SIGKILL");
+      await load.ended;
+      const second = await (url ? serve(url) : startForTest({ DATA_DIR: first.dataDir }));
+      await redeliver(second, load);
+    });
+  },
+);
+
 describe.runIf(postgresUrl)("on PostgreSQL", () => {
   test("a kill -9 between storing and applying loses nothing: the next delivery applies it", async () => {
     const url = await createMigratedDatabase();
@@ -111,6 +158,24 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
       expect(await isRefunded(cluster.url, purchase)).toBe(false);
       await expect.poll(async () => (await deliverTo(service, refund)).status, POLL).toBe(200);
       expect(await isRefunded(cluster.url, purchase)).toBe(true);
+    });
+  });
+
+  test("a database that restarts under full load loses no acknowledged event", { timeout: 300_000 }, async () => {
+    await onItsOwnServer(async (cluster) => {
+      const service = await serve(cluster.url);
+      const load = deliverUnderLoad(service);
+      for (const count of [1, 2]) {
+        await expect.poll(() => load.acknowledged.length, POLL).toBeGreaterThan(2 * count * CONNECTIONS);
+        cluster.stop();
+        cluster.start();
+      }
+      const before = load.acknowledged.length;
+      await expect.poll(() => load.acknowledged.length, POLL).toBeGreaterThan(before + CONNECTIONS);
+      await service.end("SIGKILL");
+      await load.ended;
+      const again = await serve(cluster.url);
+      await redeliver(again, load);
     });
   });
 
