@@ -5,6 +5,7 @@ import { consumeEmailLimit } from "../auth/limits/email-limits";
 import { reauthenticate } from "../auth/passwords/reauthenticate";
 import type { Context } from "../context";
 import { withRetry } from "../db/with-retry";
+import { removeAccountReceipts } from "../push/outbox/receipts";
 import { anonymizeBilling } from "../subscriptions/account-data/anonymize-billing";
 import { listStoreSubscriptions } from "../subscriptions/account-data/store-subscriptions";
 import type { AccountDeleted } from "./schema";
@@ -49,6 +50,7 @@ export async function removeAccount(
   return withRetry(() =>
     db.$transaction(async (tx) => {
       await anonymizeBilling(tx, accountId);
+      await removeAccountReceipts(tx, accountId);
       const [account] = await tx.$queryRaw<{ email: string }[]>`
         DELETE FROM "Account" WHERE "id" = ${accountId}::uuid RETURNING "email"`;
       if (!account) return false;
