@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 /** What the build is made from. Generated files are not part of it, nor package.json, which is read at run time. */
@@ -11,6 +11,7 @@ const SOURCES = [
 const GENERATED = /^lib\/db\/generated$|\.generated\.ts$/;
 /** Written last, so an interrupted build has none. lib/config.ts reads it. */
 const MARK = ".next/build.json";
+const PIECE_BYTES = 64 * 1024;
 
 /** Whether the build is complete, and made from the sources as they are. File times do not matter. */
 export function isBuilt() {
@@ -32,9 +33,19 @@ export function requireBuildPackages() {
   process.exit(1);
 }
 
+/** Reads through one buffer: the service, which runs in the same process, would keep the memory of whole files. */
 function hashSources() {
   const hash = createHash("sha256");
-  for (const file of SOURCES.flatMap(filesIn)) hash.update(`${file}\0`).update(readFileSync(file)).update("\0");
+  const buffer = Buffer.alloc(PIECE_BYTES);
+  for (const file of SOURCES.flatMap(filesIn)) {
+    hash.update(`${file}\0`);
+    const fd = openSync(file);
+    for (let length = readSync(fd, buffer); length > 0; length = readSync(fd, buffer)) {
+      hash.update(buffer.subarray(0, length));
+    }
+    closeSync(fd);
+    hash.update("\0");
+  }
   return hash.digest("hex");
 }
 
