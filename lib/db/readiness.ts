@@ -4,17 +4,20 @@ import { Prisma, type PrismaClient } from "./generated/client";
 /** Why writes would fail: the database is unavailable, its storage is full, or null if they would succeed. */
 export type Fault = "database" | "storage" | null;
 
+/**
+ * Deletes no rows. Like a write, it fails in a read-only session. Unlike a write, it assigns no transaction id and writes
+ * no WAL. One table is enough for the embedded database, where no other session can lock a table.
+ */
+const WRITES_NOTHING = Prisma.raw(`WITH d AS (DELETE FROM "${Prisma.ModelName.RateLimit}" WHERE false) SELECT 1`);
+
 const deletes = Object.values(Prisma.ModelName).map(
   (table, index) => `d${index} AS (DELETE FROM "${table}" WHERE false)`,
 );
 
 /**
- * Deletes no rows, from every table. Like a write, it fails on a standby or a read-only server, and while ALTER TABLE
- * or CREATE INDEX locks a table. Unlike a write, it assigns no transaction id and writes no WAL.
+ * Deletes no rows, from every table: it fails on a standby or a read-only server, and while ALTER TABLE or CREATE INDEX
+ * locks a table. Writes a temporary file of 200 kB on the server, which fails with 53100 if the disk is full.
  */
-const WRITES_NOTHING = Prisma.raw(`WITH ${deletes} SELECT 1`);
-
-/** The same, and writes a temporary file of 200 kB on the server, which fails with 53100 if the disk is full. */
 const WRITES_TEMPORARILY = Prisma.raw(
   `WITH ${deletes}, setting AS MATERIALIZED (SELECT set_config('work_mem', '64kB', true) AS memory)
    SELECT count(*) FROM setting, generate_series(1, 5000 + length(setting.memory))`,
