@@ -3,6 +3,6 @@ import "./build.mjs";
 
 process.env.NODE_ENV = "production";
 // V8 optimizes WebAssembly functions that run often. With Node 20's budget it does so for many of PGlite's functions during
-// the start, which takes a fifth of its CPU time, and 35 MiB. A larger budget leaves it to functions that load runs often.
-setFlagsFromString("--wasm-tiering-budget=20000000");
+// the start, which takes a third of its CPU time, and much memory. A larger budget leaves it to functions that load runs often.
+setFlagsFromString("--wasm-tiering-budget=100000000");
 await import("../.next/bin/server.mjs");
