@@ -1,10 +1,8 @@
-import type { Caller } from "../audit/caller";
 import { authenticate } from "../auth/authenticate";
-import { callerOf } from "../auth/caller";
 import { currentContext } from "../context";
 import { AppError } from "../errors";
-import { clientIp } from "./client-ip";
 import type { AnyEndpoint, Input, RequestScope } from "./endpoint";
+import { EndpointInput } from "./endpoint-input";
 import { decodeBody, formatOf, readBody } from "./input/body";
 import { parseBody, parseParams, parseQuery } from "./input/validation";
 import { corsHeaders, requireOwnOrigin, requireOwnOriginForCookie } from "./origin";
@@ -124,28 +122,11 @@ async function readInput(endpoint: AnyEndpoint, method: string, scope: RequestSc
   return input;
 }
 
-/** The handler's input. What few handlers need is made when it is read. */
 function inputOf(endpoint: AnyEndpoint, scope: RequestScope, context: RouteContext): Input {
-  const { ctx, id, request, bytes, format, params } = scope;
-  // Made once: without a device cookie, the caller has a random device id.
-  let caller: Caller | undefined;
-  return {
-    ctx,
-    request,
-    params,
-    query: endpoint.query ? parseQuery(endpoint.query, request.url) : {},
-    body: endpoint.body ? parseBody(endpoint.body, decodeBody(format, bytes)) : undefined,
-    bytes,
-    principal: scope.principal as null,
-    get caller() {
-      const { headers } = request;
-      caller ??= callerOf(ctx, request, clientIp(headers, context.remoteAddress, ctx.config.TRUSTED_PROXY_HOPS));
-      return caller;
-    },
-    get log() {
-      return ctx.log.child({ requestId: id });
-    },
-  };
+  const { request, format, bytes } = scope;
+  const query = endpoint.query ? parseQuery(endpoint.query, request.url) : {};
+  const body = endpoint.body ? parseBody(endpoint.body, decodeBody(format, bytes)) : undefined;
+  return new EndpointInput(scope, query, body, context.remoteAddress);
 }
 
 /** A result as its schema allows it: nothing else leaves the service. */

@@ -6,6 +6,7 @@ export class NodeRequest implements RouteRequest {
   readonly method: string;
   /** The normalized path and query, once parseTarget has accepted them. */
   url: string;
+  readonly headers: RouteRequest["headers"];
   readonly #incoming: IncomingMessage;
   #beforeBody: (() => void) | undefined;
 
@@ -13,16 +14,9 @@ export class NodeRequest implements RouteRequest {
   constructor(incoming: IncomingMessage, beforeBody?: () => void) {
     this.method = incoming.method ?? "GET";
     this.url = incoming.url ?? "/";
+    this.headers = new NodeHeaders(incoming);
     this.#incoming = incoming;
     this.#beforeBody = beforeBody;
-  }
-
-  get headers(): RouteRequest["headers"] {
-    const { headers } = this.#incoming;
-    return {
-      get: (name) => headers[name]?.toString() ?? null,
-      has: (name) => headers[name] !== undefined,
-    };
   }
 
   get body(): AsyncIterable<Uint8Array> {
@@ -30,5 +24,22 @@ export class NodeRequest implements RouteRequest {
     this.#beforeBody = undefined;
     // A reader that stops early needs the socket for its response.
     return this.#incoming.iterator({ destroyOnReturn: false });
+  }
+}
+
+/** Reads the headers of a Node request. */
+class NodeHeaders {
+  readonly #incoming: IncomingMessage;
+
+  constructor(incoming: IncomingMessage) {
+    this.#incoming = incoming;
+  }
+
+  get(name: string): string | null {
+    return this.#incoming.headers[name]?.toString() ?? null;
+  }
+
+  has(name: string): boolean {
+    return this.#incoming.headers[name] !== undefined;
   }
 }

@@ -11,7 +11,7 @@ type Pattern = Entry & { pattern: RegExp; names: string[] };
 export type RouteMatch = Entry & { params: RouteContext["params"] };
 export type RouteTable = {
   /** By path, without parameters. */
-  fixed: ReadonlyMap<string, Entry>;
+  fixed: ReadonlyMap<string, RouteMatch>;
   /** The most specific first. */
   patterns: readonly Pattern[];
   /** The route of each file, by its decoded path. */
@@ -25,7 +25,7 @@ export function createRouteTable(
 ): RouteTable {
   const entries = [...responders].map(([path, responder]) => ({ path, responder }));
   const isFixed = ({ path }: Entry) => !path.includes("[");
-  const fixed = new Map(entries.filter(isFixed).map((entry) => [entry.path, entry]));
+  const fixed = new Map(entries.filter(isFixed).map((entry) => [entry.path, { ...entry, params: undefined }]));
   const patterns = entries.filter((entry) => !isFixed(entry)).map((entry) => ({ ...entry, ...compile(entry.path) }));
   return { fixed, patterns: patterns.sort((a, b) => (a.rank < b.rank ? -1 : 1)), files };
 }
@@ -33,7 +33,7 @@ export function createRouteTable(
 /** The route of a path, by the App Router's rules, with its parameters. */
 export function findRoute({ fixed, patterns, files }: RouteTable, pathname: string): RouteMatch | null {
   const entry = fixed.get(pathname);
-  if (entry) return { ...entry, params: undefined };
+  if (entry) return entry;
   const file = files.get(decodePercent(pathname));
   if (file) return { path: file, responder: "file", params: undefined };
   for (const { path, responder, pattern, names } of patterns) {

@@ -1,0 +1,45 @@
+import type { Caller } from "../audit/caller";
+import { callerOf } from "../auth/caller";
+import type { Context } from "../context";
+import { clientIp } from "./client-ip";
+import type { Input, RequestScope } from "./endpoint";
+import type { RequestHead } from "./route-request";
+
+/**
+ * A handler's input. What few handlers need is made when it is read. A class, because getters of an object literal are
+ * functions that each request would make anew.
+ */
+export class EndpointInput implements Input {
+  readonly ctx: Context;
+  readonly request: RequestHead;
+  readonly params: unknown;
+  readonly bytes: Uint8Array;
+  readonly principal: null;
+  readonly #id: string;
+  #caller: Caller | undefined;
+
+  constructor(
+    { ctx, id, request, params, bytes, principal }: RequestScope,
+    readonly query: unknown,
+    readonly body: unknown,
+    readonly remoteAddress: string | undefined,
+  ) {
+    this.ctx = ctx;
+    this.request = request;
+    this.params = params;
+    this.bytes = bytes;
+    this.principal = principal as null;
+    this.#id = id;
+  }
+
+  /** Made once: without a device cookie, the caller has a random device id. */
+  get caller(): Caller {
+    const { ctx, request, remoteAddress } = this;
+    this.#caller ??= callerOf(ctx, request, clientIp(request.headers, remoteAddress, ctx.config.TRUSTED_PROXY_HOPS));
+    return this.#caller;
+  }
+
+  get log(): Context["log"] {
+    return this.ctx.log.child({ requestId: this.#id });
+  }
+}
