@@ -94,7 +94,8 @@ describe.runIf(isServer)("a machine that is set up as in the guide", () => {
         const larger = await client.ask(WEBHOOK, delivery({ ...event, padding: "x".repeat(900 * 1024) }));
         expect([larger.status, larger.json().code]).toEqual([413, "payload_too_large"]);
         const huge = await client.ask(WEBHOOK, delivery({ ...event, padding: "x".repeat(2 * 1024 * 1024) }));
-        expect(huge.status).toBe(kind === "nginx" ? 413 : 502); // what Debian's Caddy says
+        // Debian's Caddy responds with 502 if it is still sending the body when the service has closed the connection.
+        expect(kind === "nginx" ? [413] : [413, 502]).toContain(huge.status);
       });
     });
   }

@@ -168,6 +168,7 @@ describe.runIf(hasObjectStorage)("npm run release with an object storage", () =>
       RELEASE_CATALOG: path.join(DATA_DIR, "releases", "catalog.json"),
     });
     expect((await plain.fetch("/api/download/windows?version=3.0.0")).status).toBe(404);
-    expect(plain.output().match(/artifacts left out of the catalog/g)).toHaveLength(1);
+    // The log is buffered.
+    await expect.poll(() => plain.output().match(/artifacts left out of the catalog/g)).toHaveLength(1);
   });
 });
