@@ -220,7 +220,8 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     const { db } = ctx();
     const session = await db.session.findFirstOrThrow({ where: { accountId: id }, omit: { id: true } });
     const isWaiting = async () => {
-      const [row] = await db.$queryRaw<{ count: bigint }[]>`SELECT count(*) FROM pg_locks WHERE NOT granted`;
+      const [row] = await db.$queryRaw<{ count: bigint }[]>`
+        SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
       return row?.count;
     };
     let waiting: Promise<Response> | undefined;

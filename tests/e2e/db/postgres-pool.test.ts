@@ -37,8 +37,11 @@ const NEXT: [next: string, write: (db: Database["client"]) => Promise<number>][]
   ["transaction", (db) => db.$transaction((tx) => tx.$executeRaw`INSERT INTO kept VALUES (1)`)],
 ];
 
-const inTransaction = () =>
-  other.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'homeport' AND state LIKE 'idle in%'");
+/** Other tests use other databases of the same server. */
+const IDLE_IN_TRANSACTION =
+  "FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'homeport' AND state LIKE 'idle in%'";
+
+const inTransaction = () => other.query(`SELECT pid ${IDLE_IN_TRANSACTION}`);
 
 describe.runIf(postgresUrl)("on PostgreSQL", () => {
   beforeAll(async () => {
@@ -65,7 +68,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     const acknowledged = acknowledge();
     await other.query("COMMIT");
     await acknowledged;
-    await other.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state LIKE 'idle in%'");
+    await other.query(`SELECT pg_terminate_backend(pid) ${IDLE_IN_TRANSACTION}`);
     expect((await other.query("SELECT DISTINCT id FROM kept")).rows).toEqual([{ id: 1 }]);
     expect((await other.query("SELECT id FROM half")).rows).toEqual([]);
   });

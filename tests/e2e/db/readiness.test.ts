@@ -44,7 +44,8 @@ test.runIf(postgresUrl)("a migration that holds one table gets the next, whoever
   await migration.query("SET deadlock_timeout = '10s'");
   await migration.query(`BEGIN; LOCK TABLE "${tables.at(-1)}"`);
   const fault = database.findFault();
-  await expect.poll(async () => (await other.query("SELECT FROM pg_locks WHERE NOT granted")).rowCount).toBe(1);
+  const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+  await expect.poll(async () => (await other.query(waiting)).rowCount).toBe(1);
   await migration.query(`LOCK TABLE "${tables[0]}"`);
   expect(await fault).toBe("database");
   await Promise.all([database.close(), migration.end(), other.end()]);
