@@ -16,7 +16,8 @@ export default defineConfig({
     // A worker keeps its database from file to file: opening one costs more than most files take.
     isolate: false,
     pool: "forks",
-    maxWorkers: 2,
+    // Tests also wait for the disk and for hashes, so more of them run than there are cores.
+    maxWorkers: 3,
     // For machines that are slow or busy: tests wait for conditions, and these only end a wait that never would.
     testTimeout: 180_000,
     hookTimeout: 180_000,
