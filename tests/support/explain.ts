@@ -5,13 +5,18 @@ import { postgresAdapter, wrap } from "@/lib/db/open";
 /** A node of a plan (PostgreSQL, "EXPLAIN", FORMAT JSON), as far as it is read here. */
 type PlanNode = { "Node Type": string; "Relation Name"?: string; "Index Cond"?: string; Plans?: PlanNode[] };
 
-/** Until the transaction is rolled back, the planner expects ten thousand rows in each page of a table. */
-const AS_IF_LARGE = `UPDATE pg_class SET relpages = 1, reltuples = 10000
-  WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND pg_relation_size(oid) > 0`;
+/**
+ * Until the transaction is rolled back, the planner expects ten thousand rows in each page of a table, and of an empty
+ * table what it expects of a new one.
+ */
+const AS_IF_LARGE = `UPDATE pg_class SET
+    relpages = CASE WHEN pg_relation_size(oid) > 0 THEN 1 ELSE 0 END,
+    reltuples = CASE WHEN pg_relation_size(oid) > 0 THEN 10000 ELSE -1 END
+  WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`;
 
 /**
  * Runs statements on PostgreSQL, and returns those that scan a table without an index's condition, each as "TABLE:
- * STATEMENT". The planner prefers indexes and takes each table that has rows for a large one, so that the result does not
+ * STATEMENT". The planner prefers indexes and takes each table for a large one, so that the result does not
  * depend on their number.
  * With `inOrder`, an index also has to return the rows in their order: a claim that sorts reads the whole queue.
  */
