@@ -1,4 +1,8 @@
-import { AuthorizationParameters, checkAuthorizationRequest } from "@/lib/auth/oauth-server/authorization-request";
+import {
+  AuthorizationParameters,
+  authorizationPage,
+  checkAuthorizationRequest,
+} from "@/lib/auth/oauth-server/authorization-request";
 import { isAppError } from "@/lib/errors";
 import { pageContext } from "@/lib/http/pages/visitor";
 import { requireVisitor } from "../account/require-visitor";
@@ -13,8 +17,7 @@ export default async function Page(props: PageProps) {
   const parameters = AuthorizationParameters.safeParse(query).data;
   const request = parameters && findRequest(parameters);
   if (!request) return <InvalidRequest />;
-  const given = Object.entries(parameters).filter((pair): pair is [string, string] => pair[1] !== undefined);
-  const page = `/authorize?${new URLSearchParams(given)}`;
+  const page = authorizationPage(parameters);
   const { user } = await requireVisitor(page);
   const { name } = request.client;
   return (
@@ -25,7 +28,7 @@ export default async function Page(props: PageProps) {
         {user.name !== null && ` (${user.email})`}. Continue only if you started this in {name}.
       </p>
       <Form action="/forms/authorize" flash={await flashOf(formErrors)}>
-        {given.map(([field, value]) => (
+        {Object.entries(parameters).map(([field, value]) => (
           <input key={field} type="hidden" name={field} value={value} />
         ))}
         <button type="submit" name="decision" value="allow">

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { issueCode } from "@/lib/auth/oauth-server/authorization-codes";
 import {
   AuthorizationParameters,
+  authorizationPage,
   checkAuthorizationRequest,
   codeUrl,
   refusalUrl,
@@ -10,7 +11,7 @@ import { defineForm } from "@/lib/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/authorize", {
   summary: "Allow an app to sign in, or refuse",
-  page: ({ decision, ...request }) => `/authorize?${new URLSearchParams(request)}`,
+  page: ({ decision, ...request }) => authorizationPage(request),
   auth: "account",
   body: AuthorizationParameters.extend({ decision: z.enum(["allow", "deny"]) }),
   handle: async ({ ctx, principal, body }) => {

@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from "node:crypto";
 import type { Caller } from "../../audit/caller";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
@@ -6,6 +5,7 @@ import type { Principal } from "../authenticate";
 import { revokeSession } from "../sessions/sessions";
 import type { AuthorizationRequest } from "./authorization-request";
 import { findClient } from "./clients";
+import { newCode, sha256 } from "./codes";
 import { createGrantedSession } from "./granted-session";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "now" | "removeDevices">;
@@ -18,7 +18,7 @@ export async function issueCode(
   { account }: Pick<Principal, "account">,
   { client, redirectUri, codeChallenge }: AuthorizationRequest,
 ): Promise<string> {
-  const code = randomBytes(32).toString("base64url");
+  const code = newCode();
   const createdAt = now();
   await db.authorizationCode.create({
     data: {
@@ -53,7 +53,7 @@ export async function exchangeCode(ctx: Deps, { clientId, code, redirectUri, cod
     await rejectReplay(ctx, where, caller);
     throw new AppError("invalid_grant");
   }
-  const isProved = row.redirectUri === redirectUri && row.codeChallenge === challengeOf(codeVerifier);
+  const isProved = row.redirectUri === redirectUri && row.codeChallenge === sha256(codeVerifier);
   if (!isProved || row.expiresAt <= ctx.now()) throw new AppError("invalid_grant");
   const issued = await createGrantedSession(ctx, client, row, caller);
   const { count } = await ctx.db.authorizationCode.updateMany({
@@ -70,13 +70,4 @@ async function rejectReplay(ctx: Deps, where: { codeHash: string; clientId: stri
   const [used] = await ctx.db.authorizationCode.updateManyAndReturn({ where, data: { isReplayed: true } });
   if (!used) return ctx.limits.consume("oauthTokenByIp", caller.ip);
   if (used.sessionId) await revokeSession(ctx, used.sessionId);
-}
-
-/** RFC 7636, section 4.6. */
-function challengeOf(codeVerifier: string): string {
-  return createHash("sha256").update(codeVerifier, "ascii").digest("base64url");
-}
-
-function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("base64url");
 }

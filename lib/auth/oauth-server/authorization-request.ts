@@ -51,6 +51,11 @@ export function checkAuthorizationRequest(
   return { request: { client, redirectUri, state, codeChallenge }, refusedTo: null };
 }
 
+/** The path of the page that asks the user about a request. */
+export function authorizationPage(parameters: object): string {
+  return `/authorize?${new URLSearchParams({ ...parameters })}`;
+}
+
 /** The URL that returns an authorization code to the client (RFC 6749, section 4.1.2; `iss`: RFC 9207). */
 export function codeUrl(config: Issuer, request: Pick<AuthorizationRequest, "redirectUri" | "state">, code: string) {
   return withParameters(request.redirectUri, { code, state: request.state, iss: config.baseUrl });

@@ -1,10 +1,10 @@
-import { createHash, randomBytes } from "node:crypto";
 import type { Caller } from "../../audit/caller";
 import { networkOf } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import type { Principal } from "../authenticate";
 import { findClient } from "./clients";
+import { newCode, sha256 } from "./codes";
 import { createGrantedSession } from "./granted-session";
 import { newUserCode, parseUserCode } from "./user-codes";
 
@@ -18,7 +18,7 @@ const JITTER_MS = 1000;
 /** Starts the authorization of a device without a browser (RFC 8628, section 3.2). @throws AppError invalid_client */
 export async function startDeviceAuthorization(ctx: Deps, clientId: string, caller: Caller) {
   const client = findClient(ctx.config, clientId);
-  const [deviceCode, userCode] = [randomBytes(32).toString("base64url"), newUserCode()];
+  const [deviceCode, userCode] = [newCode(), newUserCode()];
   const createdAt = ctx.now();
   await ctx.db.deviceCode.create({
     data: {
@@ -146,8 +146,4 @@ async function recordPoll({ db, now }: Deps, clientId: string, deviceCodeHash: s
     RETURNING code."id"::text, code."accountId"::text, code."sessionEpoch", code."deniedAt", code."expiresAt",
       poll."isTooSoon"`;
   return row;
-}
-
-function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("base64url");
 }

@@ -1,4 +1,8 @@
-import { AuthorizationParameters, checkAuthorizationRequest } from "@/lib/auth/oauth-server/authorization-request";
+import {
+  AuthorizationParameters,
+  authorizationPage,
+  checkAuthorizationRequest,
+} from "@/lib/auth/oauth-server/authorization-request";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 import { RouteResponse } from "@/lib/http/route-response";
@@ -13,8 +17,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     responses: { 303: null },
     handle: ({ ctx, query }) => {
       const { refusedTo } = checkAuthorizationRequest(ctx.config, query);
-      const page = `/authorize?${new URLSearchParams(query)}`;
-      return new RouteResponse(303, null, { Location: refusedTo ?? page, "Content-Length": "0" });
+      return new RouteResponse(303, null, { Location: refusedTo ?? authorizationPage(query), "Content-Length": "0" });
     },
   }),
 });
