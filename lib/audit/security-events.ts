@@ -1,7 +1,8 @@
 import { isIPv4 } from "node:net";
 import type { Tx } from "../context";
-import { Prisma, type SecurityEventType } from "../db/generated/client";
+import type { Prisma, SecurityEventType } from "../db/generated/client";
 import { newId } from "../db/ids";
+import { sql } from "../db/sql";
 import type { Caller } from "./caller";
 
 type EventSource = Pick<Caller, "ip" | "userAgent">;
@@ -27,7 +28,7 @@ export function insertSecurityEvent(
   { ip, userAgent }: EventSource,
   from: Prisma.Sql,
 ): Prisma.Sql {
-  return Prisma.sql`
+  return sql`
     INSERT INTO "SecurityEvent" ("id", "accountId", "type", "at", "userAgent", "network")
     SELECT ${newId()}::uuid, "id", ${type}::"SecurityEventType", ${at}::timestamptz, ${userAgent}, ${networkOf(ip)}
     FROM ${from}`;
@@ -38,7 +39,7 @@ export function insertSecurityEvent(
  * duration does not reveal which emails have an account.
  */
 export async function recordFailedSignIn(tx: Tx, at: Date, email: string, source: EventSource): Promise<void> {
-  const from = Prisma.sql`"Account" WHERE "email" = ${email}`;
+  const from = sql`"Account" WHERE "email" = ${email}`;
   await tx.$executeRaw(insertSecurityEvent(at, "sign_in_failed", source, from));
 }
 

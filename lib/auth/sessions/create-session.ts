@@ -1,9 +1,9 @@
 import type { Caller } from "../../audit/caller";
 import { insertSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx } from "../../context";
-import { Prisma } from "../../db/generated/client";
+import type { Prisma } from "../../db/generated/client";
 import { newId } from "../../db/ids";
-import { sql } from "../../db/sql";
+import { empty, sql } from "../../db/sql";
 import { recognition } from "../limits/recognized-clients";
 import { type Attempt, deleteCounters } from "../limits/sign-in-throttle";
 import { LIFETIMES, type Transport } from "./sessions";
@@ -46,7 +46,7 @@ export async function createSession(
   const clients = recognition({ ...ctx, now: () => now }, account, caller, { withDevice: transport === "cookie" });
   const keys = attempt.map(({ key }) => key);
   const cleared =
-    keys.length > 0 ? sql`, cleared AS (${deleteCounters(keys, sql`EXISTS (SELECT FROM account)`)})` : Prisma.empty;
+    keys.length > 0 ? sql`, cleared AS (${deleteCounters(keys, sql`EXISTS (SELECT FROM account)`)})` : empty;
   const [created] = await tx.$queryRaw<{ revoked: string[] }[]>`
     WITH account AS (${accountStatement}), session AS (
       INSERT INTO "Session" ("id", "accountId", "transport", "userAgent", "deviceName", "createdAt", "authenticatedAt",

@@ -1,7 +1,8 @@
 import type { Context, Tx } from "../../context";
 import { batchLoad } from "../../db/batch-load";
 import { batchWrite } from "../../db/batch-write";
-import { Prisma, type PushDevice } from "../../db/generated/client";
+import type { Prisma, PushDevice } from "../../db/generated/client";
+import { empty, sql } from "../../db/sql";
 import { type Device, toDevice } from "../schema";
 import { deviceKey, givenRows, type OwnedRegistration } from "./given-rows";
 
@@ -37,14 +38,14 @@ export async function refreshDevice(deps: Deps, given: OwnedRegistration): Promi
 /** A batch leaves out the rows that are locked, so that its other devices do not wait for them. */
 const refresh = batchWrite<Deps, OwnedRegistration, PushDevice | null>({
   processMany: async (deps, given) => {
-    const rows = await refreshRows(deps, given, Prisma.sql`SKIP LOCKED`);
+    const rows = await refreshRows(deps, given, sql`SKIP LOCKED`);
     return given.map((one) => rows.get(keyOf(one)) ?? refreshAlone(deps, one));
   },
   processOne: refreshAlone,
 });
 
 async function refreshAlone(deps: Deps, given: OwnedRegistration): Promise<PushDevice | null> {
-  return (await refreshRows(deps, [given], Prisma.empty)).get(keyOf(given)) ?? null;
+  return (await refreshRows(deps, [given], empty)).get(keyOf(given)) ?? null;
 }
 
 /** Returns the refreshed rows by their `deviceKey`. `ifLocked` follows FOR UPDATE. */

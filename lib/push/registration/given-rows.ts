@@ -1,5 +1,5 @@
-import { Prisma } from "../../db/generated/client";
-import { sql } from "../../db/sql";
+import type { Prisma } from "../../db/generated/client";
+import { empty, sql } from "../../db/sql";
 import type { Owner } from "../owner";
 import type { Registration } from "./plan";
 
@@ -25,7 +25,7 @@ export function columnsOf({ token, environment, bundleId, installationId, device
  */
 export function givenRows(
   rows: readonly (OwnedRegistration & { added?: Record<string, unknown> })[],
-  added: Prisma.Sql = Prisma.empty,
+  added: Prisma.Sql = empty,
 ): Prisma.Sql {
   const values = rows.map(({ owner: { account, session }, registration, added }) => {
     return { ...columnsOf(registration), accountId: account.id, sessionId: session.id, ...added };
