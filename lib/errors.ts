@@ -6,6 +6,7 @@ export const ERRORS = {
   invalid_client: [400, "The client is not registered"],
   invalid_redirect_uri: [400, "The redirect URI is not registered"],
   invalid_grant: [400, "The code is invalid, used or expired"],
+  invalid_id_token: [400, "The ID token is not valid for this service"],
   unsupported_grant_type: [400, "The grant type is not supported"],
   authorization_pending: [400, "The user has not decided yet"],
   slow_down: [400, "The client asks too often"],
@@ -51,6 +52,7 @@ export const ERRORS = {
   catalog_unavailable: [503, "The release catalog is unavailable"],
   artifact_unavailable: [503, "The release's file is unavailable"],
   webhook_not_configured: [503, "The webhook is not configured"],
+  provider_unavailable: [503, "The sign-in provider does not respond"],
   push_not_configured: [503, "Push is not configured"],
 } as const satisfies Record<string, readonly [status: number, title: string]>;
 

@@ -9,7 +9,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const SECURITY_EVENT_TTL_MS = 90 * DAY_MS;
 
 /**
- * Removes expired rows: security events after 90 days, sessions with the devices that they registered, tokens, OAuth
+ * Removes expired rows: security events after 90 days, sessions with the devices that they registered, tokens, used ID tokens, OAuth
  * codes a day after they expired, sign-in failures, recognized clients, rate limits, and accounts whose email was not
  * verified in time. Returns how many.
  */
@@ -31,6 +31,7 @@ export async function removeExpiredRows({ db, dbNow, now }: Deps): Promise<numbe
     deleteBatch("VerificationToken", "id", expired, "expiresAt"),
     deleteBatch("AuthorizationCode", "id", expiredForADay, "expiresAt"),
     deleteBatch("DeviceCode", "id", expiredForADay, "expiresAt"),
+    deleteBatch("UsedIdToken", "hash", expired, "expiresAt"),
     deleteBatch("RateLimitCounter", "key", sql`"expiresAt" < ${dbNow()}`, "expiresAt"),
     // Of version 1.0.0, which still counts there during an upgrade.
     deleteBatch("RateLimit", "key", sql`"expire" < ${at.getTime()}::bigint`, "expire"),

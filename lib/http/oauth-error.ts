@@ -1,9 +1,12 @@
-import type { AppError, ErrorCode } from "../errors";
+import { type AppError, ERRORS, type ErrorCode } from "../errors";
 import type { RequestScope } from "./endpoint";
 import { problemType } from "./problem";
-import { jsonResponse, type RouteResponse } from "./route-response";
+import { jsonResponse, type ResponseHeaders, type RouteResponse } from "./route-response";
 
-/** The `error` values of RFC 6749, section 5.2, and RFC 8628, section 3.5. Each code that is one names itself. */
+/**
+ * The `error` values of RFC 6749, section 5.2, and RFC 8628, section 3.5. Each code that is one names itself, and so do
+ * the extensions for a person who may not sign in. `temporarily_unavailable` is of RFC 6749, section 4.1.2.1.
+ */
 const OAUTH_ERRORS: Partial<Record<ErrorCode, string>> = {
   invalid_client: "invalid_client",
   invalid_grant: "invalid_grant",
@@ -13,19 +16,26 @@ const OAUTH_ERRORS: Partial<Record<ErrorCode, string>> = {
   access_denied: "access_denied",
   expired_token: "expired_token",
   validation_failed: "invalid_request",
+  invalid_id_token: "invalid_request", // RFC 8693, section 2.2.2
+  email_not_verified: "email_not_verified",
+  identity_unverified: "identity_unverified",
+  identity_without_email: "identity_without_email",
+  provider_unavailable: "temporarily_unavailable",
 };
 
 /** Writes the errors that OAuth defines as OAuth does. Others are problem documents. */
 export function writeOAuthError(error: AppError, { ctx }: RequestScope): RouteResponse | AppError {
   const code = OAUTH_ERRORS[error.code];
   if (code === undefined) return error;
-  const [invalid] = error.extras.errors ?? [];
+  const { errors: [invalid] = [], retryAfterSeconds } = error.extras;
   const description = invalid ? `${invalid.pointer.slice(1)}: ${invalid.detail}` : error.message;
-  return jsonResponse(400, {
+  const body = {
     error: code,
     error_description: toDescription(description),
     error_uri: problemType(error.code, ctx.config.baseUrl),
-  });
+  };
+  const headers: ResponseHeaders = retryAfterSeconds === undefined ? {} : { "Retry-After": String(retryAfterSeconds) };
+  return jsonResponse(ERRORS[error.code][0] === 503 ? 503 : 400, body, headers);
 }
 
 /** RFC 6749, section 5.2: printable ASCII without quotation marks and backslashes. */

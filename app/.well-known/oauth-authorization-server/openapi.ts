@@ -14,7 +14,11 @@ export const GET: OperationDetails = {
           revocation_endpoint: "https://api.example.com/api/auth/oauth/revoke",
           device_authorization_endpoint: "https://api.example.com/api/auth/oauth/device",
           response_types_supported: ["code"],
-          grant_types_supported: ["authorization_code", "urn:ietf:params:oauth:grant-type:device_code"],
+          grant_types_supported: [
+            "authorization_code",
+            "urn:ietf:params:oauth:grant-type:device_code",
+            "urn:ietf:params:oauth:grant-type:token-exchange",
+          ],
           code_challenge_methods_supported: ["S256"],
           token_endpoint_auth_methods_supported: ["none"],
           revocation_endpoint_auth_methods_supported: ["none"],

@@ -3,12 +3,20 @@ import { z } from "zod";
 export const AUTHORIZATION_CODE_GRANT = "authorization_code";
 /** RFC 8628, section 3.4. */
 export const DEVICE_CODE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+/** RFC 8693, section 2.1. */
+export const TOKEN_EXCHANGE_GRANT = "urn:ietf:params:oauth:grant-type:token-exchange";
+/** RFC 8693, section 3. */
+const ID_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:id_token";
+export const ACCESS_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:access_token";
 
 const ClientId = z.string().max(64);
 
-/** RFC 6749, section 4.1.3, with RFC 7636, section 4.5; and RFC 8628, section 3.4. */
+/** RFC 6749, section 4.1.3, with RFC 7636, section 4.5; RFC 8628, section 3.4; and RFC 8693, section 2.1. */
 export const TokenRequest = z.object({
-  grant_type: z.string().max(100).describe(`\`${AUTHORIZATION_CODE_GRANT}\` or \`${DEVICE_CODE_GRANT}\``),
+  grant_type: z
+    .string()
+    .max(100)
+    .describe(`\`${AUTHORIZATION_CODE_GRANT}\`, \`${DEVICE_CODE_GRANT}\` or \`${TOKEN_EXCHANGE_GRANT}\``),
   client_id: ClientId,
   code: z.string().max(256).optional(),
   redirect_uri: z.string().max(2048).optional(),
@@ -17,6 +25,16 @@ export const TokenRequest = z.object({
     .regex(/^[\w.~-]{43,128}$/, "Must have 43 to 128 letters, digits, -, ., _ or ~")
     .optional(),
   device_code: z.string().max(256).optional(),
+  subject_token: z.string().max(8192).optional().describe("The ID token of Apple or Google."),
+  subject_token_type: z.literal(ID_TOKEN_TYPE).optional(),
+  requested_token_type: z.literal(ACCESS_TOKEN_TYPE).optional(),
+  nonce: z
+    .string()
+    .min(16)
+    .max(256)
+    .optional()
+    .describe("The random text that the app made for this sign-in. An ID token of Apple contains its SHA-256 in hex."),
+  name: z.string().max(400).optional().describe("The user's name, which Apple tells the app the first time."),
 });
 export type TokenRequest = z.infer<typeof TokenRequest>;
 
@@ -25,6 +43,7 @@ export const TokenResponse = z.object({
   access_token: z.string().describe("The token of a session, for `Authorization: Bearer`."),
   token_type: z.literal("Bearer"),
   expires_in: z.int().describe("Seconds until the session ends. It ends earlier after 30 days without use."),
+  issued_token_type: z.literal(ACCESS_TOKEN_TYPE).optional().describe("After a token exchange (RFC 8693)."),
 });
 export type TokenResponse = z.infer<typeof TokenResponse>;
 

@@ -1,27 +1,41 @@
 import type { Caller } from "../../audit/caller";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import { exchangeIdToken } from "../id-tokens/exchange-id-token";
 import { exchangeCode } from "./authorization-codes";
 import { exchangeDeviceCode } from "./device-codes";
-import { AUTHORIZATION_CODE_GRANT, DEVICE_CODE_GRANT, type TokenRequest, type TokenResponse } from "./schema";
+import {
+  ACCESS_TOKEN_TYPE,
+  AUTHORIZATION_CODE_GRANT,
+  DEVICE_CODE_GRANT,
+  TOKEN_EXCHANGE_GRANT,
+  type TokenRequest,
+  type TokenResponse,
+} from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "now" | "removeDevices">;
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "log" | "now" | "removeDevices">;
 
 /**
  * Exchanges a grant for an access token: the token of a new session (RFC 6749, section 3.2).
  * @throws AppError unsupported_grant_type; validation_failed if a parameter of the grant is missing; the errors of
- *   `exchangeCode` and `exchangeDeviceCode`
+ *   `exchangeCode`, `exchangeDeviceCode` and `exchangeIdToken`
  */
 export async function issueToken(ctx: Deps, given: TokenRequest, caller: Caller): Promise<TokenResponse> {
   const { session, token } = await exchangeGrant(ctx, given, caller);
   const expiresIn = Math.floor((session.expiresAt.getTime() - ctx.now().getTime()) / 1000);
-  return { access_token: token, token_type: "Bearer", expires_in: expiresIn };
+  const issued = { access_token: token, token_type: "Bearer" as const, expires_in: expiresIn };
+  return given.grant_type === TOKEN_EXCHANGE_GRANT ? { ...issued, issued_token_type: ACCESS_TOKEN_TYPE } : issued;
 }
 
 function exchangeGrant(ctx: Deps, given: TokenRequest, caller: Caller) {
-  const { grant_type: grantType, client_id: clientId } = given;
+  const { grant_type: grantType, client_id: clientId, name } = given;
   if (grantType === DEVICE_CODE_GRANT) {
     return exchangeDeviceCode(ctx, { clientId, deviceCode: required(given, "device_code") }, caller);
+  }
+  if (grantType === TOKEN_EXCHANGE_GRANT) {
+    required(given, "subject_token_type");
+    const [idToken, nonce] = [required(given, "subject_token"), required(given, "nonce")];
+    return exchangeIdToken(ctx, { clientId, idToken, nonce, name }, caller);
   }
   if (grantType !== AUTHORIZATION_CODE_GRANT) throw new AppError("unsupported_grant_type");
   const [code, redirectUri] = [required(given, "code"), required(given, "redirect_uri")];

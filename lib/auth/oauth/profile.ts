@@ -50,6 +50,11 @@ const GitHub = z.object({
   avatar_url: Image,
 });
 
+/** A name as it is stored: at most 80 characters; null if it is empty. */
+export function parseDisplayName(name: string | undefined): string | null {
+  return Name.parse(name) ?? null;
+}
+
 /** Parses a provider's user: the claims of an ID token, or GitHub's user. @throws ZodError */
 export function parseProfile(provider: string, profile: unknown): Profile {
   if (provider === "github") {

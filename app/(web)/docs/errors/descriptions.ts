@@ -14,6 +14,8 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
     "`redirect_uri` must be one of the client's `redirectUris`, character by character. A URI on 127.0.0.1 or [::1] that is registered without a port may have any port.",
   invalid_grant:
     "The code is unknown, expired or used, belongs to another client, or `redirect_uri` or `code_verifier` does not match. Start again. A code that is used twice also ends the session that it created.",
+  invalid_id_token:
+    "The ID token has expired, is older than ten minutes, was used before, was issued to an app that is not configured, or its signature or nonce is not valid. `error_description` names the reason. Ask the provider for a new one.",
   unsupported_grant_type:
     "`grant_type` is one of `grant_types_supported` in `/.well-known/oauth-authorization-server`.",
   authorization_pending: "Ask again after `interval` seconds.",
@@ -66,5 +68,7 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
     "The release exists, but its file is missing, unreadable or different from what was published. The cause is logged. Retry after `Retry-After`.",
   webhook_not_configured:
     "Set `BILLING_WEBHOOK_AUTHORIZATION` or `BILLING_WEBHOOK_SIGNING_SECRET`. The provider will retry the delivery.",
+  provider_unavailable:
+    "Apple's or Google's keys could not be loaded, so the ID token was not verified. Send the same token again after `Retry-After` seconds.",
   push_not_configured: "This service has no connection to APNs. Continue without push notifications.",
 };

@@ -10,7 +10,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     reads: "form",
     body: TokenRequest,
     errors: ["rate_limited"],
-    responses: { 200: TokenResponse, 400: OAuthError },
+    responses: { 200: TokenResponse, 400: OAuthError, 503: OAuthError },
     handle: ({ ctx, body, caller }) => issueToken(ctx, body, caller),
     writeError: writeOAuthError,
   }),

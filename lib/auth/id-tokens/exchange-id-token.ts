@@ -1,0 +1,50 @@
+import type { Caller } from "../../audit/caller";
+import { networkOf } from "../../audit/security-events";
+import type { Context } from "../../context";
+import { isAppError } from "../../errors";
+import { linkOrCreateAccount } from "../oauth/link-or-create-account";
+import { parseDisplayName } from "../oauth/profile";
+import { findClient } from "../oauth-server/clients";
+import { issueSession } from "../sign-in";
+import { requireVerifiedEmail } from "../verification/email-verification";
+import { invalid, type VerifiedIdToken, verifyIdToken } from "./verify-id-token";
+
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "log" | "now" | "removeDevices">;
+
+/** `name` is the one that Apple tells the app alone, and only once. */
+type Exchange = { clientId: string; idToken: string; nonce: string; name: string | undefined };
+
+/**
+ * Exchanges the ID token that Apple or Google issued to a native app for a session. The account is chosen as on the web.
+ * A token works once.
+ * @throws AppError invalid_client, invalid_id_token, provider_unavailable, identity_unverified, identity_without_email,
+ *   email_not_verified; rate_limited after many invalid tokens
+ */
+export async function exchangeIdToken(ctx: Deps, { clientId, idToken, nonce, name }: Exchange, caller: Caller) {
+  const client = findClient(ctx.config, clientId);
+  const { identity } = await acceptToken(ctx, idToken, nonce, caller);
+  const named = { ...identity, name: identity.name ?? parseDisplayName(name) };
+  const account = await linkOrCreateAccount(ctx, named, undefined, caller);
+  await requireVerifiedEmail(ctx, account, caller);
+  return issueSession(ctx, account, { transport: "token", deviceName: client.name }, caller);
+}
+
+/** Verifies a token and records its use. Logs why one is refused, and counts it against the caller. */
+async function acceptToken(ctx: Deps, idToken: string, nonce: string, caller: Caller): Promise<VerifiedIdToken> {
+  try {
+    const verified = await verifyIdToken(ctx, idToken, nonce);
+    await recordUse(ctx, verified);
+    return verified;
+  } catch (error) {
+    if (!isAppError(error) || error.code !== "invalid_id_token") throw error;
+    ctx.log.warn({ reason: error.message, network: networkOf(caller.ip) }, "an ID token was refused");
+    await ctx.limits.consume("oauthTokenByIp", caller.ip);
+    throw error;
+  }
+}
+
+/** Of concurrent calls with one token, one records its use. @throws AppError invalid_id_token */
+async function recordUse({ db }: Pick<Deps, "db">, { hash, expiresAt }: VerifiedIdToken): Promise<void> {
+  const { count } = await db.usedIdToken.createMany({ data: { hash, expiresAt }, skipDuplicates: true });
+  if (count === 0) throw invalid("The token was used before");
+}
