@@ -1,9 +1,14 @@
-import { writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { TokenIssuer } from "@/tests/support/auth/token-issuer";
 import { examplesOf, runModules } from "@/tests/support/guide";
-import { newDataDir, type Service, startService } from "@/tests/support/process/service";
+import { newDataDir, type Service, startForTest, startService } from "@/tests/support/process/service";
+import { ELECTRON, newElectronApp, newTauriApp, TAURI } from "@/tests/support/web/app-frameworks";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, registerOn, visit } from "@/tests/support/web/pages";
 
@@ -11,13 +16,36 @@ type SignIn = (server: string, open: (...given: string[]) => unknown) => Promise
 type App = { signIn: SignIn; signOut: (server: string, token: string) => Promise<void> };
 
 const examples = examplesOf("native-sign-in");
-const CLIENTS = [
-  { id: "desktop", name: "Acme Desktop", redirectUris: ["http://127.0.0.1/callback"] },
-  { id: "cli", name: "Acme CLI", redirectUris: [] },
-];
+const example = (name: string): string => examples.get(name) ?? "";
+const PACKAGES = { "openid-client": null, oauth4webapi: null, jose: null };
+/** The apps that the guide registers. */
+const newClientsFile = async () => {
+  const file = path.join(await newDataDir(), "clients.json");
+  await writeFile(file, example("clients.json"));
+  return file;
+};
 
 test("the guide's runnable examples are these, and each is run here", () => {
-  expect([...examples.keys()]).toEqual(["desktop.mjs", "cli.mjs"]);
+  const modules = ["desktop.mjs", "electron.mjs", "tauri.mjs", "cli.mjs"];
+  expect([...examples.keys()]).toEqual(["clients.json", ...modules, "Homeport.swift", "id-token.sh"]);
+});
+
+test("the request of the guide exchanges Apple's ID token for a session", async () => {
+  const apple = await TokenIssuer.start("apple");
+  const service = await startForTest({
+    OAUTH_CLIENTS: await newClientsFile(),
+    AUTH_APPLE_ISSUER: apple.origin,
+    AUTH_APPLE_NATIVE_IDS: "com.example.acme",
+  });
+  const [nonce, email] = [randomUUID(), `${randomUUID()}@privaterelay.appleid.com`];
+  const env = { BASE: service.url, NONCE: nonce, NAME: "Ann & Bob", ID_TOKEN: apple.token(nonce, { email }) };
+  const { stdout } = await promisify(execFile)("sh", ["-euc", example("id-token.sh")], {
+    env: { ...process.env, ...env },
+  });
+  apple.close();
+  const { access_token: token } = JSON.parse(stdout) as { access_token: string };
+  const session = await service.fetch("/api/auth/session", { headers: { authorization: `Bearer ${token}` } });
+  expect(await session.json()).toMatchObject({ user: { email, name: "Ann & Bob" } });
 });
 
 describe.runIf(hasChromium)("in Chromium", () => {
@@ -25,8 +53,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   let service: Service;
   let server: string;
   beforeAll(async () => {
-    const clients = path.join(await newDataDir(), "clients.json");
-    await writeFile(clients, JSON.stringify(CLIENTS));
+    const clients = await newClientsFile();
     [service, browser] = await Promise.all([startService({ OAUTH_CLIENTS: clients }), launchChromium()]);
     server = `http://localhost:${new URL(service.url).port}`;
   }, 120_000);
@@ -35,8 +62,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await service?.end("SIGKILL");
   });
 
-  const run = (file: string): Promise<App> =>
-    runModules({ [file]: examples.get(file) ?? "" }, { "openid-client": null, oauth4webapi: null, jose: null });
+  const run = (file: string): Promise<App> => runModules({ [file]: example(file) }, PACKAGES);
   const statusOf = async (token: string): Promise<number> => {
     const headers = { authorization: `Bearer ${token}` };
     return (await service.fetch("/api/subscription/status", { headers })).status;
@@ -82,6 +108,44 @@ describe.runIf(hasChromium)("in Chromium", () => {
       await page.getByRole("button", { name: "Cancel" }).click({ noWaitAfter: true });
     });
     await expect(cancelled).rejects.toMatchObject({ error: "access_denied" });
+  });
+
+  test("the Electron example signs in, keeps the token encrypted, and signs out", async () => {
+    const { page } = await visit(browser, service);
+    const { email } = await registerOn(page);
+    const app = await newElectronApp(async (url) => {
+      await page.goto(url);
+      await page.getByRole("button", { name: "Continue as" }).click({ noWaitAfter: true });
+    });
+    const main = example("electron.mjs").replace("https://api.example.com", server);
+    await runModules({ "electron.mjs": main, "desktop.mjs": example("desktop.mjs") }, { ...PACKAGES, ...ELECTRON });
+    expect(await app.invoke("current-user")).toBeNull();
+    await app.invoke("sign-in");
+    expect(await app.invoke("current-user")).toMatchObject({ email });
+    const stored = await readFile(path.join(app.folder, "session"), "utf8");
+    const token = [...stored].reverse().join("");
+    expect(await statusOf(token)).toBe(200);
+    await app.invoke("sign-out");
+    expect(await app.invoke("current-user")).toBeNull();
+    expect(await statusOf(token)).toBe(401);
+  });
+
+  test("the Tauri example signs in through its private-use scheme", async () => {
+    const { page } = await visit(browser, service, { javaScriptEnabled: false });
+    await registerOn(page);
+    const app = newTauriApp(async (url) => {
+      await page.goto(url);
+      const posted = page.waitForResponse("**/forms/authorize");
+      await page.getByRole("button", { name: "Continue as" }).click({ noWaitAfter: true });
+      // The system gives the link to the app. Others, such as one of another app, do not disturb it.
+      const link = (await (await posted).headerValue("refresh"))?.replace("0;url=", "") ?? "";
+      app.onOpenUrl?.(["com.example.acme:/other"]);
+      app.onOpenUrl?.([link]);
+    });
+    const { signIn } = (await runModules({ "tauri.mjs": example("tauri.mjs") }, { ...PACKAGES, ...TAURI })) as App;
+    expect(await statusOf(await signIn(server, () => {}))).toBe(200);
+    expect(app.requests).toEqual(["/.well-known/oauth-authorization-server", "/api/auth/oauth/token"]);
+    expect(app.onOpenUrl).toBeNull();
   });
 
   test("the command line example signs in with the code that a person types", async () => {
