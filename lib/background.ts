@@ -1,5 +1,6 @@
 import path from "node:path";
 import { removeOldFiles } from "./adapters/outbox-folder";
+import { takeOverSecurityEvents } from "./audit/take-over";
 import { removeExpiredRows } from "./auth/retention";
 import type { Context } from "./context";
 import { removeUnverifiedDevices } from "./push/devices";
@@ -30,6 +31,11 @@ export function startBackground(ctx: Context): void {
       Promise.all([removeExpiredRows(ctx), removeUnverifiedDevices(ctx), removeReconcileJobs(ctx)]),
     ),
   );
+  const takeOver = oneAtATime(ctx, "moving security events to the audit trail failed", () =>
+    takeOverSecurityEvents(ctx),
+  );
+  every(RETENTION_INTERVAL_MS, takeOver);
+  takeOver();
   if (ctx.config.mode === "embedded") {
     const outbox = path.join(ctx.config.DATA_DIR, "outbox");
     const removeFiles = () => removeOldFiles(outbox, new Date(ctx.now().getTime() - MAX_OUTBOX_FILE_AGE_MS));

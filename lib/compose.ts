@@ -14,7 +14,7 @@ import { removeDevices } from "./push/devices";
 import { startWorker } from "./push/worker/worker";
 import { createRateLimits } from "./rate-limits";
 import { openCatalog } from "./releases/catalog/catalog";
-import { embeddedSecrets } from "./secrets";
+import { withSecrets } from "./secrets";
 import { createReconciler } from "./subscriptions/reconcile/reconciler";
 import { createLog } from "./telemetry/log";
 import { openTelemetry } from "./telemetry/open";
@@ -129,19 +129,5 @@ function open(config: Config, log: Context["log"]): Promise<Database> {
       if (isFull) log.error({ freeBytes }, "the disk is almost full: writes are refused until space is free");
       else log.info({ freeBytes }, "the disk has free space again: writes are accepted");
     },
-  });
-}
-
-/** Embedded mode generates the secrets that are not configured. */
-async function withSecrets(config: Config): Promise<Config & { secret: string }> {
-  if (config.mode === "server") return { ...config, secret: config.secret as string };
-  const generated = await embeddedSecrets(config.DATA_DIR);
-  const webhook =
-    config.BILLING_WEBHOOK_SIGNING_SECRET ??
-    (config.BILLING_WEBHOOK_AUTHORIZATION.length === 0 ? generated.billingWebhookSigningSecret : undefined);
-  return Object.freeze({
-    ...config,
-    secret: config.secret ?? generated.secret,
-    BILLING_WEBHOOK_SIGNING_SECRET: webhook,
   });
 }

@@ -19,6 +19,8 @@ export const ERRORS = {
   origin_not_allowed: [403, "This origin is not allowed"],
   reauthentication_required: [403, "Sign in again to continue"],
   email_not_verified: [403, "The email is not verified"],
+  account_disabled: [403, "The account is disabled"],
+  insufficient_role: [403, "Your role does not allow this"],
   identity_unverified: [
     403,
     "An account with this email already exists, and the provider cannot confirm that it is yours",

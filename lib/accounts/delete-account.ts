@@ -1,5 +1,7 @@
 import type { Caller } from "../audit/caller";
-import { recordSecurityEvent } from "../audit/security-events";
+import { pseudonymizeEvents } from "../audit/pseudonym";
+import { type EventExtra, recordSecurityEvent } from "../audit/security-events";
+import { takeOverSecurityEventsOf } from "../audit/take-over";
 import type { Principal } from "../auth/authenticate";
 import { consumeEmailLimit } from "../auth/limits/email-limits";
 import { reauthenticate } from "../auth/passwords/reauthenticate";
@@ -29,34 +31,36 @@ export async function deleteAccount(
   const { email, emailVerifiedAt } = await ctx.db.account.findUniqueOrThrow({ where: { id } });
   // Anyone can register an unverified email and delete the account, again and again.
   const shouldEmail = emailVerifiedAt !== null || (await consumeEmailLimit(ctx, "verification", email, caller.ip));
-  await removeAccount(ctx, id, caller, shouldEmail);
+  await removeAccount(ctx, id, { caller, shouldEmail });
   ctx.emails.wake();
   return { status: "deleted", subscriptions, storeSubscriptionsCancelled: false };
 }
 
-type RemoveDeps = Pick<Deps, "db" | "now"> & { emails: Pick<Deps["emails"], "enqueue"> };
+type RemoveDeps = Pick<Deps, "config" | "db" | "now"> & { emails: Pick<Deps["emails"], "enqueue"> };
+type Removal = { caller: Pick<Caller, "ip" | "userAgent">; shouldEmail: boolean; extra?: EventExtra };
 
 /**
  * Removes an account and all its data in one transaction, and queues an email to its owner if `shouldEmail`. Keeps its
- * security events (by account id, until retention removes them) and its billing history (without personal data).
- * Retries if a concurrent billing event causes a deadlock. Returns whether the account existed.
+ * events in the audit trail (under a pseudonym, until retention removes them) and its billing history (without personal
+ * data). Retries if a concurrent billing event causes a deadlock. Returns whether the account existed.
  */
 export async function removeAccount(
-  { db, emails, now }: RemoveDeps,
+  { config, db, emails, now }: RemoveDeps,
   accountId: string,
-  caller: Pick<Caller, "ip" | "userAgent">,
-  shouldEmail: boolean,
+  { caller, shouldEmail, extra }: Removal,
 ): Promise<boolean> {
+  await takeOverSecurityEventsOf({ config, db }, accountId);
   return withRetry(() =>
     db.$transaction(async (tx) => {
       await anonymizeBilling(tx, accountId);
       await removeAccountReceipts(tx, accountId);
+      await recordSecurityEvent(tx, now(), accountId, "account_deleted", caller, extra);
       const [account] = await tx.$queryRaw<{ email: string }[]>`
         DELETE FROM "Account" WHERE "id" = ${accountId}::uuid RETURNING "email"`;
       if (!account) return false;
       // Locks the account before its queued email, as a password reset does.
       await tx.queuedEmail.deleteMany({ where: { email: account.email } });
-      await recordSecurityEvent(tx, now(), accountId, "account_deleted", caller);
+      await pseudonymizeEvents(config, tx, [accountId]);
       if (shouldEmail) await emails.enqueue(tx, "account_deleted", account.email);
       return true;
     }),

@@ -1,11 +1,12 @@
 import type { Caller } from "../audit/caller";
 import { recordSecurityEvent } from "../audit/security-events";
+import { takeOverSecurityEventsOf } from "../audit/take-over";
 import type { Context, Tx } from "../context";
 import { exportDevices } from "../push/export";
 import { exportBilling } from "../subscriptions/account-data/export-billing";
 import { toUser } from "./schema";
 
-type Deps = Pick<Context, "db" | "limits" | "now">;
+type Deps = Pick<Context, "config" | "db" | "limits" | "now">;
 
 /**
  * Exports all data of an account from one snapshot, without password hashes, session tokens and full device tokens. The
@@ -14,6 +15,7 @@ type Deps = Pick<Context, "db" | "limits" | "now">;
  */
 export async function exportAccount(ctx: Deps, accountId: string, caller: Caller) {
   await ctx.limits.consume("exportByAccount", accountId);
+  await takeOverSecurityEventsOf(ctx, accountId);
   const exportedAt = ctx.now();
   await recordSecurityEvent(ctx.db, exportedAt, accountId, "exported", caller);
   const data = await ctx.db.$transaction((tx) => collect(tx, accountId), { isolationLevel: "RepeatableRead" });
@@ -29,7 +31,7 @@ async function collect(tx: Tx, accountId: string) {
   const where = { accountId };
   const account = await tx.account.findUniqueOrThrow({ where: { id: accountId } });
   return {
-    account: { ...toUser(account), updatedAt: account.updatedAt },
+    account: { ...toUser(account), role: account.role, updatedAt: account.updatedAt },
     identities: await tx.identity.findMany({
       where,
       select: { provider: true, issuer: true, subject: true, createdAt: true },
@@ -39,8 +41,15 @@ async function collect(tx: Tx, accountId: string) {
     ),
     devices: await exportDevices(tx, accountId),
     ...(await exportBilling(tx, accountId)),
-    securityEvents: (await tx.securityEvent.findMany({ where, orderBy: [{ at: "asc" }, { id: "asc" }] })).map(
-      ({ type, at, network: address, userAgent: client }) => ({ type, at, address, client }),
+    securityEvents: (await tx.auditEvent.findMany({ where, orderBy: [{ at: "asc" }, { id: "asc" }] })).map(
+      ({ type, at, actor, network: address, userAgent: client, details }) => ({
+        type,
+        at,
+        actor: actor.split(":", 1)[0], // the name of an operator is not the owner's data
+        address,
+        client,
+        details,
+      }),
     ),
   };
 }

@@ -40,10 +40,12 @@ export async function unlinkIdentity(
       SELECT "email", "passwordHash" IS NOT NULL AS "hasPassword" FROM "Account"
       WHERE "id" = ${accountId}::uuid FOR NO KEY UPDATE`;
     const identities = await listIdentities(tx, accountId);
-    if (!account || !identities.some(({ id }) => id === identityId)) throw new AppError("not_found");
+    const identity = identities.find(({ id }) => id === identityId);
+    if (!account || !identity) throw new AppError("not_found");
     if (!account.hasPassword && identities.length === 1) throw new AppError("last_sign_in_method");
     await tx.identity.delete({ where: { id: identityId } });
-    await recordSecurityEvent(tx, ctx.now(), accountId, "identity_unlinked", caller);
+    const details = { provider: identity.provider };
+    await recordSecurityEvent(tx, ctx.now(), accountId, "identity_unlinked", caller, { details });
     await revokeOtherSessionsInTx(ctx, tx, { accountId, keep: principal.session.id }, caller);
     await ctx.emails.enqueue(tx, "identity_unlinked", account.email);
   });

@@ -1,6 +1,7 @@
 import type { Caller } from "../audit/caller";
 import { hashPassword } from "../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../auth/passwords/policy";
+import { BY_PASSWORD } from "../auth/sessions/authentication";
 import { createSession } from "../auth/sessions/create-session";
 import { sessionToken, type Transport } from "../auth/sessions/sessions";
 import type { Context } from "../context";
@@ -36,7 +37,7 @@ export async function register(ctx: Deps, registration: Register, transport: Tra
     VALUES (${account.id}::uuid, ${email}, ${account.name}, ${passwordHash}, ${now}::timestamptz, ${now}::timestamptz)
     ON CONFLICT ("email") DO NOTHING RETURNING "id"`;
   const newSession = { account, accountStatement, event: "registered", transport, deviceName } as const;
-  const created = await createSession(ctx, ctx.db, now, newSession, caller);
+  const created = await createSession(ctx, ctx.db, now, { ...newSession, authentication: BY_PASSWORD }, caller);
   if (!created) throw new AppError("email_taken");
   const token = await sessionToken(ctx, created.claims);
   return { user: toUser(account), session: created.session, token, deviceId: caller.deviceId };

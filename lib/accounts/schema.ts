@@ -106,7 +106,7 @@ export const AccountExport = z.object({
   schema: z.literal("account-export"),
   schemaVersion: z.literal(1),
   exportedAt: z.date(),
-  account: User.extend({ updatedAt: z.date() }),
+  account: User.extend({ role: z.enum(["user", "support", "admin"]), updatedAt: z.date() }),
   identities: Rows,
   sessions: Rows,
   devices: Rows,

@@ -1,14 +1,20 @@
 import { removeAccount } from "../accounts/delete-account";
-import { listSecurityEvents, recordSecurityEvent } from "../audit/security-events";
+import { type Actor, type EventExtra, recordSecurityEvent } from "../audit/security-events";
+import { listSecurityEvents } from "../audit/trail";
 import { revokeAllSessions } from "../auth/sessions/sessions";
+import { lockAccountForSignOut } from "../auth/sessions/sign-out";
 import type { Context, Tx } from "../context";
+import type { AccountRole } from "../db/generated/client";
 import { isUuid } from "../db/ids";
 
-type Deps = Pick<Context, "db" | "now" | "removeDevices">;
+type Deps = Pick<Context, "config" | "db" | "now" | "removeDevices"> & {
+  /** Who runs the command. */
+  operator?: Actor;
+};
 
 const MAX_EVENTS = 50;
-/** The caller of the security events that an operator causes. */
-const OPERATOR = { ip: "unknown", userAgent: "operator" };
+/** The source of the events that an operator causes. */
+const COMMAND_LINE = { ip: "unknown", userAgent: null };
 
 /** The newest accounts whose email contains a text. */
 export function listAccounts({ db }: Pick<Deps, "db">, { search, limit }: { search: string; limit: number }) {
@@ -21,7 +27,7 @@ export function listAccounts({ db }: Pick<Deps, "db">, { search, limit }: { sear
     where: { email: { contains } },
     orderBy: [{ createdAt: "desc" }, { id: "desc" }],
     take: limit,
-    select: { id: true, email: true, emailVerifiedAt: true, createdAt: true },
+    select: { id: true, email: true, emailVerifiedAt: true, role: true, disabledAt: true, createdAt: true },
   });
 }
 
@@ -38,7 +44,7 @@ export function findAccount({ db }: Pick<Deps, "db">, idOrEmail: string) {
 }
 
 /** An account with what support needs, newest first, and without anything secret. */
-export async function describeAccount({ db, now }: Pick<Deps, "db" | "now">, id: string) {
+export async function describeAccount({ config, db, now }: Pick<Deps, "config" | "db" | "now">, id: string) {
   const at = now();
   const { passwordHash, ...account } = await db.account.findUniqueOrThrow({
     where: { id },
@@ -53,18 +59,62 @@ export async function describeAccount({ db, now }: Pick<Deps, "db" | "now">, id:
       purchases: { select: { store: true, productId: true, currentPeriodEndsAt: true, endedAt: true } },
     },
   });
-  const securityEvents = await listAccountEvents({ db }, id);
+  const securityEvents = await listAccountEvents({ config, db }, id);
   return { ...account, hasPassword: passwordHash !== null, securityEvents };
 }
 
 /** An account's newest security events, also after the account was deleted. */
-export function listAccountEvents({ db }: Pick<Deps, "db">, accountId: string) {
-  return listSecurityEvents({ db }, accountId, MAX_EVENTS);
+export function listAccountEvents(deps: Pick<Deps, "config" | "db">, accountId: string) {
+  return listSecurityEvents(deps, accountId, MAX_EVENTS);
 }
 
 /** Deletes an account and sends an email to its owner. Returns whether the account existed. */
-export function deleteAccount(deps: Parameters<typeof removeAccount>[0], id: string): Promise<boolean> {
-  return removeAccount(deps, id, OPERATOR, true);
+export function deleteAccount(
+  deps: Parameters<typeof removeAccount>[0] & Pick<Deps, "operator">,
+  id: string,
+): Promise<boolean> {
+  return removeAccount(deps, id, { caller: COMMAND_LINE, shouldEmail: true, extra: byOperator(deps) });
+}
+
+/**
+ * Gives an account a role, which its live sessions have at once. Returns the role that it had before.
+ * @throws if the account does not exist
+ */
+export function setRole(deps: Deps, id: string, role: AccountRole): Promise<AccountRole> {
+  return deps.db.$transaction(async (tx) => {
+    const [before] = await tx.$queryRaw<{ role: AccountRole }[]>`
+      SELECT "role"::text FROM "Account" WHERE "id" = ${id}::uuid FOR NO KEY UPDATE`;
+    if (!before) throw new Error(`There is no account ${id}.`);
+    if (before.role === role) return role;
+    await tx.account.update({ where: { id }, data: { role } });
+    const details = { from: before.role, to: role };
+    await recordSecurityEvent(tx, deps.now(), id, "role_changed", COMMAND_LINE, { ...byOperator(deps), details });
+    return before.role;
+  });
+}
+
+/**
+ * Disables an account: ends its sessions, and lets nobody sign in to it. Keeps its data, and its subscription goes on.
+ * Returns how many sessions this call ended; null if the account was disabled already.
+ */
+export function disableAccount(deps: Deps, id: string): Promise<number | null> {
+  return deps.db.$transaction(async (tx) => {
+    const data = { disabledAt: deps.now() };
+    const { count } = await tx.account.updateMany({ where: { id, disabledAt: null }, data });
+    if (count === 0) return null;
+    await recordSecurityEvent(tx, deps.now(), id, "account_disabled", COMMAND_LINE, byOperator(deps));
+    return revokeSessionsInTx(deps, tx, id);
+  });
+}
+
+/** Enables an account, whose owner can then sign in again. Returns whether it was disabled. */
+export function enableAccount(deps: Deps, id: string): Promise<boolean> {
+  return deps.db.$transaction(async (tx) => {
+    const where = { id, disabledAt: { not: null } };
+    const { count } = await tx.account.updateMany({ where, data: { disabledAt: null } });
+    if (count > 0) await recordSecurityEvent(tx, deps.now(), id, "account_enabled", COMMAND_LINE, byOperator(deps));
+    return count > 0;
+  });
 }
 
 /** Revokes every session of an account, and removes their devices. Returns how many sessions this call revoked. */
@@ -78,17 +128,27 @@ export function revokeSessions(deps: Deps, id: string): Promise<number> {
  */
 export function unlinkIdentities(deps: Deps, id: string, provider: string): Promise<number> {
   return deps.db.$transaction(async (tx) => {
+    await lockAccountForSignOut(tx, id);
     const { count } = await tx.identity.deleteMany({ where: { accountId: id, provider } });
     if (count === 0) return 0;
-    await recordSecurityEvent(tx, deps.now(), id, "identity_unlinked", OPERATOR);
+    const extra = { ...byOperator(deps), details: { provider } };
+    await recordSecurityEvent(tx, deps.now(), id, "identity_unlinked", COMMAND_LINE, extra);
     await revokeSessionsInTx(deps, tx, id);
     return count;
   });
 }
 
-async function revokeSessionsInTx(deps: Pick<Deps, "now" | "removeDevices">, tx: Tx, id: string): Promise<number> {
+async function revokeSessionsInTx(
+  deps: Pick<Deps, "now" | "operator" | "removeDevices">,
+  tx: Tx,
+  id: string,
+): Promise<number> {
   const now = deps.now();
   const revoked = await revokeAllSessions(deps, tx, now, id);
-  if (revoked > 0) await recordSecurityEvent(tx, now, id, "signed_out", OPERATOR);
+  if (revoked > 0) await recordSecurityEvent(tx, now, id, "signed_out", COMMAND_LINE, byOperator(deps));
   return revoked;
+}
+
+function byOperator({ operator = "operator" }: Pick<Deps, "operator">): EventExtra {
+  return { actor: operator };
 }

@@ -1,36 +1,50 @@
 import { isIPv4 } from "node:net";
 import type { Tx } from "../context";
-import type { Prisma, SecurityEventType } from "../db/generated/client";
+import type { Prisma } from "../db/generated/client";
 import { newId } from "../db/ids";
 import { sql } from "../db/sql";
 import type { Caller } from "./caller";
+import type { AuditEventType } from "./event-types";
 
-type EventSource = Pick<Caller, "ip" | "userAgent">;
+export type EventSource = Pick<Caller, "ip" | "userAgent">;
 
-/** Records a security event of an account. Only the caller's network is stored: /24 for IPv4, /64 for IPv6. */
+/** Who acted: whoever signed in to the account, or an operator at the command line, with the name of their user. */
+export type Actor = "account" | "operator" | `operator:${string}`;
+
+/** `details` never contain a secret. They are deleted with the account. */
+export type EventExtra = { actor?: Actor; details?: Record<string, Prisma.InputJsonValue | null> };
+
+/**
+ * Records an event of an account in the audit trail. Only the caller's network is stored: /24 for IPv4, /64 for IPv6.
+ * Nothing is recorded if the account is gone: the lock waits for a deletion, whose pseudonym must be on every event.
+ */
 export async function recordSecurityEvent(
   tx: Tx,
   at: Date,
   accountId: string,
-  type: SecurityEventType,
-  { ip, userAgent }: EventSource,
+  type: AuditEventType,
+  source: EventSource,
+  extra: EventExtra = {},
 ): Promise<void> {
-  await tx.securityEvent.create({ data: { accountId, type, at, userAgent, network: networkOf(ip) } });
+  const from = sql`"Account" WHERE "id" = ${accountId}::uuid FOR KEY SHARE`;
+  await tx.$executeRaw(insertSecurityEvent(at, type, source, from, extra));
 }
 
 /**
- * The INSERT of a security event as SQL, for a larger statement. `from` is the FROM clause with the account's row; without
- * a row nothing is recorded.
+ * The INSERT of an event as SQL, for a larger statement. `from` is the FROM clause with the account's row, which the
+ * statement has created or locked; without a row nothing is recorded.
  */
 export function insertSecurityEvent(
   at: Date,
-  type: SecurityEventType,
+  type: AuditEventType,
   { ip, userAgent }: EventSource,
   from: Prisma.Sql,
+  { actor = "account", details }: EventExtra = {},
 ): Prisma.Sql {
+  const json = details === undefined ? null : JSON.stringify(details);
   return sql`
-    INSERT INTO "SecurityEvent" ("id", "accountId", "type", "at", "userAgent", "network")
-    SELECT ${newId()}::uuid, "id", ${type}::"SecurityEventType", ${at}::timestamptz, ${userAgent}, ${networkOf(ip)}
+    INSERT INTO "AuditEvent" ("id", "accountId", "type", "at", "actor", "userAgent", "network", "details")
+    SELECT ${newId()}::uuid, "id", ${type}, ${at}::timestamptz, ${actor}, ${userAgent}, ${networkOf(ip)}, ${json}::jsonb
     FROM ${from}`;
 }
 
@@ -39,18 +53,8 @@ export function insertSecurityEvent(
  * duration does not reveal which emails have an account.
  */
 export async function recordFailedSignIn(tx: Tx, at: Date, email: string, source: EventSource): Promise<void> {
-  const from = sql`"Account" WHERE "email" = ${email}`;
+  const from = sql`"Account" WHERE "email" = ${email} FOR KEY SHARE`;
   await tx.$executeRaw(insertSecurityEvent(at, "sign_in_failed", source, from));
-}
-
-/** An account's newest security events, also after the account was deleted. */
-export function listSecurityEvents({ db }: { db: Tx }, accountId: string, limit: number) {
-  return db.securityEvent.findMany({
-    where: { accountId },
-    omit: { accountId: true },
-    orderBy: [{ at: "desc" }, { id: "desc" }],
-    take: limit,
-  });
 }
 
 /** A client's network: /24 for IPv4, /64 for IPv6; null if its IP is unknown. */

@@ -1,25 +1,26 @@
+import { pseudonymizeEvents } from "../audit/pseudonym";
 import type { Context } from "../context";
 import type { Prisma } from "../db/generated/client";
 import { REMOVAL_BATCH_SIZE, removeInBatches } from "../db/remove-in-batches";
 import { identifier, sql } from "../db/sql";
 
-type Deps = Pick<Context, "db" | "dbNow" | "now">;
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "now">;
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const SECURITY_EVENT_TTL_MS = 90 * DAY_MS;
+const AUDIT_EVENT_TTL_MS = 365 * DAY_MS;
 
 /**
- * Removes expired rows: security events after 90 days, sessions with the devices that they registered, tokens, used ID tokens, OAuth
- * codes a day after they expired, sign-in failures, recognized clients, rate limits, and accounts whose email was not
- * verified in time. Returns how many.
+ * Removes expired rows: events of the audit trail after a year, sessions with the devices that they registered, tokens, used
+ * ID tokens, OAuth codes a day after they expired, sign-in failures, recognized clients, rate limits, and accounts whose
+ * email was not verified in time. Returns how many.
  */
-export async function removeExpiredRows({ db, dbNow, now }: Deps): Promise<number> {
+export async function removeExpiredRows({ config, db, dbNow, now }: Deps): Promise<number> {
   const at = now();
   const expired = sql`"expiresAt" < ${at}::timestamptz`;
   const expiredForADay = sql`"expiresAt" < ${new Date(at.getTime() - DAY_MS)}::timestamptz`;
-  const oldEvents = sql`"at" < ${new Date(at.getTime() - SECURITY_EVENT_TTL_MS)}::timestamptz`;
+  const oldEvents = sql`"at" < ${new Date(at.getTime() - AUDIT_EVENT_TTL_MS)}::timestamptz`;
   const statements = [
-    deleteBatch("SecurityEvent", "id", oldEvents, "at"),
+    deleteBatch("AuditEvent", "id", oldEvents, "at"),
     sql`
       WITH expired AS MATERIALIZED (${selectBatch("Session", "id", expired, "expiresAt")}), devices AS (
         DELETE FROM "PushDevice" WHERE "sessionId" IN (SELECT "id" FROM expired)
@@ -35,18 +36,26 @@ export async function removeExpiredRows({ db, dbNow, now }: Deps): Promise<numbe
     deleteBatch("RateLimitCounter", "key", sql`"expiresAt" < ${dbNow()}`, "expiresAt"),
     // Of version 1.0.0, which still counts there during an upgrade.
     deleteBatch("RateLimit", "key", sql`"expire" < ${at.getTime()}::bigint`, "expire"),
-    // Nobody has signed in to these accounts: they have no sessions, devices or purchases.
-    deleteBatch(
-      "Account",
-      "id",
-      sql`"unverifiedExpiresAt" < ${at}::timestamptz AND "emailVerifiedAt" IS NULL AND NOT EXISTS (
-        SELECT FROM "VerificationToken" WHERE "accountId" = "Account"."id" AND "expiresAt" > ${at}::timestamptz)`,
-      "unverifiedExpiresAt",
-    ),
   ];
   let removed = 0;
   for (const statement of statements) removed += await removeInBatches(() => db.$executeRaw(statement));
-  return removed;
+  return removed + (await removeInBatches(() => removeUnverifiedAccounts({ config, db }, at)));
+}
+
+/** Removes a batch of accounts to which nobody has signed in: they have no sessions, devices or purchases. */
+function removeUnverifiedAccounts({ config, db }: Pick<Deps, "config" | "db">, at: Date): Promise<number> {
+  const condition = sql`"unverifiedExpiresAt" < ${at}::timestamptz AND "emailVerifiedAt" IS NULL AND NOT EXISTS (
+    SELECT FROM "VerificationToken" WHERE "accountId" = "Account"."id" AND "expiresAt" > ${at}::timestamptz)`;
+  const statement = deleteBatch("Account", "id", condition, "unverifiedExpiresAt");
+  return db.$transaction(async (tx) => {
+    const accounts = await tx.$queryRaw<{ id: string }[]>`${statement} RETURNING "id"::text`;
+    await pseudonymizeEvents(
+      config,
+      tx,
+      accounts.map(({ id }) => id),
+    );
+    return accounts.length;
+  });
 }
 
 /** Deletes the oldest rows that match a condition, up to a batch. Rows that are locked are left to the next run. */

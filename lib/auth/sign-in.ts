@@ -16,6 +16,8 @@ import {
 } from "./limits/sign-in-throttle";
 import { hashPassword, isOutdated, passwordMatches } from "./passwords/password-hash";
 import { normalizePassword } from "./passwords/policy";
+import { requireEnabled } from "./require-enabled";
+import type { Authentication } from "./sessions/authentication";
 import { clientName } from "./sessions/client-name";
 import { type CreatedSession, createSession } from "./sessions/create-session";
 import { sessionToken, type Transport } from "./sessions/sessions";
@@ -30,7 +32,7 @@ type EmailAndPassword = { email: string; password: string };
  * The password check of /login and next-auth. It counts an attempt before it looks the account up, and costs the same
  * for known and unknown emails. An attempt is not counted if the password could not be checked, because the service was
  * busy or the database was down. A device that the account recognizes is not subject to the limit of its IP.
- * @throws AppError invalid_credentials, email_not_verified, rate_limited, overloaded
+ * @throws AppError invalid_credentials, account_disabled, email_not_verified, rate_limited, overloaded
  */
 export async function verifyPassword(ctx: Deps, given: EmailAndPassword, caller: Caller): Promise<VerifiedAccount> {
   const byDevice = await beginAttemptByDevice(ctx, given.email, caller);
@@ -46,10 +48,13 @@ export async function verifyPassword(ctx: Deps, given: EmailAndPassword, caller:
     throw new AppError("invalid_credentials");
   }
   await refund();
-  await requireVerifiedEmail(ctx, account, caller).catch(async (error: unknown) => {
+  try {
+    requireEnabled(account);
+    await requireVerifiedEmail(ctx, account, caller);
+  } catch (error) {
     await clearAttempt(ctx.db, attempt);
     throw error;
-  });
+  }
   return { ...account, attempt };
 }
 
@@ -86,7 +91,7 @@ async function rehashPassword(ctx: Deps, id: string, outdated: string, password:
   }
 }
 
-type SessionOptions = { transport: Transport; deviceName: string | null };
+type SessionOptions = { authentication: Authentication; transport: Transport; deviceName: string | null };
 type Authenticated = { id: string; email: string; sessionEpoch: number; attempt?: Attempt };
 type SessionDeps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "now" | "removeDevices">;
 
@@ -94,17 +99,17 @@ type SessionDeps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "now" | 
  * Creates a session for an account that has been authenticated, and notifies the devices of its other sessions.
  * `account` is the row that was authenticated; the counters of its attempt are cleared. Returns the session, the claims
  * of its token, and the token. One statement suffices for most accounts; a transaction is needed to notify devices.
- * @throws AppError invalid_credentials if the account was deleted, or its password reset, since
+ * @throws AppError account_disabled; invalid_credentials if the account was deleted, or its password reset, since
  */
 export async function issueSession(
   ctx: SessionDeps,
   account: Authenticated,
-  { transport, deviceName }: SessionOptions,
+  { authentication, transport, deviceName }: SessionOptions,
   caller: Caller,
 ): Promise<Pick<CreatedSession, "session" | "claims"> & { token: string }> {
   const now = ctx.now();
   const create = async (tx: Tx, accountStatement: Prisma.Sql) => {
-    const options = { account, accountStatement, event: "signed_in", transport, deviceName } as const;
+    const options = { account, accountStatement, event: "signed_in", authentication, transport, deviceName } as const;
     const created = await createSession(ctx, tx, now, { ...options, attempt: account.attempt }, caller);
     if (created && created.revoked.length > 0) await ctx.removeDevices(tx, { sessionIds: created.revoked });
     return created;
@@ -130,16 +135,21 @@ function lockIfUndisturbed({ id, sessionEpoch }: Authenticated): Prisma.Sql {
     WITH seen AS MATERIALIZED (SELECT xmin AS version FROM "Account" WHERE "id" = ${id}::uuid)
     UPDATE "Account" SET "unverifiedExpiresAt" = NULL FROM seen
     WHERE "id" = ${id}::uuid AND "sessionEpoch" = ${sessionEpoch}::integer AND "Account".xmin = seen.version
+      AND "disabledAt" IS NULL
       AND NOT EXISTS (SELECT FROM "PushDevice" WHERE "accountId" = ${id}::uuid)
     RETURNING "id"`;
 }
 
-/** Locks the account until the end of the transaction. Returns the statement that selects it. */
+/**
+ * Locks the account until the end of the transaction. Returns the statement that selects it.
+ * @throws AppError account_disabled
+ */
 async function lockAccount(tx: Tx, { id, sessionEpoch }: Authenticated): Promise<Prisma.Sql> {
-  const count = await tx.$executeRaw`
+  const [row] = await tx.$queryRaw<{ disabledAt: Date | null }[]>`
     UPDATE "Account" SET "unverifiedExpiresAt" = NULL
-    WHERE "id" = ${id}::uuid AND "sessionEpoch" = ${sessionEpoch}::integer`;
-  return sql`SELECT ${id}::uuid AS "id" WHERE ${count}::integer > 0`;
+    WHERE "id" = ${id}::uuid AND "sessionEpoch" = ${sessionEpoch}::integer RETURNING "disabledAt"`;
+  if (row) requireEnabled(row);
+  return sql`SELECT ${id}::uuid AS "id" WHERE ${row !== undefined}::boolean`;
 }
 
 function newSignIn(account: Authenticated, eventId: string, deviceName: string | null, { userAgent }: Caller) {

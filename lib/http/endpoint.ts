@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { Caller } from "../audit/caller";
+import type { AccessRule } from "../auth/access";
 import type { Principal } from "../auth/authenticate";
 import type { Context } from "../context";
 import type { AppError, ErrorCode } from "../errors";
@@ -20,8 +21,16 @@ export type RequestScope = {
   params: unknown;
 };
 
+/** Who may call an endpoint: anyone, every account, or those that meet a rule. */
+export type AuthRule = "none" | "account" | AccessRule;
+
+/** Whether an endpoint requires a session. */
+export function requiresSession(auth: AuthRule | undefined): boolean {
+  return auth !== undefined && auth !== "none";
+}
+
 /** What a handler receives. */
-export type Input<Params = unknown, Query = unknown, Body = unknown, Auth extends "account" | "none" = "none"> = {
+export type Input<Params = unknown, Query = unknown, Body = unknown, Auth extends AuthRule = "none"> = {
   ctx: Context;
   request: RequestHead;
   params: Params;
@@ -30,17 +39,17 @@ export type Input<Params = unknown, Query = unknown, Body = unknown, Auth extend
   /** The body as it was received. */
   bytes: Uint8Array;
   /** The signed-in account and its session; null on public routes. */
-  principal: Auth extends "account" ? Principal : null;
+  principal: Auth extends "none" ? null : Principal;
   caller: Caller;
   log: Context["log"];
 };
 
 /** One method of a route: everything that the pipeline in route.ts and the API's description need to know. */
-export type Endpoint<Params = unknown, Query = unknown, Body = unknown, Auth extends "account" | "none" = "none"> = {
+export type Endpoint<Params = unknown, Query = unknown, Body = unknown, Auth extends AuthRule = "none"> = {
   summary: string;
   /** Error codes beyond those that follow from the other fields, for the API's description. */
   errors?: readonly ErrorCode[];
-  /** "account": requires a session, by bearer token or cookie. */
+  /** "account": requires a session, by bearer token or cookie. A rule also requires a role, a level or a fresh sign-in. */
   auth?: Auth;
   /** false: works while the database is unavailable. */
   database?: false;
@@ -71,7 +80,7 @@ export type Endpoint<Params = unknown, Query = unknown, Body = unknown, Auth ext
 
 /** An endpoint of any types, which `endpoint` has checked against each other. */
 export type AnyEndpoint = Omit<Endpoint, "params" | "query" | "body" | "auth" | "handle"> & {
-  auth?: "account" | "none";
+  auth?: AuthRule;
   params?: z.ZodType;
   query?: z.ZodObject;
   body?: z.ZodType;
@@ -80,7 +89,7 @@ export type AnyEndpoint = Omit<Endpoint, "params" | "query" | "body" | "auth" | 
 };
 
 /** Checks the types of one declaration against each other. Does nothing at run time. */
-export function endpoint<Params, Query, Body, Auth extends "account" | "none" = "none">(
+export function endpoint<Params, Query, Body, Auth extends AuthRule = "none">(
   declaration: Endpoint<Params, Query, Body, Auth>,
 ): AnyEndpoint {
   return declaration;

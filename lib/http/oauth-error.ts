@@ -17,6 +17,7 @@ const OAUTH_ERRORS: Partial<Record<ErrorCode, string>> = {
   expired_token: "expired_token",
   validation_failed: "invalid_request",
   invalid_id_token: "invalid_request", // RFC 8693, section 2.2.2
+  account_disabled: "account_disabled",
   email_not_verified: "email_not_verified",
   identity_unverified: "identity_unverified",
   identity_without_email: "identity_without_email",

@@ -1,7 +1,8 @@
+import { requireAccess } from "../auth/access";
 import { authenticate } from "../auth/authenticate";
 import { currentContext } from "../context";
 import { AppError } from "../errors";
-import type { AnyEndpoint, Input, RequestScope } from "./endpoint";
+import { type AnyEndpoint, type Input, type RequestScope, requiresSession } from "./endpoint";
 import { EndpointInput } from "./endpoint-input";
 import { decodeBody, formatOf, readBody } from "./input/body";
 import { parseBody, parseParams, parseQuery } from "./input/validation";
@@ -62,7 +63,8 @@ export function forEveryMethod(endpoint: AnyEndpoint): Record<Method, AnyEndpoin
 
 /**
  * The pipeline of every request: to an API route, a form or next-auth. This file has its steps in their order:
- * id → method → body cap → session → origin → params, query, body → limit → service → response schema → headers.
+ * id → method → body cap → session → origin → role, level → params, query, body → limit → service → response schema →
+ * headers.
  * Returns no promise if there is nothing to wait for: a promise costs more than all that /api/version does.
  */
 function handleRequest(route: Route, request: RouteRequest, context: RouteContext) {
@@ -98,7 +100,7 @@ function respond({ endpoint, method, allow }: Route, scope: RequestScope, contex
     return result instanceof Promise ? result.then(write) : write(result);
   };
   const { auth, params, body, reads, limit, database } = endpoint;
-  const mustWait = auth === "account" || params || body || reads || limit || database !== false;
+  const mustWait = requiresSession(auth) || params || body || reads || limit || database !== false;
   return mustWait ? readInput(endpoint, method, scope, context).then(serve) : serve(inputOf(endpoint, scope, context));
 }
 
@@ -111,9 +113,10 @@ async function readInput(endpoint: AnyEndpoint, method: string, scope: RequestSc
   // Session and origin
   if (endpoint.isOwnOriginRequired?.(request, ctx)) requireOwnOrigin(request.headers, ctx.config);
   if (endpoint.database !== false && !(await ctx.database.migrated())) throw new AppError("unavailable");
-  if (endpoint.auth === "account") scope.principal = await authenticate(ctx, request.headers);
+  if (requiresSession(endpoint.auth)) scope.principal = await authenticate(ctx, request.headers);
   const isByCookie = scope.principal?.session.via === "cookie";
   if (isByCookie) requireOwnOriginForCookie(method, endpoint.hasEffect, request.headers, ctx.config);
+  if (scope.principal && typeof endpoint.auth === "object") requireAccess(scope.principal, endpoint.auth, ctx.now());
   // Params, query, body
   if (endpoint.params) scope.params = parseParams(endpoint.params, await context.params);
   const input = inputOf(endpoint, scope, context);

@@ -5,7 +5,7 @@ import type {
   ZodOpenApiRequestBodyObject,
   ZodOpenApiResponseObject,
 } from "zod-openapi";
-import type { AnyEndpoint } from "@/lib/http/endpoint";
+import { type AnyEndpoint, type AuthRule, requiresSession } from "@/lib/http/endpoint";
 import { type HeaderName, headersOf, type ParameterName, parameter } from "./headers";
 import { describeProblems, errorsOf } from "./problems";
 
@@ -56,15 +56,26 @@ export function describeOperation(
   return {
     operationId,
     summary,
-    description,
+    description: [description, ...requirementsOf(auth)].join("\n\n"),
     tags: [tag],
     ...(deprecated ? { deprecated } : {}),
-    security: details.security ?? (auth === "account" ? [{ bearer: [] }, { cookie: [] }] : []),
+    security: details.security ?? (requiresSession(auth) ? [{ bearer: [] }, { cookie: [] }] : []),
     ...(reads.length > 0 ? { parameters: reads.map(parameter) } : {}),
     ...(params || query ? { requestParams: paramsOf(params, query) } : {}),
     ...(requestBody ? { requestBody } : {}),
     responses: verb === "HEAD" ? withoutBodies(responses) : responses,
   };
+}
+
+/** What the rule of an endpoint requires, as a sentence each. */
+function requirementsOf(auth: AuthRule | undefined): string[] {
+  if (typeof auth !== "object") return [];
+  const { role, aal, freshSeconds } = auth;
+  return [
+    ...(role ? [`Requires the role \`${role}\` or a higher one.`] : []),
+    ...(aal === 2 ? ["Requires a session that was authenticated with two factors or a passkey."] : []),
+    ...(freshSeconds ? [`Requires an authentication within the last ${freshSeconds / 60} minutes.`] : []),
+  ];
 }
 
 function paramsOf(path: Declared["params"], query: Declared["query"]) {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ZodOpenApiResponseObject } from "zod-openapi";
-import type { AnyEndpoint } from "@/lib/http/endpoint";
+import { type AnyEndpoint, requiresSession } from "@/lib/http/endpoint";
 import { ERRORS, type ErrorCode } from "../../lib/errors";
 import { type HeaderName, headersOf } from "./headers";
 import { EXAMPLE_REQUEST_ID, PROBLEM_DETAILS } from "./problem-details";
@@ -63,10 +63,14 @@ export function errorsOf(
   verb: string,
 ): ErrorCode[] {
   const changes = verb !== "GET" && verb !== "HEAD";
+  const isSignedIn = requiresSession(auth);
+  const { role, aal, freshSeconds } = typeof auth === "object" ? auth : {};
   const found: (ErrorCode | false | undefined)[] = [
     ...errors,
-    auth === "account" && "unauthenticated",
-    auth === "account" && (changes || hasEffect) && "origin_not_allowed",
+    isSignedIn && "unauthenticated",
+    role !== undefined && "insufficient_role",
+    (aal !== undefined || freshSeconds !== undefined) && "reauthentication_required",
+    isSignedIn && (changes || hasEffect) && "origin_not_allowed",
     query && "invalid_query",
     (body || reads) && "payload_too_large",
     ...(body ? (["malformed_json", "unsupported_media_type", "validation_failed"] as const) : []),

@@ -6,7 +6,7 @@ import { clock, ctx } from "@/tests/support/context";
 const DELETE = "/api/auth/account/delete";
 const EXPORT = "/api/auth/account/export";
 
-test("a deletion requires the right password and keeps nothing of the account except its security events", async () => {
+test("a deletion requires the right password and keeps nothing of the account except its events", async () => {
   const { id, email, password, token } = await newAccount();
   const device = await post("/api/push/register", { token: "ab".repeat(32) }, { token });
   expect(device.status).toBe(202);

@@ -16,8 +16,8 @@ test("an account with 20 devices and 1,000 events is exported completely, withou
   await insertDevices(ann, tokens);
   await insertDevices(bob, [newToken()]);
   const at = ctx().now();
-  await ctx().db.securityEvent.createMany({
-    data: Array.from({ length: 700 }, () => ({ accountId: ann.id, type: "sign_in_failed" as const, at })),
+  await ctx().db.auditEvent.createMany({
+    data: Array.from({ length: 700 }, () => ({ accountId: ann.id, type: "sign_in_failed", at })),
   });
   const purchase = billingEvent("INITIAL_PURCHASE", { app_user_id: ann.id });
   await deliverOk(purchase);
@@ -92,7 +92,7 @@ test("the export is a snapshot: it contains a concurrent transaction completely 
     for (let n = 1; !isDone; n++) {
       await ctx().db.$transaction(async (tx) => {
         await tx.account.update({ where: { id }, data: { name: `after ${n} events` } });
-        await tx.securityEvent.create({ data: { accountId: id, type: "signed_out", at: ctx().now() } });
+        await tx.auditEvent.create({ data: { accountId: id, type: "signed_out", at: ctx().now() } });
       });
       await nextTurn(); // PGlite responds within one turn, so sockets would never be served
     }
@@ -122,7 +122,7 @@ test("HEAD returns the export's headers without counting or recording an export"
   const whole = await get(EXPORT, { token });
   expect(whole.status).toBe(200);
   expect(whole.headers.get("content-length")).toBe(contentLength((await whole.arrayBuffer()).byteLength));
-  expect(await ctx().db.securityEvent.count({ where: { accountId: id, type: "exported" } })).toBe(1);
+  expect(await ctx().db.auditEvent.count({ where: { accountId: id, type: "exported" } })).toBe(1);
 });
 
 test("the export contains a failed sign-in with its network and client", async () => {
@@ -133,8 +133,10 @@ test("the export contains a failed sign-in with its network and client", async (
   expect(securityEvents[1]).toEqual({
     type: "sign_in_failed",
     at: expect.stringMatching(/Z$/),
+    actor: "account",
     address: "203.0.113.0/24",
     client: "Homeport/1.0 (test)",
+    details: null,
   });
 });
 
@@ -161,6 +163,6 @@ test.each([
   const response = await get(EXPORT, { cookie: `next-auth.session-token=${token}`, headers });
   expect(response.status).toBe(403);
   expect(await response.json()).toMatchObject({ code: "origin_not_allowed" });
-  expect(await ctx().db.securityEvent.count({ where: { accountId: id, type: "exported" } })).toBe(0);
+  expect(await ctx().db.auditEvent.count({ where: { accountId: id, type: "exported" } })).toBe(0);
   for (let i = 0; i < 5; i++) expect((await get(EXPORT, { token })).status).toBe(200);
 });

@@ -68,7 +68,7 @@ describe("with a bearer token", () => {
     expect((await get("/api/push/devices", { token })).status).toBe(401);
     expect(await (await get("/api/auth/session", { token })).json()).toEqual({});
     expect(await ctx().db.pushDevice.count({ where: { accountId: account.id } })).toBe(0);
-    const events = await ctx().db.securityEvent.findMany({ where: { accountId: account.id, type: "signed_out" } });
+    const events = await ctx().db.auditEvent.findMany({ where: { accountId: account.id, type: "signed_out" } });
     expect(events).toHaveLength(1);
   });
 

@@ -22,7 +22,7 @@ test("sign-in, session and sign-out use the same sessions as the API", async () 
   expect(jar.has(SESSION_COOKIE)).toBe(false);
   expect((await get("/api/push/devices", { cookie: oldCookie })).status).toBe(401);
   expect(await (await get("/api/auth/session", { cookie: oldCookie })).json()).toEqual({});
-  const events = await ctx().db.securityEvent.findMany({ where: { accountId: account.id }, orderBy: { at: "asc" } });
+  const events = await ctx().db.auditEvent.findMany({ where: { accountId: account.id }, orderBy: { at: "asc" } });
   expect(events.map(({ type }) => type)).toEqual(["registered", "signed_in", "signed_out"]);
 });
 

@@ -100,15 +100,15 @@ describe("a sign-out", () => {
     const { id, token } = await newAccount();
     const responses = await Promise.all([1, 2, 3].map(() => call("POST", "/api/auth/signout", { token })));
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
-    expect(await ctx().db.securityEvent.count({ where: { accountId: id, type: "signed_out" } })).toBe(1);
+    expect(await ctx().db.auditEvent.count({ where: { accountId: id, type: "signed_out" } })).toBe(1);
   });
 
   test("of all sessions by an operator is recorded once, as an operator's", async () => {
     const account = await newAccount();
     await cookieOf(account);
     expect([await revokeSessions(ctx(), account.id), await revokeSessions(ctx(), account.id)]).toEqual([2, 0]);
-    const events = await ctx().db.securityEvent.findMany({ where: { accountId: account.id, type: "signed_out" } });
-    expect(events).toMatchObject([{ userAgent: "operator", network: null }]);
+    const events = await ctx().db.auditEvent.findMany({ where: { accountId: account.id, type: "signed_out" } });
+    expect(events).toMatchObject([{ actor: "operator", userAgent: null, network: null }]);
     expect(await isValid(account.token)).toBe(false);
   });
 

@@ -286,7 +286,7 @@ test("a stolen session can try the password 38 times a day, and each attempt is 
     }
   });
   expect(attempts).toBe(38);
-  expect(await ctx().db.securityEvent.count({ where: { accountId: id, type: "sign_in_failed" } })).toBe(38);
+  expect(await ctx().db.auditEvent.count({ where: { accountId: id, type: "sign_in_failed" } })).toBe(38);
 });
 
 test("right passwords do not count as failures, so a whole office can sign in from one IP address", async () => {
@@ -320,7 +320,7 @@ test("a failure is recorded as a security event of its account only", async () =
   const { id, email, token } = await newAccount();
   await fail(email, 2);
   await fail(unknownEmail(), 2);
-  const events = await ctx().db.securityEvent.findMany({ where: { accountId: id }, orderBy: { at: "asc" } });
+  const events = await ctx().db.auditEvent.findMany({ where: { accountId: id }, orderBy: { at: "asc" } });
   expect(events.map(({ type }) => type)).toEqual(["registered", "sign_in_failed", "sign_in_failed"]);
   expect((await get("/api/push/devices", { token })).status).toBe(200);
 });

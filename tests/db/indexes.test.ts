@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import { takeOverSecurityEvents } from "@/lib/audit/take-over";
 import { removeExpiredRows } from "@/lib/auth/retention";
 import { createEmailQueue } from "@/lib/mail/queue";
 import { removeUnverifiedDevices } from "@/lib/push/devices";
@@ -23,6 +24,15 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
     expect(await statementsWithoutIndex(url, (db) => removeExpiredRows({ ...ctx(), db }), { inOrder: true })).toEqual(
       [],
     );
+  });
+
+  test("the move of the security events of version 1.0, and the pseudonyms of deleted accounts", async () => {
+    const event = { type: "signed_out", at: ctx().now() } as const;
+    const accountIds = [(await newAccount()).id, crypto.randomUUID()];
+    await ctx().db.securityEvent.createMany({ data: accountIds.map((accountId) => ({ ...event, accountId })) });
+    const run = (db: ReturnType<typeof ctx>["db"]) => takeOverSecurityEvents({ ...ctx(), db });
+    expect(await statementsWithoutIndex(url, run)).toEqual([]);
+    expect(await ctx().db.securityEvent.count()).toBe(0);
   });
 
   test("sign-ins, their limits and the lookup of their sessions", async () => {

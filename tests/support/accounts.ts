@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { auditPseudonym } from "@/lib/audit/pseudonym";
 import { post } from "./api";
 import { ctx } from "./context";
 
@@ -21,14 +22,15 @@ export async function newAccount({ email = `person-${randomUUID()}@example.com` 
 export async function accountWithId(id: string): Promise<{ id: string; token: string }> {
   const { id: registeredId, email, password } = await newAccount();
   await ctx().db.session.deleteMany({ where: { accountId: registeredId } });
-  await ctx().db.securityEvent.deleteMany({ where: { accountId: registeredId } });
+  await ctx().db.auditEvent.deleteMany({ where: { accountId: registeredId } });
   await ctx().db.account.update({ where: { id: registeredId }, data: { id } });
   const { token } = (await (await post("/api/auth/login", { email, password })).json()) as { token: string };
   return { id, token };
 }
 
-/** The types of an account's security events, oldest first. */
+/** The types of an account's events in the audit trail, oldest first, also after the account was deleted. */
 export async function eventsOf(accountId: string): Promise<string[]> {
-  const events = await ctx().db.securityEvent.findMany({ where: { accountId }, orderBy: { id: "asc" } });
+  const where = { accountId: { in: [accountId, auditPseudonym(ctx().config, accountId)] } };
+  const events = await ctx().db.auditEvent.findMany({ where, orderBy: { id: "asc" } });
   return events.map(({ type }) => type);
 }

@@ -156,7 +156,7 @@ test("signing out by the form ends the session, once", async () => {
   expect(await statusOf(cookie)).toBe(401);
   const again = await submit("sign-out", {}, { cookie });
   expect(again.headers.get("location")).toBe("/sign-in?callbackUrl=%2Faccount&error=SessionRequired");
-  const events = await ctx().db.securityEvent.findMany({ where: { accountId: account.id, type: "signed_out" } });
+  const events = await ctx().db.auditEvent.findMany({ where: { accountId: account.id, type: "signed_out" } });
   expect(events).toHaveLength(1);
 });
 

@@ -1,11 +1,11 @@
-import { listSecurityEvents } from "@/lib/audit/security-events";
+import { type AuditEventType, EVENT_LABELS } from "@/lib/audit/event-types";
+import { listSecurityEvents } from "@/lib/audit/trail";
 import { clientName } from "@/lib/auth/sessions/client-name";
 import { Moment } from "../components/time";
 
 const MAX_EVENTS = 20;
 
 type Props = { ctx: Parameters<typeof listSecurityEvents>[0]; accountId: string };
-type Event = Awaited<ReturnType<typeof listSecurityEvents>>[number];
 
 /** The account's recent security events. */
 export async function SecurityEvents({ ctx, accountId }: Props) {
@@ -18,12 +18,12 @@ export async function SecurityEvents({ ctx, accountId }: Props) {
         working after a password change, so also remove any provider above that is not yours.
       </p>
       <ul className="rows">
-        {events.map(({ id, type, at, network, userAgent }) => (
+        {events.map(({ id, type, at, actor, network, userAgent }) => (
           <li key={id} className="row">
             <div className="details">
-              <strong>{EVENT_LABELS[type]}</strong>
+              <strong>{EVENT_LABELS[type as AuditEventType] ?? type}</strong>
               <p>
-                <Moment at={at} />, {clientName(null, userAgent)}
+                <Moment at={at} />, {actor === "account" ? clientName(null, userAgent) : "by the service’s operator"}
                 {network && `, from ${network}`}
               </p>
             </div>
@@ -33,17 +33,3 @@ export async function SecurityEvents({ ctx, accountId }: Props) {
     </section>
   );
 }
-
-const EVENT_LABELS: Record<Event["type"], string> = {
-  registered: "Account created",
-  signed_in: "Signed in",
-  sign_in_failed: "Failed sign-in: wrong password",
-  password_reset: "Password changed",
-  signed_out: "Signed out",
-  email_verified: "Email verified",
-  identity_linked: "Sign-in provider added",
-  identity_unlinked: "Sign-in provider removed",
-  account_deleted: "Account deleted",
-  exported: "Data exported",
-  device_verified: "Device verified",
-};

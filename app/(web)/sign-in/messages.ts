@@ -15,6 +15,7 @@ const NEXT_AUTH_ERRORS: Record<string, string> = {
 /** What the user can do about an error of ours. It follows the error's title. */
 const ADVICE: Partial<Record<ErrorCode, string>> = {
   email_not_verified: "Open the link in the email that we sent you, then sign in.",
+  account_disabled: "Contact us if you think that this is a mistake.",
   identity_unverified: "Sign in to that account the way you usually do. You can then add this provider to it.",
   identity_in_use: "Sign out, then sign in with this provider.",
   identity_without_email: "Verify your email with the provider, or create an account with an email and password.",

@@ -8,6 +8,7 @@ import { Email } from "../email";
 import { linkOrCreateAccount } from "../oauth/link-or-create-account";
 import { parseProfile } from "../oauth/profile";
 import { issuerOf, oauthProviders } from "../oauth/providers";
+import { BY_PASSWORD, BY_PROVIDER } from "../sessions/authentication";
 import { findSession, revokeSession } from "../sessions/sessions";
 import { signOut } from "../sessions/sign-out";
 import { type Claims, encodeToken } from "../sessions/token";
@@ -146,9 +147,11 @@ function callbacks(ctx: Deps, call: Call, onFailure: OnFailure): NonNullable<Nex
       const { href, origin } = new URL(url, baseUrl);
       return origin === baseUrl || config.AUTH_TRUSTED_ORIGINS.includes(origin) ? href : baseUrl;
     },
-    jwt: async ({ token, user }) => {
+    jwt: async ({ token, user, account }) => {
       if (!user) return token;
-      const sessionOptions = { transport: "cookie" as const, deviceName: null };
+      const isByProvider = account?.type === "oauth" || call.registration?.identity !== undefined;
+      const authentication = isByProvider ? BY_PROVIDER : BY_PASSWORD;
+      const sessionOptions = { authentication, transport: "cookie" as const, deviceName: null };
       // Every error is a failure, refusals included: without a session there is no sign-in.
       const issued = await issueSession(ctx, user as AdapterAccount, sessionOptions, caller).catch(onFailure);
       // The new cookie replaces this session's, so the session ends (OWASP ASVS 5.0, 7.2.4).
@@ -163,7 +166,7 @@ function callbacks(ctx: Deps, call: Call, onFailure: OnFailure): NonNullable<Nex
 function linkingSessionOf({ linkingSessionId, currentSession }: Call) {
   if (linkingSessionId === undefined) return undefined;
   if (currentSession?.session.id !== linkingSessionId) return null;
-  return { accountId: currentSession.account.id, authenticatedAt: currentSession.session.authenticatedAt };
+  return { accountId: currentSession.account.id, ...currentSession.session };
 }
 
 async function decodeSession(ctx: Deps, token: string | undefined) {

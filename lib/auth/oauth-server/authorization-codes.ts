@@ -6,7 +6,7 @@ import { revokeSession } from "../sessions/sessions";
 import type { AuthorizationRequest } from "./authorization-request";
 import { findClient } from "./clients";
 import { newCode, sha256 } from "./codes";
-import { createGrantedSession } from "./granted-session";
+import { createGrantedSession, grantOf } from "./granted-session";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "now" | "removeDevices">;
 
@@ -15,7 +15,7 @@ const CODE_TTL_MS = 60 * 1000;
 /** Issues a code for an account that has allowed a request. It works once, within 60 seconds. */
 export async function issueCode(
   { db, now }: Pick<Deps, "db" | "now">,
-  { account }: Pick<Principal, "account">,
+  principal: Pick<Principal, "account" | "session">,
   { client, redirectUri, codeChallenge }: AuthorizationRequest,
 ): Promise<string> {
   const code = newCode();
@@ -26,8 +26,7 @@ export async function issueCode(
       clientId: client.id,
       redirectUri,
       codeChallenge,
-      accountId: account.id,
-      sessionEpoch: account.sessionEpoch,
+      ...grantOf(principal),
       createdAt,
       expiresAt: new Date(createdAt.getTime() + CODE_TTL_MS),
     },

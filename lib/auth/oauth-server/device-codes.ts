@@ -5,7 +5,7 @@ import { AppError } from "../../errors";
 import type { Principal } from "../authenticate";
 import { findClient } from "./clients";
 import { newCode, sha256 } from "./codes";
-import { createGrantedSession } from "./granted-session";
+import { createGrantedSession, type Grant, grantOf } from "./granted-session";
 import { newUserCode, parseUserCode } from "./user-codes";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "now" | "removeDevices">;
@@ -75,15 +75,14 @@ export async function findDeviceRequest(
 /** Records a person's decision about a device's request, once. @throws AppError invalid_user_code, rate_limited */
 export async function decideDeviceRequest(
   ctx: Deps,
-  principal: Pick<Principal, "account">,
+  principal: Pick<Principal, "account" | "session">,
   typed: string,
   decision: "allow" | "deny",
 ): Promise<DeviceRequest> {
   const request = await findDeviceRequest(ctx, principal, typed);
-  const { id: accountId, sessionEpoch } = principal.account;
   const { count } = await ctx.db.deviceCode.updateMany({
     where: pendingCode(ctx, request.userCode),
-    data: decision === "allow" ? { accountId, sessionEpoch } : { deniedAt: ctx.now() },
+    data: decision === "allow" ? grantOf(principal) : { deniedAt: ctx.now() },
   });
   if (count === 0) throw new AppError("invalid_user_code");
   return request;
@@ -114,15 +113,15 @@ export async function exchangeDeviceCode(
   if (row.deniedAt) throw new AppError("access_denied");
   if (row.expiresAt <= ctx.now()) throw new AppError("expired_token");
   if (row.isTooSoon) throw new AppError("slow_down");
-  const { accountId, sessionEpoch } = row;
+  const { accountId, sessionEpoch, authenticatedAt, aal, amr } = row;
   if (accountId === null || sessionEpoch === null) throw new AppError("authorization_pending");
   const where = { id: row.id, usedAt: null };
   const { count } = await ctx.db.deviceCode.updateMany({ where, data: { usedAt: ctx.now() } });
   if (count === 0) throw new AppError("invalid_grant");
-  return createGrantedSession(ctx, client, { accountId, sessionEpoch }, caller);
+  return createGrantedSession(ctx, client, { accountId, sessionEpoch, authenticatedAt, aal, amr }, caller);
 }
 
-type Polled = {
+type Polled = Omit<Grant, "accountId" | "sessionEpoch"> & {
   id: string;
   accountId: string | null;
   sessionEpoch: number | null;
@@ -143,7 +142,7 @@ async function recordPoll({ db, now }: Deps, clientId: string, deviceCodeHash: s
       FROM "DeviceCode" WHERE "deviceCodeHash" = ${deviceCodeHash} AND "clientId" = ${clientId} FOR UPDATE
     ) AS poll
     WHERE code."id" = poll."id"
-    RETURNING code."id"::text, code."accountId"::text, code."sessionEpoch", code."deniedAt", code."expiresAt",
-      poll."isTooSoon"`;
+    RETURNING code."id"::text, code."accountId"::text, code."sessionEpoch", code."authenticatedAt", code."aal",
+      code."amr", code."deniedAt", code."expiresAt", poll."isTooSoon"`;
   return row;
 }

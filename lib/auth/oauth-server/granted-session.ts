@@ -1,27 +1,49 @@
 import type { Caller } from "../../audit/caller";
 import type { OAuthClient } from "../../config/oauth-clients";
 import type { Context } from "../../context";
-import { AppError, isAppError } from "../../errors";
+import { AppError, type ErrorCode, isAppError } from "../../errors";
+import type { Principal } from "../authenticate";
+import type { Aal, Amr } from "../sessions/authentication";
 import { issueSession } from "../sign-in";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "now" | "removeDevices">;
 
+const REFUSALS: ReadonlySet<ErrorCode> = new Set(["account_disabled", "invalid_credentials"]);
+
+/** The account that allowed a client, its epoch at that time, and how and when last its owner had been authenticated. */
+export type Grant = {
+  accountId: string;
+  sessionEpoch: number;
+  authenticatedAt: Date | null;
+  aal: number;
+  amr: readonly string[];
+};
+
+/** The grant of a signed-in account. */
+export function grantOf({ account, session }: Pick<Principal, "account" | "session">) {
+  const { authenticatedAt, aal, amr } = session;
+  return { accountId: account.id, sessionEpoch: account.sessionEpoch, authenticatedAt, aal, amr };
+}
+
 /**
- * Creates the session of a client that an account has allowed. Its token is the access token.
- * @throws AppError invalid_grant if the account was deleted, or its sessions were ended, since
+ * Creates the session of a client that an account has allowed. Its token is the access token. Its authentication is as
+ * old as that of the session that allowed it: a stolen session cannot get a fresh one this way.
+ * @throws AppError invalid_grant if the account was deleted or disabled, or its sessions were ended, since
  */
 export async function createGrantedSession(
   ctx: Deps,
   client: OAuthClient,
-  { accountId, sessionEpoch }: { accountId: string; sessionEpoch: number },
+  { accountId, sessionEpoch, authenticatedAt, aal, amr }: Grant,
   caller: Caller,
 ) {
   const account = await ctx.db.account.findUnique({ where: { id: accountId }, select: { email: true } });
   if (!account) throw new AppError("invalid_grant");
   const owner = { id: accountId, email: account.email, sessionEpoch };
+  const authentication = { aal: aal as Aal, amr: amr as Amr[], authenticatedAt: authenticatedAt ?? new Date(0) };
+  const options = { authentication, transport: "token", deviceName: client.name } as const;
   try {
-    return await issueSession(ctx, owner, { transport: "token", deviceName: client.name }, caller);
+    return await issueSession(ctx, owner, options, caller);
   } catch (error) {
-    throw isAppError(error) && error.code === "invalid_credentials" ? new AppError("invalid_grant") : error;
+    throw isAppError(error) && REFUSALS.has(error.code) ? new AppError("invalid_grant") : error;
   }
 }

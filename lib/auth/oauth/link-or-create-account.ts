@@ -3,6 +3,7 @@ import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx } from "../../context";
 import type { Account } from "../../db/generated/client";
 import { AppError, isUniqueViolation } from "../../errors";
+import { requireEnabled } from "../require-enabled";
 import { revokeUnverifiedAccess, unverifiedExpiresAt } from "../verification/email-verification";
 import { type LinkInput, planLink } from "./link-plan";
 import type { ProviderIdentity } from "./profile";
@@ -13,8 +14,8 @@ type LinkingSession = LinkInput["linkingSession"];
 /**
  * Returns the account that an identity signs in to: the one it is linked to, one that it links to now, or a new one.
  * `linkingSession` is the session that started the sign-in at the provider, if any.
- * @throws AppError identity_unverified, identity_in_use, identity_without_email, reauthentication_required,
- * unauthenticated
+ * @throws AppError account_disabled, identity_unverified, identity_in_use, identity_without_email,
+ * reauthentication_required, unauthenticated
  */
 export async function linkOrCreateAccount(
   ctx: Deps,
@@ -60,9 +61,10 @@ async function linkOrCreateInTx(
   }
   if (plan.action !== "sign_in") {
     await tx.identity.create({ data: { accountId, provider, issuer, subject, createdAt: now } });
-    await recordSecurityEvent(tx, now, accountId, "identity_linked", caller);
+    await recordSecurityEvent(tx, now, accountId, "identity_linked", caller, { details: { provider } });
   }
   const account = await tx.account.findUniqueOrThrow({ where: { id: accountId } });
+  requireEnabled(account); // rolls back
   const isLinkedNow = plan.action === "link" || plan.action === "take_over";
   if (isLinkedNow) await ctx.emails.enqueue(tx, "identity_linked", account.email);
   return account;

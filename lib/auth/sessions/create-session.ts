@@ -6,6 +6,7 @@ import { newId } from "../../db/ids";
 import { empty, sql } from "../../db/sql";
 import { recognition } from "../limits/recognized-clients";
 import { type Attempt, deleteCounters } from "../limits/sign-in-throttle";
+import type { Authentication } from "./authentication";
 import { LIFETIMES, type Transport } from "./sessions";
 import type { Claims } from "./token";
 
@@ -16,6 +17,7 @@ type NewSession = {
   /** Returns the account's "id"; if it returns no row, nothing is created. The account is new or locked. */
   accountStatement: Prisma.Sql;
   event: "registered" | "signed_in";
+  authentication: Authentication;
   transport: Transport;
   deviceName: string | null;
   /** The attempt of this sign-in, whose counters are cleared. */
@@ -37,22 +39,24 @@ export async function createSession(
   ctx: Pick<Context, "limits">,
   tx: Tx,
   now: Date,
-  { account, accountStatement, event, transport, deviceName, attempt = [] }: NewSession,
+  { account, accountStatement, event, authentication, transport, deviceName, attempt = [] }: NewSession,
   caller: Caller,
 ): Promise<CreatedSession | null> {
   const { idleMs, absoluteMs } = LIFETIMES[transport];
   const [idleExpiresAt, expiresAt] = [idleMs, absoluteMs].map((ms) => new Date(now.getTime() + ms)) as [Date, Date];
   const id = newId();
   const clients = recognition({ ...ctx, now: () => now }, account, caller, { withDevice: transport === "cookie" });
+  const { aal, amr, authenticatedAt = now } = authentication;
   const keys = attempt.map(({ key }) => key);
   const cleared =
     keys.length > 0 ? sql`, cleared AS (${deleteCounters(keys, sql`EXISTS (SELECT FROM account)`)})` : empty;
   const [created] = await tx.$queryRaw<{ revoked: string[] }[]>`
     WITH account AS (${accountStatement}), session AS (
-      INSERT INTO "Session" ("id", "accountId", "transport", "userAgent", "deviceName", "createdAt", "authenticatedAt",
-        "lastSeenAt", "idleExpiresAt", "expiresAt")
-      SELECT ${id}::uuid, "id", ${transport}::"SessionTransport", ${caller.userAgent}, ${deviceName}, at, at, at,
-        ${idleExpiresAt}::timestamptz, ${expiresAt}::timestamptz
+      INSERT INTO "Session" ("id", "accountId", "transport", "userAgent", "deviceName", "createdAt", "lastSeenAt",
+        "authenticatedAt", "aal", "amr", "idleExpiresAt", "expiresAt")
+      SELECT ${id}::uuid, "id", ${transport}::"SessionTransport", ${caller.userAgent}, ${deviceName}, at, at,
+        ${authenticatedAt}::timestamptz, ${aal}::smallint, ${amr}::text[], ${idleExpiresAt}::timestamptz,
+        ${expiresAt}::timestamptz
       FROM account, (SELECT ${now}::timestamptz AS at) AS clock
     ), revoked AS (
       UPDATE "Session" SET "revokedAt" = ${now}::timestamptz WHERE "id" IN (

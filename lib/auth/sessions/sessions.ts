@@ -22,7 +22,8 @@ export function sessionToken({ config }: Pick<Context, "config">, claims: Claims
 }
 
 /**
- * The live session of a token, with its account; null if it was revoked, has expired or has an old epoch. Concurrent
+ * The live session of a token, with its account; null if it was revoked, has expired or has an old
+ * epoch, or if the account is disabled. Concurrent
  * calls share one query. A second statement updates `lastSeenAt`, at most once a minute.
  */
 export async function findSession({ config, db, now }: Pick<Context, "config" | "db" | "now">, token: string) {
@@ -32,15 +33,26 @@ export async function findSession({ config, db, now }: Pick<Context, "config" | 
   const row = await readSession(db, claims.sid);
   const isLive =
     row?.revokedAt === null &&
+    row.account.disabledAt === null &&
     row.expiresAt > at &&
     row.idleExpiresAt > at &&
     row.account.id === claims.sub &&
     row.account.sessionEpoch === claims.epoch;
   if (!isLive) return null;
-  const { id, transport, authenticatedAt, expiresAt, account } = row;
+  const { id, transport, authenticatedAt, aal, amr, expiresAt, account } = row;
   if (at.getTime() - row.lastSeenAt.getTime() > LAST_SEEN_INTERVAL_MS) await updateLastSeen(db, at, id, transport);
-  return { session: { id, transport, authenticatedAt, expiresAt }, account, claims };
+  return { session: { id, transport, authenticatedAt, aal, amr, expiresAt }, account, claims };
 }
+
+const ACCOUNT = {
+  id: true,
+  email: true,
+  name: true,
+  image: true,
+  role: true,
+  disabledAt: true,
+  sessionEpoch: true,
+} as const;
 
 const readSession = batchLoad(async (db, ids) => {
   const rows = await db.session.findMany({
@@ -50,11 +62,13 @@ const readSession = batchLoad(async (db, ids) => {
       id: true,
       transport: true,
       authenticatedAt: true,
+      aal: true,
+      amr: true,
       lastSeenAt: true,
       expiresAt: true,
       idleExpiresAt: true,
       revokedAt: true,
-      account: { select: { id: true, email: true, name: true, image: true, sessionEpoch: true } },
+      account: { select: ACCOUNT },
     },
   });
   return new Map(rows.map((row) => [row.id, row]));

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AppError, ErrorCode } from "../../errors";
-import { endpoint, type Input, type RequestScope } from "../endpoint";
+import { type AuthRule, endpoint, type Input, type RequestScope } from "../endpoint";
 import { parseForm } from "../input/body";
 import { defineRoute } from "../route";
 import type { RequestHead } from "../route-request";
@@ -12,11 +12,11 @@ import { signInPath } from "./own-path";
 /** The next page, and the Set-Cookie headers to send with it. */
 type Redirect = { to: string; cookies?: string[] };
 
-type Form<Fields, Auth extends "account" | "none"> = {
+type Form<Fields, Auth extends AuthRule> = {
   summary: string;
   /** The page that contains the form and shows its errors, or how its URL follows from the form's fields. */
   page: string | ((fields: Record<string, string>) => string);
-  /** "account": requires the session cookie. Without it, the sign-in page comes first. */
+  /** As of an endpoint. Without a session, the sign-in page comes first. */
   auth?: Auth;
   body: z.ZodType<Fields>;
   /** Fields whose values are filled in again after an error. */
@@ -40,7 +40,7 @@ const REQUEST_ERRORS: ReadonlySet<ErrorCode> = new Set([
  * form with the errors. The page's script sends `Accept: application/json` and gets `{ location }` or a problem
  * document. Accepts requests from our own pages only.
  */
-export function defineForm<Fields, Auth extends "account" | "none" = "none">(path: string, form: Form<Fields, Auth>) {
+export function defineForm<Fields, Auth extends AuthRule = "none">(path: string, form: Form<Fields, Auth>) {
   const post = endpoint({
     summary: form.summary,
     auth: form.auth,

@@ -35,7 +35,7 @@ test("openid-client exchanges Apple's ID token for a session, which a new accoun
     expect(account).toMatchObject({ name: "Ann Example", passwordHash: null });
     expect(account?.emailVerifiedAt).not.toBeNull();
     const sessions = await ctx().db.session.findMany({ where: { accountId: account?.id } });
-    expect(sessions).toMatchObject([{ transport: "token", deviceName: "Acme Desktop" }]);
+    expect(sessions).toMatchObject([{ transport: "token", deviceName: "Acme Desktop", aal: 1, amr: ["fed"] }]);
   });
 });
 
@@ -108,6 +108,19 @@ describe("an email that an account has", () => {
       expect(await errorOf(response)).toEqual([400, "identity_unverified"]);
     });
     expect(await identitiesOf(id)).toEqual([]);
+  });
+});
+
+test("a disabled account gets no session, and is told so", async () => {
+  await withIssuers(async () => {
+    const [sub, email] = [randomUUID(), relayEmail()];
+    const enter = () => {
+      const nonce = newNonce();
+      return exchange(apple.token(nonce, { sub, ...emailClaims(email) }), nonce);
+    };
+    const { id } = await signedIn(await enter());
+    await ctx().db.account.update({ where: { id }, data: { disabledAt: new Date() } });
+    expect(await errorOf(await enter())).toEqual([400, "account_disabled"]);
   });
 });
 

@@ -126,7 +126,7 @@ describe("a challenge", () => {
     );
     expect(responses.map((response) => response.status).sort()).toEqual([200, 409, 409, 409, 409]);
     const where = { accountId: account.id, type: "device_verified" as const };
-    expect(await ctx().db.securityEvent.count({ where })).toBe(1);
+    expect(await ctx().db.auditEvent.count({ where })).toBe(1);
   });
 
   test("ends when its device changes its token", async () => {

@@ -32,9 +32,7 @@ describe("a device with evidence", () => {
     const { account, phone, challenged } = await challengedPhone();
     await answer(account, phone, attested(account, phone, challenged));
     const where = { accountId: account.id, type: "device_verified" as const };
-    expect(await ctx().db.securityEvent.findMany({ where })).toMatchObject([
-      { network: expect.stringMatching(/\/24$/) },
-    ]);
+    expect(await ctx().db.auditEvent.findMany({ where })).toMatchObject([{ network: expect.stringMatching(/\/24$/) }]);
   });
 
   test("signs eight lines, with the hash of the token instead of the token", async () => {

@@ -33,8 +33,11 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   origin_not_allowed:
     "A request that changes data with a session cookie must come from this service's own pages or from an origin in `AUTH_TRUSTED_ORIGINS`. Native clients send a bearer token instead.",
   reauthentication_required:
-    "Send the account's password. If the account has none, sign in again no more than ten minutes before the request.",
+    "This action requires a recent authentication. `errors` names the fields that would do, such as the password: repeat the request with one of them, or send it to `POST /api/auth/reauthenticate` first. If `errors` is missing, sign in again.",
   email_not_verified: "The password is correct. Open the link in the email that was sent, then sign in.",
+  account_disabled:
+    "The sign-in was correct, but an operator has disabled the account. Its sessions have ended. Contact the operator.",
+  insufficient_role: "The action is reserved for accounts with another role.",
   identity_unverified:
     "An account with this email exists, and the provider does not guarantee that the email belongs to the user who signed in. Sign in to that account with its usual method, then add the provider there.",
   identity_in_use: "Sign out first, then sign in with this provider.",

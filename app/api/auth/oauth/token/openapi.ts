@@ -45,7 +45,7 @@ export const POST: OperationDetails = {
       },
     },
     400: {
-      description: `${OAUTH_ERRORS} Of a device: \`authorization_pending\`, \`slow_down\`, \`access_denied\` or \`expired_token\` (RFC 8628, section 3.5). Of an ID token: \`invalid_request\` if it is not valid (RFC 8693, section 2.2.2), \`email_not_verified\`, \`identity_unverified\` or \`identity_without_email\`.`,
+      description: `${OAUTH_ERRORS} Of a device: \`authorization_pending\`, \`slow_down\`, \`access_denied\` or \`expired_token\` (RFC 8628, section 3.5). Of an ID token: \`invalid_request\` if it is not valid (RFC 8693, section 2.2.2), \`account_disabled\`, \`email_not_verified\`, \`identity_unverified\` or \`identity_without_email\`.`,
       examples: {
         ...OAUTH_ERROR_EXAMPLES,
         "An ID token that was used before": {

@@ -1,0 +1,27 @@
+/**
+ * The types of events in the audit trail, with the text that the account page shows. A type is stored as text and never
+ * renamed: rows of a year have it.
+ */
+export const EVENT_LABELS = {
+  // Sign-in
+  registered: "Account created",
+  email_verified: "Email verified",
+  signed_in: "Signed in",
+  sign_in_failed: "Failed sign-in: wrong password",
+  signed_out: "Signed out",
+  reauthenticated: "Identity confirmed",
+  // Ways to sign in
+  password_reset: "Password changed",
+  identity_linked: "Sign-in provider added",
+  identity_unlinked: "Sign-in provider removed",
+  device_verified: "Device verified",
+  // The account
+  exported: "Data exported",
+  role_changed: "Role changed",
+  account_disabled: "Account disabled",
+  account_enabled: "Account enabled",
+  account_deleted: "Account deleted",
+} as const;
+
+/** The type of an event in the audit trail. */
+export type AuditEventType = keyof typeof EVENT_LABELS;

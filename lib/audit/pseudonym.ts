@@ -1,0 +1,30 @@
+import { createHmac } from "node:crypto";
+import type { Context, Tx } from "../context";
+import { uuidArray } from "../db/sql";
+
+type Config = Pick<Context["config"], "secret">;
+
+/**
+ * The id that replaces a deleted account's in the audit trail: a version 8 UUID (RFC 9562, section 5.8) of 122 bits of a
+ * keyed hash. An operator who knows the account's id still finds its events; nobody learns the id from them.
+ */
+export function auditPseudonym({ secret }: Config, accountId: string): string {
+  const bytes = createHmac("sha256", secret).update(`audit-trail:${accountId}`).digest().subarray(0, 16);
+  bytes[6] = (bytes.readUInt8(6) & 0x0f) | 0x80;
+  bytes[8] = (bytes.readUInt8(8) & 0x3f) | 0x80;
+  const hex = bytes.toString("hex");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}
+
+/**
+ * Replaces the ids of accounts in the audit trail by their pseudonyms, in the transaction that deletes the accounts, and
+ * removes what describes a client: network, user agent and details.
+ */
+export async function pseudonymizeEvents(config: Config, tx: Tx, accountIds: readonly string[]): Promise<void> {
+  if (accountIds.length === 0) return;
+  const pseudonyms = accountIds.map((id) => auditPseudonym(config, id));
+  await tx.$executeRaw`
+    UPDATE "AuditEvent" SET "accountId" = "pseudonym", "network" = NULL, "userAgent" = NULL, "details" = NULL
+    FROM unnest(${uuidArray(accountIds)}, ${uuidArray(pseudonyms)}) AS deleted ("id", "pseudonym")
+    WHERE "accountId" = deleted."id"`;
+}

@@ -1,0 +1,30 @@
+/**
+ * How somebody was authenticated (RFC 8176, section 2, where it has the value): a password, a sign-in provider ("fed"), a
+ * one-time code, a recovery code, a passkey in hardware or software, with user verification, or several factors.
+ */
+export type Amr = "pwd" | "fed" | "otp" | "recovery" | "hwk" | "swk" | "user" | "mfa";
+
+/** The authenticator assurance level (NIST SP 800-63B-4, section 2): 2 after two factors, or a passkey that is both. */
+export type Aal = 1 | 2;
+
+/** How a session's user was authenticated. */
+export type Authentication = {
+  aal: Aal;
+  amr: readonly Amr[];
+  /** When, for a session that another one allowed. Default: now. */
+  authenticatedAt?: Date;
+};
+
+export const BY_PASSWORD: Authentication = { aal: 1, amr: ["pwd"] };
+export const BY_PROVIDER: Authentication = { aal: 1, amr: ["fed"] };
+
+/** How recent an authentication must be for a sensitive action: a stolen session alone must not be enough. */
+export const FRESH_SECONDS = 10 * 60;
+
+/** Whether a session was authenticated within `freshSeconds`, at this level at least. */
+export function isFresh(
+  session: { authenticatedAt: Date; aal: number },
+  { aal, freshSeconds, now }: { aal: Aal; freshSeconds: number; now: Date },
+): boolean {
+  return session.aal >= aal && now.getTime() - session.authenticatedAt.getTime() < freshSeconds * 1000;
+}

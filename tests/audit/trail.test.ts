@@ -1,0 +1,117 @@
+import { describe, expect, test } from "vitest";
+import { deleteAccount, setRole } from "@/lib/admin/accounts";
+import { takeOverSecurityEvents } from "@/lib/audit/take-over";
+import { listSecurityEvents } from "@/lib/audit/trail";
+import { removeExpiredRows } from "@/lib/auth/retention";
+import { eventsOf, newAccount } from "@/tests/support/accounts";
+import { get, post } from "@/tests/support/api";
+import { clock, ctx, withContext } from "@/tests/support/context";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const CLIENT = { ip: "203.0.113.7", headers: { "user-agent": "Homeport/1.0 (trail)" } };
+
+/** Writes an event as version 1.0 does. */
+const writeAsBefore = (accountId: string, type: "signed_out" | "account_deleted", userAgent = "Homeport/1.0 (old)") =>
+  ctx().db.securityEvent.create({ data: { accountId, type, at: ctx().now(), network: "192.0.2.0/24", userAgent } });
+
+const exportOf = async (token: string) => (await get("/api/auth/account/export", { token })).json();
+
+describe("of a deleted account", () => {
+  test("the trail has the events under a pseudonym, without network, client and details, and an operator finds them by the id", async () => {
+    const account = await newAccount();
+    await post("/api/auth/login", { email: account.email, password: "a wrong one" }, CLIENT);
+    await setRole(ctx(), account.id, "support");
+    await deleteAccount({ ...ctx(), operator: "operator:ann" }, account.id);
+    expect(await ctx().db.auditEvent.count({ where: { accountId: account.id } })).toBe(0);
+    const events = await listSecurityEvents(ctx(), account.id, 10);
+    expect(events.map(({ type, actor }) => [type, actor])).toEqual([
+      ["account_deleted", "operator:ann"],
+      ["role_changed", "operator"],
+      ["sign_in_failed", "account"],
+      ["registered", "account"],
+    ]);
+    for (const event of events) expect(event).toMatchObject({ network: null, userAgent: null, details: null });
+  });
+
+  test("the events are found by the secret that made the pseudonym alone", async () => {
+    const account = await newAccount();
+    await deleteAccount(ctx(), account.id);
+    const withOther = { config: { secret: "another secret of thirty-two characters" } };
+    expect(await withContext(withOther, () => listSecurityEvents(ctx(), account.id, 10))).toEqual([]);
+  });
+
+  test("sign-ins during the deletion leave no event under the id", async () => {
+    for (let round = 0; round < 5; round++) {
+      const { id, email, password, token } = await newAccount();
+      const attempts = Array.from({ length: 6 }, (_, i) =>
+        post("/api/auth/login", { email, password: i % 2 === 0 ? password : "a wrong one" }),
+      );
+      await Promise.all([...attempts, post("/api/auth/account/delete", { confirm: "DELETE", password }, { token })]);
+      expect(await ctx().db.auditEvent.count({ where: { accountId: id } })).toBe(0);
+      expect(await eventsOf(id)).toContain("account_deleted");
+    }
+  });
+
+  test("whose email was not verified in time, retention keeps the events under the pseudonym", async () => {
+    const email = `late-${crypto.randomUUID()}@example.com`;
+    await withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } }, () =>
+      post("/api/auth/register", { email, password: "a good long password" }),
+    );
+    const { id } = await ctx().db.account.findUniqueOrThrow({ where: { email } });
+    clock.advance(8 * DAY_MS);
+    await removeExpiredRows(ctx());
+    expect(await ctx().db.auditEvent.count({ where: { accountId: id } })).toBe(0);
+    expect(await eventsOf(id)).toEqual(["registered"]);
+  });
+});
+
+describe("events that the previous build writes during an upgrade", () => {
+  test("are moved to the trail once, by however many processes", async () => {
+    const [ann, bob] = [await newAccount(), await newAccount()];
+    await writeAsBefore(ann.id, "signed_out");
+    await writeAsBefore(bob.id, "signed_out", "operator");
+    await Promise.all([takeOverSecurityEvents(ctx()), takeOverSecurityEvents(ctx())]);
+    expect(await ctx().db.securityEvent.count()).toBe(0);
+    expect(await listSecurityEvents(ctx(), ann.id, 1)).toMatchObject([
+      { type: "signed_out", actor: "account", network: "192.0.2.0/24", userAgent: "Homeport/1.0 (old)" },
+    ]);
+    expect(await listSecurityEvents(ctx(), bob.id, 1)).toMatchObject([{ actor: "operator", userAgent: null }]);
+    expect(await eventsOf(ann.id)).toEqual(["registered", "signed_out"]);
+  });
+
+  test("are in the account's next export, before they are moved in the background", async () => {
+    const { id, token } = await newAccount();
+    await writeAsBefore(id, "signed_out");
+    const { securityEvents } = await exportOf(token);
+    expect(securityEvents.map(({ type }: { type: string }) => type)).toEqual(["registered", "signed_out", "exported"]);
+  });
+
+  test("of accounts that it deletes are moved under the pseudonym, and so are those that this build had recorded", async () => {
+    const { id } = await newAccount();
+    await ctx().db.account.delete({ where: { id } });
+    await writeAsBefore(id, "account_deleted");
+    await takeOverSecurityEvents(ctx());
+    expect(await ctx().db.auditEvent.count({ where: { accountId: id } })).toBe(0);
+    expect(await listSecurityEvents(ctx(), id, 10)).toMatchObject([
+      { type: "account_deleted", network: null, userAgent: null },
+      { type: "registered", network: null, userAgent: null },
+    ]);
+  });
+
+  test("are moved in any number", async () => {
+    const { id } = await newAccount();
+    const event = { accountId: id, type: "sign_in_failed", at: ctx().now() } as const;
+    await ctx().db.securityEvent.createMany({ data: Array.from({ length: 2_300 }, () => event) });
+    expect(await takeOverSecurityEvents(ctx())).toBe(2_300);
+    expect(await ctx().db.auditEvent.count({ where: { accountId: id } })).toBe(2_301);
+  });
+
+  test("are deleted with their account by this build", async () => {
+    const { id, password, token } = await newAccount();
+    await writeAsBefore(id, "signed_out");
+    const deleted = await post("/api/auth/account/delete", { confirm: "DELETE", password }, { token });
+    expect(deleted.status).toBe(200);
+    expect(await ctx().db.securityEvent.count({ where: { accountId: id } })).toBe(0);
+    expect(await eventsOf(id)).toEqual(["registered", "signed_out", "account_deleted"]);
+  });
+});
