@@ -161,11 +161,13 @@ test("a validation error lists every missing or mistyped field", async () => {
   expect(errors.map(({ pointer }: { pointer: string }) => pointer).sort()).toEqual(["/email", "/password"]);
 });
 
-test("a password longer than 72 bytes is wrong, even if its first 72 bytes are right", async () => {
+test.each([72, 73, 200])("every byte of a password of %i bytes counts", async (length) => {
   const email = `long-${crypto.randomUUID()}@example.com`;
-  const password = "p".repeat(72);
+  const password = "p".repeat(length);
   expect((await post("/api/auth/register", { email, password })).status).toBe(201);
-  expect((await post("/api/auth/login", { email, password: `${password}x` })).status).toBe(401);
+  for (const wrong of [`${password}x`, password.slice(1), `${password.slice(1)}x`]) {
+    expect((await post("/api/auth/login", { email, password: wrong })).status).toBe(401);
+  }
   expect((await post("/api/auth/login", { email, password })).status).toBe(200);
 });
 

@@ -1,11 +1,17 @@
+import { createHmac } from "node:crypto";
 import type { Context } from "../../context";
-import { MAX_BCRYPT_BYTES, normalizePassword } from "./policy";
+import { normalizePassword } from "./policy";
 
 type Deps = Pick<Context, "config" | "hasher">;
 
+/** bcrypt silently ignores the bytes after these. */
+const MAX_BCRYPT_BYTES = 72;
+/** Not a secret. With it, hashes that leaked from another service cannot be tried here instead of passwords. */
+const LONG_PASSWORD_KEY = "homeport long password";
+
 /** Hashes a password that has passed `checkNewPassword`, with bcrypt at the configured cost. @throws AppError overloaded */
 export function hashPassword({ config, hasher }: Deps, password: string): Promise<string> {
-  return hasher.hash(password, config.BCRYPT_COST);
+  return hasher.hash(bcryptInput(password), config.BCRYPT_COST);
 }
 
 /**
@@ -17,16 +23,21 @@ export async function passwordMatches(
   password: string,
   hash: string | null,
 ): Promise<boolean> {
-  const normalized = normalizePassword(password);
-  const isWithinLimit = Buffer.byteLength(normalized) <= MAX_BCRYPT_BYTES;
-  const matches = await hasher.compare(normalized, hash ?? dummyHash(config.BCRYPT_COST), config.BCRYPT_COST);
-  return matches && isWithinLimit && hash !== null;
+  const input = bcryptInput(normalizePassword(password));
+  const matches = await hasher.compare(input, hash ?? dummyHash(config.BCRYPT_COST), config.BCRYPT_COST);
+  return matches && hash !== null;
 }
 
 /** Whether a hash has a lower cost than the configured one. */
 export function isOutdated({ config }: Pick<Context, "config">, hash: string): boolean {
   const cost = /^\$2[aby]\$(\d\d)\$/.exec(hash)?.[1];
   return cost !== undefined && Number(cost) < config.BCRYPT_COST;
+}
+
+/** What bcrypt hashes: the password, or 64 characters that depend on all of it if bcrypt would ignore a part. */
+function bcryptInput(password: string): string {
+  if (Buffer.byteLength(password) <= MAX_BCRYPT_BYTES) return password;
+  return createHmac("sha384", LONG_PASSWORD_KEY).update(password).digest("base64");
 }
 
 /** A hash at a cost that no known password matches. */

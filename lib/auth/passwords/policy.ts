@@ -2,8 +2,6 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { isCommonPassword } from "./common-passwords";
 
-/** bcrypt silently ignores the bytes after these. */
-export const MAX_BCRYPT_BYTES = 72;
 const MAX_CODE_POINTS = 256;
 const PRODUCT = "homeport";
 /** Shorter words are part of many good passwords. */
@@ -22,8 +20,8 @@ export async function checkNewPassword({ config }: Pick<Context, "config">, pass
   if (length < config.AUTH_PASSWORD_MIN) {
     throw passwordError("too_short", `Must be at least ${config.AUTH_PASSWORD_MIN} characters long`);
   }
-  if (length > MAX_CODE_POINTS || Buffer.byteLength(normalized) > MAX_BCRYPT_BYTES) {
-    throw passwordError("too_long", `Must be at most ${MAX_BCRYPT_BYTES} bytes long in UTF-8`);
+  if (length > MAX_CODE_POINTS) {
+    throw passwordError("too_long", `Must be at most ${MAX_CODE_POINTS} characters long`);
   }
   if (isMadeOf(normalized, PRODUCT) || (await isCommonPassword(normalized))) {
     throw passwordError("too_common", "This password is too common");
