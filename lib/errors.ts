@@ -4,6 +4,7 @@ export const ERRORS = {
   malformed_json: [400, "The body is not valid JSON"],
   invalid_query: [400, "The query is invalid"],
   invalid_client: [400, "The client is not registered"],
+  unauthorized_client: [400, "The client may not use this grant"],
   invalid_redirect_uri: [400, "The redirect URI is not registered"],
   invalid_grant: [400, "The code is invalid, used or expired"],
   invalid_id_token: [400, "The ID token is not valid for this service"],

@@ -21,6 +21,8 @@ const OAuthClient = z.strictObject({
   name: z.string().trim().min(1).max(64),
   /** An app without a browser needs none. */
   redirectUris: z.array(RedirectUri).max(20),
+  /** Whether a device without a browser may sign in (RFC 8628). Default: only an app without redirect URIs. */
+  deviceGrant: z.boolean().optional(),
 });
 export type OAuthClient = z.infer<typeof OAuthClient>;
 

@@ -9,6 +9,7 @@ import { jsonResponse, type ResponseHeaders, type RouteResponse } from "./route-
  */
 const OAUTH_ERRORS: Partial<Record<ErrorCode, string>> = {
   invalid_client: "invalid_client",
+  unauthorized_client: "unauthorized_client",
   invalid_grant: "invalid_grant",
   unsupported_grant_type: "unsupported_grant_type",
   authorization_pending: "authorization_pending",

@@ -24,7 +24,7 @@ export const TRANSPORT =
 
 /** The errors that OAuth's endpoints have in common. */
 export const OAUTH_ERRORS =
-  "`error` is `invalid_request`, `invalid_client`, `invalid_grant` or `unsupported_grant_type` (RFC 6749, section 5.2).";
+  "`error` is `invalid_request`, `invalid_client`, `unauthorized_client`, `invalid_grant` or `unsupported_grant_type` (RFC 6749, section 5.2).";
 export const OAUTH_ERROR_EXAMPLES = {
   "An unknown client": {
     error: "invalid_client",

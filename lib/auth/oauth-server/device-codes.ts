@@ -15,9 +15,14 @@ const INTERVAL_SECONDS = 5;
 /** How much later a request may have been sent than received, compared with the one before. */
 const JITTER_MS = 1000;
 
-/** Starts the authorization of a device without a browser (RFC 8628, section 3.2). @throws AppError invalid_client */
+/**
+ * Starts the authorization of a device without a browser (RFC 8628, section 3.2).
+ * @throws AppError invalid_client; unauthorized_client for a client that has no use for it
+ */
 export async function startDeviceAuthorization(ctx: Deps, clientId: string, caller: Caller) {
   const client = findClient(ctx.config, clientId);
+  const mayUseGrant = client.deviceGrant ?? client.redirectUris.length === 0;
+  if (!mayUseGrant) throw new AppError("unauthorized_client");
   const [deviceCode, userCode] = [newCode(), newUserCode()];
   const createdAt = ctx.now();
   await ctx.db.deviceCode.create({
@@ -53,7 +58,8 @@ export type DeviceRequest = {
 };
 
 /**
- * The pending request of a user code. Unknown codes are counted against the account (RFC 8628, section 5.1).
+ * The pending request of a user code. Counted against the account before the code is looked up, so that beyond the limit
+ * not even the right code is found (RFC 8628, section 5.1). Known codes do not count.
  * @throws AppError invalid_user_code, rate_limited
  */
 export async function findDeviceRequest(
@@ -61,13 +67,12 @@ export async function findDeviceRequest(
   { account }: Pick<Principal, "account">,
   typed: string,
 ): Promise<DeviceRequest> {
+  await ctx.limits.consume("userCodeByAccount", account.id);
   const userCode = parseUserCode(typed);
   const row = userCode && (await ctx.db.deviceCode.findUnique({ where: pendingCode(ctx, userCode) }));
   const client = row && ctx.config.OAUTH_CLIENTS.find(({ id }) => id === row.clientId);
-  if (!row || !client) {
-    await ctx.limits.consume("userCodeByAccount", account.id);
-    throw new AppError("invalid_user_code");
-  }
+  if (!row || !client) throw new AppError("invalid_user_code");
+  await ctx.limits.refund("userCodeByAccount", account.id);
   const { network, userAgent, createdAt } = row;
   return { userCode, clientName: client.name, network, userAgent, createdAt };
 }

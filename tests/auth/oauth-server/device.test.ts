@@ -4,7 +4,7 @@ import { removeExpiredRows } from "@/lib/auth/retention";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { errorOf, openApp, postOAuth, signInToBrowser } from "@/tests/support/auth/oauth-client";
-import { BASE_URL, clock, ctx } from "@/tests/support/context";
+import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
 import { flashOf, submit } from "@/tests/support/web/forms";
 
 const DEVICE_CODE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
@@ -107,14 +107,26 @@ describe("a user code", () => {
     expect(await errorOf(await poll(codes))).toEqual([400, "invalid_grant"]);
   });
 
-  test("cannot be guessed: an account has ten wrong ones in a quarter of an hour", async () => {
+  test("cannot be guessed: after ten wrong ones in a quarter of an hour not even the right one is found", async () => {
     const guesser = await signInToBrowser(await newAccount());
     for (let i = 0; i < 10; i += 1) {
       expect(flashOf(await decide("BBBB-BBBB", "allow", guesser))?.message).toMatch(/no longer valid/);
     }
     const { user_code } = await start();
     expect(flashOf(await decide("BBBB-BBBB", "allow", guesser))?.message).toMatch(/Too many requests/);
-    expect((await decide(user_code, "allow", guesser)).headers.get("location")).toBe("/device?done=allowed");
+    expect(flashOf(await decide(user_code, "allow", guesser))?.message).toMatch(/Too many requests/);
+    clock.advance(16 * 60 * 1000);
+    const later = await start();
+    expect((await decide(later.user_code, "allow", guesser)).headers.get("location")).toBe("/device?done=allowed");
+    clock.reset();
+  });
+
+  test("that is right does not count, however often it is entered", async () => {
+    const owner = await signInToBrowser(await newAccount());
+    for (let i = 0; i < 12; i += 1) {
+      const { user_code } = await start();
+      expect((await decide(user_code, "deny", owner)).headers.get("location")).toBe("/device?done=denied");
+    }
   });
 
   test("needs a signed-in user, and is asked for again after the sign-in", async () => {
@@ -132,6 +144,15 @@ describe("a user code", () => {
     await removeExpiredRows(ctx());
     expect(await ctx().db.deviceCode.count()).toBe(0);
     clock.reset();
+  });
+});
+
+test("an app with redirect URIs cannot use device codes, unless it is configured to", async () => {
+  expect(await errorOf(await postOAuth("device", { client_id: "desktop" }))).toEqual([400, "unauthorized_client"]);
+  const [desktop] = ctx().config.OAUTH_CLIENTS.filter(({ id }) => id === "desktop");
+  const OAUTH_CLIENTS = [{ ...desktop, id: "desktop", name: "Acme", redirectUris: [], deviceGrant: true }];
+  await withContext({ config: { OAUTH_CLIENTS } }, async () => {
+    expect((await postOAuth("device", { client_id: "desktop" })).status).toBe(200);
   });
 });
 

@@ -10,6 +10,8 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   invalid_query:
     "`errors` names each invalid parameter. `missing` lists required parameters, `allowed` the values that are accepted. Send each parameter only once.",
   invalid_client: "`client_id` is not in `OAUTH_CLIENTS`.",
+  unauthorized_client:
+    "The client has redirect URIs, so it signs in through the browser. To let it sign in with a device code as well, set its `deviceGrant` to true in `OAUTH_CLIENTS`.",
   invalid_redirect_uri:
     "`redirect_uri` must be one of the client's `redirectUris`, character by character. A URI on 127.0.0.1 or [::1] that is registered without a port may have any port.",
   invalid_grant:
