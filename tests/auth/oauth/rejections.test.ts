@@ -1,3 +1,4 @@
+import { createHmac, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { get } from "@/tests/support/api";
@@ -6,6 +7,14 @@ import { errorOf, googlePerson, newEmail, setUpProviders } from "@/tests/support
 import { BASE_URL, ctx, withContext } from "@/tests/support/context";
 
 const { google, apple, withProviders } = await setUpProviders();
+
+const { privateKey: strangerKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+const strangerJwk = publicKey.export({ format: "jwk" });
+const encoded = (part: unknown) => Buffer.from(JSON.stringify(part)).toString("base64url");
+const withoutExpiry = (claims: string) =>
+  encoded({ ...JSON.parse(Buffer.from(claims, "base64url").toString()), exp: 4_000_000_000 });
+const signedBy = (key: KeyObject, header: string, claims: string) =>
+  `${header}.${claims}.${sign("sha256", Buffer.from(`${header}.${claims}`), key).toString("base64url")}`;
 
 describe("a sign-in with a provider is refused", () => {
   /** Follows a callback and expects a refusal. Returns its error code. */
@@ -76,6 +85,32 @@ describe("a sign-in with a provider is refused", () => {
   ])("with an ID token %s", async (_, claims) => {
     await withProviders(async () => {
       google.alterToken = (token) => ({ ...token, ...claims });
+      const jar = new Jar();
+      expect(await refused(jar, await startSignIn(jar))).toBe("OAuthCallback");
+      expect(google.exchanges.at(-1)).toBe("ok");
+    });
+  });
+
+  test.each<[string, (header: string, claims: string, signature: string) => string]>([
+    ["that is not signed", (_, claims) => `${encoded({ alg: "none" })}.${claims}.`],
+    ["whose signature is missing", (header, claims) => `${header}.${claims}.`],
+    ["whose claims were changed", (header, claims, signature) => `${header}.${withoutExpiry(claims)}.${signature}`],
+    ["that another key has signed", (header, claims) => signedBy(strangerKey, header, claims)],
+    ["whose key is not in the JWKS", (_, claims) => signedBy(strangerKey, encoded({ alg: "RS256", kid: "2" }), claims)],
+    [
+      "that brings its own key",
+      (_, claims) => signedBy(strangerKey, encoded({ alg: "RS256", jwk: strangerJwk }), claims),
+    ],
+    [
+      "that the client secret has signed",
+      (_, claims) => {
+        const signed = `${encoded({ alg: "HS256" })}.${claims}`;
+        return `${signed}.${createHmac("sha256", "the-secret").update(signed).digest("base64url")}`;
+      },
+    ],
+  ])("with an ID token %s", async (_, forge) => {
+    await withProviders(async () => {
+      google.alterJwt = (jwt) => forge(...(jwt.split(".") as [string, string, string]));
       const jar = new Jar();
       expect(await refused(jar, await startSignIn(jar))).toBe("OAuthCallback");
       expect(google.exchanges.at(-1)).toBe("ok");

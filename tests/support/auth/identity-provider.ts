@@ -26,11 +26,13 @@ const APPLE = { AUTH_APPLE_TEAM_ID: "TEAM123456", AUTH_APPLE_KEY_ID: "KEY1234567
 
 /**
  * A local fake of a sign-in provider with the checks of a real one: the client secret (for Apple a JWT), the redirect
- * URI, the PKCE verifier, and that a code is used once. `person` signs in, and `alterToken` changes ID tokens.
+ * URI, the PKCE verifier, and that a code is used once. `person` signs in, `alterToken` changes the claims of ID tokens, and
+ * `alterJwt` the tokens themselves.
  */
 export class IdentityProvider {
   person: Person = { sub: randomUUID(), claims: {} };
   alterToken: (claims: Record<string, unknown>) => Record<string, unknown> = (claims) => claims;
+  alterJwt: (jwt: string) => string = (jwt) => jwt;
   /** The outcomes of the requests to the token endpoint. */
   readonly exchanges: string[] = [];
   /** Its URL. */
@@ -186,7 +188,7 @@ export class IdentityProvider {
     const iat = Math.floor(Date.now() / 1000);
     const claims = { iss: this.origin, aud: CLIENT_ID, sub: person.sub, iat, exp: iat + 600, nonce, ...person.claims };
     const signed = [{ alg: "RS256", kid: "1" }, this.alterToken(claims)].map(encoded).join(".");
-    return `${signed}.${sign("sha256", Buffer.from(signed), this.key.privateKey).toString("base64url")}`;
+    return this.alterJwt(`${signed}.${sign("sha256", Buffer.from(signed), this.key.privateKey).toString("base64url")}`);
   }
 
   private describe({ headers }: IncomingMessage, response: ServerResponse, toBody: (person: Person) => unknown): void {

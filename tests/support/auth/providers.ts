@@ -13,7 +13,10 @@ export async function setUpProviders() {
   ]);
   const providers = [google, apple, github];
   beforeEach(() => {
-    for (const provider of providers) provider.alterToken = (claims) => claims;
+    for (const provider of providers) {
+      provider.alterToken = (claims) => claims;
+      provider.alterJwt = (jwt) => jwt;
+    }
   });
   afterAll(() => {
     for (const provider of providers) provider.close();
