@@ -6,7 +6,7 @@ import { unavailablePage } from "@/lib/http/pages/unavailable-page";
 import { pageContext } from "@/lib/http/pages/visitor";
 import { requestId } from "@/lib/http/route-request";
 
-export const config = { matcher: "/((?!api(?:/|$)|forms/|_next/static/|icon\\.svg$).*)" };
+export const config = { matcher: "/((?!api(?:/|$)|forms/|\\.well-known/|_next/static/|icon\\.svg$).*)" };
 
 /**
  * Runs before every page: sets its headers, with a nonce that Next reads from the policy and sets on its scripts. API

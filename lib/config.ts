@@ -52,6 +52,7 @@ export const Environment = z.object({
   OAUTH_CLIENTS: oauthClients.default([]),
   BCRYPT_COST: z.coerce.number().int().min(10).max(15).default(12),
   CORS_ALLOWED_ORIGINS: origins.default([]),
+  HSTS_INCLUDE_SUBDOMAINS: flag.default(true),
   TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
   RATE_LIMITS: z.enum(["on", "off"]).default("on"),
   SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),

@@ -1,7 +1,12 @@
 import { parseCookie } from "cookie";
+import type { NextAuthOptions } from "next-auth";
 import type { Config } from "../config";
 
 type BaseUrl = Pick<Config, "baseUrl">;
+type NextAuthCookies = Omit<NonNullable<NextAuthOptions["cookies"]>, "sessionToken">;
+
+/** The lifetime of next-auth's cookies for state and PKCE. */
+const SIGN_IN_TTL_SECONDS = 15 * 60;
 
 const isSecure = ({ baseUrl }: BaseUrl) => baseUrl.startsWith("https:");
 
@@ -18,6 +23,35 @@ export function sessionCookieOptions(config: BaseUrl) {
 /** The Set-Cookie header of a session; without a token it removes the cookie. */
 export function setSessionCookie(config: BaseUrl, token: string | null, expiresAt: Date): string {
   return setCookie(config, sessionCookieName(config), token, expiresAt);
+}
+
+/**
+ * The cookies of next-auth beside the session's, with `__Host-` over https: otherwise another host of the domain could
+ * set them, and finish its own sign-in in this browser. `cookieHeader` is that of a provider's callback.
+ */
+export function nextAuthCookies(config: BaseUrl, cookieHeader: string | null = null): NextAuthCookies {
+  const isStartedByOldBuild = isSecure(config) && hasOnlyOldState(cookieHeader);
+  const prefix = isStartedByOldBuild ? "__Secure-" : isSecure(config) ? "__Host-" : "";
+  const cookie = (name: string, options = {}) => ({
+    name: `${prefix}next-auth.${name}`,
+    options: { ...sessionCookieOptions(config), ...options },
+  });
+  return {
+    callbackUrl: cookie("callback-url"),
+    csrfToken: cookie("csrf-token"),
+    pkceCodeVerifier: cookie("pkce.code_verifier", { maxAge: SIGN_IN_TTL_SECONDS }),
+    state: cookie("state", { maxAge: SIGN_IN_TTL_SECONDS }),
+    nonce: cookie("nonce"),
+  };
+}
+
+/**
+ * Version 1.0.0 named these cookies `__Secure-`. A sign-in that it started before an upgrade is finished. The values are
+ * encrypted for their name, for 15 minutes: once no instance has the old version, no old value is valid.
+ */
+function hasOnlyOldState(cookieHeader: string | null): boolean {
+  const { "__Secure-next-auth.state": old, "__Host-next-auth.state": current } = parseCookies(cookieHeader);
+  return old !== undefined && current === undefined;
 }
 
 /** The name of the cookie that stores the session that started a sign-in at a provider. */

@@ -16,13 +16,13 @@ export class EndpointInput implements Input {
   readonly bytes: Uint8Array;
   readonly principal: null;
   readonly #id: string;
+  readonly #remoteAddress: string | undefined;
   #caller: Caller | undefined;
 
   constructor(
-    { ctx, id, request, params, bytes, principal }: RequestScope,
+    { ctx, id, request, remoteAddress, params, bytes, principal }: RequestScope,
     readonly query: unknown,
     readonly body: unknown,
-    readonly remoteAddress: string | undefined,
   ) {
     this.ctx = ctx;
     this.request = request;
@@ -30,12 +30,14 @@ export class EndpointInput implements Input {
     this.bytes = bytes;
     this.principal = principal as null;
     this.#id = id;
+    this.#remoteAddress = remoteAddress;
   }
 
   /** Made once: without a device cookie, the caller has a random device id. */
   get caller(): Caller {
-    const { ctx, request, remoteAddress } = this;
-    this.#caller ??= callerOf(ctx, request, clientIp(request.headers, remoteAddress, ctx.config.TRUSTED_PROXY_HOPS));
+    const { ctx, request } = this;
+    const hops = ctx.config.TRUSTED_PROXY_HOPS;
+    this.#caller ??= callerOf(ctx, request, clientIp(request.headers, this.#remoteAddress, hops));
     return this.#caller;
   }
 

@@ -14,6 +14,8 @@ export type RequestScope = {
   ctx: Context;
   id: string;
   request: RouteRequest;
+  /** The socket's IP, where the HTTP server knows it. */
+  remoteAddress: string | undefined;
   startedMs: number;
   bytes: Uint8Array;
   format: BodyFormat;

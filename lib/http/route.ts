@@ -1,12 +1,15 @@
+import { logRefusal } from "../audit/refusals";
 import { requireAccess } from "../auth/access";
 import { authenticate } from "../auth/authenticate";
 import { currentContext } from "../context";
 import { AppError } from "../errors";
+import { corsHeaders, requireOwnOrigin, requireOwnOriginForCookie } from "./browser/origin";
+import { securityHeaders } from "./browser/security-headers";
+import { clientIp } from "./client-ip";
 import { type AnyEndpoint, type Input, type RequestScope, requiresSession } from "./endpoint";
 import { EndpointInput } from "./endpoint-input";
 import { decodeBody, formatOf, readBody } from "./input/body";
 import { parseBody, parseParams, parseQuery } from "./input/validation";
-import { corsHeaders, requireOwnOrigin, requireOwnOriginForCookie } from "./origin";
 import { problemResponse, toAppError } from "./problem";
 import { type RouteRequest, requestId } from "./route-request";
 import { jsonResponse, RouteResponse, toResponse } from "./route-response";
@@ -68,9 +71,9 @@ export function forEveryMethod(endpoint: AnyEndpoint): Record<Method, AnyEndpoin
  * Returns no promise if there is nothing to wait for: a promise costs more than all that /api/version does.
  */
 function handleRequest(route: Route, request: RouteRequest, context: RouteContext) {
-  const scope = openScope(request);
+  const scope = openScope(request, context.remoteAddress);
   const finish = (response: RouteResponse) => addHeaders(route, scope, response);
-  const refuse = (error: unknown) => finish(errorResponse(route.endpoint, scope, error));
+  const refuse = (error: unknown) => finish(errorResponse(route, scope, error));
   try {
     const response = respond(route, scope, context);
     return response instanceof Promise ? response.then(finish, refuse) : finish(response);
@@ -83,12 +86,14 @@ function handleRequest(route: Route, request: RouteRequest, context: RouteContex
 export function respondWithError(path: string, request: RouteRequest, error: unknown): RouteResponse {
   const scope = openScope(request);
   const method = METHODS.find((one) => one === request.method) ?? "other";
-  return addHeaders({ path, method, allow: "" }, scope, errorResponse(undefined, scope, error));
+  const route: Route = { path, method, allow: "", endpoint: undefined };
+  return addHeaders(route, scope, errorResponse(route, scope, error));
 }
 
-function openScope(request: RouteRequest): RequestScope {
+function openScope(request: RouteRequest, remoteAddress?: string): RequestScope {
   const [ctx, id, startedMs] = [currentContext(), requestId(request), performance.now()];
-  return { ctx, id, request, startedMs, bytes: new Uint8Array(), format: "none", principal: null, params: undefined };
+  const unread = { bytes: new Uint8Array(), format: "none", principal: null, params: undefined } as const;
+  return { ctx, id, request, remoteAddress, startedMs, ...unread };
 }
 
 function respond({ endpoint, method, allow }: Route, scope: RequestScope, context: RouteContext) {
@@ -101,7 +106,7 @@ function respond({ endpoint, method, allow }: Route, scope: RequestScope, contex
   };
   const { auth, params, body, reads, limit, database } = endpoint;
   const mustWait = requiresSession(auth) || params || body || reads || limit || database !== false;
-  return mustWait ? readInput(endpoint, method, scope, context).then(serve) : serve(inputOf(endpoint, scope, context));
+  return mustWait ? readInput(endpoint, method, scope, context).then(serve) : serve(inputOf(endpoint, scope));
 }
 
 async function readInput(endpoint: AnyEndpoint, method: string, scope: RequestScope, context: RouteContext) {
@@ -119,17 +124,17 @@ async function readInput(endpoint: AnyEndpoint, method: string, scope: RequestSc
   if (scope.principal && typeof endpoint.auth === "object") requireAccess(scope.principal, endpoint.auth, ctx.now());
   // Params, query, body
   if (endpoint.params) scope.params = parseParams(endpoint.params, await context.params);
-  const input = inputOf(endpoint, scope, context);
+  const input = inputOf(endpoint, scope);
   // Limit
   if (endpoint.limit) await ctx.limits.consume(endpoint.limit, scope.principal?.account.id ?? input.caller.ip);
   return input;
 }
 
-function inputOf(endpoint: AnyEndpoint, scope: RequestScope, context: RouteContext): Input {
+function inputOf(endpoint: AnyEndpoint, scope: RequestScope): Input {
   const { request, format, bytes } = scope;
   const query = endpoint.query ? parseQuery(endpoint.query, request.url) : {};
   const body = endpoint.body ? parseBody(endpoint.body, decodeBody(format, bytes)) : undefined;
-  return new EndpointInput(scope, query, body, context.remoteAddress);
+  return new EndpointInput(scope, query, body);
 }
 
 /** A result as its schema allows it: nothing else leaves the service. */
@@ -143,9 +148,11 @@ function writeResult(endpoint: AnyEndpoint, result: unknown): RouteResponse {
   return schema === null ? new RouteResponse(status, null, headers) : jsonResponse(status, schema.parse(body), headers);
 }
 
-function errorResponse(endpoint: AnyEndpoint | undefined, scope: RequestScope, error: unknown): RouteResponse {
-  const { ctx, id } = scope;
+function errorResponse({ path, method, endpoint }: Route, scope: RequestScope, error: unknown): RouteResponse {
+  const { ctx, id, request, remoteAddress, principal } = scope;
   const visible = toAppError(error);
+  const ip = clientIp(request.headers, remoteAddress, ctx.config.TRUSTED_PROXY_HOPS);
+  logRefusal(ctx, visible, ip, { requestId: id, method, route: path, accountId: principal?.account.id });
   if (visible.code === "internal_error") ctx.log.error({ err: error, requestId: id }, "request failed");
   if (visible.code === "unavailable") ctx.log.warn({ err: error, requestId: id }, "database unavailable");
   const written = endpoint?.writeError?.(visible, scope) ?? visible;
@@ -160,8 +167,8 @@ function addHeaders({ path, method, allow }: Omit<Route, "endpoint">, scope: Req
   ctx.observe({ requestId: id, method, route: path, status, ms, accountId: principal?.account.id }, request);
   return new RouteResponse(status, method === "HEAD" ? null : response.body, {
     "Cache-Control": "private, no-store",
+    ...securityHeaders(ctx.config),
     ...response.headers,
-    "X-Content-Type-Options": "nosniff",
     "X-Request-Id": id,
     ...(ctx.config.CORS_ALLOWED_ORIGINS.length > 0 ? corsHeaders(request, ctx.config, allow) : undefined),
   });

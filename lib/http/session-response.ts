@@ -3,7 +3,8 @@ import { setSessionCookie } from "../auth/cookie";
 import { setDeviceCookie } from "../auth/limits/recognized-clients";
 import { findSession, revokeSession, type Transport } from "../auth/sessions/sessions";
 import type { Context } from "../context";
-import { requireOwnOrigin } from "./origin";
+import { requireOwnOrigin } from "./browser/origin";
+import { CLEAR_SITE_DATA } from "./browser/security-headers";
 import type { RequestHead } from "./route-request";
 import { RouteResponse } from "./route-response";
 
@@ -57,7 +58,7 @@ export async function replaceSession(
   return [setSessionCookie(ctx.config, token, session.expiresAt), setDeviceCookie(ctx, deviceId)];
 }
 
-/** A response that ends the session. Deletes the cookie that carried it. */
+/** A response that ends the session. Deletes the cookie that carried it, and what the browser has stored. */
 export function signedOutResponse(
   status: number,
   body: unknown,
@@ -65,5 +66,6 @@ export function signedOutResponse(
   ctx: Context,
 ): RouteResponse<unknown> {
   if (session.via === "bearer") return new RouteResponse(status, body);
-  return new RouteResponse(status, body, { "Set-Cookie": setSessionCookie(ctx.config, null, session.expiresAt) });
+  const cookie = setSessionCookie(ctx.config, null, session.expiresAt);
+  return new RouteResponse(status, body, { "Set-Cookie": cookie, ...CLEAR_SITE_DATA });
 }

@@ -70,6 +70,7 @@ function createCounters(prom: typeof import("prom-client"), registry: Registry):
 
 function createMetricsServer(registry: Registry, updateGauges: (() => Promise<void>)[], log: Deps["log"]): Server {
   return createServer(SERVER_LIMITS, async ({ method, url }, response) => {
+    response.setHeader("X-Content-Type-Options", "nosniff");
     if ((method !== "GET" && method !== "HEAD") || url !== "/metrics") return void response.writeHead(404).end();
     try {
       await Promise.all(updateGauges.map((update) => update()));

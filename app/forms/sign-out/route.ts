@@ -10,6 +10,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   body: z.object({}),
   handle: async ({ ctx, principal: { account, session }, caller }) => {
     await revokeOwnSession(ctx, account.id, session.id, caller);
-    return { to: "/sign-in?done=signed_out", cookies: [setSessionCookie(ctx.config, null, session.expiresAt)] };
+    const cookies = [setSessionCookie(ctx.config, null, session.expiresAt)];
+    return { to: "/sign-in?done=signed_out", cookies, isSignedOut: true };
   },
 });

@@ -1,4 +1,4 @@
-import { type ErrorCode, isAppError } from "../../errors";
+import { type AppError, type ErrorCode, isAppError } from "../../errors";
 
 /** Receives errors that next-auth would swallow: failures of the service, not refusals of the caller. */
 export type OnFailure = (error: unknown) => void;
@@ -7,11 +7,16 @@ export type OnFailure = (error: unknown) => void;
 type Outcome<T> = { value: T } | { refused: ErrorCode } | null;
 
 /** Runs a function that may refuse the caller. `overloaded` and `unavailable` are failures, not refusals. */
-export async function attempt<T>(onFailure: OnFailure, run: () => Promise<T>): Promise<Outcome<T>> {
+export async function attempt<T>(
+  onFailure: OnFailure,
+  run: () => Promise<T>,
+  onRefusal?: (error: AppError) => void,
+): Promise<Outcome<T>> {
   try {
     return { value: await run() };
   } catch (error) {
     if (isAppError(error) && error.code !== "overloaded" && error.code !== "unavailable") {
+      onRefusal?.(error);
       return { refused: error.code };
     }
     onFailure(error);

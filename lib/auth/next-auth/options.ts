@@ -2,8 +2,11 @@ import type { NextAuthOptions, Session } from "next-auth";
 import type { JWT } from "next-auth/jwt";
 import { z } from "zod";
 import type { Caller } from "../../audit/caller";
+import { logRefusal } from "../../audit/refusals";
+import { networkOf } from "../../audit/security-events";
 import type { Context } from "../../context";
-import { sessionCookieName, sessionCookieOptions } from "../cookie";
+import type { AppError } from "../../errors";
+import { nextAuthCookies, sessionCookieName, sessionCookieOptions } from "../cookie";
 import { Email } from "../email";
 import { linkOrCreateAccount } from "../oauth/link-or-create-account";
 import { parseProfile } from "../oauth/profile";
@@ -25,6 +28,7 @@ type SessionLookup = Awaited<ReturnType<typeof findSession>>;
 type Call = {
   segments: string[];
   caller: Caller;
+  cookieHeader: string | null;
   /** The session of the browser's cookie. */
   currentSession: SessionLookup;
   /** The id of the session that started the sign-in at a provider. */
@@ -49,7 +53,10 @@ export function nextAuthOptions(ctx: Deps, call: Call, onFailure: OnFailure): Ne
   return {
     secret: config.secret,
     useSecureCookies: config.baseUrl.startsWith("https:"),
-    cookies: { sessionToken: { name: sessionCookieName(config), options: sessionCookieOptions(config) } },
+    cookies: {
+      sessionToken: { name: sessionCookieName(config), options: sessionCookieOptions(config) },
+      ...nextAuthCookies(config, call.segments[0] === "callback" ? call.cookieHeader : null),
+    },
     session: { strategy: "jwt", maxAge: COOKIE_MAX_AGE_SECONDS },
     pages: PAGES,
     adapter: createAdapter(ctx, call, onFailure),
@@ -71,7 +78,7 @@ export function nextAuthOptions(ctx: Deps, call: Call, onFailure: OnFailure): Ne
       },
     },
     logger: {
-      error: (code, reason) => logError(ctx, code, reason),
+      error: (code, reason) => logError(ctx, code, reason, call.caller),
       warn: (code) => ctx.log.debug({ code }, "next-auth warning"),
       debug: () => {},
     },
@@ -119,7 +126,8 @@ const emailLink: NextAuthOptions["providers"][number] = {
 async function authorizePassword(ctx: Deps, input: unknown, caller: Caller, onFailure: OnFailure) {
   const parsed = SignIn.safeParse(input);
   if (!parsed.success) return null;
-  const outcome = await attempt(onFailure, () => verifyPassword(ctx, parsed.data, caller));
+  const logIt = (error: AppError) => logRefusal(ctx, error, caller.ip, { route: "/api/auth/callback/credentials" });
+  const outcome = await attempt(onFailure, () => verifyPassword(ctx, parsed.data, caller), logIt);
   if (outcome && "value" in outcome) return outcome.value;
   if (outcome && outcome.refused !== "invalid_credentials") throw new Error(outcome.refused);
   return null;
@@ -131,14 +139,18 @@ function callbacks(ctx: Deps, call: Call, onFailure: OnFailure): NonNullable<Nex
   return {
     signIn: async ({ account, profile }) => {
       if (account?.type !== "oauth") return true;
-      const outcome = await attempt(onFailure, async () => {
-        const issuer = issuerOf(config, account.provider);
-        const identity = { ...parseProfile(account.provider, profile), issuer };
-        const signedInAccount = await linkOrCreateAccount(ctx, identity, linkingSessionOf(call), caller);
-        if (config.AUTH_REQUIRE_VERIFIED_EMAIL && signedInAccount.emailVerifiedAt === null)
-          call.unverifiedIdentities.push(identity);
-        await requireVerifiedEmail(ctx, signedInAccount, caller);
-      });
+      const outcome = await attempt(
+        onFailure,
+        async () => {
+          const issuer = issuerOf(config, account.provider);
+          const identity = { ...parseProfile(account.provider, profile), issuer };
+          const signedInAccount = await linkOrCreateAccount(ctx, identity, linkingSessionOf(call), caller);
+          if (config.AUTH_REQUIRE_VERIFIED_EMAIL && signedInAccount.emailVerifiedAt === null)
+            call.unverifiedIdentities.push(identity);
+          await requireVerifiedEmail(ctx, signedInAccount, caller);
+        },
+        (error) => logRefusal(ctx, error, caller.ip, { route: `/api/auth/callback/${account.provider}` }),
+      );
       return outcome && "refused" in outcome
         ? `${config.baseUrl}/api/auth/error?error=${outcome.refused}`
         : outcome !== null;
@@ -186,14 +198,14 @@ function describeSession(session: Session, token: { sub?: string; sessionExpires
 }
 
 /** Logs an error of next-auth: a failed sign-in with a provider as a warning, other refusals for debugging. */
-function logError({ log }: Deps, code: string, metadata: unknown): void {
+function logError({ log }: Deps, code: string, metadata: unknown, { ip }: Caller): void {
   if (!/OAUTH/.test(code)) return void log.debug({ code }, "next-auth refused");
   const { error, providerId } = metadata as { error?: unknown; providerId?: string };
   const { message } = (error ?? metadata) as { message?: unknown };
   // The message of an error that next-auth creates is the callback's `error` parameter.
   const isFromCaller = code === "OAUTH_CALLBACK_HANDLER_ERROR" || metadata instanceof Error;
   const reason = isFromCaller ? toErrorCode(String(message)) : removeQuotedValues(String(message));
-  log.warn({ code, provider: providerId, reason }, "sign-in with a provider failed");
+  log.warn({ code, provider: providerId, reason, network: networkOf(ip) }, "sign-in with a provider failed");
 }
 
 /** An error code (RFC 6749, section 4.1.2.1), or "other": a caller must not choose what is logged. */

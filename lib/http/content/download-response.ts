@@ -1,6 +1,7 @@
 import { create as contentDisposition } from "content-disposition";
 import { AppError } from "../../errors";
 import type { Caching, DownloadContent } from "../../response-content";
+import { LOADABLE_ANYWHERE } from "../browser/security-headers";
 import type { RequestHead } from "../route-request";
 import { type ResponseHeaders, RouteResponse } from "../route-response";
 import { assertPreconditions, isNotModified, matchesIfRange, type Validators } from "./conditional";
@@ -28,14 +29,14 @@ export async function downloadResponse(content: DownloadContent, request: Reques
 }
 
 function redirect(url: string, caching: Caching): RouteResponse {
-  return new RouteResponse(302, null, { Location: url, "Cache-Control": CACHE_CONTROL[caching] });
+  return new RouteResponse(302, null, { Location: url, "Cache-Control": CACHE_CONTROL[caching], ...LOADABLE_ANYWHERE });
 }
 
 function fileResponse(content: FileContent, request: RequestHead): RouteResponse {
   const { sizeBytes, sha256, caching } = content;
   const modifiedAt = content.kind === "file" ? content.modifiedAt : null;
   const validators = { etag: `"sha256-${sha256}"`, modifiedAt };
-  const headers: ResponseHeaders = { ETag: validators.etag };
+  const headers: ResponseHeaders = { ETag: validators.etag, ...LOADABLE_ANYWHERE };
   if (modifiedAt) headers["Last-Modified"] = modifiedAt.toUTCString();
   headers["Accept-Ranges"] = "bytes";
   headers["Cache-Control"] = CACHE_CONTROL[caching];

@@ -4,10 +4,11 @@ import { recallIdentity, rememberIdentity } from "../../auth/next-auth/pending-i
 import { findSession } from "../../auth/sessions/sessions";
 import { signOut } from "../../auth/sessions/sign-out";
 import { matchRegistration } from "../../auth/verification/match-registration";
+import { CLEAR_SITE_DATA } from "../browser/security-headers";
 import type { RequestHead } from "../route-request";
 import { jsonResponse, RouteResponse } from "../route-response";
 import { isProviderAction, type NextAuthCall, requireAction } from "./call";
-import { type CallState, isSignedIn, type NextAuthDeps, runNextAuth, withCookies } from "./run";
+import { type CallState, isSignedIn, isSignedOut, type NextAuthDeps, runNextAuth, withCookies } from "./run";
 
 /** The parameters of a sign-in that are forwarded to the provider. next-auth would forward all, `scope` included. */
 const FORWARDED_PARAMETERS = ["prompt", "login_hint"];
@@ -27,7 +28,10 @@ export async function respondNextAuth(ctx: NextAuthDeps, call: NextAuthCall): Pr
   if (action === "callback" && providerType === "email") return confirmEmail(ctx, call);
   if (action === "callback" && providerType === "oauth") return finishOAuth(ctx, call);
   if (action === "signin" && providerType === "oauth" && call.method === "POST") return startOAuth(ctx, call);
-  return runNextAuth(ctx, call, await readCallState(ctx, call));
+  const response = await runNextAuth(ctx, call, await readCallState(ctx, call));
+  const hasSignedOut = action === "signout" && isSignedOut(ctx, response);
+  const { status, body, headers } = response;
+  return hasSignedOut ? new RouteResponse(status, body, { ...headers, ...CLEAR_SITE_DATA }) : response;
 }
 
 /** Reads the browser's session, and the session that started its sign-in at a provider. */

@@ -11,9 +11,10 @@ export type NextAuthDeps = Pick<
   "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices"
 >;
 /** What next-auth's options depend on besides the path and the caller. */
-export type CallState = Omit<Parameters<typeof nextAuthOptions>[1], "segments" | "caller">;
+export type CallState = Omit<Parameters<typeof nextAuthOptions>[1], "segments" | "caller" | "cookieHeader">;
 
-const CALLBACK_URLS = ["callbackUrl", "next-auth.callback-url", "__Secure-next-auth.callback-url"];
+/** The parameter, and the cookie with any prefix. */
+const CALLBACK_URL = /^(?:callbackUrl|(?:__Host-|__Secure-)?next-auth\.callback-url)$/;
 
 /** Runs next-auth. @throws errors that next-auth would swallow, and remove the session cookie if the database is down */
 export async function runNextAuth(ctx: NextAuthDeps, call: NextAuthCall, state: CallState): Promise<RouteResponse> {
@@ -44,6 +45,11 @@ export function cookiesOf({ headers }: Pick<RouteResponse, "headers">): string[]
 /** Whether the response sets a session cookie. */
 export function isSignedIn({ config }: Pick<Context, "config">, response: RouteResponse): boolean {
   return cookiesOf(response).some((cookie) => cookie.startsWith(`${sessionCookieName(config)}=ey`));
+}
+
+/** Whether the response removes the session cookie. */
+export function isSignedOut({ config }: Pick<Context, "config">, response: RouteResponse): boolean {
+  return cookiesOf(response).some((cookie) => cookie.startsWith(`${sessionCookieName(config)}=;`));
 }
 
 /** The part of a Pages Router request that next-auth uses. Its host is ours, whatever the caller's Host header is. */
@@ -99,6 +105,6 @@ function withSafeCallback<T extends Record<string, unknown>>(given: T): T {
     typeof value === "string" &&
     /^(\/|https?:)/.test(value) &&
     URL.canParse(value, value.startsWith("/") ? "http://localhost" : undefined);
-  const kept = Object.entries(given).filter(([name, value]) => !CALLBACK_URLS.includes(name) || isSafe(value));
+  const kept = Object.entries(given).filter(([name, value]) => !CALLBACK_URL.test(name) || isSafe(value));
   return Object.fromEntries(kept) as T;
 }

@@ -1,16 +1,17 @@
 import { z } from "zod";
 import type { AppError, ErrorCode } from "../../errors";
+import { CLEAR_SITE_DATA, REFRESH_POLICY } from "../browser/security-headers";
 import { type AuthRule, endpoint, type Input, type RequestScope } from "../endpoint";
 import { parseForm } from "../input/body";
 import { defineRoute } from "../route";
 import type { RequestHead } from "../route-request";
-import { jsonResponse, RouteResponse } from "../route-response";
+import { jsonResponse, type ResponseHeaders, RouteResponse } from "../route-response";
 import { setFlash } from "./flash";
 import { type ErrorPlacement, toFormError } from "./form-errors";
 import { signInPath } from "./own-path";
 
-/** The next page, and the Set-Cookie headers to send with it. */
-type Redirect = { to: string; cookies?: string[] };
+/** The next page, and the Set-Cookie headers to send with it. `isSignedOut`: the browser forgets what it has stored. */
+type Redirect = { to: string; cookies?: string[]; isSignedOut?: true };
 
 type Form<Fields, Auth extends AuthRule> = {
   summary: string;
@@ -79,14 +80,17 @@ function isScript({ headers }: RequestHead): boolean {
   return headers.get("accept") === "application/json";
 }
 
-function redirect({ to, cookies = [] }: Redirect, request: RequestHead): RouteResponse {
-  const headers: Record<string, string[]> = cookies.length > 0 ? { "Set-Cookie": cookies } : {};
+function redirect({ to, cookies = [], isSignedOut }: Redirect, request: RequestHead): RouteResponse {
+  const headers: ResponseHeaders = {
+    ...(cookies.length > 0 ? { "Set-Cookie": cookies } : {}),
+    ...(isSignedOut ? CLEAR_SITE_DATA : {}),
+  };
   if (isScript(request)) return jsonResponse(200, { location: to }, headers);
   if (to.startsWith("/")) return new RouteResponse(303, null, { ...headers, Location: to, "Content-Length": "0" });
   // `form-action` in the page's policy applies to redirects too. A page that refreshes itself is no longer a form.
   const body = "One moment.";
   const entity = { "Content-Type": "text/plain", "Content-Length": String(body.length) };
-  return new RouteResponse(200, body, { ...headers, ...entity, Refresh: `0;url=${to}` });
+  return new RouteResponse(200, body, { ...headers, ...entity, ...REFRESH_POLICY, Refresh: `0;url=${to}` });
 }
 
 /** The first message of each field. */

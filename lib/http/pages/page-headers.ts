@@ -1,14 +1,13 @@
 import type { Config } from "../../config";
-
-const HSTS = "max-age=31536000";
+import { securityHeaders } from "../browser/security-headers";
 
 /**
  * The headers of every page. Only scripts with this response's `nonce`, and scripts that those load, run (Content
- * Security Policy Level 3, section 8.2). Nothing is loaded from other origins, and no other site can frame a page.
- * HSTS (RFC 6797) on https. In development, React's tools need `eval`.
+ * Security Policy Level 3, section 8.2). Nothing is loaded from other origins, no other site can frame a page, and a
+ * site that opens one gets no reference to its window. In development, React's tools need `eval`.
  */
 export function pageHeaders(
-  { baseUrl }: Pick<Config, "baseUrl">,
+  config: Pick<Config, "baseUrl" | "HSTS_INCLUDE_SUBDOMAINS">,
   nonce: string,
   isDevelopment: boolean,
 ): Record<string, string> & { "Content-Security-Policy": string } {
@@ -19,15 +18,16 @@ export function pageHeaders(
     "img-src 'self'",
     "font-src 'self'",
     "connect-src 'self'",
+    "object-src 'none'",
     "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ];
   return {
+    ...securityHeaders(config),
     "Content-Security-Policy": policy.join("; "),
+    "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "strict-origin-when-cross-origin",
-    "X-Content-Type-Options": "nosniff",
     "Cache-Control": "private, no-store",
-    ...(baseUrl.startsWith("https:") ? { "Strict-Transport-Security": HSTS } : {}),
   };
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { currentContext } from "../../context";
 import { AppError, ERRORS, type ErrorCode } from "../../errors";
+import { securityHeaders } from "../browser/security-headers";
 import { problemResponse } from "../problem";
 import { formatResponse } from "./send";
 
@@ -74,7 +75,8 @@ function logRefusal(requestId: string, method: string, { code }: AppError): void
 
 /** Writes a connection's last response to the socket: Node has no ServerResponse for it. */
 function refuse(socket: Duplex, requestId: string, error: AppError): void {
-  const { status, headers, body } = problemResponse(error, requestId, currentContext().config.baseUrl);
-  const own = { "Cache-Control": "private, no-store", "X-Content-Type-Options": "nosniff", "X-Request-Id": requestId };
+  const { config } = currentContext();
+  const { status, headers, body } = problemResponse(error, requestId, config.baseUrl);
+  const own = { "Cache-Control": "private, no-store", ...securityHeaders(config), "X-Request-Id": requestId };
   socket.end(formatResponse(status, { ...headers, ...own }, String(body)));
 }

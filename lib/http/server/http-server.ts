@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { currentContext } from "../../context";
 import { AppError, isAppError } from "../../errors";
+import { securityHeaders } from "../browser/security-headers";
 import { defineRoute, respondWithError } from "../route";
 import { requestId } from "../route-request";
 import type { RouteResponse } from "../route-response";
@@ -136,7 +137,7 @@ async function sendFile(exchange: Exchange, { path }: RouteMatch, loadNext: Load
   incoming.headers = fileHeaders(incoming.headers, new URL(config.baseUrl).host);
   if (draining) outgoing.shouldKeepAlive = false;
   if (expectsContinue) outgoing.writeContinue();
-  outgoing.setHeader("X-Content-Type-Options", "nosniff");
+  for (const [name, value] of Object.entries(securityHeaders(config))) outgoing.setHeader(name, value);
   outgoing.setHeader("X-Request-Id", id);
   await next(incoming, outgoing);
   const record = { requestId: id, method: request.method, route: path };

@@ -4,6 +4,7 @@ import { constants, gzip } from "node:zlib";
 import pLimit from "p-limit";
 import { currentContext } from "../../context";
 import { AppError } from "../../errors";
+import { securityHeaders } from "../browser/security-headers";
 import { type RequestHead, requestId } from "../route-request";
 import type { RouteResponse } from "../route-response";
 import { type LoadNext, type RenderedPage, renderPage, within } from "./next-page";
@@ -75,7 +76,7 @@ export function createPageResponder(
   };
   const findPage = async (request: PageRequest, id: string): Promise<RenderedPage> => {
     const { path, search, movedTo } = request;
-    if (movedTo) return { status: 308, headers: { location: movedTo }, body: Buffer.alloc(0) };
+    if (movedTo) return redirectTo(movedTo);
     if (isRenderedPerRequest(request)) return render(path + search, id, request);
     return withNonce(await renderOnce(path ?? NOT_FOUND_PATH, id));
   };
@@ -90,6 +91,11 @@ export function createPageResponder(
     currentContext().observe(record, isRenderedPerRequest(request) ? null : head);
     return response;
   };
+}
+
+function redirectTo(location: string): RenderedPage {
+  const headers = { location, ...securityHeaders(currentContext().config) };
+  return { status: 308, headers, body: Buffer.alloc(0) };
 }
 
 function isRenderedPerRequest({ path, movedTo }: PageRequest): boolean {
@@ -120,7 +126,6 @@ async function toResponse(
     ...(isCompressed ? { "content-encoding": "gzip" } : {}),
     vary: [headers.vary ?? [], "accept-encoding"].flat().join(", "),
     "content-length": String(sent.byteLength),
-    "x-content-type-options": "nosniff",
     "x-request-id": id,
   };
   return { status, headers: { ...headers, ...own }, body: head.method === "HEAD" ? null : sent };

@@ -10,6 +10,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   body: DeleteAccount,
   handle: async ({ ctx, body, principal, caller }) => {
     await deleteAccount(ctx, principal, body.password, caller);
-    return { to: "/deleted", cookies: [setSessionCookie(ctx.config, null, principal.session.expiresAt)] };
+    const cookies = [setSessionCookie(ctx.config, null, principal.session.expiresAt)];
+    return { to: "/deleted", cookies, isSignedOut: true };
   },
 });

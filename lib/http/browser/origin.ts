@@ -1,6 +1,6 @@
-import type { Config } from "../config";
-import { AppError } from "../errors";
-import type { RequestHead } from "./route-request";
+import type { Config } from "../../config";
+import { AppError } from "../../errors";
+import type { RequestHead } from "../route-request";
 
 type OriginConfig = Pick<Config, "baseUrl" | "AUTH_TRUSTED_ORIGINS" | "CORS_ALLOWED_ORIGINS">;
 
@@ -34,11 +34,15 @@ export function requireOwnOriginForCookie(
   else if (hasEffect) requireOwnNavigation(headers, config);
 }
 
+/** What a person or a script of ours starts: not an image, a frame or a script that a page loads. */
+const OWN_DESTINATIONS: readonly (string | null)[] = [null, "document", "empty"];
+
 /**
  * Also accepts a URL that a person typed or bookmarked (`Sec-Fetch-Site: none`; W3C Fetch Metadata Request Headers,
  * section 2.3). Browsers send no Origin with a navigation: without Sec-Fetch-Site, the Referer must be ours.
  */
 function requireOwnNavigation(headers: RequestHead["headers"], config: OriginConfig): void {
+  if (!OWN_DESTINATIONS.includes(headers.get("sec-fetch-dest"))) throw new AppError("origin_not_allowed");
   const site = headers.get("sec-fetch-site");
   const referer = headers.get("referer") ?? "";
   const isOwnReferer = URL.canParse(referer) && new URL(referer).origin === new URL(config.baseUrl).origin;

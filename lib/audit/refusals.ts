@@ -1,0 +1,27 @@
+import type { Context } from "../context";
+import { type AppError, ERRORS, type ErrorCode } from "../errors";
+import { networkOf } from "./security-events";
+
+/** Of which request, and of whom. */
+type About = { requestId?: string; method?: string; route?: string; accountId?: string };
+
+/** The statuses of requests that were refused for who sent them, from where, or how often. */
+const REFUSED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429]);
+/** Refusals of a guessed code or token, which OAuth and forms answer with other statuses. */
+const GUESSES: ReadonlySet<ErrorCode> = new Set(["invalid_grant", "invalid_or_expired_token", "invalid_user_code"]);
+/** A session that has ended is no attack: the request's own line tells its status. */
+const UNREMARKABLE: ReadonlySet<ErrorCode> = new Set(["unauthenticated"]);
+
+/**
+ * Logs a refusal that may be part of an attack: a wrong password, a foreign origin, a rate limit, a failed step-up. With the
+ * client's network instead of its IP, as in security events, so that attempts on many accounts can be traced.
+ */
+export function logRefusal({ log }: Pick<Context, "log">, error: AppError, ip: string, about: About = {}): void {
+  const { code, extras } = error;
+  // A step-up that was not tried yet.
+  if (extras.errors?.every((fault) => fault.code === "required")) return;
+  const isRefusal = REFUSED_STATUSES.has(ERRORS[code][0]) || GUESSES.has(code);
+  if (!isRefusal || UNREMARKABLE.has(code)) return;
+  const limit = extras.headers?.["RateLimit-Policy"];
+  log.warn({ ...about, code, limit, network: networkOf(ip) }, "refused");
+}
