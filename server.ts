@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { responders } from "./app/routes.generated";
@@ -21,7 +20,6 @@ const CLOSE_MS = 15_000;
 
 /** Opens everything, listens, and stops in order on a signal. */
 async function main(): Promise<void> {
-  if (existsSync(".env")) process.loadEnvFile(".env");
   const config = loadConfig();
   const context = await composeContext(config);
   setContext(context);

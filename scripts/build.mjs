@@ -5,9 +5,12 @@ import { isBuilt, markBuilt, requireBuildPackages } from "./build/mark.mjs";
 import { queryCompilerFile } from "./build/query-compiler.mjs";
 
 const BUNDLES = ".next/bin";
-/** The processes, and the commands that work without the packages that build: scripts/run.mjs runs them. */
+/**
+ * The processes, what scripts/start.mjs loads before the server, and the commands that work without the packages that
+ * build: scripts/run.mjs runs them.
+ */
 const ENTRY_POINTS = [
-  ...["server.ts", "worker.ts"],
+  ...["server.ts", "worker.ts", "lib/db/embedded/pglite-code.ts"],
   ...["accounts", "billing", "db-migrate", "push", "release"].map((command) => `scripts/admin/${command}.ts`),
 ];
 /**

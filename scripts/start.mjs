@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import "./build.mjs";
 
@@ -5,4 +6,9 @@ process.env.NODE_ENV = "production";
 // V8 optimizes WebAssembly functions that run often. With Node 20's budget it does so for many of PGlite's functions during
 // the start, which takes a third of its CPU time, and much memory. A larger budget leaves it to functions that load runs often.
 setFlagsFromString("--wasm-tiering-budget=100000000");
+if (existsSync(".env")) process.loadEnvFile(".env");
+if (!process.env.DATABASE_URL?.trim()) {
+  const { compilePglite } = await import("../.next/bin/pglite-code.mjs");
+  compilePglite().catch(() => {}); // the server reports it
+}
 await import("../.next/bin/server.mjs");

@@ -8,7 +8,8 @@ import { type ReplayResult, type ReplaySelection, replayEvents } from "../../lib
 import { loadConfig } from "../../lib/config";
 import { databaseNow } from "../../lib/db/clock";
 import { isUuid } from "../../lib/db/ids";
-import { COMMAND, openDatabase } from "../../lib/db/open";
+import { COMMAND } from "../../lib/db/limits";
+import { openDatabase } from "../../lib/db/open";
 import { runCommandLine, UsageError } from "../command-line";
 
 const HELP = `Usage: npm run billing -- COMMAND

@@ -1,6 +1,6 @@
 import { type Config, loadConfig } from "../../lib/config";
 import { openDatabase } from "../../lib/db/open";
-import { migrateServer } from "../../lib/db/server-migrations";
+import { migrateServer } from "../../lib/db/server/migrate";
 import { refuseArguments, runCommandLine } from "../command-line";
 
 const HELP = `Usage: npm run db:migrate

@@ -7,7 +7,8 @@ import { type Config, loadConfig } from "../../lib/config";
 import { databaseNow } from "../../lib/db/clock";
 import { PushDeliveryState } from "../../lib/db/generated/client";
 import { isUuid } from "../../lib/db/ids";
-import { COMMAND, openDatabase } from "../../lib/db/open";
+import { COMMAND } from "../../lib/db/limits";
+import { openDatabase } from "../../lib/db/open";
 import { runCommandLine, UsageError } from "../command-line";
 
 const HELP = `Usage: npm run push -- COMMAND

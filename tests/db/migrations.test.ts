@@ -5,7 +5,7 @@ import { createDatabase } from "@/dev/postgres";
 import { embeddedAdapter } from "@/lib/db/embedded/adapter";
 import { migrateEmbedded } from "@/lib/db/embedded/migrate";
 import { applyMigrations, diffToSchema, migrationNames } from "@/lib/db/migrations";
-import { migrationAdapter } from "@/lib/db/open";
+import { migrationAdapter } from "@/lib/db/server/adapter";
 import { openPGlite, postgresUrl } from "@/tests/support/database";
 
 /** An embedded database without a table. Emptying a copy is faster than creating one. */

@@ -1,7 +1,9 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Context } from "@/lib/context";
-import { COMMAND, type Database, openDatabase, postgresAdapter, SERVICE, wrap } from "@/lib/db/open";
+import { COMMAND, SERVICE } from "@/lib/db/limits";
+import { type Database, openDatabase, wrap } from "@/lib/db/open";
+import { postgresAdapter } from "@/lib/db/server/adapter";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { ctx, withContext } from "@/tests/support/context";

@@ -5,7 +5,8 @@ import { PGlite } from "@electric-sql/pglite";
 import { inject } from "vitest";
 import { createDatabase } from "@/dev/postgres";
 import { embeddedAdapter } from "@/lib/db/embedded/adapter";
-import { type Database, postgresAdapter, wrap } from "@/lib/db/open";
+import { type Database, wrap } from "@/lib/db/open";
+import { postgresAdapter } from "@/lib/db/server/adapter";
 
 /** The PostgreSQL server of this run; empty where the tests run without one. */
 export const postgresUrl = inject("postgresUrl") ?? "";

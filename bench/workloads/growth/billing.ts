@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { listBillingEvents } from "../../../lib/admin/billing/list-events";
 import { PrismaClient } from "../../../lib/db/generated/client";
-import { COMMAND, postgresAdapter } from "../../../lib/db/open";
+import { COMMAND } from "../../../lib/db/limits";
+import { postgresAdapter } from "../../../lib/db/server/adapter";
 import { addBillingHistory, EVENTS_PER_PURCHASE, renewalOf, tokenOf } from "../../fixtures/growth/billing-history";
 import type { Bench } from "../../lib/bench";
 import { homeport } from "../../lib/candidates";

@@ -8,6 +8,7 @@ import { type Around, embeddedAdapter } from "./adapter";
 import { EmbeddedFS } from "./embedded-fs";
 import { watchFreeSpace } from "./free-space";
 import { migrateEmbedded } from "./migrate";
+import { compilePglite } from "./pglite-code";
 import { WalFlush } from "./wal-flush";
 
 /** PostgreSQL's default of 128 MB would be most of the process's memory, and is no faster here. */
@@ -79,7 +80,7 @@ async function createOnce(folder: string): Promise<void> {
   const temporary = `${folder}.new`;
   await rm(temporary, { recursive: true, force: true });
   await makeFolder(temporary, 0o700); // PGlite creates its files readable by every user
-  await (await PGlite.create({ dataDir: temporary })).close();
+  await (await PGlite.create({ dataDir: temporary, pgliteWasmModule: await compilePglite() })).close();
   await syncTree(temporary);
   await moveDurably(temporary, folder).catch((error: NodeJS.ErrnoException) => {
     throw error.code === "ENOTEMPTY" ? new Error("it is not empty and contains no database; move it away") : error;
@@ -132,7 +133,8 @@ async function start(fs: EmbeddedFS, sync: boolean, onFatal: (error: Error) => v
     return false;
   };
   const startParams = [...(sync ? SYNCED : PGlite.defaultStartParams), ...SETTINGS];
-  const pglite = await PGlite.create({ fs, startParams, onStderr });
+  const pgliteWasmModule = await compilePglite();
+  const pglite = await PGlite.create({ fs, startParams, onStderr, pgliteWasmModule });
   const run = pglite.Module._PostgresMainLoopOnce;
   pglite.Module._PostgresMainLoopOnce = () => {
     try {

@@ -3,7 +3,7 @@ import { Client } from "pg";
 import { describe, expect, test } from "vitest";
 import { type Cluster, startCluster } from "@/dev/postgres";
 import { applyMigrations } from "@/lib/db/migrations";
-import { migrationAdapter } from "@/lib/db/open";
+import { migrationAdapter } from "@/lib/db/server/adapter";
 import { billingEvent, deliverTo, type Sent } from "@/tests/support/billing/billing";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 import { startProxy } from "@/tests/support/network/proxy";

@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { createDatabase, startCluster } from "@/dev/postgres";
 import { applyMigrations } from "@/lib/db/migrations";
-import { migrationAdapter } from "@/lib/db/open";
+import { migrationAdapter } from "@/lib/db/server/adapter";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import { billingEvent, deliverTo, type Sent } from "@/tests/support/billing/billing";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";

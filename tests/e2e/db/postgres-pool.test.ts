@@ -1,7 +1,9 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "@/dev/postgres";
-import { type Database, postgresAdapter, type Timeouts, wrap } from "@/lib/db/open";
+import type { Timeouts } from "@/lib/db/limits";
+import { type Database, wrap } from "@/lib/db/open";
+import { postgresAdapter } from "@/lib/db/server/adapter";
 import { isDatabaseUnavailable } from "@/lib/errors";
 import { postgresUrl } from "@/tests/support/database";
 

@@ -1,7 +1,8 @@
 import { Client } from "pg";
 import { expect, test } from "vitest";
 import { Prisma } from "@/lib/db/generated/client";
-import { postgresAdapter, wrap } from "@/lib/db/open";
+import { wrap } from "@/lib/db/open";
+import { postgresAdapter } from "@/lib/db/server/adapter";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 
 const TIMEOUTS = { lockMs: 100, statementMs: 8_000, queryMs: 10_000, idleInTransactionMs: 15_000 };

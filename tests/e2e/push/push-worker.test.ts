@@ -3,7 +3,7 @@ import { Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startCluster } from "@/dev/postgres";
 import { applyMigrations } from "@/lib/db/migrations";
-import { migrationAdapter } from "@/lib/db/open";
+import { migrationAdapter } from "@/lib/db/server/adapter";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 import {
   newDataDir,

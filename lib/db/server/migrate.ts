@@ -1,6 +1,6 @@
 import { Client } from "pg";
-import { applyMigrations } from "./migrations";
-import { migrationAdapter, withSession } from "./open";
+import { applyMigrations } from "../migrations";
+import { migrationAdapter, withSession } from "./adapter";
 
 /** The key of this command's advisory lock, held while its process runs. No other program may lock this number. */
 const LOCK = 4_076_778;
