@@ -4,7 +4,7 @@ import { type EventExtra, recordSecurityEvent } from "../audit/security-events";
 import { takeOverSecurityEventsOf } from "../audit/take-over";
 import type { Principal } from "../auth/authenticate";
 import { consumeEmailLimit } from "../auth/limits/email-limits";
-import { reauthenticate } from "../auth/passwords/reauthenticate";
+import { requireStepUp, type StepUpProof } from "../auth/step-up";
 import type { Context } from "../context";
 import { withRetry } from "../db/with-retry";
 import { removeAccountReceipts } from "../push/outbox/receipts";
@@ -15,18 +15,18 @@ import type { AccountDeleted } from "./schema";
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now">;
 
 /**
- * Deletes the caller's account after reauthentication (App Store Review Guidelines, 5.1.1(v)). Returns the store
+ * Deletes the caller's account (App Store Review Guidelines, 5.1.1(v)). Requires the password, if there is one, and a step-up. Returns the store
  * subscriptions, which a server cannot cancel.
  * @throws AppError reauthentication_required, rate_limited, overloaded
  */
 export async function deleteAccount(
   ctx: Deps,
   principal: Principal,
-  password: string | undefined,
+  proof: StepUpProof,
   caller: Caller,
 ): Promise<AccountDeleted> {
   const { id } = principal.account;
-  await reauthenticate(ctx, principal, password, caller);
+  await requireStepUp(ctx, principal, proof, caller, { isPasswordRequired: true });
   const subscriptions = await listStoreSubscriptions(ctx, id);
   const { email, emailVerifiedAt } = await ctx.db.account.findUniqueOrThrow({ where: { id } });
   // Anyone can register an unverified email and delete the account, again and again.

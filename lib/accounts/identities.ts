@@ -1,7 +1,7 @@
 import type { Caller } from "../audit/caller";
 import { recordSecurityEvent } from "../audit/security-events";
 import type { Principal } from "../auth/authenticate";
-import { reauthenticate } from "../auth/passwords/reauthenticate";
+import { requireStepUp, type StepUpProof } from "../auth/step-up";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
 import { revokeOtherSessionsInTx } from "./sessions";
@@ -21,7 +21,7 @@ export function listIdentities(db: Tx, accountId: string): Promise<LinkedIdentit
 }
 
 /**
- * Unlinks a provider from the caller's account after reauthentication. Revokes the account's other sessions, which the
+ * Unlinks a provider from the caller's account after a step-up. Revokes the account's other sessions, which the
  * provider may have created, and sends an email to the owner.
  * @throws AppError not_found for another account's identity; last_sign_in_method if the account has no password and no
  *   other identity; reauthentication_required, rate_limited, overloaded
@@ -29,11 +29,11 @@ export function listIdentities(db: Tx, accountId: string): Promise<LinkedIdentit
 export async function unlinkIdentity(
   ctx: Deps,
   principal: Principal,
-  { identityId, password }: { identityId: string; password: string | undefined },
+  { identityId, proof }: { identityId: string; proof: StepUpProof },
   caller: Caller,
 ): Promise<void> {
   const accountId = principal.account.id;
-  await reauthenticate(ctx, principal, password, caller);
+  await requireStepUp(ctx, principal, proof, caller);
   await ctx.db.$transaction(async (tx) => {
     // Concurrent calls take turns, so that they cannot remove the last two sign-in methods.
     const [account] = await tx.$queryRaw<{ email: string; hasPassword: boolean }[]>`

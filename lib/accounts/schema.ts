@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Email } from "../auth/email";
+import { StepUpProof } from "../auth/step-up";
 
 const Transport = z.enum(["cookie", "token"]);
 const SessionOptions = {
@@ -64,10 +65,7 @@ export const PasswordReset = z.object({
     .describe("The providers that are still linked to the account."),
 });
 
-export const DeleteAccount = z.object({
-  confirm: z.literal("DELETE", "Must be DELETE"),
-  password: z.string().max(1024).optional(),
-});
+export const DeleteAccount = StepUpProof.extend({ confirm: z.literal("DELETE", "Must be DELETE") });
 export type DeleteAccount = z.infer<typeof DeleteAccount>;
 
 /** A server cannot cancel a store's subscription: `managementUrl` is where its owner can. */

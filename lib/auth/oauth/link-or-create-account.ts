@@ -4,12 +4,13 @@ import type { Context, Tx } from "../../context";
 import type { Account } from "../../db/generated/client";
 import { AppError, isUniqueViolation } from "../../errors";
 import { requireEnabled } from "../require-enabled";
+import { readStepUpMethods } from "../step-up";
 import { revokeUnverifiedAccess, unverifiedExpiresAt } from "../verification/email-verification";
-import { type LinkInput, planLink } from "./link-plan";
+import { planLink } from "./link-plan";
 import type { ProviderIdentity } from "./profile";
 
 type Deps = Pick<Context, "config" | "db" | "emails" | "now" | "removeDevices">;
-type LinkingSession = LinkInput["linkingSession"];
+type LinkingSession = { accountId: string; authenticatedAt: Date; aal: number } | null | undefined;
 
 /**
  * Returns the account that an identity signs in to: the one it is linked to, one that it links to now, or a new one.
@@ -47,7 +48,11 @@ async function linkOrCreateInTx(
   const linked = await tx.identity.findUnique({ where: { issuer_subject: { issuer, subject } } });
   const emailAccount = email === null ? null : await tx.account.findUnique({ where: { email } });
   const linkedAccountId = linked?.accountId ?? null;
-  const plan = planLink({ identity, linkedAccountId, linkingSession, emailAccount, now });
+  const session = linkingSession && {
+    accountId: linkingSession.accountId,
+    isFresh: await isRecent(tx, ctx, linkingSession),
+  };
+  const plan = planLink({ identity, linkedAccountId, linkingSession: session, emailAccount });
   if (plan.action === "refuse") throw new AppError(plan.code);
   const accountId =
     plan.action === "create" ? await createAccount(ctx, tx, now, { ...identity, email: plan.email }) : plan.accountId;
@@ -68,6 +73,12 @@ async function linkOrCreateInTx(
   const isLinkedNow = plan.action === "link" || plan.action === "take_over";
   if (isLinkedNow) await ctx.emails.enqueue(tx, "identity_linked", account.email);
   return account;
+}
+
+/** Whether a session may add a way to sign in to its account: a stolen cookie alone must not be enough. */
+async function isRecent(tx: Tx, { now }: Deps, session: NonNullable<LinkingSession>): Promise<boolean> {
+  const { isFresh } = await readStepUpMethods({ db: tx, now }, { account: { id: session.accountId }, session });
+  return isFresh;
 }
 
 /** Creates an account without a password. Returns its id. */

@@ -1,15 +1,16 @@
 import type { ErrorCode } from "../../errors";
-import { FRESH_SECONDS, isFresh } from "../sessions/authentication";
 
 export type LinkInput = {
   identity: { email: string | null; emailVerified: boolean };
   /** The account that the identity is linked to. */
   linkedAccountId: string | null;
-  /** The session that started the sign-in at the provider: null if it has ended since, undefined if there was none. */
-  linkingSession: { accountId: string; authenticatedAt: Date; aal: number } | null | undefined;
+  /**
+   * The session that started the sign-in at the provider, and whether it was authenticated recently: null if it has ended
+   * since, undefined if there was none.
+   */
+  linkingSession: { accountId: string; isFresh: boolean } | null | undefined;
   /** The account with the identity's email. */
   emailAccount: { id: string; emailVerifiedAt: Date | null } | null;
-  now: Date;
 };
 
 /** `take_over` links the identity after all unverified access to the account is revoked. */
@@ -22,16 +23,14 @@ export type LinkPlan =
  * Decides whether an identity signs in, is linked, creates an account or is refused. Without a session, it is linked to
  * an existing account only if the provider has verified their common email.
  */
-export function planLink({ identity, linkedAccountId, linkingSession, emailAccount, now }: LinkInput): LinkPlan {
+export function planLink({ identity, linkedAccountId, linkingSession, emailAccount }: LinkInput): LinkPlan {
   if (linkingSession === null) return refuse("unauthenticated");
   if (linkingSession) {
     const { accountId } = linkingSession;
     if (linkedAccountId !== null) {
       return linkedAccountId === accountId ? { action: "sign_in", accountId } : refuse("identity_in_use");
     }
-    return isFresh(linkingSession, { aal: 1, freshSeconds: FRESH_SECONDS, now })
-      ? { action: "link", accountId }
-      : refuse("reauthentication_required");
+    return linkingSession.isFresh ? { action: "link", accountId } : refuse("reauthentication_required");
   }
   if (linkedAccountId !== null) return { action: "sign_in", accountId: linkedAccountId };
   if (identity.email === null) return refuse("identity_without_email");

@@ -11,6 +11,11 @@ export function ownPath(given: string | undefined, baseUrl: string, fallback: st
   return origin === new URL(baseUrl).origin && !pathname.startsWith("//") ? pathname + search : fallback;
 }
 
+/** The page that authenticates a signed-in user again, unless that happened recently, and goes on to `page`. */
+export function confirmPath(page: string): string {
+  return `/confirm?${new URLSearchParams({ callbackUrl: page })}`;
+}
+
 /** The sign-in page, which returns to `page`. */
 export function signInPath(page: string): string {
   return `/sign-in?${new URLSearchParams({ callbackUrl: page, error: "SessionRequired" })}`;

@@ -9,7 +9,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   auth: "account",
   body: DeleteAccount,
   handle: async ({ ctx, body, principal, caller }) => {
-    await deleteAccount(ctx, principal, body.password, caller);
+    await deleteAccount(ctx, principal, body, caller);
     const cookies = [setSessionCookie(ctx.config, null, principal.session.expiresAt)];
     return { to: "/deleted", cookies, isSignedOut: true };
   },

@@ -12,7 +12,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     errors: ["reauthentication_required", "rate_limited", "overloaded"],
     responses: { 200: AccountDeleted },
     handle: async ({ ctx, principal, caller, body }) => {
-      const deleted = await deleteAccount(ctx, principal, body.password, caller);
+      const deleted = await deleteAccount(ctx, principal, body, caller);
       return signedOutResponse(200, deleted, principal, ctx);
     },
   }),

@@ -1,0 +1,38 @@
+import { redirect } from "next/navigation";
+import { readStepUpMethods } from "@/lib/auth/step-up";
+import { confirmPath, ownPath } from "@/lib/http/pages/own-path";
+import { pageContext } from "@/lib/http/pages/visitor";
+import { AccountHeading } from "../account/account-heading";
+import { Reauthentication } from "../account/reauthentication";
+import { requireVisitor } from "../account/require-visitor";
+import { Form } from "../components/form";
+import { Notice } from "../components/notice";
+import { flashOf, type PageProps, queryOf } from "../components/page-props";
+
+export const metadata = { title: "Confirm that it’s you", robots: { index: false } };
+
+export default async function Page(props: PageProps) {
+  const { callbackUrl, error, formErrors } = await queryOf(props);
+  const ctx = pageContext();
+  const next = ownPath(callbackUrl, ctx.config.baseUrl, "/account");
+  const visitor = await requireVisitor(confirmPath(next));
+  const { isFresh, passwordHash } = await readStepUpMethods(ctx, visitor);
+  if (isFresh) redirect(next);
+  return (
+    <div className="narrow">
+      <AccountHeading title="Confirm that it’s you" />
+      {error === "reauthentication_required" && (
+        <Notice kind="error">Adding a sign-in provider requires a recent sign-in. Nothing was changed.</Notice>
+      )}
+      <p>You signed in a while ago. What you are about to do requires a recent sign-in.</p>
+      <Form action="/forms/confirm" flash={await flashOf(formErrors)}>
+        <input type="hidden" name="callbackUrl" value={next} />
+        <Reauthentication email={visitor.user.email} hasPassword={visitor.hasPassword} returnTo={next} />
+        {passwordHash !== null && <button type="submit">Continue</button>}
+      </Form>
+      <p className="aside">
+        <a href="/account">Cancel</a>
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,14 @@
+import { reauthenticate, StepUpProof } from "@/lib/auth/step-up";
+import { defineForm } from "@/lib/http/pages/form";
+import { confirmPath, NextPage, ownPath } from "@/lib/http/pages/own-path";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/confirm", {
+  summary: "Authenticate again",
+  page: ({ callbackUrl = "/account" }) => confirmPath(callbackUrl),
+  auth: "account",
+  body: StepUpProof.and(NextPage),
+  handle: async ({ ctx, body, principal, caller }) => {
+    await reauthenticate(ctx, principal, body, caller);
+    return { to: ownPath(body.callbackUrl, ctx.config.baseUrl, "/account") };
+  },
+});

@@ -1,0 +1,32 @@
+import type { Caller } from "../../audit/caller";
+import { recordSecurityEvent } from "../../audit/security-events";
+import type { Context } from "../../context";
+import { AppError } from "../../errors";
+import { beginReauthentication, clearAttempt, recordFailure, withdrawAttempt } from "../limits/sign-in-throttle";
+import { passwordMatches } from "./password-hash";
+
+type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
+
+/**
+ * Checks the password of a signed-in caller. Wrong passwords are throttled as in a sign-in, and recorded in the audit
+ * trail. @throws AppError reauthentication_required with the field, rate_limited, overloaded
+ */
+export async function confirmPassword(
+  ctx: Deps,
+  { id, passwordHash }: { id: string; passwordHash: string },
+  password: string,
+  caller: Caller,
+): Promise<void> {
+  const attempt = await beginReauthentication(ctx, id);
+  const isCorrect = await passwordMatches(ctx, password, passwordHash).catch(async (error: unknown) => {
+    await withdrawAttempt(ctx, attempt);
+    throw error;
+  });
+  if (isCorrect) return clearAttempt(ctx.db, attempt);
+  await ctx.db.$transaction(async (tx) => {
+    await recordFailure(tx, ctx.now(), attempt);
+    await recordSecurityEvent(tx, ctx.now(), id, "sign_in_failed", caller);
+  });
+  const errors = [{ pointer: "/password", code: "incorrect", detail: "This is not your password" }];
+  throw new AppError("reauthentication_required", { errors });
+}
