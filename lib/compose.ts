@@ -1,4 +1,4 @@
-import { accountEmails, EMAIL_TTL_SECONDS } from "./accounts/account-emails";
+import { accountEmails, EMAIL_TTL_SECONDS } from "./accounts/emails/account-emails";
 import { createMailer, createPushTransport } from "./adapters/from-config";
 import { createBreachLookup } from "./adapters/have-i-been-pwned";
 import { createBillingApi } from "./adapters/revenuecat";

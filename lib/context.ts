@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { BillingApi } from "./adapters/billing-api";
 import type { BreachLookup } from "./adapters/breach-lookup";
-import type { Mailer } from "./adapters/mailer";
+import type { Mailer } from "./adapters/mail/mailer";
 import type { ObjectStorage } from "./adapters/object-storage";
 import type { PushTransport } from "./adapters/push-transport";
 import type { Config } from "./config";
@@ -9,7 +9,7 @@ import type { Prisma, PrismaClient } from "./db/generated/client";
 import type { Database } from "./db/open";
 import type { Consumer } from "./db/queue/consumer";
 import type { Tx } from "./db/transaction";
-import type { EmailKind } from "./mail/email-texts";
+import type { EmailData } from "./mail/emails";
 import type { EmailQueue } from "./mail/queue";
 import type { RateLimits } from "./rate-limits";
 import type { Catalog } from "./releases/catalog/watch";
@@ -31,7 +31,7 @@ export type Context = {
   hasher: Hasher;
   breaches: BreachLookup;
   mailer: Mailer;
-  emails: EmailQueue<EmailKind>;
+  emails: EmailQueue<EmailData>;
   /** Null: push is not configured. */
   push: PushTransport | null;
   /** Makes this process's worker read the outbox at once. Does nothing if it has no worker. */

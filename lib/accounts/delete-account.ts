@@ -55,13 +55,13 @@ export async function removeAccount(
       await anonymizeBilling(tx, accountId);
       await removeAccountReceipts(tx, accountId);
       await recordSecurityEvent(tx, now(), accountId, "account_deleted", caller, extra);
-      const [account] = await tx.$queryRaw<{ email: string }[]>`
-        DELETE FROM "Account" WHERE "id" = ${accountId}::uuid RETURNING "email"`;
+      const [account] = await tx.$queryRaw<{ email: string; locale: string | null }[]>`
+        DELETE FROM "Account" WHERE "id" = ${accountId}::uuid RETURNING "email", "locale"`;
       if (!account) return false;
       // Locks the account before its queued email, as a password reset does.
       await tx.queuedEmail.deleteMany({ where: { email: account.email } });
       await pseudonymizeEvents(config, tx, [accountId]);
-      if (shouldEmail) await emails.enqueue(tx, "account_deleted", account.email);
+      if (shouldEmail) await emails.enqueue(tx, "account_deleted", account.email, null, account.locale);
       return true;
     }),
   );

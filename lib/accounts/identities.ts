@@ -47,7 +47,7 @@ export async function unlinkIdentity(
     const details = { provider: identity.provider };
     await recordSecurityEvent(tx, ctx.now(), accountId, "identity_unlinked", caller, { details });
     await revokeOtherSessionsInTx(ctx, tx, { accountId, keep: principal.session.id }, caller);
-    await ctx.emails.enqueue(tx, "identity_unlinked", account.email);
+    await ctx.emails.enqueue(tx, "identity_unlinked", account.email, details);
   });
   ctx.emails.wake();
 }

@@ -1,10 +1,10 @@
 import path from "node:path";
 import type { Logger } from "pino";
 import type { Config } from "../config";
-import type { Mailer } from "./mailer";
+import type { Mailer } from "./mail/mailer";
+import { createSmtpMailer } from "./mail/smtp";
 import { createFileMailer, createFilePushTransport } from "./outbox-folder";
 import type { PushTransport } from "./push-transport";
-import { createSmtpMailer } from "./smtp";
 
 /** Returns the mailer that the configuration selects: SMTP, files in embedded mode, or none. */
 export function createMailer(config: Config, log: Logger): Mailer {

@@ -4,17 +4,22 @@ import path from "node:path";
 import { createTransport } from "nodemailer";
 import type { Logger } from "pino";
 import { makeFolder, writeDurably } from "../files/durable";
-import type { Mailer } from "./mailer";
+import type { Mailer } from "./mail/mailer";
+import { toMailMessage } from "./mail/message";
+import { decodeQuotedPrintable } from "./mail/quoted-printable";
 import type { PushTransport } from "./push-transport";
 
-/** Writes each email to a file in the Internet Message Format (RFC 5322), for development without a mail server. */
+/**
+ * Writes each email to a file in the Internet Message Format (RFC 5322), for development without a mail server. Its links
+ * are not broken into lines, so that they can be copied.
+ */
 export function createFileMailer(folder: string, from: string, log: Logger): Mailer {
   const transport = createTransport({ streamTransport: true, buffer: true });
   return {
     mode: "files",
-    send: async (email) => {
-      const { message } = await transport.sendMail({ from, ...email });
-      const file = await writePrivate(folder, `${randomUUID()}.eml`, message as Buffer);
+    send: async (email, id) => {
+      const { message } = await transport.sendMail(toMailMessage(from, email, id));
+      const file = await writePrivate(folder, `${randomUUID()}.eml`, decodeQuotedPrintable(String(message)));
       log.info({ file, subject: email.subject }, "email written to a file");
     },
     close: async () => transport.close(),

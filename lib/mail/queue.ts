@@ -6,15 +6,32 @@ import { createConsumer } from "../db/queue/consumer";
 import { createLeaseQueue, type Lease, type LeaseQueue } from "../db/queue/lease-queue";
 import { sql } from "../db/sql";
 import type { Tx } from "../db/transaction";
-import type { Email } from "./email-texts";
+import { type Locale, toLocale } from "../locale";
+import type { Email } from "./emails";
+
+/** An email of a kind, as it was queued. `data` is null for kinds without data. */
+export type Queued<Data> = { to: string; data: Data; locale: Locale | null };
 
 /** Composes an email when it is sent; null if its recipient no longer needs it. */
-type Compose = (email: string) => Promise<Email | null>;
+export type Compose<Data> = (queued: Queued<Data>) => Promise<Email | null>;
+
+/** Data may be left out where it can be null. `locale` is needed only if the email has no account, or not yet. */
+type Rest<Data> = null extends Data ? [data?: Data, locale?: string | null] : [data: Data, locale?: string | null];
+
+/**
+ * Queues an email, in the transaction of its cause. Without data, a kind is queued once for each recipient; with data,
+ * each email is queued. It is written in the language of the account with this email, unless `locale` is given.
+ */
+export type EnqueueEmail<Data extends object> = <Kind extends keyof Data & string>(
+  tx: Tx,
+  kind: Kind,
+  email: string,
+  ...rest: Rest<Data[Kind]>
+) => Promise<void>;
 
 /** The queue of outgoing email. Its rows outlive a mail server that is down and a process that is killed. */
-export type EmailQueue<Kind extends string = string> = {
-  /** Queues an email, in the transaction of its cause. A kind is queued once for each recipient. */
-  enqueue: (tx: Tx, kind: Kind, email: string) => Promise<void>;
+export type EmailQueue<Data extends object> = {
+  enqueue: EnqueueEmail<Data>;
   /** Starts to send what is due, and returns at once. Call it after the commit of an `enqueue`, and periodically. */
   wake: () => void;
   /** Waits for the emails being sent. The rest stay queued. */
@@ -25,37 +42,53 @@ type Deps = {
   db: PrismaClient;
   dbNow: () => Prisma.Sql;
   log: Logger;
-  mailer: { send: (email: Email) => Promise<void> };
+  mailer: { send: (email: Email, id: string) => Promise<void> };
 };
-type Row = { id: string; kind: string; email: string; expiresAt: Date };
+type Row = {
+  id: string;
+  kind: string;
+  email: string;
+  data: unknown;
+  locale: string | null;
+  createdAt: Date;
+  expiresAt: Date;
+};
 type Queue = LeaseQueue<Row>;
 
 /** Limits the connections to a mail server that does not respond. */
 const MAX_CONCURRENT = 4;
 const LEASE_SECONDS = 2 * 60;
 const RETRY_DELAYS_SECONDS = [5, 15, 60, 5 * 60, 10 * 60];
+/** Between a kind and the id of an email with data. */
+const SEPARATOR = ":";
 
 /** Creates `enqueue` alone, for a process that sends no email. `ttlSeconds` is how long each kind is worth sending. */
-export function createEnqueueEmail<Kind extends string>(
+export function createEnqueueEmail<Data extends object>(
   { dbNow }: Pick<Deps, "dbNow">,
-  ttlSeconds: Record<Kind, number>,
-): EmailQueue<Kind>["enqueue"] {
-  return async (tx, kind, email) => {
+  ttlSeconds: Record<keyof Data, number>,
+): EnqueueEmail<Data> {
+  return async (tx, kind, email, ...[data = null, locale = null]) => {
+    const id = newId();
+    const [key, json] = data === null ? [kind, null] : [`${kind}${SEPARATOR}${id}`, JSON.stringify(data)];
+    // The conflict's target is what the previous release names, which may run at the same time.
     await tx.$executeRaw`
-      INSERT INTO "QueuedEmail" ("id", "kind", "email", "createdAt", "nextAttemptAt", "expiresAt")
-      SELECT ${newId()}::uuid, ${kind}, ${email}, at, at, at + interval '1 second' * ${ttlSeconds[kind]}::int
+      INSERT INTO "QueuedEmail" ("id", "kind", "email", "data", "locale", "createdAt", "nextAttemptAt", "expiresAt")
+      SELECT ${id}::uuid, ${key}, ${email}, ${json}::jsonb,
+        COALESCE(${locale}::text, (SELECT "locale" FROM "Account" WHERE "email" = ${email})),
+        at, at, at + interval '1 second' * ${ttlSeconds[kind]}::int
       FROM (SELECT ${dbNow()} AS at) AS clock
-      ON CONFLICT ("kind", "email") DO UPDATE SET "attempts" = 0, "createdAt" = EXCLUDED."createdAt",
-        "nextAttemptAt" = EXCLUDED."nextAttemptAt", "expiresAt" = EXCLUDED."expiresAt"`;
+      ON CONFLICT ("kind", "email") DO UPDATE SET "attempts" = 0, "locale" = EXCLUDED."locale",
+        "createdAt" = EXCLUDED."createdAt", "nextAttemptAt" = EXCLUDED."nextAttemptAt",
+        "expiresAt" = EXCLUDED."expiresAt"`;
   };
 }
 
-/** Creates the queue. It sends nothing before the first `wake`. */
-export function createEmailQueue<Kind extends string>(
+/** Creates the queue. It sends nothing before the first `wake`. Rows of unknown kinds wait for a release that knows them. */
+export function createEmailQueue<Data extends object>(
   deps: Deps,
-  ttlSeconds: Record<Kind, number>,
-  composers: Record<Kind, Compose>,
-): EmailQueue<Kind> {
+  ttlSeconds: Record<keyof Data, number>,
+  composers: { [Kind in keyof Data]: Compose<Data[Kind]> },
+): EmailQueue<Data> {
   const queue = createLeaseQueue<Row>(deps, {
     table: "QueuedEmail",
     key: "id",
@@ -63,24 +96,35 @@ export function createEmailQueue<Kind extends string>(
     dueAt: "nextAttemptAt",
     leaseSeconds: LEASE_SECONDS,
   });
-  const isKnownKind = sql`"kind" = ANY(${Object.keys(composers)}::text[])`;
+  const isKnownKind = sql`split_part("kind", ${SEPARATOR}, 1) = ANY(${Object.keys(composers)}::text[])`;
   const { wake, close } = createConsumer({
     concurrency: MAX_CONCURRENT,
     processNext: async () => {
       const row = await queue.claim(isKnownKind);
-      if (row) await deliver(deps, queue, composers[row.kind as Kind], row);
+      if (row) await deliver(deps, queue, composers, row);
       return row !== null;
     },
     onError: (error) => deps.log.warn({ err: error }, "the email queue is waiting for the database"),
   });
-  return { enqueue: createEnqueueEmail(deps, ttlSeconds), wake, close };
+  return { enqueue: createEnqueueEmail<Data>(deps, ttlSeconds), wake, close };
 }
 
-async function deliver({ log, mailer }: Deps, queue: Queue, compose: Compose, row: Row & Lease): Promise<void> {
-  const { kind, attempts } = row;
+async function deliver<Data extends object>(
+  { log, mailer }: Deps,
+  queue: Queue,
+  composers: { [Kind in keyof Data]: Compose<Data[Kind]> },
+  row: Row & Lease,
+): Promise<void> {
+  const { attempts, createdAt } = row;
+  const kind = row.kind.split(SEPARATOR, 1)[0] as keyof Data & string;
   try {
     if (row.expiresAt <= row.claimedAt) log.error({ kind, attempts }, "email discarded: it expired before it was sent");
-    else await send(mailer, await compose(row.email));
+    else {
+      const queued = { to: row.email, data: row.data as Data[typeof kind], locale: toLocale(row.locale) };
+      const email = await composers[kind](queued);
+      // A retry has the same id, so that the recipient's server can recognize an email that it has already.
+      if (email) await mailer.send(email, `${row.id}.${createdAt.getTime()}`);
+    }
     await queue.complete(row);
   } catch (error) {
     const { code, command, responseCode } = error as Record<string, unknown>;
@@ -93,10 +137,6 @@ async function deliver({ log, mailer }: Deps, queue: Queue, compose: Compose, ro
     log.warn(failure, "email not sent: it will be retried");
     await queue.retry(row, backoffSeconds(RETRY_DELAYS_SECONDS, attempts));
   }
-}
-
-async function send(mailer: Deps["mailer"], email: Email | null): Promise<void> {
-  if (email) await mailer.send(email);
 }
 
 /** Whether the mail server rejected the recipient or the content permanently (RFC 5321, section 4.2.1). */

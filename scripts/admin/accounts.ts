@@ -1,5 +1,5 @@
 import { userInfo } from "node:os";
-import { EMAIL_TTL_SECONDS } from "../../lib/accounts/account-emails";
+import { EMAIL_TTL_SECONDS } from "../../lib/accounts/emails/account-emails";
 import {
   deleteAccount,
   describeAccount,
@@ -20,6 +20,7 @@ import { databaseNow } from "../../lib/db/clock";
 import { AccountRole } from "../../lib/db/generated/client";
 import { COMMAND } from "../../lib/db/limits";
 import { type Database, openDatabase } from "../../lib/db/open";
+import type { EmailData } from "../../lib/mail/emails";
 import { createEnqueueEmail } from "../../lib/mail/queue";
 import { removeDevices } from "../../lib/push/devices";
 import { withSecrets } from "../../lib/secrets";
@@ -39,7 +40,7 @@ const HELP = `Usage: npm run accounts -- COMMAND   (ACCOUNT is an id or an email
 With PostgreSQL (DATABASE_URL), run it at any time. With the embedded database, stop the service first.`;
 
 const MAX_LISTED = 50;
-const emails = { enqueue: createEnqueueEmail({ dbNow: databaseNow }, EMAIL_TTL_SECONDS) };
+const emails = { enqueue: createEnqueueEmail<EmailData>({ dbNow: databaseNow }, EMAIL_TTL_SECONDS) };
 /** The operator is named in the audit trail. */
 const operator = `operator:${process.env.SUDO_USER ?? userInfo().username}` as const;
 const depsOf = (config: Context["config"], database: Database) => ({

@@ -61,7 +61,7 @@ test("the password removes a linked provider, which can no longer sign in, and e
     expect(await session(jar)).toMatchObject({ user: { id: account.id } });
     expect((await get("/api/push/devices", { token: account.token })).status).toBe(401);
     expect(await eventsOf(account.id)).toContain("identity_unlinked");
-    const isNotified = () => mailbox.to(account.email).some((message) => message.includes("provider was removed"));
+    const isNotified = () => mailbox.to(account.email).some((message) => message.includes("Google was removed"));
     await expect.poll(isNotified).toBe(true);
     const stranger = new Jar();
     await signInWith(google, stranger);

@@ -163,10 +163,10 @@ describe("reset requests by strangers", () => {
   async function countEmails(run: () => Promise<void>): Promise<number> {
     const { emails } = ctx();
     let count = 0;
-    const enqueue: typeof emails.enqueue = (...email) => {
+    const enqueue = ((...email: Parameters<typeof emails.enqueue>) => {
       count += 1;
       return emails.enqueue(...email);
-    };
+    }) as typeof emails.enqueue;
     await withContext({ emails: { ...emails, enqueue } }, run);
     return count;
   }

@@ -54,9 +54,9 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
   test("the queue of emails", async () => {
     const sent: unknown[] = [];
     const mailer = { send: async (email: unknown) => void sent.push(email) };
-    const compose = async (to: string) => ({ to, subject: "", text: "", html: "" });
+    const compose = async ({ to }: { to: string }) => ({ to, locale: "en" as const, subject: "", text: "", html: "" });
     const run = async (db: ReturnType<typeof ctx>["db"]) => {
-      const queue = createEmailQueue({ ...ctx(), db, mailer }, { test: 60 }, { test: compose });
+      const queue = createEmailQueue<{ test: null }>({ ...ctx(), db, mailer }, { test: 60 }, { test: compose });
       await queue.enqueue(db, "test", "someone@example.com");
       queue.wake();
       await expect.poll(() => sent.length).toBe(1);

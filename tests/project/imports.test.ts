@@ -9,7 +9,7 @@ const ours = imports.filter(({ to }) => /^(app|lib|scripts|server|proxy|worker)(
 
 /** What every room may import: types of the whole service, and files without a room of their own. */
 const EVERYWHERE = [
-  ...["lib/config", "lib/response-content", "lib/context", "lib/errors", "lib/storable-text"],
+  ...["lib/config", "lib/response-content", "lib/context", "lib/errors", "lib/locale", "lib/storable-text"],
   ...["lib/db/generated/client", "lib/db/ids", "lib/db/remove-in-batches", "lib/db/sql", "lib/db/transaction"],
 ];
 
@@ -34,7 +34,7 @@ const ROOMS: Record<string, string[]> = {
     ...["lib/audit", "lib/db/with-retry", "lib/files", "lib/mail"],
   ],
   "lib/mail": ["lib/db/queue"],
-  "lib/adapters": ["lib/files", "lib/mail/email-texts"],
+  "lib/adapters": ["lib/files", "lib/mail/emails"],
   "lib/context": [
     "lib/adapters",
     "lib/db/open",

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
+import { decodeQuotedPrintable } from "@/lib/adapters/mail/quoted-printable";
 
 type Received = { to: string[]; raw: string };
 
@@ -32,7 +33,8 @@ export const mailbox = {
   },
 
   /** All email to a recipient so far. */
-  to: (email: string): string[] => received.filter(({ to }) => to.includes(email)).map(({ raw }) => decode(raw)),
+  to: (email: string): string[] =>
+    received.filter(({ to }) => to.includes(email)).map(({ raw }) => decodeQuotedPrintable(raw)),
 
   /** Waits for the n-th email to a recipient. */
   async waitFor(email: string, n = 1): Promise<string> {
@@ -43,12 +45,3 @@ export const mailbox = {
     }
   },
 };
-
-/** Undoes quoted-printable (RFC 2045, 6.7), so that links in an email are whole. */
-function decode(raw: string): string {
-  const isQuoted = /^content-transfer-encoding: quoted-printable/im.test(raw);
-  if (!isQuoted) return raw;
-  return raw
-    .replace(/=\r?\n/g, "")
-    .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-}

@@ -71,7 +71,7 @@ async function linkOrCreateInTx(
   const account = await tx.account.findUniqueOrThrow({ where: { id: accountId } });
   requireEnabled(account); // rolls back
   const isLinkedNow = plan.action === "link" || plan.action === "take_over";
-  if (isLinkedNow) await ctx.emails.enqueue(tx, "identity_linked", account.email);
+  if (isLinkedNow) await ctx.emails.enqueue(tx, "identity_linked", account.email, { provider });
   return account;
 }
 

@@ -1,5 +1,6 @@
 import { createTransport } from "nodemailer";
 import type { Mailer } from "./mailer";
+import { toMailMessage } from "./message";
 
 const TIMEOUT_MS = 10_000;
 const TIMEOUT_OPTIONS = ["dnsTimeout", "connectionTimeout", "greetingTimeout", "socketTimeout"];
@@ -13,7 +14,7 @@ export function createSmtpMailer(url: string, from: string, timeoutMs = TIMEOUT_
   const transport = createTransport(withTimeouts.href);
   return {
     mode: "smtp",
-    send: async (email) => void (await transport.sendMail({ from, ...email })),
+    send: async (email, id) => void (await transport.sendMail(toMailMessage(from, email, id))),
     close: async () => transport.close(),
   };
 }

@@ -1,0 +1,97 @@
+import { providerTitle } from "../../auth/oauth/providers";
+import { newestVerificationToken, VERIFICATION_TTL_HOURS } from "../../auth/verification/email-verification";
+import type { Context } from "../../context";
+import { composeEmail } from "../../mail/compose-email";
+import type { EmailData, EmailKind } from "../../mail/emails";
+import type { Compose, Queued } from "../../mail/queue";
+import type { EmailInput } from "../../mail/texts/texts";
+import { listIdentities } from "../identities";
+import { issueResetToken, RESET_TTL_MINUTES } from "../password-reset-token";
+
+type Deps = Pick<Context, "config" | "db" | "now">;
+
+const MINUTE_SECONDS = 60;
+const DAY_SECONDS = 24 * 60 * MINUTE_SECONDS;
+
+/** How long the queue tries to send an email of each kind. */
+export const EMAIL_TTL_SECONDS: Record<EmailKind, number> = {
+  password_reset: RESET_TTL_MINUTES * MINUTE_SECONDS,
+  password_changed: 3 * DAY_SECONDS,
+  email_verification: DAY_SECONDS,
+  registered_already: DAY_SECONDS,
+  new_sign_in: 3 * DAY_SECONDS,
+  factor_added: 3 * DAY_SECONDS,
+  factor_removed: 3 * DAY_SECONDS,
+  email_change_confirm: DAY_SECONDS,
+  email_change_notice: 7 * DAY_SECONDS,
+  email_changed: 3 * DAY_SECONDS,
+  identity_linked: 3 * DAY_SECONDS,
+  identity_unlinked: 3 * DAY_SECONDS,
+  account_deleted: 3 * DAY_SECONDS,
+};
+
+/** What an email's text needs; null if there is nothing left to send. */
+type Prepare<Kind extends EmailKind> = (queued: Queued<EmailData[Kind]>) => Promise<EmailInput[Kind] | null>;
+
+/**
+ * Composes the emails to account holders. The queue calls this when it sends, so that links and lists are current;
+ * null means that there is nothing left to send. Tokens stand in the link's fragment, which browsers send to no server.
+ */
+export function accountEmails(deps: Deps): { [Kind in EmailKind]: Compose<EmailData[Kind]> } {
+  const { baseUrl } = deps.config;
+  const notMe = async (_: string) => ({ notMeLink: `${baseUrl}/forgot` });
+  const compose =
+    <Kind extends EmailKind>(kind: Kind, prepare: Prepare<Kind>): Compose<EmailData[Kind]> =>
+    async (queued) => {
+      const input = await prepare(queued);
+      return input && composeEmail(kind, { to: queued.to, locale: queued.locale, baseUrl }, input);
+    };
+  return {
+    password_reset: compose("password_reset", async ({ to }) => {
+      const token = await issueResetToken(deps, to);
+      return token === null ? null : { link: `${baseUrl}/reset#token=${token}`, ttlMinutes: RESET_TTL_MINUTES };
+    }),
+    email_verification: compose("email_verification", async ({ to }) => {
+      const token = await newestVerificationToken(deps, to);
+      return token === null ? null : { link: `${baseUrl}/verify#token=${token}`, ttlHours: VERIFICATION_TTL_HOURS };
+    }),
+    registered_already: compose("registered_already", async () => ({ forgotUrl: `${baseUrl}/forgot` })),
+    password_changed: compose("password_changed", async ({ to }) => {
+      const providers = await findLinkedProviders(deps, to);
+      return { ...(await notMe(to)), accountUrl: `${baseUrl}/account`, providers };
+    }),
+    new_sign_in: compose("new_sign_in", async ({ to, data: { client, network, at } }) => {
+      return { ...(await notMe(to)), client, network, at: new Date(at) };
+    }),
+    factor_added: compose("factor_added", async ({ to, data }) => ({ ...(await notMe(to)), factor: data.factor })),
+    factor_removed: compose("factor_removed", async ({ to, data }) => ({ ...(await notMe(to)), factor: data.factor })),
+    email_change_confirm: compose("email_change_confirm", async ({ data }) => data),
+    email_change_notice: compose("email_change_notice", async ({ data }) => data),
+    email_changed: compose("email_changed", async ({ to }) => notMe(to)),
+    identity_linked: compose("identity_linked", async ({ to, data }) => {
+      const linked = await findIdentity(deps, to, data?.provider);
+      return linked && { ...(await notMe(to)), ...linked };
+    }),
+    identity_unlinked: compose("identity_unlinked", async ({ to, data }) => {
+      return { ...(await notMe(to)), provider: data && providerTitle(data.provider) };
+    }),
+    account_deleted: compose("account_deleted", async () => ({})),
+  };
+}
+
+async function findLinkedProviders({ db }: Pick<Deps, "db">, email: string) {
+  const account = await db.account.findUnique({ where: { email }, select: { id: true } });
+  const identities = account ? await listIdentities(db, account.id) : [];
+  return identities.map(({ provider, createdAt }) => ({ title: providerTitle(provider), linkedAt: createdAt }));
+}
+
+/** The newest linked identity of an email, of one provider if it is given. */
+async function findIdentity({ db }: Pick<Deps, "db">, email: string, provider: string | undefined) {
+  const identity = await db.identity.findFirst({
+    where: { account: { email }, provider },
+    orderBy: { createdAt: "desc" },
+    select: { provider: true, account: { select: { passwordHash: true } } },
+  });
+  if (!identity) return null;
+  return { provider: providerTitle(identity.provider), hasPassword: identity.account.passwordHash !== null };
+}

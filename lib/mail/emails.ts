@@ -1,0 +1,33 @@
+import type { Locale } from "../locale";
+
+/** The factors that an email can name. */
+export type FactorName = "totp" | "recovery_codes" | "passkey";
+
+/**
+ * The emails that account holders get, each with the data that is queued with it. null: the email needs none, because its
+ * text is made of what the database has when it is sent.
+ */
+export type EmailData = {
+  password_reset: null;
+  password_changed: null;
+  email_verification: null;
+  registered_already: null;
+  /** To an account whose owner signed in from a client that it did not recognize. `at` is an ISO 8601 time. */
+  new_sign_in: { client: string; network: string | null; at: string };
+  factor_added: { factor: FactorName };
+  factor_removed: { factor: FactorName };
+  /** To the new address. */
+  email_change_confirm: { link: string };
+  /** To the old address. */
+  email_change_notice: { newEmail: string; undoLink: string; undoDays: number };
+  /** To the address that the account has now. */
+  email_changed: null;
+  identity_linked: { provider: string } | null;
+  identity_unlinked: { provider: string } | null;
+  account_deleted: null;
+};
+
+export type EmailKind = keyof EmailData;
+
+/** A composed email. */
+export type Email = { to: string; locale: Locale; subject: string; text: string; html: string };

@@ -1,0 +1,41 @@
+import type { FactorName } from "../emails";
+
+/** A paragraph, a link with its label, a list, or facts with their names. */
+export type Block =
+  | string
+  | { link: string; label: string }
+  | { list: readonly string[] }
+  | { facts: readonly (readonly [name: string, value: string])[] };
+
+type EmailText = { subject: string; body: Block[] };
+
+/** A link with which the recipient can act if somebody else caused the email. */
+type NotMe = { notMeLink: string };
+
+/** What each email says besides its fixed text. */
+export type EmailInput = {
+  password_reset: { link: string; ttlMinutes: number };
+  /** `providers` still work after the change. */
+  password_changed: NotMe & { accountUrl: string; providers: { title: string; linkedAt: Date }[] };
+  email_verification: { link: string; ttlHours: number };
+  registered_already: { forgotUrl: string };
+  new_sign_in: NotMe & { client: string | null; network: string | null; at: Date };
+  factor_added: NotMe & { factor: FactorName };
+  factor_removed: NotMe & { factor: FactorName };
+  email_change_confirm: { link: string };
+  email_change_notice: { newEmail: string; undoLink: string; undoDays: number };
+  email_changed: NotMe;
+  /** Without `hasPassword` the email says that the password no longer works. `provider` is its display name. */
+  identity_linked: NotMe & { provider: string; hasPassword: boolean };
+  /** `provider` is null in emails that the previous release queued. */
+  identity_unlinked: NotMe & { provider: string | null };
+  account_deleted: Record<never, never>;
+};
+
+/** All texts of one language. A missing text is a compile error. */
+export type EmailTexts = {
+  greeting: string;
+  /** The last line. `host` is the service's. */
+  footer: (host: string) => string;
+  emails: { [Kind in keyof EmailInput]: (to: string, input: EmailInput[Kind]) => EmailText };
+};

@@ -1,0 +1,143 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import type { Locale } from "@/lib/locale";
+import type { EmailData, EmailKind } from "@/lib/mail/emails";
+import { newAccount } from "@/tests/support/accounts";
+import { BASE_URL, ctx } from "@/tests/support/context";
+import { mailbox } from "@/tests/support/mailbox";
+
+const HOSTILE = `<img src=x onerror=alert(1)>"'&`;
+const LINK = `${BASE_URL}/somewhere#token=abc&more`;
+const PASSED: { [Kind in EmailKind]: EmailData[Kind] } = {
+  password_reset: null,
+  password_changed: null,
+  email_verification: null,
+  registered_already: null,
+  new_sign_in: { client: HOSTILE, network: "203.0.113.0/24", at: "2026-11-22T19:05:00.000Z" },
+  factor_added: { factor: "totp" },
+  factor_removed: { factor: "passkey" },
+  email_change_confirm: { link: LINK },
+  email_change_notice: { newEmail: "new@example.com", undoLink: LINK, undoDays: 7 },
+  email_changed: null,
+  identity_linked: { provider: "google" },
+  identity_unlinked: { provider: HOSTILE },
+  account_deleted: null,
+};
+const KINDS = Object.keys(PASSED) as EmailKind[];
+
+/** An account for which every kind of email has something to say. */
+async function newRecipient(locale: string | null): Promise<string> {
+  const { id, email } = await newAccount();
+  await ctx().db.account.update({ where: { id }, data: { locale } });
+  await ctx().db.identity.create({ data: { accountId: id, provider: "google", subject: id } });
+  await ctx().db.verificationToken.create({
+    data: { accountId: id, tokenHash: randomUUID(), createdAt: ctx().now(), expiresAt: new Date(Date.now() + 1e9) },
+  });
+  return email;
+}
+
+async function send(kind: EmailKind, email: string): Promise<string> {
+  await ctx().emails.enqueue(ctx().db, kind, email, PASSED[kind]);
+  ctx().emails.wake();
+  return mailbox.waitFor(email);
+}
+
+/** The text of an email's part with a content type. */
+function partOf(message: string, type: string): string {
+  const [, part = ""] =
+    new RegExp(String.raw`Content-Type: ${type};[\s\S]*?\r\n\r\n([\s\S]*?)\r\n--`).exec(message) ?? [];
+  return part.replaceAll("\r\n", "\n");
+}
+
+const ENTITIES: Record<string, string> = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&amp;": "&" };
+
+/** What a person reads of HTML. */
+const textOf = (html: string) =>
+  html
+    .replace(/<(style|title)>[\s\S]*?<\/\1>/g, "")
+    .replace(/<[^>]+>/g, " ")
+    .replace(/\s+/g, " ")
+    .replace(/&(lt|gt|quot|#39|amp);/g, (entity) => ENTITIES[entity] ?? entity);
+
+describe.each<[Locale, string, string]>([
+  ["en", "Hello,", "about your account at"],
+  ["de", "Guten Tag,", "betrifft Ihr Konto bei"],
+])("in the language %s", (locale, greeting, footer) => {
+  test.each(KINDS)("%s says the same in plain text and in HTML, which loads nothing and runs nothing", async (kind) => {
+    const message = await send(kind, await newRecipient(locale));
+    const [text, html] = [partOf(message, "text/plain"), partOf(message, "text/html")];
+    expect(text.startsWith(`${greeting}\n\n`)).toBe(true);
+    expect(text).toContain(footer);
+    expect(html).toContain(`<html lang="${locale}">`);
+    const sentences = text.split("\n\n").filter((block) => !/^(http|- |Hello|Guten|Time|Zeit)/.test(block));
+    expect(sentences.length).toBeGreaterThan(0);
+    for (const sentence of sentences) expect(textOf(html)).toContain(sentence.replaceAll("\n", " "));
+    const links = [...html.matchAll(/href="([^"]*)"/g)].map(([, link = ""]) => link.replaceAll("&amp;", "&"));
+    for (const link of links) expect(text.split("\n")).toContain(link);
+    for (const link of links) expect(link.startsWith(`${BASE_URL}/`)).toBe(true);
+    expect(html).not.toMatch(/<(img|script|link|iframe|form|object|svg)\b|<[^>]*\s(src|on\w+)=|url\(|@import/i);
+  });
+
+  test("its headers name the language and say that a program sent it", async () => {
+    const message = await send("email_changed", await newRecipient(locale));
+    const [headers = ""] = message.split("\r\n\r\n", 1);
+    expect(headers).toMatch(new RegExp(`^Content-Language: ${locale}\r?$`, "m"));
+    expect(headers).toMatch(/^Auto-Submitted: auto-generated\r?$/m);
+    expect(headers).toMatch(/^Message-ID: <[0-9a-f-]{36}\.\d+@localhost>\r?$/m);
+    expect(headers).toMatch(/^Content-Type: multipart\/alternative;/m);
+    expect(headers).toMatch(/^Date: /m);
+  });
+});
+
+test("without a known language, an email is in English", async () => {
+  const message = await send("email_changed", await newRecipient(null));
+  expect(message).toContain("Your email address was changed");
+  const unknown = await send("email_changed", await newRecipient("tlh"));
+  expect(unknown).toContain("Content-Language: en");
+});
+
+test("an email to an address without an account is in the language that is given", async () => {
+  const email = `nobody-${randomUUID()}@example.com`;
+  await ctx().emails.enqueue(ctx().db, "email_change_confirm", email, { link: LINK }, "de");
+  ctx().emails.wake();
+  expect(await mailbox.waitFor(email)).toContain("Neue Adresse best");
+});
+
+test("emails with data are sent one by one, also to one recipient", async () => {
+  const email = await newRecipient("en");
+  const { db, emails } = ctx();
+  await emails.enqueue(db, "factor_added", email, { factor: "totp" });
+  await emails.enqueue(db, "factor_added", email, { factor: "passkey" });
+  emails.wake();
+  await mailbox.waitFor(email, 2);
+  const all = mailbox.to(email).join();
+  expect(all).toContain("use an authenticator app");
+  expect(all).toContain("use a passkey");
+});
+
+describe("during an upgrade", () => {
+  const queue = async (kind: string, email: string) => {
+    const at = ctx().now();
+    const data = { kind, email, createdAt: at, nextAttemptAt: at, expiresAt: new Date(at.getTime() + 60_000) };
+    await ctx().db.queuedEmail.create({ data });
+    ctx().emails.wake();
+  };
+
+  test.each(["identity_linked", "identity_unlinked", "password_changed"])(
+    "%s that the previous release queued, without data, is sent",
+    async (kind) => {
+      const email = await newRecipient("en");
+      await queue(kind, email);
+      expect(await mailbox.waitFor(email)).toContain(`(${email})`);
+    },
+  );
+
+  test("an email of a kind that only a later release knows stays in the queue", async () => {
+    const email = await newRecipient("en");
+    await queue("a_later_kind", email);
+    await queue("a_later_kind:with-data", email);
+    await send("email_changed", email);
+    await expect.poll(() => ctx().db.queuedEmail.count({ where: { email } })).toBe(2);
+    expect(mailbox.to(email)).toHaveLength(1);
+  });
+});
