@@ -3,6 +3,8 @@ import { createMailer, createPushTransport } from "./adapters/from-config";
 import { createBreachLookup } from "./adapters/have-i-been-pwned";
 import { createBillingApi } from "./adapters/revenuecat";
 import { createObjectStorage } from "./adapters/s3";
+import { loadDataKeys } from "./auth/keys/data-keys";
+import { pseudonym } from "./auth/keys/pseudonym";
 import { createHasher, poolSize } from "./auth/passwords/hasher";
 import { type Config, publishBaseUrl } from "./config";
 import type { Context } from "./context";
@@ -42,6 +44,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const isInline = push && config.PUSH_WORKER === "inline";
   const worker = isInline ? startWorker({ config, count: telemetry.count, db, dbNow, log, now, push }) : null;
   if (config.mode === "server") void warnOfMissingMigrations(database, log);
+  loadDataKeys({ config, db }).catch((error: unknown) => log.debug({ err: error }, "the data keys are read later"));
   warnOfSettings({ config, log, mailer, push });
   return {
     config,
@@ -50,7 +53,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     now,
     dbNow,
     log,
-    limits: createRateLimits({ config, db, dbNow, log, now }),
+    limits: createRateLimits({ config, db, dbNow, log, now, privateKey: (text) => pseudonym({ config, db }, text) }),
     hasher,
     breaches: createBreachLookup(config, log),
     mailer,

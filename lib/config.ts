@@ -10,6 +10,7 @@ import {
   list,
   origins,
   port,
+  secretRing,
   signingKey,
   text,
 } from "./config/values";
@@ -30,7 +31,7 @@ export const Environment = z.object({
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, hostname: /^[^,]*$/, error: ONE_HOST }).optional(),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(1000).default(10),
   NEXTAUTH_URL: baseUrl.optional(),
-  NEXTAUTH_SECRET: z.string().min(32, "must be at least 32 characters long").optional(),
+  NEXTAUTH_SECRET: secretRing.optional(),
   AUTH_PASSWORD_MIN: z.coerce.number().int().min(8).max(64).default(8),
   AUTH_BREACH_CHECK: flag.default(false),
   AUTH_BREACH_CHECK_URL: z.url({ protocol: /^https?$/ }).default("https://api.pwnedpasswords.com/range"),
@@ -108,8 +109,8 @@ export type Config = Readonly<
     mode: "embedded" | "server";
     /** The base URL of every link, without a trailing slash. */
     baseUrl: string;
-    /** Encrypts session tokens and keys the hashes of rate limits. Embedded mode generates it once. */
-    secret: string | undefined;
+    /** The secrets of sessions and stored keys, the one that encrypts first. Embedded mode generates it once. */
+    secrets: readonly [string, ...string[]] | undefined;
     build: Build;
   }
 >;
@@ -139,7 +140,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     ...rest,
     mode: rest.DATABASE_URL ? ("server" as const) : ("embedded" as const),
     baseUrl: NEXTAUTH_URL ?? `http://localhost:${rest.PORT}`,
-    secret: NEXTAUTH_SECRET,
+    secrets: NEXTAUTH_SECRET && Object.freeze(NEXTAUTH_SECRET),
     build: readBuild(),
   });
 }

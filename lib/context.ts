@@ -18,7 +18,7 @@ export type { Tx };
 
 /** The parts of the service. Functions take the part they need: `Pick<Context, "db" | "now">`. */
 export type Context = {
-  config: Config & { secret: string };
+  config: Config & { secrets: NonNullable<Config["secrets"]> };
   /** Readiness, migrations and closing. */
   database: Database;
   db: PrismaClient;

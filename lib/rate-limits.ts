@@ -1,4 +1,3 @@
-import { createHmac } from "node:crypto";
 import type { Logger } from "pino";
 import type { Config } from "./config";
 import { batchWrite } from "./db/batch-write";
@@ -45,16 +44,17 @@ export type RateLimits = {
   consume: (limit: LimitName, key: string) => Promise<void>;
   /** Returns uses that should not count, such as successful sign-ins. */
   refund: (limit: LimitName, key: string, uses?: number) => Promise<void>;
-  /** A keyed hash of private text. `consume` and `refund` hash their keys themselves. */
-  privateKey: (text: string) => string;
+  /** A keyed hash of private text. `consume` and `refund` hash their keys themselves. @throws if the database is down */
+  privateKey: (text: string) => Promise<string>;
 };
 
 type Deps = {
-  config: Pick<Config, "RATE_LIMITS"> & { secret: string };
+  config: Pick<Config, "RATE_LIMITS">;
   db: PrismaClient;
   dbNow: () => Prisma.Sql;
   log: Pick<Logger, "warn">;
   now: () => Date;
+  privateKey: RateLimits["privateKey"];
 };
 
 /** Uses of the key of a limit, and the length of the limit's window. Fewer than zero are refunded. */
@@ -67,13 +67,16 @@ type Count = { uses: number; remainingMs: number };
  * While the database is down, each instance counts in memory.
  */
 export function createRateLimits(deps: Deps): RateLimits {
-  const { secret, RATE_LIMITS } = deps.config;
-  const privateKey = (text: string) => createHmac("sha256", secret).update(text).digest("base64url");
-  if (RATE_LIMITS === "off") return { consume: async () => {}, refund: async () => {}, privateKey };
+  const { privateKey } = deps;
+  if (deps.config.RATE_LIMITS === "off") return { consume: async () => {}, refund: async () => {}, privateKey };
   const countInMemory = createMemoryCounter(deps.now);
-  const count = (limit: LimitName, key: string, uses: number): Promise<Count> => {
-    const use = { key: `${limit}:${privateKey(key)}`, uses, seconds: LIMITS[limit].seconds };
-    return countInBatch(deps, use).catch(() => countInMemory(use));
+  const count = async (limit: LimitName, key: string, uses: number): Promise<Count> => {
+    const { seconds } = LIMITS[limit];
+    try {
+      return await countInBatch(deps, { key: `${limit}:${await privateKey(key)}`, uses, seconds });
+    } catch {
+      return countInMemory({ key: `${limit}:${key}`, uses, seconds });
+    }
   };
   return {
     consume: async (limit, key) => {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { emailedToken } from "../auth/emailed-token";
+import { emailedToken, findEmailedToken } from "../auth/emailed-token";
 import type { Context } from "../context";
 import { newId } from "../db/ids";
 
@@ -15,13 +15,12 @@ export async function issueResetToken({ config, db, now }: Deps, email: string):
   const at = now();
   const ttlMs = RESET_TTL_MINUTES * 60 * 1000;
   const expiresAt = new Date(at.getTime() + ttlMs);
-  const tokenOf = (id: string) => emailedToken(config, "password-reset", id);
-  // The second round replaces a live row whose token was made with another secret.
+  // The second round replaces a live row whose token was made with a secret that is no longer in the ring.
   for (const reusedFrom of [new Date(at.getTime() - ttlMs), expiresAt]) {
     const id = newId();
     const [row] = await db.$queryRaw<{ id: string; tokenHash: string }[]>`
       INSERT INTO "PasswordResetToken" AS live ("accountId", "id", "tokenHash", "createdAt", "expiresAt")
-      SELECT "id", ${id}::uuid, ${hashResetToken(tokenOf(id))}, ${at}::timestamptz, ${expiresAt}::timestamptz
+      SELECT "id", ${id}::uuid, ${hashResetToken(emailedToken(config, "password-reset", id))}, ${at}::timestamptz, ${expiresAt}::timestamptz
       FROM "Account" WHERE "email" = ${email}
       ON CONFLICT ("accountId") DO UPDATE SET
         ("id", "tokenHash", "createdAt", "expiresAt") = (SELECT
@@ -33,8 +32,9 @@ export async function issueResetToken({ config, db, now }: Deps, email: string):
             AND live."expiresAt" > EXCLUDED."createdAt" AS isReused) AS age)
       RETURNING "id", "tokenHash"`;
     if (!row) return null;
-    const token = tokenOf(row.id);
-    if (hashResetToken(token) === row.tokenHash) return token;
+    const isStored = (token: string) => hashResetToken(token) === row.tokenHash;
+    const token = findEmailedToken(config, "password-reset", row.id, isStored);
+    if (token) return token;
   }
   throw new Error("A process with another secret replaced the reset token");
 }

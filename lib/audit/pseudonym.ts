@@ -2,13 +2,22 @@ import { createHmac } from "node:crypto";
 import type { Context, Tx } from "../context";
 import { uuidArray } from "../db/sql";
 
-type Config = Pick<Context["config"], "secret">;
+type Config = Pick<Context["config"], "secrets">;
 
 /**
  * The id that replaces a deleted account's in the audit trail: a version 8 UUID (RFC 9562, section 5.8) of 122 bits of a
  * keyed hash. An operator who knows the account's id still finds its events; nobody learns the id from them.
  */
-export function auditPseudonym({ secret }: Config, accountId: string): string {
+export function auditPseudonym({ secrets }: Config, accountId: string): string {
+  return pseudonymOf(secrets[0], accountId);
+}
+
+/** The ids under which a deleted account's events may be: one for each secret, as events are kept longer than a rotation. */
+export function auditPseudonyms({ secrets }: Config, accountId: string): string[] {
+  return secrets.map((secret) => pseudonymOf(secret, accountId));
+}
+
+function pseudonymOf(secret: string, accountId: string): string {
   const bytes = createHmac("sha256", secret).update(`audit-trail:${accountId}`).digest().subarray(0, 16);
   bytes[6] = (bytes.readUInt8(6) & 0x0f) | 0x80;
   bytes[8] = (bytes.readUInt8(8) & 0x3f) | 0x80;

@@ -1,5 +1,5 @@
 import type { Context } from "../context";
-import { auditPseudonym } from "./pseudonym";
+import { auditPseudonyms } from "./pseudonym";
 import { takeOverSecurityEventsOf } from "./take-over";
 
 type Deps = Pick<Context, "config" | "db">;
@@ -8,7 +8,7 @@ type Deps = Pick<Context, "config" | "db">;
 export async function listSecurityEvents(ctx: Deps, accountId: string, limit: number) {
   await takeOverSecurityEventsOf(ctx, accountId);
   return ctx.db.auditEvent.findMany({
-    where: { accountId: { in: [accountId, auditPseudonym(ctx.config, accountId)] } },
+    where: { accountId: { in: [accountId, ...auditPseudonyms(ctx.config, accountId)] } },
     omit: { accountId: true },
     orderBy: [{ at: "desc" }, { id: "desc" }],
     take: limit,

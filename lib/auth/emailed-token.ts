@@ -1,14 +1,27 @@
 import { createHmac } from "node:crypto";
 import type { Context } from "../context";
 
+type Config = Pick<Context["config"], "secrets">;
+type Purpose = "email-verification" | "password-reset";
+
 /**
- * The token of an emailed link, derived from a random id. Only the id and a hash of the token are stored; the service
- * derives the token again when it sends the email.
+ * The token of an emailed link, derived from a random id by the first secret. Only the id and a hash of the token are
+ * stored; the service derives the token again when it sends the email.
  */
-export function emailedToken(
-  { secret }: Pick<Context["config"], "secret">,
-  purpose: "email-verification" | "password-reset",
+export function emailedToken({ secrets }: Config, purpose: Purpose, id: string): string {
+  return derive(secrets[0], purpose, id);
+}
+
+/** The token of an id whose hash is stored, after a rotation too; null if its secret is no longer in the ring. */
+export function findEmailedToken(
+  { secrets }: Config,
+  purpose: Purpose,
   id: string,
-): string {
+  isStored: (token: string) => boolean,
+): string | null {
+  return secrets.map((secret) => derive(secret, purpose, id)).find(isStored) ?? null;
+}
+
+function derive(secret: string, purpose: Purpose, id: string): string {
   return createHmac("sha256", secret).update(`${purpose}:${id}`).digest("base64url");
 }

@@ -2,6 +2,9 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 
+const MIN_SECRET_LENGTH = 32;
+const SECRET_TOO_SHORT = "each secret must be at least 32 characters long; a comma separates two secrets";
+
 export const text = z.string().trim().min(1);
 export const port = z.coerce.number().int().min(0).max(65_535);
 export const flag = z.enum(["true", "false"]).transform((value) => value === "true");
@@ -11,6 +14,13 @@ export const list = z.string().transform((value) =>
     .map((entry) => entry.trim())
     .filter(Boolean),
 );
+/** One secret, or several separated by commas, the newest first. A single one is used as it was given. */
+export const secretRing = z
+  .string()
+  .transform((value) => (value.includes(",") ? value.split(",").flatMap((entry) => entry.trim() || []) : [value]))
+  .pipe(
+    z.tuple([z.string().min(MIN_SECRET_LENGTH, SECRET_TOO_SHORT)], z.string().min(MIN_SECRET_LENGTH, SECRET_TOO_SHORT)),
+  );
 export const origins = list.pipe(z.array(z.url({ protocol: /^https?$/ }).transform((value) => new URL(value).origin)));
 export const baseUrl = z
   .url({ protocol: /^https?$/ })

@@ -25,6 +25,7 @@ import { createEnqueueEmail } from "../../lib/mail/queue";
 import { removeDevices } from "../../lib/push/devices";
 import { withSecrets } from "../../lib/secrets";
 import { runCommandLine, UsageError } from "../command-line";
+import { rotateKeys } from "./accounts/rotate-keys";
 
 const HELP = `Usage: npm run accounts -- COMMAND   (ACCOUNT is an id or an email)
 
@@ -36,6 +37,8 @@ const HELP = `Usage: npm run accounts -- COMMAND   (ACCOUNT is an id or an email
   disable ACCOUNT           disables an account: nobody can sign in to it, and it is signed out on all devices
   enable ACCOUNT            enables a disabled account
   delete ACCOUNT --yes      deletes an account and all its data
+  rotate-keys               protects the stored keys with the first secret of NEXTAUTH_SECRET. With the embedded database
+                            and without NEXTAUTH_SECRET, generates a new secret first. Nobody is signed out
 
 With PostgreSQL (DATABASE_URL), run it at any time. With the embedded database, stop the service first.`;
 
@@ -95,7 +98,9 @@ async function main([command = "", account = "", option = ""]: string[]): Promis
   const database = await openDatabase(given, { onConnectionError }, COMMAND);
   try {
     if (!(await database.migrated())) throw new Error("Migrations are missing: run `npm run db:migrate` first.");
-    await runCommand(depsOf(await withSecrets(given), database), command, account, option);
+    const deps = depsOf(await withSecrets(given), database);
+    if (command === "rotate-keys") console.log(await rotateKeys(given, deps));
+    else await runCommand(deps, command, account, option);
   } finally {
     await database.close();
   }
@@ -103,7 +108,7 @@ async function main([command = "", account = "", option = ""]: string[]): Promis
 
 /** @throws UsageError */
 function checkArguments(command: string, account: string, option: string): void {
-  if (command === "list") return;
+  if (command === "list" || command === "rotate-keys") return;
   if (!Object.hasOwn(ACCOUNT_COMMANDS, command)) {
     throw new UsageError(command ? `Unknown command: ${command}` : "No command is given.");
   }

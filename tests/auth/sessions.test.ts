@@ -6,7 +6,7 @@ import { revokeSession } from "@/lib/auth/sessions/sessions";
 import { signOut } from "@/lib/auth/sessions/sign-out";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
-import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
+import { BASE_URL, clock, ctx, SECRET, withContext } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 
 const MINUTE_MS = 60 * 1000;
@@ -33,7 +33,7 @@ async function cookieOf({ email, password }: TestAccount): Promise<string> {
 }
 
 describe("a forged token", () => {
-  const secret = () => ctx().config.secret;
+  const secret = () => SECRET;
   const claimsOf = ({ id, sessionId }: TestAccount) => ({ sub: id, sid: sessionId, epoch: 0 });
   const text = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
   const forged: [name: string, forge: (account: TestAccount) => Promise<string> | string][] = [

@@ -87,7 +87,10 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
       expect((await register()).map(({ status }) => status)).toEqual([200, 202, 202]);
     };
     const run = (db: ReturnType<typeof ctx>["db"]) =>
-      withContext({ db, limits: createRateLimits({ ...ctx(), db }) }, registrations);
+      withContext(
+        { db, limits: createRateLimits({ ...ctx(), db, privateKey: ctx().limits.privateKey }) },
+        registrations,
+      );
     expect(await statementsWithoutIndex(url, run)).toEqual([]);
   });
 

@@ -1,11 +1,11 @@
 import { generateKeyPairSync } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ConfigError, Environment, loadConfig } from "@/lib/config";
 
 test("nothing has to be set", () => {
   const config = loadConfig({});
-  expect(config).toMatchObject({ mode: "embedded", PORT: 3000, baseUrl: "http://localhost:3000", secret: undefined });
+  expect(config).toMatchObject({ mode: "embedded", PORT: 3000, baseUrl: "http://localhost:3000", secrets: undefined });
   expect(Object.isFrozen(config)).toBe(true);
 });
 
@@ -25,6 +25,25 @@ test("PostgreSQL needs a base URL and a secret, and both are named", () => {
   const NEXTAUTH_SECRET = "x".repeat(32);
   const config = loadConfig({ DATABASE_URL, NEXTAUTH_URL: "https://api.example.com/", NEXTAUTH_SECRET });
   expect(config).toMatchObject({ mode: "server", baseUrl: "https://api.example.com" });
+});
+
+describe("NEXTAUTH_SECRET", () => {
+  const [first, second] = ["a".repeat(32), "b".repeat(40)];
+
+  test.each([
+    [first, [first]],
+    [` ${first} `, [` ${first} `]],
+    [`${first},${second}`, [first, second]],
+    [` ${first} , ${second}, `, [first, second]],
+  ])("is one secret or a list: '%s'", (NEXTAUTH_SECRET, secrets) => {
+    expect(loadConfig({ NEXTAUTH_SECRET }).secrets).toEqual(secrets);
+  });
+
+  test.each(["short", `${first},short`, `short,${first}`, ","])("'%s' is refused without being shown", (value) => {
+    const load = () => loadConfig({ NEXTAUTH_SECRET: value });
+    expect(load).toThrow("- NEXTAUTH_SECRET");
+    expect(load).not.toThrow(/short(?!er)/);
+  });
 });
 
 test.each([

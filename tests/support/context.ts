@@ -16,6 +16,9 @@ export const BASE_URL = "http://localhost:3000";
 export const WEBHOOK_SECRET = "test-webhook-signing-secret-of-32-bytes";
 export const WEBHOOK_AUTHORIZATION = "Bearer test-webhook-authorization";
 
+/** The secret of the service under test. */
+export const SECRET = "a-secret-for-tests-that-is-long-enough";
+
 /** The lowest that bcrypt takes, and less than the configuration allows: most tests make an account. */
 const MIN_BCRYPT_COST = 4;
 
@@ -57,7 +60,7 @@ export async function openTestContext(): Promise<void> {
     DATA_DIR: folder,
     NEXTAUTH_URL: BASE_URL,
     TRUSTED_PROXY_HOPS: callsHandlers ? "0" : "1",
-    NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
+    NEXTAUTH_SECRET: SECRET,
     OAUTH_CLIENTS: JSON.stringify(OAUTH_CLIENTS),
     PUSH_WORKER: "off", // tests say when it works: deliverDue
     SMTP_URL: await mailbox.start(),

@@ -13,10 +13,10 @@ const TTL_MS = 180 * DAY_MS;
 const MAX_CLIENTS = 50;
 
 /** The keys of a caller's device and network for an email. They are HMACs, and reveal none of the three. */
-export function clientKeys({ limits }: Pick<Deps, "limits">, email: string, { deviceId, ip }: Caller) {
+export async function clientKeys({ limits }: Pick<Deps, "limits">, email: string, { deviceId, ip }: Caller) {
   return {
-    device: limits.privateKey(`device ${deviceId} ${email}`),
-    network: limits.privateKey(`network ${ip} ${email}`),
+    device: await limits.privateKey(`device ${deviceId} ${email}`),
+    network: await limits.privateKey(`network ${ip} ${email}`),
   };
 }
 
@@ -28,7 +28,7 @@ export function isRecognized(key: string, at: Date): Prisma.Sql {
 /** Whether an account recognizes the caller by its device cookie. Reads nothing for a caller without one. */
 export async function isRecognizedDevice(ctx: Deps, email: string, caller: Caller): Promise<boolean> {
   if (caller.isNewDevice) return false;
-  const { device } = clientKeys(ctx, email, caller);
+  const { device } = await clientKeys(ctx, email, caller);
   const rows = await ctx.db.$queryRaw<unknown[]>`SELECT 1 AS "found" WHERE ${isRecognized(device, ctx.now())}`;
   return rows.length > 0;
 }
@@ -44,7 +44,7 @@ export async function recognizeClient(
   caller: Caller,
   options: { withDevice: boolean },
 ): Promise<void> {
-  const { remember, forget } = recognition(ctx, account, caller, options);
+  const { remember, forget } = await recognition(ctx, account, caller, options);
   await tx.$executeRaw`
     WITH account AS (SELECT ${account.id}::uuid AS "id"), remembered AS (${remember}) ${forget}`;
 }
@@ -53,13 +53,13 @@ export async function recognizeClient(
  * The same as SQL, for a statement with a CTE `account` that returns the account's id: `remember` inserts the client, and
  * `forget` deletes those beyond the maximum.
  */
-export function recognition(
+export async function recognition(
   ctx: Pick<Deps, "limits" | "now">,
   account: { id: string; email: string },
   caller: Caller,
   { withDevice }: { withDevice: boolean },
-): { remember: Prisma.Sql; forget: Prisma.Sql } {
-  const { device, network } = clientKeys(ctx, account.email, caller);
+): Promise<{ remember: Prisma.Sql; forget: Prisma.Sql }> {
+  const { device, network } = await clientKeys(ctx, account.email, caller);
   const keys = [...(withDevice ? [device] : []), ...(caller.ip === "unknown" ? [] : [network])].sort();
   const expiresAt = new Date(ctx.now().getTime() + TTL_MS);
   return {

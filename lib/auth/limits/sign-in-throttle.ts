@@ -39,11 +39,11 @@ export function waitMs(failures: number, { freeFailures, maxWaitMinutes }: Omit<
  * lock the owner out (OWASP, "Slow Down Online Guessing Attacks with Device Cookies"). @throws AppError rate_limited
  */
 export async function beginAttempt(ctx: Deps, email: string, caller: Caller): Promise<Attempt> {
-  const { network } = clientKeys(ctx, email, caller);
+  const { network } = await clientKeys(ctx, email, caller);
   const isStranger = sql`NOT ${isRecognized(network, ctx.now())}`;
   return countAttempt(ctx, [
     { key: network, rule: BY_CLIENT, condition: sql`true` },
-    { key: ctx.limits.privateKey(email), rule: BY_STRANGERS, condition: isStranger },
+    { key: await ctx.limits.privateKey(email), rule: BY_STRANGERS, condition: isStranger },
   ]);
 }
 
@@ -53,15 +53,15 @@ export async function beginAttempt(ctx: Deps, email: string, caller: Caller): Pr
  */
 export async function beginAttemptByDevice(ctx: Deps, email: string, caller: Caller): Promise<Attempt | null> {
   if (caller.isNewDevice) return null;
-  const { device } = clientKeys(ctx, email, caller);
+  const { device } = await clientKeys(ctx, email, caller);
   const condition = isRecognized(device, ctx.now());
   const attempt = await countAttempt(ctx, [{ key: device, rule: BY_CLIENT, condition }]);
   return attempt.length > 0 ? attempt : null;
 }
 
 /** The same for a signed-in caller who enters the password again. @throws AppError rate_limited */
-export function beginReauthentication(ctx: Deps, accountId: string): Promise<Attempt> {
-  const key = ctx.limits.privateKey(`reauthentication ${accountId}`);
+export async function beginReauthentication(ctx: Deps, accountId: string): Promise<Attempt> {
+  const key = await ctx.limits.privateKey(`reauthentication ${accountId}`);
   return countAttempt(ctx, [{ key, rule: BY_SESSIONS, condition: sql`true` }]);
 }
 
@@ -159,8 +159,8 @@ export async function clearFailures(
   account: { id: string; email: string },
   caller: Caller,
 ): Promise<void> {
-  const { device, network } = clientKeys(ctx, account.email, caller);
-  const others = [account.email, `reauthentication ${account.id}`].map(ctx.limits.privateKey);
+  const { device, network } = await clientKeys(ctx, account.email, caller);
+  const others = await Promise.all([account.email, `reauthentication ${account.id}`].map(ctx.limits.privateKey));
   await clearKeys(tx, [device, network, ...others]);
 }
 

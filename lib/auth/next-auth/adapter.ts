@@ -34,9 +34,10 @@ export function createAdapter(
     updateUser: async ({ id }) => toUser(await db.account.findUniqueOrThrow({ where: { id } })) as AdapterAccount,
     // next-auth requires this function. Tokens are created when their email is sent.
     createVerificationToken: () => null,
+    // `registration` was found by the token. next-auth's own hash knows one secret only.
     useVerificationToken: ({ token }) =>
       orNull(onFailure, async () => {
-        const identifier = registration ? await confirmVerification(ctx, token, registration, caller) : null;
+        const identifier = registration ? await confirmVerification(ctx, registration, caller) : null;
         // `confirmVerification` has checked the expiry, so next-auth gets the latest date there is.
         return identifier === null ? null : { identifier, token, expires: new Date(8.64e15) };
       }),

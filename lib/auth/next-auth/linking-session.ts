@@ -1,5 +1,6 @@
 import type { Context } from "../../context";
 import { linkingSessionCookieName, parseCookies, setCookie } from "../cookie";
+import { decryptToken, encryptToken } from "../keys/encrypted-token";
 
 type Config = Context["config"];
 
@@ -18,8 +19,7 @@ export async function rememberLinkingSession(
   const name = linkingSessionCookieName(config);
   const expiresAt = new Date(now.getTime() + TTL_SECONDS * 1000);
   const token = { sid: sessionId };
-  const { encode } = await import("next-auth/jwt");
-  const value = sessionId && (await encode({ token, secret: config.secret, salt: name, maxAge: TTL_SECONDS }));
+  const value = sessionId && (await encryptToken(config.secrets, token, { purpose: name, ttlSeconds: TTL_SECONDS }));
   return setCookie(config, name, value ?? null, expiresAt);
 }
 
@@ -28,7 +28,6 @@ export async function recallLinkingSession(config: Config, cookieHeader: string 
   const name = linkingSessionCookieName(config);
   const value = parseCookies(cookieHeader)[name];
   if (!value) return undefined;
-  const { decode } = await import("next-auth/jwt");
-  const claims = await decode({ token: value, secret: config.secret, salt: name }).catch(() => null);
+  const claims = await decryptToken(config.secrets, value, name);
   return typeof claims?.sid === "string" ? claims.sid : undefined;
 }

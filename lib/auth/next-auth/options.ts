@@ -19,6 +19,7 @@ import { issueSession, verifyPassword } from "../sign-in";
 import { type MatchedRegistration, requireVerifiedEmail } from "../verification/email-verification";
 import { type AdapterAccount, createAdapter } from "./adapter";
 import { attempt, type OnFailure, orNull } from "./attempt";
+import type { CallSecrets } from "./call-secrets";
 import type { PendingIdentity } from "./pending-identity";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices">;
@@ -35,6 +36,7 @@ type Call = {
   linkingSessionId: string | undefined;
   /** The registration that an emailed token confirms. */
   registration: MatchedRegistration | null;
+  secrets: CallSecrets;
   /** Output: the identity of a sign-in that is refused until the email is verified. */
   unverifiedIdentities: PendingIdentity[];
 };
@@ -51,7 +53,7 @@ const SignIn = z.object({ email: Email, password: z.string().min(1).max(1024) })
 export function nextAuthOptions(ctx: Deps, call: Call, onFailure: OnFailure): NextAuthOptions {
   const { config } = ctx;
   return {
-    secret: config.secret,
+    secret: call.secrets.csrf,
     useSecureCookies: config.baseUrl.startsWith("https:"),
     cookies: {
       sessionToken: { name: sessionCookieName(config), options: sessionCookieOptions(config) },
@@ -62,11 +64,11 @@ export function nextAuthOptions(ctx: Deps, call: Call, onFailure: OnFailure): Ne
     adapter: createAdapter(ctx, call, onFailure),
     providers: providersFor(ctx, call, onFailure),
     jwt: {
-      secret: config.secret,
+      secret: call.secrets.checks,
       maxAge: COOKIE_MAX_AGE_SECONDS,
       encode: ({ token }) => {
         const { sub, sid, epoch } = (token ?? {}) as unknown as Claims;
-        return encodeToken({ sub, sid, epoch }, config.secret, COOKIE_MAX_AGE_SECONDS);
+        return encodeToken({ sub, sid, epoch }, config.secrets, COOKIE_MAX_AGE_SECONDS);
       },
       decode: ({ token }) => orNull(onFailure, () => decodeSession(ctx, token)),
     },

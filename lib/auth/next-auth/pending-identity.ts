@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Context } from "../../context";
 import { parseCookies, pendingIdentityCookieName, setCookie } from "../cookie";
+import { decryptToken, encryptToken } from "../keys/encrypted-token";
 import { VERIFICATION_TTL_HOURS } from "../verification/email-verification";
 
 type Config = Context["config"];
@@ -17,8 +18,7 @@ const TTL_SECONDS = VERIFICATION_TTL_HOURS * 60 * 60;
 export async function rememberIdentity(config: Config, now: Date, { provider, issuer, subject }: PendingIdentity) {
   const name = pendingIdentityCookieName(config);
   const token = { provider, issuer, subject };
-  const { encode } = await import("next-auth/jwt");
-  const value = await encode({ token, secret: config.secret, salt: name, maxAge: TTL_SECONDS });
+  const value = await encryptToken(config.secrets, token, { purpose: name, ttlSeconds: TTL_SECONDS });
   return setCookie(config, name, value, new Date(now.getTime() + TTL_SECONDS * 1000));
 }
 
@@ -30,8 +30,7 @@ export async function recallIdentity(
   const name = pendingIdentityCookieName(config);
   const value = parseCookies(cookieHeader)[name];
   if (!value) return undefined;
-  const { decode } = await import("next-auth/jwt");
-  const claims = await decode({ token: value, secret: config.secret, salt: name }).catch(() => null);
+  const claims = await decryptToken(config.secrets, value, name);
   const parsed = PendingIdentity.safeParse(claims);
   return parsed.success ? parsed.data : undefined;
 }

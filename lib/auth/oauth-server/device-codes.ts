@@ -28,7 +28,7 @@ export async function startDeviceAuthorization(ctx: Deps, clientId: string, call
   await ctx.db.deviceCode.create({
     data: {
       deviceCodeHash: sha256(deviceCode),
-      userCodeHash: ctx.limits.privateKey(userCode),
+      userCodeHash: await ctx.limits.privateKey(userCode),
       clientId: client.id,
       network: networkOf(caller.ip),
       userAgent: caller.userAgent,
@@ -69,7 +69,7 @@ export async function findDeviceRequest(
 ): Promise<DeviceRequest> {
   await ctx.limits.consume("userCodeByAccount", account.id);
   const userCode = parseUserCode(typed);
-  const row = userCode && (await ctx.db.deviceCode.findUnique({ where: pendingCode(ctx, userCode) }));
+  const row = userCode && (await ctx.db.deviceCode.findUnique({ where: await pendingCode(ctx, userCode) }));
   const client = row && ctx.config.OAUTH_CLIENTS.find(({ id }) => id === row.clientId);
   if (!row || !client) throw new AppError("invalid_user_code");
   await ctx.limits.refund("userCodeByAccount", account.id);
@@ -86,15 +86,15 @@ export async function decideDeviceRequest(
 ): Promise<DeviceRequest> {
   const request = await findDeviceRequest(ctx, principal, typed);
   const { count } = await ctx.db.deviceCode.updateMany({
-    where: pendingCode(ctx, request.userCode),
+    where: await pendingCode(ctx, request.userCode),
     data: decision === "allow" ? grantOf(principal) : { deniedAt: ctx.now() },
   });
   if (count === 0) throw new AppError("invalid_user_code");
   return request;
 }
 
-function pendingCode(ctx: Pick<Deps, "limits" | "now">, userCode: string) {
-  const userCodeHash = ctx.limits.privateKey(userCode);
+async function pendingCode(ctx: Pick<Deps, "limits" | "now">, userCode: string) {
+  const userCodeHash = await ctx.limits.privateKey(userCode);
   return { userCodeHash, accountId: null, deniedAt: null, expiresAt: { gt: ctx.now() } };
 }
 

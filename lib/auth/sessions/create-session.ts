@@ -45,7 +45,9 @@ export async function createSession(
   const { idleMs, absoluteMs } = LIFETIMES[transport];
   const [idleExpiresAt, expiresAt] = [idleMs, absoluteMs].map((ms) => new Date(now.getTime() + ms)) as [Date, Date];
   const id = newId();
-  const clients = recognition({ ...ctx, now: () => now }, account, caller, { withDevice: transport === "cookie" });
+  const clients = await recognition({ ...ctx, now: () => now }, account, caller, {
+    withDevice: transport === "cookie",
+  });
   const { aal, amr, authenticatedAt = now } = authentication;
   const keys = attempt.map(({ key }) => key);
   const cleared =

@@ -18,7 +18,7 @@ const LAST_SEEN_INTERVAL_MS = 60 * 1000;
 
 /** The token of a session. */
 export function sessionToken({ config }: Pick<Context, "config">, claims: Claims): Promise<string> {
-  return encodeToken(claims, config.secret, TOKEN_TTL_SECONDS);
+  return encodeToken(claims, config.secrets, TOKEN_TTL_SECONDS);
 }
 
 /**
@@ -28,7 +28,7 @@ export function sessionToken({ config }: Pick<Context, "config">, claims: Claims
  */
 export async function findSession({ config, db, now }: Pick<Context, "config" | "db" | "now">, token: string) {
   const at = now();
-  const claims = await decodeToken(token, config.secret);
+  const claims = await decodeToken(token, config.secrets);
   if (!claims) return null;
   const row = await readSession(db, claims.sid);
   const isLive =

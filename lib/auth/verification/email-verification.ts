@@ -5,7 +5,7 @@ import type { Context, Tx } from "../../context";
 import type { Account } from "../../db/generated/client";
 import { newId } from "../../db/ids";
 import { AppError } from "../../errors";
-import { emailedToken } from "../emailed-token";
+import { emailedToken, findEmailedToken } from "../emailed-token";
 import { consumeEmailLimit } from "../limits/email-limits";
 import { revokeAllSessions } from "../sessions/sessions";
 
@@ -23,10 +23,11 @@ export function unverifiedExpiresAt(now: Date): Date {
 
 /** The data of a registration. It becomes the account's when the owner of the email confirms it. */
 type Registration = { passwordHash: string; name: string | null };
-/** The registration, or the provider's identity, that the owner of the email confirms. */
-export type MatchedRegistration =
+/** The registration, or the provider's identity, that the owner of the email confirms with a token. */
+export type MatchedRegistration = { tokenHash: string } & (
   | { registration: Registration; identity?: undefined }
-  | { registration?: undefined; identity: { id: string } };
+  | { registration?: undefined; identity: { id: string } }
+);
 
 /**
  * Refuses an account with an unverified email, if emails have to be verified, and sends its owner a link.
@@ -66,7 +67,7 @@ export async function addPendingVerification(
     if (count > 0) return;
   }
   const id = newId();
-  const tokenHash = hashVerificationToken(emailedToken(config, "email-verification", id), config.secret);
+  const [tokenHash] = verificationHashes(config, emailedToken(config, "email-verification", id));
   await tx.verificationToken.create({ data: { id, tokenHash, accountId, ...registration, createdAt, expiresAt } });
 }
 
@@ -78,9 +79,17 @@ export async function newestVerificationToken(
   const pending = await db.verificationToken.findFirst({
     where: { account: { email, emailVerifiedAt: null }, expiresAt: { gt: now() } },
     orderBy: [{ createdAt: "desc" }, { id: "desc" }],
-    select: { id: true },
+    select: { id: true, tokenHash: true },
   });
-  return pending && emailedToken(config, "email-verification", pending.id);
+  if (!pending) return null;
+  const { id, tokenHash } = pending;
+  const isStored = (token: string) => verificationHashes(config, token).includes(tokenHash);
+  const token = findEmailedToken(config, "email-verification", id, isStored);
+  if (token) return token;
+  // Its secret is no longer in the ring: the email carries a token that works.
+  const renewed = emailedToken(config, "email-verification", id);
+  await db.verificationToken.updateMany({ where: { id }, data: { tokenHash: verificationHashes(config, renewed)[0] } });
+  return renewed;
 }
 
 /**
@@ -89,8 +98,7 @@ export async function newestVerificationToken(
  */
 export async function confirmVerification(
   ctx: Pick<Context, "db" | "now" | "removeDevices">,
-  tokenHash: string,
-  { registration, identity }: MatchedRegistration,
+  { tokenHash, registration, identity }: MatchedRegistration,
   caller: Caller,
 ): Promise<string | null> {
   const now = ctx.now();
@@ -132,7 +140,9 @@ export async function revokeUnverifiedAccess(
   await tx.verificationToken.deleteMany({ where: { accountId } });
 }
 
-/** The stored hash of a token, as next-auth computes it to look the token up. */
-export function hashVerificationToken(token: string, secret: string): string {
-  return createHash("sha256").update(`${token}${secret}`).digest("hex");
+/** The hashes under which a token may be stored, one for each secret. A new token is stored under the first. */
+export function verificationHashes({ secrets }: Pick<Deps["config"], "secrets">, token: string): [string, ...string[]] {
+  const hash = (secret: string) => createHash("sha256").update(`${token}${secret}`).digest("hex");
+  const [first, ...others] = secrets;
+  return [hash(first), ...others.map(hash)];
 }

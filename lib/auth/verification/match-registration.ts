@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { passwordMatches } from "../passwords/password-hash";
-import { hashVerificationToken, type MatchedRegistration } from "./email-verification";
+import { type MatchedRegistration, verificationHashes } from "./email-verification";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
 
@@ -24,25 +24,26 @@ export async function matchRegistration(
   ip: string,
 ): Promise<MatchedRegistration | null> {
   await ctx.limits.consume("verificationByIp", ip);
-  const row = await ctx.db.verificationToken.findUnique({
+  const row = await ctx.db.verificationToken.findFirst({
     where: {
-      tokenHash: hashVerificationToken(token, ctx.config.secret),
+      tokenHash: { in: verificationHashes(ctx.config, token) },
       expiresAt: { gt: ctx.now() },
       account: { emailVerifiedAt: null },
     },
     include: { account: { include: { identities: true } } },
   });
   if (!row) return null;
+  const { tokenHash } = row;
   if (password === undefined) {
     const own = row.account.identities.find(
       ({ issuer, subject }) => issuer === identity?.issuer && subject === identity.subject,
     );
-    if (own) return { identity: { id: own.id } };
+    if (own) return { tokenHash, identity: { id: own.id } };
     const errors = [{ pointer: "/password", code: "required", detail: "Is required" }];
     throw new AppError("validation_failed", { errors });
   }
   for (const registration of await listRegistrations(ctx, row)) {
-    if (await passwordMatches(ctx, password, registration.passwordHash)) return { registration };
+    if (await passwordMatches(ctx, password, registration.passwordHash)) return { tokenHash, registration };
   }
   throw new AppError("invalid_credentials");
 }

@@ -1,5 +1,6 @@
 import { parseCookies, sessionCookieName } from "../../auth/cookie";
 import { setDeviceCookie } from "../../auth/limits/recognized-clients";
+import { secretsOfCall } from "../../auth/next-auth/call-secrets";
 import { loadNextAuthHandler } from "../../auth/next-auth/handler";
 import { nextAuthOptions } from "../../auth/next-auth/options";
 import type { Context } from "../../context";
@@ -11,7 +12,7 @@ export type NextAuthDeps = Pick<
   "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices"
 >;
 /** What next-auth's options depend on besides the path and the caller. */
-export type CallState = Omit<Parameters<typeof nextAuthOptions>[1], "segments" | "caller" | "cookieHeader">;
+export type CallState = Omit<Parameters<typeof nextAuthOptions>[1], "segments" | "caller" | "cookieHeader" | "secrets">;
 
 /** The parameter, and the cookie with any prefix. */
 const CALLBACK_URL = /^(?:callbackUrl|(?:__Host-|__Secure-)?next-auth\.callback-url)$/;
@@ -19,7 +20,8 @@ const CALLBACK_URL = /^(?:callbackUrl|(?:__Host-|__Secure-)?next-auth\.callback-
 /** Runs next-auth. @throws errors that next-auth would swallow, and remove the session cookie if the database is down */
 export async function runNextAuth(ctx: NextAuthDeps, call: NextAuthCall, state: CallState): Promise<RouteResponse> {
   const failures: unknown[] = [];
-  const options = nextAuthOptions(ctx, { ...call, ...state }, (error) => failures.push(error));
+  const secrets = await secretsOfCall(ctx.config, call);
+  const options = nextAuthOptions(ctx, { ...call, ...state, secrets }, (error) => failures.push(error));
   const pending = { status: 200, headers: {} as Record<string, string>, cookies: [] as string[], body: null };
   const nextAuthHandler = await loadNextAuthHandler();
   await nextAuthHandler(options)(pagesRequest(ctx, call), pagesResponse(pending));

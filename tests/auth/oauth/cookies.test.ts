@@ -48,7 +48,7 @@ describe("over https", () => {
 
   /** Gives the cookies of a sign-in the names of version 1.0.0, with values that are encrypted for `nameOf`. */
   async function rename(jar: Jar, nameOf: (name: string) => string): Promise<void> {
-    const { secret } = ctx().config;
+    const [secret] = ctx().config.secrets;
     for (const name of FLOW) {
       const token = await decode({ token: jar.get(`__Host-${name}`), secret, salt: `__Host-${name}` });
       const value = await encode({ token: token ?? {}, secret, salt: nameOf(name), maxAge: 900 });

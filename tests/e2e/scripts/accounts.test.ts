@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { createServer, type Socket } from "node:net";
 import path from "node:path";
@@ -101,6 +101,35 @@ test(
 );
 
 test(
+  "a rotation of the embedded database's secret signs nobody out, and can be repeated",
+  async () => {
+    const first = await startForTest();
+    const env = { DATA_DIR: first.dataDir };
+    const ann = await register(first);
+    await first.end("SIGTERM");
+    const file = path.join(first.dataDir, "secrets.json");
+    const secrets = async () =>
+      JSON.parse(await readFile(file, "utf8")) as { secret: string; previousSecrets?: object[] };
+    const before = await secrets();
+    for (const count of [1, 2]) {
+      const { code, output } = await accounts(env, "rotate-keys");
+      expect([code, output]).toEqual([
+        0,
+        expect.stringContaining("secrets.json has a new secret. 2 data keys re-wrapped"),
+      ]);
+      expect((await secrets()).previousSecrets).toHaveLength(count);
+    }
+    expect((await secrets()).secret).not.toBe(before.secret);
+    expect((await secrets()).previousSecrets?.at(-1)).toMatchObject({ secret: before.secret });
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+
+    const second = await startForTest(env);
+    expect(await statusOf(second, ann.token)).toBe(200);
+  },
+  PATIENCE_MS,
+);
+
+test(
   "a mail that a kill left unsent is sent after the next start",
   async () => {
     const sockets: Socket[] = [];
@@ -150,6 +179,37 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
       expect((await accounts(env, "delete", bob.id, "--yes")).code).toBe(0);
       expect(await statusOf(service, bob.token)).toBe(401);
       expect((await accounts(env, "list", ann.email)).output.trim().split("\n")).toHaveLength(1);
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    "an operator moves the stored keys to a new secret, after which the old one can be removed",
+    async () => {
+      const url = await createDatabase(postgresUrl);
+      await applyMigrations(migrationAdapter(url));
+      const [old, fresh] = ["an-old-secret-that-is-long-enough-1", "a-new-secret-that-is-long-enough-2"];
+      const envWith = (NEXTAUTH_SECRET: string) => ({
+        DATABASE_URL: url,
+        NEXTAUTH_URL: "http://localhost:3000",
+        NEXTAUTH_SECRET,
+      });
+      const first = await startForTest(envWith(old));
+      const ann = await register(first);
+      expect(await accounts(envWith(fresh), "rotate-keys")).toMatchObject({
+        code: 1,
+        output: expect.stringMatching(/^0 data keys re-wrapped\. Others need the secret with the id [\w-]{8}: add it/),
+      });
+      expect(await accounts(envWith(`${fresh},${old}`), "rotate-keys")).toMatchObject({
+        code: 0,
+        output: expect.stringMatching(/^2 data keys re-wrapped, 0 unchanged\. Keep the other secrets .* 90 days/),
+      });
+      const second = await startForTest(envWith(`${fresh},${old}`));
+      expect(await statusOf(second, ann.token)).toBe(200);
+      expect(await accounts(envWith(fresh), "rotate-keys")).toMatchObject({
+        code: 0,
+        output: "0 data keys re-wrapped, 2 unchanged.\n",
+      });
     },
     PATIENCE_MS,
   );

@@ -1,0 +1,91 @@
+import { randomBytes } from "node:crypto";
+import type { Context } from "../../context";
+import { sql } from "../../db/sql";
+import { open, seal } from "./aead";
+import { deriveKey, findSecret, keyId, type Secrets } from "./ring";
+
+type Deps = Pick<Context, "config" | "db">;
+
+/**
+ * `encryption` encrypts stored secrets. `pseudonyms` keys the HMAC of emails, networks and typed codes: it never changes,
+ * so that a rotation neither lifts a limit nor forgets a recognized client.
+ */
+type Purpose = "encryption" | "pseudonyms";
+type Row = { id: string; purpose: string; wrappedBy: string; wrapped: string };
+export type DataKey = { id: string; purpose: string; key: Buffer };
+
+const WRAPPING = "Homeport data key";
+
+/** Encrypts a data key with the first secret ("envelope encryption"; NIST SP 800-57 Part 1, 5.3.5). */
+export function wrapKey(secrets: Secrets, id: string, key: Uint8Array): Pick<Row, "wrappedBy" | "wrapped"> {
+  const [secret] = secrets;
+  return { wrappedBy: keyId(secret), wrapped: seal(deriveKey(secret, WRAPPING), id, key) };
+}
+
+/** Decrypts a data key; null if the ring lacks the secret that wraps it. @throws Error if the row was changed */
+export function unwrapKey(secrets: Secrets, { id, wrappedBy, wrapped }: Omit<Row, "purpose">): Buffer | null {
+  const secret = findSecret(secrets, wrappedBy);
+  return secret === undefined ? null : open(deriveKey(secret, WRAPPING), id, wrapped);
+}
+
+/** What a process has read, by database and ring. A data key never changes, so it is read once. */
+const loaded = new WeakMap<Deps["db"], Map<string, Promise<DataKey[]>>>();
+
+/**
+ * The data keys that the ring can unwrap, oldest first; there is one for each purpose at least. The first call reads them,
+ * and creates those that are missing. `compose` makes it, because a query inside a transaction would block PGlite.
+ */
+export function loadDataKeys({ config, db }: Deps): Promise<DataKey[]> {
+  const byRing = loaded.get(db) ?? new Map<string, Promise<DataKey[]>>();
+  loaded.set(db, byRing);
+  const ring = config.secrets.map(keyId).join();
+  const found = byRing.get(ring) ?? readOrCreate({ config, db });
+  byRing.set(ring, found);
+  found.catch(() => byRing.delete(ring)); // the database was not available
+  return found;
+}
+
+/** Forgets what was read, after another process has created a key. */
+export function forgetDataKeys({ config, db }: Deps): void {
+  loaded.get(db)?.delete(config.secrets.map(keyId).join());
+}
+
+/** The oldest key of a purpose: every process uses the same one. */
+export async function dataKey(deps: Deps, purpose: Purpose): Promise<DataKey> {
+  return (await loadDataKeys(deps)).find((key) => key.purpose === purpose) as DataKey;
+}
+
+async function readOrCreate(deps: Deps): Promise<DataKey[]> {
+  const keys = await read(deps);
+  const missing = (["encryption", "pseudonyms"] as const).filter(
+    (name) => !keys.some(({ purpose }) => purpose === name),
+  );
+  if (missing.length === 0) return keys;
+  for (const purpose of missing) await create(deps, purpose);
+  return read(deps);
+}
+
+async function read({ config, db }: Deps): Promise<DataKey[]> {
+  const rows = await db.dataKey.findMany({ orderBy: [{ createdAt: "asc" }, { id: "asc" }] });
+  return rows.flatMap((row) => {
+    const key = unwrapKey(config.secrets, row);
+    return key ? [{ id: row.id, purpose: row.purpose, key }] : [];
+  });
+}
+
+/**
+ * Creates a data key. The id names the secret, so that of concurrent processes one creates it. The key of pseudonyms is
+ * the oldest secret itself: version 1.0 used that, and its hashes stay valid.
+ */
+async function create({ config, db }: Deps, purpose: Purpose): Promise<void> {
+  const oldest = config.secrets.at(-1) as string;
+  const id = `${purpose}:${keyId(purpose === "pseudonyms" ? oldest : config.secrets[0])}`;
+  const { wrappedBy, wrapped } = wrapKey(
+    config.secrets,
+    id,
+    purpose === "pseudonyms" ? Buffer.from(oldest) : randomBytes(32),
+  );
+  await db.$executeRaw(sql`
+    INSERT INTO "DataKey" ("id", "purpose", "wrappedBy", "wrapped") VALUES (${id}, ${purpose}, ${wrappedBy}, ${wrapped})
+    ON CONFLICT ("id") DO NOTHING`);
+}
