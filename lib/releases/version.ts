@@ -20,6 +20,13 @@ type Body = Pick<DocumentContent, "text" | "etag" | "sizeBytes">;
 
 const MAX_CACHED_BODIES = 1_000;
 
+type Result = { content: DocumentContent; config: Deps["config"]; clientId: string | undefined };
+/**
+ * The latest result by catalog and query. Requests with the same query string share the query object, and most requests
+ * are the same. An old catalog's results are collected with it.
+ */
+const latestResults = new WeakMap<Snapshot, WeakMap<VersionQuery, Result>>();
+
 /** Rendered bodies by release and variant. A new catalog has new `Release` objects, so old bodies are collected. */
 const cachedBodies = new WeakMap<Release | Build, Map<string, Body>>();
 
@@ -28,13 +35,26 @@ const cachedBodies = new WeakMap<Release | Build, Map<string, Body>>();
  * `clientId` decides whether a release with a partial rollout counts.
  * @throws AppError invalid_query, release_not_found, catalog_unavailable
  */
-export function resolveVersion(deps: Deps, query: VersionQuery, clientId?: string): DocumentContent {
+export function resolveVersion({ catalog, config }: Deps, query: VersionQuery, clientId?: string): DocumentContent {
+  const snapshot = catalog.current();
+  if (!snapshot) return selectContent(config, snapshot, query, clientId);
+  const results = latestResults.get(snapshot) ?? new WeakMap<VersionQuery, Result>();
+  const latest = results.get(query);
+  if (latest?.config === config && latest.clientId === clientId) return latest.content;
+  const content = selectContent(config, snapshot, query, clientId);
+  latestResults.set(snapshot, results.set(query, { content, config, clientId }));
+  return content;
+}
+
+function selectContent(
+  { build, baseUrl }: Deps["config"],
+  snapshot: Snapshot | null,
+  query: VersionQuery,
+  clientId: string | undefined,
+): DocumentContent {
   const current = installedVersion(query);
-  if (!isReleaseQuery(query)) {
-    return { ...serviceBody(deps.config.build), contentType: "application/json", caching: "shared" };
-  }
+  if (!isReleaseQuery(query)) return { ...serviceBody(build), contentType: "application/json", caching: "shared" };
   const feed = findFeed(query.format);
-  const snapshot = deps.catalog.current();
   const selector = parseReleaseSelector(query, snapshot);
   if (!snapshot) throw new AppError("catalog_unavailable");
   assertSupportedQuery(feed, selector, current);
@@ -44,7 +64,7 @@ export function resolveVersion(deps: Deps, query: VersionQuery, clientId?: strin
   const client = { clientId, current, system };
   const { release, isClientSpecific } = selectRelease(snapshot, selector, feed.selectArtifact, client);
   if (!release) throw new AppError("release_not_found", feed.requirements ? { detail: feed.requirements } : {});
-  const body = releaseBody({ feed, snapshot, selector, release, current, system, baseUrl: deps.config.baseUrl });
+  const body = releaseBody({ feed, snapshot, selector, release, current, system, baseUrl });
   // "No update" must not outlive the next release in a cache.
   const caching = isClientSpecific || body.text === null ? "per-client" : "shared";
   return { ...body, contentType: feed.contentType, caching };
