@@ -7,6 +7,15 @@ import { type Login, toUser } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
 
+/** The errors of `logIn`. */
+export const LOGIN_ERRORS = [
+  "invalid_credentials",
+  "account_disabled",
+  "email_not_verified",
+  "rate_limited",
+  "overloaded",
+] as const;
+
 /**
  * Signs in with an email and a password.
  * @throws AppError invalid_credentials, account_disabled, email_not_verified, rate_limited, overloaded

@@ -1,4 +1,4 @@
-import { logIn } from "@/lib/accounts/log-in";
+import { LOGIN_ERRORS, logIn } from "@/lib/accounts/log-in";
 import { Auth, Login } from "@/lib/accounts/schema";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
@@ -8,14 +8,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
   POST: endpoint({
     summary: "Log in",
     body: Login,
-    errors: [
-      "invalid_credentials",
-      "unauthenticated",
-      "email_not_verified",
-      "origin_not_allowed",
-      "rate_limited",
-      "overloaded",
-    ],
+    errors: [...LOGIN_ERRORS, "unauthenticated", "origin_not_allowed"],
     responses: { 200: Auth },
     handle: async ({ ctx, request, body, caller }) => {
       const transport = chooseTransport(request, body.transport, ctx);

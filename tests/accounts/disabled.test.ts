@@ -1,0 +1,78 @@
+import { describe, expect, test } from "vitest";
+import { disableAccount, enableAccount } from "@/lib/admin/accounts";
+import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
+import { get, post } from "@/tests/support/api";
+import { Jar, SESSION_COOKIE, session, signIn, signInWith } from "@/tests/support/auth/browser";
+import { errorOf, googlePerson, markVerified, setUpProviders } from "@/tests/support/auth/providers";
+import { ctx } from "@/tests/support/context";
+import { registeredDevice } from "@/tests/support/push/push";
+
+const { google, withProviders } = await setUpProviders();
+
+const logIn = ({ email, password }: Pick<TestAccount, "email" | "password">) =>
+  post("/api/auth/login", { email, password });
+const sessionsOf = ({ id }: TestAccount) => ctx().db.session.count({ where: { accountId: id, revokedAt: null } });
+
+describe("a disabled account", () => {
+  test("has no live session and no device from that moment on", async () => {
+    const account = await newAccount();
+    await registeredDevice(account);
+    expect(await disableAccount({ ...ctx(), operator: "operator:ann" }, account.id)).toBe(1);
+    expect((await get("/api/subscription/status", { token: account.token })).status).toBe(401);
+    expect(await sessionsOf(account)).toBe(0);
+    expect(await ctx().db.pushDevice.count({ where: { accountId: account.id } })).toBe(0);
+    expect(await eventsOf(account.id)).toEqual(["registered", "account_disabled", "signed_out"]);
+    expect(await disableAccount(ctx(), account.id)).toBeNull();
+  });
+
+  test("is told so after the right password alone, and gets no session", async () => {
+    const account = await newAccount();
+    await disableAccount(ctx(), account.id);
+    const refused = await logIn(account);
+    expect(refused.status).toBe(403);
+    expect(await refused.json()).toMatchObject({ code: "account_disabled" });
+    const guessed = await logIn({ ...account, password: "a wrong one" });
+    expect(guessed.status).toBe(401);
+    expect(await guessed.json()).toMatchObject({ code: "invalid_credentials" });
+    const jar = new Jar();
+    const { url } = await (await signIn(jar, account)).json();
+    expect(new URL(url).searchParams.get("error")).toBe("account_disabled");
+    expect(jar.has(SESSION_COOKIE)).toBe(false);
+    expect(await sessionsOf(account)).toBe(0);
+  });
+
+  test("cannot sign in with a provider, and no provider is linked to it", async () => {
+    await withProviders(async () => {
+      const account = await newAccount();
+      await markVerified(account.id);
+      await disableAccount(ctx(), account.id);
+      const jar = new Jar();
+      google.person = googlePerson(account.email);
+      expect(errorOf(await signInWith(google, jar))).toBe("account_disabled");
+      expect(jar.has(SESSION_COOKIE)).toBe(false);
+      expect(await ctx().db.identity.count({ where: { accountId: account.id } })).toBe(0);
+    });
+  });
+
+  test("has no session that was being created when it was disabled", async () => {
+    for (let round = 0; round < 4; round++) {
+      const account = await newAccount();
+      const attempts = Array.from({ length: 4 }, () => logIn(account));
+      await Promise.all([...attempts, disableAccount(ctx(), account.id)]);
+      expect(await sessionsOf(account)).toBe(0);
+    }
+  });
+
+  test("can sign in again once it is enabled, with the data that it had", async () => {
+    const account = await newAccount();
+    await disableAccount(ctx(), account.id);
+    expect(await enableAccount(ctx(), account.id)).toBe(true);
+    expect(await enableAccount(ctx(), account.id)).toBe(false);
+    const { user } = await (await logIn(account)).json();
+    expect(user).toMatchObject({ id: account.id, email: account.email });
+    expect((await get("/api/subscription/status", { token: account.token })).status).toBe(401);
+    const jar = new Jar();
+    await signIn(jar, account);
+    expect(await session(jar)).toMatchObject({ user: { id: account.id } });
+  });
+});

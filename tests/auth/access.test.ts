@@ -1,0 +1,100 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { setRole } from "@/lib/admin/accounts";
+import type { AccessRule } from "@/lib/auth/access";
+import type { AccountRole } from "@/lib/db/generated/client";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
+import { describeApi, type RouteModules } from "@/scripts/openapi/document";
+import { newAccount, type TestAccount } from "@/tests/support/accounts";
+import { post } from "@/tests/support/api";
+import { BASE_URL, clock, ctx } from "@/tests/support/context";
+
+/** A route for callers that meet a rule. */
+const routeFor = (auth: AccessRule) =>
+  defineRoute("/api/guarded", {
+    POST: endpoint({
+      summary: "Guarded",
+      auth,
+      body: z.object({ text: z.string() }),
+      responses: { 200: z.object({ role: z.string() }) },
+      handle: ({ principal }) => ({ role: principal.account.role }),
+    }),
+  });
+
+/** Calls a route for callers that meet a rule. Returns the status and the error's code. */
+async function call(auth: AccessRule, { token }: Pick<TestAccount, "token">, body: object = { text: "x" }) {
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const request = new Request(`${BASE_URL}/api/guarded`, { method: "POST", headers, body: JSON.stringify(body) });
+  const response = await routeFor(auth).POST(request, {});
+  return [response.status, ((await response.json()) as { code?: string }).code];
+}
+
+async function accountWithRole(role: AccountRole): Promise<TestAccount> {
+  const account = await newAccount();
+  await setRole(ctx(), account.id, role);
+  return account;
+}
+
+describe("a route that declares", () => {
+  test.each<[AccountRole, AccountRole, number]>([
+    ["user", "user", 200],
+    ["support", "user", 403],
+    ["admin", "user", 403],
+    ["support", "support", 200],
+    ["admin", "support", 403],
+    ["support", "admin", 200],
+    ["admin", "admin", 200],
+  ])("the role %s, called by an account of the role %s, responds with %i", async (role, own, status) => {
+    const account = await accountWithRole(own);
+    expect(await call({ role }, account)).toEqual([status, status === 200 ? undefined : "insufficient_role"]);
+  });
+
+  test("a role refuses a session at once when its account loses the role", async () => {
+    const account = await accountWithRole("admin");
+    expect(await call({ role: "admin" }, account)).toEqual([200, undefined]);
+    await setRole(ctx(), account.id, "user");
+    expect(await call({ role: "admin" }, account)).toEqual([403, "insufficient_role"]);
+  });
+
+  test("an age of the authentication refuses an older one, until the user authenticates again", async () => {
+    const account = await newAccount();
+    expect(await call({ freshSeconds: 300 }, account)).toEqual([200, undefined]);
+    clock.advance(301_000);
+    expect(await call({ freshSeconds: 300 }, account)).toEqual([403, "reauthentication_required"]);
+    await post("/api/auth/reauthenticate", { password: account.password }, { token: account.token });
+    expect(await call({ freshSeconds: 300 }, account)).toEqual([200, undefined]);
+  });
+
+  test("two factors refuses a session of one", async () => {
+    const account = await newAccount();
+    expect(await call({ aal: 2 }, account)).toEqual([403, "reauthentication_required"]);
+    await ctx().db.session.update({ where: { id: account.sessionId }, data: { aal: 2 } });
+    expect(await call({ aal: 2 }, account)).toEqual([200, undefined]);
+  });
+
+  test("a rule tells a caller without the role nothing about the fields that it expects", async () => {
+    const account = await newAccount();
+    clock.advance(3_600_000);
+    const rule = { role: "admin", freshSeconds: 300 } as const;
+    expect(await call(rule, account, {})).toEqual([403, "insufficient_role"]);
+    expect(await call(rule, { token: "none" }, {})).toEqual([401, "unauthenticated"]);
+  });
+
+  test("a rule says so in the OpenAPI document", () => {
+    const routes: RouteModules = new Map([["/api/guarded", routeFor({ role: "support", aal: 2, freshSeconds: 300 })]]);
+    const details = { operationId: "guarded", description: "Does it.", responses: { 200: { description: "Done." } } };
+    const { paths } = describeApi(routes, new Map([["/api/guarded", { POST: details }]]));
+    const operation = paths?.["/api/guarded"]?.post;
+    expect(operation?.security).toEqual([{ bearer: [] }, { cookie: [] }]);
+    expect(operation?.description).toBe(
+      [
+        "Does it.",
+        "Requires the role `support` or a higher one.",
+        "Requires a session that was authenticated with two factors or a passkey.",
+        "Requires an authentication within the last 5 minutes.",
+      ].join("\n\n"),
+    );
+    expect(JSON.stringify(operation?.responses?.["403"])).toMatch(/InsufficientRole.*ReauthenticationRequired/);
+  });
+});
