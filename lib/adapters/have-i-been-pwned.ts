@@ -18,6 +18,7 @@ export function createBreachLookup(config: Config, log: Logger): BreachLookup {
     try {
       const response = await fetch(`${base}/${digest.slice(0, PREFIX_LENGTH)}`, {
         headers: { "add-padding": "true", "user-agent": "homeport" },
+        redirect: "error",
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
       if (!response.ok) throw new Error(`the range API returned status ${response.status}`);

@@ -81,7 +81,8 @@ async function* fetchBytes(url: string, stallTimeoutMs: number): AsyncGenerator<
   const onStall = () => aborting.abort(new Error(`no bytes arrived for ${stallTimeoutMs / 1000} s`));
   const timer = setTimeout(onStall, stallTimeoutMs);
   try {
-    const response = await fetch(url, { signal: aborting.signal, headers: { "accept-encoding": "identity" } });
+    const headers = { "accept-encoding": "identity" };
+    const response = await fetch(url, { signal: aborting.signal, headers, redirect: "follow" }); // as a client would
     if (!response.ok) throw new Error(`the response status is ${response.status}`);
     for await (const chunk of response.body ?? []) {
       timer.refresh();

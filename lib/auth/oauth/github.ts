@@ -13,6 +13,7 @@ export async function fetchGitHubUser(api: string, accessToken: string): Promise
   const get = async (path: string): Promise<unknown> => {
     const response = await fetch(`${api}${path}`, {
       headers: { Authorization: `Bearer ${accessToken}`, Accept: "application/vnd.github+json" },
+      redirect: "error", // a redirect would send the token to another host
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     if (!response.ok) throw new Error(`GitHub responded to ${path} with ${response.status}`);

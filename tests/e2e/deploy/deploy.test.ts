@@ -1,7 +1,9 @@
 import { execFile } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { copyFile, rm } from "node:fs/promises";
 import path from "node:path";
+import { type ConnectionOptions, connect } from "node:tls";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
@@ -67,6 +69,42 @@ describe.runIf(isServer)("a machine that is set up as in the guide", () => {
         for (let n = 1; n <= 10; n++) expect((await guess(hostile, `203.0.113.${n}`)).status).toBe(400);
         expect((await guess(hostile, "203.0.113.99")).status).toBe(429);
         expect((await guess(honest, address(1))).status).toBe(400);
+      });
+
+      test("over http, pages and downloads are redirected to https, and a token that is sent unencrypted is refused", async () => {
+        const ask = (path: string) =>
+          fetch(`http://127.0.0.1:${machine.ports.http}${path}`, {
+            headers: { host: "localhost" },
+            redirect: "manual",
+          });
+        for (const path of ["/sign-in", "/api/download/windows"]) {
+          const { status, headers } = await ask(path);
+          expect([path, status, headers.get("location")?.startsWith("https://")]).toEqual([path, 308, true]);
+        }
+        expect((await ask("/api/push/devices")).status).toBe(403);
+      });
+
+      test("only TLS 1.2 and 1.3, and ciphers with forward secrecy, are accepted", async () => {
+        const accepts = async (options: ConnectionOptions) => {
+          const socket = connect({
+            port,
+            host: "127.0.0.1",
+            servername: "localhost",
+            rejectUnauthorized: false,
+            ...options,
+          });
+          const isOpen = await once(socket, "secureConnect").then(
+            () => true,
+            () => false,
+          );
+          socket.destroy();
+          return isOpen;
+        };
+        expect(await accepts({ minVersion: "TLSv1.3" })).toBe(true);
+        expect(await accepts({ maxVersion: "TLSv1.2" })).toBe(true);
+        expect(await accepts({ maxVersion: "TLSv1.2", ciphers: "AES128-GCM-SHA256:AES256-SHA" })).toBe(false);
+        const old = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" } as const;
+        expect(await accepts(old)).toBe(false);
       });
 
       test("installers arrive whole and in ranges, and are not sent to clients that have them", async () => {

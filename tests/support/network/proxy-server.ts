@@ -61,10 +61,9 @@ const nginxArguments: Arguments = async (root, folder, { https, http }, here) =>
 
 const caddyArguments: Arguments = async (root, folder, { https, http }, here) => {
   const given = await readFile(path.join(root, "etc/caddy/Caddyfile"), "utf8");
-  const site = here(given).replace(
-    "api.example.com {",
-    `localhost:${https} {\n\tbind 127.0.0.1\n\ttls ${folder}/cert.pem ${folder}/key.pem`,
-  );
+  const site = here(given)
+    .replace("http://api.example.com {", `http://localhost:${http} {\n\tbind 127.0.0.1`)
+    .replace("api.example.com {", `localhost:${https} {\n\tbind 127.0.0.1\n\ttls ${folder}/cert.pem ${folder}/key.pem`);
   const options = `{\n\tadmin off\n\thttp_port ${http}\n\thttps_port ${https}\n}\n`;
   await writeFile(path.join(folder, "Caddyfile"), `${options}${site}`);
   return ["run", "--config", path.join(folder, "Caddyfile")];

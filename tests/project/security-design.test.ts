@@ -1,0 +1,86 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { read, sourceFiles } from "@/tests/support/sources";
+
+const service = ["app", "lib", "server.ts", "proxy.ts", "worker.ts", "instrumentation.ts"].flatMap(sourceFiles);
+
+/** The files that contain a pattern, outside comments. */
+const filesWith = (pattern: RegExp, files = service): string[] =>
+  files.filter((file) => pattern.test(read(file).replace(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm, "")));
+
+/** Where requests go out: each folder takes its URLs from the configuration. */
+const CLIENTS = [
+  "app/(web)/components/send-form.ts", // in the browser, to the service itself
+  "lib/adapters/",
+  "lib/admin/releases/verify.ts", // for an operator
+  "lib/auth/oauth/",
+  "lib/db/",
+  "lib/releases/catalog/url-source.ts",
+];
+
+test("requests go out from a few files alone, which take their URLs from the configuration", () => {
+  const clients = filesWith(/\bfetch\(|\bcreateTransport\(|new Pool\(|node:(?:https|tls|dgram)"|\bconnect\(/);
+  expect(clients.length).toBeGreaterThan(8);
+  expect(clients.filter((file) => !CLIENTS.some((place) => file.startsWith(place)))).toEqual([]);
+});
+
+test("every fetch of the service says what happens to a redirect", () => {
+  const silent = filesWith(/\bfetch\(/).filter((file) => file.startsWith("lib/") && !/redirect: "/.test(read(file)));
+  expect(silent).toEqual([]);
+});
+
+test("no code is evaluated, no process is started, and no XML is parsed", () => {
+  expect(filesWith(/\beval\(|new Function\(|node:vm|node:child_process/)).toEqual([]);
+  const { dependencies } = JSON.parse(read("package.json")) as { dependencies: Record<string, string> };
+  expect(
+    Object.keys(dependencies).filter((name) => /xml|ldap|xpath|graphql|memcache|socket\.io|^ws$/i.test(name)),
+  ).toEqual([]);
+});
+
+test("SQL is written as tagged templates, whose values are parameters, but for the names of tables and columns", () => {
+  expect(filesWith(/\$(?:query|execute)RawUnsafe/)).toEqual([]);
+  expect(filesWith(/Prisma\.raw\(/)).toEqual([
+    "lib/db/readiness.ts",
+    "lib/db/sql.ts",
+    "lib/subscriptions/inbox/refold.ts",
+    "lib/subscriptions/inbox/store-events.ts",
+  ]);
+});
+
+test("pages write no HTML, keep nothing in the browser's storage, and exchange no messages with other windows", () => {
+  expect(filesWith(/dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write/)).toEqual([]);
+  const app = service.filter((file) => file.startsWith("app/"));
+  expect(filesWith(/localStorage|sessionStorage|indexedDB|document\.cookie|serviceWorker|postMessage/, app)).toEqual(
+    [],
+  );
+});
+
+test("randomness that must not be guessed comes from node:crypto, and no hash is weak but Have I Been Pwned's", () => {
+  expect(filesWith(/Math\.random\(/)).toEqual(["lib/push/worker/deliver.ts"]); // spreads retries
+  expect(filesWith(/"(?:md5|md4|sha1|ripemd\w*)"/i)).toEqual(["lib/adapters/have-i-been-pwned.ts"]);
+  expect(filesWith(/"(?:aes-\d+-(?:ecb|cbc|ctr)|des\b|rc4|bf-)/i)).toEqual([]);
+});
+
+test("every package has its hash in the lock file, and none comes from another place than the registry", () => {
+  const lock = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
+    packages: Record<string, { integrity?: string; link?: boolean; resolved?: string }>;
+  };
+  const packages = Object.entries(lock.packages).filter(([name]) => name !== "");
+  expect(packages.length).toBeGreaterThan(300);
+  const strange = packages.filter(
+    ([, { integrity, link, resolved }]) =>
+      link || !integrity?.startsWith("sha512-") || (resolved && !resolved.startsWith("https://registry.npmjs.org/")),
+  );
+  expect(strange.map(([name]) => name)).toEqual([]);
+});
+
+test("no request asks for a secret question or a password hint", () => {
+  const api = readFileSync("public/openapi.json", "utf8");
+  const names = [...api.matchAll(/"(\w+)": \{\s*"type"/g)].map(([, name = ""]) => name);
+  expect(names).toContain("password");
+  expect(names.filter((name) => /question|hint|maiden|answer/i.test(name))).toEqual([]);
+  const pages = sourceFiles("app").map(read).join("\n");
+  const fields = [...pages.matchAll(/\bname="(\w+)"/g)].map(([, name = ""]) => name);
+  expect(fields).toContain("password");
+  expect(fields.filter((name) => /question|hint|maiden|answer/i.test(name))).toEqual([]);
+});
