@@ -2,9 +2,15 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
 import { expect, onTestFinished, test } from "vitest";
-import { createSmtpMailer } from "@/lib/adapters/smtp";
+import { createSmtpMailer } from "@/lib/adapters/mail/smtp";
 
-const EMAIL = { to: "ann@example.com", subject: "Reset your password", text: "A link" };
+const EMAIL = {
+  to: "ann@example.com",
+  subject: "Reset your password",
+  text: "A link",
+  html: "<p>A link",
+  locale: "en" as const,
+};
 
 /** A server that offers no TLS, or whose offer was removed on the way. Returns its port and what it was sent. */
 async function serverWithoutTls() {
@@ -24,7 +30,7 @@ async function serverWithoutTls() {
   return { port: (server.server.address() as AddressInfo).port, recipients };
 }
 
-const send = (url: string) => createSmtpMailer(url, "no-reply@example.com").send(EMAIL);
+const send = (url: string) => createSmtpMailer(url, "no-reply@example.com").send(EMAIL, "id");
 
 test("over the network no email is sent without TLS, unless the URL says so", async () => {
   const { port, recipients } = await serverWithoutTls();

@@ -180,6 +180,24 @@ test("an expired reset link is rejected with an explanation", async () => {
   expect(refused?.values).toEqual({});
 });
 
+test("signing out other sessions requires a recent authentication, which the next page asks for", async () => {
+  const account = await newAccount();
+  const here = await signIn(account);
+  clock.advance(11 * 60_000);
+  for (const [form, fields] of [
+    ["account/session", { id: account.sessionId }],
+    ["account/other-sessions", {}],
+  ] as [string, Record<string, string>][]) {
+    const response = await submit(form, fields, { cookie: here });
+    expect(response.headers.get("location")).toBe("/confirm?callbackUrl=%2Faccount");
+  }
+  expect((await get("/api/subscription/status", { token: account.token })).status).toBe(200);
+  await submit("confirm", { password: account.password, callbackUrl: "/account" }, { cookie: here });
+  await submit("account/other-sessions", {}, { cookie: here });
+  expect((await get("/api/subscription/status", { token: account.token })).status).toBe(401);
+  clock.reset();
+});
+
 test("signing out one session keeps the others, and signing out all others keeps this one", async () => {
   const account = await newAccount();
   const [here, there, elsewhere] = [await signIn(account), await signIn(account), await signIn(account)];

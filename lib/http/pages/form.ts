@@ -8,7 +8,7 @@ import type { RequestHead } from "../route-request";
 import { jsonResponse, type ResponseHeaders, RouteResponse } from "../route-response";
 import { setFlash } from "./flash";
 import { type ErrorPlacement, toFormError } from "./form-errors";
-import { signInPath } from "./own-path";
+import { confirmPath, signInPath } from "./own-path";
 
 /** The next page, and the Set-Cookie headers to send with it. `isSignedOut`: the browser forgets what it has stored. */
 type Redirect = { to: string; cookies?: string[]; isSignedOut?: true };
@@ -23,6 +23,8 @@ type Form<Fields, Auth extends AuthRule> = {
   /** Fields whose values are filled in again after an error. */
   keptFields?: readonly string[];
   errorPlacement?: ErrorPlacement;
+  /** Without a recent authentication, a page asks for one, and then returns to `page`. */
+  isConfirmedFirst?: true;
   handle: (input: Input<unknown, unknown, Fields, Auth>) => Promise<Redirect>;
 };
 
@@ -59,7 +61,7 @@ export function defineForm<Fields, Auth extends AuthRule = "none">(path: string,
 /** A redirect, or the error for a problem document. */
 function writeError(
   path: string,
-  { page, keptFields = [], errorPlacement }: Pick<Form<unknown, "none">, "page" | "keptFields" | "errorPlacement">,
+  { page, keptFields = [], errorPlacement, isConfirmedFirst }: Omit<Form<unknown, "none">, "auth" | "body" | "handle">,
   error: AppError,
   { ctx, request, bytes }: RequestScope,
 ): RouteResponse | AppError {
@@ -67,6 +69,9 @@ function writeError(
   const fields = parseForm(bytes);
   const pageUrl = typeof page === "string" ? page : page(fields);
   if (error.code === "unauthenticated") return redirect({ to: signInPath(pageUrl) }, request);
+  if (error.code === "reauthentication_required" && isConfirmedFirst) {
+    return redirect({ to: confirmPath(pageUrl) }, request);
+  }
   const shown = toFormError(error, errorPlacement);
   if (isScript(request) || shown.code === "internal_error") return shown;
   const kept = Object.entries(fields).filter(([name]) => keptFields.includes(name));
@@ -89,7 +94,7 @@ function redirect({ to, cookies = [], isSignedOut }: Redirect, request: RequestH
   if (to.startsWith("/")) return new RouteResponse(303, null, { ...headers, Location: to, "Content-Length": "0" });
   // `form-action` in the page's policy applies to redirects too. A page that refreshes itself is no longer a form.
   const body = "One moment.";
-  const entity = { "Content-Type": "text/plain", "Content-Length": String(body.length) };
+  const entity = { "Content-Type": "text/plain; charset=utf-8", "Content-Length": String(body.length) };
   return new RouteResponse(200, body, { ...headers, ...entity, ...REFRESH_POLICY, Refresh: `0;url=${to}` });
 }
 

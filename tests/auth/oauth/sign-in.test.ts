@@ -38,6 +38,26 @@ describe.each([
     });
   });
 
+  test("neither the browser nor the database gets a token of the provider", async () => {
+    await withProviders(async () => {
+      const email = newEmail();
+      provider().person = personWith(email);
+      const jar = new Jar();
+      const seen: string[] = [];
+      const take = jar.take.bind(jar);
+      jar.take = (response) => {
+        seen.push(JSON.stringify([...response.headers]));
+        take(response);
+      };
+      await signInWith(provider(), jar);
+      seen.push(JSON.stringify(await session(jar)), JSON.stringify(await ctx().db.identity.findMany()));
+      seen.push(JSON.stringify(await ctx().db.account.findMany()), JSON.stringify(await ctx().db.session.findMany()));
+      expect(seen.join("\n")).toContain(email);
+      expect(provider().issued.length).toBeGreaterThan(0);
+      for (const token of provider().issued) expect(seen.join("\n")).not.toContain(token);
+    });
+  });
+
   test("an account without a password refuses any password", async () => {
     await withProviders(async () => {
       const email = newEmail();

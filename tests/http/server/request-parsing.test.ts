@@ -127,7 +127,10 @@ describe("malformed input", () => {
   ] as const)("such as %s gets a problem document, is logged, and closes the connection", async (_, text, code) => {
     const records = await recordsOf(async () => {
       const server = await openTestServer({ "/api/hello": readsBody });
-      expectProblem(parseResponse(await server.exchange(text)), code);
+      const response = parseResponse(await server.exchange(text));
+      expectProblem(response, code);
+      expect(response.headers["x-content-type-options"]).toBe("nosniff");
+      expect(response.headers["content-security-policy"]).toContain("frame-ancestors 'none'");
     });
     await expect.poll(() => records).toMatchObject([{ status: ERRORS[code][0] }]);
   });

@@ -37,6 +37,26 @@ describe("a path that matches no route", () => {
 });
 
 describe("the route table", () => {
+  test("serves no source, configuration, data or version control", () => {
+    const table = createRouteTable(responders, new Map([["/openapi.json", "/openapi.json"]]));
+    expect(findRoute(table, "/openapi.json")?.responder).toBe("file");
+    for (const path of [
+      "/.git/config",
+      "/.env",
+      "/package.json",
+      "/package-lock.json",
+      "/server.ts",
+      "/lib/config.ts",
+      "/data/db.lock",
+      "/prisma/schema.prisma",
+      "/.next/build.json",
+      "/public/",
+      "/_next/static/",
+    ]) {
+      expect([path, findRoute(table, path)]).toEqual([path, null]);
+    }
+  });
+
   test("has every route, page and icon of app", async () => {
     const files = await readdir("app", { recursive: true });
     const paths = files.flatMap((file) => {

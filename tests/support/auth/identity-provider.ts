@@ -33,6 +33,8 @@ export class IdentityProvider {
   person: Person = { sub: randomUUID(), claims: {} };
   alterToken: (claims: Record<string, unknown>) => Record<string, unknown> = (claims) => claims;
   alterJwt: (jwt: string) => string = (jwt) => jwt;
+  /** The access tokens and ID tokens that it has issued. */
+  readonly issued: string[] = [];
   /** The outcomes of the requests to the token endpoint. */
   readonly exchanges: string[] = [];
   /** Its URL. */
@@ -172,6 +174,7 @@ export class IdentityProvider {
     const token = randomUUID();
     this.tokens.set(token, grant.person);
     const idToken = this.id === "github" ? {} : { id_token: this.idToken(grant) };
+    this.issued.push(token, ...Object.values(idToken));
     json(response, 200, { access_token: token, token_type: "bearer", ...idToken });
   }
 

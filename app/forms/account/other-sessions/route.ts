@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { revokeOtherSessions } from "@/lib/accounts/sessions";
+import { requireStepUp } from "@/lib/auth/step-up";
 import { defineForm } from "@/lib/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/other-sessions", {
@@ -7,8 +8,10 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   page: "/account",
   auth: "account",
   body: z.object({}),
-  handle: async ({ ctx, principal: { account, session }, caller }) => {
-    await revokeOtherSessions(ctx, account.id, session.id, caller);
+  isConfirmedFirst: true,
+  handle: async ({ ctx, principal, caller }) => {
+    await requireStepUp(ctx, principal, {}, caller);
+    await revokeOtherSessions(ctx, principal.account.id, principal.session.id, caller);
     return { to: "/account?done=sessions_ended" };
   },
 });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { revokeOwnSession } from "@/lib/accounts/sessions";
+import { requireStepUp } from "@/lib/auth/step-up";
 import { defineForm } from "@/lib/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/session", {
@@ -8,7 +9,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   auth: "account",
   body: z.object({ id: z.string() }),
   errorPlacement: { not_found: { message: "This session has already ended" } },
+  isConfirmedFirst: true,
   handle: async ({ ctx, body, principal, caller }) => {
+    await requireStepUp(ctx, principal, {}, caller);
     await revokeOwnSession(ctx, principal.account.id, body.id, caller);
     return { to: "/account?done=session_ended" };
   },
