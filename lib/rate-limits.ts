@@ -16,6 +16,8 @@ const LIMITS = {
   oauthTokenByIp: { points: 60, seconds: 15 * MINUTE },
   deviceAuthorizationByIp: { points: 60, seconds: HOUR },
   userCodeByAccount: { points: 10, seconds: 15 * MINUTE },
+  challengeByIp: { points: 60, seconds: 15 * MINUTE },
+  enrollmentByAccount: { points: 20, seconds: HOUR },
   registerByIp: { points: 20, seconds: HOUR },
   verificationByIp: { points: 10, seconds: 15 * MINUTE },
   verificationMailByNetwork: { points: 3, seconds: HOUR },

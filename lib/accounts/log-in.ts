@@ -1,7 +1,10 @@
 import type { Caller } from "../audit/caller";
+import type { OpenChallenge } from "../auth/second-factor/challenges";
+import { completeChallenge, completeSignIn } from "../auth/second-factor/complete-sign-in";
+import type { SecondFactorProof } from "../auth/second-factor/verify";
 import { BY_PASSWORD } from "../auth/sessions/authentication";
 import type { Transport } from "../auth/sessions/sessions";
-import { issueSession, verifyPassword } from "../auth/sign-in";
+import { verifyPassword } from "../auth/sign-in";
 import type { Context } from "../context";
 import { type Login, toUser } from "./schema";
 
@@ -10,6 +13,7 @@ type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "ema
 /** The errors of `logIn`. */
 export const LOGIN_ERRORS = [
   "invalid_credentials",
+  "second_factor_required",
   "account_disabled",
   "email_not_verified",
   "rate_limited",
@@ -17,12 +21,23 @@ export const LOGIN_ERRORS = [
 ] as const;
 
 /**
- * Signs in with an email and a password.
+ * Signs in with an email and a password. Returns a challenge instead of a session if the account has a second factor.
  * @throws AppError invalid_credentials, account_disabled, email_not_verified, rate_limited, overloaded
  */
 export async function logIn(ctx: Deps, login: Login, transport: Transport, caller: Caller) {
   const account = await verifyPassword(ctx, login, caller);
-  const options = { authentication: BY_PASSWORD, transport, deviceName: login.deviceName ?? null };
-  const { session, token } = await issueSession(ctx, account, options, caller);
+  const options = { transport, deviceName: login.deviceName ?? null };
+  const outcome = await completeSignIn(ctx, account, BY_PASSWORD, options, caller);
+  if ("challenge" in outcome) return outcome;
+  const { session, token } = outcome;
+  return { user: toUser(account), session, token, deviceId: caller.deviceId };
+}
+
+/**
+ * Completes a sign-in by its challenge and a second factor.
+ * @throws AppError invalid_challenge, invalid_code, account_disabled, rate_limited
+ */
+export async function completeLogIn(ctx: Deps, challenge: OpenChallenge, proof: SecondFactorProof, caller: Caller) {
+  const { account, session, token } = await completeChallenge(ctx, challenge, proof, caller);
   return { user: toUser(account), session, token, deviceId: caller.deviceId };
 }

@@ -14,6 +14,12 @@ export const EVENT_LABELS = {
   password_reset: "Password changed",
   identity_linked: "Sign-in provider added",
   identity_unlinked: "Sign-in provider removed",
+  totp_added: "Authenticator app added",
+  totp_removed: "Authenticator app removed",
+  recovery_codes_renewed: "New recovery codes",
+  recovery_code_used: "Recovery code used",
+  second_factor_failed: "Failed sign-in: wrong code",
+  factors_reset: "Second factors removed by support",
   device_verified: "Device verified",
   // The account
   exported: "Data exported",

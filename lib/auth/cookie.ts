@@ -69,6 +69,16 @@ export function formCookieName(config: BaseUrl): string {
   return isSecure(config) ? "__Host-homeport.form" : "homeport.form";
 }
 
+/** The name of the cookie that carries a sign-in's challenge to the page that asks for the second factor. */
+export function challengeCookieName(config: BaseUrl): string {
+  return isSecure(config) ? "__Host-homeport.challenge" : "homeport.challenge";
+}
+
+/** The name of the cookie that carries new recovery codes to the page that shows them. */
+export function recoveryCodesCookieName(config: BaseUrl): string {
+  return isSecure(config) ? "__Host-homeport.recovery-codes" : "homeport.recovery-codes";
+}
+
 /** The name of the device cookie, by which an account recognizes a browser. */
 export function deviceCookieName(config: BaseUrl): string {
   return isSecure(config) ? "__Host-homeport.device" : "homeport.device";

@@ -10,9 +10,9 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const AUDIT_EVENT_TTL_MS = 365 * DAY_MS;
 
 /**
- * Removes expired rows: events of the audit trail after a year, sessions with the devices that they registered, tokens, used
- * ID tokens, OAuth codes a day after they expired, sign-in failures, recognized clients, rate limits, and accounts whose
- * email was not verified in time. Returns how many.
+ * Removes expired rows: events of the audit trail after a year, sessions with the devices that they registered, tokens,
+ * used ID tokens, OAuth codes a day after they expired, sign-ins and enrollments that were not completed, sign-in
+ * failures, recognized clients, rate limits, and accounts whose email was not verified in time. Returns how many.
  */
 export async function removeExpiredRows({ config, db, dbNow, now }: Deps): Promise<number> {
   const at = now();
@@ -30,6 +30,8 @@ export async function removeExpiredRows({ config, db, dbNow, now }: Deps): Promi
     deleteBatch("RecognizedClient", "key", expired, "expiresAt"),
     deleteBatch("PasswordResetToken", "accountId", expired, "expiresAt"),
     deleteBatch("VerificationToken", "id", expired, "expiresAt"),
+    deleteBatch("SignInChallenge", "id", expired, "expiresAt"),
+    deleteBatch("TotpFactor", "id", expired, "expiresAt"),
     deleteBatch("AuthorizationCode", "id", expiredForADay, "expiresAt"),
     deleteBatch("DeviceCode", "id", expiredForADay, "expiresAt"),
     deleteBatch("UsedIdToken", "hash", expired, "expiresAt"),

@@ -1,6 +1,8 @@
 import { type Principal, readCredentials } from "../auth/authenticate";
 import { setSessionCookie } from "../auth/cookie";
 import { setDeviceCookie } from "../auth/limits/recognized-clients";
+import type { SecondFactorChallenge } from "../auth/second-factor/challenges";
+import { secondFactorRequired } from "../auth/second-factor/complete-sign-in";
 import { findSession, revokeSession, type Transport } from "../auth/sessions/sessions";
 import type { Context } from "../context";
 import { requireOwnOrigin } from "./browser/origin";
@@ -27,13 +29,17 @@ export function chooseTransport(request: RequestHead, requested: Transport | und
   return transport;
 }
 
-/** The response to a sign-in. The body has no token if a cookie carries it (OWASP ASVS 5.0, 3.3.4). */
+/**
+ * The response to a sign-in. The body has no token if a cookie carries it (OWASP ASVS 5.0, 3.3.4).
+ * @throws AppError second_factor_required with the challenge of a sign-in that needs a second factor
+ */
 export async function sessionResponse(
   status: number,
-  issued: Issued,
+  issued: Issued | SecondFactorChallenge,
   request: RequestHead,
   ctx: Context,
 ): Promise<RouteResponse<unknown>> {
+  if ("challenge" in issued) throw secondFactorRequired(issued);
   const { user, session, token } = issued;
   if (session.transport === "token") return new RouteResponse(status, { user, session, token, tokenType: "Bearer" });
   return new RouteResponse(

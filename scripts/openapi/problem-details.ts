@@ -13,6 +13,11 @@ export const PROBLEM_DETAILS: Partial<Record<ErrorCode, { detail?: string; [fiel
     allowed: { architecture: ["x64", "arm64", "universal"] },
   },
   validation_failed: field("/email", "invalid_format", "Must be an email address"),
+  second_factor_required: {
+    challenge: "0dXJpc3RzIG9mIHRoZSB3b3JsZCwgdW5pdGUgbm93IQ",
+    expiresAt: "2026-11-20T09:10:00.000Z",
+    factors: ["totp", "recovery_code"],
+  },
   evidence_invalid: { detail: "The assertion's counter has not increased.", reason: "counter_replayed" },
   device_limit_reached: { detail: "An account can have at most 20 devices." },
   payload_too_large: { detail: "At most 16384 bytes.", limitBytes: 16384 },

@@ -3,6 +3,7 @@ import { Notice } from "../components/notice";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
 import { AccountHeading } from "./account-heading";
 import { Devices } from "./devices";
+import { Factors } from "./factors/factors";
 import { ProfileCard } from "./profile-card";
 import { requireVisitor } from "./require-visitor";
 import { SecurityEvents } from "./security-events";
@@ -14,6 +15,7 @@ export const metadata = { title: "Your account", robots: { index: false } };
 const SUCCESS_MESSAGES: Record<string, string> = {
   email_verified: "Your email address is verified.",
   identity_unlinked: "The provider was removed. You have been signed out of all other sessions.",
+  totp_removed: "The authenticator app was removed. Signing in needs no second factor.",
   device_removed: "The device was removed.",
   session_ended: "The session was signed out.",
   sessions_ended: "You have been signed out of all other sessions.",
@@ -32,6 +34,7 @@ export default async function Page(props: PageProps) {
       {successMessage && <Notice>{successMessage}</Notice>}
       {flash && <Notice kind="error">{flash.message}</Notice>}
       <ProfileCard ctx={ctx} profile={visitor} />
+      <Factors ctx={ctx} accountId={account.id} />
       <Subscription ctx={ctx} visitor={visitor} />
       <Devices ctx={ctx} visitor={visitor} />
       <Sessions ctx={ctx} visitor={visitor} />

@@ -1,5 +1,6 @@
 import { logIn } from "@/lib/accounts/log-in";
 import { Login } from "@/lib/accounts/schema";
+import { secondFactorPage, setChallengeCookie } from "@/lib/auth/second-factor/challenge-cookie";
 import { defineForm } from "@/lib/http/pages/form";
 import { NextPage, ownPath } from "@/lib/http/pages/own-path";
 import { replaceSession } from "@/lib/http/session-response";
@@ -14,8 +15,11 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
     email_not_verified: { message: "Verify your email first. We have sent you a link" },
   },
   handle: async ({ ctx, body, request, caller }) => {
-    const issued = await logIn(ctx, body, "cookie", caller);
+    const outcome = await logIn(ctx, body, "cookie", caller);
     const to = ownPath(body.callbackUrl, ctx.config.baseUrl, "/account");
-    return { to, cookies: await replaceSession(ctx, request.headers, issued) };
+    if ("challenge" in outcome) {
+      return { to: secondFactorPage({ callbackUrl: to }), cookies: [setChallengeCookie(ctx.config, outcome)] };
+    }
+    return { to, cookies: await replaceSession(ctx, request.headers, outcome) };
   },
 });

@@ -1,7 +1,8 @@
 import { ConfirmEmail } from "@/lib/accounts/schema";
 import { confirmEmail } from "@/lib/http/next-auth/from-forms";
-import { cookiesOf } from "@/lib/http/next-auth/run";
+import { cookiesOf, isSignedIn } from "@/lib/http/next-auth/run";
 import { defineForm } from "@/lib/http/pages/form";
+import { ownPath } from "@/lib/http/pages/own-path";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/verify", {
   summary: "Verify an email",
@@ -12,7 +13,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
     invalid_credentials: { field: "password", message: "This is not the password you registered with" },
   },
   handle: async ({ ctx, body, request, caller }) => {
-    const cookies = cookiesOf(await confirmEmail(ctx, body, { headers: request.headers, caller }));
-    return { to: "/account?done=email_verified", cookies };
+    const response = await confirmEmail(ctx, body, { headers: request.headers, caller });
+    const factorPage = ownPath(String(response.headers.Location), ctx.config.baseUrl, "/sign-in");
+    const to = isSignedIn(ctx, response) ? "/account?done=email_verified" : factorPage;
+    return { to, cookies: cookiesOf(response) };
   },
 });

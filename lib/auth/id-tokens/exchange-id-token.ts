@@ -5,8 +5,8 @@ import { isAppError } from "../../errors";
 import { linkOrCreateAccount } from "../oauth/link-or-create-account";
 import { parseDisplayName } from "../oauth/profile";
 import { findClient } from "../oauth-server/clients";
+import { completeSignIn, secondFactorRequired } from "../second-factor/complete-sign-in";
 import { BY_PROVIDER } from "../sessions/authentication";
-import { issueSession } from "../sign-in";
 import { requireVerifiedEmail } from "../verification/email-verification";
 import { invalid, type VerifiedIdToken, verifyIdToken } from "./verify-id-token";
 
@@ -18,8 +18,9 @@ type Exchange = { clientId: string; idToken: string; nonce: string; name: string
 /**
  * Exchanges the ID token that Apple or Google issued to a native app for a session. The account is chosen as on the web.
  * A token works once.
- * @throws AppError invalid_client, invalid_id_token, provider_unavailable, identity_unverified, identity_without_email,
- *   email_not_verified, account_disabled; rate_limited after many invalid tokens
+ * @throws AppError second_factor_required with a challenge; invalid_client, invalid_id_token, provider_unavailable,
+ *   identity_unverified, identity_without_email, email_not_verified, account_disabled; rate_limited after many invalid
+ *   tokens
  */
 export async function exchangeIdToken(ctx: Deps, { clientId, idToken, nonce, name }: Exchange, caller: Caller) {
   const client = findClient(ctx.config, clientId);
@@ -27,11 +28,13 @@ export async function exchangeIdToken(ctx: Deps, { clientId, idToken, nonce, nam
   const named = { ...identity, name: identity.name ?? parseDisplayName(name) };
   const account = await linkOrCreateAccount(ctx, named, undefined, caller);
   await requireVerifiedEmail(ctx, account, caller);
-  const options = { authentication: BY_PROVIDER, transport: "token", deviceName: client.name } as const;
-  return issueSession(ctx, account, options, caller).catch((error: unknown) => {
+  const options = { transport: "token", deviceName: client.name } as const;
+  const outcome = await completeSignIn(ctx, account, BY_PROVIDER, options, caller).catch((error: unknown) => {
     const isGone = isAppError(error) && error.code === "invalid_credentials";
     throw isGone ? invalid("The account was deleted or its sessions were ended meanwhile", error) : error;
   });
+  if ("challenge" in outcome) throw secondFactorRequired(outcome);
+  return outcome;
 }
 
 /** Verifies a token and records its use. Logs why one is refused, and counts it against the caller. */

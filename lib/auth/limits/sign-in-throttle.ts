@@ -14,12 +14,30 @@ const FAILURE_TTL_MS = 24 * 60 * MINUTE_MS;
 const LEASE_MS = MINUTE_MS;
 
 /** `freeFailures` need no wait. Each further one doubles the wait, from one minute to `maxWaitMinutes`. */
-type Rule = { name: string; freeFailures: number; maxWaitMinutes: number };
+type Rule = { name: string; freeFailures: number; maxWaitMinutes: number; advice: string };
+const WRONG_PASSWORDS = "Too many wrong passwords. Reset the password to sign in now.";
 /** For one device or network. */
-const BY_CLIENT: Rule = { name: "loginByClient", freeFailures: 10, maxWaitMinutes: 60 };
+const BY_CLIENT: Rule = { name: "loginByClient", freeFailures: 10, maxWaitMinutes: 60, advice: WRONG_PASSWORDS };
 /** For all clients together that the account does not recognize. */
-const BY_STRANGERS: Rule = { name: "loginByEmail", freeFailures: 30, maxWaitMinutes: 24 * 60 };
+const BY_STRANGERS: Rule = { ...BY_CLIENT, name: "loginByEmail", freeFailures: 30, maxWaitMinutes: 24 * 60 };
 const BY_SESSIONS: Rule = { ...BY_CLIENT, name: "reauthenticationByAccount" };
+
+/** Wrong second factors of an account. Each kind has a counter of its own, so that one works while another waits. */
+const SECOND_FACTORS = {
+  // Three codes of a million are right at a time: fewer than 100 guesses in the first quarter of a year.
+  totp: {
+    name: "totpByAccount",
+    freeFailures: 5,
+    maxWaitMinutes: 24 * 60,
+    advice: "Too many wrong codes. Use a recovery code to sign in now.",
+  },
+  recovery_code: {
+    name: "recoveryCodeByAccount",
+    freeFailures: 10,
+    maxWaitMinutes: 60,
+    advice: "Too many wrong recovery codes. Use your authenticator app to sign in now.",
+  },
+} satisfies Record<string, Rule>;
 
 type Counter = { key: string; rule: Rule };
 /** A counter that applies under an SQL condition. */
@@ -28,7 +46,10 @@ type Candidate = Counter & { condition: Prisma.Sql };
 export type Attempt = (Counter & { failures: number })[];
 
 /** How long the next attempt has to wait after a number of failures. */
-export function waitMs(failures: number, { freeFailures, maxWaitMinutes }: Omit<Rule, "name">): number {
+export function waitMs(
+  failures: number,
+  { freeFailures, maxWaitMinutes }: Pick<Rule, "freeFailures" | "maxWaitMinutes">,
+): number {
   if (failures < freeFailures) return 0;
   return Math.min(maxWaitMinutes, 2 ** (failures - freeFailures)) * MINUTE_MS;
 }
@@ -63,6 +84,16 @@ export async function beginAttemptByDevice(ctx: Deps, email: string, caller: Cal
 export async function beginReauthentication(ctx: Deps, accountId: string): Promise<Attempt> {
   const key = await ctx.limits.privateKey(`reauthentication ${accountId}`);
   return countAttempt(ctx, [{ key, rule: BY_SESSIONS, condition: sql`true` }]);
+}
+
+/** The same for a second factor of an account, by whichever client. @throws AppError rate_limited */
+export async function beginSecondFactor(
+  ctx: Deps,
+  kind: keyof typeof SECOND_FACTORS,
+  accountId: string,
+): Promise<Attempt> {
+  const key = await ctx.limits.privateKey(`second factor ${kind} ${accountId}`);
+  return countAttempt(ctx, [{ key, rule: SECOND_FACTORS[kind], condition: sql`true` }]);
 }
 
 /** Counts an attempt on every counter that applies, or on none if one of them is blocked. */
@@ -123,8 +154,7 @@ async function countFailures({ db, now }: Deps, candidates: Candidate[]) {
 async function blockedError({ db, now }: Deps, { key, rule }: Counter) {
   const row = await db.signInThrottle.findUnique({ where: { key } });
   const policy = { name: rule.name, points: rule.freeFailures, seconds: FAILURE_TTL_MS / 1000 };
-  const detail = "Too many wrong passwords. Reset the password to sign in now.";
-  return rateLimited(policy, (row?.blockedUntil.getTime() ?? 0) - now().getTime(), detail);
+  return rateLimited(policy, (row?.blockedUntil.getTime() ?? 0) - now().getTime(), rule.advice);
 }
 
 /** Whether the next attempt has to wait if this one fails. It does not depend on whether the email has an account. */

@@ -8,38 +8,20 @@ import type { Context } from "../../context";
 import type { AppError } from "../../errors";
 import { nextAuthCookies, sessionCookieName, sessionCookieOptions } from "../cookie";
 import { Email } from "../email";
-import { linkOrCreateAccount } from "../oauth/link-or-create-account";
-import { parseProfile } from "../oauth/profile";
-import { issuerOf, oauthProviders } from "../oauth/providers";
-import { BY_PASSWORD, BY_PROVIDER } from "../sessions/authentication";
+import { oauthProviders } from "../oauth/providers";
 import { findSession, revokeSession } from "../sessions/sessions";
 import { signOut } from "../sessions/sign-out";
 import { type Claims, encodeToken } from "../sessions/token";
 import { issueSession, verifyPassword } from "../sign-in";
-import { type MatchedRegistration, requireVerifiedEmail } from "../verification/email-verification";
 import { type AdapterAccount, createAdapter } from "./adapter";
 import { attempt, type OnFailure, orNull } from "./attempt";
 import type { CallSecrets } from "./call-secrets";
-import type { PendingIdentity } from "./pending-identity";
+import { authenticationOf, COOKIE_SESSION, type SignInCall, signInCallback } from "./sign-in-callback";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices">;
-type SessionLookup = Awaited<ReturnType<typeof findSession>>;
 
 /** One call of next-auth, as far as its options depend on it. */
-type Call = {
-  segments: string[];
-  caller: Caller;
-  cookieHeader: string | null;
-  /** The session of the browser's cookie. */
-  currentSession: SessionLookup;
-  /** The id of the session that started the sign-in at a provider. */
-  linkingSessionId: string | undefined;
-  /** The registration that an emailed token confirms. */
-  registration: MatchedRegistration | null;
-  secrets: CallSecrets;
-  /** Output: the identity of a sign-in that is refused until the email is verified. */
-  unverifiedIdentities: PendingIdentity[];
-};
+type Call = SignInCall & { segments: string[]; cookieHeader: string | null; secrets: CallSecrets };
 
 /** The page that asks to check the mailbox, and to which the emailed link leads. */
 export const VERIFY_PAGE = "/verify";
@@ -139,48 +121,23 @@ function callbacks(ctx: Deps, call: Call, onFailure: OnFailure): NonNullable<Nex
   const { caller, currentSession } = call;
   const { config } = ctx;
   return {
-    signIn: async ({ account, profile }) => {
-      if (account?.type !== "oauth") return true;
-      const outcome = await attempt(
-        onFailure,
-        async () => {
-          const issuer = issuerOf(config, account.provider);
-          const identity = { ...parseProfile(account.provider, profile), issuer };
-          const signedInAccount = await linkOrCreateAccount(ctx, identity, linkingSessionOf(call), caller);
-          if (config.AUTH_REQUIRE_VERIFIED_EMAIL && signedInAccount.emailVerifiedAt === null)
-            call.unverifiedIdentities.push(identity);
-          await requireVerifiedEmail(ctx, signedInAccount, caller);
-        },
-        (error) => logRefusal(ctx, error, caller.ip, { route: `/api/auth/callback/${account.provider}` }),
-      );
-      return outcome && "refused" in outcome
-        ? `${config.baseUrl}/api/auth/error?error=${outcome.refused}`
-        : outcome !== null;
-    },
+    signIn: signInCallback(ctx, call, onFailure),
     redirect: ({ url, baseUrl }) => {
       const { href, origin } = new URL(url, baseUrl);
       return origin === baseUrl || config.AUTH_TRUSTED_ORIGINS.includes(origin) ? href : baseUrl;
     },
     jwt: async ({ token, user, account }) => {
       if (!user) return token;
-      const isByProvider = account?.type === "oauth" || call.registration?.identity !== undefined;
-      const authentication = isByProvider ? BY_PROVIDER : BY_PASSWORD;
-      const sessionOptions = { authentication, transport: "cookie" as const, deviceName: null };
+      const owner = user as AdapterAccount;
+      const authentication = authenticationOf(ctx, call, account, owner.id);
       // Every error is a failure, refusals included: without a session there is no sign-in.
-      const issued = await issueSession(ctx, user as AdapterAccount, sessionOptions, caller).catch(onFailure);
+      const issued = await issueSession(ctx, owner, { ...COOKIE_SESSION, authentication }, caller).catch(onFailure);
       // The new cookie replaces this session's, so the session ends (OWASP ASVS 5.0, 7.2.4).
       if (issued && currentSession) await orNull(onFailure, () => revokeSession(ctx, currentSession.session.id));
       return issued?.claims ?? token;
     },
     session: ({ session, token }) => describeSession(session, token),
   };
-}
-
-/** The session that started the sign-in at the provider: undefined if there was none, null if it has ended since. */
-function linkingSessionOf({ linkingSessionId, currentSession }: Call) {
-  if (linkingSessionId === undefined) return undefined;
-  if (currentSession?.session.id !== linkingSessionId) return null;
-  return { accountId: currentSession.account.id, ...currentSession.session };
 }
 
 async function decodeSession(ctx: Deps, token: string | undefined) {

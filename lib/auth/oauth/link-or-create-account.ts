@@ -4,6 +4,7 @@ import type { Context, Tx } from "../../context";
 import type { Account } from "../../db/generated/client";
 import { AppError, isUniqueViolation } from "../../errors";
 import { requireEnabled } from "../require-enabled";
+import { removeFactors } from "../second-factor/factors";
 import { readStepUpMethods } from "../step-up";
 import { revokeUnverifiedAccess, unverifiedExpiresAt } from "../verification/email-verification";
 import { planLink } from "./link-plan";
@@ -57,7 +58,10 @@ async function linkOrCreateInTx(
   const accountId =
     plan.action === "create" ? await createAccount(ctx, tx, now, { ...identity, email: plan.email }) : plan.accountId;
   if (plan.action === "create") await recordSecurityEvent(tx, now, accountId, "registered", caller);
-  if (plan.action === "take_over") await revokeUnverifiedAccess(ctx, tx, now, accountId);
+  if (plan.action === "take_over") {
+    await revokeUnverifiedAccess(ctx, tx, now, accountId);
+    await removeFactors(tx, accountId);
+  }
   if (emailVerified && email !== null) {
     await tx.account.updateMany({
       where: { id: accountId, email, emailVerifiedAt: null },

@@ -7,6 +7,7 @@ import { newId } from "../../db/ids";
 import { AppError } from "../../errors";
 import { emailedToken, findEmailedToken } from "../emailed-token";
 import { consumeEmailLimit } from "../limits/email-limits";
+import { removeFactors } from "../second-factor/factors";
 import { revokeAllSessions } from "../sessions/sessions";
 
 type Deps = Pick<Context, "config" | "db" | "limits" | "emails" | "now">;
@@ -109,6 +110,7 @@ export async function confirmVerification(
     const { accountId, account } = row;
     if (identity || registration?.passwordHash !== account.passwordHash) {
       await revokeUnverifiedAccess(ctx, tx, now, accountId, identity?.id);
+      await removeFactors(tx, accountId);
       if (registration) await tx.account.update({ where: { id: accountId }, data: registration });
     }
     await tx.verificationToken.deleteMany({ where: { accountId } });

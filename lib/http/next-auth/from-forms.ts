@@ -52,8 +52,8 @@ export async function startProvider(
 }
 
 /**
- * Confirms an email by its emailed token, once, and signs in: the response's cookies carry the new session. The
- * password, or the provider with which this browser signed in, proves whose registration it is.
+ * Confirms an email by its emailed token, once, and signs in: the response's cookies carry the new session, or the
+ * challenge of an account with a second factor, whose page is the response's Location. The password, or the provider with which this browser signed in, proves whose registration it is.
  * @throws AppError invalid_or_expired_token, invalid_credentials, validation_failed, rate_limited, overloaded
  */
 export async function confirmEmail(
@@ -72,7 +72,8 @@ export async function confirmEmail(
     caller,
   });
   const { searchParams } = new URL(String(response.headers.Location ?? ""), ctx.config.baseUrl);
-  if (searchParams.has("error")) throw new AppError("invalid_or_expired_token");
+  const error = searchParams.get("error");
+  if (error !== null && error !== "second_factor_required") throw new AppError("invalid_or_expired_token");
   return response;
 }
 

@@ -40,7 +40,7 @@ async function readCallState(ctx: NextAuthDeps, call: NextAuthCall): Promise<Cal
   const currentSession = isByCookie && call.credentials ? await findSession(ctx, call.credentials.token) : null;
   const linkingSessionId =
     call.segments[0] === "callback" ? await recallLinkingSession(ctx.config, call.cookieHeader) : undefined;
-  return { currentSession, linkingSessionId, registration: null, unverifiedIdentities: [] };
+  return { currentSession, linkingSessionId, registration: null, unverifiedIdentities: [], challenges: [] };
 }
 
 /** Signs out a bearer token. Another site cannot send one, so no CSRF token is needed. Can be repeated. */

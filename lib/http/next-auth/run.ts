@@ -3,6 +3,7 @@ import { setDeviceCookie } from "../../auth/limits/recognized-clients";
 import { secretsOfCall } from "../../auth/next-auth/call-secrets";
 import { loadNextAuthHandler } from "../../auth/next-auth/handler";
 import { nextAuthOptions } from "../../auth/next-auth/options";
+import { setChallengeCookie } from "../../auth/second-factor/challenge-cookie";
 import type { Context } from "../../context";
 import { RouteResponse } from "../route-response";
 import { isProviderAction, type NextAuthCall } from "./call";
@@ -12,7 +13,10 @@ export type NextAuthDeps = Pick<
   "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices"
 >;
 /** What next-auth's options depend on besides the path and the caller. */
-export type CallState = Omit<Parameters<typeof nextAuthOptions>[1], "segments" | "caller" | "cookieHeader" | "secrets">;
+export type CallState = Omit<
+  Parameters<typeof nextAuthOptions>[1],
+  "segments" | "caller" | "cookieHeader" | "secrets" | "callbackUrl"
+>;
 
 /** The parameter, and the cookie with any prefix. */
 const CALLBACK_URL = /^(?:callbackUrl|(?:__Host-|__Secure-)?next-auth\.callback-url)$/;
@@ -21,14 +25,18 @@ const CALLBACK_URL = /^(?:callbackUrl|(?:__Host-|__Secure-)?next-auth\.callback-
 export async function runNextAuth(ctx: NextAuthDeps, call: NextAuthCall, state: CallState): Promise<RouteResponse> {
   const failures: unknown[] = [];
   const secrets = await secretsOfCall(ctx.config, call);
-  const options = nextAuthOptions(ctx, { ...call, ...state, secrets }, (error) => failures.push(error));
+  const given = { ...call, ...state, secrets, callbackUrl: callbackUrlOf(call) };
+  const options = nextAuthOptions(ctx, given, (error) => failures.push(error));
   const pending = { status: 200, headers: {} as Record<string, string>, cookies: [] as string[], body: null };
   const nextAuthHandler = await loadNextAuthHandler();
   await nextAuthHandler(options)(pagesRequest(ctx, call), pagesResponse(pending));
   const { status, headers, cookies, body } = pending;
   if (failures.length > 0) throw failures[0];
   if (status >= 500) throw new Error(`next-auth responded with ${status}: ${body}`);
-  const response = withCookies(new RouteResponse(status, body, headers), cookies);
+  const challenge = state.challenges.map((one) => setChallengeCookie(ctx.config, one));
+  // next-auth/react reads `ok` and `error`, other clients are redirected.
+  const isRefusal = challenge.length > 0 && status === 200;
+  const response = withCookies(new RouteResponse(isRefusal ? 401 : status, body, headers), [...cookies, ...challenge]);
   if (call.segments[0] !== "callback" || !isSignedIn(ctx, response)) return response;
   return withCookies(response, [setDeviceCookie(ctx, call.caller.deviceId)]);
 }
@@ -99,6 +107,13 @@ function cookiesFor({ segments, cookieHeader, credentials }: NextAuthCall, sessi
   const others = Object.entries(parseCookies(cookieHeader)).filter(([name]) => !name.startsWith(sessionName));
   const session = credentials && !isProviderAction(segments[0]) ? { [sessionName]: credentials.token } : {};
   return { ...Object.fromEntries(others), ...session };
+}
+
+/** The page that follows a sign-in: next-auth takes it from the request, or from the cookie of the request before. */
+function callbackUrlOf({ cookieHeader, query, body }: NextAuthCall): string | undefined {
+  const given = [body, query, parseCookies(cookieHeader)].flatMap((part) => Object.entries<unknown>(part));
+  const urls = given.flatMap(([name, url]) => (CALLBACK_URL.test(name) && typeof url === "string" ? [url] : []));
+  return urls[0];
 }
 
 /** Removes callback URLs that are not valid URLs, on which next-auth would fail. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Config } from "../../config";
 
 /** The form field that names the next page. Untrusted: read it with `ownPath`. */
 export const NextPage = z.object({ callbackUrl: z.string().optional() });
@@ -9,6 +10,16 @@ export function ownPath(given: string | undefined, baseUrl: string, fallback: st
   const { origin, pathname, search } = new URL(given, baseUrl);
   // Browsers read a path that begins with two slashes as a host.
   return origin === new URL(baseUrl).origin && !pathname.startsWith("//") ? pathname + search : fallback;
+}
+
+/** The same, or a URL of a trusted origin: next-auth's sign-ins return to those, too. */
+export function trustedUrl(
+  given: string | undefined,
+  { baseUrl, AUTH_TRUSTED_ORIGINS }: Pick<Config, "baseUrl" | "AUTH_TRUSTED_ORIGINS">,
+  fallback: string,
+): string {
+  const url = given !== undefined && URL.canParse(given) ? new URL(given) : null;
+  return url && AUTH_TRUSTED_ORIGINS.includes(url.origin) ? url.href : ownPath(given, baseUrl, fallback);
 }
 
 /** The page that authenticates a signed-in user again, unless that happened recently, and goes on to `page`. */

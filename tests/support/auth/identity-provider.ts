@@ -174,8 +174,18 @@ export class IdentityProvider {
     const token = randomUUID();
     this.tokens.set(token, grant.person);
     const idToken = this.id === "github" ? {} : { id_token: this.idToken(grant) };
-    this.issued.push(token, ...Object.values(idToken));
-    json(response, 200, { access_token: token, token_type: "bearer", ...idToken });
+    const refreshToken = this.id === "apple" ? { refresh_token: `r.${randomUUID()}` } : {};
+    this.refreshTokens.push(...Object.values(refreshToken));
+    this.issued.push(token, ...Object.values(idToken), ...Object.values(refreshToken));
+    json(response, 200, { access_token: token, token_type: "bearer", ...refreshToken, ...idToken });
+  }
+
+  /** Sign in with Apple REST API, "Revoke tokens": a token that is revoked already is no error. */
+  private revoke(request: IncomingMessage, body: URLSearchParams, response: ServerResponse): void {
+    const isKnown = this.knowsClient(request, body) && body.get("token_type_hint") === "refresh_token";
+    const status = isKnown ? this.revocationStatus : 400;
+    if (status === 200) this.revoked.push(body.get("token") ?? "");
+    response.writeHead(status).end();
   }
 
   private knowsClient({ headers }: IncomingMessage, body: URLSearchParams): boolean {

@@ -30,6 +30,16 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
     "Send `Authorization: Bearer` with the token of a live session, or the session cookie. A session ends when the user signs out or resets the password, and when it expires. Sign in again.",
   invalid_credentials:
     "The error is the same for an unknown email and for a wrong password. Ask the user to try again.",
+  second_factor_required:
+    "The password, or the provider, is right, but there is no session yet. Ask for one of `factors`, and send it with `challenge` to `POST /api/auth/login/factor` before `expiresAt`.",
+  invalid_challenge:
+    "A challenge works once, within ten minutes, until the password is reset. Start the sign-in again.",
+  invalid_code:
+    "A code of an authenticator app works once, within a minute of the time that its device shows it; a recovery code works once. If right codes are refused, the clock of the device is wrong: set it automatically. The challenge stays open for another code.",
+  factor_exists: "Remove the authenticator app first, then add another one.",
+  no_second_factor: "Add an authenticator app first. It comes with recovery codes.",
+  enrollment_expired:
+    "The session that starts an enrollment confirms it within ten minutes. Start again, and scan the new QR code.",
   webhook_unauthorized:
     "The `Authorization` value or the signature does not match the configuration, or the timestamp is more than five minutes off. Nothing was stored.",
   origin_not_allowed:

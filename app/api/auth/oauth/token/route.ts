@@ -9,7 +9,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     summary: "Exchange a code for an access token",
     reads: "form",
     body: TokenRequest,
-    errors: ["rate_limited"],
+    errors: ["second_factor_required", "rate_limited"],
     responses: { 200: TokenResponse, 400: OAuthError, 503: OAuthError },
     handle: ({ ctx, body, caller }) => issueToken(ctx, body, caller),
     writeError: writeOAuthError,

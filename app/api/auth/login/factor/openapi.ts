@@ -1,0 +1,16 @@
+import { SIGNED_IN } from "@/app/api/auth/openapi-examples";
+import type { OperationDetails } from "@/scripts/openapi/operation";
+
+const challenge = "0dXJpc3RzIG9mIHRoZSB3b3JsZCwgdW5pdGUgbm93IQ";
+
+export const POST: OperationDetails = {
+  operationId: "completeLogIn",
+  description:
+    "Completes a sign-in that responded `second_factor_required`. Returns the session as that sign-in asked for it. A code works once; after several wrong ones, each further attempt must wait. Codes of the app and recovery codes are counted apart, so that one works while the other waits.",
+  requests: {
+    "With an authenticator app": { challenge, code: "492039" },
+    "With a recovery code": { challenge, recoveryCode: "7K3M9Q-WX2B4N-0R5T8V-C1D6FG" },
+    "In a browser, which has the challenge in a cookie": { code: "492039" },
+  },
+  responses: { 200: { description: "Signed in.", headers: ["Set-Cookie"], examples: SIGNED_IN } },
+};

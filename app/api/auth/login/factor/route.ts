@@ -1,0 +1,23 @@
+import { completeLogIn } from "@/lib/accounts/log-in";
+import { Auth } from "@/lib/accounts/schema";
+import { readChallengeCookie } from "@/lib/auth/second-factor/challenge-cookie";
+import { findChallenge } from "@/lib/auth/second-factor/challenges";
+import { SecondFactor } from "@/lib/auth/second-factor/schema";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
+import { chooseTransport, sessionResponse } from "@/lib/http/session-response";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/login/factor", {
+  POST: endpoint({
+    summary: "Complete a login with a second factor",
+    body: SecondFactor,
+    errors: ["invalid_challenge", "invalid_code", "origin_not_allowed", "rate_limited"],
+    responses: { 200: Auth },
+    handle: async ({ ctx, request, body, caller }) => {
+      const token = body.challenge ?? readChallengeCookie(ctx.config, request.headers);
+      const challenge = await findChallenge(ctx, token, caller);
+      chooseTransport(request, challenge.transport, ctx);
+      return sessionResponse(200, await completeLogIn(ctx, challenge, body, caller), request, ctx);
+    },
+  }),
+});

@@ -1,0 +1,24 @@
+import { confirmTotp } from "@/lib/auth/second-factor/enroll-totp";
+import { ConfirmTotp } from "@/lib/auth/second-factor/schema";
+import { setShownCodesCookie } from "@/lib/auth/second-factor/shown-codes";
+import { defineForm } from "@/lib/http/pages/form";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/factors/confirm", {
+  summary: "Confirm an authenticator app by its first code",
+  page: ({ id = "" }) => `/account/factors/totp?${new URLSearchParams({ id })}`,
+  auth: "account",
+  body: ConfirmTotp,
+  errorPlacement: {
+    invalid_code: {
+      field: "code",
+      message:
+        "This is not the code of this moment. Set the clock of your device automatically, and enter the next code",
+    },
+    enrollment_expired: { message: "This QR code has expired. Start again" },
+  },
+  handle: async ({ ctx, body, principal, caller }) => {
+    const { recoveryCodes } = await confirmTotp(ctx, principal, body, caller);
+    const cookie = await setShownCodesCookie(ctx, principal.account.id, recoveryCodes);
+    return { to: "/account/factors/recovery-codes", cookies: [cookie] };
+  },
+});

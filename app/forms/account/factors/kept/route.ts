@@ -1,0 +1,11 @@
+import { z } from "zod";
+import { clearShownCodesCookie } from "@/lib/auth/second-factor/shown-codes";
+import { defineForm } from "@/lib/http/pages/form";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/factors/kept", {
+  summary: "Stop showing the new recovery codes",
+  page: "/account",
+  auth: "account",
+  body: z.object({}),
+  handle: async ({ ctx }) => ({ to: "/account", cookies: [clearShownCodesCookie(ctx)] }),
+});

@@ -1,0 +1,16 @@
+import { z } from "zod";
+import { renewRecoveryCodes } from "@/lib/auth/second-factor/manage-factors";
+import { setShownCodesCookie } from "@/lib/auth/second-factor/shown-codes";
+import { defineForm } from "@/lib/http/pages/form";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/factors/recovery-codes", {
+  summary: "Replace the recovery codes",
+  page: "/account/factors/recovery-codes",
+  auth: "account",
+  body: z.object({}),
+  handle: async ({ ctx, principal, caller }) => {
+    const codes = await renewRecoveryCodes(ctx, principal, {}, caller);
+    const cookie = await setShownCodesCookie(ctx, principal.account.id, codes);
+    return { to: "/account/factors/recovery-codes", cookies: [cookie] };
+  },
+});

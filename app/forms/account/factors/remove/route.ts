@@ -1,0 +1,16 @@
+import { z } from "zod";
+import { removeTotp } from "@/lib/auth/second-factor/manage-factors";
+import { clearShownCodesCookie } from "@/lib/auth/second-factor/shown-codes";
+import { defineForm } from "@/lib/http/pages/form";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/factors/remove", {
+  summary: "Remove the authenticator app",
+  page: "/account/factors/remove",
+  auth: "account",
+  body: z.object({}),
+  errorPlacement: { not_found: { message: "Your account has no authenticator app" } },
+  handle: async ({ ctx, principal, caller }) => {
+    await removeTotp(ctx, principal, {}, caller);
+    return { to: "/account?done=totp_removed", cookies: [clearShownCodesCookie(ctx)] };
+  },
+});

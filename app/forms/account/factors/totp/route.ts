@@ -1,0 +1,14 @@
+import { z } from "zod";
+import { startTotp } from "@/lib/auth/second-factor/enroll-totp";
+import { defineForm } from "@/lib/http/pages/form";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/factors/totp", {
+  summary: "Start to add an authenticator app",
+  page: "/account/factors/totp",
+  auth: "account",
+  body: z.object({}),
+  handle: async ({ ctx, principal, caller }) => {
+    const { id } = await startTotp(ctx, principal, {}, caller);
+    return { to: `/account/factors/totp?id=${id}` };
+  },
+});

@@ -1,0 +1,25 @@
+import { completeLogIn } from "@/lib/accounts/log-in";
+import { clearChallengeCookie, readChallengeCookie } from "@/lib/auth/second-factor/challenge-cookie";
+import { findChallenge } from "@/lib/auth/second-factor/challenges";
+import { TypedFactor } from "@/lib/auth/second-factor/schema";
+import { defineForm } from "@/lib/http/pages/form";
+import { NextPage, trustedUrl } from "@/lib/http/pages/own-path";
+import { replaceSession } from "@/lib/http/session-response";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/sign-in/factor", {
+  summary: "Complete a sign-in with a second factor",
+  page: ({ kind }) => (kind === "recovery_code" ? "/sign-in/factor?kind=recovery_code" : "/sign-in/factor"),
+  body: TypedFactor.and(NextPage),
+  keptFields: ["callbackUrl"],
+  errorPlacement: {
+    invalid_code: { field: "code", message: "This code is wrong, used or expired" },
+    invalid_challenge: { message: "This sign-in has expired. Sign in again" },
+  },
+  handle: async ({ ctx, body, request, caller }) => {
+    const challenge = await findChallenge(ctx, readChallengeCookie(ctx.config, request.headers), caller);
+    const proof = body.kind === "recovery_code" ? { recoveryCode: body.code } : { code: body.code };
+    const issued = await completeLogIn(ctx, challenge, proof, caller);
+    const cookies = [...(await replaceSession(ctx, request.headers, issued)), clearChallengeCookie(ctx.config)];
+    return { to: trustedUrl(body.callbackUrl, ctx.config, "/account"), cookies };
+  },
+});

@@ -1,0 +1,27 @@
+import type { Config } from "../../config";
+import type { ReadableHeaders } from "../authenticate";
+import { challengeCookieName, parseCookies, setCookie, setShortCookie } from "../cookie";
+import { CHALLENGE_TTL_SECONDS, type SecondFactorChallenge } from "./challenges";
+
+type BaseUrl = Pick<Config, "baseUrl">;
+
+/** The path of the page that asks a browser for the second factor, and goes on to `callbackUrl`. */
+export function secondFactorPage(parameters: { callbackUrl?: string; error?: string }): string {
+  const given = Object.entries(parameters).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  return given.length > 0 ? `/sign-in/factor?${new URLSearchParams(given)}` : "/sign-in/factor";
+}
+
+/** The Set-Cookie header that carries a sign-in's challenge to that page. */
+export function setChallengeCookie(config: BaseUrl, { challenge }: Pick<SecondFactorChallenge, "challenge">): string {
+  return setShortCookie(config, challengeCookieName(config), challenge, CHALLENGE_TTL_SECONDS);
+}
+
+/** The Set-Cookie header that removes it. */
+export function clearChallengeCookie(config: BaseUrl): string {
+  return setCookie(config, challengeCookieName(config), null, new Date(0));
+}
+
+/** The challenge of a browser's sign-in; undefined if there is none. */
+export function readChallengeCookie(config: BaseUrl, headers: ReadableHeaders): string | undefined {
+  return parseCookies(headers.get("cookie"))[challengeCookieName(config)] || undefined;
+}

@@ -1,0 +1,71 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { Caller } from "../../audit/caller";
+import type { Context } from "../../context";
+import { AppError } from "../../errors";
+import type { Amr, Authentication } from "../sessions/authentication";
+import type { Transport } from "../sessions/sessions";
+import { type FactorKind, listSecondFactors } from "./factors";
+
+/** How long somebody has to fetch a phone or a list of codes. */
+export const CHALLENGE_TTL_SECONDS = 10 * 60;
+
+/** A sign-in whose second factor is missing. `challenge` is a secret that completes it, once, with one of `factors`. */
+export type SecondFactorChallenge = { challenge: string; expiresAt: Date; factors: FactorKind[] };
+
+type Owner = { id: string; sessionEpoch: number };
+type SessionOptions = { transport: Transport; deviceName: string | null };
+
+/**
+ * Starts the second half of a sign-in: stores how its first half authenticated and which session it asks for. null if the
+ * account has no second factor.
+ */
+export async function createChallenge(
+  { db, now }: Pick<Context, "db" | "now">,
+  { id: accountId, sessionEpoch }: Owner,
+  { amr }: Authentication,
+  { transport, deviceName }: SessionOptions,
+): Promise<SecondFactorChallenge | null> {
+  const factors = await listSecondFactors(db, accountId);
+  if (factors.length === 0) return null;
+  const challenge = randomBytes(32).toString("base64url");
+  const createdAt = now();
+  const expiresAt = new Date(createdAt.getTime() + CHALLENGE_TTL_SECONDS * 1000);
+  const started = { amr: [...amr], transport, deviceName, createdAt, expiresAt };
+  await db.signInChallenge.create({ data: { tokenHash: hashOf(challenge), accountId, sessionEpoch, ...started } });
+  return { challenge, expiresAt, factors };
+}
+
+/** A challenge that can still be completed. */
+export type OpenChallenge = Owner & SessionOptions & { tokenHash: string; amr: Amr[] };
+
+/**
+ * The open challenge of a token. A password reset, which raises the account's epoch, closes it.
+ * @throws AppError invalid_challenge for an unknown, used or expired one; rate_limited after many of those
+ */
+export async function findChallenge(
+  { db, limits, now }: Pick<Context, "db" | "limits" | "now">,
+  challenge: string | undefined,
+  caller: Pick<Caller, "ip">,
+): Promise<OpenChallenge> {
+  const tokenHash = hashOf(challenge ?? "");
+  const row = await db.signInChallenge.findUnique({
+    where: { tokenHash, expiresAt: { gt: now() } },
+    include: { account: { select: { id: true, sessionEpoch: true } } },
+  });
+  if (!row || row.account.sessionEpoch !== row.sessionEpoch) {
+    await limits.consume("challengeByIp", caller.ip);
+    throw new AppError("invalid_challenge");
+  }
+  const { transport, deviceName, account, amr } = row;
+  return { ...account, tokenHash, transport, deviceName, amr: amr as Amr[] };
+}
+
+/** Uses a challenge up. @throws AppError invalid_challenge if a concurrent call has used it */
+export async function takeChallenge({ db }: Pick<Context, "db">, { tokenHash }: OpenChallenge): Promise<void> {
+  const { count } = await db.signInChallenge.deleteMany({ where: { tokenHash } });
+  if (count === 0) throw new AppError("invalid_challenge");
+}
+
+function hashOf(challenge: string): string {
+  return createHash("sha256").update(challenge).digest("base64url");
+}

@@ -1,0 +1,69 @@
+import type { Caller } from "../../audit/caller";
+import type { Context } from "../../context";
+import { AppError, type ErrorExtras, isAppError } from "../../errors";
+import { type Attempt, clearAttempt } from "../limits/sign-in-throttle";
+import type { Authentication } from "../sessions/authentication";
+import type { Transport } from "../sessions/sessions";
+import { issueSession } from "../sign-in";
+import { createChallenge, type OpenChallenge, type SecondFactorChallenge, takeChallenge } from "./challenges";
+import { type SecondFactorProof, verifySecondFactor } from "./verify";
+
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
+type Authenticated = { id: string; email: string; sessionEpoch: number; attempt?: Attempt };
+type SessionOptions = { transport: Transport; deviceName: string | null };
+type Issued = Awaited<ReturnType<typeof issueSession>>;
+
+/**
+ * Ends a sign-in whose first factor was right: by a session, or by a challenge if the account has a second factor that
+ * `authentication` does not include. Until the challenge is met there is no session.
+ * @throws AppError invalid_credentials if the account was deleted, or its password reset, since
+ */
+export async function completeSignIn(
+  ctx: Deps,
+  account: Authenticated,
+  authentication: Authentication,
+  options: SessionOptions,
+  caller: Caller,
+): Promise<Issued | SecondFactorChallenge> {
+  const challenge = await challengeSignIn(ctx, account, authentication, options);
+  return challenge ?? issueSession(ctx, account, { ...options, authentication }, caller);
+}
+
+/** The first half of `completeSignIn`: null if the session can be issued. */
+export async function challengeSignIn(
+  ctx: Deps,
+  account: Authenticated,
+  authentication: Authentication,
+  options: SessionOptions,
+): Promise<SecondFactorChallenge | null> {
+  if (authentication.aal === 2) return null;
+  const challenge = await createChallenge(ctx, account, authentication, options);
+  // The password was right. Wrong codes have a counter of their own.
+  if (challenge) await clearAttempt(ctx.db, account.attempt ?? []);
+  return challenge;
+}
+
+/** The error by which an API's sign-in hands a challenge over. */
+export function secondFactorRequired(challenge: SecondFactorChallenge, extras: ErrorExtras = {}): AppError {
+  return new AppError("second_factor_required", { ...extras, fields: { ...challenge } });
+}
+
+/**
+ * Meets a challenge by a second factor, and issues the session that its sign-in asked for.
+ * @throws AppError invalid_challenge if it was used, or the account was deleted or its password reset, since; invalid_code,
+ *   rate_limited
+ */
+export async function completeChallenge(ctx: Deps, challenge: OpenChallenge, proof: SecondFactorProof, caller: Caller) {
+  const factors = await verifySecondFactor(ctx, challenge.id, proof, caller);
+  await takeChallenge(ctx, challenge);
+  const account = await ctx.db.account.findUnique({ where: { id: challenge.id } });
+  if (!account) throw new AppError("invalid_challenge");
+  const { transport, deviceName, sessionEpoch } = challenge;
+  const authentication: Authentication = { aal: 2, amr: [...challenge.amr, ...factors, "mfa"] };
+  try {
+    const options = { transport, deviceName, authentication };
+    return { account, ...(await issueSession(ctx, { ...account, sessionEpoch }, options, caller)) };
+  } catch (error) {
+    throw isAppError(error) && error.code === "invalid_credentials" ? new AppError("invalid_challenge") : error;
+  }
+}

@@ -1,0 +1,110 @@
+import type { Caller } from "../../audit/caller";
+import { recordSecurityEvent } from "../../audit/security-events";
+import type { Context, Tx } from "../../context";
+import { AppError } from "../../errors";
+import type { Principal } from "../authenticate";
+import { decryptSecret, encryptSecret } from "../keys/stored-secrets";
+import { requireStepUp, type StepUpProof } from "../step-up";
+import { qrCodeSvg } from "./qr-code";
+import { replaceRecoveryCodes } from "./recovery-codes";
+import { newTotpSecret, timeStepOf, totpUri } from "./totp";
+import { totpPurpose } from "./verify";
+
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "hasher" | "limits" | "now" | "removeDevices">;
+
+const ENROLLMENT_TTL_MS = 10 * 60 * 1000;
+
+/**
+ * Starts to add an authenticator app: stores a new secret, which counts for nothing until `confirmTotp`. Each call makes
+ * one of its own, so that two tabs do not disturb each other.
+ * @throws AppError factor_exists; reauthentication_required; rate_limited
+ */
+export async function startTotp(ctx: Deps, principal: Principal, proof: StepUpProof, caller: Caller) {
+  const { account, session } = principal;
+  await requireStepUp(ctx, principal, proof, caller);
+  await ctx.limits.consume("enrollmentByAccount", account.id);
+  await requireNoTotp(ctx.db, account.id);
+  const secret = await newTotpSecret();
+  const createdAt = ctx.now();
+  const { id, expiresAt } = await ctx.db.totpFactor.create({
+    data: {
+      accountId: account.id,
+      sessionId: session.id,
+      secret: await encryptSecret(ctx, totpPurpose(account.id), secret),
+      createdAt,
+      expiresAt: new Date(createdAt.getTime() + ENROLLMENT_TTL_MS),
+    },
+  });
+  return describe(ctx, account, id, secret, expiresAt);
+}
+
+/** An enrollment that this session has started; null if there is none, or it has expired or is complete. */
+export async function readEnrollment(ctx: Deps, { account, session }: Principal, id: string) {
+  const row = await findPending(ctx.db, ctx.now(), { accountId: account.id, sessionId: session.id, id });
+  if (!row) return null;
+  const secret = await decryptSecret(ctx, totpPurpose(account.id), row.secret);
+  return describe(ctx, account, id, secret, row.expiresAt);
+}
+
+/**
+ * Adds an authenticator app, once its first code is right. The session that started the enrollment confirms it, and has
+ * then proved two factors. Returns the recovery codes: this is the only time.
+ * @throws AppError invalid_code, enrollment_expired; factor_exists if another tab was faster
+ */
+export async function confirmTotp(
+  ctx: Deps,
+  { account, session }: Principal,
+  { id, code }: { id: string; code: string },
+  caller: Caller,
+): Promise<{ createdAt: Date; recoveryCodes: string[] }> {
+  const now = ctx.now();
+  const pending = { accountId: account.id, sessionId: session.id, id };
+  const row = await findPending(ctx.db, now, pending);
+  if (!row) throw new AppError("enrollment_expired");
+  const secret = await decryptSecret(ctx, totpPurpose(account.id), row.secret);
+  const lastStep = await timeStepOf(code, secret, now);
+  if (lastStep === null) throw new AppError("invalid_code");
+  const recoveryCodes = await ctx.db.$transaction(async (tx) => {
+    // Of two tabs that confirm at once, the second waits here.
+    await tx.$queryRaw`SELECT 1 FROM "Account" WHERE "id" = ${account.id}::uuid FOR NO KEY UPDATE`;
+    await requireNoTotp(tx, account.id);
+    const data = { confirmedAt: now, expiresAt: null, lastStep, lastUsedAt: now };
+    const { count } = await tx.totpFactor.updateMany({ where: { ...pending, confirmedAt: null }, data });
+    if (count === 0) throw new AppError("enrollment_expired");
+    await tx.totpFactor.deleteMany({ where: { accountId: account.id, confirmedAt: null } });
+    await raiseSession(tx, now, session);
+    await recordSecurityEvent(tx, now, account.id, "totp_added", caller);
+    await ctx.emails.enqueue(tx, "factor_added", account.email, { factor: "totp" });
+    return replaceRecoveryCodes(tx, now, account.id);
+  });
+  ctx.emails.wake();
+  return { createdAt: now, recoveryCodes };
+}
+
+async function requireNoTotp(tx: Tx, accountId: string): Promise<void> {
+  const confirmed = await tx.totpFactor.findFirst({ where: { accountId, confirmedAt: { not: null } } });
+  if (confirmed) throw new AppError("factor_exists");
+}
+
+async function findPending(tx: Tx, now: Date, pending: { accountId: string; sessionId: string; id: string }) {
+  const row = await tx.totpFactor.findFirst({ where: { ...pending, confirmedAt: null, expiresAt: { gt: now } } });
+  return row?.expiresAt ? { secret: row.secret, expiresAt: row.expiresAt } : null;
+}
+
+/** Otherwise the session could not manage the factor that it has just added. */
+async function raiseSession(tx: Tx, authenticatedAt: Date, { id, amr }: Principal["session"]): Promise<void> {
+  const data = { aal: 2, amr: [...new Set([...amr, "otp", "mfa"])], authenticatedAt };
+  await tx.session.updateMany({ where: { id, revokedAt: null }, data });
+}
+
+/** Authenticator apps list the account under the service's host name. A port would end the name in some of them. */
+async function describe(
+  { config }: Pick<Deps, "config">,
+  { email }: Principal["account"],
+  id: string,
+  secret: string,
+  expiresAt: Date | null,
+) {
+  const uri = await totpUri(secret, { issuer: new URL(config.baseUrl).hostname, email });
+  return { id, secret, uri, qrCode: await qrCodeSvg(uri), expiresAt: expiresAt as Date };
+}

@@ -1,0 +1,45 @@
+import type { Context, Tx } from "../../context";
+import { sql } from "../../db/sql";
+
+/** A way to complete a sign-in after the first factor. */
+export type FactorKind = "totp" | "recovery_code" | "passkey";
+
+const isConfirmed = { confirmedAt: { not: null } };
+
+/** Whether sign-ins of an account need a second factor: it has an authenticator app. */
+export async function hasSecondFactor(db: Tx, accountId: string): Promise<boolean> {
+  return (await db.totpFactor.findFirst({ where: { accountId, ...isConfirmed }, select: { id: true } })) !== null;
+}
+
+/** The ways in which an account can give its second factor, the usual one first; empty if it has none. */
+export async function listSecondFactors(db: Tx, accountId: string): Promise<FactorKind[]> {
+  const [found] = await db.$queryRaw<Record<FactorKind, boolean>[]>(sql`
+    SELECT EXISTS (SELECT FROM "RecoveryCode" WHERE "accountId" = ${accountId}::uuid AND "usedAt" IS NULL) AS "recovery_code",
+      false AS "passkey"
+    FROM "TotpFactor" WHERE "accountId" = ${accountId}::uuid AND "confirmedAt" IS NOT NULL`);
+  if (!found) return [];
+  return ["totp", ...(["passkey", "recovery_code"] as const).filter((kind) => found[kind])];
+}
+
+/** The authenticator app and the recovery codes of an account; null for what it has not. */
+export async function readFactors({ db }: Pick<Context, "db">, accountId: string) {
+  const totp = await db.totpFactor.findFirst({
+    where: { accountId, ...isConfirmed },
+    select: { id: true, confirmedAt: true, lastUsedAt: true },
+  });
+  const codes = await db.recoveryCode.findMany({ where: { accountId }, select: { createdAt: true, usedAt: true } });
+  const [first] = codes;
+  const remaining = codes.filter(({ usedAt }) => usedAt === null).length;
+  return {
+    totp: totp && { id: totp.id, createdAt: totp.confirmedAt as Date, lastUsedAt: totp.lastUsedAt },
+    recoveryCodes: first ? { remaining, createdAt: first.createdAt } : null,
+  };
+}
+
+/** Removes every second factor of an account. Returns the number of authenticator apps and passkeys among them. */
+export async function removeFactors(tx: Tx, accountId: string): Promise<number> {
+  const { count } = await tx.totpFactor.deleteMany({ where: { accountId, ...isConfirmed } });
+  await tx.totpFactor.deleteMany({ where: { accountId } });
+  await tx.recoveryCode.deleteMany({ where: { accountId } });
+  return count;
+}

@@ -1,0 +1,49 @@
+import type { Caller } from "../../audit/caller";
+import { recordSecurityEvent } from "../../audit/security-events";
+import type { Context } from "../../context";
+import { AppError } from "../../errors";
+import type { Principal } from "../authenticate";
+import { requireStepUp, type StepUpProof } from "../step-up";
+import { hasSecondFactor, removeFactors } from "./factors";
+import { replaceRecoveryCodes } from "./recovery-codes";
+
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "hasher" | "limits" | "now" | "removeDevices">;
+
+/**
+ * Removes the caller's authenticator app, with the recovery codes that stand in for it.
+ * @throws AppError not_found, reauthentication_required, rate_limited
+ */
+export async function removeTotp(ctx: Deps, principal: Principal, proof: StepUpProof, caller: Caller): Promise<void> {
+  const { id, email } = principal.account;
+  await requireStepUp(ctx, principal, proof, caller);
+  await ctx.db.$transaction(async (tx) => {
+    if (!(await removeFactors(tx, id))) throw new AppError("not_found");
+    await recordSecurityEvent(tx, ctx.now(), id, "totp_removed", caller);
+    await ctx.emails.enqueue(tx, "factor_removed", email, { factor: "totp" });
+  });
+  ctx.emails.wake();
+}
+
+/**
+ * Replaces the caller's recovery codes; the old ones no longer work. Returns the new ones: this is the only time.
+ * @throws AppError no_second_factor, reauthentication_required, rate_limited
+ */
+export async function renewRecoveryCodes(
+  ctx: Deps,
+  principal: Principal,
+  proof: StepUpProof,
+  caller: Caller,
+): Promise<string[]> {
+  const { id, email } = principal.account;
+  await requireStepUp(ctx, principal, proof, caller);
+  const codes = await ctx.db.$transaction(async (tx) => {
+    // Of two calls at once, the codes of the second count.
+    await tx.$queryRaw`SELECT 1 FROM "Account" WHERE "id" = ${id}::uuid FOR NO KEY UPDATE`;
+    if (!(await hasSecondFactor(tx, id))) throw new AppError("no_second_factor");
+    await recordSecurityEvent(tx, ctx.now(), id, "recovery_codes_renewed", caller);
+    await ctx.emails.enqueue(tx, "factor_added", email, { factor: "recovery_codes" });
+    return replaceRecoveryCodes(tx, ctx.now(), id);
+  });
+  ctx.emails.wake();
+  return codes;
+}

@@ -1,0 +1,40 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { Tx } from "../../context";
+
+export const RECOVERY_CODE_COUNT = 10;
+/** Crockford's base32: no letter is taken for a digit or for another letter. */
+const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+/** 120 random bits, five in each character. From 112 bits on, a plain hash protects a code (OWASP ASVS 5.0, 6.5.2). */
+const LENGTH = 24;
+const GROUP_LENGTH = 6;
+const LOOK_ALIKES: Record<string, string> = { O: "0", I: "1", L: "1" };
+
+/** A new code for a person to keep: "7K3M9Q-WX2B4N-…". */
+function newRecoveryCode(): string {
+  const characters = [...randomBytes(LENGTH)].map((byte) => ALPHABET[byte % ALPHABET.length]).join("");
+  return characters.match(new RegExp(`.{${GROUP_LENGTH}}`, "g"))?.join("-") ?? "";
+}
+
+/** The hash of a code as it was typed, without regard to case, to look-alikes and to what is between the groups. */
+function hashRecoveryCode(typed: string): string {
+  const bare = typed.toUpperCase().replace(/[\s-]/g, "");
+  const characters = bare.replace(/[OIL]/g, (letter) => LOOK_ALIKES[letter] ?? letter);
+  return createHash("sha256").update(characters).digest("base64url");
+}
+
+/** Replaces an account's recovery codes. Returns the new ones, which are stored as hashes: this is the only time. */
+export async function replaceRecoveryCodes(tx: Tx, createdAt: Date, accountId: string): Promise<string[]> {
+  const codes = Array.from({ length: RECOVERY_CODE_COUNT }, newRecoveryCode);
+  await tx.recoveryCode.deleteMany({ where: { accountId } });
+  await tx.recoveryCode.createMany({
+    data: codes.map((code) => ({ accountId, codeHash: hashRecoveryCode(code), createdAt })),
+  });
+  return codes;
+}
+
+/** Uses a code up. Returns whether it was the account's and unused: of concurrent calls one gets true. */
+export async function takeRecoveryCode(tx: Tx, usedAt: Date, accountId: string, typed: string): Promise<boolean> {
+  const where = { accountId, codeHash: hashRecoveryCode(typed), usedAt: null };
+  const { count } = await tx.recoveryCode.updateMany({ where, data: { usedAt } });
+  return count === 1;
+}

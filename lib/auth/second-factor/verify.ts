@@ -1,0 +1,76 @@
+import type { Caller } from "../../audit/caller";
+import { recordSecurityEvent } from "../../audit/security-events";
+import type { Context } from "../../context";
+import { AppError } from "../../errors";
+import { decryptSecret } from "../keys/stored-secrets";
+import { beginSecondFactor, clearAttempt, recordFailure, withdrawAttempt } from "../limits/sign-in-throttle";
+import type { Amr } from "../sessions/authentication";
+import { takeRecoveryCode } from "./recovery-codes";
+import { timeStepOf } from "./totp";
+
+type Deps = Pick<Context, "config" | "db" | "limits" | "now">;
+
+/** What proves a second factor: one of these. */
+export type SecondFactorProof = { code?: string; recoveryCode?: string };
+
+/** The purpose under which an account's shared secret is encrypted. */
+export const totpPurpose = (accountId: string) => `totp:${accountId}`;
+
+/**
+ * Checks a second factor of an account: a code of its authenticator app or a recovery code, each of which works once.
+ * Wrong ones are counted by account, and have to wait more and more. Returns how the factor authenticates.
+ * @throws AppError invalid_code, rate_limited
+ */
+export async function verifySecondFactor(
+  ctx: Deps,
+  accountId: string,
+  { code, recoveryCode }: SecondFactorProof,
+  caller: Caller,
+): Promise<Amr[]> {
+  if (code !== undefined) {
+    await checkCounted(ctx, "totp", accountId, () => takeTotpCode(ctx, accountId, code), caller);
+    return ["otp"];
+  }
+  const take = async () => recoveryCode !== undefined && takeRecoveryCode(ctx.db, ctx.now(), accountId, recoveryCode);
+  await checkCounted(ctx, "recovery_code", accountId, take, caller);
+  await recordSecurityEvent(ctx.db, ctx.now(), accountId, "recovery_code_used", caller);
+  return ["recovery"];
+}
+
+async function checkCounted(
+  ctx: Deps,
+  kind: "totp" | "recovery_code",
+  accountId: string,
+  check: () => Promise<boolean>,
+  caller: Caller,
+): Promise<void> {
+  const attempt = await beginSecondFactor(ctx, kind, accountId);
+  const isCorrect = await check().catch(async (error: unknown) => {
+    await withdrawAttempt(ctx, attempt);
+    throw error;
+  });
+  if (isCorrect) return clearAttempt(ctx.db, attempt);
+  await ctx.db.$transaction(async (tx) => {
+    await recordFailure(tx, ctx.now(), attempt);
+    await recordSecurityEvent(tx, ctx.now(), accountId, "second_factor_failed", caller);
+  });
+  throw new AppError("invalid_code");
+}
+
+/**
+ * Uses a code of an account's authenticator app up. Returns whether it was right: a code of a step that was used, or of an
+ * earlier one, is not (RFC 6238, section 5.2). Of concurrent calls with one code, one gets true.
+ */
+async function takeTotpCode(ctx: Deps, accountId: string, code: string): Promise<boolean> {
+  const where = { accountId, confirmedAt: { not: null } };
+  const factor = await ctx.db.totpFactor.findFirst({ where, select: { id: true, secret: true } });
+  if (!factor) return false;
+  const now = ctx.now();
+  const step = await timeStepOf(code, await decryptSecret(ctx, totpPurpose(accountId), factor.secret), now);
+  if (step === null) return false;
+  const { count } = await ctx.db.totpFactor.updateMany({
+    where: { id: factor.id, OR: [{ lastStep: null }, { lastStep: { lt: step } }] },
+    data: { lastStep: step, lastUsedAt: now },
+  });
+  return count === 1;
+}
