@@ -31,7 +31,7 @@ async function collect(tx: Tx, accountId: string) {
   const where = { accountId };
   const account = await tx.account.findUniqueOrThrow({ where: { id: accountId } });
   return {
-    account: { ...toUser(account), role: account.role, updatedAt: account.updatedAt },
+    account: { ...toUser(account), role: account.role, locale: account.locale, updatedAt: account.updatedAt },
     identities: await tx.identity.findMany({
       where,
       select: { provider: true, issuer: true, subject: true, createdAt: true },

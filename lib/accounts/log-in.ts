@@ -6,6 +6,7 @@ import { BY_PASSWORD } from "../auth/sessions/authentication";
 import type { Transport } from "../auth/sessions/sessions";
 import { verifyPassword } from "../auth/sign-in";
 import type { Context } from "../context";
+import { setLocale } from "./emails/locale";
 import { type Login, toUser } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
@@ -29,6 +30,7 @@ export async function logIn(ctx: Deps, login: Login, transport: Transport, calle
   const options = { transport, deviceName: login.deviceName ?? null };
   const outcome = await completeSignIn(ctx, account, BY_PASSWORD, options, caller);
   if ("challenge" in outcome) return outcome;
+  if (login.locale) await setLocale(ctx, account.id, login.locale);
   const { session, token } = outcome;
   return { user: toUser(account), session, token, deviceId: caller.deviceId };
 }

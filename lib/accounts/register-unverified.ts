@@ -3,6 +3,7 @@ import { recordSecurityEvent } from "../audit/security-events";
 import { consumeEmailLimit } from "../auth/limits/email-limits";
 import { addPendingVerification, unverifiedExpiresAt } from "../auth/verification/email-verification";
 import type { Context } from "../context";
+import type { Locale } from "../locale";
 import type { Register } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "limits" | "emails" | "now">;
@@ -14,14 +15,15 @@ type Deps = Pick<Context, "config" | "db" | "limits" | "emails" | "now">;
  */
 export async function registerUnverified(
   ctx: Deps,
-  { email, name = null }: Pick<Register, "email"> & { name?: string | null },
+  { email, name = null, locale }: Pick<Register, "email"> & { name?: string | null; locale: Locale | null },
   passwordHash: string,
   caller: Caller,
 ): Promise<void> {
   const shouldEmail = await consumeEmailLimit(ctx, "verification", email, caller.ip);
   const now = ctx.now();
   await ctx.db.$transaction(async (tx) => {
-    const data = [{ email, name, passwordHash, createdAt: now, unverifiedExpiresAt: unverifiedExpiresAt(now) }];
+    const unverified = { passwordHash, createdAt: now, unverifiedExpiresAt: unverifiedExpiresAt(now) };
+    const data = [{ email, name, locale, ...unverified }];
     const { count } = await tx.account.createMany({ data, skipDuplicates: true });
     const { id, emailVerifiedAt } = await tx.account.findUniqueOrThrow({ where: { email } });
     if (count > 0) await recordSecurityEvent(tx, now, id, "registered", caller);

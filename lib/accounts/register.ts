@@ -20,21 +20,23 @@ type Deps = Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "
  */
 export async function register(ctx: Deps, registration: Register, transport: Transport, caller: Caller) {
   const { email, name, deviceName = null } = registration;
+  const locale = registration.locale ?? caller.locale ?? null;
   const password = await checkNewPassword(ctx, registration.password);
   rejectOwnEmail(password, email);
   await ctx.limits.consume("registerByIp", caller.ip);
   await rejectBreached(ctx, password);
   const passwordHash = await hashPassword(ctx, password);
   if (ctx.config.AUTH_REQUIRE_VERIFIED_EMAIL) {
-    await registerUnverified(ctx, { email, name }, passwordHash, caller);
+    await registerUnverified(ctx, { email, name, locale }, passwordHash, caller);
     return null;
   }
   const now = ctx.now();
   const defaults = { image: null, emailVerifiedAt: null, sessionEpoch: 0 };
   const account = { ...defaults, id: newId(), email, name: name ?? null, createdAt: now };
   const accountStatement = sql`
-    INSERT INTO "Account" ("id", "email", "name", "passwordHash", "createdAt", "updatedAt")
-    VALUES (${account.id}::uuid, ${email}, ${account.name}, ${passwordHash}, ${now}::timestamptz, ${now}::timestamptz)
+    INSERT INTO "Account" ("id", "email", "name", "passwordHash", "locale", "createdAt", "updatedAt")
+    VALUES (${account.id}::uuid, ${email}, ${account.name}, ${passwordHash}, ${locale},
+      ${now}::timestamptz, ${now}::timestamptz)
     ON CONFLICT ("email") DO NOTHING RETURNING "id"`;
   const newSession = { account, accountStatement, event: "registered", transport, deviceName } as const;
   const created = await createSession(ctx, ctx.db, now, { ...newSession, authentication: BY_PASSWORD }, caller);

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Email } from "../auth/email";
 import { StepUpProof } from "../auth/step-up";
+import { LOCALES, toLocale } from "../locale";
 
 const Transport = z.enum(["cookie", "token"]);
 const SessionOptions = {
@@ -8,6 +9,14 @@ const SessionOptions = {
     "How the session is returned. By default a cookie for browsers, a token for other clients.",
   ),
   deviceName: z.string().trim().min(1).max(64).optional().describe("The name of the device in the list of sessions."),
+  locale: z
+    .string()
+    .max(35)
+    .transform(toLocale)
+    .optional()
+    .describe(
+      `The language of the user, such as "de-AT". Emails are written in it, if it is one of ${LOCALES.join(", ")}.`,
+    ),
 };
 
 export const User = z.object({
@@ -104,7 +113,11 @@ export const AccountExport = z.object({
   schema: z.literal("account-export"),
   schemaVersion: z.literal(1),
   exportedAt: z.date(),
-  account: User.extend({ role: z.enum(["user", "support", "admin"]), updatedAt: z.date() }),
+  account: User.extend({
+    role: z.enum(["user", "support", "admin"]),
+    locale: z.string().nullable(),
+    updatedAt: z.date(),
+  }),
   identities: Rows,
   sessions: Rows,
   devices: Rows,

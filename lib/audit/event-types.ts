@@ -10,6 +10,7 @@ export const EVENT_LABELS = {
   sign_in_failed: "Failed sign-in: wrong password",
   signed_out: "Signed out",
   reauthenticated: "Identity confirmed",
+  reported_not_me: "Reported by email: signed out everywhere",
   // Ways to sign in
   password_reset: "Password changed",
   identity_linked: "Sign-in provider added",

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Caller } from "../audit/caller";
 import type { Context } from "../context";
+import { preferredLocale } from "../locale";
 import type { ReadableHeaders } from "./authenticate";
 import { deviceCookieName, parseCookies } from "./cookie";
 
@@ -16,6 +17,7 @@ export function callerOf(
 ): Caller {
   const given = parseCookies(headers.get("cookie"))[deviceCookieName(config)];
   const userAgent = headers.get("user-agent")?.slice(0, MAX_USER_AGENT_LENGTH) ?? null;
-  if (given && DEVICE_ID.test(given)) return { ip, userAgent, deviceId: given };
-  return { ip, userAgent, deviceId: randomBytes(16).toString("base64url"), isNewDevice: true };
+  const locale = preferredLocale(headers.get("accept-language"));
+  if (given && DEVICE_ID.test(given)) return { ip, userAgent, deviceId: given, locale };
+  return { ip, userAgent, locale, deviceId: randomBytes(16).toString("base64url"), isNewDevice: true };
 }

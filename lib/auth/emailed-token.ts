@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import type { Context } from "../context";
 
 type Config = Pick<Context["config"], "secrets">;
-type Purpose = "email-verification" | "password-reset";
+type Purpose = "email-verification" | "password-reset" | "not-me";
 
 /**
  * The token of an emailed link, derived from a random id by the first secret. Only the id and a hash of the token are

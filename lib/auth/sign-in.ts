@@ -20,6 +20,7 @@ import { requireEnabled } from "./require-enabled";
 import type { Authentication } from "./sessions/authentication";
 import { clientName } from "./sessions/client-name";
 import { type CreatedSession, createSession } from "./sessions/create-session";
+import { isKnownClient, newSignInEmail } from "./sessions/new-client";
 import { sessionToken, type Transport } from "./sessions/sessions";
 import { requireVerifiedEmail } from "./verification/email-verification";
 
@@ -93,12 +94,13 @@ async function rehashPassword(ctx: Deps, id: string, outdated: string, password:
 
 type SessionOptions = { authentication: Authentication; transport: Transport; deviceName: string | null };
 type Authenticated = { id: string; email: string; sessionEpoch: number; attempt?: Attempt };
-type SessionDeps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "now" | "removeDevices">;
+type SessionDeps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
 
 /**
- * Creates a session for an account that has been authenticated, and notifies the devices of its other sessions.
- * `account` is the row that was authenticated; the counters of its attempt are cleared. Returns the session, the claims
- * of its token, and the token. One statement suffices for most accounts; a transaction is needed to notify devices.
+ * Creates a session for an account that has been authenticated, and notifies the devices of its other sessions. If the
+ * account does not recognize the client, its owner gets an email. `account` is the row that was authenticated; the counters
+ * of its attempt are cleared. Returns the session, the claims of its token, and the token. One statement suffices for
+ * most sign-ins; a transaction is needed to notify somebody.
  * @throws AppError account_disabled; invalid_credentials if the account was deleted, or its password reset, since
  */
 export async function issueSession(
@@ -114,28 +116,36 @@ export async function issueSession(
     if (created && created.revoked.length > 0) await ctx.removeDevices(tx, { sessionIds: created.revoked });
     return created;
   };
-  const { session, claims } =
-    (await create(ctx.db, lockIfUndisturbed(account))) ??
-    (await ctx.db.$transaction(async (tx) => {
-      const created = await create(tx, await lockAccount(tx, account));
+  const isKnown = await isKnownClient(ctx, account, transport, caller);
+  const createAndNotify = async () => {
+    const email = await newSignInEmail(ctx, account, { isKnown, deviceName }, caller);
+    const created = await ctx.db.$transaction(async (tx) => {
+      const created = await create(tx, await lockAccount(tx, account, caller));
       if (!created) throw new AppError("invalid_credentials");
       await enqueue(tx, ctx.dbNow(), newSignIn(account, created.session.id, deviceName, caller));
+      if (email) await ctx.emails.enqueue(tx, "new_sign_in", account.email, email);
       return created;
-    }));
+    });
+    if (email) ctx.emails.wake();
+    return created;
+  };
+  const statement = lockIfUndisturbed(account, isKnown, caller);
+  const { session, claims } = (await create(ctx.db, statement)) ?? (await createAndNotify());
   return { session, claims, token: await sessionToken(ctx, claims) };
 }
 
 /**
- * Locks an account that has no device to notify. Returns no row if another transaction changed the account, for example
- * by a concurrent sign-in, since this statement began: it would not see that transaction's sessions. Each sign-in
- * therefore makes a new version of the row, which `xmin` identifies (PostgreSQL, 5.6 "System Columns").
+ * Locks an account that has nobody to notify: it has no device, and knows the client. Returns no row if another
+ * transaction changed the account, for example by a concurrent sign-in, since this statement began: it would not see
+ * that transaction's sessions. Each sign-in therefore makes a new version of the row, which `xmin` identifies
+ * (PostgreSQL, 5.6 "System Columns").
  */
-function lockIfUndisturbed({ id, sessionEpoch }: Authenticated): Prisma.Sql {
+function lockIfUndisturbed({ id, sessionEpoch }: Authenticated, isKnown: Prisma.Sql, caller: Caller): Prisma.Sql {
   return sql`
     WITH seen AS MATERIALIZED (SELECT xmin AS version FROM "Account" WHERE "id" = ${id}::uuid)
-    UPDATE "Account" SET "unverifiedExpiresAt" = NULL FROM seen
+    UPDATE "Account" SET ${onSignIn(caller)} FROM seen
     WHERE "id" = ${id}::uuid AND "sessionEpoch" = ${sessionEpoch}::integer AND "Account".xmin = seen.version
-      AND "disabledAt" IS NULL
+      AND "disabledAt" IS NULL AND ${isKnown}
       AND NOT EXISTS (SELECT FROM "PushDevice" WHERE "accountId" = ${id}::uuid)
     RETURNING "id"`;
 }
@@ -144,12 +154,17 @@ function lockIfUndisturbed({ id, sessionEpoch }: Authenticated): Prisma.Sql {
  * Locks the account until the end of the transaction. Returns the statement that selects it.
  * @throws AppError account_disabled
  */
-async function lockAccount(tx: Tx, { id, sessionEpoch }: Authenticated): Promise<Prisma.Sql> {
+async function lockAccount(tx: Tx, { id, sessionEpoch }: Authenticated, caller: Caller): Promise<Prisma.Sql> {
   const [row] = await tx.$queryRaw<{ disabledAt: Date | null }[]>`
-    UPDATE "Account" SET "unverifiedExpiresAt" = NULL
+    UPDATE "Account" SET ${onSignIn(caller)}
     WHERE "id" = ${id}::uuid AND "sessionEpoch" = ${sessionEpoch}::integer RETURNING "disabledAt"`;
   if (row) requireEnabled(row);
   return sql`SELECT ${id}::uuid AS "id" WHERE ${row !== undefined}::boolean`;
+}
+
+/** What a sign-in changes in its account. The first client that names a language decides it. */
+function onSignIn({ locale = null }: Caller): Prisma.Sql {
+  return sql`"unverifiedExpiresAt" = NULL, "locale" = COALESCE("locale", ${locale}::text)`;
 }
 
 function newSignIn(account: Authenticated, eventId: string, deviceName: string | null, { userAgent }: Caller) {

@@ -13,7 +13,7 @@ export type EmailData = {
   email_verification: null;
   registered_already: null;
   /** To an account whose owner signed in from a client that it did not recognize. `at` is an ISO 8601 time. */
-  new_sign_in: { client: string; network: string | null; at: string };
+  new_sign_in: { client: string | null; network: string | null; at: string };
   factor_added: { factor: FactorName };
   factor_removed: { factor: FactorName };
   /** To the new address. */

@@ -4,6 +4,7 @@ import { flashOf, type PageProps, queryOf } from "../components/page-props";
 import { AccountHeading } from "./account-heading";
 import { Devices } from "./devices";
 import { Factors } from "./factors/factors";
+import { Language } from "./language/language";
 import { ProfileCard } from "./profile-card";
 import { requireVisitor } from "./require-visitor";
 import { SecurityEvents } from "./security-events";
@@ -16,6 +17,7 @@ const SUCCESS_MESSAGES: Record<string, string> = {
   email_verified: "Your email address is verified.",
   identity_unlinked: "The provider was removed. You have been signed out of all other sessions.",
   totp_removed: "The authenticator app was removed. Signing in needs no second factor.",
+  language_set: "The language was saved.",
   device_removed: "The device was removed.",
   session_ended: "The session was signed out.",
   sessions_ended: "You have been signed out of all other sessions.",
@@ -38,6 +40,7 @@ export default async function Page(props: PageProps) {
       <Subscription ctx={ctx} visitor={visitor} />
       <Devices ctx={ctx} visitor={visitor} />
       <Sessions ctx={ctx} visitor={visitor} />
+      <Language profile={visitor} />
       <SecurityEvents ctx={ctx} accountId={account.id} />
       <section className="card" aria-labelledby="data">
         <h2 id="data">Your data</h2>

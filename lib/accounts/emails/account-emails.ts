@@ -7,6 +7,7 @@ import type { Compose, Queued } from "../../mail/queue";
 import type { EmailInput } from "../../mail/texts/texts";
 import { listIdentities } from "../identities";
 import { issueResetToken, RESET_TTL_MINUTES } from "../password-reset-token";
+import { notMeToken } from "./not-me";
 
 type Deps = Pick<Context, "config" | "db" | "now">;
 
@@ -39,7 +40,11 @@ type Prepare<Kind extends EmailKind> = (queued: Queued<EmailData[Kind]>) => Prom
  */
 export function accountEmails(deps: Deps): { [Kind in EmailKind]: Compose<EmailData[Kind]> } {
   const { baseUrl } = deps.config;
-  const notMe = async (_: string) => ({ notMeLink: `${baseUrl}/forgot` });
+  const notMe = async (email: string) => {
+    const account = await deps.db.account.findUnique({ where: { email }, select: { id: true, sessionEpoch: true } });
+    // Without an account there is nothing to protect: it was deleted, or has another email by now.
+    return { notMeLink: account ? `${baseUrl}/not-me#token=${notMeToken(deps, account)}` : `${baseUrl}/forgot` };
+  };
   const compose =
     <Kind extends EmailKind>(kind: Kind, prepare: Prepare<Kind>): Compose<EmailData[Kind]> =>
     async (queued) => {

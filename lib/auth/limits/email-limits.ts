@@ -4,8 +4,8 @@ import { isAppError } from "../../errors";
 type Deps = Pick<Context, "limits">;
 type LimitName = Parameters<Deps["limits"]["consume"]>[0];
 
-/** Emails that anyone can request for any recipient. */
-export type EmailReason = "reset" | "verification";
+/** Emails that a client causes as often as it likes: two kinds for any recipient, one with the account's password. */
+export type EmailReason = "reset" | "verification" | "signIn";
 
 /**
  * Counts an email that a caller requests. Returns false if it must not be sent. The limits are 3 an hour for a

@@ -8,7 +8,7 @@ import { findClient } from "./clients";
 import { newCode, sha256 } from "./codes";
 import { createGrantedSession, grantOf } from "./granted-session";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "now" | "removeDevices">;
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
 
 const CODE_TTL_MS = 60 * 1000;
 

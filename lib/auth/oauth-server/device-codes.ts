@@ -8,7 +8,7 @@ import { newCode, sha256 } from "./codes";
 import { createGrantedSession, type Grant, grantOf } from "./granted-session";
 import { newUserCode, parseUserCode } from "./user-codes";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "now" | "removeDevices">;
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
 
 const TTL_SECONDS = 10 * 60;
 const INTERVAL_SECONDS = 5;

@@ -6,7 +6,7 @@ import type { Principal } from "../authenticate";
 import type { Aal, Amr } from "../sessions/authentication";
 import { issueSession } from "../sign-in";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "now" | "removeDevices">;
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
 
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(["account_disabled", "invalid_credentials"]);
 

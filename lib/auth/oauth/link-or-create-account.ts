@@ -56,7 +56,9 @@ async function linkOrCreateInTx(
   const plan = planLink({ identity, linkedAccountId, linkingSession: session, emailAccount });
   if (plan.action === "refuse") throw new AppError(plan.code);
   const accountId =
-    plan.action === "create" ? await createAccount(ctx, tx, now, { ...identity, email: plan.email }) : plan.accountId;
+    plan.action === "create"
+      ? await createAccount(ctx, tx, now, { ...identity, email: plan.email }, caller)
+      : plan.accountId;
   if (plan.action === "create") await recordSecurityEvent(tx, now, accountId, "registered", caller);
   if (plan.action === "take_over") {
     await revokeUnverifiedAccess(ctx, tx, now, accountId);
@@ -91,10 +93,18 @@ async function createAccount(
   tx: Tx,
   now: Date,
   { email, name, image, emailVerified }: ProviderIdentity & { email: string },
+  { locale }: Caller,
 ): Promise<string> {
   const isPending = config.AUTH_REQUIRE_VERIFIED_EMAIL && !emailVerified;
   const { id } = await tx.account.create({
-    data: { email, name, image, createdAt: now, unverifiedExpiresAt: isPending ? unverifiedExpiresAt(now) : null },
+    data: {
+      email,
+      name,
+      image,
+      locale,
+      createdAt: now,
+      unverifiedExpiresAt: isPending ? unverifiedExpiresAt(now) : null,
+    },
   });
   return id;
 }

@@ -16,6 +16,8 @@ export const PAGES = [
     "/forgot?sent",
     "/reset",
     "/verify",
+    "/not-me",
+    "/not-me?done",
     "/download",
     "/docs",
     "/docs/errors",

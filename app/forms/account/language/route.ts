@@ -1,0 +1,15 @@
+import { z } from "zod";
+import { setLocale } from "@/lib/accounts/emails/locale";
+import { defineForm } from "@/lib/http/pages/form";
+import { LOCALES } from "@/lib/locale";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/language", {
+  summary: "Set the language of emails",
+  page: "/account",
+  auth: "account",
+  body: z.object({ locale: z.enum(LOCALES) }),
+  handle: async ({ ctx, body, principal }) => {
+    await setLocale(ctx, principal.account.id, body.locale);
+    return { to: "/account?done=language_set" };
+  },
+});

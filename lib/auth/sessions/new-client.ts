@@ -1,0 +1,50 @@
+import type { Caller } from "../../audit/caller";
+import { networkOf } from "../../audit/security-events";
+import type { Context } from "../../context";
+import type { Prisma } from "../../db/generated/client";
+import { consumeEmailLimit } from "../limits/email-limits";
+import { clientKeys, isRecognized } from "../limits/recognized-clients";
+import { clientName, UNKNOWN_CLIENT } from "./client-name";
+import type { Transport } from "./sessions";
+
+type Deps = Pick<Context, "db" | "limits" | "now">;
+type Owner = { id: string; email: string };
+
+/** How long after its creation an account's first session is expected: as long as the account may stay unverified. */
+const FIRST_SIGN_IN_MS = 30 * 24 * 60 * 60 * 1000;
+
+/**
+ * An SQL condition: the account recognizes the client that signs in. A browser is recognized by its cookie alone, since
+ * others may share its network; a client without cookies by its network.
+ */
+export async function isKnownClient(
+  ctx: Pick<Deps, "limits" | "now">,
+  { email }: Owner,
+  transport: Transport,
+  caller: Caller,
+): Promise<Prisma.Sql> {
+  const { device, network } = await clientKeys(ctx, email, caller);
+  return isRecognized(transport === "cookie" ? device : network, ctx.now());
+}
+
+/**
+ * The data of the email about a sign-in from an unknown client; null if no email is due: the client is known, this is the
+ * account's first sign-in, or the owner got enough of these emails. A name that the client chose is told to the owner of a
+ * verified email alone, so that nobody sends texts of their own to strangers.
+ */
+export async function newSignInEmail(
+  ctx: Deps,
+  account: Owner,
+  { isKnown, deviceName }: { isKnown: Prisma.Sql; deviceName: string | null },
+  caller: Caller,
+): Promise<{ client: string | null; network: string | null; at: string } | null> {
+  const at = ctx.now();
+  const [row] = await ctx.db.$queryRaw<{ isNew: boolean; isVerified: boolean }[]>`
+    SELECT NOT ${isKnown} AND ("createdAt" < ${new Date(at.getTime() - FIRST_SIGN_IN_MS)}::timestamptz
+        OR EXISTS (SELECT FROM "Session" WHERE "accountId" = ${account.id}::uuid)) AS "isNew",
+      "emailVerifiedAt" IS NOT NULL AS "isVerified"
+    FROM "Account" WHERE "id" = ${account.id}::uuid`;
+  if (!row?.isNew || !(await consumeEmailLimit(ctx, "signIn", account.email, caller.ip))) return null;
+  const client = clientName(row.isVerified ? deviceName : null, caller.userAgent);
+  return { client: client === UNKNOWN_CLIENT ? null : client, network: networkOf(caller.ip), at: at.toISOString() };
+}
