@@ -1,19 +1,23 @@
 import type { Caller } from "../audit/caller";
 import { recordSecurityEvent } from "../audit/security-events";
 import { takeOverSecurityEventsOf } from "../audit/take-over";
+import type { Principal } from "../auth/authenticate";
+import { requireStepUp } from "../auth/step-up";
 import type { Context, Tx } from "../context";
 import { exportDevices } from "../push/export";
 import { exportBilling } from "../subscriptions/account-data/export-billing";
 import { toUser } from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "limits" | "now">;
+type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
 
 /**
  * Exports all data of an account from one snapshot, without password hashes, session tokens and full device tokens. The
  * security event of the export is part of it.
- * @throws AppError rate_limited
+ * @throws AppError reauthentication_required, rate_limited
  */
-export async function exportAccount(ctx: Deps, accountId: string, caller: Caller) {
+export async function exportAccount(ctx: Deps, principal: Principal, caller: Caller) {
+  const accountId = principal.account.id;
+  await requireStepUp(ctx, principal, {}, caller);
   await ctx.limits.consume("exportByAccount", accountId);
   await takeOverSecurityEventsOf(ctx, accountId);
   const exportedAt = ctx.now();

@@ -75,6 +75,16 @@ test("the export is one file with all stored data and no secrets", async () => {
   });
 });
 
+test("the export requires a recent authentication", async () => {
+  const { password, token } = await newAccount();
+  clock.advance(11 * 60 * 1000);
+  const refused = await get(EXPORT, { token });
+  expect(refused.status).toBe(403);
+  expect(await refused.json()).toMatchObject({ code: "reauthentication_required" });
+  expect((await post("/api/auth/reauthenticate", { password }, { token })).status).toBe(200);
+  expect((await get(EXPORT, { token })).status).toBe(200);
+});
+
 test("the export requires a session and is limited to five a day", async () => {
   expect((await get(EXPORT)).status).toBe(401);
   const { token } = await newAccount();

@@ -1,15 +1,44 @@
+import * as client from "openid-client";
 import { describe, expect, test } from "vitest";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
-import { clock, ctx } from "@/tests/support/context";
+import { decide, postOAuth, REDIRECT_URI, signInToBrowser } from "@/tests/support/auth/oauth-client";
+import { BASE_URL, clock, ctx } from "@/tests/support/context";
 import { cookiesOf, flashOf, submit } from "@/tests/support/web/forms";
 
 const MINUTE_MS = 60_000;
+const VERIFIER = "a-code-verifier-of-forty-three-characters-or-more";
 const REAUTHENTICATE = "/api/auth/reauthenticate";
 
 const remove = ({ password, token }: TestAccount) =>
   post("/api/auth/account/delete", { confirm: "DELETE", password }, { token });
 const sessionOf = ({ sessionId }: TestAccount) => ctx().db.session.findUniqueOrThrow({ where: { id: sessionId } });
+
+/** Signs an app in through a browser. Returns its access token. */
+async function appSession(cookie: string, beforeExchange: () => Promise<unknown> = async () => {}): Promise<string> {
+  const request = {
+    client_id: "desktop",
+    redirect_uri: REDIRECT_URI,
+    response_type: "code",
+    code_challenge: await client.calculatePKCECodeChallenge(VERIFIER),
+    code_challenge_method: "S256",
+  };
+  const url = new URL(`/api/auth/oauth/authorize?${new URLSearchParams(request)}`, BASE_URL);
+  const code = (await decide(url, { cookie })).searchParams.get("code") ?? "";
+  await beforeExchange();
+  const exchange = { grant_type: "authorization_code", client_id: "desktop", redirect_uri: REDIRECT_URI };
+  return tokenOf(await postOAuth("token", { ...exchange, code, code_verifier: VERIFIER }));
+}
+
+/** Signs a device in with a code that the browser allows. Returns its access token. */
+async function deviceSession(cookie: string): Promise<string> {
+  const started = await (await postOAuth("device", { client_id: "cli" })).json();
+  await submit("device", { user_code: started.user_code, decision: "allow" }, { cookie });
+  const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
+  return tokenOf(await postOAuth("token", { grant_type, client_id: "cli", device_code: started.device_code }));
+}
+
+const tokenOf = async (response: Response) => ((await response.json()) as { access_token: string }).access_token;
 
 /** An account whose session is older than ten minutes. */
 async function staleAccount(): Promise<TestAccount> {
@@ -77,6 +106,30 @@ describe("the form of /confirm", () => {
     expect(refused.headers.get("location")).toMatch(/^\/confirm\?callbackUrl=%2Faccount%2Fdelete&formErrors=/);
     expect(flashOf(refused)?.fields).toEqual({ password: "This is not your password" });
     expect(cookiesOf(refused)).toContain("homeport.form=");
+  });
+});
+
+describe("a session that another one allows", () => {
+  test.each([
+    ["an authorization code", appSession],
+    ["a device code", deviceSession],
+  ])("by %s is as old as that one, so that a stolen session cannot get a fresh one", async (_, allow) => {
+    const account = await newAccount();
+    const cookie = await signInToBrowser(account);
+    clock.advance(11 * MINUTE_MS);
+    const token = await allow(cookie);
+    expect((await get("/api/subscription/status", { token })).status).toBe(200);
+    expect((await get("/api/auth/account/export", { token })).status).toBe(403);
+    expect((await post(REAUTHENTICATE, { password: account.password }, { token })).status).toBe(200);
+    expect((await get("/api/auth/account/export", { token })).status).toBe(200);
+  });
+
+  test("by a code of the previous build, which did not store the age, is not recent", async () => {
+    const cookie = await signInToBrowser(await newAccount());
+    const token = await appSession(cookie, () =>
+      ctx().db.authorizationCode.updateMany({ data: { authenticatedAt: null } }),
+    );
+    expect((await get("/api/auth/account/export", { token })).status).toBe(403);
   });
 });
 

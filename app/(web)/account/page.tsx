@@ -46,7 +46,7 @@ export default async function Page(props: PageProps) {
         <h2 id="data">Your data</h2>
         <p>Download everything we store about you as one JSON file.</p>
         <p>
-          <a className="button quiet" href="/api/auth/account/export">
+          <a className="button quiet" href="/account/export">
             Export data
           </a>
         </p>

@@ -2,7 +2,8 @@ import { headers } from "next/headers";
 import { redirect } from "next/navigation";
 import { type Profile, readProfile } from "@/lib/accounts/profile";
 import type { Principal } from "@/lib/auth/authenticate";
-import { signInPath } from "@/lib/http/pages/own-path";
+import { readStepUpMethods } from "@/lib/auth/step-up";
+import { confirmPath, signInPath } from "@/lib/http/pages/own-path";
 import { findVisitor, pageContext } from "@/lib/http/pages/visitor";
 
 /** Returns the signed-in visitor. Redirects others to the sign-in page, which returns them to `page`. */
@@ -10,4 +11,11 @@ export async function requireVisitor(page: string): Promise<Principal & Profile>
   const principal = await findVisitor(await headers());
   const profile = principal && (await readProfile(pageContext(), principal.account.id));
   return profile ? { ...principal, ...profile } : redirect(signInPath(page));
+}
+
+/** The same for a page that requires a recent authentication. */
+export async function requireRecentVisitor(page: string): Promise<Principal & Profile> {
+  const visitor = await requireVisitor(page);
+  const { isFresh } = await readStepUpMethods(pageContext(), visitor);
+  return isFresh ? visitor : redirect(confirmPath(page));
 }

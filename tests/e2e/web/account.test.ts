@@ -120,9 +120,10 @@ describe.runIf(hasChromium)("in Chromium", () => {
   test("the export is one file that contains the account", async () => {
     const { page } = await visit(browser, service);
     const { email } = await registerOn(page);
+    await page.getByRole("link", { name: "Export data" }).click();
     const [download] = await Promise.all([
       page.waitForEvent("download"),
-      page.getByRole("link", { name: "Export data" }).click(),
+      page.getByRole("link", { name: "Download" }).click(),
     ]);
     expect(download.suggestedFilename()).toMatch(/^account-export-\d{4}-\d\d-\d\d\.json$/);
     const data = JSON.parse(await readFile(await download.path(), "utf8"));

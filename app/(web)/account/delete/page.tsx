@@ -16,7 +16,7 @@ export default async function Page(props: PageProps) {
       <AccountHeading title="Delete account" />
       <p>
         This permanently deletes {user.email} with all of its sessions, devices and history. You can{" "}
-        <a href="/api/auth/account/export">export your data</a> first.
+        <a href="/account/export">export your data</a> first.
       </p>
       <StoreBillingNote />
       <Form action="/forms/account/delete" flash={await flashOf(formErrors)}>

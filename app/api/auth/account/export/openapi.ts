@@ -4,7 +4,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const GET: OperationDetails = {
   operationId: "exportAccount",
   description:
-    "Returns everything stored about the account as a file, without password hashes, session tokens and complete device tokens.",
+    "Requires an authentication within the last ten minutes: call `POST /api/auth/reauthenticate` first. Returns everything stored about the account as a file, without password hashes, session tokens and complete device tokens.",
   responses: {
     200: {
       description: "The account's data.",

@@ -9,10 +9,10 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     summary: "Export the caller's account data",
     auth: "account",
     hasEffect: true,
-    errors: ["rate_limited"],
+    errors: ["reauthentication_required", "rate_limited"],
     responses: { 200: AccountExport },
     handle: async ({ ctx, principal, caller }) => {
-      const data = await exportAccount(ctx, principal.account.id, caller);
+      const data = await exportAccount(ctx, principal, caller);
       return jsonFile(exportFileName(data.exportedAt), data);
     },
   }),
