@@ -8,18 +8,20 @@ import { retryEvents } from "./subscriptions/inbox/retry-events";
 import { removeReconcileJobs } from "./subscriptions/reconcile/schedule";
 
 const EMAIL_INTERVAL_MS = 10 * 1000;
+const REVOCATION_INTERVAL_MS = 10 * 1000;
 const BILLING_INTERVAL_MS = 30 * 1000;
 const RETENTION_INTERVAL_MS = 60 * 60 * 1000;
 /** Age at which emails and notifications in files are removed. The links in them expire earlier. */
 const MAX_OUTBOX_FILE_AGE_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * Starts the periodic tasks: sending queued email, retrying billing events, reconciling with the billing provider, and
+ * Starts the periodic tasks: sending queued email, revoking Apple's tokens, retrying billing events, reconciling with the billing provider, and
  * removing expired data. Several processes may run them at the same time. They end when the process begins to stop.
  */
 export function startBackground(ctx: Context): void {
   const every = (ms: number, run: () => void) => setInterval(() => !ctx.draining && run(), ms).unref();
   every(EMAIL_INTERVAL_MS, ctx.emails.wake);
+  every(REVOCATION_INTERVAL_MS, ctx.appleRevocations.wake);
   every(BILLING_INTERVAL_MS, ctx.reconciler.wake);
   every(
     BILLING_INTERVAL_MS,
@@ -44,6 +46,7 @@ export function startBackground(ctx: Context): void {
     sweep();
   }
   ctx.emails.wake();
+  ctx.appleRevocations.wake();
   ctx.reconciler.wake();
 }
 

@@ -3,6 +3,7 @@ import { createMailer, createPushTransport } from "./adapters/from-config";
 import { createBreachLookup } from "./adapters/have-i-been-pwned";
 import { createBillingApi } from "./adapters/revenuecat";
 import { createObjectStorage } from "./adapters/s3";
+import { createAppleRevocations } from "./auth/apple/revocations";
 import { loadDataKeys } from "./auth/keys/data-keys";
 import { pseudonym } from "./auth/keys/pseudonym";
 import { createHasher, poolSize } from "./auth/passwords/hasher";
@@ -38,6 +39,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const emails = createEmailQueue({ db, dbNow, log, mailer }, EMAIL_TTL_SECONDS, accountEmails({ config, db, now }));
   const catalog = await openCatalog(config, log);
   const billing = createBillingApi(config);
+  const appleRevocations = createAppleRevocations({ config, db, dbNow, log, now });
   const reconciler = createReconciler({ billing, config, db, dbNow, log, now });
   const hasher = createHasher(poolSize(config.BCRYPT_COST));
   const push = overrides.push === undefined ? await createPushTransport(config, log) : overrides.push;
@@ -62,6 +64,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     wakePush: worker?.wake ?? (() => {}),
     removeDevices,
     billing,
+    appleRevocations,
     reconciler,
     catalog,
     storage: createObjectStorage(config, now),
@@ -71,7 +74,8 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     close: async () => {
       await worker?.stop();
       push?.close();
-      for (const part of [telemetry, catalog, emails, reconciler, mailer, hasher, database]) await part.close();
+      const parts = [telemetry, catalog, emails, appleRevocations, reconciler, mailer, hasher, database];
+      for (const part of parts) await part.close();
       log.flush();
     },
   };

@@ -40,6 +40,8 @@ export type Context = {
   removeDevices: (tx: Tx, of: { accountId: string } | { sessionIds: string[] }) => Promise<void>;
   /** The billing provider's API. Null: it is not configured. */
   billing: BillingApi | null;
+  /** Asks Apple to revoke the tokens of deleted accounts, in the background. */
+  appleRevocations: Consumer;
   /** Reconciles the customers that are due with the billing provider, in the background. */
   reconciler: Consumer;
   catalog: Catalog;

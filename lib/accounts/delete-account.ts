@@ -2,6 +2,7 @@ import type { Caller } from "../audit/caller";
 import { pseudonymizeEvents } from "../audit/pseudonym";
 import { type EventExtra, recordSecurityEvent } from "../audit/security-events";
 import { takeOverSecurityEventsOf } from "../audit/take-over";
+import { queueRevocations } from "../auth/apple/refresh-token";
 import type { Principal } from "../auth/authenticate";
 import { consumeEmailLimit } from "../auth/limits/email-limits";
 import { requireStepUp, type StepUpProof } from "../auth/step-up";
@@ -12,7 +13,7 @@ import { anonymizeBilling } from "../subscriptions/account-data/anonymize-billin
 import { listStoreSubscriptions } from "../subscriptions/account-data/store-subscriptions";
 import type { AccountDeleted } from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now">;
+type Deps = Pick<Context, "appleRevocations" | "config" | "db" | "dbNow" | "hasher" | "limits" | "emails" | "now">;
 
 /**
  * Deletes the caller's account (App Store Review Guidelines, 5.1.1(v)). Requires the password, if there is one, and a step-up. Returns the store
@@ -33,19 +34,21 @@ export async function deleteAccount(
   const shouldEmail = emailVerifiedAt !== null || (await consumeEmailLimit(ctx, "verification", email, caller.ip));
   await removeAccount(ctx, id, { caller, shouldEmail });
   ctx.emails.wake();
+  ctx.appleRevocations.wake();
   return { status: "deleted", subscriptions, storeSubscriptionsCancelled: false };
 }
 
-type RemoveDeps = Pick<Deps, "config" | "db" | "now"> & { emails: Pick<Deps["emails"], "enqueue"> };
+type RemoveDeps = Pick<Deps, "config" | "db" | "dbNow" | "now"> & { emails: Pick<Deps["emails"], "enqueue"> };
 type Removal = { caller: Pick<Caller, "ip" | "userAgent">; shouldEmail: boolean; extra?: EventExtra };
 
 /**
- * Removes an account and all its data in one transaction, and queues an email to its owner if `shouldEmail`. Keeps its
+ * Removes an account and all its data in one transaction, queues an email to its owner if `shouldEmail`, and queues the
+ * revocation of Apple's tokens. Keeps its
  * events in the audit trail (under a pseudonym, until retention removes them) and its billing history (without personal
  * data). Retries if a concurrent billing event causes a deadlock. Returns whether the account existed.
  */
 export async function removeAccount(
-  { config, db, emails, now }: RemoveDeps,
+  { config, db, dbNow, emails, now }: RemoveDeps,
   accountId: string,
   { caller, shouldEmail, extra }: Removal,
 ): Promise<boolean> {
@@ -56,7 +59,9 @@ export async function removeAccount(
       await removeAccountReceipts(tx, accountId);
       await recordSecurityEvent(tx, now(), accountId, "account_deleted", caller, extra);
       const [account] = await tx.$queryRaw<{ email: string; locale: string | null }[]>`
-        DELETE FROM "Account" WHERE "id" = ${accountId}::uuid RETURNING "email", "locale"`;
+        WITH deleted AS (DELETE FROM "Account" WHERE "id" = ${accountId}::uuid RETURNING "id", "email", "locale"),
+          revocations AS (${queueRevocations({ dbNow })})
+        SELECT "email", "locale" FROM deleted`;
       if (!account) return false;
       // Locks the account before its queued email, as a password reset does.
       await tx.queuedEmail.deleteMany({ where: { email: account.email } });

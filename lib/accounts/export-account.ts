@@ -11,7 +11,7 @@ import { toUser } from "./schema";
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
 
 /**
- * Exports all data of an account from one snapshot, without password hashes, session tokens and full device tokens. The
+ * Exports all data of an account from one snapshot, without password hashes, tokens and full device tokens. The
  * security event of the export is part of it.
  * @throws AppError reauthentication_required, rate_limited
  */
@@ -36,10 +36,12 @@ async function collect(tx: Tx, accountId: string) {
   const account = await tx.account.findUniqueOrThrow({ where: { id: accountId } });
   return {
     account: { ...toUser(account), role: account.role, locale: account.locale, updatedAt: account.updatedAt },
-    identities: await tx.identity.findMany({
-      where,
-      select: { provider: true, issuer: true, subject: true, createdAt: true },
-    }),
+    identities: (
+      await tx.identity.findMany({
+        where,
+        select: { provider: true, issuer: true, subject: true, createdAt: true, refreshToken: true },
+      })
+    ).map(({ refreshToken, ...identity }) => ({ ...identity, isRevokedOnDeletion: refreshToken !== null })),
     sessions: (await tx.session.findMany({ where, omit: { accountId: true }, orderBy: { createdAt: "asc" } })).map(
       ({ userAgent: client, reconciledAt: billingAskedAt, ...session }) => ({ ...session, client, billingAskedAt }),
     ),

@@ -8,16 +8,20 @@ import { revokeOtherSessionsInTx } from "./sessions";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
 
-/** A sign-in provider that is linked to an account. */
-export type LinkedIdentity = { id: string; provider: string; createdAt: Date };
+/** A sign-in provider that is linked to an account. `isRevokedOnDeletion`: Apple is asked to end the app's access. */
+export type LinkedIdentity = { id: string; provider: string; createdAt: Date; isRevokedOnDeletion: boolean };
 
 /** An account's linked providers, oldest first. */
-export function listIdentities(db: Tx, accountId: string): Promise<LinkedIdentity[]> {
-  return db.identity.findMany({
+export async function listIdentities(db: Tx, accountId: string): Promise<LinkedIdentity[]> {
+  const identities = await db.identity.findMany({
     where: { accountId },
     orderBy: { createdAt: "asc" },
-    select: { id: true, provider: true, createdAt: true },
+    select: { id: true, provider: true, createdAt: true, refreshToken: true },
   });
+  return identities.map(({ refreshToken, ...identity }) => ({
+    ...identity,
+    isRevokedOnDeletion: refreshToken !== null,
+  }));
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Context } from "../context";
 import type { Prisma } from "../db/generated/client";
 import { REMOVAL_BATCH_SIZE, removeInBatches } from "../db/remove-in-batches";
 import { identifier, sql } from "../db/sql";
+import { queueRevocations } from "./apple/refresh-token";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "now">;
 
@@ -41,16 +42,21 @@ export async function removeExpiredRows({ config, db, dbNow, now }: Deps): Promi
   ];
   let removed = 0;
   for (const statement of statements) removed += await removeInBatches(() => db.$executeRaw(statement));
-  return removed + (await removeInBatches(() => removeUnverifiedAccounts({ config, db }, at)));
+  return removed + (await removeInBatches(() => removeUnverifiedAccounts({ config, db, dbNow }, at)));
 }
 
 /** Removes a batch of accounts to which nobody has signed in: they have no sessions, devices or purchases. */
-function removeUnverifiedAccounts({ config, db }: Pick<Deps, "config" | "db">, at: Date): Promise<number> {
+function removeUnverifiedAccounts(
+  { config, db, dbNow }: Pick<Deps, "config" | "db" | "dbNow">,
+  at: Date,
+): Promise<number> {
   const condition = sql`"unverifiedExpiresAt" < ${at}::timestamptz AND "emailVerifiedAt" IS NULL AND NOT EXISTS (
     SELECT FROM "VerificationToken" WHERE "accountId" = "Account"."id" AND "expiresAt" > ${at}::timestamptz)`;
   const statement = deleteBatch("Account", "id", condition, "unverifiedExpiresAt");
   return db.$transaction(async (tx) => {
-    const accounts = await tx.$queryRaw<{ id: string }[]>`${statement} RETURNING "id"::text`;
+    const accounts = await tx.$queryRaw<{ id: string }[]>`
+      WITH deleted AS (${statement} RETURNING "id", "email"), revocations AS (${queueRevocations({ dbNow })})
+      SELECT "id"::text FROM deleted`;
     await pseudonymizeEvents(
       config,
       tx,

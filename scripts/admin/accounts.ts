@@ -49,6 +49,7 @@ const operator = `operator:${process.env.SUDO_USER ?? userInfo().username}` as c
 const depsOf = (config: Context["config"], database: Database) => ({
   config,
   db: database.client,
+  dbNow: databaseNow,
   emails,
   now: () => new Date(),
   operator,

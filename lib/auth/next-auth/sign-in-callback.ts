@@ -2,6 +2,7 @@ import type { CallbacksOptions, Account as ProviderAccount } from "next-auth";
 import type { Caller } from "../../audit/caller";
 import { logRefusal } from "../../audit/refusals";
 import type { Context } from "../../context";
+import { keepAppleToken } from "../apple/refresh-token";
 import { linkOrCreateAccount } from "../oauth/link-or-create-account";
 import { parseProfile } from "../oauth/profile";
 import { issuerOf } from "../oauth/providers";
@@ -67,9 +68,11 @@ export function signInCallback(ctx: Deps, call: SignInCall, onFailure: OnFailure
 }
 
 /** The account of a provider's user. @throws AppError as `linkOrCreateAccount`; email_not_verified, account_disabled */
-async function accountOf(ctx: Deps, call: SignInCall, { provider }: ProviderAccount, profile: unknown) {
+async function accountOf(ctx: Deps, call: SignInCall, signedIn: ProviderAccount, profile: unknown) {
+  const { provider, refresh_token: refreshToken } = signedIn;
   const identity = { ...parseProfile(provider, profile), issuer: issuerOf(ctx.config, provider) };
   const account = await linkOrCreateAccount(ctx, identity, linkingSessionOf(call), call.caller);
+  await keepAppleToken(ctx, identity, ctx.config.AUTH_APPLE_ID, refreshToken);
   if (ctx.config.AUTH_REQUIRE_VERIFIED_EMAIL && account.emailVerifiedAt === null) {
     call.unverifiedIdentities.push(identity);
   }

@@ -37,6 +37,11 @@ export class IdentityProvider {
   readonly issued: string[] = [];
   /** The outcomes of the requests to the token endpoint. */
   readonly exchanges: string[] = [];
+  /** The refresh tokens that it issued, and those that it was asked to revoke. Apple has them alone. */
+  readonly refreshTokens: string[] = [];
+  readonly revoked: string[] = [];
+  /** The status of its responses to revocations. */
+  revocationStatus = 200;
   /** Its URL. */
   origin = "";
 
@@ -98,6 +103,7 @@ export class IdentityProvider {
       "GET /authorize": () => this.showConsent(url.searchParams, response),
       "POST /approve": () => this.grant(body.get("ticket") ?? "", response),
       "POST /token": () => this.exchange(request, body, response),
+      "POST /auth/revoke": () => this.revoke(request, body, response),
       "POST /access_token": () => this.exchange(request, body, response),
       "GET /api/v3/user": () => this.describe(request, response, ({ sub, claims }) => ({ id: Number(sub), ...claims })),
       "GET /api/v3/user/emails": () => this.describe(request, response, ({ emails = [] }) => emails),
@@ -176,7 +182,6 @@ export class IdentityProvider {
     const idToken = this.id === "github" ? {} : { id_token: this.idToken(grant) };
     const refreshToken = this.id === "apple" ? { refresh_token: `r.${randomUUID()}` } : {};
     this.refreshTokens.push(...Object.values(refreshToken));
-    this.issued.push(token, ...Object.values(idToken), ...Object.values(refreshToken));
     json(response, 200, { access_token: token, token_type: "bearer", ...refreshToken, ...idToken });
   }
 

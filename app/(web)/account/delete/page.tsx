@@ -9,7 +9,7 @@ import { requireVisitor } from "../require-visitor";
 export const metadata = { title: "Delete account", robots: { index: false } };
 
 export default async function Page(props: PageProps) {
-  const { user, hasPassword } = await requireVisitor("/account/delete");
+  const { user, hasPassword, identities } = await requireVisitor("/account/delete");
   const { formErrors } = await queryOf(props);
   return (
     <div className="narrow">
@@ -18,6 +18,9 @@ export default async function Page(props: PageProps) {
         This permanently deletes {user.email} with all of its sessions, devices and history. You can{" "}
         <a href="/account/export">export your data</a> first.
       </p>
+      {identities.some((identity) => identity.isRevokedOnDeletion) && (
+        <p>We also ask Apple to end this app’s access to your Apple Account.</p>
+      )}
       <StoreBillingNote />
       <Form action="/forms/account/delete" flash={await flashOf(formErrors)}>
         <Reauthentication email={user.email} hasPassword={hasPassword} returnTo="/account/delete" />

@@ -4,7 +4,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const POST: OperationDetails = {
   operationId: "deleteAccount",
   description:
-    "Deletes the account with its sessions, devices and identities, and emails its owner. Requires the password; after several wrong ones, each further attempt must wait. An account without a password requires a sign-in within the last ten minutes instead. Store subscriptions continue until they are canceled in the store.",
+    "Deletes the account with its sessions, devices and identities, and emails its owner. Requires the password; after several wrong ones, each further attempt must wait. An account without a password requires a sign-in within the last ten minutes instead. Apple is asked to revoke the access that a sign-in with Apple gave. Store subscriptions continue until they are canceled in the store.",
   requests: {
     "With a password": { confirm: "DELETE", password: CREDENTIALS.password },
     "Without a password": { confirm: "DELETE" },

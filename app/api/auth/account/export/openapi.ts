@@ -4,7 +4,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 export const GET: OperationDetails = {
   operationId: "exportAccount",
   description:
-    "Requires an authentication within the last ten minutes: call `POST /api/auth/reauthenticate` first. Returns everything stored about the account as a file, without password hashes, session tokens and complete device tokens.",
+    "Requires an authentication within the last ten minutes: call `POST /api/auth/reauthenticate` first. Returns everything stored about the account as a file, without password hashes, tokens and complete device tokens. `isRevokedOnDeletion` marks an identity whose provider is asked to end the app's access when the account is deleted.",
   responses: {
     200: {
       description: "The account's data.",

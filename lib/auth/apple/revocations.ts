@@ -1,0 +1,54 @@
+import type { Context } from "../../context";
+import { backoffSeconds } from "../../db/queue/backoff";
+import { type Consumer, createConsumer } from "../../db/queue/consumer";
+import { createLeaseQueue, type Lease, type LeaseQueue } from "../../db/queue/lease-queue";
+import { readAppleToken } from "./refresh-token";
+import { revokeAppleToken } from "./revoke";
+
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "log" | "now">;
+/** `id` was the identity's. */
+type Row = { id: string; refreshToken: string; expiresAt: Date };
+
+const MAX_CONCURRENT = 2;
+/** Longer than any attempt. */
+const LEASE_SECONDS = 60;
+const RETRY_DELAYS_SECONDS = [10, 60, 5 * 60, 30 * 60, 60 * 60, 6 * 60 * 60];
+
+/**
+ * Creates the process's part of the queue of tokens that Apple is asked to revoke. A row outlives an outage of Apple and a
+ * process that is killed, and is tried for 30 days. Call `wake` after the deletion of an account, and periodically.
+ */
+export function createAppleRevocations(deps: Deps): Consumer {
+  const queue = createLeaseQueue<Row>(deps, {
+    table: "AppleRevocation",
+    key: "id",
+    keyType: "uuid",
+    dueAt: "nextAttemptAt",
+    leaseSeconds: LEASE_SECONDS,
+  });
+  return createConsumer({
+    concurrency: MAX_CONCURRENT,
+    processNext: async () => {
+      const row = await queue.claim();
+      if (row) await revoke(deps, queue, row);
+      return row !== null;
+    },
+    onError: (error) => deps.log.warn({ err: error }, "the queue of Apple's tokens is waiting for the database"),
+  });
+}
+
+async function revoke(deps: Deps, queue: LeaseQueue<Row>, row: Row & Lease): Promise<void> {
+  const { log } = deps;
+  const { id, attempts } = row;
+  try {
+    await revokeAppleToken(deps, await readAppleToken(deps, id, row.refreshToken));
+  } catch (error) {
+    const isLast = row.expiresAt <= row.claimedAt;
+    if (!isLast) {
+      log.warn({ err: error, attempts }, "Apple has not revoked the token of a deleted account: it will be retried");
+      return queue.retry(row, backoffSeconds(RETRY_DELAYS_SECONDS, attempts));
+    }
+    log.error({ err: error, attempts }, "Apple has not revoked the token of a deleted account: it is discarded");
+  }
+  await queue.complete(row);
+}

@@ -1,0 +1,57 @@
+import { expect, onTestFinished, test } from "vitest";
+import { loadConfig } from "@/lib/config";
+import { openDatabase } from "@/lib/db/open";
+import { Jar } from "@/tests/support/auth/browser";
+import { IdentityProvider } from "@/tests/support/auth/identity-provider";
+import { BASE_URL } from "@/tests/support/context";
+import { type Service, startForTest } from "@/tests/support/process/service";
+
+const POLL = { timeout: 60_000, interval: 100 };
+
+/** Signs in with Apple in the browser that `jar` stands for. */
+async function signIn(service: Service, apple: IdentityProvider, jar: Jar): Promise<void> {
+  const visit = async (path: string, init: RequestInit = {}) => {
+    const headers = { ...init.headers, cookie: jar.header, origin: BASE_URL };
+    const response = await service.fetch(path, { ...init, headers, redirect: "manual" });
+    jar.take(response);
+    return response;
+  };
+  const { csrfToken } = (await (await visit("/api/auth/csrf")).json()) as { csrfToken: string };
+  const body = new URLSearchParams({ csrfToken, json: "true" });
+  const { url } = (await (await visit("/api/auth/signin/apple", { method: "POST", body })).json()) as { url: string };
+  const { pathname, search } = new URL(await apple.approve(url));
+  expect((await visit(pathname + search)).status).toBe(302);
+}
+
+/** Lets the time pass until the revocation is due. */
+async function endDelay(dataDir: string): Promise<number> {
+  const database = await openDatabase(loadConfig({ DATA_DIR: dataDir }), { onConnectionError: () => {} });
+  const { count } = await database.client.appleRevocation.updateMany({ data: { nextAttemptAt: new Date() } });
+  await database.close();
+  return count;
+}
+
+test("a revocation that a kill -9 prevented after the deletion is sent to Apple after the next start", async () => {
+  const apple = await IdentityProvider.start("apple", BASE_URL);
+  onTestFinished(() => apple.close());
+  // With a relay address the request is sent ten minutes after the deletion: the process is killed between the two.
+  apple.person = { sub: "001", claims: { email: "a@privaterelay.appleid.com", email_verified: "true" } };
+  const env = { ...apple.variables, NEXTAUTH_URL: BASE_URL };
+  const first = await startForTest(env);
+  const jar = new Jar();
+  await signIn(first, apple, jar);
+  const deleted = await first.fetch("/api/auth/account/delete", {
+    method: "POST",
+    body: JSON.stringify({ confirm: "DELETE" }),
+    headers: { "content-type": "application/json", cookie: jar.header, origin: BASE_URL },
+  });
+  expect(deleted.status).toBe(200);
+  await first.end("SIGKILL");
+  expect(apple.revoked).toEqual([]);
+
+  expect(await endDelay(first.dataDir)).toBe(1);
+  const second = await startForTest({ ...env, DATA_DIR: first.dataDir });
+  await expect.poll(() => apple.revoked, POLL).toEqual(apple.refreshTokens);
+  await second.end("SIGTERM");
+  expect(await endDelay(first.dataDir)).toBe(0);
+}, 300_000);
