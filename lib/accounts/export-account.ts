@@ -2,6 +2,7 @@ import type { Caller } from "../audit/caller";
 import { recordSecurityEvent } from "../audit/security-events";
 import { takeOverSecurityEventsOf } from "../audit/take-over";
 import type { Principal } from "../auth/authenticate";
+import { readFactors } from "../auth/second-factor/factors";
 import { requireStepUp } from "../auth/step-up";
 import type { Context, Tx } from "../context";
 import { exportDevices } from "../push/export";
@@ -45,6 +46,7 @@ async function collect(tx: Tx, accountId: string) {
     sessions: (await tx.session.findMany({ where, omit: { accountId: true }, orderBy: { createdAt: "asc" } })).map(
       ({ userAgent: client, reconciledAt: billingAskedAt, ...session }) => ({ ...session, client, billingAskedAt }),
     ),
+    factors: await readFactors({ db: tx }, accountId),
     devices: await exportDevices(tx, accountId),
     ...(await exportBilling(tx, accountId)),
     securityEvents: (await tx.auditEvent.findMany({ where, orderBy: [{ at: "asc" }, { id: "asc" }] })).map(

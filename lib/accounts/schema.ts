@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Email } from "../auth/email";
+import { Factors } from "../auth/second-factor/schema";
 import { StepUpProof } from "../auth/step-up";
 import { LOCALES, toLocale } from "../locale";
 
@@ -120,6 +121,7 @@ export const AccountExport = z.object({
   }),
   identities: Rows,
   sessions: Rows,
+  factors: Factors,
   devices: Rows,
   subscriptions: Rows,
   billingEvents: Rows,

@@ -1,6 +1,7 @@
 import { removeAccount } from "../accounts/delete-account";
 import { type Actor, type EventExtra, recordSecurityEvent } from "../audit/security-events";
 import { listSecurityEvents } from "../audit/trail";
+import { readFactors, removeFactors } from "../auth/second-factor/factors";
 import { revokeAllSessions } from "../auth/sessions/sessions";
 import { lockAccountForSignOut } from "../auth/sessions/sign-out";
 import type { Context, Tx } from "../context";
@@ -60,7 +61,8 @@ export async function describeAccount({ config, db, now }: Pick<Deps, "config" |
     },
   });
   const securityEvents = await listAccountEvents({ config, db }, id);
-  return { ...account, hasPassword: passwordHash !== null, securityEvents };
+  const factors = await readFactors({ db }, id);
+  return { ...account, hasPassword: passwordHash !== null, factors, securityEvents };
 }
 
 /** An account's newest security events, also after the account was deleted. */
@@ -135,6 +137,24 @@ export function unlinkIdentities(deps: Deps, id: string, provider: string): Prom
     await recordSecurityEvent(tx, deps.now(), id, "identity_unlinked", COMMAND_LINE, extra);
     await revokeSessionsInTx(deps, tx, id);
     return count;
+  });
+}
+
+/**
+ * Removes every second factor of an account, revokes its sessions, and sends an email to its owner. Changes nothing if the
+ * account has none. Returns whether it had one.
+ */
+export function resetFactors(
+  deps: Deps & { emails: Pick<Context["emails"], "enqueue"> },
+  { id, email }: { id: string; email: string },
+): Promise<boolean> {
+  return deps.db.$transaction(async (tx) => {
+    await lockAccountForSignOut(tx, id);
+    if (!(await removeFactors(tx, id))) return false;
+    await recordSecurityEvent(tx, deps.now(), id, "factors_reset", COMMAND_LINE, byOperator(deps));
+    await deps.emails.enqueue(tx, "factor_removed", email, { factor: "totp" });
+    await revokeSessionsInTx(deps, tx, id);
+    return true;
   });
 }
 

@@ -1,4 +1,4 @@
-import type { Context, Tx } from "../../context";
+import type { Tx } from "../../context";
 import { sql } from "../../db/sql";
 
 /** A way to complete a sign-in after the first factor. */
@@ -22,7 +22,7 @@ export async function listSecondFactors(db: Tx, accountId: string): Promise<Fact
 }
 
 /** The authenticator app and the recovery codes of an account; null for what it has not. */
-export async function readFactors({ db }: Pick<Context, "db">, accountId: string) {
+export async function readFactors({ db }: { db: Tx }, accountId: string) {
   const totp = await db.totpFactor.findFirst({
     where: { accountId, ...isConfirmed },
     select: { id: true, confirmedAt: true, lastUsedAt: true },
@@ -36,10 +36,10 @@ export async function readFactors({ db }: Pick<Context, "db">, accountId: string
   };
 }
 
-/** Removes every second factor of an account. Returns the number of authenticator apps and passkeys among them. */
-export async function removeFactors(tx: Tx, accountId: string): Promise<number> {
+/** Removes every second factor of an account. Returns whether it had one: a confirmed authenticator app. */
+export async function removeFactors(tx: Tx, accountId: string): Promise<boolean> {
   const { count } = await tx.totpFactor.deleteMany({ where: { accountId, ...isConfirmed } });
   await tx.totpFactor.deleteMany({ where: { accountId } });
   await tx.recoveryCode.deleteMany({ where: { accountId } });
-  return count;
+  return count > 0;
 }

@@ -81,6 +81,10 @@ test(
       code: 1,
       output: `${bob.email} is not linked to google. Nothing was changed.\n`,
     });
+    expect(await accounts(env, "reset-factors", bob.id)).toEqual({
+      code: 1,
+      output: `${bob.email} has no second factor. Nothing was changed.\n`,
+    });
     expect(JSON.parse((await accounts(env, "show", bob.id)).output).sessions).toHaveLength(1);
     expect((await accounts(env, "delete", bob.email)).code).toBe(2); // without --yes
     expect((await accounts(env, "delete", bob.email, "--yes")).output).toContain(`${bob.email} is deleted.`);

@@ -17,6 +17,7 @@ export const GET: OperationDetails = {
           account: { ...USER, role: "user", updatedAt: USER.createdAt },
           identities: [],
           sessions: [{ id: SESSION.id, transport: "token", createdAt: USER.createdAt, expiresAt: SESSION.expiresAt }],
+          factors: { totp: null, recoveryCodes: null },
           devices: [],
           subscriptions: [],
           billingEvents: [],
