@@ -22,6 +22,7 @@ const OAUTH_ERRORS: Partial<Record<ErrorCode, string>> = {
   email_not_verified: "email_not_verified",
   identity_unverified: "identity_unverified",
   identity_without_email: "identity_without_email",
+  second_factor_required: "second_factor_required",
   provider_unavailable: "temporarily_unavailable",
 };
 
@@ -29,12 +30,13 @@ const OAUTH_ERRORS: Partial<Record<ErrorCode, string>> = {
 export function writeOAuthError(error: AppError, { ctx }: RequestScope): RouteResponse | AppError {
   const code = OAUTH_ERRORS[error.code];
   if (code === undefined) return error;
-  const { errors: [invalid] = [], retryAfterSeconds } = error.extras;
+  const { errors: [invalid] = [], fields, retryAfterSeconds } = error.extras;
   const description = invalid ? `${invalid.pointer.slice(1)}: ${invalid.detail}` : error.message;
   const body = {
     error: code,
     error_description: toDescription(description),
     error_uri: problemType(error.code, ctx.config.baseUrl),
+    ...fields,
   };
   const headers: ResponseHeaders = retryAfterSeconds === undefined ? {} : { "Retry-After": String(retryAfterSeconds) };
   return jsonResponse(ERRORS[error.code][0] === 503 ? 503 : 400, body, headers);

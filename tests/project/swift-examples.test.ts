@@ -25,11 +25,12 @@ function functionOf(signature: string): string {
   return rest.split("\n    }\n", 1)[0] ?? "";
 }
 
-function formOf(path: string): Schema {
-  const schema = api.paths[path]?.post?.requestBody?.content["application/x-www-form-urlencoded"]?.schema;
-  if (!schema) throw new Error(`${path} takes no form`);
-  const named = schema.$ref?.split("/").pop();
-  return named === undefined ? schema : (api.components.schemas[named] ?? { properties: {} });
+/** The schema of a path's body, which has one media type. */
+function bodyOf(path: string): Schema {
+  const [media] = Object.values(api.paths[path]?.post?.requestBody?.content ?? {});
+  if (!media) throw new Error(`${path} takes no body`);
+  const named = media.schema.$ref?.split("/").pop();
+  return named === undefined ? media.schema : (api.components.schemas[named] ?? { properties: {} });
 }
 
 /** The Swift example cannot be compiled on every machine, so its requests are read from its text. */
@@ -50,11 +51,12 @@ describe("the Swift example", () => {
       "/api/auth/oauth/token",
       ["client_id", "grant_type", "name", "nonce", "subject_token", "subject_token_type"],
     ],
+    ["signIn(challenge", "/api/auth/login/factor", ["challenge", "code"]],
     ["signOut", "/api/auth/oauth/revoke", ["client_id", "token"]],
   ])("sends in %s the parameters that the API describes", (signature, path, names) => {
     const sent = parametersOf(functionOf(signature));
     expect(Object.keys(sent).toSorted()).toEqual(names);
-    const { properties, required = [] } = formOf(path);
+    const { properties, required = [] } = bodyOf(path);
     expect(Object.keys(properties)).toEqual(expect.arrayContaining(Object.keys(sent)));
     expect(Object.keys(sent)).toEqual(expect.arrayContaining(required));
     for (const [name, { const: only }] of Object.entries(properties)) {
@@ -64,7 +66,12 @@ describe("the Swift example", () => {
 
   test("names the paths and the client's redirect URI as the guide registers it", () => {
     const paths = [...swift.matchAll(/"(\/api\/[\w/-]+)"/g)].map(([, path]) => path);
-    expect(paths.toSorted()).toEqual(["/api/auth/oauth/authorize", "/api/auth/oauth/revoke", "/api/auth/oauth/token"]);
+    expect(paths.toSorted()).toEqual([
+      "/api/auth/login/factor",
+      "/api/auth/oauth/authorize",
+      "/api/auth/oauth/revoke",
+      "/api/auth/oauth/token",
+    ]);
     const clients = JSON.parse(examplesOf("native-sign-in").get("clients.json") ?? "") as {
       id: string;
       redirectUris: string[];
@@ -81,7 +88,8 @@ describe("the Swift example", () => {
     ]);
     expect(decoded).toEqual([
       ["Token", ["access_token"]],
-      ["OAuthError", ["error", "error_description"]],
+      ["Auth", ["token"]],
+      ["Failure", ["error", "code", "challenge"]],
     ]);
   });
 });

@@ -50,6 +50,13 @@ export type TokenResponse = z.infer<typeof TokenResponse>;
 /** RFC 6749, section 5.2. */
 export const OAuthError = z.object({ error: z.string(), error_description: z.string(), error_uri: z.string() });
 
+/** The same with the challenge of an account that has a second factor. */
+export const TokenError = OAuthError.extend({
+  challenge: z.string().optional().describe("Completes the sign-in at `POST /api/auth/login/factor`."),
+  expiresAt: z.iso.datetime().optional(),
+  factors: z.array(z.string()).optional(),
+});
+
 /** RFC 7009, section 2.1. */
 export const RevocationRequest = z.object({ token: z.string().max(4096), client_id: ClientId });
 

@@ -3,6 +3,7 @@ import * as client from "openid-client";
 import { describe, expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
+import { addAuthenticator, meet } from "@/tests/support/auth/authenticator";
 import { exchange, newNonce, setUpIssuers, tokenExchange } from "@/tests/support/auth/native-app";
 import { errorOf, openApp } from "@/tests/support/auth/oauth-client";
 import { identitiesOf, markVerified, newEmail } from "@/tests/support/auth/providers";
@@ -121,6 +122,30 @@ test("a disabled account gets no session, and is told so", async () => {
     const { id } = await signedIn(await enter());
     await ctx().db.account.update({ where: { id }, data: { disabledAt: new Date() } });
     expect(await errorOf(await enter())).toEqual([400, "account_disabled"]);
+  });
+});
+
+test("an account with a second factor gets a challenge, which a code completes, and no session before", async () => {
+  await withIssuers(async () => {
+    const [sub, email] = [randomUUID(), relayEmail()];
+    const enter = () => {
+      const nonce = newNonce();
+      return exchange(apple.token(nonce, { sub, ...emailClaims(email) }), nonce);
+    };
+    const { id } = await signedIn(await enter());
+    const { app } = await addAuthenticator(id);
+    const refused = await enter();
+    const { challenge, ...rest } = (await refused.json()) as { challenge: string };
+    expect(refused.status).toBe(400);
+    expect(rest).toMatchObject({ error: "second_factor_required", factors: ["totp", "recovery_code"] });
+    expect(await ctx().db.session.count({ where: { accountId: id } })).toBe(1);
+    const { session, token } = (await (await meet(challenge, { code: app.code() })).json()) as {
+      session: { id: string };
+      token: string;
+    };
+    expect((await get("/api/subscription/status", { token })).status).toBe(200);
+    const row = await ctx().db.session.findUnique({ where: { id: session.id } });
+    expect(row).toMatchObject({ aal: 2, amr: ["fed", "otp", "mfa"], deviceName: "Acme Desktop" });
   });
 });
 

@@ -9,6 +9,7 @@ import { transform } from "esbuild";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "@/dev/free-port";
+import { Authenticator } from "@/tests/support/auth/authenticator";
 import { examplesOf } from "@/tests/support/guide";
 import { startTlsFront, type TlsFront } from "@/tests/support/network/tls-front";
 import { startService } from "@/tests/support/process/service";
@@ -120,6 +121,30 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.click("text=Continue with google");
     await page.waitForSelector(`text=Signed in as ${other}`);
     expect(page.url()).toBe(`${web.origin}/app`);
+  });
+
+  test("the web example asks for the code of an account with a second factor", async () => {
+    const page = await newPage(browser);
+    const email = newEmail();
+    const call = async (path: string, data: object, token = "") => {
+      const headers: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
+      return (await page.request.post(web.origin + path, { data, headers })).json();
+    };
+    const { token } = await call("/api/auth/register", { email, password: PASSWORD, transport: "token" });
+    const { id, secret } = await call("/api/auth/factors/totp", {}, token);
+    const app = new Authenticator(secret);
+    await call("/api/auth/factors/totp/confirm", { id, code: app.code() }, token);
+
+    await page.goto(`${web.origin}/app`);
+    await page.fill("[name=email]", email);
+    await page.fill("[name=password]", PASSWORD);
+    await page.click("button >> nth=0");
+    await page.fill("[name=code]", app.wrongCode());
+    await page.click("text=Continue");
+    await page.waitForSelector("text=The code is incorrect.");
+    await page.fill("[name=code]", app.nextCode()); // a code works once, and one was used
+    await page.click("text=Continue");
+    await page.waitForSelector(`text=Signed in as ${email}`);
   });
 
   test("the web example offers Google only if it is configured", async () => {

@@ -45,13 +45,21 @@ export const POST: OperationDetails = {
       },
     },
     400: {
-      description: `${OAUTH_ERRORS} Of a device: \`authorization_pending\`, \`slow_down\`, \`access_denied\` or \`expired_token\` (RFC 8628, section 3.5). Of an ID token: \`invalid_request\` if it is not valid (RFC 8693, section 2.2.2), \`account_disabled\`, \`email_not_verified\`, \`identity_unverified\` or \`identity_without_email\`.`,
+      description: `${OAUTH_ERRORS} Of a device: \`authorization_pending\`, \`slow_down\`, \`access_denied\` or \`expired_token\` (RFC 8628, section 3.5). Of an ID token: \`invalid_request\` if it is not valid (RFC 8693, section 2.2.2), \`second_factor_required\` with a \`challenge\` for \`POST /api/auth/login/factor\`, \`account_disabled\`, \`email_not_verified\`, \`identity_unverified\` or \`identity_without_email\`.`,
       examples: {
         ...OAUTH_ERROR_EXAMPLES,
         "An ID token that was used before": {
           error: "invalid_request",
           error_description: "The token was used before",
           error_uri: "https://api.example.com/docs/errors#invalid_id_token",
+        },
+        "An account with a second factor": {
+          error: "second_factor_required",
+          error_description: "A second factor is required",
+          error_uri: "https://api.example.com/docs/errors#second_factor_required",
+          challenge: "0dXJpPk3c0n1xq2Qm8s7vYb5tLwZ4aEfGhJkMnOpQrS",
+          expiresAt: "2026-11-20T09:10:00.000Z",
+          factors: ["totp", "recovery_code"],
         },
       },
     },

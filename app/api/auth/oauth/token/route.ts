@@ -1,4 +1,4 @@
-import { OAuthError, TokenRequest, TokenResponse } from "@/lib/auth/oauth-server/schema";
+import { OAuthError, TokenError, TokenRequest, TokenResponse } from "@/lib/auth/oauth-server/schema";
 import { issueToken } from "@/lib/auth/oauth-server/token";
 import { endpoint } from "@/lib/http/endpoint";
 import { writeOAuthError } from "@/lib/http/oauth-error";
@@ -10,7 +10,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     reads: "form",
     body: TokenRequest,
     errors: ["second_factor_required", "rate_limited"],
-    responses: { 200: TokenResponse, 400: OAuthError, 503: OAuthError },
+    responses: { 200: TokenResponse, 400: TokenError, 503: OAuthError },
     handle: ({ ctx, body, caller }) => issueToken(ctx, body, caller),
     writeError: writeOAuthError,
   }),
