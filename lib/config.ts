@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { oauthClients } from "./config/oauth-clients";
+import { androidApps, appleApps, domain, foreignRelyingParty } from "./config/passkeys";
 import {
   appleSecret,
   baseUrl,
@@ -50,6 +51,9 @@ export const Environment = z.object({
   AUTH_GITHUB_ID: text.optional(),
   AUTH_GITHUB_SECRET: text.optional(),
   AUTH_GITHUB_ISSUER: baseUrl.default("https://github.com"),
+  AUTH_PASSKEY_RP_ID: domain.optional(),
+  AUTH_PASSKEY_APPLE_APPS: appleApps.default([]),
+  AUTH_PASSKEY_ANDROID_APPS: androidApps.default([]),
   OAUTH_CLIENTS: oauthClients.default([]),
   BCRYPT_COST: z.coerce.number().int().min(10).max(15).default(12),
   CORS_ALLOWED_ORIGINS: origins.default([]),
@@ -128,9 +132,14 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value?.trim()));
   const parsed = Environment.safeParse(given);
   const errors = parsed.success
-    ? [missingInServerMode, missingForStorage, missingForProviders, missingForApns, weakWebhookSecret].flatMap(
-        (findErrors) => findErrors(parsed.data),
-      )
+    ? [
+        missingInServerMode,
+        missingForStorage,
+        missingForProviders,
+        missingForApns,
+        weakWebhookSecret,
+        foreignRelyingParty,
+      ].flatMap((findErrors) => findErrors(parsed.data))
     : parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
   if (!parsed.success || errors.length > 0) {
     throw new ConfigError(`The configuration is not valid:\n${errors.map((error) => `  - ${error}`).join("\n")}`);

@@ -5,6 +5,7 @@ import { requireStepUp, type StepUpProof } from "../auth/step-up";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
 import { revokeOtherSessionsInTx } from "./sessions";
+import { lockSignInMethods } from "./sign-in-methods";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
 
@@ -27,8 +28,8 @@ export async function listIdentities(db: Tx, accountId: string): Promise<LinkedI
 /**
  * Unlinks a provider from the caller's account after a step-up. Revokes the account's other sessions, which the
  * provider may have created, and sends an email to the owner.
- * @throws AppError not_found for another account's identity; last_sign_in_method if the account has no password and no
- *   other identity; reauthentication_required, rate_limited, overloaded
+ * @throws AppError not_found for another account's identity; last_sign_in_method if the account has no password, passkey
+ *   or other identity; reauthentication_required, rate_limited, overloaded
  */
 export async function unlinkIdentity(
   ctx: Deps,
@@ -39,19 +40,16 @@ export async function unlinkIdentity(
   const accountId = principal.account.id;
   await requireStepUp(ctx, principal, proof, caller);
   await ctx.db.$transaction(async (tx) => {
-    // Concurrent calls take turns, so that they cannot remove the last two sign-in methods.
-    const [account] = await tx.$queryRaw<{ email: string; hasPassword: boolean }[]>`
-      SELECT "email", "passwordHash" IS NOT NULL AS "hasPassword" FROM "Account"
-      WHERE "id" = ${accountId}::uuid FOR NO KEY UPDATE`;
+    const { email, count } = await lockSignInMethods(tx, accountId);
     const identities = await listIdentities(tx, accountId);
     const identity = identities.find(({ id }) => id === identityId);
-    if (!account || !identity) throw new AppError("not_found");
-    if (!account.hasPassword && identities.length === 1) throw new AppError("last_sign_in_method");
+    if (!identity) throw new AppError("not_found");
+    if (count === 1) throw new AppError("last_sign_in_method");
     await tx.identity.delete({ where: { id: identityId } });
     const details = { provider: identity.provider };
     await recordSecurityEvent(tx, ctx.now(), accountId, "identity_unlinked", caller, { details });
     await revokeOtherSessionsInTx(ctx, tx, { accountId, keep: principal.session.id }, caller);
-    await ctx.emails.enqueue(tx, "identity_unlinked", account.email, details);
+    await ctx.emails.enqueue(tx, "identity_unlinked", email, details);
   });
   ctx.emails.wake();
 }

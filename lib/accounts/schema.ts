@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Email } from "../auth/email";
+import { PasskeyAssertion } from "../auth/passkeys/schema";
 import { Factors } from "../auth/second-factor/schema";
 import { StepUpProof } from "../auth/step-up";
 import { LOCALES, toLocale } from "../locale";
@@ -40,6 +41,12 @@ export type Auth = z.infer<typeof Auth>;
 
 export const Login = z.object({ email: Email, password: z.string().min(1).max(1024), ...SessionOptions });
 export type Login = z.infer<typeof Login>;
+
+export const PasskeyLogin = z.object({
+  passkey: PasskeyAssertion.describe("`PublicKeyCredential.toJSON()` of the assertion."),
+  ...SessionOptions,
+});
+export type PasskeyLogin = z.infer<typeof PasskeyLogin>;
 
 export const Register = z.object({
   email: Email,
@@ -120,6 +127,7 @@ export const AccountExport = z.object({
     updatedAt: z.date(),
   }),
   identities: Rows,
+  passkeys: Rows,
   sessions: Rows,
   factors: Factors,
   devices: Rows,

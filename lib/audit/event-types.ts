@@ -21,6 +21,10 @@ export const EVENT_LABELS = {
   recovery_code_used: "Recovery code used",
   second_factor_failed: "Failed sign-in: wrong code",
   factors_reset: "Second factors removed by support",
+  passkey_added: "Passkey added",
+  passkey_removed: "Passkey removed",
+  passkey_refused: "Failed attempt with a passkey",
+  passkey_copied: "Passkey refused: it may have been copied",
   device_verified: "Device verified",
   // The account
   exported: "Data exported",

@@ -33,6 +33,7 @@ export async function removeExpiredRows({ config, db, dbNow, now }: Deps): Promi
     deleteBatch("VerificationToken", "id", expired, "expiresAt"),
     deleteBatch("SignInChallenge", "id", expired, "expiresAt"),
     deleteBatch("TotpFactor", "id", expired, "expiresAt"),
+    deleteBatch("PasskeyChallenge", "challenge", expired, "expiresAt"),
     deleteBatch("AuthorizationCode", "id", expiredForADay, "expiresAt"),
     deleteBatch("DeviceCode", "id", expiredForADay, "expiresAt"),
     deleteBatch("UsedIdToken", "hash", expired, "expiresAt"),

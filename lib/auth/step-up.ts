@@ -4,6 +4,8 @@ import { recordSecurityEvent } from "../audit/security-events";
 import type { Context, Tx } from "../context";
 import { AppError, type FieldError } from "../errors";
 import type { Principal } from "./authenticate";
+import { PasskeyAssertion } from "./passkeys/schema";
+import { verifyPasskeyAssertion } from "./passkeys/verify-assertion";
 import { confirmPassword } from "./passwords/confirm-password";
 import { type Aal, type Amr, FRESH_SECONDS, isFresh } from "./sessions/authentication";
 
@@ -12,6 +14,9 @@ type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
 /** What a signed-in user proves again. Spread its shape into the body of a route that may require it. */
 export const StepUpProof = z.object({
   password: z.string().max(1024).optional().describe("The account's password."),
+  passkey: PasskeyAssertion.optional().describe(
+    "An assertion over the options of `POST /api/auth/passkeys/step-up/options`.",
+  ),
 });
 export type StepUpProof = z.infer<typeof StepUpProof>;
 
@@ -35,7 +40,7 @@ type Options = {
  * `freshSeconds` old and at the account's level, or else a proof, which also renews the session. A proof that is given is
  * checked even if it is not needed.
  * @throws AppError reauthentication_required, whose `errors` name the fields of which one would do; without them, only a
- *   new sign-in does; rate_limited, overloaded
+ *   new sign-in does; passkey_invalid, rate_limited, overloaded
  */
 export async function requireStepUp(
   ctx: Deps,
@@ -52,7 +57,7 @@ export async function requireStepUp(
 
 /**
  * Authenticates a signed-in user again, so that the session counts as recent.
- * @throws AppError reauthentication_required, rate_limited, overloaded
+ * @throws AppError reauthentication_required, passkey_invalid, rate_limited, overloaded
  */
 export async function reauthenticate(
   ctx: Deps,
@@ -72,7 +77,7 @@ export async function reauthenticate(
 }
 
 /** How an account can authenticate again, and whether its session does without. */
-export type StepUpMethods = { level: Aal; isFresh: boolean; passwordHash: string | null };
+export type StepUpMethods = { level: Aal; isFresh: boolean; passwordHash: string | null; hasPasskey: boolean };
 
 /** Reads how a signed-in account can authenticate again. Its level is 2 if it has a second factor. */
 export async function readStepUpMethods(
@@ -81,22 +86,26 @@ export async function readStepUpMethods(
   freshSeconds = FRESH_SECONDS,
 ): Promise<StepUpMethods> {
   const where = { id: account.id };
-  const { passwordHash } = await db.account.findUniqueOrThrow({ where, select: { passwordHash: true } });
+  const select = { passwordHash: true, passkeys: { select: { id: true }, take: 1 } };
+  const { passwordHash, passkeys } = await db.account.findUniqueOrThrow({ where, select });
   const level: Aal = 1;
-  return { level, isFresh: isFresh(session, { aal: level, freshSeconds, now: now() }), passwordHash };
+  const hasRecentProof = isFresh(session, { aal: level, freshSeconds, now: now() });
+  return { level, isFresh: hasRecentProof, passwordHash, hasPasskey: passkeys.length > 0 };
 }
 
 /** @throws AppError reauthentication_required if a proof is missing */
-function requireProof({ isFresh, passwordHash }: StepUpMethods, proof: StepUpProof, isPasswordRequired: boolean): void {
-  const isPasswordNeeded = passwordHash !== null && (isPasswordRequired || !isFresh);
-  const missing: FieldError[] = [];
-  if (isPasswordNeeded && proof.password === undefined) missing.push(required("/password"));
-  if (missing.length > 0) throw new AppError("reauthentication_required", { errors: missing });
-  if (!isFresh && passwordHash === null) throw new AppError("reauthentication_required");
+function requireProof(methods: StepUpMethods, proof: StepUpProof, isPasswordRequired: boolean): void {
+  const fields = fieldsThatDo(methods, isPasswordRequired);
+  if (fields.some((field) => proof[field] !== undefined)) return;
+  if (methods.isFresh && !(isPasswordRequired && methods.passwordHash !== null)) return;
+  const errors = fields.map((field): FieldError => ({ pointer: `/${field}`, code: "required", detail: "Is required" }));
+  throw new AppError("reauthentication_required", errors.length > 0 ? { errors } : {});
 }
 
-function required(pointer: string): FieldError {
-  return { pointer, code: "required", detail: "Is required" };
+/** The fields of which one is a proof. */
+function fieldsThatDo({ passwordHash, hasPasskey }: StepUpMethods, isPasswordRequired: boolean) {
+  const fields: (keyof StepUpProof)[] = passwordHash === null ? [] : ["password"];
+  return hasPasskey && !(isPasswordRequired && passwordHash !== null) ? [...fields, "passkey" as const] : fields;
 }
 
 /** Checks the fields that are given. Returns how they authenticate the user. */
@@ -104,12 +113,15 @@ async function checkProof(
   ctx: Deps,
   id: string,
   { passwordHash }: StepUpMethods,
-  { password }: StepUpProof,
+  { password, passkey }: StepUpProof,
   caller: Caller,
 ): Promise<Amr[]> {
-  if (password === undefined || passwordHash === null) return [];
-  await confirmPassword(ctx, { id, passwordHash }, password, caller);
-  return ["pwd"];
+  const isByPassword = password !== undefined && passwordHash !== null;
+  if (isByPassword) await confirmPassword(ctx, { id, passwordHash }, password, caller);
+  const byPassword: Amr[] = isByPassword ? ["pwd"] : [];
+  if (passkey === undefined) return byPassword;
+  const { amr } = await verifyPasskeyAssertion(ctx, passkey, { accountId: id, purpose: "step-up" }, caller);
+  return [...byPassword, ...amr];
 }
 
 /** Makes the session's authentication recent. @throws AppError unauthenticated if the session has ended since */
@@ -122,7 +134,7 @@ async function renewSession(
 ): Promise<Reauthenticated> {
   const renewed = {
     authenticatedAt: now,
-    aal: Math.max(session.aal, level),
+    aal: Math.max(session.aal, amr.includes("mfa") ? 2 : level),
     amr: [...new Set([...session.amr, ...amr])],
   };
   const where = { id: session.id, revokedAt: null };

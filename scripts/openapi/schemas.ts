@@ -11,6 +11,13 @@ import {
   RequestReset,
   User,
 } from "@/lib/accounts/schema";
+import {
+  Passkey,
+  PasskeyAssertion,
+  PasskeyCreationOptions,
+  PasskeyRegistration,
+  PasskeyRequestOptions,
+} from "@/lib/auth/passkeys/schema";
 import { Health } from "@/lib/http/health";
 import { Evidence } from "@/lib/push/evidence/schema";
 import { Challenge, Device, RegisterDevice } from "@/lib/push/schema";
@@ -32,6 +39,11 @@ const NAMED: Record<string, z.ZodType> = {
   Evidence,
   Health,
   Login,
+  Passkey,
+  PasskeyAssertion,
+  PasskeyCreationOptions,
+  PasskeyRegistration,
+  PasskeyRequestOptions,
   PurchaseStatus,
   Register,
   RegisterDevice,

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { decide, postOAuth, REDIRECT_URI, signInToBrowser } from "@/tests/support/auth/oauth-client";
+import { addPasskey, signInOptions, stepUpOptions } from "@/tests/support/auth/passkeys";
 import { BASE_URL, clock, ctx } from "@/tests/support/context";
 import { cookiesOf, flashOf, submit } from "@/tests/support/web/forms";
 
@@ -139,5 +140,60 @@ describe("a deletion", () => {
     expect((await remove({ ...account, password: "a wrong one" })).status).toBe(403);
     expect((await get("/api/subscription/status", { token: account.token })).status).toBe(200);
     expect((await remove(account)).status).toBe(200);
+  });
+});
+
+describe("a passkey", () => {
+  const prove = async ({ token }: TestAccount, passkey: object) => post(REAUTHENTICATE, { passkey }, { token });
+
+  test("makes the session recent, at level 2, also without a password", async () => {
+    const account = await newAccount();
+    const { authenticator } = await addPasskey(account);
+    await ctx().db.account.update({ where: { id: account.id }, data: { passwordHash: null } });
+    clock.advance(11 * MINUTE_MS);
+    const refused = await (await post("/api/auth/passkeys/options", {}, { token: account.token })).json();
+    expect(refused.errors).toMatchObject([{ pointer: "/passkey", code: "required" }]);
+    const response = await prove(account, authenticator.get(await stepUpOptions(account)));
+    expect(await response.json()).toMatchObject({ aal: 2, amr: ["pwd", "swk", "user", "mfa"] });
+    expect((await post("/api/auth/passkeys/options", {}, { token: account.token })).status).toBe(200);
+    expect((await eventsOf(account.id)).at(-1)).toBe("reauthenticated");
+  });
+
+  test("of another account, or over a challenge of another purpose, proves nothing", async () => {
+    const [ann, bob] = [await newAccount(), await newAccount()];
+    const { authenticator } = await addPasskey(bob);
+    await addPasskey(ann);
+    const options = await stepUpOptions(bob);
+    for (const { challenge } of [await stepUpOptions(ann), await signInOptions()]) {
+      const refused = await prove(bob, authenticator.get({ ...options, challenge }));
+      expect([refused.status, (await refused.json()).reason]).toEqual([422, "challenge_invalid"]);
+    }
+    const stolen = await prove(ann, authenticator.get({ ...options, challenge: (await stepUpOptions(ann)).challenge }));
+    expect((await stolen.json()).reason).toBe("credential_unknown");
+    const unverified = await prove(bob, authenticator.get(options, { isUserVerified: false }));
+    expect((await unverified.json()).reason).toBe("user_not_verified");
+  });
+
+  test("does not delete an account that has a password", async () => {
+    const account = await newAccount();
+    const { authenticator } = await addPasskey(account);
+    const passkey = authenticator.get(await stepUpOptions(account));
+    const { token } = account;
+    const refused = await post("/api/auth/account/delete", { confirm: "DELETE", passkey }, { token });
+    expect((await refused.json()).errors).toMatchObject([{ pointer: "/password" }]);
+  });
+
+  test("is sent by the form of the page, too", async () => {
+    const account = await newAccount();
+    const { authenticator } = await addPasskey(account);
+    const passkey = JSON.stringify(authenticator.get(await stepUpOptions(account)));
+    const { email, password } = account;
+    const headers = { origin: "http://localhost:3000" };
+    const login = await post("/api/auth/login", { email, password, transport: "cookie" }, { headers });
+    const cookie = cookiesOf(login);
+    const done = await submit("confirm", { passkey, callbackUrl: "/account/passkeys/add" }, { cookie });
+    expect(done.headers.get("location")).toBe("/account/passkeys/add");
+    const malformed = flashOf(await submit("confirm", { passkey: "{" }, { cookie }));
+    expect(malformed?.fields).toEqual({ passkey: "Must be JSON" });
   });
 });

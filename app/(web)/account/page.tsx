@@ -5,6 +5,7 @@ import { AccountHeading } from "./account-heading";
 import { Devices } from "./devices";
 import { Factors } from "./factors/factors";
 import { Language } from "./language/language";
+import { Passkeys } from "./passkeys/passkeys";
 import { ProfileCard } from "./profile-card";
 import { requireVisitor } from "./require-visitor";
 import { SecurityEvents } from "./security-events";
@@ -18,6 +19,9 @@ const SUCCESS_MESSAGES: Record<string, string> = {
   identity_unlinked: "The provider was removed. You have been signed out of all other sessions.",
   totp_removed: "The authenticator app was removed. Signing in needs no second factor.",
   language_set: "The language was saved.",
+  passkey_added: "The passkey was added. You can sign in with it.",
+  passkey_renamed: "The passkey was renamed.",
+  passkey_removed: "The passkey was removed. You have been signed out of all other sessions.",
   device_removed: "The device was removed.",
   session_ended: "The session was signed out.",
   sessions_ended: "You have been signed out of all other sessions.",
@@ -37,6 +41,7 @@ export default async function Page(props: PageProps) {
       {flash && <Notice kind="error">{flash.message}</Notice>}
       <ProfileCard ctx={ctx} profile={visitor} />
       <Factors ctx={ctx} accountId={account.id} />
+      <Passkeys ctx={ctx} accountId={account.id} />
       <Subscription ctx={ctx} visitor={visitor} />
       <Devices ctx={ctx} visitor={visitor} />
       <Sessions ctx={ctx} visitor={visitor} />

@@ -23,7 +23,7 @@ export function Field({ name, label, hint, ...input }: Props) {
         {...input}
         id={id}
         name={name}
-        defaultValue={values[name]}
+        defaultValue={values[name] ?? input.defaultValue}
         aria-invalid={error ? true : undefined}
         aria-describedby={describedBy || undefined}
       />

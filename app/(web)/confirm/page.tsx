@@ -8,6 +8,7 @@ import { requireVisitor } from "../account/require-visitor";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
+import { PasskeyProof } from "../passkeys/passkey-proof";
 
 export const metadata = { title: "Confirm that it’s you", robots: { index: false } };
 
@@ -16,7 +17,7 @@ export default async function Page(props: PageProps) {
   const ctx = pageContext();
   const next = ownPath(callbackUrl, ctx.config.baseUrl, "/account");
   const visitor = await requireVisitor(confirmPath(next));
-  const { isFresh, passwordHash } = await readStepUpMethods(ctx, visitor);
+  const { isFresh, passwordHash, hasPasskey } = await readStepUpMethods(ctx, visitor);
   if (isFresh) redirect(next);
   return (
     <div className="narrow">
@@ -30,6 +31,12 @@ export default async function Page(props: PageProps) {
         <Reauthentication email={visitor.user.email} hasPassword={visitor.hasPassword} returnTo={next} />
         {passwordHash !== null && <button type="submit">Continue</button>}
       </Form>
+      {hasPasskey && (
+        <Form action="/forms/confirm">
+          <input type="hidden" name="callbackUrl" value={next} />
+          <PasskeyProof optionsPath="/api/auth/passkeys/step-up/options" label="Use a passkey" />
+        </Form>
+      )}
       <p className="aside">
         <a href="/account">Cancel</a>
       </p>

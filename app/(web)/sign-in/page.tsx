@@ -5,6 +5,7 @@ import { Field } from "../components/field";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
+import { SignInWithPasskey } from "../passkeys/sign-in-with-passkey";
 import { errorMessage, linkedProvidersMessage, successMessage } from "./messages";
 
 export const metadata = { title: "Sign in" };
@@ -25,10 +26,11 @@ export default async function Page(props: PageProps) {
       {linkedProviders && !flash && <Notice>{linkedProviders}</Notice>}
       <Form action="/forms/sign-in" flash={flash}>
         <input type="hidden" name="callbackUrl" value={next} />
-        <Field name="email" label="Email" type="email" required autoComplete="username" />
+        <Field name="email" label="Email" type="email" required autoComplete="username webauthn" />
         <Field name="password" label="Password" type="password" required autoComplete="current-password" />
         <button type="submit">Sign in</button>
       </Form>
+      <SignInWithPasskey next={next} />
       {providers.length > 0 && <p className="separator">or</p>}
       {providers.map(({ id, name }) => (
         <Form key={id} action="/forms/provider">

@@ -1,3 +1,4 @@
+import { PasskeyAssertionField } from "@/lib/auth/passkeys/schema";
 import { reauthenticate, StepUpProof } from "@/lib/auth/step-up";
 import { defineForm } from "@/lib/http/pages/form";
 import { confirmPath, NextPage, ownPath } from "@/lib/http/pages/own-path";
@@ -6,7 +7,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   summary: "Authenticate again",
   page: ({ callbackUrl = "/account" }) => confirmPath(callbackUrl),
   auth: "account",
-  body: StepUpProof.and(NextPage),
+  body: StepUpProof.extend({ passkey: PasskeyAssertionField.optional() }).and(NextPage),
   handle: async ({ ctx, body, principal, caller }) => {
     await reauthenticate(ctx, principal, body, caller);
     return { to: ownPath(body.callbackUrl, ctx.config.baseUrl, "/account") };

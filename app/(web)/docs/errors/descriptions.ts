@@ -53,13 +53,15 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   identity_unverified:
     "An account with this email exists, and the provider does not guarantee that the email belongs to the user who signed in. Sign in to that account with its usual method, then add the provider there.",
   identity_in_use: "Sign out first, then sign in with this provider.",
-  last_sign_in_method: "Set a password or link another provider before you remove this one.",
+  last_sign_in_method: "Set a password, add a passkey or link another provider before you remove this one.",
   identity_without_email: "Verify the email with the provider, or register with an email and password.",
   not_found: "The URL or the resource does not exist, or it belongs to another account.",
   release_not_found: "The query is valid, but no release matches it.",
   device_not_found: "The account has no such device. If you wanted to remove it, nothing is left to do.",
   method_not_allowed: "`Allow` lists the methods of this URL.",
   email_taken: "Sign in instead, or reset the password.",
+  passkey_registered: "The passkey belongs to an account already: this one or another. Create a new one.",
+  passkey_limit_reached: "An account has at most 20 passkeys. Remove one first.",
   challenge_expired: "A challenge is valid for 15 minutes. Register the device again to get a new one.",
   challenge_used: "A challenge can be used once. Register the device again to get a new one.",
   device_limit_reached: "Remove a device first.",
@@ -71,6 +73,8 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   range_not_satisfiable:
     "The range starts after the end of the file. `Content-Range` contains the file's size. Start the download from the beginning.",
   validation_failed: "`errors` points to each invalid field (JSON Pointer, RFC 6901) and describes the problem.",
+  passkey_invalid:
+    "`reason` names the check that the passkey failed. Ask for new options and let the user try again; a challenge works once, within five minutes. `credential_unknown`: the passkey was removed from the account. `counter_replayed`: the passkey may have been copied; it is in the account's audit trail.",
   evidence_invalid: "`reason` names the check that the device's evidence failed. Do not send the same evidence again.",
   rate_limited:
     "Wait for the number of seconds in `Retry-After`. `RateLimit` and `RateLimit-Policy` name the limit that was reached.",

@@ -7,7 +7,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     summary: "Authenticate again",
     auth: "account",
     body: StepUpProof,
-    errors: ["reauthentication_required", "rate_limited", "overloaded"],
+    errors: ["reauthentication_required", "passkey_invalid", "rate_limited", "overloaded"],
     responses: { 200: Reauthenticated },
     handle: ({ ctx, principal, body, caller }) => reauthenticate(ctx, principal, body, caller),
   }),

@@ -16,6 +16,7 @@ export const GET: OperationDetails = {
           exportedAt: "2026-11-20T09:30:00.000Z",
           account: { ...USER, role: "user", updatedAt: USER.createdAt },
           identities: [],
+          passkeys: [],
           sessions: [{ id: SESSION.id, transport: "token", createdAt: USER.createdAt, expiresAt: SESSION.expiresAt }],
           factors: { totp: null, recoveryCodes: null },
           devices: [],

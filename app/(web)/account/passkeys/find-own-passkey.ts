@@ -1,0 +1,14 @@
+import { notFound } from "next/navigation";
+import { listPasskeys } from "@/lib/accounts/passkeys/passkeys";
+import type { Principal } from "@/lib/auth/authenticate";
+import type { Passkey } from "@/lib/auth/passkeys/schema";
+import { pageContext } from "@/lib/http/pages/visitor";
+
+/** The visitor's passkey with this id. Shows the page for missing pages if there is none. */
+export async function findOwnPasskey(
+  { account }: Pick<Principal, "account">,
+  id: string | undefined,
+): Promise<Passkey> {
+  const passkeys = await listPasskeys(pageContext().db, account.id);
+  return passkeys.find((passkey) => passkey.id === id) ?? notFound();
+}

@@ -1,0 +1,103 @@
+"use client";
+
+import {
+  browserSupportsWebAuthn,
+  browserSupportsWebAuthnAutofill,
+  type PublicKeyCredentialRequestOptionsJSON,
+  sendSignal,
+  startAuthentication,
+  WebAuthnAbortService,
+} from "@simplewebauthn/browser";
+import { useCallback, useEffect, useRef, useState } from "react";
+import { isReplaced, passkeyMessage } from "./passkey-message";
+import { postJson, RefusedRequest } from "./post-json";
+
+/** A challenge lasts for five minutes. */
+const OFFER_INTERVAL_MS = 4 * 60 * 1000;
+
+/**
+ * Signs in with a passkey: by a button, and by the suggestions of the page's email field (conditional mediation). Shows
+ * nothing where the browser has no passkeys.
+ */
+export function SignInWithPasskey({ next }: { next: string }) {
+  const [isSupported, setSupported] = useState(false);
+  const [message, setMessage] = useState("");
+  const isButtonInUse = useRef(false);
+
+  const offer = useCallback(async () => {
+    if (isButtonInUse.current || document.hidden) return;
+    await signIn({ next, useBrowserAutofill: true }).catch((error: unknown) => {
+      if (error instanceof RefusedRequest) setMessage(passkeyMessage(error));
+    });
+  }, [next]);
+  useEffect(() => {
+    setSupported(browserSupportsWebAuthn());
+    return keepOffering(offer);
+  }, [offer]);
+
+  const signInByButton = async () => {
+    isButtonInUse.current = true;
+    setMessage("");
+    await signIn({ next, useBrowserAutofill: false }).catch((error: unknown) => {
+      isButtonInUse.current = false;
+      if (isReplaced(error)) return;
+      setMessage(passkeyMessage(error));
+      void offer();
+    });
+  };
+
+  if (!isSupported) return null;
+  return (
+    <>
+      {message && (
+        <p className="notice error" role="alert">
+          {message}
+        </p>
+      )}
+      <button type="button" className="quiet" onClick={signInByButton}>
+        Use a passkey
+      </button>
+    </>
+  );
+}
+
+/** Goes to the next page after a sign-in. @throws WebAuthnError, RefusedRequest */
+async function signIn({ next, useBrowserAutofill }: { next: string; useBrowserAutofill: boolean }): Promise<void> {
+  const optionsJSON = await postJson<PublicKeyCredentialRequestOptionsJSON>("/api/auth/passkeys/sign-in/options");
+  const passkey = await startAuthentication({ optionsJSON, useBrowserAutofill });
+  try {
+    await postJson("/api/auth/passkeys/sign-in", { passkey });
+  } catch (error) {
+    if (isUnknown(error)) await forget(optionsJSON.rpId, passkey.id);
+    throw error;
+  }
+  window.location.assign(next);
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof RefusedRequest && error.problem.reason === "credential_unknown";
+}
+
+/** Tells the browser that a passkey was removed here (Web Authentication Level 3, section 5.1.10.2). */
+async function forget(rpID = window.location.hostname, credentialID: string): Promise<void> {
+  await sendSignal({ signalName: "unknownCredential", rpID, credentialID }).catch(() => {});
+}
+
+/** Offers passkeys for as long as the page is open. Returns how to stop. */
+function keepOffering(offer: () => Promise<void>): () => void {
+  let timer: number | undefined;
+  let isStopped = false;
+  const start = async () => {
+    if (!(await browserSupportsWebAuthnAutofill()) || isStopped) return;
+    timer = window.setInterval(offer, OFFER_INTERVAL_MS);
+    document.addEventListener("visibilitychange", offer);
+    await offer();
+  };
+  void start();
+  return () => {
+    isStopped = true;
+    window.clearInterval(timer);
+    document.removeEventListener("visibilitychange", offer);
+    WebAuthnAbortService.cancelCeremony();
+  };
+}

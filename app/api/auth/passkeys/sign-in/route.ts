@@ -1,0 +1,19 @@
+import { logInWithPasskey } from "@/lib/accounts/passkeys/log-in-with-passkey";
+import { Auth, PasskeyLogin } from "@/lib/accounts/schema";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
+import { chooseTransport, sessionResponse } from "@/lib/http/session-response";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/auth/passkeys/sign-in", {
+  POST: endpoint({
+    summary: "Sign in with a passkey",
+    body: PasskeyLogin,
+    limit: "passkeyByIp",
+    errors: ["passkey_invalid", "invalid_credentials", "account_disabled", "email_not_verified", "origin_not_allowed"],
+    responses: { 200: Auth },
+    handle: async ({ ctx, request, body, caller }) => {
+      const transport = chooseTransport(request, body.transport, ctx);
+      return sessionResponse(200, await logInWithPasskey(ctx, body, transport, caller), request, ctx);
+    },
+  }),
+});

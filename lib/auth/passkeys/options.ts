@@ -1,0 +1,78 @@
+import type { Caller } from "../../audit/caller";
+import type { Context, Tx } from "../../context";
+import { AppError } from "../../errors";
+import type { Principal } from "../authenticate";
+import { requireStepUp, type StepUpProof } from "../step-up";
+import { CHALLENGE_TTL_MS, issueChallenge, type PasskeyPurpose } from "./challenges";
+import { RELYING_PARTY_NAME, relyingPartyId } from "./relying-party";
+import type { PasskeyCreationOptions, PasskeyRequestOptions } from "./schema";
+import { userHandleOf } from "./user-handle";
+
+type Deps = Pick<Context, "config" | "db" | "now">;
+
+/** ES256 and RS256 (RFC 9053 and RFC 8812), one of which every authenticator has. */
+export const ALGORITHMS = [-7, -257];
+
+/**
+ * The options of a new passkey, after a step-up: a stolen session alone cannot add one. The passkey is discoverable, so
+ * that it signs in without an email. No attestation is asked for.
+ * @throws AppError reauthentication_required, rate_limited, overloaded
+ */
+export async function createRegistrationOptions(
+  ctx: Deps & Pick<Context, "hasher" | "limits">,
+  principal: Principal,
+  proof: StepUpProof,
+  caller: Caller,
+): Promise<PasskeyCreationOptions> {
+  await requireStepUp(ctx, principal, proof, caller);
+  const { id: accountId, email, name } = principal.account;
+  return {
+    challenge: await issueChallenge(ctx, { purpose: "registration", accountId }),
+    rp: { id: relyingPartyId(ctx.config), name: RELYING_PARTY_NAME },
+    user: { id: userHandleOf(accountId), name: email, displayName: name ?? email },
+    pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: "public-key", alg })),
+    timeout: CHALLENGE_TTL_MS,
+    attestation: "none",
+    excludeCredentials: await listDescriptors(ctx.db, accountId),
+    authenticatorSelection: { residentKey: "required", requireResidentKey: true, userVerification: "required" },
+  };
+}
+
+/** The options of a sign-in: any passkey of this service may respond. */
+export function createSignInOptions(ctx: Deps): Promise<PasskeyRequestOptions> {
+  return requestOptions(ctx, { purpose: "sign-in", accountId: null }, []);
+}
+
+/** The options of a step-up by a passkey of the caller's account. @throws AppError not_found if it has none */
+export function createStepUpOptions(ctx: Deps, { account }: Principal): Promise<PasskeyRequestOptions> {
+  return accountOptions(ctx, "step-up", account.id);
+}
+
+async function accountOptions(ctx: Deps, purpose: PasskeyPurpose, accountId: string): Promise<PasskeyRequestOptions> {
+  const descriptors = await listDescriptors(ctx.db, accountId);
+  if (descriptors.length === 0) throw new AppError("not_found");
+  return requestOptions(ctx, { purpose, accountId }, descriptors);
+}
+
+type Descriptors = PasskeyRequestOptions["allowCredentials"];
+
+/** After a password, possession of the passkey is enough; alone, it has to verify the user. */
+async function requestOptions(
+  ctx: Deps,
+  binding: { purpose: PasskeyPurpose; accountId: string | null },
+  allowCredentials: Descriptors,
+): Promise<PasskeyRequestOptions> {
+  return {
+    challenge: await issueChallenge(ctx, binding),
+    rpId: relyingPartyId(ctx.config),
+    timeout: CHALLENGE_TTL_MS,
+    allowCredentials,
+    userVerification: binding.purpose === "second-factor" ? "preferred" : "required",
+  };
+}
+
+async function listDescriptors(db: Tx, accountId: string): Promise<Descriptors> {
+  const select = { credentialId: true, transports: true };
+  const passkeys = await db.passkey.findMany({ where: { accountId }, select, orderBy: { id: "asc" } });
+  return passkeys.map(({ credentialId: id, transports }) => ({ id, type: "public-key", transports }));
+}

@@ -1,0 +1,105 @@
+import type { Caller } from "../../audit/caller";
+import { recordSecurityEvent } from "../../audit/security-events";
+import type { Context } from "../../context";
+import { AppError } from "../../errors";
+import type { Principal } from "../authenticate";
+import { clientName } from "../sessions/client-name";
+import { takePasskeyChallenge } from "./challenges";
+import { checkAuthenticatorData, readChallenge } from "./client-data";
+import { passkeyInvalid } from "./errors";
+import { ALGORITHMS } from "./options";
+import { passkeyOrigins, relyingPartyId } from "./relying-party";
+import type { Passkey, PasskeyRegistration, RegisterPasskey } from "./schema";
+import { toPasskey } from "./to-passkey";
+
+type Deps = Pick<Context, "config" | "db" | "emails" | "now">;
+
+const MAX_PASSKEYS = 20;
+
+/**
+ * Adds a passkey to the caller's account (Web Authentication Level 3, section 7.1). The challenge, which only a step-up
+ * yields, proves that there was one. The owner gets an email.
+ * @throws AppError passkey_invalid; passkey_registered if an account has this passkey; passkey_limit_reached
+ */
+export async function registerPasskey(
+  ctx: Deps,
+  principal: Principal,
+  { passkey: given, name }: RegisterPasskey,
+  caller: Caller,
+): Promise<Passkey> {
+  const accountId = principal.account.id;
+  const challenge = readChallenge(ctx, given.response.clientDataJSON, "webauthn.create");
+  await takePasskeyChallenge(ctx, challenge, { purpose: "registration", accountId });
+  const credential = await verifyRegistration(ctx, given, challenge);
+  const data = { ...credential, accountId, name: name ?? clientName(null, caller.userAgent), createdAt: ctx.now() };
+  const row = await ctx.db.$transaction(async (tx) => {
+    const [account] = await tx.$queryRaw<{ email: string }[]>`
+      SELECT "email" FROM "Account" WHERE "id" = ${accountId}::uuid FOR NO KEY UPDATE`;
+    if (!account) throw new AppError("unauthenticated");
+    if ((await tx.passkey.count({ where: { accountId } })) >= MAX_PASSKEYS) throw new AppError("passkey_limit_reached");
+    const [created] = await tx.passkey.createManyAndReturn({ data: [data], skipDuplicates: true });
+    if (!created) throw new AppError("passkey_registered");
+    await recordSecurityEvent(tx, data.createdAt, accountId, "passkey_added", caller, { details: { name: data.name } });
+    await ctx.emails.enqueue(tx, "factor_added", account.email, { factor: "passkey" });
+    return created;
+  });
+  ctx.emails.wake();
+  return toPasskey(row);
+}
+
+/** The library is loaded at the first use, because few starts need it at once. */
+async function verifyRegistration(ctx: Deps, given: PasskeyRegistration, expectedChallenge: string) {
+  const { verifyRegistrationResponse } = await import("@simplewebauthn/server");
+  const attestation = await withoutStatement(given.response.attestationObject);
+  checkAuthenticatorData(ctx, attestation.authData, { requireUserVerification: true });
+  const { id, rawId, type } = given;
+  const { clientDataJSON, transports } = given.response;
+  const response = { clientDataJSON, attestationObject: attestation.encoded, transports: [] };
+  const { verified, registrationInfo } = await verifyRegistrationResponse({
+    response: { id, rawId, type, response, clientExtensionResults: {} },
+    expectedChallenge,
+    expectedOrigin: passkeyOrigins(ctx.config),
+    expectedRPID: relyingPartyId(ctx.config),
+    requireUserVerification: true,
+    supportedAlgorithmIDs: ALGORITHMS,
+  }).catch((error: unknown) => {
+    throw passkeyInvalid("malformed", error);
+  });
+  if (!verified) throw passkeyInvalid("malformed");
+  const { credential, aaguid, credentialDeviceType, credentialBackedUp } = registrationInfo;
+  if (credential.id !== id) throw passkeyInvalid("malformed");
+  return {
+    credentialId: credential.id,
+    publicKey: credential.publicKey,
+    counter: BigInt(credential.counter),
+    transports,
+    aaguid,
+    isBackupEligible: credentialDeviceType === "multiDevice",
+    isBackedUp: credentialBackedUp,
+  };
+}
+
+type CborValue = string | Uint8Array | Map<string, string>;
+
+/**
+ * An attestation object without its statement, as if the client had followed `attestation: "none"`. Some do not, and to
+ * verify a statement the library would fetch revocation lists from URLs that the caller chooses.
+ */
+async function withoutStatement(encoded: string): Promise<{ authData: Uint8Array; encoded: string }> {
+  const { isoBase64URL, isoCBOR } = await import("@simplewebauthn/server/helpers");
+  try {
+    const object = isoCBOR.decodeFirst<Map<unknown, unknown>>(isoBase64URL.toBuffer(encoded));
+    const authData = object.get("authData");
+    if (!(authData instanceof Uint8Array)) throw new Error("authData is missing");
+    const bare = isoCBOR.encode(
+      new Map<string, CborValue>([
+        ["fmt", "none"],
+        ["attStmt", new Map()],
+        ["authData", authData],
+      ]),
+    );
+    return { authData, encoded: isoBase64URL.fromBuffer(bare) };
+  } catch (error) {
+    throw passkeyInvalid("malformed", error);
+  }
+}

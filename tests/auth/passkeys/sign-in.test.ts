@@ -1,0 +1,94 @@
+import { expect, test } from "vitest";
+import type { PasskeyAssertion } from "@/lib/auth/passkeys/schema";
+import { eventsOf, newAccount } from "@/tests/support/accounts";
+import { get, post } from "@/tests/support/api";
+import { Jar, session } from "@/tests/support/auth/browser";
+import { PasskeyAuthenticator } from "@/tests/support/auth/passkey-authenticator";
+import { addPasskey, signInOptions, stepUpOptions } from "@/tests/support/auth/passkeys";
+import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
+
+const signIn = (passkey: PasskeyAssertion, extra: object = {}) =>
+  post("/api/auth/passkeys/sign-in", { passkey, ...extra });
+
+test("a passkey signs in without an email and a password, at level 2", async () => {
+  const account = await newAccount();
+  const { authenticator, passkey } = await addPasskey(account);
+  const options = await signInOptions();
+  expect(options).toMatchObject({ rpId: "localhost", allowCredentials: [], userVerification: "required" });
+  const response = await signIn(authenticator.get(options), { deviceName: "Ann's iPhone" });
+  expect(response.status).toBe(200);
+  const { user, session, token } = await response.json();
+  expect(user).toMatchObject({ id: account.id, email: account.email });
+  expect((await get("/api/auth/passkeys", { token })).status).toBe(200);
+  const row = await ctx().db.session.findUniqueOrThrow({ where: { id: session.id } });
+  expect(row).toMatchObject({ aal: 2, amr: ["swk", "user", "mfa"], deviceName: "Ann's iPhone", transport: "token" });
+  const used = await ctx().db.passkey.findUniqueOrThrow({ where: { id: passkey.id } });
+  expect(used.lastUsedAt).not.toBeNull();
+  expect(await eventsOf(account.id)).toEqual(["registered", "passkey_added", "signed_in"]);
+});
+
+test("a browser gets a cookie, only from the service's own pages", async () => {
+  const { authenticator } = await addPasskey(await newAccount());
+  const from = async (origin: string) =>
+    post("/api/auth/passkeys/sign-in", { passkey: authenticator.get(await signInOptions()) }, { headers: { origin } });
+  const jar = new Jar();
+  jar.take(await from(BASE_URL));
+  expect((await session(jar)).user).toBeDefined();
+  const refused = await from("https://evil.example");
+  expect([refused.status, refused.headers.getSetCookie()]).toEqual([403, []]);
+});
+
+test("a passkey that stays on one device counts its uses, and is one in hardware", async () => {
+  const { authenticator, passkey } = await addPasskey(
+    await newAccount(),
+    new PasskeyAuthenticator({ hasCounter: true }),
+  );
+  expect(passkey.isSynced).toBe(false);
+  for (const uses of [1n, 2n]) {
+    const { session } = await (await signIn(authenticator.get(await signInOptions()))).json();
+    const { amr } = await ctx().db.session.findUniqueOrThrow({ where: { id: session.id } });
+    expect(amr).toEqual(["hwk", "user", "mfa"]);
+    expect((await ctx().db.passkey.findUniqueOrThrow({ where: { id: passkey.id } })).counter).toBe(uses);
+  }
+});
+
+test("a passkey that is not backed up any more is shown as such", async () => {
+  const account = await newAccount();
+  const { authenticator } = await addPasskey(account);
+  expect((await signIn(authenticator.get(await signInOptions(), { isBackedUp: false }))).status).toBe(200);
+  const { passkeys } = await (await get("/api/auth/passkeys", { token: account.token })).json();
+  expect(passkeys).toMatchObject([{ isSynced: false }]);
+});
+
+test("two tabs sign in side by side, each with its own challenge", async () => {
+  const { authenticator } = await addPasskey(await newAccount());
+  const [one, two] = [await signInOptions(), await signInOptions()];
+  const responses = [await signIn(authenticator.get(two)), await signIn(authenticator.get(one))];
+  expect(responses.map(({ status }) => status)).toEqual([200, 200]);
+});
+
+test("where emails have to be verified, a passkey alone does not sign in to an unverified account", async () => {
+  const { authenticator } = await addPasskey(await newAccount());
+  const refused = await withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } }, async () =>
+    signIn(authenticator.get(await signInOptions())),
+  );
+  expect([refused.status, await refused.json()]).toMatchObject([403, { code: "email_not_verified" }]);
+});
+
+test("a disabled account is refused, and only after a right passkey", async () => {
+  const account = await newAccount();
+  const { authenticator } = await addPasskey(account);
+  await ctx().db.account.update({ where: { id: account.id }, data: { disabledAt: clock.now() } });
+  const wrong = await signIn(authenticator.get(await signInOptions(), { isUserVerified: false }));
+  const right = await signIn(authenticator.get(await signInOptions()));
+  expect([(await wrong.json()).code, (await right.json()).code]).toEqual(["passkey_invalid", "account_disabled"]);
+});
+
+test("a step-up names the account's passkeys, and an account without one has none", async () => {
+  const account = await newAccount();
+  expect((await post("/api/auth/passkeys/step-up/options", undefined, { token: account.token })).status).toBe(404);
+  const { passkey } = await addPasskey(account);
+  const { allowCredentials, userVerification } = await stepUpOptions(account);
+  expect(allowCredentials).toMatchObject([{ id: passkey.credentialId }]);
+  expect(userVerification).toBe("required");
+});
