@@ -5,11 +5,12 @@ import type { Bench } from "../../lib/bench";
 import { homeport } from "../../lib/candidates";
 import { type Candidate, compare, type Result } from "../../lib/compare";
 import { runClosedLoop } from "../../lib/load";
+import { isSmoke } from "../../lib/scale";
 import { byThroughput, type Section } from "../../lib/table";
 import { deliveries } from "./webhook";
 
-const CONNECTIONS = [1, 16];
-const ACCOUNTS = 32;
+const CONNECTIONS = isSmoke ? [1] : [1, 16];
+const ACCOUNTS = isSmoke ? 2 : 32;
 
 /** The cost of flushing to disk with the embedded database: distinct signed purchases with `DATABASE_SYNC` on and off. */
 export async function webhookEmbedded(bench: Bench): Promise<Section> {
