@@ -167,13 +167,15 @@ function missingInServerMode(env: Environment): string[] {
   ];
 }
 
-/** A sign-in provider needs all of its variables. */
+/** A sign-in provider needs all of its variables; Apple's key serves native apps without a Services ID, too. */
 function missingForProviders(env: Environment): string[] {
+  const isKey = env.AUTH_APPLE_SECRET?.startsWith("-----BEGIN");
+  const isForAppsAlone = isKey && env.AUTH_APPLE_NATIVE_IDS.length > 0;
   const errors = (["GOOGLE", "APPLE", "GITHUB"] as const).flatMap((name) => {
     const [id, secret] = [`AUTH_${name}_ID`, `AUTH_${name}_SECRET`] as const;
-    return [...(env[id] ? missing(env, [secret], id) : []), ...(env[secret] ? missing(env, [id], secret) : [])];
+    const needsId = env[secret] && !(name === "APPLE" && isForAppsAlone);
+    return [...(env[id] ? missing(env, [secret], id) : []), ...(needsId ? missing(env, [id], secret) : [])];
   });
-  const isKey = env.AUTH_APPLE_SECRET?.startsWith("-----BEGIN");
   return [...errors, ...(isKey ? missing(env, ["AUTH_APPLE_TEAM_ID", "AUTH_APPLE_KEY_ID"], "a key as secret") : [])];
 }
 

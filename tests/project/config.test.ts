@@ -111,6 +111,9 @@ test("Apple's key may be one line, needs to be told whose it is, and is read at 
   expect(() => loadConfig({ ...given, AUTH_APPLE_SECRET: broken })).toThrow(
     "- AUTH_APPLE_SECRET: must be an EC private key",
   );
+  const forApps = { ...given, AUTH_APPLE_ID: "", AUTH_APPLE_SECRET: pem };
+  expect(() => loadConfig(forApps)).toThrow("- AUTH_APPLE_ID: is needed with AUTH_APPLE_SECRET");
+  expect(loadConfig({ ...forApps, AUTH_APPLE_NATIVE_IDS: "com.example.acme" }).AUTH_APPLE_ID).toBeUndefined();
 });
 
 test.each([

@@ -49,7 +49,7 @@ describe("the Swift example", () => {
     [
       "signIn(appleIdToken",
       "/api/auth/oauth/token",
-      ["client_id", "grant_type", "name", "nonce", "subject_token", "subject_token_type"],
+      ["authorization_code", "client_id", "grant_type", "name", "nonce", "subject_token", "subject_token_type"],
     ],
     ["signIn(challenge", "/api/auth/login/factor", ["challenge", "code"]],
     ["signOut", "/api/auth/oauth/revoke", ["client_id", "token"]],

@@ -2,8 +2,10 @@ import type { Caller } from "../../audit/caller";
 import { networkOf } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { isAppError } from "../../errors";
+import { redeemAppleCode } from "../apple/redeem-code";
+import { keepAppleToken } from "../apple/refresh-token";
 import { linkOrCreateAccount } from "../oauth/link-or-create-account";
-import { parseDisplayName } from "../oauth/profile";
+import { type ProviderIdentity, parseDisplayName } from "../oauth/profile";
 import { findClient } from "../oauth-server/clients";
 import { completeSignIn, secondFactorRequired } from "../second-factor/complete-sign-in";
 import { BY_PROVIDER } from "../sessions/authentication";
@@ -12,8 +14,8 @@ import { invalid, type VerifiedIdToken, verifyIdToken } from "./verify-id-token"
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "log" | "now" | "removeDevices">;
 
-/** `name` is the one that Apple tells the app alone, and only once. */
-type Exchange = { clientId: string; idToken: string; nonce: string; name: string | undefined };
+/** `name` is the one that Apple tells the app alone, and only once. `authorizationCode` is Apple's. */
+type Exchange = { clientId: string; idToken: string; nonce: string; name?: string; authorizationCode?: string };
 
 /**
  * Exchanges the ID token that Apple or Google issued to a native app for a session. The account is chosen as on the web.
@@ -22,11 +24,13 @@ type Exchange = { clientId: string; idToken: string; nonce: string; name: string
  *   identity_unverified, identity_without_email, email_not_verified, account_disabled; rate_limited after many invalid
  *   tokens
  */
-export async function exchangeIdToken(ctx: Deps, { clientId, idToken, nonce, name }: Exchange, caller: Caller) {
+export async function exchangeIdToken(ctx: Deps, given: Exchange, caller: Caller) {
+  const { clientId, idToken, nonce, name, authorizationCode } = given;
   const client = findClient(ctx.config, clientId);
-  const { identity } = await acceptToken(ctx, idToken, nonce, caller);
+  const { identity, audience } = await acceptToken(ctx, idToken, nonce, caller);
   const named = { ...identity, name: identity.name ?? parseDisplayName(name) };
   const account = await linkOrCreateAccount(ctx, named, undefined, caller);
+  if (authorizationCode) await keepTokenOf(ctx, identity, authorizationCode, audience);
   await requireVerifiedEmail(ctx, account, caller);
   const options = { transport: "token", deviceName: client.name } as const;
   const outcome = await completeSignIn(ctx, account, BY_PROVIDER, options, caller).catch((error: unknown) => {
@@ -35,6 +39,16 @@ export async function exchangeIdToken(ctx: Deps, { clientId, idToken, nonce, nam
   });
   if ("challenge" in outcome) throw secondFactorRequired(outcome);
   return outcome;
+}
+
+/** Stores the refresh token that Apple issues for a code. A failure does not stop the sign-in: the next one has a code. */
+async function keepTokenOf(ctx: Deps, identity: ProviderIdentity, code: string, appId: string): Promise<void> {
+  if (identity.provider !== "apple") return;
+  try {
+    await keepAppleToken(ctx, identity, appId, await redeemAppleCode(ctx, code, appId));
+  } catch (error) {
+    ctx.log.warn({ err: error }, "Apple's refresh token was not stored");
+  }
 }
 
 /** Verifies a token and records its use. Logs why one is refused, and counts it against the caller. */

@@ -35,6 +35,11 @@ export const TokenRequest = z.object({
     .optional()
     .describe("The random text that the app made for this sign-in. An ID token of Apple contains its SHA-256 in hex."),
   name: z.string().max(400).optional().describe("The user's name, which Apple tells the app the first time."),
+  authorization_code: z
+    .string()
+    .max(1024)
+    .optional()
+    .describe("Apple's authorization code, to revoke the app's access when the account is deleted."),
 });
 export type TokenRequest = z.infer<typeof TokenRequest>;
 

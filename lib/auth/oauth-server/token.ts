@@ -28,14 +28,14 @@ export async function issueToken(ctx: Deps, given: TokenRequest, caller: Caller)
 }
 
 function exchangeGrant(ctx: Deps, given: TokenRequest, caller: Caller) {
-  const { grant_type: grantType, client_id: clientId, name } = given;
+  const { grant_type: grantType, client_id: clientId, name, authorization_code: authorizationCode } = given;
   if (grantType === DEVICE_CODE_GRANT) {
     return exchangeDeviceCode(ctx, { clientId, deviceCode: required(given, "device_code") }, caller);
   }
   if (grantType === TOKEN_EXCHANGE_GRANT) {
     required(given, "subject_token_type");
     const [idToken, nonce] = [required(given, "subject_token"), required(given, "nonce")];
-    return exchangeIdToken(ctx, { clientId, idToken, nonce, name }, caller);
+    return exchangeIdToken(ctx, { clientId, idToken, nonce, name, authorizationCode }, caller);
   }
   if (grantType !== AUTHORIZATION_CODE_GRANT) throw new AppError("unsupported_grant_type");
   const [code, redirectUri] = [required(given, "code"), required(given, "redirect_uri")];

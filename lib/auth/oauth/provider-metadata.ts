@@ -2,14 +2,21 @@ import { z } from "zod";
 
 const TIMEOUT_MS = 5_000;
 
+const HttpUrl = z.url({ protocol: /^https?$/ });
 /** OpenID Connect Discovery 1.0, section 3. */
-const Metadata = z.object({ issuer: z.string(), jwks_uri: z.url({ protocol: /^https?$/ }) });
+const Metadata = z.object({ issuer: z.string(), jwks_uri: HttpUrl, token_endpoint: HttpUrl });
+type Metadata = z.infer<typeof Metadata>;
+
+/** Fetches a provider's metadata. @throws Error if it does not respond, or names another issuer */
+export async function fetchProviderMetadata(issuer: string): Promise<Metadata> {
+  const metadata = Metadata.parse(await fetchJson(`${issuer}/.well-known/openid-configuration`));
+  if (metadata.issuer !== issuer) throw new Error(`The metadata of ${issuer} names another issuer`);
+  return metadata;
+}
 
 /** Fetches a provider's JSON Web Key Set, from the URL in its metadata. @throws Error if the provider does not respond */
 export async function fetchProviderKeys(issuer: string): Promise<unknown> {
-  const metadata = Metadata.parse(await fetchJson(`${issuer}/.well-known/openid-configuration`));
-  if (metadata.issuer !== issuer) throw new Error(`The metadata of ${issuer} names another issuer`);
-  return fetchJson(metadata.jwks_uri);
+  return fetchJson((await fetchProviderMetadata(issuer)).jwks_uri);
 }
 
 async function fetchJson(url: string): Promise<unknown> {

@@ -105,7 +105,11 @@ test("a provider whose metadata names another issuer is not trusted", async () =
   await withIssuer(async (issuer) => {
     const other = await TokenIssuer.start("apple");
     onTestFinished(() => other.close());
-    issuer.metadata = { issuer: other.origin, jwks_uri: `${other.origin}/keys` };
+    issuer.metadata = {
+      issuer: other.origin,
+      jwks_uri: `${other.origin}/keys`,
+      token_endpoint: `${other.origin}/token`,
+    };
     expect((await enter(issuer)).status).toBe(503);
   });
 });

@@ -1,16 +1,23 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomUUID, sign } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { jwtVerify } from "jose";
 import { clock } from "@/tests/support/context";
 
 type Claims = Record<string, unknown>;
 /** How a token is signed: by default with the issuer's newest key. */
 type Signing = { header?: object; sign?: (text: string) => Buffer };
 
+const APP_ID = "com.example.acme";
+/** The key of the team that publishes the app, with which it proves its identity to Apple. */
+const team = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const TEAM = { AUTH_APPLE_TEAM_ID: "TEAM123456", AUTH_APPLE_KEY_ID: "KEY1234567" };
+
 /**
  * A local fake of the part of Apple or Google that a native app's sign-in needs: the metadata and the keys, over HTTP, and
- * ID tokens as the system hands them to an app.
+ * ID tokens as the system hands them to an app. Apple's has authorization codes, too.
  */
 export class TokenIssuer {
   /** The paths that were requested. */
@@ -23,8 +30,10 @@ export class TokenIssuer {
   keysBody: string | null = null;
   /** Its URL. */
   origin = "";
+  /** The authorization codes that were not used, with the refresh tokens that Apple issues for them. */
+  readonly codes = new Map<string, string>();
   private keys: { kid: string; privateKey: KeyObject; publicKey: KeyObject }[] = [];
-  private readonly server = createServer(({ url = "/" }, response) => this.respond(url, response));
+  private readonly server = createServer((request, response) => void this.respond(request, response));
 
   private constructor(private readonly id: "apple" | "google") {}
 
@@ -43,6 +52,11 @@ export class TokenIssuer {
     this.server.close();
   }
 
+  /** The configuration of the team's key. */
+  get teamVariables() {
+    return { ...TEAM, AUTH_APPLE_SECRET: team.privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
+  }
+
   /** Signs with a new key from now on. The old one is not published any more. */
   rotateKey(): void {
     this.keys = [{ kid: randomUUID(), ...generateKeyPairSync("rsa", { modulusLength: 2048 }) }];
@@ -58,7 +72,7 @@ export class TokenIssuer {
     const iat = Math.floor(clock.now().getTime() / 1000);
     const claims = {
       iss: this.origin,
-      aud: "com.example.acme",
+      aud: APP_ID,
       sub: randomUUID(),
       iat,
       exp: iat + 3600,
@@ -77,12 +91,38 @@ export class TokenIssuer {
     return key;
   }
 
-  private respond(path: string, response: ServerResponse): void {
+  private async respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { url: path = "/" } = request;
     this.requests.push(path);
     if (this.mode === "down") return void response.writeHead(503).end();
+    const { status, body } = path === "/token" ? await this.exchange(await text(request)) : this.describe(path);
+    response.writeHead(status, { "content-type": "application/json" }).end(body);
+  }
+
+  private describe(path: string) {
     const keys = this.keys.map(({ kid, publicKey }) => ({ ...publicKey.export({ format: "jwk" }), kid, use: "sig" }));
-    const metadata = this.metadata ?? { issuer: this.origin, jwks_uri: `${this.origin}/keys` };
-    const body = path === "/keys" ? (this.keysBody ?? JSON.stringify({ keys })) : JSON.stringify(metadata);
-    response.writeHead(200, { "content-type": "application/json" }).end(body);
+    const usual = { issuer: this.origin, jwks_uri: `${this.origin}/keys`, token_endpoint: `${this.origin}/token` };
+    const body =
+      path === "/keys" ? (this.keysBody ?? JSON.stringify({ keys })) : JSON.stringify(this.metadata ?? usual);
+    return { status: 200, body };
+  }
+
+  /** Apple's token endpoint: a code works once, for the app that proves its identity by the team's key. */
+  private async exchange(form: string) {
+    const { client_id, client_secret = "", code = "", grant_type } = Object.fromEntries(new URLSearchParams(form));
+    const expected = {
+      issuer: TEAM.AUTH_APPLE_TEAM_ID,
+      subject: APP_ID,
+      audience: this.origin,
+      currentDate: clock.now(),
+    };
+    const isApp = await jwtVerify(client_secret, team.publicKey, expected).then(
+      () => client_id === APP_ID,
+      () => false,
+    );
+    const refreshToken = grant_type === "authorization_code" ? this.codes.get(code) : undefined;
+    if (!isApp || refreshToken === undefined) return { status: 400, body: '{"error":"invalid_grant"}' };
+    this.codes.delete(code);
+    return { status: 200, body: JSON.stringify({ access_token: randomUUID(), refresh_token: refreshToken }) };
   }
 }
