@@ -1,0 +1,115 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Authenticator } from "@/tests/support/auth/authenticator";
+import { type Service, startService } from "@/tests/support/process/service";
+import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
+import { accessibilityFaults, type Person, registerOn, signInOn, visit } from "@/tests/support/web/pages";
+
+/** Starting the service and the browser takes long on a busy machine. */
+const STARTS_MS = 180_000;
+const STEP_MS = 30_000;
+
+describe.runIf(hasChromium)("in Chromium", () => {
+  let service: Service;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    [service, browser] = await Promise.all([startService({ RATE_LIMITS: "off" }), launchChromium()]);
+  }, STARTS_MS);
+
+  afterAll(async () => {
+    await browser.close();
+    expect(await service.end("SIGTERM")).toBe(0);
+  });
+
+  /** What is wrong with a page at the widths of a phone and of a desktop, in light and dark. */
+  async function faultsOf(page: Page): Promise<string[]> {
+    const faults = [];
+    for (const [width, colorScheme] of [
+      [360, "dark"],
+      [1280, "light"],
+    ] as const) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme });
+      faults.push(...(await accessibilityFaults(page)));
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      if (overflow > 0) faults.push(`${page.url()} is ${overflow} px too wide at ${width}`);
+    }
+    return faults;
+  }
+
+  /** Adds an authenticator app on the account page, where the browser ends. */
+  async function addApp(page: Page, look: () => Promise<void> = async () => {}) {
+    await page.getByRole("link", { name: "Add authenticator app" }).click();
+    await page.waitForURL("/account/factors/totp");
+    await look();
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("img", { name: "QR code" }).waitFor();
+    await look();
+    const key = await page.locator(".key").innerText();
+    const app = new Authenticator(key.replaceAll(" ", ""));
+    await page.getByRole("textbox", { name: "Code" }).fill(app.wrongCode());
+    await page.getByRole("button", { name: "Add app" }).click();
+    await page.getByText("This is not the code of this moment").waitFor();
+    await page.getByRole("textbox", { name: "Code" }).fill(app.code());
+    await page.getByRole("button", { name: "Add app" }).click();
+    await page.waitForURL("/account/factors/recovery-codes");
+    await look();
+    const codes = await page.getByRole("listitem").locator("code").allInnerTexts();
+    await page.getByRole("button", { name: "I have kept them" }).click();
+    await page.waitForURL("/account");
+    return { app, codes };
+  }
+
+  async function signInAgain(page: Page, person: Person): Promise<void> {
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByText("You have been signed out.").waitFor();
+    await signInOn(page, person);
+    await page.waitForURL(/\/sign-in\/factor/);
+  }
+
+  test("a user adds an authenticator app, signs in with it, and removes it", async () => {
+    const { page, faults } = await visit(browser, service);
+    const person = await registerOn(page);
+    const look = async () => expect(await faultsOf(page)).toEqual([]);
+    const { app, codes } = await addApp(page, look);
+    expect(codes).toHaveLength(10);
+    await page.goto("/account/factors/recovery-codes");
+    expect(await page.getByRole("listitem").locator("code").count()).toBe(0); // shown once
+
+    await signInAgain(page, person);
+    await look();
+    await page.getByRole("textbox", { name: "Code" }).fill(app.code(STEP_MS));
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.waitForURL("/account");
+    await page.getByText("10 of 10 left").waitFor();
+    await look();
+    await page.getByRole("link", { name: "Remove authenticator app" }).click();
+    await page.waitForURL("/account/factors/remove");
+    await look();
+    await page.getByRole("button", { name: "Remove authenticator app" }).click();
+    await page.getByText("The authenticator app was removed.").waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("without JavaScript the same pages work, and a recovery code stands in for the app", async () => {
+    const { page } = await visit(browser, service, { javaScriptEnabled: false });
+    const person = await registerOn(page);
+    const { codes } = await addApp(page);
+    await signInAgain(page, person);
+    await page.getByRole("link", { name: "Use a recovery code" }).click();
+    await page.getByLabel("Recovery code").fill("not one of them");
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByText("This code is wrong, used or expired").waitFor();
+    await page.getByLabel("Recovery code").fill(codes[0]?.toLowerCase() ?? "");
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.waitForURL("/account");
+    await page.getByText("9 of 10 left").waitFor();
+  });
+
+  test("the page for the code sends a browser without a challenge to the sign-in page", async () => {
+    const { page } = await visit(browser, service);
+    await page.goto("/sign-in/factor?callbackUrl=%2Faccount%2Fdelete");
+    await page.waitForURL("/sign-in?callbackUrl=%2Faccount%2Fdelete");
+  });
+});
