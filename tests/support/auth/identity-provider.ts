@@ -182,6 +182,7 @@ export class IdentityProvider {
     const idToken = this.id === "github" ? {} : { id_token: this.idToken(grant) };
     const refreshToken = this.id === "apple" ? { refresh_token: `r.${randomUUID()}` } : {};
     this.refreshTokens.push(...Object.values(refreshToken));
+    this.issued.push(token, ...Object.values(idToken), ...Object.values(refreshToken));
     json(response, 200, { access_token: token, token_type: "bearer", ...refreshToken, ...idToken });
   }
 
