@@ -9,8 +9,8 @@ type About = { requestId?: string; method?: string; route?: string; accountId?: 
 const REFUSED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429]);
 /** Refusals of a guessed code or token, which OAuth and forms answer with other statuses. */
 const GUESSES: ReadonlySet<ErrorCode> = new Set(["invalid_grant", "invalid_or_expired_token", "invalid_user_code"]);
-/** A session that has ended is no attack: the request's own line tells its status. */
-const UNREMARKABLE: ReadonlySet<ErrorCode> = new Set(["unauthenticated"]);
+/** A session that has ended, and a sign-in that goes on: the request's own line tells its status. */
+const UNREMARKABLE: ReadonlySet<ErrorCode> = new Set(["unauthenticated", "second_factor_required"]);
 
 /**
  * Logs a refusal that may be part of an attack: a wrong password, a foreign origin, a rate limit, a failed step-up. With the

@@ -6,6 +6,7 @@ import { clock, ctx } from "@/tests/support/context";
 const DELETE = "/api/auth/account/delete";
 const EXPORT = "/api/auth/account/export";
 
+// ASVS 7.5.3
 test("a deletion requires the right password and keeps nothing of the account except its events", async () => {
   const { id, email, password, token } = await newAccount();
   const device = await post("/api/push/register", { token: "ab".repeat(32) }, { token });
@@ -50,6 +51,7 @@ test("a deletion requires the word DELETE, a session and, with a cookie, the ser
   expect(response.headers.get("set-cookie")).toContain("Expires=Thu, 01 Jan 1970");
 });
 
+// ASVS 14.2.6
 test("the export is one file with all stored data and no secrets", async () => {
   const { id, email, token, sessionId } = await newAccount();
   const pushToken = "cd".repeat(32);
@@ -85,6 +87,7 @@ test("the export requires a recent authentication", async () => {
   expect((await get(EXPORT, { token })).status).toBe(200);
 });
 
+// ASVS 2.3.2
 test("the export requires a session and is limited to five a day", async () => {
   expect((await get(EXPORT)).status).toBe(401);
   const { token } = await newAccount();

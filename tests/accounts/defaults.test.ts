@@ -3,6 +3,7 @@ import { newAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { ctx, truncate } from "@/tests/support/context";
 
+// ASVS 6.3.2
 test("a new database has no account, and none of the usual names signs in", async () => {
   await truncate();
   expect(await ctx().db.account.count()).toBe(0);
@@ -16,6 +17,7 @@ test("a new database has no account, and none of the usual names signs in", asyn
   }
 });
 
+// ASVS 6.3.2, 8.2.3, 15.3.1, 15.3.3
 test("an account that registers has no role beyond a user's, whatever it sends", async () => {
   const email = `plain-${crypto.randomUUID()}@example.com`;
   const given = { email, password: "a good long password", role: "admin", emailVerified: true, disabledAt: null };

@@ -40,6 +40,7 @@ test("the owner of a verified email is notified of a deletion, even if strangers
   await expect.poll(() => mailbox.to(email).some((message) => message.includes("was deleted"))).toBe(true);
 });
 
+// ASVS 14.2.7
 test("no table contains the id of a deleted account, and its billing events are kept", async () => {
   const account = await newAccount();
   const { device } = await registeredDevice(account, { device: { name: "Ann's iPhone" } });
@@ -93,6 +94,7 @@ test("an account without a password has to sign in again ten minutes after its s
   expect((await attempt()).status).toBe(200);
 });
 
+// ASVS 2.3.3, 7.4.2
 test("requests during a deletion cause no server error and leave no data behind", async () => {
   for (let round = 0; round < 4; round++) {
     const account = await newAccount();

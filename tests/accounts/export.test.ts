@@ -10,6 +10,7 @@ import { contentLength } from "@/tests/support/server";
 
 const EXPORT = "/api/auth/account/export";
 
+// ASVS 8.2.2
 test("an account with 20 devices and 1,000 events is exported completely, without other accounts' data", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const tokens = Array.from({ length: 20 }, () => newToken());
@@ -158,6 +159,7 @@ test.each([
   ["another origin of the site", { "sec-fetch-site": "same-site", origin: "https://other.example" }],
   ["an older browser on another site", { referer: "https://evil.example/" }],
   ["a browser without these headers", {}],
+  // ASVS 3.5.3
 ])("the session cookie gets no export from %s, and none is counted", async (_, headers) => {
   const { id, token } = await newAccount();
   const response = await get(EXPORT, { cookie: `next-auth.session-token=${token}`, headers });

@@ -45,6 +45,7 @@ async function linkGoogle(account: TestAccount): Promise<{ jar: Jar; identityId:
 
 const identitiesOf = (accountId: string) => ctx().db.identity.count({ where: { accountId } });
 
+// ASVS 7.4.3, 7.5.1
 test("the password removes a linked provider, which can no longer sign in, and ends the other sessions", async () => {
   await withGoogle(async () => {
     const account = await newAccount();
@@ -206,6 +207,7 @@ test("an unverified account is kept after a sign-in, or if verification was not 
   expect(await ctx().db.account.count({ where })).toBe(2);
 });
 
+// ASVS 14.2.7
 test("old email and notification files are removed from their folder, and no other files", async () => {
   const folder = await mkdtemp(path.join(tmpdir(), "outbox-"));
   const old = new Date(Date.now() - 8 * DAY_MS);

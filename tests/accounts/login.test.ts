@@ -22,6 +22,7 @@ test("the right password signs in, and the letter case of the email does not mat
   expect(row.deviceName).toBe("Ann's Mac");
 });
 
+// ASVS 3.3.4, 10.1.1
 test("a browser gets a cookie and no token in the body", async () => {
   const { email, password } = await newAccount();
   const response = await post("/api/auth/login", { email, password }, { headers: BROWSER });
@@ -36,6 +37,7 @@ test("a browser gets a cookie and no token in the body", async () => {
   expect(status.status).toBe(200);
 });
 
+// ASVS 7.2.4
 test("a new session cookie ends the session of the cookie that it replaces, of any account; a bearer token ends none", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const cookieFor = async (path: string, json: object, cookie?: string) => {
@@ -152,6 +154,7 @@ test("an IP address is refused after sixty sign-ins, for any account", async () 
   expect((await post("/api/auth/login", UNKNOWN, { ip: "203.0.113.8" })).status).toBe(401);
 });
 
+// ASVS 2.2.1, 2.2.2, 15.3.5
 test("a validation error lists every missing or mistyped field", async () => {
   const response = await post("/api/auth/login", { email: "not an email", password: 5 });
   expect(response.status).toBe(422);
@@ -161,6 +164,7 @@ test("a validation error lists every missing or mistyped field", async () => {
   expect(errors.map(({ pointer }: { pointer: string }) => pointer).sort()).toEqual(["/email", "/password"]);
 });
 
+// ASVS 6.2.8
 test.each([72, 73, 200])("every byte of a password of %i bytes counts", async (length) => {
   const email = `long-${crypto.randomUUID()}@example.com`;
   const password = "p".repeat(length);
@@ -171,6 +175,7 @@ test.each([72, 73, 200])("every byte of a password of %i bytes counts", async (l
   expect((await post("/api/auth/login", { email, password })).status).toBe(200);
 });
 
+// ASVS 15.2.2
 test("every sign-in of a burst gets a response, with Retry-After if the queue is full, and health probes still succeed", async () => {
   const size = { threads: 2, maxQueued: 20 };
   const known = await Promise.all(Array.from({ length: 10 }, newAccount));

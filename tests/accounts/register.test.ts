@@ -39,6 +39,7 @@ test("only one of two concurrent registrations of an email succeeds", async () =
   expect(await ctx().db.account.count({ where: { email } })).toBe(1);
 });
 
+// ASVS 8.2.3, 11.4.2, 15.3.1, 15.3.3
 test("the password is stored as a bcrypt hash and never returned", async () => {
   const email = newEmail();
   const response = await post("/api/auth/register", { email, password: PASSWORD });
@@ -80,6 +81,7 @@ test.each([
     "ann@example.com\r\nBcc: x@y.z",
   ],
   "\u212aate@example.com", // the Kelvin sign, which is "k" in lower case
+  // ASVS 1.3.11
 ])("%j is refused as an email", async (email) => {
   const response = await post("/api/auth/register", { email, password: PASSWORD });
   expect(response.status).toBe(422);
@@ -97,6 +99,7 @@ test("a session cookie is set only for the service's own pages", async () => {
   expect(await own.json()).not.toHaveProperty("token");
 });
 
+// ASVS 2.4.1
 test("the twenty-first registration from an IP address within an hour is refused", async () => {
   const ip = "203.0.113.77";
   for (let i = 0; i < 20; i++) await ctx().limits.consume("registerByIp", ip);

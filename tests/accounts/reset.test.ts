@@ -21,6 +21,7 @@ async function emailedToken(email: string, n = 1): Promise<string> {
 
 const confirm = (token: string, password = NEW_PASSWORD) => post("/api/auth/reset/confirm", { token, password });
 
+// ASVS 6.3.7
 test("the emailed link sets a new password, once, and ends every session", async () => {
   const { email, password, token: session } = await newAccount();
   const token = await emailedToken(email);
@@ -45,6 +46,7 @@ test("an email without an account gets the same response, and nothing is sent", 
   expect(mailbox.to(email)).toEqual([]);
 });
 
+// ASVS 6.4.1, 6.4.3
 test("unknown, replaced and expired tokens get the same response", async () => {
   const { email } = await newAccount();
   const first = await emailedToken(email, 1);
@@ -67,6 +69,7 @@ test("a request by a stranger does not invalidate the link that the owner has re
   expect((await confirm(first)).status).toBe(200);
 });
 
+// ASVS 14.2.1
 test("a link that is half an hour old is replaced by the next request", async () => {
   const { email } = await newAccount();
   const first = await emailedToken(email, 1);
@@ -86,6 +89,7 @@ test("a token of another version or secret is replaced", async () => {
   expect((await confirm(await emailedToken(email, 2))).status).toBe(200);
 });
 
+// ASVS 7.4.3
 test("after a reset, every route refuses a stolen cookie and a stolen token", async () => {
   const { email, password, token: bearer } = await newAccount();
   const login = await post("/api/auth/login", { email, password }, { headers: { origin: BASE_URL } });
@@ -104,6 +108,7 @@ test("after a reset, every route refuses a stolen cookie and a stolen token", as
   expect(await (await get("/api/push/devices", { token })).json()).toEqual({ devices: [] });
 });
 
+// ASVS 7.4.3
 test("a sign-in that started before a reset leaves no session", async () => {
   const { id, email, password } = await newAccount();
   const token = await emailedToken(email);
@@ -137,6 +142,7 @@ test("a password that the policy refuses does not consume the token", async () =
   expect((await confirm(token)).status).toBe(200);
 });
 
+// ASVS 6.4.3, 15.4.2
 test("only one of two concurrent uses of a token succeeds", async () => {
   const { email } = await newAccount();
   const token = await emailedToken(email);
@@ -147,6 +153,7 @@ test("only one of two concurrent uses of a token succeeds", async () => {
   expect(responses.map(({ status }) => status).sort()).toEqual([200, 400]);
 });
 
+// ASVS 11.5.1, 14.2.4
 test("the token is stored only as a hash", async () => {
   const { email, id } = await newAccount();
   const token = await emailedToken(email);
@@ -180,6 +187,7 @@ describe("reset requests by strangers", () => {
     expect(await countEmails(() => requestReset(email))).toBe(1);
   });
 
+  // ASVS 6.3.1
   test("from any number of networks send twelve emails an hour, and the last email contains a valid link", async () => {
     const { email } = await newAccount();
     await emailedToken(email);

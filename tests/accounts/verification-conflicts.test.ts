@@ -20,6 +20,7 @@ describe("two registrations of the same email", () => {
     (await post("/api/auth/login", { email, password })).status;
 
   test.each(["first", "second"])(
+    // ASVS 6.3.4
     "with the %s link, the owner's password confirms the email and the squatter's never does",
     async (which) => {
       await withVerification(async () => {
@@ -59,6 +60,7 @@ describe("two registrations of the same email", () => {
     });
   });
 
+  // ASVS 6.3.4
   test("a squatter's identity is removed when the owner confirms the email with a password", async () => {
     await withVerification(async () => {
       const email = newEmail();

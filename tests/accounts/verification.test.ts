@@ -57,6 +57,7 @@ test("an unverified account cannot sign in, and only the right password gets the
   });
 });
 
+// ASVS 14.2.1
 test("an emailed token is consumed only by a POST, and verifies the email and signs in once", async () => {
   await withVerification(async () => {
     const email = newEmail();
@@ -94,6 +95,7 @@ test.each(["", "x", "a".repeat(43), '"><script>alert(1)</script>'])(
   },
 );
 
+// ASVS 6.4.1
 test("a link expires after a day", async () => {
   await withVerification(async () => {
     const email = newEmail();

@@ -17,6 +17,7 @@ const writeAsBefore = (accountId: string, type: "signed_out" | "account_deleted"
 const exportOf = async (token: string) => (await get("/api/auth/account/export", { token })).json();
 
 describe("of a deleted account", () => {
+  // ASVS 14.2.4
   test("the trail has the events under a pseudonym, without network, client and details, and an operator finds them by the id", async () => {
     const account = await newAccount();
     await post("/api/auth/login", { email: account.email, password: "a wrong one" }, CLIENT);

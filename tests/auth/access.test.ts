@@ -45,11 +45,13 @@ describe("a route that declares", () => {
     ["admin", "support", 403],
     ["support", "admin", 200],
     ["admin", "admin", 200],
+    // ASVS 8.2.1, 8.3.1
   ])("the role %s, called by an account of the role %s, responds with %i", async (role, own, status) => {
     const account = await accountWithRole(own);
     expect(await call({ role }, account)).toEqual([status, status === 200 ? undefined : "insufficient_role"]);
   });
 
+  // ASVS 8.3.2
   test("a role refuses a session at once when its account loses the role", async () => {
     const account = await accountWithRole("admin");
     expect(await call({ role: "admin" }, account)).toEqual([200, undefined]);
@@ -57,6 +59,7 @@ describe("a route that declares", () => {
     expect(await call({ role: "admin" }, account)).toEqual([403, "insufficient_role"]);
   });
 
+  // ASVS 10.3.4
   test("an age of the authentication refuses an older one, until the user authenticates again", async () => {
     const account = await newAccount();
     expect(await call({ freshSeconds: 300 }, account)).toEqual([200, undefined]);
@@ -66,6 +69,7 @@ describe("a route that declares", () => {
     expect(await call({ freshSeconds: 300 }, account)).toEqual([200, undefined]);
   });
 
+  // ASVS 6.3.3, 6.8.4, 10.3.4
   test("two factors refuses a session of one", async () => {
     const account = await newAccount();
     expect(await call({ aal: 2 }, account)).toEqual([403, "reauthentication_required"]);

@@ -2,6 +2,7 @@ import { dictionary } from "@zxcvbn-ts/language-common";
 import { expect, test } from "vitest";
 import { isCommonPassword } from "@/lib/auth/passwords/common-passwords";
 
+// ASVS 6.2.4
 test("the 3,000 most common passwords of at least 8 characters are recognized, in any letter case", async () => {
   const longEnough = dictionary["passwords-common"].filter((word) => word.length >= 8).slice(0, 3_000);
   expect(longEnough).toHaveLength(3_000);

@@ -29,6 +29,7 @@ test("a hash matches its password and no other", async () => {
   expect(await Promise.all(results)).toEqual([true, false, false, false]);
 });
 
+// ASVS 15.4.4
 test("hashing a password does not block the event loop", async () => {
   const hasher = pool({ threads: 1, maxQueued: 0 });
   await hasher.hash("the thread has started", CHEAP);
@@ -72,6 +73,7 @@ test("the queue holds 30 jobs per thread at cost 12, and half as many for each s
   expect(waiting).toEqual([120, 60, 30, 15]);
 });
 
+// ASVS 15.4.1
 test("a thread that crashes fails only its own job", async () => {
   const hasher = pool({ threads: 1, maxQueued: 3 });
   const crashed = [hasher.compare("a", UNREADABLE, CHEAP), hasher.compare("a", UNREADABLE, CHEAP)];

@@ -104,6 +104,7 @@ test("signing out of an ended session causes no error and removes the cookie", a
   expect(jar.has(SESSION_COOKIE)).toBe(false);
 });
 
+// ASVS 7.2.4
 test("signing in again ends the session whose cookie is replaced", async () => {
   const account = await newAccount();
   const jar = new Jar();

@@ -10,6 +10,7 @@ import { BASE_URL, ctx, withContext } from "@/tests/support/context";
 const withWrongPasswords = (run: () => Promise<void>) =>
   withContext({ hasher: { ...ctx().hasher, compare: async () => false } }, run);
 
+// ASVS 7.4.1, 16.3.1
 test("sign-in, session and sign-out use the same sessions as the API", async () => {
   const account = await newAccount();
   const jar = new Jar();
@@ -58,6 +59,7 @@ test("a sign-in at an overloaded service is not refused as a wrong password", as
   });
 });
 
+// ASVS 6.3.4
 test("next-auth and the API share one count of failures", async () => {
   const account = await newAccount();
   await withWrongPasswords(async () => {
@@ -77,6 +79,7 @@ test("a browser that signed in through next-auth is recognized while strangers b
   expect((await (await signIn(jar, { email, password })).json()).url).toBe(`${BASE_URL}/`);
 });
 
+// ASVS 3.5.1, 3.5.2
 test("sign-in requires next-auth's CSRF token and the service's own origin", async () => {
   const account = await newAccount();
   const jar = new Jar();
@@ -110,6 +113,7 @@ test.each([
   expect(await response.json()).toMatchObject({ code: "not_found" });
 });
 
+// ASVS 16.5.2, 16.5.3
 test("an unavailable database causes 503 and does not remove the session cookie", async () => {
   const jar = new Jar();
   await signIn(jar, await newAccount());
@@ -154,6 +158,7 @@ test.each([5, {}, ["/"], "x", "//[", null])(
   },
 );
 
+// ASVS 1.1.2, 1.2.1, 1.2.3
 test("a non-ASCII callback URL is percent-encoded in the Location header", async () => {
   const jar = new Jar();
   const csrf = await csrfToken(jar);

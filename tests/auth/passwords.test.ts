@@ -30,6 +30,7 @@ describe("a new password", () => {
     ["that is common in another letter case", "PassWord1", "too_common"],
     ["that is common in full-width letters", "ｐａｓｓｗｏｒｄ１", "too_common"],
     ["that is little more than the product's name", "Homeport2026!", "too_common"],
+    // ASVS 6.2.1, 6.2.4, 6.2.11, 6.2.12
   ])("%s is refused", async (_, password, code) => {
     expect(await refusal(await register(password))).toBe(`/password ${code}`);
   });
@@ -39,6 +40,7 @@ describe("a new password", () => {
     ["the email in capital letters", (email: string) => email.toUpperCase()],
     ["the local part of the email", (email: string) => email.slice(0, email.indexOf("@"))],
     ["the local part followed by a year", (email: string) => `${email.slice(0, email.indexOf("@"))}2026!`],
+    // ASVS 6.2.11
   ])("that is %s is refused, for a new account and for a reset", async (_, choose) => {
     const email = `ann.${crypto.randomUUID().slice(0, 8)}x@example.com`;
     expect(await refusal(await register(choose(email), email))).toBe("/password too_guessable");
@@ -60,6 +62,7 @@ describe("a new password", () => {
     ["256 emoji", "🦊🐻🐼🦁".repeat(64)],
     ["words and spaces", "correct horse battery staple"],
     ["uncommon digits only", "8203917465"],
+    // ASVS 6.2.5, 6.2.9
   ])("of %s is accepted, and signs in", async (_, password) => {
     const email = newEmail();
     expect((await register(password, email)).status).toBe(201);
@@ -74,6 +77,7 @@ describe("a new password", () => {
     expect((await post("/api/auth/reset/confirm", { token: "x", password })).status).toBe(422);
   });
 
+  // ASVS 6.2.8
   test("is the same password in NFD, NFC and compatibility forms", async () => {
     const email = newEmail();
     const password = "crème brûlée № 5";
@@ -84,6 +88,7 @@ describe("a new password", () => {
     expect((await post("/api/auth/login", { email, password: "creme brulee № 5" })).status).toBe(401);
   });
 
+  // ASVS 6.2.1
   test("has at least the configured length", async () => {
     await withContext({ config: { AUTH_PASSWORD_MIN: 15 } }, async () => {
       expect(await refusal(await register("fourteen chars"))).toBe("/password too_short");
@@ -92,6 +97,7 @@ describe("a new password", () => {
   });
 });
 
+// ASVS 6.2.10
 test("a password does not expire", async () => {
   const { email, password } = await newAccount();
   clock.advance(3 * 365 * 24 * 60 * 60 * 1000);
@@ -122,6 +128,7 @@ describe("the breach lookup", () => {
     return { requests, breaches: createBreachLookup(config, pino({ level: "silent" })) };
   }
 
+  // ASVS 6.2.12
   test("refuses a listed password, and sends only five characters of its hash", async () => {
     const { requests, breaches } = await rangeApi((prefix) => ({
       lines: [...padding, ...(digest.startsWith(prefix) ? [`${digest.slice(5)}:42`] : []), ...padding],
@@ -166,6 +173,7 @@ describe("when the cost of a hash is raised", () => {
   const hashOf = async (id: string) => (await ctx().db.account.findUniqueOrThrow({ where: { id } })).passwordHash;
   const raised = { config: { BCRYPT_COST: 11 } };
 
+  // ASVS 11.2.2, 11.4.2
   test("the next right password is rehashed, and still signs in", async () => {
     const { id, email, password } = await newAccount();
     await withContext(raised, async () => {

@@ -7,6 +7,7 @@ import { clock, ctx } from "@/tests/support/context";
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 
+// ASVS 14.2.7
 test("events of the audit trail are removed after a year, in any number, and no sooner", async () => {
   const { id, email, password } = await newAccount();
   const at = ctx().now();
@@ -23,6 +24,7 @@ test("events of the audit trail are removed after a year, in any number, and no 
   expect(await count()).toBe(1);
 });
 
+// ASVS 14.2.7
 test("expired sessions, reset tokens and sign-in failures are removed, and live ones are kept", async () => {
   const [old, live] = [await newAccount(), await newAccount()];
   const { db } = ctx();

@@ -62,6 +62,7 @@ describe("a forged token", () => {
     ["that is truncated", (a) => a.token.slice(0, -4)],
   ];
 
+  // ASVS 7.2.1, 7.2.2, 7.2.3, 7.4.2, 8.2.1, 8.3.1, 9.1.1, 9.1.2, 9.1.3, 9.2.1, 9.2.2, 9.2.3, 10.3.1, 11.2.5, 11.3.1, 11.3.2, 11.3.3
   test.each(forged)("%s is refused", async (_, forge) => {
     const token = await forge(await newAccount());
     for (const [method, path, json] of PROTECTED) {
@@ -74,6 +75,7 @@ describe("a forged token", () => {
     expect(await (await get("/api/auth/session", { cookie: `${COOKIE}=${token}` })).json()).toEqual({});
   });
 
+  // ASVS 8.2.2, 10.3.3
   test("another account's session id with one's own account id is refused", async () => {
     const [ann, bob] = [await newAccount(), await newAccount()];
     const token = await encode({ token: { ...claimsOf(ann), sid: bob.sessionId }, secret: secret() });
@@ -121,6 +123,7 @@ describe("a sign-out", () => {
 });
 
 describe("the lifetime of a session", () => {
+  // ASVS 7.3.1, 7.3.2
   test("a bearer token expires after 30 days without use, and after 90 days at most", async () => {
     const [idle, used] = [await newAccount(), await newAccount()];
     for (const day of [29, 58, 87]) {
@@ -133,6 +136,7 @@ describe("the lifetime of a session", () => {
     expect(await isValid(used.token)).toBe(false);
   });
 
+  // ASVS 7.3.1, 7.3.2
   test("a cookie expires after 7 days without use, and after 30 days at most", async () => {
     const account = await newAccount();
     const [idle, used] = [await cookieOf(account), await cookieOf(account)];
@@ -161,6 +165,7 @@ describe("the lifetime of a session", () => {
     expect(seen.expiresAt).toEqual(opened.expiresAt);
   });
 
+  // ASVS 7.2.1, 7.2.2, 7.2.3
   test("is checked by one query, which also reads the account", async () => {
     const { token } = await newAccount();
     let queries = 0;
@@ -248,6 +253,7 @@ describe("a cookie is accepted only from the service's own pages", () => {
   ];
   const changing = PROTECTED.filter(([method]) => method === "POST" || method === "DELETE");
 
+  // ASVS 3.5.1, 3.5.2
   test.each(forbidden)("not from %s", async (_, headers) => {
     const account = await newAccount();
     const cookie = await cookieOf(account);
@@ -271,6 +277,7 @@ describe("a cookie is accepted only from the service's own pages", () => {
     });
   });
 
+  // ASVS 3.3.1, 3.3.2, 3.3.3
   test("with https it is bound to its host and to https, and scripts cannot read it", async () => {
     const { email, password } = await newAccount();
     await withContext({ config: { baseUrl: "https://api.example.com" } }, async () => {

@@ -70,6 +70,7 @@ async function countAttemptsPerDay(email: string, from: () => From): Promise<num
 }
 
 describe("after ten failures from one network", () => {
+  // ASVS 6.3.1
   test("each further failure doubles the wait, and Retry-After contains it", async () => {
     const email = unknownEmail();
     await fail(email, 10);
@@ -122,10 +123,12 @@ test("failures add up if each follows the last within a day", async () => {
 });
 
 describe("within a day strangers can try a password", () => {
+  // ASVS 6.3.1
   test("37 times from one network", async () => {
     expect(await countAttemptsPerDay(unknownEmail(), () => ({ ip: STRANGER_IP }))).toBe(37);
   });
 
+  // ASVS 6.3.1
   test("40 times from any number of networks, and once on each further day", async () => {
     const email = unknownEmail();
     const anywhere = () => ({ ip: newNetwork() });
@@ -134,6 +137,7 @@ describe("within a day strangers can try a password", () => {
     expect(Math.max(...further)).toBe(1);
   });
 
+  // ASVS 6.3.1
   test("38 times with a device's stolen cookie, and 24 times on each further day", async () => {
     const { email, cookie } = await newOwner();
     const stolen = () => ({ ip: newNetwork(), cookie });
@@ -145,6 +149,7 @@ describe("within a day strangers can try a password", () => {
 describe("an owner whom strangers try to lock out", () => {
   const strangers = (email: string) => fail(email, 30, () => ({ ip: newNetwork() }));
 
+  // ASVS 6.3.1
   test("signs in from any network with a browser that the account recognizes", async () => {
     const { email, password, cookie } = await newOwner();
     await strangers(email);
@@ -163,6 +168,7 @@ describe("an owner whom strangers try to lock out", () => {
     expect((await logIn(email, password, { ip })).status).toBe(200);
   });
 
+  // ASVS 6.3.1
   test("resets the password on a new device and network, and then signs in while the attempts continue", async () => {
     const { email } = await newOwner();
     const ip = newNetwork();
@@ -192,6 +198,7 @@ describe("an owner whom strangers try to lock out", () => {
     expect((await requestReset({ ip, cookie })).status).toBe(202);
   });
 
+  // ASVS 6.3.1
   test("sets a new password with the emailed link, despite failures of others behind the same IP address", async () => {
     const { email } = await newOwner();
     const ip = newNetwork();
@@ -223,6 +230,7 @@ describe("an owner whom strangers try to lock out", () => {
   });
 });
 
+// ASVS 2.3.4, 2.4.1
 test("of concurrent attempts ten are allowed from one network, and thirty from all networks", async () => {
   const { email } = await newOwner();
   const statusesOf = async (from: () => From) => {
@@ -273,6 +281,7 @@ test("a deletion does not count as a failure if the service is overloaded", asyn
   expect(await ctx().db.account.count({ where: { id } })).toBe(1);
 });
 
+// ASVS 7.5.3
 test("a stolen session can try the password 38 times a day, and each attempt is a security event", async () => {
   const { id, token } = await newAccount();
   const end = clock.offsetMs + DAY_MS;
@@ -289,6 +298,7 @@ test("a stolen session can try the password 38 times a day, and each attempt is 
   expect(await ctx().db.auditEvent.count({ where: { accountId: id, type: "sign_in_failed" } })).toBe(38);
 });
 
+// ASVS 2.4.1
 test("right passwords do not count as failures, so a whole office can sign in from one IP address", async () => {
   const { email, password } = await newOwner();
   const ip = newNetwork();

@@ -49,6 +49,7 @@ async function staleAccount(): Promise<TestAccount> {
 }
 
 describe("POST /api/auth/reauthenticate", () => {
+  // ASVS 16.3.1
   test("makes the session's authentication recent, and is in the audit trail", async () => {
     const account = await staleAccount();
     const at = ctx().now();

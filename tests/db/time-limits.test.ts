@@ -69,6 +69,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     await Promise.all([limited.close(), other.end()]);
   });
 
+  // ASVS 15.4.3
   test("requests that wait for a locked table get 503, and later ones succeed", async () => {
     await other.query(`BEGIN; LOCK TABLE "PushDevice"`);
     await withLimits(async () => {
@@ -79,6 +80,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     expect(await busyConnections()).toEqual([]);
   });
 
+  // ASVS 13.2.6
   test("a statement that hangs is ended by the server: 503, and nothing of it is stored", async () => {
     await onNewSession("PERFORM pg_sleep(60)");
     await withLimits(async () => {

@@ -18,10 +18,12 @@ test.each([
   ["198.51.100.1", 2, "unknown"],
   ["nonsense", 1, "unknown"],
   ["", 1, "unknown"],
+  // ASVS 4.1.3, 15.3.4
 ])("behind proxies, X-Forwarded-For: %s with %i hops means %s", (forwarded, hops, ip) => {
   expect(behind(forwarded, hops)).toBe(ip);
 });
 
+// ASVS 4.1.3, 15.3.4
 test("without trusted proxies X-Forwarded-For is ignored", () => {
   expect(behind("198.51.100.1", 0)).toBe("127.0.0.1");
 });

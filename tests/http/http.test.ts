@@ -17,6 +17,7 @@ describe("every response", () => {
     }
   });
 
+  // ASVS 14.2.2, 14.3.2
   test("has nosniff, and is not cached unless the route declares it", async () => {
     const response = await post(LOGIN, {});
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
@@ -38,6 +39,7 @@ describe("errors", () => {
     });
   });
 
+  // ASVS 13.4.2, 16.5.1
   test("that are unexpected are a 500 without details", async () => {
     const db = new Proxy(ctx().db, {
       get: () => {
@@ -51,6 +53,7 @@ describe("errors", () => {
 });
 
 describe("methods", () => {
+  // ASVS 3.5.3, 4.1.4
   test("that a route does not declare get 405 with Allow", async () => {
     for (const method of ["GET", "HEAD", "PUT", "PATCH", "DELETE"]) {
       const response = await call(method, LOGIN);
@@ -127,6 +130,7 @@ describe("a session", () => {
 });
 
 describe("cross-origin", () => {
+  // ASVS 3.4.2
   test("requests get no CORS headers unless their origin is listed", async () => {
     const headers = { origin: "https://app.example" };
     expect((await get("/api/health", { headers })).headers.get("access-control-allow-origin")).toBeNull();

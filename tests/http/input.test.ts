@@ -34,6 +34,7 @@ describe("a body", () => {
     ["a number", 5],
     ["null", null],
     ["a string", "x"],
+    // ASVS 2.2.1, 2.2.2
   ])("that is %s is not valid", async (_, json) => {
     expect((await post(LOGIN, json)).status).toBe(422);
   });
@@ -52,6 +53,7 @@ describe("a body", () => {
     expect((await call("POST", LOGIN, { body: "{}", headers })).status).toBe(422);
   });
 
+  // ASVS 5.2.1
   test("over 16 KiB is rejected, with and without a Content-Length", async () => {
     for (const body of [" ".repeat(17 * 1024), chunked(17 * 1024)]) {
       const response = await call("POST", LOGIN, { body, headers: JSON_TYPE });
@@ -75,6 +77,7 @@ describe("a body", () => {
     }
   });
 
+  // ASVS 3.5.1, 3.5.2
   test("of another media type is rejected by API routes, forms and next-auth alike, with the accepted type", async () => {
     for (const [path, accept] of [
       [LOGIN, "application/json"],
@@ -94,6 +97,7 @@ describe("a body", () => {
     expect((await post(LOGIN, { email, password, more: { than: "asked" } })).status).toBe(200);
   });
 
+  // ASVS 1.3.3
   test.each(["a\0b", "\ud800", "x\udc00y"])("with %j in a string is not valid", async (name) => {
     const response = await post("/api/auth/register", { email: "nul@example.com", password: "long enough", name });
     expect(response.status).toBe(422);
@@ -102,6 +106,7 @@ describe("a body", () => {
 });
 
 describe("input that could cause a server error", () => {
+  // ASVS 1.5.2
   test.each(["[", '{"a":'])("nested thousands of levels deep by %j is not valid", async (open) => {
     const levels = Math.floor(15_000 / open.length / 2);
     const close = open === "[" ? "]" : "}";

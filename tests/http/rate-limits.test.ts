@@ -42,6 +42,7 @@ describe.each([
   ["in the database", () => ctx().limits],
   ["in memory, while the database is down,", withoutDatabase],
 ])("a limit that is counted %s", (_, open) => {
+  // ASVS 2.3.2
   test("refuses further requests until its window ends, and describes itself in the headers", async () => {
     const address = `2001:db8:${newKey().slice(0, 4)}::1`;
     await withContext({ limits: open() }, async () => {
@@ -87,6 +88,7 @@ describe.each([
     expect(await isWithin(limits, "resetMailByNetwork", key)).toBe(true);
   });
 
+  // ASVS 2.3.4
   test("allows exactly its number of simultaneous uses", async () => {
     const limits = open();
     const key = newKey();
@@ -111,6 +113,7 @@ test("counts are not written to the write-ahead log", async () => {
   expect(table).toEqual({ kind: "u" });
 });
 
+// ASVS 14.2.4
 test("counts contain no email or IP address", async () => {
   const key = `${newKey()}@example.com`;
   await ctx().limits.consume("resetMailByEmail", key);

@@ -22,6 +22,7 @@ async function refusalsOf(run: () => Promise<unknown>): Promise<{ lines: Line[];
 const unknown = () => ({ email: `nobody-${randomUUID()}@example.com`, password: "a wrong password" });
 
 // Behind a server the client's IP comes with the request, and the log is the server's.
+// ASVS 14.2.4, 16.2.5, 16.3.1
 test.runIf(callsHandlers)("a spray over many emails is traced to its network, in IPv4 and in IPv6", async () => {
   for (const [ip, network] of [
     ["198.51.100.77", "198.51.100.0/24"],
@@ -40,11 +41,13 @@ test.runIf(callsHandlers)("a spray over many emails is traced to its network, in
   }
 });
 
+// ASVS 16.3.1
 test("a wrong password at next-auth is logged like one at the API", async () => {
   const { lines } = await refusalsOf(() => signIn(new Jar(), unknown()));
   expect(lines).toMatchObject([{ code: "invalid_credentials", route: "/api/auth/callback/credentials", level: 40 }]);
 });
 
+// ASVS 16.3.2, 16.3.3
 test("a foreign origin is logged", async () => {
   const headers = { origin: "https://evil.example" };
   const { lines, text } = await refusalsOf(() => submit("sign-in", unknown(), { headers }));
@@ -52,6 +55,7 @@ test("a foreign origin is logged", async () => {
   expect(text).not.toContain("evil.example");
 });
 
+// ASVS 16.3.2, 16.3.3
 test("a rate limit is logged with the limit that was reached", async () => {
   const ip = "203.0.113.201";
   const { lines } = await refusalsOf(async () => {
@@ -60,6 +64,7 @@ test("a rate limit is logged with the limit that was reached", async () => {
   expect(lines).toMatchObject([{ code: "rate_limited", limit: '"resetRequestByIp";q=10;w=3600' }]);
 });
 
+// ASVS 16.3.2, 16.3.3
 test("a failed step-up is logged with the account", async () => {
   const account = await newAccount();
   const remove = (password?: string) =>

@@ -25,6 +25,7 @@ const KINDS: [method: string, path: string][] = [
 ];
 
 describe("every response", () => {
+  // ASVS 3.2.1, 3.4.3, 3.4.4, 3.4.6
   test.each(KINDS)("can be neither framed, sniffed, loaded nor run by other sites: %s %s", async (method, path) => {
     const { headers } = await call(method, path);
     expect(headers.get("x-content-type-options")).toBe("nosniff");
@@ -35,6 +36,7 @@ describe("every response", () => {
   });
 
   test.each(KINDS)(
+    // ASVS 3.4.1, 12.2.1
     "asks for https for a year, with subdomains, if the service has https: %s %s",
     async (method, path) => {
       expect((await call(method, path)).headers.get(HSTS)).toBeNull();
@@ -54,6 +56,7 @@ describe("every response", () => {
   });
 });
 
+// ASVS 3.4.1, 3.4.8
 test("a page has the same headers, its own policy, and no window that opened it", () => {
   const headers = pageHeaders(HTTPS, "n0nce", false);
   expect(headers["Strict-Transport-Security"]).toBe("max-age=31536000; includeSubDomains");
@@ -63,6 +66,7 @@ test("a page has the same headers, its own policy, and no window that opened it"
   expect(headers["X-Content-Type-Options"]).toBe("nosniff");
 });
 
+// ASVS 3.5.7, 3.5.8
 test("pages of any site may load a download, and read an API response only by CORS", async () => {
   const download = await get("/api/download/windows");
   expect(download.headers.get("cross-origin-resource-policy")).toBe("cross-origin");
@@ -75,6 +79,7 @@ test("pages of any site may load a download, and read an API response only by CO
   });
 });
 
+// ASVS 4.1.1
 test("the redirect of a form to another site is not sandboxed, which would stop it", async () => {
   const { email, password } = await newAccount();
   const cookie = (await submit("sign-in", { email, password })).headers.getSetCookie()[0]?.split(";")[0];
@@ -99,6 +104,7 @@ describe("a sign-out", () => {
       .map((line) => line.split(";", 1)[0])
       .join("; ");
 
+  // ASVS 14.3.1
   test("by a form makes the browser forget what it has stored, and keeps the device cookie", async () => {
     for (const send of [submit, submitByScript]) {
       const { headers } = await send("sign-out", {}, { cookie: await cookieOf(await newAccount()) });
@@ -108,6 +114,7 @@ describe("a sign-out", () => {
     }
   });
 
+  // ASVS 14.3.1
   test("through next-auth does the same, and only with its CSRF token", async () => {
     const jar = new Jar();
     await signIn(jar, await newAccount());

@@ -38,6 +38,7 @@ const report = (token: string) =>
   });
 
 describe("a sign-in from an unknown client", () => {
+  // ASVS 6.3.5
   test("is reported once, with its time, browser and network", async () => {
     const account = await newAccount();
     await signIn(account, { ip: AT_HOME });
@@ -101,6 +102,7 @@ test("the registration of an account is not reported as a sign-in", async () => 
 });
 
 describe("the link of the email", () => {
+  // ASVS 6.3.5
   test("signs out every device once, and sends a link to reset the password", async () => {
     const account = await newAccount();
     const thief = await signIn(account, { ip: AT_HOME });

@@ -61,6 +61,7 @@ describe.each<[string, () => Promise<string>]>([
   ["defers the recipient", () => mailServer("220 here", "250 hello", "250 sender", "451 later")],
   ["rejects the connection", () => mailServer("535 who are you")],
 ])("while the mail server %s", (_, start) => {
+  // ASVS 6.3.7
   test("the response is 202, and the email arrives once the server is back", async () => {
     const { email } = await newAccount();
     const emails = queueOver(smtp(await start()));
@@ -215,6 +216,7 @@ describe("queued email", () => {
     expect(await rows(email)).toEqual([]);
   });
 
+  // ASVS 13.2.6, 16.5.2, 16.5.3
   test("a mail server that hangs blocks at most four connections and no request", async () => {
     const { mailer, open } = hangingMailer();
     const hung = queueOver(mailer);

@@ -32,6 +32,7 @@ async function serverWithoutTls() {
 
 const send = (url: string) => createSmtpMailer(url, "no-reply@example.com").send(EMAIL, "id");
 
+// ASVS 12.3.1
 test("over the network no email is sent without TLS, unless the URL says so", async () => {
   const { port, recipients } = await serverWithoutTls();
   await expect(send(`smtp://0.0.0.0:${port}`)).rejects.toThrow(/TLS/);

@@ -19,6 +19,7 @@ test("every fault is named in one message", () => {
   for (const name of Object.keys(bad)) expect(() => loadConfig(bad)).toThrow(`- ${name}: `);
 });
 
+// ASVS 13.2.3
 test("PostgreSQL needs a base URL and a secret, and both are named", () => {
   const DATABASE_URL = "postgres://user@localhost/db";
   expect(() => loadConfig({ DATABASE_URL })).toThrow(/NEXTAUTH_URL[\s\S]*NEXTAUTH_SECRET/);

@@ -3,6 +3,7 @@ import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { logConsole } from "@/lib/telemetry/log";
 
+// ASVS 16.4.1
 test("output of libraries and Node's warnings are log lines", async () => {
   const lines: Record<string, unknown>[] = [];
   const log = pino(

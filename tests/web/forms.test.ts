@@ -26,6 +26,7 @@ describe("a form without JavaScript", () => {
     expect(await statusOf(cookiesOf(response))).toBe(200);
   });
 
+  // ASVS 14.3.3
   test("is shown again with its errors and its input, but never with a password", async () => {
     const fields = { email: "nobody", name: "Ann", password: PASSWORD };
     const response = await submit("register", fields);
@@ -49,6 +50,7 @@ describe("a form without JavaScript", () => {
     expect(wrong?.fields).toEqual({ password: "The email or password is incorrect" });
   });
 
+  // ASVS 3.3.5
   test("with a far too long name has its error in a cookie that a browser accepts", async () => {
     const response = await submit("register", { email: newEmail(), password: PASSWORD, name: "n".repeat(10_000) });
     expect(flashOf(response)?.fields).toEqual({ name: "Must be at most 80 characters long" });
@@ -93,6 +95,7 @@ describe("a form does not", () => {
     "javascript:alert(1)",
     "http://[",
     "\thttps://evil.example",
+    // ASVS 1.2.2
   ])("send anybody to %j", async (callbackUrl) => {
     const { email, password } = await newAccount();
     const response = await submit("sign-in", { email, password, callbackUrl });
@@ -105,6 +108,7 @@ describe("a form does not", () => {
     expect(response.headers.get("location")).toBe("/account/delete?x=1");
   });
 
+  // ASVS 15.3.6
   test("fail on a body that is not a form", async () => {
     const headers = { "content-type": "application/json", origin: BASE_URL };
     expect((await call("POST", "/forms/sign-in", { body: "{}", headers })).status).toBe(415);
@@ -122,6 +126,7 @@ describe("a form does not", () => {
   });
 });
 
+// ASVS 3.3.1, 3.3.2, 3.3.3
 test("over https a rejected form's cookie is bound to the host: another host of the domain cannot set it", async () => {
   const config = { baseUrl: "https://api.example.com" };
   await withContext({ config }, async () => {
@@ -180,6 +185,7 @@ test("an expired reset link is rejected with an explanation", async () => {
   expect(refused?.values).toEqual({});
 });
 
+// ASVS 7.5.2
 test("signing out other sessions requires a recent authentication, which the next page asks for", async () => {
   const account = await newAccount();
   const here = await signIn(account);
@@ -198,6 +204,7 @@ test("signing out other sessions requires a recent authentication, which the nex
   clock.reset();
 });
 
+// ASVS 7.5.2, 10.4.9, 10.7.3
 test("signing out one session keeps the others, and signing out all others keeps this one", async () => {
   const account = await newAccount();
   const [here, there, elsewhere] = [await signIn(account), await signIn(account), await signIn(account)];
@@ -212,6 +219,7 @@ test("signing out one session keeps the others, and signing out all others keeps
   expect((await get("/api/subscription/status", { token: account.token })).status).toBe(401);
 });
 
+// ASVS 8.2.2
 test("no account can sign out another's session or remove its device", async () => {
   const [ann, bob] = [await newAccount(), await newAccount()];
   const cookie = await signIn(bob);

@@ -52,6 +52,7 @@ const deleteOwn = (jar: Jar) =>
   });
 
 describe("Apple's refresh token", () => {
+  // ASVS 10.1.1
   test("is stored encrypted, is replaced by a newer one, and is kept for Apple alone", async () => {
     await withApple(async () => {
       const { id, token } = await signInWithApple();

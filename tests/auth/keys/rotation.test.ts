@@ -31,6 +31,7 @@ const claimsOf = ({ id, sessionId }: { id: string; sessionId: string }) => ({ su
 afterEach(restoreKeys);
 
 describe("a rotation signs nobody out", () => {
+  // ASVS 11.2.2
   test("bearer tokens and cookies stay valid while their secret is in the list, and no longer", async () => {
     const account = await newAccount();
     const jar = new Jar();

@@ -20,6 +20,7 @@ test.each(["", "JBSWY3DPEHPK3PXP", "ä€😀".repeat(5_000)])("a secret is what
   expect(await encryptSecret(ctx(), "totp:ann", secret)).not.toBe(stored);
 });
 
+// ASVS 11.2.1, 13.3.1, 13.3.2
 test("it is decrypted for its own purpose alone, and not if it was changed", async () => {
   const stored = await encryptSecret(ctx(), "totp:ann", "a secret");
   await expect(decryptSecret(ctx(), "totp:bob", stored)).rejects.toThrow();

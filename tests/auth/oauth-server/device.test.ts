@@ -24,6 +24,7 @@ const poll = ({ device_code }: Codes, change: Record<string, string> = {}) =>
 const decide = (user_code: string, decision = "allow", as = cookie) =>
   submit("device", { user_code, decision }, { cookie: as });
 
+// ASVS 6.5.4
 test("openid-client signs in a command line whose user types the code", async () => {
   const app = await openApp("cli");
   const started = await client.initiateDeviceAuthorization(app, {});
@@ -39,6 +40,7 @@ test("openid-client signs in a command line whose user types the code", async ()
 });
 
 describe("a device that polls", () => {
+  // ASVS 2.3.1
   test("waits until the user decides, and is told of a refusal", async () => {
     const codes = await start();
     expect(await errorOf(await poll(codes))).toEqual([400, "authorization_pending"]);
@@ -73,6 +75,7 @@ describe("a device that polls", () => {
     clock.reset();
   });
 
+  // ASVS 6.5.5
   test("learns that its code has expired", async () => {
     const codes = await start();
     clock.advance(601_000);
@@ -85,12 +88,14 @@ describe("a device that polls", () => {
   test.each([
     ["another client's code", { client_id: "desktop" }],
     ["an unknown code", { device_code: "unknown" }],
+    // ASVS 6.6.2
   ])("with %s gets invalid_grant", async (_, change) => {
     expect(await errorOf(await poll(await start(), change))).toEqual([400, "invalid_grant"]);
   });
 });
 
 describe("a user code", () => {
+  // ASVS 6.6.2
   test("can be decided once", async () => {
     const codes = await start();
     const other = await signInToBrowser(await newAccount());
@@ -107,6 +112,7 @@ describe("a user code", () => {
     expect(await errorOf(await poll(codes))).toEqual([400, "invalid_grant"]);
   });
 
+  // ASVS 6.6.3
   test("cannot be guessed: after ten wrong ones in a quarter of an hour not even the right one is found", async () => {
     const guesser = await signInToBrowser(await newAccount());
     for (let i = 0; i < 10; i += 1) {
@@ -135,6 +141,7 @@ describe("a user code", () => {
     expect(response.headers.get("location")).toMatch(/^\/sign-in\?callbackUrl=%2Fdevice%3Fuser_code%3D/);
   });
 
+  // ASVS 14.2.7
   test("and its device code are stored as hashes alone, and removed a day after they expire", async () => {
     const codes = await start();
     const rows = JSON.stringify(await ctx().db.deviceCode.findMany());
@@ -147,6 +154,7 @@ describe("a user code", () => {
   });
 });
 
+// ASVS 10.4.4
 test("an app with redirect URIs cannot use device codes, unless it is configured to", async () => {
   expect(await errorOf(await postOAuth("device", { client_id: "desktop" }))).toEqual([400, "unauthorized_client"]);
   const [desktop] = ctx().config.OAUTH_CLIENTS.filter(({ id }) => id === "desktop");

@@ -58,6 +58,7 @@ const exchange = (code: string, change: Record<string, string> = {}) =>
 const accessTokenOf = async (response: Response) => ((await response.json()) as { access_token: string }).access_token;
 const statusOf = async (token: string) => (await get("/api/subscription/status", { token })).status;
 
+// ASVS 10.4.9, 10.7.3
 test("openid-client signs an app in with a code, PKCE and state, and revokes its token", async () => {
   const app = await openApp("desktop");
   const verifier = client.randomPKCECodeVerifier();
@@ -95,11 +96,13 @@ test("the metadata names the issuer of every link", async () => {
   });
 });
 
+// ASVS 10.7.1, 10.7.2
 test("a user who refuses sends the app access_denied", async () => {
   const { searchParams } = await decide(authorizationUrl(), { cookie, decision: "deny" });
   expect(Object.fromEntries(searchParams)).toMatchObject({ error: "access_denied", state: "a state", iss: BASE_URL });
 });
 
+// ASVS 2.3.1
 test("a browser that is not signed in signs in first, and comes back to the request", async () => {
   const fields = { ...Object.fromEntries(authorizationUrl().searchParams), decision: "allow" };
   const { pathname, searchParams } = locationOf(await submit("authorize", fields));
@@ -109,6 +112,7 @@ test("a browser that is not signed in signs in first, and comes back to the requ
   expect(Object.fromEntries(next.searchParams)).toEqual(Object.fromEntries(authorizationUrl().searchParams));
 });
 
+// ASVS 7.6.1, 7.6.2
 test("another site cannot allow an app", async () => {
   const fields = { ...Object.fromEntries(authorizationUrl().searchParams), decision: "allow" };
   const response = await submit("authorize", fields, { cookie, headers: { origin: "https://evil.example" } });
@@ -123,6 +127,7 @@ describe("a redirect URI that is registered", () => {
     "http://[::1]:51004/callback",
     "com.example.acme:/callback",
     "https://app.example.com/callback?from=acme",
+    // ASVS 10.4.1, 10.4.12
   ])("gets the code: %s", async (uri) => {
     const { href } = await decide(authorizationUrl({ redirect_uri: uri }), { cookie });
     expect(href.startsWith(`${uri}${uri.includes("?") ? "&" : "?"}code=`)).toBe(true);
@@ -146,6 +151,7 @@ describe("a request is not redirected", () => {
     ["a path that is normalized", "http://127.0.0.1:51004/x/../callback"],
     ["a script", "javascript:alert(1)"],
     ["a length of 3,000", `http://127.0.0.1:51004/${"x".repeat(3_000)}`],
+    // ASVS 3.7.2, 10.4.1
   ])("to a URI with %s", async (_, uri) => {
     const { pathname, search } = authorizationUrl({ redirect_uri: uri });
     const response = await get(pathname + search, { cookie });
@@ -162,12 +168,14 @@ describe("a request is not redirected", () => {
     }
   });
 
+  // ASVS 15.3.7
   test("with a parameter twice", async () => {
     const { pathname, search } = authorizationUrl();
     expect((await get(`${pathname}${search}&state=other`)).status).toBe(400);
   });
 });
 
+// ASVS 10.4.4, 10.4.6
 describe("the app is told", () => {
   test.each([
     ["that PKCE is missing", { code_challenge: undefined }, "invalid_request"],
@@ -183,6 +191,7 @@ describe("the app is told", () => {
 });
 
 describe("a code", () => {
+  // ASVS 10.4.2, 10.4.3
   test("that is presented twice ends the session that came of it", async () => {
     const code = await newCode();
     const token = await accessTokenOf(await exchange(code));
@@ -191,6 +200,7 @@ describe("a code", () => {
     expect(await statusOf(token)).toBe(401);
   });
 
+  // ASVS 10.4.2, 10.4.3, 15.4.2
   test("that is presented twice at once leaves no session", async () => {
     const code = await newCode();
     const responses = await Promise.all([1, 2, 3, 4].map(() => exchange(code)));
@@ -202,6 +212,7 @@ describe("a code", () => {
   test.each([
     ["another verifier", { code_verifier: "another-code-verifier-of-forty-three-characters" }],
     ["another redirect URI", { redirect_uri: "http://127.0.0.1:51005/callback" }],
+    // ASVS 2.2.3
   ])("is used up by %s", async (_, change) => {
     const code = await newCode();
     expect(await errorOf(await exchange(code, change))).toEqual([400, "invalid_grant"]);
@@ -214,6 +225,7 @@ describe("a code", () => {
     expect((await exchange(code)).status).toBe(200);
   });
 
+  // ASVS 10.4.2, 10.4.3
   test("lives 60 seconds", async () => {
     const codes = [await newCode(), await newCode()] as const;
     clock.advance(59_000);
@@ -243,6 +255,7 @@ describe("a code", () => {
   });
 });
 
+// ASVS 10.4.4, 10.4.6
 describe("the token endpoint refuses", () => {
   test.each([
     ["an unknown client", { client_id: "unknown" }, "invalid_client"],

@@ -22,6 +22,7 @@ const start = async (jar: Jar) => {
 };
 
 describe("over https", () => {
+  // ASVS 3.3.1, 3.3.2, 3.3.3, 3.3.4
   test("every cookie of a sign-in is bound to the host and to https, and scripts cannot read it", async () => {
     await overHttps(async () => {
       const lines: string[] = [];
@@ -68,6 +69,7 @@ describe("over https", () => {
     });
   });
 
+  // ASVS 3.3.1, 3.3.2, 3.3.3, 10.1.2, 10.2.1
   test("another host of the domain cannot finish its own sign-in in this browser", async () => {
     await overHttps(async () => {
       const attacker = new Jar();

@@ -113,6 +113,7 @@ describe("linking", () => {
     ["the provider has not verified", { email_verified: false }],
     ["the provider returns without email_verified", { email_verified: undefined }],
     ["Google verified once but does not host", { hd: undefined }],
+    // ASVS 6.8.1
   ])("an email that %s is linked to no account", async (_, claims) => {
     await withProviders(async () => {
       const account = await newAccount();
@@ -161,6 +162,7 @@ describe("linking", () => {
     },
   );
 
+  // ASVS 6.8.1
   test("the same subject of another issuer is another identity, even of the same provider", async () => {
     const enterprise = await IdentityProvider.start("github", BASE_URL);
     try {
@@ -205,6 +207,7 @@ describe("linking", () => {
     });
   });
 
+  // ASVS 1.3.3
   test("a user's name from a provider is shortened, and characters that PostgreSQL cannot store are replaced", async () => {
     await withProviders(async () => {
       const email = newEmail();

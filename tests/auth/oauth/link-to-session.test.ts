@@ -8,6 +8,7 @@ import { BASE_URL, clock, ctx } from "@/tests/support/context";
 const { google, withProviders } = await setUpProviders();
 
 describe("linking to the signed-in account", () => {
+  // ASVS 10.5.1, 10.5.2, 10.5.3, 10.5.4
   test("a signed-in account can link an identity with any email, and the new session replaces the old one", async () => {
     await withProviders(async () => {
       const account = await newAccount();
@@ -24,6 +25,7 @@ describe("linking to the signed-in account", () => {
     });
   });
 
+  // ASVS 6.8.1
   test("an identity of another account cannot be linked", async () => {
     await withProviders(async () => {
       google.person = googlePerson(newEmail());
@@ -38,6 +40,7 @@ describe("linking to the signed-in account", () => {
     });
   });
 
+  // ASVS 7.5.1
   test("linking an identity requires a recent sign-in", async () => {
     await withProviders(async () => {
       const account = await newAccount();
@@ -69,6 +72,7 @@ describe("linking to the signed-in account", () => {
     });
   });
 
+  // ASVS 7.6.1, 7.6.2
   test("a sign-in that starts signed out links nothing to an account that signs in to the browser meanwhile", async () => {
     await withProviders(async () => {
       const jar = new Jar();

@@ -32,6 +32,7 @@ describe("a sign-in with a provider is refused", () => {
     return google.approve(await startProvider(google, jar));
   };
 
+  // ASVS 10.1.2, 10.2.1
   test("with another browser's state", async () => {
     await withProviders(async () => {
       const [victim, attacker] = [new Jar(), new Jar()];
@@ -40,6 +41,7 @@ describe("a sign-in with a provider is refused", () => {
     });
   });
 
+  // ASVS 10.1.2, 10.2.1
   test("with another browser's code, which belongs to another verifier", async () => {
     await withProviders(async () => {
       const [victim, attacker] = [new Jar(), new Jar()];
@@ -50,6 +52,7 @@ describe("a sign-in with a provider is refused", () => {
     });
   });
 
+  // ASVS 10.1.2, 10.2.1
   test("with a used code", async () => {
     await withProviders(async () => {
       const jar = new Jar();
@@ -65,6 +68,7 @@ describe("a sign-in with a provider is refused", () => {
   });
 
   test.each(["next-auth.state", "next-auth.pkce.code_verifier", "next-auth.nonce"])(
+    // ASVS 10.1.2, 10.2.1
     "without the cookie %s",
     async (name) => {
       await withProviders(async () => {
@@ -82,6 +86,7 @@ describe("a sign-in with a provider is refused", () => {
     ["for another client", { aud: "another" }],
     ["of another issuer", { iss: "https://evil.example" }],
     ["that has expired", { exp: 1_000_000_000 }],
+    // ASVS 6.8.2, 9.1.1, 9.1.2, 9.1.3, 9.2.1, 9.2.2, 9.2.3, 10.5.1, 10.5.2, 10.5.3, 10.5.4
   ])("with an ID token %s", async (_, claims) => {
     await withProviders(async () => {
       google.alterToken = (token) => ({ ...token, ...claims });
@@ -129,6 +134,7 @@ describe("a sign-in with a provider is refused", () => {
     });
   });
 
+  // ASVS 10.2.2
   test("at another provider's callback URL", async () => {
     await withProviders(async () => {
       const jar = new Jar();
@@ -146,6 +152,7 @@ describe("a sign-in with a provider is refused", () => {
     });
   });
 
+  // ASVS 16.4.1
   test("with the caller's own text, of which only error codes are logged", async () => {
     const lines: string[] = [];
     const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
@@ -183,6 +190,7 @@ describe("a sign-in with a provider is refused", () => {
     });
   });
 
+  // ASVS 16.5.2, 16.5.3
   test("with 503 if the database is unavailable", async () => {
     await withProviders(async () => {
       const jar = new Jar();

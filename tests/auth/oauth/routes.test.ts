@@ -45,6 +45,7 @@ describe("the routes", () => {
     );
   });
 
+  // ASVS 10.2.3
   test("a caller can choose neither the scope nor the redirect URI", async () => {
     await withProviders(async () => {
       const jar = new Jar();
@@ -61,6 +62,7 @@ describe("the routes", () => {
   });
 
   test.each(["https://evil.example/", "//evil.example", "/\\evil.example", "https://localhost:3000.evil.example"])(
+    // ASVS 3.7.2
     "the callback URL %s leads to the service's own origin",
     async (callbackUrl) => {
       await withProviders(async () => {

@@ -38,6 +38,7 @@ describe.each([
     });
   });
 
+  // ASVS 10.1.1
   test("neither the browser nor the database gets a token of the provider", async () => {
     await withProviders(async () => {
       const email = newEmail();

@@ -46,6 +46,7 @@ describe("a sign-in is refused", () => {
     expect(await outcomeOf(await signIn(passkey))).toEqual([422, reason]);
   });
 
+  // ASVS 6.7.2
   test("with a challenge that was used, also by a failed attempt and by concurrent ones", async () => {
     const { authenticator } = await addPasskey(await newAccount());
     const options = await signInOptions();
@@ -59,6 +60,7 @@ describe("a sign-in is refused", () => {
     expect(statuses.sort()).toEqual([200, 422, 422]);
   });
 
+  // ASVS 6.7.2
   test("five minutes after its challenge, which retention removes", async () => {
     const { authenticator } = await addPasskey(await newAccount());
     const options = await signInOptions();
@@ -78,6 +80,7 @@ describe("a sign-in is refused", () => {
     }
   });
 
+  // ASVS 6.5.6
   test("by a removed passkey", async () => {
     const { authenticator, passkey } = await addPasskey(await newAccount());
     await ctx().db.passkey.delete({ where: { id: passkey.id } });

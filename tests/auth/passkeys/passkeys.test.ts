@@ -28,6 +28,7 @@ test("the options ask for a discoverable passkey that verifies its user, without
   });
 });
 
+// ASVS 6.5.6
 test("a passkey is added, listed, renamed and removed, and its owner learns of it", async () => {
   const account = await newAccount();
   const { passkey } = await addPasskey(account, new PasskeyAuthenticator(), "My phone");
@@ -51,6 +52,7 @@ test("a passkey without a name is named after the browser", async () => {
   expect(await added.json()).toMatchObject({ name: "Chrome, macOS" });
 });
 
+// ASVS 7.4.3
 test("removing a passkey signs out the other sessions", async () => {
   const account = await newAccount();
   const { passkey } = await addPasskey(account);
@@ -60,6 +62,7 @@ test("removing a passkey signs out the other sessions", async () => {
   expect([(await get(PATH, { token })).status, (await get(PATH, { token: account.token })).status]).toEqual([401, 200]);
 });
 
+// ASVS 7.5.1
 test("without a recent sign-in, a passkey is neither added nor removed", async () => {
   const account = await newAccount();
   const { passkey } = await addPasskey(account);

@@ -10,6 +10,7 @@ import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
 const signIn = (passkey: PasskeyAssertion, extra: object = {}) =>
   post("/api/auth/passkeys/sign-in", { passkey, ...extra });
 
+// ASVS 6.5.7
 test("a passkey signs in without an email and a password, at level 2", async () => {
   const account = await newAccount();
   const { authenticator, passkey } = await addPasskey(account);

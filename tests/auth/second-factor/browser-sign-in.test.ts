@@ -110,6 +110,7 @@ describe("the sign-in form", () => {
 });
 
 describe("a sign-in with a provider", () => {
+  // ASVS 6.3.3
   test("needs the second factor, too", async () => {
     await withProviders(async () => {
       const account = await newProtectedAccount();

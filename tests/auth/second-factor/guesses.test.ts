@@ -41,6 +41,7 @@ test("in five days of guessing, fewer than thirty codes are looked at", async ()
   expect(checked).toBeLessThan(30);
 });
 
+// ASVS 6.5.4
 test("of a thousand recovery codes that are guessed, ten are looked at, and the app still signs in", async () => {
   const account = await newProtectedAccount();
   const challenge = await challengeOf(account);

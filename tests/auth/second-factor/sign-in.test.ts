@@ -11,6 +11,7 @@ const BROWSER = { origin: BASE_URL, "sec-fetch-site": "same-origin" };
 const codeOf = async (response: Response) => ((await response.json()) as { code: string }).code;
 const sessionCount = (accountId: string) => ctx().db.session.count({ where: { accountId } });
 
+// ASVS 6.3.3
 test("after the password there is a challenge and no session; the code of the app completes the sign-in", async () => {
   const { app, id, email, password } = await newProtectedAccount();
   const sessions = await sessionCount(id);
@@ -67,6 +68,7 @@ test("a browser gets its cookie after the code, from the service's own pages alo
   expect((await get("/api/push/devices", { cookie: cookie.split(";", 1)[0] })).status).toBe(200);
 });
 
+// ASVS 6.5.1
 test("a code works once, also in sign-ins at the same time", async () => {
   const account = await newProtectedAccount();
   const code = account.app.code();
@@ -77,6 +79,7 @@ test("a code works once, also in sign-ins at the same time", async () => {
   expect(await codeOf(later)).toBe("invalid_code");
 });
 
+// ASVS 6.5.1
 test("a code that was seen over a shoulder does not work after a newer one", async () => {
   const account = await newProtectedAccount();
   alignClock();
@@ -94,6 +97,7 @@ test("a code is typed with a space, and a challenge outlives wrong codes", async
   expect((await meet(challenge, { code: ` ${code.slice(0, 3)} ${code.slice(3)}` })).status).toBe(200);
 });
 
+// ASVS 6.5.8
 test("an app whose clock is 40 seconds off is one step off in two of three codes, which work, and two in the third", async () => {
   const account = await newProtectedAccount();
   const results = [];
@@ -117,6 +121,7 @@ test("an app whose clock is 40 seconds off is one step off in two of three codes
   ]);
 });
 
+// ASVS 6.5.1, 6.5.2
 test("a recovery code stands in for the app, once, however it is typed", async () => {
   const account = await newProtectedAccount();
   const [first = "", second = ""] = account.recoveryCodes;
@@ -140,6 +145,7 @@ test("codes of another account do not complete a sign-in", async () => {
   expect((await meet(challenge, { code: ann.app.code() })).status).toBe(200);
 });
 
+// ASVS 6.5.5
 test("a challenge works once, within ten minutes", async () => {
   const account = await newProtectedAccount();
   const challenge = await challengeOf(account);
@@ -161,6 +167,7 @@ test("of two different codes for one challenge at the same time, one signs in", 
   expect(responses.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401]);
 });
 
+// ASVS 6.4.3
 test("a password reset removes no factor, and closes the challenges of before", async () => {
   const account = await newProtectedAccount();
   const challenge = await challengeOf(account);

@@ -14,6 +14,7 @@ const VECTORS = [
 ] as const;
 
 test.each(VECTORS)(
+  // ASVS 6.5.5
   "the code of RFC 6238 at %i seconds is right then, and a step before and after",
   async (seconds, code) => {
     const step = Math.floor(seconds / 30);
@@ -31,6 +32,7 @@ test.each(["", "28708", "2870820", "94287082", "２８７０８２", "28708a", "
   },
 );
 
+// ASVS 6.5.3
 test("a secret has 160 random bits", async () => {
   const secrets = await Promise.all(Array.from({ length: 50 }, newTotpSecret));
   expect(new Set(secrets).size).toBe(50);

@@ -17,6 +17,7 @@ test.each([
   ["no authorization", () => ({ authorization: undefined })],
   ["another authorization", () => ({ authorization: "Bearer test-webhook-authorizatioN" })],
   ["an empty authorization", () => ({ authorization: "" })],
+  // ASVS 13.2.1
 ])("a delivery with %s is refused, and nothing is stored", async (_, headers) => {
   const event = initialPurchase(randomUUID());
   const body = JSON.stringify({ event });

@@ -18,6 +18,7 @@ async function sampleCatalog(): Promise<string> {
   return manifest;
 }
 
+// ASVS 13.3.1, 13.3.2
 test("an empty folder is enough: the service starts, and keeps the secrets that it makes to itself", async () => {
   const service = await startForTest({ DATA_DIR: await newDataDir() });
   expect(await (await service.fetch("/api/health")).json()).toMatchObject({ status: "ok" });

@@ -58,6 +58,7 @@ describe.runIf(isServer)("a machine that is set up as in the guide", () => {
         return client;
       };
 
+      // ASVS 4.1.3, 15.3.4
       test("clients are distinguished by their IP address, whatever headers they send", async () => {
         const guess = (client: ReturnType<typeof newClient>, forwarded: string) =>
           client.ask("/api/auth/reset/confirm", {
@@ -71,6 +72,7 @@ describe.runIf(isServer)("a machine that is set up as in the guide", () => {
         expect((await guess(honest, address(1))).status).toBe(400);
       });
 
+      // ASVS 4.1.2, 12.2.1
       test("over http, pages and downloads are redirected to https, and a token that is sent unencrypted is refused", async () => {
         const ask = (path: string) => fetch(`http://localhost:${machine.ports.http}${path}`, { redirect: "manual" });
         for (const path of ["/sign-in", "/api/download/windows"]) {
@@ -80,6 +82,7 @@ describe.runIf(isServer)("a machine that is set up as in the guide", () => {
         expect((await ask("/api/push/devices")).status).toBe(403);
       });
 
+      // ASVS 12.1.1, 12.1.2
       test("only TLS 1.2 and 1.3, and ciphers with forward secrecy, are accepted", async () => {
         const accepts = async (options: ConnectionOptions) => {
           const socket = connect({
@@ -103,6 +106,7 @@ describe.runIf(isServer)("a machine that is set up as in the guide", () => {
         expect(await accepts(old)).toBe(false);
       });
 
+      // ASVS 4.2.2
       test("installers arrive whole and in ranges, and are not sent to clients that have them", async () => {
         const client = clientAt(3);
         const whole = await client.ask("/api/download/windows");
@@ -175,6 +179,7 @@ function delivery(event: Sent) {
 
 describe.runIf(hasCommands("systemd-analyze"))("the units", () => {
   test.each(["homeport@.service", "homeport-worker.service"])(
+    // ASVS 13.2.2, 15.2.5
     "%s is understood by systemd, and well shut in",
     async (name) => {
       const folder = await newDataDir();

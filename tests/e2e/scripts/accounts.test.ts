@@ -48,6 +48,7 @@ const statusOf = async (service: Service, token: string) =>
   (await service.fetch("/api/push/devices", { headers: { authorization: `Bearer ${token}` } })).status;
 
 test(
+  // ASVS 7.4.5
   "an operator lists, shows, signs out and deletes accounts of the embedded database while the service is stopped",
   async () => {
     const first = await startForTest();

@@ -173,6 +173,7 @@ test("a port that is in use is reported in one line", async () => {
   expect(output).not.toMatch(/^\s+at /m);
 });
 
+// ASVS 16.3.4, 16.5.4
 test("an unhandled rejection is logged and ends the process", async () => {
   const fail = "process.on('SIGUSR2', () => { void Promise.reject(new Error('unhandled')); })";
   const service = await startForTest({ NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(fail)}` });

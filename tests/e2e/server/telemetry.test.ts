@@ -115,6 +115,7 @@ describe("metrics", () => {
     expect(text).not.toMatch(/^homeport_push_outbox_/m);
   });
 
+  // ASVS 13.4.5
   test("they are served only if a port is set, on the loopback interface", async () => {
     const off = await start({ HOST: "0.0.0.0" });
     expect(await listeners(off.pid)).toEqual([`0.0.0.0:${new URL(off.url).port}`]);
@@ -140,6 +141,7 @@ describe("metrics", () => {
   });
 });
 
+// ASVS 1.3.7, 1.3.10, 16.2.1, 16.2.2, 16.2.4, 16.2.5
 test("a request is one line with these fields, without the client's input", async () => {
   const service = await start();
   const [email, password] = ["log@example.com", "hidden horse battery"];

@@ -117,6 +117,7 @@ describe("targets", () => {
 });
 
 describe("the protocol", () => {
+  // ASVS 13.4.4
   test("an unknown method gets a problem document with Allow", async () => {
     const answer = await exchange(get("/api/health").replace("GET", "PROPFIND"));
     expect(statusOf(answer)).toBe(405);
@@ -177,6 +178,7 @@ describe("clients that misbehave", () => {
     expect(bytes.length).toBeGreaterThan(900);
   });
 
+  // ASVS 1.4.3
   test("one that aborts its upload, or its download, leaves nothing open", async () => {
     for (let i = 0; i < 20; i++) {
       for (const path of ["/api/auth/login", "/sign-in"]) {

@@ -78,6 +78,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.waitForURL("/account/delete");
   });
 
+  // ASVS 14.2.2, 14.3.1, 14.3.2
   test("the back button shows nothing of the account after signing out", async () => {
     const { page } = await visit(browser, service);
     const { email } = await registerOn(page);

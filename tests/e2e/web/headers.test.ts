@@ -15,6 +15,7 @@ afterAll(async () => {
 });
 
 describe("every page", () => {
+  // ASVS 3.4.3, 3.4.5, 3.4.6, 3.7.1
   test.each(PAGES)("%s has the strict Content-Security-Policy with a new nonce for each response", async (path) => {
     const [first, second] = [await service.fetch(path, { redirect: "manual" }), await service.fetch(path)];
     const nonces = [first, second].map(
@@ -46,6 +47,7 @@ describe("every page", () => {
   });
 });
 
+// ASVS 14.2.5
 test("an unknown path returns our 404 page", async () => {
   const odd = ["/%F0%9F%9A%A2", "/icons", "/_next/nothing", "/_global-error", "/%5Fglobal-error"];
   for (const path of ["/nothing", "/account/nothing", "/download/nothing", ...odd]) {
@@ -56,6 +58,7 @@ test("an unknown path returns our 404 page", async () => {
   }
 });
 
+// ASVS 3.4.4
 test("files that pages load are sent with nosniff", async () => {
   const html = await (await service.fetch("/")).text();
   const files = [...html.matchAll(/(?:href|src)="(\/(?:_next|icon)[^"]+)"/g)].map(([, file = ""]) => file);

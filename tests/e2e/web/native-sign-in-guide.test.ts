@@ -68,6 +68,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     return (await service.fetch("/api/subscription/status", { headers })).status;
   };
 
+  // ASVS 10.7.1, 10.7.2
   test("the desktop example signs in through the page, and signs out", async () => {
     const { page, faults } = await visit(browser, service);
     const person = await registerOn(page, "Ann");

@@ -41,6 +41,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   describe("every page", () => {
     test(
+      // ASVS 3.6.1, 14.2.3
       "is accessible in light and dark mode, logs no errors and makes no requests to other hosts",
       async () => {
         const { page, faults } = await visit(browser, service);
@@ -140,6 +141,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   });
 
   describe("the download page", () => {
+    // ASVS 1.2.2, 1.3.1, 1.3.5
     test("renders release notes without their HTML, scripts, images and unsafe links", async () => {
       const { page, faults } = await visit(browser, service);
       await page.goto("/download");
@@ -166,6 +168,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     });
   });
 
+  // ASVS 1.1.2, 1.2.1, 1.2.3, 3.2.2
   test("scripts in names, device names and query parameters are shown as text", async () => {
     const { page, faults } = await visit(browser, service);
     const name = SCRIPT.slice(0, 80);
@@ -187,6 +190,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     expect(faults).toEqual([]);
   });
 
+  // ASVS 6.2.6, 6.2.7
   test("password fields are masked, allow pasting and support password managers", async () => {
     const { page } = await visit(browser, service);
     await registerOn(page);
@@ -211,6 +215,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     expect(seen).toEqual(new Map(expected));
   });
 
+  // ASVS 7.4.4
   test("every page that requires a session has a sign-out button", async () => {
     const { page } = await visit(browser, service);
     for (const path of ["/account", "/account/delete"]) {

@@ -49,6 +49,7 @@ describe("while Next is loading", () => {
 });
 
 describe("pages", () => {
+  // ASVS 4.1.4, 13.4.4
   test("accept GET and HEAD only, and no body", async () => {
     let rendered = 0;
     const count: NextHandler = async () => void rendered++;
@@ -149,6 +150,7 @@ describe("pages", () => {
     expect(cookies).toEqual([undefined]);
   });
 
+  // ASVS 15.2.2
   test("beyond the queue's limit are rejected, and those in the queue are rendered", async () => {
     let release = () => {};
     const gate = new Promise<void>((open) => {

@@ -39,6 +39,7 @@ describe("a request target", () => {
     ...["/./api/hello", "/%2e/api/hello", "/x/../api/hello", "/x/%2E%2e/api/hello", "/..", "/page/."],
     ...["/api\\hello", "/page#x", "/%ff", "/%", "/forms/%E0%A4%A", "/%%32%65%%32%65/api/hello"],
     ...["ftp://localhost/page", "http://", "http://user@localhost/page", "http:///page", "page"],
+    // ASVS 1.1.1
   ])("%s is rejected before routing", async (target) => {
     const server = await openTestServer(routes, echo);
     const response = parseResponse(await server.exchange(httpRequest(target)));
@@ -52,6 +53,7 @@ describe("a request target", () => {
     ["http://evil.example", "/"],
     ["http://evil.example?x", "/?x"],
     ["/%70ag%65", "/page"],
+    // ASVS 1.1.1, 1.5.3
   ])("%s reaches Next as %s, for this host", async (target, url) => {
     const server = await openTestServer(routes, echo);
     const seen = JSON.parse(parseResponse(await server.exchange(httpRequest(target))).body);
@@ -89,6 +91,7 @@ describe("a Host header", () => {
     ["not a host", bare("Host: a b")],
     ["a list", bare("Host: a, b")],
     ["a URL", bare("Host: http://localhost")],
+    // ASVS 4.2.1
   ])("that is %s is rejected", async (_, text) => {
     const server = await openTestServer({ "/api/hello": hello });
     expectProblem(parseResponse(await server.exchange(text)), "malformed_request");
@@ -124,6 +127,7 @@ describe("malformed input", () => {
     ["malformed chunks", post("Transfer-Encoding: chunked", "", "zz", ""), "malformed_request"],
     ["oversized headers", httpRequest("/api/hello", [`X-Long: ${"x".repeat(17_000)}`]), "headers_too_large"],
     ["a tunnel", "CONNECT evil.example:443 HTTP/1.1\r\nHost: x\r\n\r\n", "method_not_allowed"],
+    // ASVS 3.4.4, 4.1.1, 4.2.1
   ] as const)("such as %s gets a problem document, is logged, and closes the connection", async (_, text, code) => {
     const records = await recordsOf(async () => {
       const server = await openTestServer({ "/api/hello": readsBody });

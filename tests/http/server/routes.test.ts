@@ -37,6 +37,7 @@ describe("a path that matches no route", () => {
 });
 
 describe("the route table", () => {
+  // ASVS 13.4.1, 13.4.3, 13.4.7
   test("serves no source, configuration, data or version control", () => {
     const table = createRouteTable(responders, new Map([["/openapi.json", "/openapi.json"]]));
     expect(findRoute(table, "/openapi.json")?.responder).toBe("file");
@@ -57,6 +58,7 @@ describe("the route table", () => {
     }
   });
 
+  // ASVS 15.2.3
   test("has every route, page and icon of app", async () => {
     const files = await readdir("app", { recursive: true });
     const paths = files.flatMap((file) => {
@@ -70,6 +72,7 @@ describe("the route table", () => {
     expect(actual.sort()).toEqual(expected.sort());
   });
 
+  // ASVS 13.4.1, 13.4.3, 13.4.7
   test("matches files by their decoded path", () => {
     const table = createRouteTable(new Map(), new Map([["/a [b].js", "/a [b].js"]]));
     expect(findRoute(table, "/a%20[b].js")?.responder).toBe("file");
@@ -77,6 +80,7 @@ describe("the route table", () => {
     expect(findRoute(table, "/a%20%5Bb%5D.js/x")).toBeNull();
   });
 
+  // ASVS 1.2.9
   test("treats special characters in paths literally", () => {
     const table = createRouteTable(
       new Map([

@@ -170,6 +170,7 @@ test("an attestation cut off anywhere is malformed", () => {
   for (const end of attestation.keys()) refused(attestation.subarray(0, end), "malformed");
 });
 
+// ASVS 6.7.1
 test("the bundled root certificate is the one that Apple published", () => {
   const apple = new X509Certificate(APPLE_APP_ATTESTATION_ROOT);
   expect(apple.subject).toContain("CN=Apple App Attestation Root CA");

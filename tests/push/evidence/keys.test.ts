@@ -135,6 +135,7 @@ describe("malformed evidence", () => {
     for (const evidence of ["app_attest", null, []]) await validation(account, evidence, "/evidence");
   });
 
+  // ASVS 1.5.2
   test("of random bytes is invalid and never a server error", async () => {
     const { account, phone, challenged } = await challengedPhone();
     const genuine = attested(account, phone, challenged);

@@ -110,6 +110,7 @@ describe("a response of APNs", () => {
     },
   );
 
+  // ASVS 11.2.3, 11.6.1, 13.2.1
   test("a provider token of another key is rejected", async () => {
     const [apns, other] = [await startApns(), await startApns()];
     const { send } = apns.transport({ key: other.env.APNS_KEY });
@@ -138,6 +139,7 @@ describe("a response of APNs", () => {
 });
 
 describe("no response", () => {
+  // ASVS 12.3.2
   test("an unreachable host is an error, and so is an untrusted certificate", async () => {
     const apns = await startApns();
     await expect(apns.transport({ ca: undefined }).send(notification())).rejects.toThrow();

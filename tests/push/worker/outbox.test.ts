@@ -48,6 +48,7 @@ describe("a notification", () => {
     expect(await rowsOf(eventKey)).toHaveLength(2);
   });
 
+  // ASVS 2.3.3
   test("is not queued if the transaction is rolled back", async () => {
     const account = await newAccount();
     await activeDevices(account, 1);

@@ -254,6 +254,7 @@ describe("the circuit breaker", () => {
   });
 });
 
+// ASVS 14.2.4
 test("no log line contains a token or the text of a notification", async () => {
   const apns = await startApns();
   const { devices } = await queueFor(4);

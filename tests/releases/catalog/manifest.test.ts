@@ -44,6 +44,7 @@ const versions = ({ catalog }: Pick<TestCatalog, "catalog">) =>
     ?.map(({ version }) => version.version);
 
 describe("following the manifest", () => {
+  // ASVS 16.3.4
   test("while the manifest is invalid, the last valid catalog stays and each error is logged once", () =>
     withCatalog(async (testCatalog) => {
       await testCatalog.publish(manifestEntry({ version: "1.0.0" }));
@@ -180,6 +181,7 @@ describe("rejections", () => {
   );
 
   test.each(["../secret", "/etc/passwd", "sub/../../secret", "sub\\..\\..\\secret", "nul\0byte", ".."])(
+    // ASVS 1.3.3, 5.3.2
     "an artifact at %j is omitted with one logged error; the others stay",
     (file) =>
       withCatalog(async (testCatalog) => {

@@ -87,6 +87,7 @@ describe("the sample catalog", () => {
     expect(await readFile(path.join(DATA_DIR, "releases", "catalog.json"), "utf8")).toBe("mine");
   });
 
+  // ASVS 15.2.3
   test("is not written in server mode or if RELEASE_CATALOG names another catalog", async () => {
     const DATA_DIR = await newFolder();
     expect((await open({ DATA_DIR, mode: "server" })).state()).toBe("warn");

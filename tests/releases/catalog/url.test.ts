@@ -150,6 +150,7 @@ describe("a URL that misbehaves", () => {
     await expect(read(drip, 100)).rejects.toThrow("timed out");
   });
 
+  // ASVS 5.2.1
   test("is rejected if it sends more than 64 MiB, compressed or not", async () => {
     const chunk = Buffer.alloc(1024 * 1024, " ");
     const endless: RequestListener = (_, response) => {
@@ -171,6 +172,7 @@ describe("a URL that misbehaves", () => {
     ["to another machine without https", "http://catalog.example.com/", "not https"],
     ["to a file", "file:///etc/passwd", "not https"],
     ["to an invalid URL", "http://", "no valid Location"],
+    // ASVS 15.3.2
   ])("is rejected if it redirects %s", async (_, location, reason) => {
     await expect(read((_request, response) => response.writeHead(302, { location }).end())).rejects.toThrow(reason);
   });

@@ -17,6 +17,7 @@ describe("a whole file", () => {
     ["/api/download/windows?version=1.2.0-beta.1&channel=beta", "homeport-core-1.2.0-beta.1-x64.exe"],
     ["/api/download/windows?version=1.2.0-beta.1", "homeport-core-1.2.0-beta.1-x64.exe"],
     ["/api/download/windows?kind=update&_=1", "homeport-core-1.1.0-x64.exe"],
+    // ASVS 5.4.1, 5.4.2
   ])("%s sends %s with correct headers", async (url, fileName) => {
     const response = await get(url);
     const bytes = Buffer.from(await response.arrayBuffer());
@@ -47,6 +48,7 @@ describe("a whole file", () => {
     });
   });
 
+  // ASVS 3.2.1
   test("has the catalog's media type, else one that a browser does not open", async () => {
     await withFile(BYTES, async () => {
       expect((await get(WINDOWS)).headers.get("content-type")).toBe("application/octet-stream");
@@ -58,6 +60,7 @@ describe("a whole file", () => {
     );
   });
 
+  // ASVS 1.1.2, 1.2.1, 1.2.3, 5.4.1, 5.4.2
   test("keeps a name beyond ASCII (RFC 6266)", () =>
     withFile(
       BYTES,

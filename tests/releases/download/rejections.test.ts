@@ -63,6 +63,7 @@ describe("rejections", () => {
       ]);
     }));
 
+  // ASVS 5.3.2
   test("a file replaced by a link out of the folder after the catalog was read", () =>
     withFile(BYTES, async ({ file, errors }) => {
       const outside = await mkdtemp(path.join(tmpdir(), "homeport-outside-"));
@@ -109,6 +110,7 @@ describe("rejections", () => {
     "version=1.2.0-beta.1&channel=stable",
     "architecture=universal",
     "product=ops&version=1.2.0-beta.1",
+    // ASVS 2.2.3
   ])("the query %s, which matches no release", async (query) => {
     expect(await statusAndCode(await get(`${WINDOWS}?${query}`))).toEqual([404, "release_not_found"]);
   });
