@@ -43,11 +43,6 @@ async function collect(tx: Tx, accountId: string) {
         select: { provider: true, issuer: true, subject: true, createdAt: true, refreshToken: true },
       })
     ).map(({ refreshToken, ...identity }) => ({ ...identity, isRevokedOnDeletion: refreshToken !== null })),
-    passkeys: await tx.passkey.findMany({
-      where,
-      select: { name: true, transports: true, aaguid: true, isBackedUp: true, createdAt: true, lastUsedAt: true },
-      orderBy: { id: "asc" },
-    }),
     sessions: (await tx.session.findMany({ where, omit: { accountId: true }, orderBy: { createdAt: "asc" } })).map(
       ({ userAgent: client, reconciledAt: billingAskedAt, ...session }) => ({ ...session, client, billingAskedAt }),
     ),

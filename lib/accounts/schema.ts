@@ -127,7 +127,6 @@ export const AccountExport = z.object({
     updatedAt: z.date(),
   }),
   identities: Rows,
-  passkeys: Rows,
   sessions: Rows,
   factors: Factors,
   devices: Rows,

@@ -2,7 +2,7 @@ import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Principal } from "../../auth/authenticate";
 import type { Passkey } from "../../auth/passkeys/schema";
-import { toPasskey } from "../../auth/passkeys/to-passkey";
+import { toPasskey } from "../../auth/passkeys/stored-passkeys";
 import { requireStepUp, type StepUpProof } from "../../auth/step-up";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
@@ -10,12 +10,6 @@ import { revokeOtherSessionsInTx } from "../sessions";
 import { lockSignInMethods } from "../sign-in-methods";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
-
-/** An account's passkeys, oldest first. */
-export async function listPasskeys(db: Tx, accountId: string): Promise<Passkey[]> {
-  const rows = await db.passkey.findMany({ where: { accountId }, orderBy: { id: "asc" } });
-  return rows.map(toPasskey);
-}
 
 /** Renames a passkey. @throws AppError not_found, also for another account's passkey */
 export async function renamePasskey(db: Tx, accountId: string, passkeyId: string, name: string): Promise<Passkey> {

@@ -43,12 +43,15 @@ export function createSignInOptions(ctx: Deps): Promise<PasskeyRequestOptions> {
   return requestOptions(ctx, { purpose: "sign-in", accountId: null }, []);
 }
 
-/** The options of a step-up by a passkey of the caller's account. @throws AppError not_found if it has none */
-export function createStepUpOptions(ctx: Deps, { account }: Principal): Promise<PasskeyRequestOptions> {
-  return accountOptions(ctx, "step-up", account.id);
-}
-
-async function accountOptions(ctx: Deps, purpose: PasskeyPurpose, accountId: string): Promise<PasskeyRequestOptions> {
+/**
+ * The options of a step-up, or of a sign-in's second factor, by a passkey of an account.
+ * @throws AppError not_found if the account has no passkey
+ */
+export async function createAccountOptions(
+  ctx: Deps,
+  purpose: "second-factor" | "step-up",
+  accountId: string,
+): Promise<PasskeyRequestOptions> {
   const descriptors = await listDescriptors(ctx.db, accountId);
   if (descriptors.length === 0) throw new AppError("not_found");
   return requestOptions(ctx, { purpose, accountId }, descriptors);

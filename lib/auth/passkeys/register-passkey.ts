@@ -10,7 +10,7 @@ import { passkeyInvalid } from "./errors";
 import { ALGORITHMS } from "./options";
 import { passkeyOrigins, relyingPartyId } from "./relying-party";
 import type { Passkey, PasskeyRegistration, RegisterPasskey } from "./schema";
-import { toPasskey } from "./to-passkey";
+import { toPasskey } from "./stored-passkeys";
 
 type Deps = Pick<Context, "config" | "db" | "emails" | "now">;
 

@@ -60,6 +60,16 @@ export async function findChallenge(
   return { ...account, tokenHash, transport, deviceName, amr: amr as Amr[] };
 }
 
+/** The ways to complete the sign-in of a challenge, for a page; empty if it is not open. */
+export async function listChallengeFactors(
+  { db, now }: Pick<Context, "db" | "now">,
+  challenge: string,
+): Promise<FactorKind[]> {
+  const where = { tokenHash: hashOf(challenge), expiresAt: { gt: now() } };
+  const row = await db.signInChallenge.findUnique({ where, select: { accountId: true } });
+  return row ? listSecondFactors(db, row.accountId) : [];
+}
+
 /** Uses a challenge up. @throws AppError invalid_challenge if a concurrent call has used it */
 export async function takeChallenge({ db }: Pick<Context, "db">, { tokenHash }: OpenChallenge): Promise<void> {
   const { count } = await db.signInChallenge.deleteMany({ where: { tokenHash } });

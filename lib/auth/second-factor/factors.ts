@@ -1,5 +1,6 @@
 import type { Tx } from "../../context";
 import { sql } from "../../db/sql";
+import { listPasskeys } from "../passkeys/stored-passkeys";
 
 /** A way to complete a sign-in after the first factor. */
 export type FactorKind = "totp" | "recovery_code" | "passkey";
@@ -15,13 +16,13 @@ export async function hasSecondFactor(db: Tx, accountId: string): Promise<boolea
 export async function listSecondFactors(db: Tx, accountId: string): Promise<FactorKind[]> {
   const [found] = await db.$queryRaw<Record<FactorKind, boolean>[]>(sql`
     SELECT EXISTS (SELECT FROM "RecoveryCode" WHERE "accountId" = ${accountId}::uuid AND "usedAt" IS NULL) AS "recovery_code",
-      false AS "passkey"
+      EXISTS (SELECT FROM "Passkey" WHERE "accountId" = ${accountId}::uuid) AS "passkey"
     FROM "TotpFactor" WHERE "accountId" = ${accountId}::uuid AND "confirmedAt" IS NOT NULL`);
   if (!found) return [];
   return ["totp", ...(["passkey", "recovery_code"] as const).filter((kind) => found[kind])];
 }
 
-/** The authenticator app and the recovery codes of an account; null for what it has not. */
+/** The authenticator app, the recovery codes and the passkeys of an account; null for what it has not. */
 export async function readFactors({ db }: { db: Tx }, accountId: string) {
   const totp = await db.totpFactor.findFirst({
     where: { accountId, ...isConfirmed },
@@ -33,6 +34,7 @@ export async function readFactors({ db }: { db: Tx }, accountId: string) {
   return {
     totp: totp && { id: totp.id, createdAt: totp.confirmedAt as Date, lastUsedAt: totp.lastUsedAt },
     recoveryCodes: first ? { remaining, createdAt: first.createdAt } : null,
+    passkeys: await listPasskeys(db, accountId),
   };
 }
 

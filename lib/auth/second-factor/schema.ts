@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Passkey, PasskeyAssertion, PasskeyAssertionField } from "../passkeys/schema";
 import { RECOVERY_CODE_COUNT } from "./recovery-codes";
 
 /** A code of an authenticator app. People type it with a space in the middle. */
@@ -14,28 +15,45 @@ const RecoveryCode = z
   .max(64)
   .meta({ description: "One of the recovery codes.", examples: ["7K3M9Q-WX2B4N-0R5T8V-C1D6FG"] });
 
-const proofs = { code: TotpCode.optional(), recoveryCode: RecoveryCode.optional() };
+const proofs = {
+  code: TotpCode.optional(),
+  recoveryCode: RecoveryCode.optional(),
+  passkey: PasskeyAssertion.optional().describe(
+    "An assertion over the options of `POST /api/auth/passkeys/second-factor/options`.",
+  ),
+};
+const challenge = z
+  .string()
+  .max(256)
+  .optional()
+  .describe("The `challenge` of the sign-in. By default the browser's, which is in a cookie.");
+
+/** The sign-in whose second factor is a passkey. */
+export const SecondFactorOptions = z.object({ challenge });
 
 /** One second factor, and the challenge of the sign-in that it completes. */
 export const SecondFactor = z
   .object({
-    challenge: z
-      .string()
-      .max(256)
-      .optional()
-      .describe("The `challenge` of the sign-in. By default the browser's, which is in a cookie."),
+    challenge,
     ...proofs,
   })
   .refine((given) => Object.keys(proofs).filter((name) => name in given).length === 1, {
     path: ["code"],
-    message: "Send one of code, recoveryCode",
+    message: "Send one of code, recoveryCode, passkey",
   });
 
 /** A second factor as a person types it into a page. */
 export const TypedFactor = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("totp"), code: TotpCode }),
   z.object({ kind: z.literal("recovery_code"), code: RecoveryCode }),
+  z.object({ kind: z.literal("passkey"), passkey: PasskeyAssertionField }),
 ]);
+
+/** The same as the API's sign-in has it. */
+export function toProof(typed: z.infer<typeof TypedFactor>) {
+  if (typed.kind === "passkey") return { passkey: typed.passkey };
+  return typed.kind === "recovery_code" ? { recoveryCode: typed.code } : { code: typed.code };
+}
 
 /** A new authenticator app. Its secret is shown this once. */
 export const TotpEnrollment = z.object({
@@ -63,4 +81,5 @@ export const Factors = z.object({
     .nullable()
     .describe("The authenticator app. With one, each sign-in needs a second factor."),
   recoveryCodes: z.object({ remaining: z.int().describe("How many still work."), createdAt: z.date() }).nullable(),
+  passkeys: z.array(Passkey).describe("The oldest first. With an authenticator app, they are second factors, too."),
 });

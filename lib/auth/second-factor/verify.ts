@@ -4,6 +4,8 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { decryptSecret } from "../keys/stored-secrets";
 import { beginSecondFactor, clearAttempt, recordFailure, withdrawAttempt } from "../limits/sign-in-throttle";
+import type { PasskeyAssertion } from "../passkeys/schema";
+import { verifyPasskeyAssertion } from "../passkeys/verify-assertion";
 import type { Amr } from "../sessions/authentication";
 import { takeRecoveryCode } from "./recovery-codes";
 import { timeStepOf } from "./totp";
@@ -11,22 +13,26 @@ import { timeStepOf } from "./totp";
 type Deps = Pick<Context, "config" | "db" | "limits" | "now">;
 
 /** What proves a second factor: one of these. */
-export type SecondFactorProof = { code?: string; recoveryCode?: string };
+export type SecondFactorProof = { code?: string; recoveryCode?: string; passkey?: PasskeyAssertion };
 
 /** The purpose under which an account's shared secret is encrypted. */
 export const totpPurpose = (accountId: string) => `totp:${accountId}`;
 
 /**
- * Checks a second factor of an account: a code of its authenticator app or a recovery code, each of which works once.
- * Wrong ones are counted by account, and have to wait more and more. Returns how the factor authenticates.
- * @throws AppError invalid_code, rate_limited
+ * Checks a second factor of an account: a code of its authenticator app or a recovery code, each of which works once, or
+ * a passkey. Wrong codes are counted by account, and have to wait more and more. Returns how the factor authenticates.
+ * @throws AppError invalid_code, passkey_invalid, rate_limited
  */
 export async function verifySecondFactor(
   ctx: Deps,
   accountId: string,
-  { code, recoveryCode }: SecondFactorProof,
+  { code, recoveryCode, passkey }: SecondFactorProof,
   caller: Caller,
 ): Promise<Amr[]> {
+  if (passkey !== undefined) {
+    const { amr } = await verifyPasskeyAssertion(ctx, passkey, { accountId, purpose: "second-factor" }, caller);
+    return amr.filter((method) => method !== "mfa"); // several factors, with the first one
+  }
   if (code !== undefined) {
     await checkCounted(ctx, "totp", accountId, () => takeTotpCode(ctx, accountId, code), caller);
     return ["otp"];

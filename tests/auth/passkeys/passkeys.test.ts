@@ -122,7 +122,7 @@ test("the export lists passkeys without their keys, and deleting the account del
   const account = await newAccount();
   const { passkey } = await addPasskey(account, new PasskeyAuthenticator(), "My phone");
   const exported = await (await get("/api/auth/account/export", { token: account.token })).json();
-  expect(exported.passkeys).toMatchObject([{ name: "My phone", isBackedUp: true }]);
+  expect(exported.factors.passkeys).toMatchObject([{ name: "My phone", isSynced: true }]);
   const { publicKey } = await ctx().db.passkey.findUniqueOrThrow({ where: { id: passkey.id } });
   expect(JSON.stringify(exported)).not.toContain("publicKey");
   expect(publicKey.length).toBeGreaterThan(0);

@@ -49,7 +49,7 @@ describe("an authenticator app", () => {
     const enrollment = await started(account);
     expect(new URL(enrollment.uri).searchParams.get("secret")).toBe(enrollment.secret);
     expect(enrollment.qrCode).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" viewBox="0 0 (\d+) \1"/);
-    expect(await factorsOf(account)).toEqual({ totp: null, recoveryCodes: null });
+    expect(await factorsOf(account)).toEqual({ totp: null, recoveryCodes: null, passkeys: [] });
     expect((await post("/api/auth/login", account)).status).toBe(200);
 
     const app = new Authenticator(enrollment.secret);
@@ -97,7 +97,7 @@ describe("an authenticator app", () => {
     expect(await codeOf(await confirm(account, randomUUID(), app.code()))).toBe("enrollment_expired");
     clock.advance(10 * MINUTE_MS);
     expect(await codeOf(await confirm(account, first.id, app.code()))).toBe("enrollment_expired");
-    expect(await factorsOf(account)).toEqual({ totp: null, recoveryCodes: null });
+    expect(await factorsOf(account)).toEqual({ totp: null, recoveryCodes: null, passkeys: [] });
   });
 
   test("of two tabs that enroll at once, one is added, and its recovery codes stay", async () => {
@@ -185,7 +185,7 @@ test("without the app, signing in needs no second factor, and another app can be
   const account = await enrolled();
   expect((await remove(await signedIn(account))).status).toBe(204);
   expect((await remove(account)).status).toBe(404);
-  expect(await factorsOf(account)).toEqual({ totp: null, recoveryCodes: null });
+  expect(await factorsOf(account)).toEqual({ totp: null, recoveryCodes: null, passkeys: [] });
   expect((await post("/api/auth/login", account)).status).toBe(200);
   expect(await eventsOf(account.id)).toContain("totp_removed");
   await expect.poll(() => mailbox.to(account.email).length).toBe(2);

@@ -1,7 +1,7 @@
 import { notFound } from "next/navigation";
-import { listPasskeys } from "@/lib/accounts/passkeys/passkeys";
 import type { Principal } from "@/lib/auth/authenticate";
 import type { Passkey } from "@/lib/auth/passkeys/schema";
+import { listPasskeys } from "@/lib/auth/passkeys/stored-passkeys";
 import { pageContext } from "@/lib/http/pages/visitor";
 
 /** The visitor's passkey with this id. Shows the page for missing pages if there is none. */

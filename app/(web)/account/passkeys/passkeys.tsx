@@ -1,4 +1,4 @@
-import { listPasskeys } from "@/lib/accounts/passkeys/passkeys";
+import { listPasskeys } from "@/lib/auth/passkeys/stored-passkeys";
 import type { Context } from "@/lib/context";
 import { Day } from "../../components/time";
 

@@ -1,21 +1,26 @@
 import { headers } from "next/headers";
 import { redirect } from "next/navigation";
 import { readChallengeCookie, secondFactorPage } from "@/lib/auth/second-factor/challenge-cookie";
+import { listChallengeFactors } from "@/lib/auth/second-factor/challenges";
 import { trustedUrl } from "@/lib/http/pages/own-path";
 import { pageContext } from "@/lib/http/pages/visitor";
 import { Field } from "../../components/field";
 import { Form } from "../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../components/page-props";
+import { PasskeyProof } from "../../passkeys/passkey-proof";
 
 export const metadata = { title: "Second factor", robots: { index: false } };
 
 export default async function Page(props: PageProps) {
-  const { config } = pageContext();
+  const ctx = pageContext();
+  const { config } = ctx;
   const { formErrors, callbackUrl, kind } = await queryOf(props);
   const flash = await flashOf(formErrors);
   const next = trustedUrl(callbackUrl ?? flash?.values.callbackUrl, config, "/account");
   const signInPage = `/sign-in?${new URLSearchParams({ callbackUrl: next })}`;
-  if (!readChallengeCookie(config, await headers())) redirect(signInPage);
+  const challenge = readChallengeCookie(config, await headers());
+  if (!challenge) redirect(signInPage);
+  const hasPasskey = (await listChallengeFactors(ctx, challenge)).includes("passkey");
   const isByRecoveryCode = kind === "recovery_code";
   return (
     <div className="narrow">
@@ -45,6 +50,13 @@ export default async function Page(props: PageProps) {
         )}
         <button type="submit">Sign in</button>
       </Form>
+      {hasPasskey && (
+        <Form action="/forms/sign-in/factor">
+          <input type="hidden" name="callbackUrl" value={next} />
+          <input type="hidden" name="kind" value="passkey" />
+          <PasskeyProof optionsPath="/api/auth/passkeys/second-factor/options" label="Use a passkey" />
+        </Form>
+      )}
       <p className="aside">
         {isByRecoveryCode ? (
           <a href={secondFactorPage({ callbackUrl: next })}>Use the authenticator app</a>

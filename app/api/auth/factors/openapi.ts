@@ -1,3 +1,4 @@
+import { PASSKEY } from "@/app/api/auth/passkeys/openapi-examples";
 import type { OperationDetails } from "@/scripts/openapi/operation";
 
 export const GET: OperationDetails = {
@@ -14,8 +15,9 @@ export const GET: OperationDetails = {
             lastUsedAt: "2026-11-21T18:30:00.000Z",
           },
           recoveryCodes: { remaining: 9, createdAt: "2026-11-20T09:00:00.000Z" },
+          passkeys: [PASSKEY],
         },
-        "Without a second factor": { totp: null, recoveryCodes: null },
+        "Without a second factor": { totp: null, recoveryCodes: null, passkeys: [] },
       },
     },
   },

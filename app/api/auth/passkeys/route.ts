@@ -1,6 +1,6 @@
-import { listPasskeys } from "@/lib/accounts/passkeys/passkeys";
 import { registerPasskey } from "@/lib/auth/passkeys/register-passkey";
 import { Passkey, Passkeys, RegisterPasskey } from "@/lib/auth/passkeys/schema";
+import { listPasskeys } from "@/lib/auth/passkeys/stored-passkeys";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 

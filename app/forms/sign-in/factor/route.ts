@@ -1,7 +1,7 @@
 import { completeLogIn } from "@/lib/accounts/log-in";
 import { clearChallengeCookie, readChallengeCookie } from "@/lib/auth/second-factor/challenge-cookie";
 import { findChallenge } from "@/lib/auth/second-factor/challenges";
-import { TypedFactor } from "@/lib/auth/second-factor/schema";
+import { TypedFactor, toProof } from "@/lib/auth/second-factor/schema";
 import { defineForm } from "@/lib/http/pages/form";
 import { NextPage, trustedUrl } from "@/lib/http/pages/own-path";
 import { replaceSession } from "@/lib/http/session-response";
@@ -17,8 +17,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   },
   handle: async ({ ctx, body, request, caller }) => {
     const challenge = await findChallenge(ctx, readChallengeCookie(ctx.config, request.headers), caller);
-    const proof = body.kind === "recovery_code" ? { recoveryCode: body.code } : { code: body.code };
-    const issued = await completeLogIn(ctx, challenge, proof, caller);
+    const issued = await completeLogIn(ctx, challenge, toProof(body), caller);
     const cookies = [...(await replaceSession(ctx, request.headers, issued)), clearChallengeCookie(ctx.config)];
     return { to: trustedUrl(body.callbackUrl, ctx.config, "/account"), cookies };
   },

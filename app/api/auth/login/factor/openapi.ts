@@ -1,4 +1,5 @@
 import { SIGNED_IN } from "@/app/api/auth/openapi-examples";
+import { ASSERTION } from "@/app/api/auth/passkeys/openapi-examples";
 import type { OperationDetails } from "@/scripts/openapi/operation";
 
 const challenge = "0dXJpc3RzIG9mIHRoZSB3b3JsZCwgdW5pdGUgbm93IQ";
@@ -10,6 +11,7 @@ export const POST: OperationDetails = {
   requests: {
     "With an authenticator app": { challenge, code: "492039" },
     "With a recovery code": { challenge, recoveryCode: "7K3M9Q-WX2B4N-0R5T8V-C1D6FG" },
+    "With a passkey": { challenge, passkey: ASSERTION },
     "In a browser, which has the challenge in a cookie": { code: "492039" },
   },
   responses: { 200: { description: "Signed in.", headers: ["Set-Cookie"], examples: SIGNED_IN } },

@@ -11,7 +11,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
   POST: endpoint({
     summary: "Complete a login with a second factor",
     body: SecondFactor,
-    errors: ["invalid_challenge", "invalid_code", "origin_not_allowed", "rate_limited"],
+    errors: ["invalid_challenge", "invalid_code", "passkey_invalid", "origin_not_allowed", "rate_limited"],
     responses: { 200: Auth },
     handle: async ({ ctx, request, body, caller }) => {
       const token = body.challenge ?? readChallengeCookie(ctx.config, request.headers);

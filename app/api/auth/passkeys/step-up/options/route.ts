@@ -1,4 +1,4 @@
-import { createStepUpOptions } from "@/lib/auth/passkeys/options";
+import { createAccountOptions } from "@/lib/auth/passkeys/options";
 import { PasskeyRequestOptions } from "@/lib/auth/passkeys/schema";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
@@ -10,6 +10,6 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     limit: "passkeyOptionsByAccount",
     errors: ["not_found"],
     responses: { 200: PasskeyRequestOptions },
-    handle: ({ ctx, principal }) => createStepUpOptions(ctx, principal),
+    handle: ({ ctx, principal }) => createAccountOptions(ctx, "step-up", principal.account.id),
   }),
 });
