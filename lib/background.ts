@@ -38,7 +38,7 @@ export function startBackground(ctx: Context): void {
   );
   every(RETENTION_INTERVAL_MS, takeOver);
   takeOver();
-  if (ctx.config.mode === "embedded") {
+  if (ctx.config.mode === "embedded" || ctx.mailer.mode === "files") {
     const outbox = path.join(ctx.config.DATA_DIR, "outbox");
     const removeFiles = () => removeOldFiles(outbox, new Date(ctx.now().getTime() - MAX_OUTBOX_FILE_AGE_MS));
     const sweep = oneAtATime(ctx, "removing old files from the outbox folder failed", removeFiles);

@@ -61,6 +61,7 @@ export const Environment = z.object({
   TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
   RATE_LIMITS: z.enum(["on", "off"]).default("on"),
   SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
+  MAIL_OUTBOX: flag.optional(),
   MAIL_FROM: text.default("Homeport <no-reply@localhost>"),
   BILLING_PROVIDER: z.enum(["revenuecat", "standard-webhooks"]).default("revenuecat"),
   BILLING_WEBHOOK_AUTHORIZATION: list.default([]),
@@ -163,7 +164,9 @@ function missingInServerMode(env: Environment): string[] {
   if (!env.DATABASE_URL) return [];
   return [
     ...missing(env, ["NEXTAUTH_URL", "NEXTAUTH_SECRET"], "DATABASE_URL"),
-    ...(env.AUTH_REQUIRE_VERIFIED_EMAIL ? missing(env, ["SMTP_URL"], "AUTH_REQUIRE_VERIFIED_EMAIL") : []),
+    ...(env.AUTH_REQUIRE_VERIFIED_EMAIL && !env.MAIL_OUTBOX
+      ? missing(env, ["SMTP_URL"], "AUTH_REQUIRE_VERIFIED_EMAIL")
+      : []),
   ];
 }
 

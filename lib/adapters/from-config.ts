@@ -6,15 +6,24 @@ import { createSmtpMailer } from "./mail/smtp";
 import { createFileMailer, createFilePushTransport } from "./outbox-folder";
 import type { PushTransport } from "./push-transport";
 
-/** Returns the mailer that the configuration selects: SMTP, files in embedded mode, or none. */
+/** Returns the mailer that the configuration selects: SMTP, files in development, or none. */
 export function createMailer(config: Config, log: Logger): Mailer {
   if (config.SMTP_URL) return createSmtpMailer(config.SMTP_URL, config.MAIL_FROM);
-  if (config.mode === "embedded") return createFileMailer(outboxFolder(config), config.MAIL_FROM, log);
+  if (hasMailOutbox(config)) return createFileMailer(outboxFolder(config), config.MAIL_FROM, log);
   return {
     mode: "off",
     send: async ({ subject }) => log.warn({ subject }, "email not sent: SMTP_URL is not set"),
     close: async () => {},
   };
+}
+
+/**
+ * Whether emails are written to files, whose links sign in and reset passwords: on a developer's machine, which only this
+ * machine's browser reaches, or because `MAIL_OUTBOX` says so.
+ */
+function hasMailOutbox({ MAIL_OUTBOX, mode, baseUrl }: Config): boolean {
+  const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(baseUrl).hostname);
+  return MAIL_OUTBOX ?? (mode === "embedded" && isLocal);
 }
 
 /** Returns the push transport that the configuration selects: APNs, files in embedded mode, or null. */

@@ -128,14 +128,20 @@ export function revokeSessions(deps: Deps, id: string): Promise<number> {
  * Unlinks a provider from an account, and revokes its sessions, which the provider may have created. Changes nothing if
  * the provider is not linked. Returns how many identities were removed.
  */
-export function unlinkIdentities(deps: Deps, id: string, provider: string): Promise<number> {
+export function unlinkIdentities(
+  deps: Deps & { emails: Pick<Context["emails"], "enqueue"> },
+  id: string,
+  provider: string,
+): Promise<number> {
   return deps.db.$transaction(async (tx) => {
     await lockAccountForSignOut(tx, id);
     const { count } = await tx.identity.deleteMany({ where: { accountId: id, provider } });
-    if (count === 0) return 0;
+    const account = await tx.account.findUnique({ where: { id }, select: { email: true } });
+    if (count === 0 || !account) return 0;
     const extra = { ...byOperator(deps), details: { provider } };
     await recordSecurityEvent(tx, deps.now(), id, "identity_unlinked", COMMAND_LINE, extra);
     await revokeSessionsInTx(deps, tx, id);
+    await deps.emails.enqueue(tx, "identity_unlinked", account.email, { provider });
     return count;
   });
 }

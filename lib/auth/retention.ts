@@ -4,6 +4,7 @@ import type { Prisma } from "../db/generated/client";
 import { REMOVAL_BATCH_SIZE, removeInBatches } from "../db/remove-in-batches";
 import { identifier, sql } from "../db/sql";
 import { queueRevocations } from "./apple/refresh-token";
+import { unverifiedExpiresAt } from "./verification/email-verification";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "now">;
 
@@ -13,7 +14,7 @@ const AUDIT_EVENT_TTL_MS = 365 * DAY_MS;
 /**
  * Removes expired rows: events of the audit trail after a year, sessions with the devices that they registered, tokens,
  * used ID tokens, OAuth codes a day after they expired, sign-ins and enrollments that were not completed, sign-in
- * failures, recognized clients, rate limits, and accounts whose email was not verified in time. Returns how many.
+ * failures, recognized clients, rate limits, and accounts whose email had to be verified and was not. Returns how many.
  */
 export async function removeExpiredRows({ config, db, dbNow, now }: Deps): Promise<number> {
   const at = now();
@@ -43,16 +44,34 @@ export async function removeExpiredRows({ config, db, dbNow, now }: Deps): Promi
   ];
   let removed = 0;
   for (const statement of statements) removed += await removeInBatches(() => db.$executeRaw(statement));
+  if (!config.AUTH_REQUIRE_VERIFIED_EMAIL) return removed;
+  await removeInBatches(() => scheduleRemoval(db, at));
   return removed + (await removeInBatches(() => removeUnverifiedAccounts({ config, db, dbNow }, at)));
 }
 
-/** Removes a batch of accounts to which nobody has signed in: they have no sessions, devices or purchases. */
+/** Gives the accounts that were created while emails did not have to be verified the same time from now on. */
+function scheduleRemoval(db: Deps["db"], at: Date): Promise<number> {
+  const unscheduled = sql`"emailVerifiedAt" IS NULL AND "unverifiedExpiresAt" IS NULL`;
+  return db.$executeRaw`
+    UPDATE "Account" SET "unverifiedExpiresAt" = ${unverifiedExpiresAt(at)}::timestamptz
+    WHERE "id" IN (${selectBatch("Account", "id", unscheduled, "id")})`;
+}
+
+/**
+ * Removes a batch of accounts whose email was not verified in time. Keeps those that are in use: with a live session, a
+ * purchase or a role. Keeps disabled ones, whose email would be free for a new account.
+ */
 function removeUnverifiedAccounts(
   { config, db, dbNow }: Pick<Deps, "config" | "db" | "dbNow">,
   at: Date,
 ): Promise<number> {
   const condition = sql`"unverifiedExpiresAt" < ${at}::timestamptz AND "emailVerifiedAt" IS NULL AND NOT EXISTS (
-    SELECT FROM "VerificationToken" WHERE "accountId" = "Account"."id" AND "expiresAt" > ${at}::timestamptz)`;
+    SELECT FROM "VerificationToken" WHERE "accountId" = "Account"."id" AND "expiresAt" > ${at}::timestamptz)
+    AND "role" = 'user' AND "disabledAt" IS NULL
+    AND NOT EXISTS (SELECT FROM "Session" WHERE "accountId" = "Account"."id" AND "revokedAt" IS NULL
+      AND "expiresAt" > ${at}::timestamptz AND "idleExpiresAt" > ${at}::timestamptz)
+    AND NOT EXISTS (SELECT FROM "Purchase" WHERE "accountId" = "Account"."id")
+    AND NOT EXISTS (SELECT FROM "BillingEvent" WHERE "accountId" = "Account"."id")`;
   const statement = deleteBatch("Account", "id", condition, "unverifiedExpiresAt");
   return db.$transaction(async (tx) => {
     const accounts = await tx.$queryRaw<{ id: string }[]>`

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { removeExpiredRows } from "@/lib/auth/retention";
 import { newAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
-import { clock, ctx } from "@/tests/support/context";
+import { clock, ctx, withContext } from "@/tests/support/context";
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
@@ -79,4 +79,44 @@ test("expired windows of rate limits are removed, in any number, and open ones a
   await removeExpiredRows(ctx());
   expect(await db.rateLimitCounter.count({ where: { key: { startsWith: prefix } } })).toBe(1);
   expect(await db.rateLimit.count({ where: { key: prefix } })).toBe(0);
+});
+
+test("an account from the time when verification was not required has 30 days once it is, if nobody uses it", async () => {
+  const names = ["unused", "used", "customer", "support", "disabled", "verified"] as const;
+  const accounts = await Promise.all(names.map(() => newAccount()));
+  const [unused, used, customer, support, disabled, verified] = accounts.map(({ id }) => id) as [string, ...string[]];
+  const { db } = ctx();
+  await db.purchase.create({
+    data: {
+      accountId: customer,
+      provider: "revenuecat",
+      environment: "production",
+      store: "app_store",
+      originalTransactionId: unused,
+    },
+  });
+  await db.account.update({ where: { id: support }, data: { role: "support" } });
+  await db.account.update({ where: { id: disabled }, data: { disabledAt: ctx().now() } });
+  await db.account.update({ where: { id: verified }, data: { emailVerifiedAt: ctx().now() } });
+  const remaining = async () => {
+    const rows = await db.account.findMany({ where: { id: { in: accounts.map(({ id }) => id) } } });
+    return names.filter((_, i) => rows.some(({ id }) => id === accounts[i]?.id));
+  };
+  const removeAt = async (ms: number, AUTH_REQUIRE_VERIFIED_EMAIL: boolean) => {
+    clock.advance(ms);
+    await withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL } }, () => removeExpiredRows(ctx()));
+    return remaining();
+  };
+  expect(await removeAt(90 * DAY_MS - 60_000, false)).toEqual(names);
+  await db.session.updateMany({
+    where: { accountId: used },
+    data: {
+      expiresAt: new Date(ctx().now().getTime() + 40 * DAY_MS),
+      idleExpiresAt: new Date(ctx().now().getTime() + 40 * DAY_MS),
+    },
+  });
+  expect(await removeAt(0, true)).toEqual(names);
+  expect(await removeAt(29 * DAY_MS, true)).toEqual(names);
+  expect(await removeAt(2 * DAY_MS, false)).toEqual(names);
+  expect(await removeAt(0, true)).toEqual(names.slice(1));
 });

@@ -15,7 +15,7 @@ type Deps = Pick<Context, "config" | "db" | "limits" | "emails" | "now">;
 export const VERIFICATION_TTL_HOURS = 24;
 
 /** How long an account is kept whose email has to be verified and is not. */
-const UNVERIFIED_TTL_DAYS = 7;
+const UNVERIFIED_TTL_DAYS = 30;
 
 /** When an account that is created now is removed, unless its email is verified. */
 export function unverifiedExpiresAt(now: Date): Date {

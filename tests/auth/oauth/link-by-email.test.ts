@@ -86,6 +86,9 @@ describe("linking", () => {
       expect(await unlinkIdentities(ctx(), account.id, "apple")).toBe(0);
       expect(await session(jar)).toMatchObject({ user: { id: account.id } });
       expect(await unlinkIdentities(ctx(), account.id, "google")).toBe(1);
+      ctx().emails.wake();
+      const isReported = () => mailbox.to(account.email).some((message) => message.includes("Google was removed"));
+      await expect.poll(isReported).toBe(true);
       expect(await session(jar)).toEqual({});
       const stranger = new Jar();
       await signInWith(google, stranger);

@@ -1,0 +1,59 @@
+import { mkdtemp, readdir, readFile, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { pino } from "pino";
+import { describe, expect, test } from "vitest";
+import { createMailer } from "@/lib/adapters/from-config";
+import { loadConfig } from "@/lib/config";
+
+const silent = pino({ level: "silent" });
+const PRODUCTION = {
+  DATABASE_URL: "postgres://localhost/homeport",
+  NEXTAUTH_URL: "https://app.example.com",
+  NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
+};
+const LINK = `http://localhost:3000/verify#token=${"Aa".repeat(21)}B`;
+const EMAIL = {
+  to: "ann@example.com",
+  locale: "de" as const,
+  subject: "Passwort zurücksetzen",
+  text: `Öffnen Sie diesen Link:\n\n${LINK}\n`,
+  html: `<p>Öffnen Sie <a href="${LINK}">diesen Link</a>, ${"lang ".repeat(40)}</p>`,
+};
+
+describe("without SMTP_URL, emails are", () => {
+  test.each<[string, Record<string, string>, "files" | "off" | "smtp"]>([
+    ["written to files on a developer's machine", {}, "files"],
+    ["written to files on another port of it", { NEXTAUTH_URL: "http://127.0.0.1:4000" }, "files"],
+    ["not written on a developer's machine if it says so", { MAIL_OUTBOX: "false" }, "off"],
+    ["not written under a public URL", { NEXTAUTH_URL: "https://app.example.com" }, "off"],
+    ["not written in production", PRODUCTION, "off"],
+    ["written in production if it says so", { ...PRODUCTION, MAIL_OUTBOX: "true" }, "files"],
+    ["sent with SMTP_URL, whatever else is set", { SMTP_URL: "smtp://localhost", MAIL_OUTBOX: "true" }, "smtp"],
+  ])("%s", async (_, env, mode) => {
+    const mailer = createMailer(loadConfig(env), silent);
+    expect(mailer.mode).toBe(mode);
+    await mailer.close();
+  });
+});
+
+test("a file contains the email with its links whole, for its owner alone", async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), "homeport-outbox-"));
+  const mailer = createMailer(loadConfig({ DATA_DIR: folder }), silent);
+  await mailer.send(EMAIL, "an-id");
+  const [name = ""] = await readdir(path.join(folder, "outbox"));
+  const file = path.join(folder, "outbox", name);
+  expect(name).toMatch(/\.eml$/);
+  const message = await readFile(file, "utf8");
+  expect(message.split(/\r?\n/)).toContain(LINK);
+  expect(message).toContain(`<a href="${LINK}">`);
+  expect(message).toContain("Öffnen Sie diesen Link:");
+  expect(message).toContain("Message-ID: <an-id@localhost>");
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+});
+
+test("emails that have to be verified need a way to send them", () => {
+  const required = { ...PRODUCTION, AUTH_REQUIRE_VERIFIED_EMAIL: "true" };
+  expect(() => loadConfig(required)).toThrow("SMTP_URL");
+  expect(loadConfig({ ...required, MAIL_OUTBOX: "true" }).MAIL_OUTBOX).toBe(true);
+});
