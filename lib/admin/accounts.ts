@@ -147,8 +147,8 @@ export function unlinkIdentities(
 }
 
 /**
- * Removes every second factor of an account, revokes its sessions, and sends an email to its owner. Changes nothing if the
- * account has none. Returns whether it had one.
+ * Removes every second factor of an account, and its passkeys, which are on the devices that the owner has lost. Revokes
+ * its sessions, and sends an email to its owner. Changes nothing if the account has neither. Returns whether it had any.
  */
 export function resetFactors(
   deps: Deps & { emails: Pick<Context["emails"], "enqueue"> },
@@ -156,9 +156,14 @@ export function resetFactors(
 ): Promise<boolean> {
   return deps.db.$transaction(async (tx) => {
     await lockAccountForSignOut(tx, id);
-    if (!(await removeFactors(tx, id))) return false;
-    await recordSecurityEvent(tx, deps.now(), id, "factors_reset", COMMAND_LINE, byOperator(deps));
-    await deps.emails.enqueue(tx, "factor_removed", email, { factor: "totp" });
+    const hadTotp = await removeFactors(tx, id);
+    const { count: passkeys } = await tx.passkey.deleteMany({ where: { accountId: id } });
+    if (!hadTotp && passkeys === 0) return false;
+    await recordSecurityEvent(tx, deps.now(), id, "factors_reset", COMMAND_LINE, {
+      ...byOperator(deps),
+      details: { hadTotp, passkeys },
+    });
+    await deps.emails.enqueue(tx, "factor_removed", email, { factor: hadTotp ? "totp" : "passkey" });
     await revokeSessionsInTx(deps, tx, id);
     return true;
   });

@@ -34,8 +34,8 @@ const HELP = `Usage: npm run accounts -- COMMAND   (ACCOUNT is an id or an email
   show ACCOUNT              shows an account with its sessions, devices, subscriptions and events
   revoke-sessions ACCOUNT   signs an account out on all devices
   unlink ACCOUNT PROVIDER   unlinks a sign-in provider (${PROVIDER_NAMES.join(", ")}), and signs the account out on all devices
-  reset-factors ACCOUNT     removes an account's second factors, for an owner who has lost them, and signs it out on all
-                            devices. Its owner gets an email
+  reset-factors ACCOUNT     removes an account's second factors and passkeys, for an owner who has lost them, and signs it
+                            out on all devices. Its owner gets an email
   grant ACCOUNT ROLE        gives an account a role (${Object.keys(AccountRole).join(", ")})
   disable ACCOUNT           disables an account: nobody can sign in to it, and it is signed out on all devices
   enable ACCOUNT            enables a disabled account
@@ -79,8 +79,8 @@ const ACCOUNT_COMMANDS: Record<string, (deps: Deps, account: Account, option: st
   },
   "reset-factors": async (deps, account) => {
     const isReset = await resetFactors(deps, account);
-    if (!isReset) throw new Error(`${account.email} has no second factor. Nothing was changed.`);
-    return `${account.email}: the second factors are removed, signed out on all devices.`;
+    if (!isReset) throw new Error(`${account.email} has no second factor and no passkey. Nothing was changed.`);
+    return `${account.email}: the second factors and passkeys are removed, signed out on all devices.`;
   },
   grant: async (deps, { id, email }, option) => {
     const before = await setRole(deps, id, option as AccountRole);

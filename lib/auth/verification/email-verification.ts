@@ -138,6 +138,7 @@ export async function revokeUnverifiedAccess(
   if (count === 0) return;
   await revokeAllSessions(ctx, tx, now, accountId);
   await tx.identity.deleteMany({ where: { accountId, id: { not: keepIdentityId } } });
+  await tx.passkey.deleteMany({ where: { accountId } });
   await tx.passwordResetToken.deleteMany({ where: { accountId } });
   await tx.verificationToken.deleteMany({ where: { accountId } });
 }

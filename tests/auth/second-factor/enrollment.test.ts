@@ -5,6 +5,7 @@ import { removeExpiredRows } from "@/lib/auth/retention";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { Authenticator, challengeOf, meet, newProtectedAccount } from "@/tests/support/auth/authenticator";
+import { addPasskey } from "@/tests/support/auth/passkeys";
 import { clock, ctx } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
 
@@ -200,15 +201,17 @@ test("a DELETE without a body removes the app after a recent sign-in", async () 
 
 test("an operator resets the factors of an owner who has lost them: signed out, recorded, and told by email", async () => {
   const account = await enrolled();
-  await mailbox.waitFor(account.email);
+  await addPasskey(account);
+  await mailbox.waitFor(account.email, 2);
   const deps = { ...ctx(), operator: "operator:ops" as const };
   expect(await resetFactors(deps, account)).toBe(true);
   ctx().emails.wake();
   expect((await get("/api/auth/factors", { token: account.token })).status).toBe(401);
   expect((await post("/api/auth/login", account)).status).toBe(200);
   const event = await ctx().db.auditEvent.findFirstOrThrow({ where: { accountId: account.id, type: "factors_reset" } });
-  expect(event.actor).toBe("operator:ops");
-  await mailbox.waitFor(account.email, 2);
+  expect(event).toMatchObject({ actor: "operator:ops", details: { hadTotp: true, passkeys: 1 } });
+  expect(await ctx().db.passkey.count({ where: { accountId: account.id } })).toBe(0);
+  await mailbox.waitFor(account.email, 3);
   expect(await resetFactors(deps, account)).toBe(false);
 });
 

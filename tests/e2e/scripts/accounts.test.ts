@@ -84,7 +84,7 @@ test(
     });
     expect(await accounts(env, "reset-factors", bob.id)).toEqual({
       code: 1,
-      output: `${bob.email} has no second factor. Nothing was changed.\n`,
+      output: `${bob.email} has no second factor and no passkey. Nothing was changed.\n`,
     });
     expect(JSON.parse((await accounts(env, "show", bob.id)).output).sessions).toHaveLength(1);
     expect((await accounts(env, "delete", bob.email)).code).toBe(2); // without --yes
