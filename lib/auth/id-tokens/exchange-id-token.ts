@@ -45,7 +45,8 @@ export async function exchangeIdToken(ctx: Deps, given: Exchange, caller: Caller
 async function keepTokenOf(ctx: Deps, identity: ProviderIdentity, code: string, appId: string): Promise<void> {
   if (identity.provider !== "apple") return;
   try {
-    await keepAppleToken(ctx, identity, appId, await redeemAppleCode(ctx, code, appId));
+    const person = { clientId: appId, subject: identity.subject };
+    await keepAppleToken(ctx, identity, appId, await redeemAppleCode(ctx, code, person));
   } catch (error) {
     ctx.log.warn({ err: error }, "Apple's refresh token was not stored");
   }

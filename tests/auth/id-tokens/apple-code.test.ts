@@ -46,6 +46,19 @@ test("a code that Apple refuses does not stop the sign-in", async () => {
   });
 });
 
+test("a code of another person is not stored: a deletion would end that person's access", async () => {
+  await withKey(async () => {
+    const [nonce, sub] = [newNonce(), randomUUID()];
+    const token = apple.token(nonce, { sub, email: `${randomUUID()}@icloud.com`, email_verified: true });
+    apple.codes.set("code-4", "r.4");
+    apple.codeSubject = "another person";
+    expect((await exchange(token, nonce, { authorization_code: "code-4" })).status).toBe(200);
+    expect([...apple.codes.keys()]).not.toContain("code-4");
+    const identity = await ctx().db.identity.findFirstOrThrow({ where: { subject: sub } });
+    expect(identity.refreshToken).toBeNull();
+  });
+});
+
 test("a code of Google, or without a key of the team, is sent to nobody", async () => {
   const requests = () => [...apple.requests, ...google.requests].filter((path) => path === "/token").length;
   const before = requests();

@@ -32,6 +32,8 @@ export class TokenIssuer {
   origin = "";
   /** The authorization codes that were not used, with the refresh tokens that Apple issues for them. */
   readonly codes = new Map<string, string>();
+  /** The person that the codes belong to: by default the one of the newest ID token. */
+  codeSubject: unknown;
   private keys: { kid: string; privateKey: KeyObject; publicKey: KeyObject }[] = [];
   private readonly server = createServer((request, response) => void this.respond(request, response));
 
@@ -79,6 +81,7 @@ export class TokenIssuer {
       nonce: this.id === "apple" ? createHash("sha256").update(nonce).digest("hex") : nonce,
       ...change,
     };
+    this.codeSubject = claims.sub;
     const header = { alg: "RS256", kid: this.key.kid, ...signing.header };
     const signed = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
     const signature = signing.sign?.(signed) ?? sign("sha256", Buffer.from(signed), this.key.privateKey);
@@ -123,6 +126,7 @@ export class TokenIssuer {
     const refreshToken = grant_type === "authorization_code" ? this.codes.get(code) : undefined;
     if (!isApp || refreshToken === undefined) return { status: 400, body: '{"error":"invalid_grant"}' };
     this.codes.delete(code);
-    return { status: 200, body: JSON.stringify({ access_token: randomUUID(), refresh_token: refreshToken }) };
+    const tokens = { refresh_token: refreshToken, id_token: this.token("", { sub: this.codeSubject }) };
+    return { status: 200, body: JSON.stringify({ access_token: randomUUID(), ...tokens }) };
   }
 }
