@@ -51,10 +51,11 @@ export async function removeExpiredRows({ config, db, dbNow, now }: Deps): Promi
 
 /** Gives the accounts that were created while emails did not have to be verified the same time from now on. */
 function scheduleRemoval(db: Deps["db"], at: Date): Promise<number> {
-  const unscheduled = sql`"emailVerifiedAt" IS NULL AND "unverifiedExpiresAt" IS NULL`;
+  const unscheduled = sql`
+    "createdAt" <= ${at}::timestamptz AND "emailVerifiedAt" IS NULL AND "unverifiedExpiresAt" IS NULL`;
   return db.$executeRaw`
     UPDATE "Account" SET "unverifiedExpiresAt" = ${unverifiedExpiresAt(at)}::timestamptz
-    WHERE "id" IN (${selectBatch("Account", "id", unscheduled, "id")})`;
+    WHERE "id" IN (${selectBatch("Account", "id", unscheduled, "createdAt")})`;
 }
 
 /**

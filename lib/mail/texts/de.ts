@@ -32,7 +32,7 @@ export const de: EmailTexts = {
     password_changed: (to, { accountUrl, notMeLink, providers }) => ({
       subject: "Ihr Passwort wurde geändert",
       body: [
-        `Das Passwort Ihres Kontos (${to}) wurde geändert, und andere Geräte wurden abgemeldet.`,
+        `Das Passwort Ihres Kontos (${to}) wurde geändert.`,
         "Wenn Sie das waren, müssen Sie nichts tun.",
         "Wenn nicht, kann jemand anderes Ihre E-Mails lesen oder kennt Ihr Passwort. Ändern Sie zuerst das Passwort Ihres Postfachs. Melden Sie dann alle Geräte ab und legen Sie ein neues Passwort fest:",
         { link: notMeLink, label: "Das war ich nicht" },

@@ -31,7 +31,7 @@ export const en: EmailTexts = {
     password_changed: (to, { accountUrl, notMeLink, providers }) => ({
       subject: "Your password was changed",
       body: [
-        `The password of your account (${to}) was changed, and other devices were signed out.`,
+        `The password of your account (${to}) was changed.`,
         "If this was you, there is nothing to do.",
         "If it was not, somebody else can read your email or knows your password. Change the password of your mailbox first, then sign out all devices and set a new password:",
         { link: notMeLink, label: "This was not me" },

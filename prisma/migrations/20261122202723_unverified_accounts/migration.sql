@@ -1,2 +1,2 @@
 -- CreateIndex
-CREATE INDEX "Account_unverified_idx" ON "Account"("id") WHERE (("emailVerifiedAt" IS NULL) AND ("unverifiedExpiresAt" IS NULL));
+CREATE INDEX "Account_unverified_idx" ON "Account"("createdAt") WHERE (("emailVerifiedAt" IS NULL) AND ("unverifiedExpiresAt" IS NULL));
