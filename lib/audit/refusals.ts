@@ -8,7 +8,13 @@ type About = { requestId?: string; method?: string; route?: string; accountId?: 
 /** The statuses of requests that were refused for who sent them, from where, or how often. */
 const REFUSED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429]);
 /** Refusals of a guessed code or token, which OAuth and forms answer with other statuses. */
-const GUESSES: ReadonlySet<ErrorCode> = new Set(["invalid_grant", "invalid_or_expired_token", "invalid_user_code"]);
+const GUESSES: ReadonlySet<ErrorCode> = new Set([
+  "invalid_grant",
+  "invalid_id_token",
+  "invalid_or_expired_token",
+  "invalid_user_code",
+  "passkey_invalid",
+]);
 /** A session that has ended, and a sign-in that goes on: the request's own line tells its status. */
 const UNREMARKABLE: ReadonlySet<ErrorCode> = new Set(["unauthenticated", "second_factor_required"]);
 
