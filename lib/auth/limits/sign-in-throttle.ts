@@ -24,7 +24,7 @@ const BY_SESSIONS: Rule = { ...BY_CLIENT, name: "reauthenticationByAccount" };
 
 /** Wrong second factors of an account. Each kind has a counter of its own, so that one works while another waits. */
 const SECOND_FACTORS = {
-  // Three codes of a million are right at a time: fewer than 100 guesses in the first quarter of a year.
+  // Three codes of a million are right at a time. About 100 are guessed in a quarter of a year.
   totp: {
     name: "totpByAccount",
     freeFailures: 5,
