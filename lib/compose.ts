@@ -46,7 +46,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const isInline = push && config.PUSH_WORKER === "inline";
   const worker = isInline ? startWorker({ config, count: telemetry.count, db, dbNow, log, now, push }) : null;
   if (config.mode === "server") void warnOfMissingMigrations(database, log);
-  loadDataKeys({ config, db }).catch((error: unknown) => log.debug({ err: error }, "the data keys are read later"));
+  void warnOfLostSecrets({ config, db, log });
   warnOfSettings({ config, log, mailer, push });
   return {
     config,
@@ -121,6 +121,16 @@ async function warnOfMissingMigrations(database: Database, log: Context["log"]):
     if (missing.length > 0) log.error({ missing }, "migrations are missing: run `npm run db:migrate`");
   } catch (error) {
     log.warn({ err: error }, "the database is not reachable");
+  }
+}
+
+/** Reads the data keys. What is encrypted with a key that the secrets cannot unwrap is unavailable. */
+async function warnOfLostSecrets({ config, db, log }: Pick<Context, "config" | "db" | "log">): Promise<void> {
+  try {
+    const { lost } = await loadDataKeys({ config, db });
+    if (lost.length > 0) log.error({ lost }, "stored secrets cannot be decrypted: NEXTAUTH_SECRET lacks a secret");
+  } catch (error) {
+    log.debug({ err: error }, "the data keys are read when they are needed");
   }
 }
 

@@ -12,7 +12,9 @@ type Deps = Pick<Context, "config" | "db">;
  */
 type Purpose = "encryption" | "pseudonyms";
 type Row = { id: string; purpose: string; wrappedBy: string; wrapped: string };
-export type DataKey = { id: string; purpose: string; key: Buffer };
+type DataKey = { id: string; purpose: string; key: Buffer };
+/** The data keys that the ring can unwrap, oldest first, and the ids of the secrets that it lacks for the others. */
+type DataKeys = { keys: DataKey[]; lost: string[] };
 
 const WRAPPING = "Homeport data key";
 
@@ -29,14 +31,14 @@ export function unwrapKey(secrets: Secrets, { id, wrappedBy, wrapped }: Omit<Row
 }
 
 /** What a process has read, by database and ring. A data key never changes, so it is read once. */
-const loaded = new WeakMap<Deps["db"], Map<string, Promise<DataKey[]>>>();
+const loaded = new WeakMap<Deps["db"], Map<string, Promise<DataKeys>>>();
 
 /**
- * The data keys that the ring can unwrap, oldest first; there is one for each purpose at least. The first call reads them,
- * and creates those that are missing. `compose` makes it, because a query inside a transaction would block PGlite.
+ * The data keys; at least one for each purpose can be unwrapped. The first call reads them, and creates those that are
+ * missing. `compose` makes it, because a query inside a transaction would block PGlite.
  */
-export function loadDataKeys({ config, db }: Deps): Promise<DataKey[]> {
-  const byRing = loaded.get(db) ?? new Map<string, Promise<DataKey[]>>();
+export function loadDataKeys({ config, db }: Deps): Promise<DataKeys> {
+  const byRing = loaded.get(db) ?? new Map<string, Promise<DataKeys>>();
   loaded.set(db, byRing);
   const ring = config.secrets.map(keyId).join();
   const found = byRing.get(ring) ?? readOrCreate({ config, db });
@@ -52,25 +54,29 @@ export function forgetDataKeys({ config, db }: Deps): void {
 
 /** The oldest key of a purpose: every process uses the same one. */
 export async function dataKey(deps: Deps, purpose: Purpose): Promise<DataKey> {
-  return (await loadDataKeys(deps)).find((key) => key.purpose === purpose) as DataKey;
+  const { keys } = await loadDataKeys(deps);
+  return keys.find((key) => key.purpose === purpose) as DataKey;
 }
 
-async function readOrCreate(deps: Deps): Promise<DataKey[]> {
-  const keys = await read(deps);
+async function readOrCreate(deps: Deps): Promise<DataKeys> {
+  const found = await read(deps);
   const missing = (["encryption", "pseudonyms"] as const).filter(
-    (name) => !keys.some(({ purpose }) => purpose === name),
+    (name) => !found.keys.some(({ purpose }) => purpose === name),
   );
-  if (missing.length === 0) return keys;
+  if (missing.length === 0) return found;
   for (const purpose of missing) await create(deps, purpose);
   return read(deps);
 }
 
-async function read({ config, db }: Deps): Promise<DataKey[]> {
+async function read({ config, db }: Deps): Promise<DataKeys> {
   const rows = await db.dataKey.findMany({ orderBy: [{ createdAt: "asc" }, { id: "asc" }] });
-  return rows.flatMap((row) => {
+  const lost = new Set<string>();
+  const keys = rows.flatMap((row) => {
     const key = unwrapKey(config.secrets, row);
+    if (!key) lost.add(row.wrappedBy);
     return key ? [{ id: row.id, purpose: row.purpose, key }] : [];
   });
+  return { keys, lost: [...lost] };
 }
 
 /**

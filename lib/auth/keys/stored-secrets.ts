@@ -30,7 +30,7 @@ export async function decryptSecret(deps: Deps, purpose: string, stored: string)
 }
 
 async function find(deps: Deps, id: string) {
-  return (await loadDataKeys(deps)).find((key) => key.id === id);
+  return (await loadDataKeys(deps)).keys.find((key) => key.id === id);
 }
 
 /** Another process may have created the key since this one read them. */
