@@ -2,11 +2,14 @@ import { z } from "zod";
 import type { Caller } from "../audit/caller";
 import { recordSecurityEvent } from "../audit/security-events";
 import type { Context, Tx } from "../context";
-import { AppError, type FieldError } from "../errors";
+import { AppError, isAppError } from "../errors";
 import type { Principal } from "./authenticate";
 import { PasskeyAssertion } from "./passkeys/schema";
 import { verifyPasskeyAssertion } from "./passkeys/verify-assertion";
 import { confirmPassword } from "./passwords/confirm-password";
+import { listSecondFactors } from "./second-factor/factors";
+import { RecoveryCode, TotpCode } from "./second-factor/schema";
+import { verifySecondFactor } from "./second-factor/verify";
 import { type Aal, type Amr, FRESH_SECONDS, isFresh } from "./sessions/authentication";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
@@ -14,6 +17,8 @@ type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
 /** What a signed-in user proves again. Spread its shape into the body of a route that may require it. */
 export const StepUpProof = z.object({
   password: z.string().max(1024).optional().describe("The account's password."),
+  code: TotpCode.optional(),
+  recoveryCode: RecoveryCode.optional(),
   passkey: PasskeyAssertion.optional().describe(
     "An assertion over the options of `POST /api/auth/passkeys/step-up/options`.",
   ),
@@ -37,8 +42,9 @@ type Options = {
 
 /**
  * Requires a recent authentication for a sensitive action (OWASP ASVS 5.0, 7.5.3): the session's, if it is at most
- * `freshSeconds` old and at the account's level, or else a proof, which also renews the session. A proof that is given is
- * checked even if it is not needed.
+ * `freshSeconds` old and at the account's level, or else a proof, which also renews the session. With a second factor, the
+ * proof is that factor: a session and a password can be stolen together. A proof that is given is checked even if it is
+ * not needed.
  * @throws AppError reauthentication_required, whose `errors` name the fields of which one would do; without them, only a
  *   new sign-in does; passkey_invalid, rate_limited, overloaded
  */
@@ -52,7 +58,8 @@ export async function requireStepUp(
   const methods = await readStepUpMethods(ctx, principal, freshSeconds);
   requireProof(methods, proof, isPasswordRequired);
   const amr = await checkProof(ctx, principal.account.id, methods, proof, caller);
-  if (amr.length > 0) await ctx.db.$transaction((tx) => renewSession(tx, ctx.now(), principal, methods.level, amr));
+  if (!isSufficient(methods, amr)) return;
+  await ctx.db.$transaction((tx) => renewSession(tx, ctx.now(), principal, methods.level, amr));
 }
 
 /**
@@ -76,52 +83,86 @@ export async function reauthenticate(
   });
 }
 
-/** How an account can authenticate again, and whether its session does without. */
-export type StepUpMethods = { level: Aal; isFresh: boolean; passwordHash: string | null; hasPasskey: boolean };
+/** What proves who signs in, besides the password. */
+type FactorField = Exclude<keyof StepUpProof, "password">;
 
-/** Reads how a signed-in account can authenticate again. Its level is 2 if it has a second factor. */
+/**
+ * How an account can authenticate again, and whether its session does without. The level is 2 if the account has a second
+ * factor. `factorFields` are those that the account has, of which each is a proof at its level.
+ */
+export type StepUpMethods = { level: Aal; isFresh: boolean; passwordHash: string | null; factorFields: FactorField[] };
+
+const FIELDS = { totp: "code", recovery_code: "recoveryCode", passkey: "passkey" } as const;
+
+/** Reads how a signed-in account can authenticate again. */
 export async function readStepUpMethods(
   { db, now }: Pick<Context, "now"> & { db: Tx },
   { account, session }: { account: { id: string }; session: { authenticatedAt: Date; aal: number } },
   freshSeconds = FRESH_SECONDS,
 ): Promise<StepUpMethods> {
-  const where = { id: account.id };
   const select = { passwordHash: true, passkeys: { select: { id: true }, take: 1 } };
-  const { passwordHash, passkeys } = await db.account.findUniqueOrThrow({ where, select });
-  const level: Aal = 1;
-  const hasRecentProof = isFresh(session, { aal: level, freshSeconds, now: now() });
-  return { level, isFresh: hasRecentProof, passwordHash, hasPasskey: passkeys.length > 0 };
+  const { passwordHash, passkeys } = await db.account.findUniqueOrThrow({ where: { id: account.id }, select });
+  const secondFactors = await listSecondFactors(db, account.id);
+  const level: Aal = secondFactors.length > 0 ? 2 : 1;
+  const factorFields = secondFactors.map((kind): FactorField => FIELDS[kind]);
+  if (passkeys.length > 0 && !factorFields.includes("passkey")) factorFields.push("passkey");
+  return { level, isFresh: isFresh(session, { aal: level, freshSeconds, now: now() }), passwordHash, factorFields };
 }
 
 /** @throws AppError reauthentication_required if a proof is missing */
 function requireProof(methods: StepUpMethods, proof: StepUpProof, isPasswordRequired: boolean): void {
-  const fields = fieldsThatDo(methods, isPasswordRequired);
-  if (fields.some((field) => proof[field] !== undefined)) return;
-  if (methods.isFresh && !(isPasswordRequired && methods.passwordHash !== null)) return;
-  const errors = fields.map((field): FieldError => ({ pointer: `/${field}`, code: "required", detail: "Is required" }));
+  const { level, isFresh, passwordHash, factorFields } = methods;
+  const isPasswordNeeded = isPasswordRequired && passwordHash !== null;
+  const fields = [...(level === 1 && passwordHash !== null ? ["password" as const] : []), ...factorFields];
+  const isProved = isFresh || fields.some((field) => proof[field] !== undefined);
+  const missing = [
+    ...(isPasswordNeeded && proof.password === undefined ? ["password"] : []),
+    ...(isProved ? [] : fields),
+  ];
+  if (isProved && missing.length === 0) return;
+  const errors = [...new Set(missing)].map((field) => ({
+    pointer: `/${field}`,
+    code: "required",
+    detail: "Is required",
+  }));
   throw new AppError("reauthentication_required", errors.length > 0 ? { errors } : {});
 }
 
-/** The fields of which one is a proof. */
-function fieldsThatDo({ passwordHash, hasPasskey }: StepUpMethods, isPasswordRequired: boolean) {
-  const fields: (keyof StepUpProof)[] = passwordHash === null ? [] : ["password"];
-  return hasPasskey && !(isPasswordRequired && passwordHash !== null) ? [...fields, "passkey" as const] : fields;
-}
-
-/** Checks the fields that are given. Returns how they authenticate the user. */
+/** Checks the fields that are given and that the account has. Returns how they authenticate the user. */
 async function checkProof(
   ctx: Deps,
   id: string,
-  { passwordHash }: StepUpMethods,
-  { password, passkey }: StepUpProof,
+  { passwordHash, factorFields }: StepUpMethods,
+  { password, code, recoveryCode, passkey }: StepUpProof,
   caller: Caller,
 ): Promise<Amr[]> {
-  const isByPassword = password !== undefined && passwordHash !== null;
-  if (isByPassword) await confirmPassword(ctx, { id, passwordHash }, password, caller);
-  const byPassword: Amr[] = isByPassword ? ["pwd"] : [];
-  if (passkey === undefined) return byPassword;
-  const { amr } = await verifyPasskeyAssertion(ctx, passkey, { accountId: id, purpose: "step-up" }, caller);
-  return [...byPassword, ...amr];
+  const amr: Amr[] = [];
+  if (password !== undefined && passwordHash !== null) {
+    await confirmPassword(ctx, { id, passwordHash }, password, caller);
+    amr.push("pwd");
+  }
+  if (code !== undefined && factorFields.includes("code")) {
+    amr.push(...(await verifySecondFactor(ctx, id, { code }, caller).catch((error) => refuse(error, "code"))));
+  } else if (recoveryCode !== undefined && factorFields.includes("recoveryCode")) {
+    const proof = { recoveryCode };
+    amr.push(...(await verifySecondFactor(ctx, id, proof, caller).catch((error) => refuse(error, "recoveryCode"))));
+  } else if (passkey !== undefined) {
+    const purpose = { accountId: id, purpose: "step-up" } as const;
+    amr.push(...(await verifyPasskeyAssertion(ctx, passkey, purpose, caller)).amr);
+  }
+  return amr;
+}
+
+/** Names the field of a wrong code, as that of a wrong password. */
+function refuse(error: unknown, field: FactorField): never {
+  if (!isAppError(error) || error.code !== "invalid_code") throw error;
+  const errors = [{ pointer: `/${field}`, code: "incorrect", detail: "This code is wrong, used or expired" }];
+  throw new AppError("reauthentication_required", { errors, cause: error });
+}
+
+/** Whether methods authenticate a user at the account's level: a password alone does not renew what two factors proved. */
+function isSufficient({ level }: StepUpMethods, amr: readonly Amr[]): boolean {
+  return level === 1 ? amr.length > 0 : amr.some((method) => method !== "pwd");
 }
 
 /** Makes the session's authentication recent. @throws AppError unauthenticated if the session has ended since */
@@ -132,11 +173,9 @@ async function renewSession(
   level: Aal,
   amr: readonly Amr[],
 ): Promise<Reauthenticated> {
-  const renewed = {
-    authenticatedAt: now,
-    aal: Math.max(session.aal, amr.includes("mfa") ? 2 : level),
-    amr: [...new Set([...session.amr, ...amr])],
-  };
+  const isTwoFactors = level === 2 || amr.includes("mfa"); // a passkey is two factors
+  const methods = [...session.amr, ...amr, ...(isTwoFactors ? ["mfa"] : [])];
+  const renewed = { authenticatedAt: now, aal: isTwoFactors ? 2 : session.aal, amr: [...new Set(methods)] };
   const where = { id: session.id, revokedAt: null };
   const { count } = await tx.session.updateMany({ where, data: renewed });
   if (count === 0) throw new AppError("unauthenticated");

@@ -14,6 +14,7 @@ const logIn = ({ email, password }: Pick<TestAccount, "email" | "password">) =>
 const sessionsOf = ({ id }: TestAccount) => ctx().db.session.count({ where: { accountId: id, revokedAt: null } });
 
 describe("a disabled account", () => {
+  // ASVS 7.4.2
   test("has no live session and no device from that moment on", async () => {
     const account = await newAccount();
     await registeredDevice(account);
@@ -54,6 +55,7 @@ describe("a disabled account", () => {
     });
   });
 
+  // ASVS 7.4.2
   test("has no session that was being created when it was disabled", async () => {
     for (let round = 0; round < 4; round++) {
       const account = await newAccount();

@@ -1,7 +1,9 @@
 import * as client from "openid-client";
 import { describe, expect, test } from "vitest";
+import { listSecurityEvents } from "@/lib/audit/trail";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
+import { newProtectedAccount } from "@/tests/support/auth/authenticator";
 import { decide, postOAuth, REDIRECT_URI, signInToBrowser } from "@/tests/support/auth/oauth-client";
 import { addPasskey, signInOptions, stepUpOptions } from "@/tests/support/auth/passkeys";
 import { BASE_URL, clock, ctx } from "@/tests/support/context";
@@ -58,6 +60,8 @@ describe("POST /api/auth/reauthenticate", () => {
     expect(await response.json()).toMatchObject({ aal: 1, amr: ["pwd"] });
     expect((await sessionOf(account)).authenticatedAt.getTime()).toBeGreaterThanOrEqual(at.getTime());
     expect(await eventsOf(account.id)).toEqual(["registered", "reauthenticated"]);
+    const details = (await listSecurityEvents(ctx(), account.id, 2)).map((event) => event.details);
+    expect(details).toEqual([{ amr: ["pwd"] }, { amr: ["pwd"] }]);
   });
 
   test("requires a proof even after a recent sign-in, and names the field that would do", async () => {
@@ -112,10 +116,13 @@ describe("the form of /confirm", () => {
 });
 
 describe("a session that another one allows", () => {
-  test.each([
+  const ways = [
     ["an authorization code", appSession],
     ["a device code", deviceSession],
-  ])("by %s is as old as that one, so that a stolen session cannot get a fresh one", async (_, allow) => {
+  ] as const;
+
+  // ASVS 7.5.3
+  test.each(ways)("by %s is as old as that one, so that a stolen session cannot get a fresh one", async (_, allow) => {
     const account = await newAccount();
     const cookie = await signInToBrowser(account);
     clock.advance(11 * MINUTE_MS);
@@ -196,5 +203,76 @@ describe("a passkey", () => {
     expect(done.headers.get("location")).toBe("/account/passkeys/add");
     const malformed = flashOf(await submit("confirm", { passkey: "{" }, { cookie }));
     expect(malformed?.fields).toEqual({ passkey: "Must be JSON" });
+  });
+});
+
+describe("an account with a second factor", () => {
+  const reauthenticate = ({ token }: TestAccount, proof: object) => post(REAUTHENTICATE, proof, { token });
+  const exportData = ({ token }: TestAccount) => get("/api/auth/account/export", { token });
+
+  // ASVS 7.5.3
+  test("proves that factor, and its password is no proof", async () => {
+    const account = await newProtectedAccount();
+    const refused = await reauthenticate(account, { password: account.password });
+    expect(refused.status).toBe(403);
+    const { errors } = await refused.json();
+    expect(errors).toMatchObject([{ pointer: "/code" }, { pointer: "/recoveryCode" }]);
+    const proved = await reauthenticate(account, { code: account.app.nextCode() });
+    expect(await proved.json()).toMatchObject({ aal: 2, amr: ["pwd", "otp", "mfa"] });
+    expect((await sessionOf(account)).aal).toBe(2);
+  });
+
+  test("has to prove it in a session that is recent and older than the factor", async () => {
+    const account = await newProtectedAccount();
+    expect((await exportData(account)).status).toBe(403);
+    await reauthenticate(account, { code: account.app.nextCode() });
+    expect((await exportData(account)).status).toBe(200);
+    clock.advance(11 * MINUTE_MS);
+    expect((await exportData(account)).status).toBe(403);
+  });
+
+  test("can prove it by a recovery code, once", async () => {
+    const account = await newProtectedAccount();
+    const [recoveryCode] = account.recoveryCodes;
+    expect(await (await reauthenticate(account, { recoveryCode })).json()).toMatchObject({ aal: 2 });
+    const again = await reauthenticate(account, { recoveryCode });
+    expect(again.status).toBe(403);
+    expect((await again.json()).errors).toMatchObject([{ pointer: "/recoveryCode", code: "incorrect" }]);
+  });
+
+  test("is told of a wrong code at its field, and waits after five of them", async () => {
+    const account = await newProtectedAccount();
+    for (let i = 0; i < 5; i++) {
+      const refused = await reauthenticate(account, { code: account.app.wrongCode() });
+      expect((await refused.json()).errors).toMatchObject([{ pointer: "/code", code: "incorrect" }]);
+    }
+    expect((await reauthenticate(account, { code: account.app.wrongCode() })).status).toBe(429);
+    expect((await sessionOf(account)).aal).toBe(1);
+  });
+
+  test("is deleted with its password and that factor, and with neither alone", async () => {
+    const account = await newProtectedAccount();
+    const { password, token } = account;
+    const attempt = (proof: object) => post("/api/auth/account/delete", { confirm: "DELETE", ...proof }, { token });
+    expect((await (await attempt({ password })).json()).errors).toMatchObject([
+      { pointer: "/code" },
+      { pointer: "/recoveryCode" },
+    ]);
+    expect((await (await attempt({ code: account.app.nextCode() })).json()).errors).toMatchObject([
+      { pointer: "/password" },
+    ]);
+    expect((await attempt({ password, code: account.app.nextCode() })).status).toBe(200);
+  });
+
+  test("keeps the age of its factor when only the password is proved", async () => {
+    const account = await newProtectedAccount();
+    await reauthenticate(account, { code: account.app.nextCode() });
+    const { authenticatedAt } = await sessionOf(account);
+    clock.advance(MINUTE_MS);
+    const { token, password } = account;
+    const body = { confirm: "DELETE", password: "a wrong one" };
+    expect((await post("/api/auth/account/delete", body, { token })).status).toBe(403);
+    await submit("account/unlink", { identityId: "none", password }, { cookie: `next-auth.session-token=${token}` });
+    expect((await sessionOf(account)).authenticatedAt).toEqual(authenticatedAt);
   });
 });

@@ -8,7 +8,7 @@ export function Reauthentication({ email, hasPassword, returnTo }: Props) {
     return (
       <p>
         Your account has no password. If you signed in more than ten minutes ago,{" "}
-        <a href={`/sign-in?callbackUrl=${returnTo}`}>sign in again</a> first.
+        <a href={`/sign-in?${new URLSearchParams({ callbackUrl: returnTo })}`}>sign in again</a> first.
       </p>
     );
   }

@@ -13,9 +13,16 @@ export async function requireVisitor(page: string): Promise<Principal & Profile>
   return profile ? { ...principal, ...profile } : redirect(signInPath(page));
 }
 
-/** The same for a page that requires a recent authentication. */
-export async function requireRecentVisitor(page: string): Promise<Principal & Profile> {
+/**
+ * The same for a page that requires a recent authentication. If the page `asksForPassword` itself, that suffices for an
+ * account that has one and no second factor.
+ */
+export async function requireRecentVisitor(
+  page: string,
+  { asksForPassword = false } = {},
+): Promise<Principal & Profile> {
   const visitor = await requireVisitor(page);
-  const { isFresh } = await readStepUpMethods(pageContext(), visitor);
-  return isFresh ? visitor : redirect(confirmPath(page));
+  const { isFresh, level } = await readStepUpMethods(pageContext(), visitor);
+  const isProvedOnPage = asksForPassword && visitor.hasPassword && level === 1;
+  return isFresh || isProvedOnPage ? visitor : redirect(confirmPath(page));
 }

@@ -2,6 +2,7 @@ import type { CallbacksOptions, Account as ProviderAccount } from "next-auth";
 import type { Caller } from "../../audit/caller";
 import { logRefusal } from "../../audit/refusals";
 import type { Context } from "../../context";
+import type { ErrorCode } from "../../errors";
 import { keepAppleToken } from "../apple/refresh-token";
 import { linkOrCreateAccount } from "../oauth/link-or-create-account";
 import { parseProfile } from "../oauth/profile";
@@ -60,11 +61,17 @@ export function signInCallback(ctx: Deps, call: SignInCall, onFailure: OnFailure
     const route = `/api/auth/callback/${account?.provider}`;
     const outcome = await attempt(onFailure, decide, (error) => logRefusal(ctx, error, call.caller.ip, { route }));
     if (outcome === null) return false;
-    if ("refused" in outcome) return `${baseUrl}/api/auth/error?error=${outcome.refused}`;
+    if ("refused" in outcome) return baseUrl + refusalPage(outcome.refused);
     if (outcome.value === null) return true;
     call.challenges.push(outcome.value);
     return baseUrl + secondFactorPage({ callbackUrl: call.callbackUrl, error: "second_factor_required" });
   };
+}
+
+/** The page that explains a refusal. A session that is too old to link a provider can be renewed there. */
+function refusalPage(error: ErrorCode): string {
+  if (error !== "reauthentication_required") return `/api/auth/error?error=${error}`;
+  return `/confirm?${new URLSearchParams({ callbackUrl: "/account", error })}`;
 }
 
 /** The account of a provider's user. @throws AppError as `linkOrCreateAccount`; email_not_verified, account_disabled */

@@ -3,14 +3,14 @@ import { Passkey, PasskeyAssertion, PasskeyAssertionField } from "../passkeys/sc
 import { RECOVERY_CODE_COUNT } from "./recovery-codes";
 
 /** A code of an authenticator app. People type it with a space in the middle. */
-const TotpCode = z
+export const TotpCode = z
   .string()
   .max(32)
   .transform((typed) => typed.replace(/\s/g, ""))
   .pipe(z.string().regex(/^\d{6}$/, "Must be six digits"))
   .meta({ description: "The code that the authenticator app shows.", examples: ["492039"] });
 
-const RecoveryCode = z
+export const RecoveryCode = z
   .string()
   .max(64)
   .meta({ description: "One of the recovery codes.", examples: ["7K3M9Q-WX2B4N-0R5T8V-C1D6FG"] });

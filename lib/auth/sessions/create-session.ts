@@ -66,7 +66,7 @@ export async function createSession(
           AND "revokedAt" IS NULL AND "expiresAt" > ${now}::timestamptz AND "idleExpiresAt" > ${now}::timestamptz
         ORDER BY "createdAt" DESC, "id" DESC OFFSET ${MAX_SESSIONS - 1}::integer)
       RETURNING "id"
-    ), event AS (${insertSecurityEvent(now, event, caller, sql`account`)}
+    ), event AS (${insertSecurityEvent(now, event, caller, sql`account`, { details: { amr } })}
     ), remembered AS (${clients.remember}), forgotten AS (${clients.forget})${cleared}
     SELECT ARRAY(SELECT "id" FROM revoked) AS "revoked" FROM account`;
   if (!created) return null;

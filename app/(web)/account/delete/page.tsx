@@ -4,12 +4,12 @@ import { flashOf, type PageProps, queryOf } from "../../components/page-props";
 import { StoreBillingNote } from "../../components/store-billing-note";
 import { AccountHeading } from "../account-heading";
 import { Reauthentication } from "../reauthentication";
-import { requireVisitor } from "../require-visitor";
+import { requireRecentVisitor } from "../require-visitor";
 
 export const metadata = { title: "Delete account", robots: { index: false } };
 
 export default async function Page(props: PageProps) {
-  const { user, hasPassword, identities } = await requireVisitor("/account/delete");
+  const { user, hasPassword, identities } = await requireRecentVisitor("/account/delete", { asksForPassword: true });
   const { formErrors } = await queryOf(props);
   return (
     <div className="narrow">

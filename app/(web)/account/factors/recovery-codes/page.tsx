@@ -4,8 +4,7 @@ import { pageContext } from "@/lib/http/pages/visitor";
 import { Form } from "../../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../../components/page-props";
 import { AccountHeading } from "../../account-heading";
-import { requireVisitor } from "../../require-visitor";
-import { requireFreshVisitor } from "../require-fresh-visitor";
+import { requireRecentVisitor, requireVisitor } from "../../require-visitor";
 
 export const metadata = { title: "Recovery codes", robots: { index: false } };
 
@@ -15,7 +14,7 @@ export default async function Page(props: PageProps) {
   const { account } = await requireVisitor(PAGE);
   const { formErrors } = await queryOf(props);
   const codes = await readShownCodes(pageContext(), account.id, await headers());
-  if (!codes) await requireFreshVisitor(PAGE);
+  if (!codes) await requireRecentVisitor(PAGE);
   return (
     <div className="narrow">
       <AccountHeading title="Recovery codes" />

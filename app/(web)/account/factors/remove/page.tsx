@@ -1,14 +1,14 @@
 import { Form } from "../../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../../components/page-props";
 import { AccountHeading } from "../../account-heading";
-import { requireFreshVisitor } from "../require-fresh-visitor";
+import { requireRecentVisitor } from "../../require-visitor";
 
 export const metadata = { title: "Remove the authenticator app", robots: { index: false } };
 
 const PAGE = "/account/factors/remove";
 
 export default async function Page(props: PageProps) {
-  await requireFreshVisitor(PAGE);
+  await requireRecentVisitor(PAGE);
   const { formErrors } = await queryOf(props);
   return (
     <div className="narrow">

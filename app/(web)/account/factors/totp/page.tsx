@@ -5,14 +5,14 @@ import { Field } from "../../../components/field";
 import { Form } from "../../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../../components/page-props";
 import { AccountHeading } from "../../account-heading";
-import { requireFreshVisitor } from "../require-fresh-visitor";
+import { requireRecentVisitor } from "../../require-visitor";
 
 export const metadata = { title: "Add an authenticator app", robots: { index: false } };
 
 const PAGE = "/account/factors/totp";
 
 export default async function Page(props: PageProps) {
-  const visitor = await requireFreshVisitor(PAGE);
+  const visitor = await requireRecentVisitor(PAGE);
   const { id, formErrors } = await queryOf(props);
   const flash = await flashOf(formErrors);
   const enrollment = id ? await readEnrollment(pageContext(), visitor, id) : null;
