@@ -21,8 +21,8 @@ const examples = examplesOf("sign-in");
 const example = (name: string): string => examples.get(name) ?? "";
 const newEmail = () => `person-${randomUUID()}@example.com`;
 
-test("the guide's runnable examples are these, and each is run here", () => {
-  expect([...examples.keys()]).toEqual(["app.tsx", "spa.ts", "desktop.ts", "ios.sh"]);
+test("the guide's runnable examples are these, and each is run here or in passkeys.test.ts", () => {
+  expect([...examples.keys()]).toEqual(["app.tsx", "spa.ts", "desktop.ts", "ios.sh", "passkeys.ts"]);
 });
 
 describe("without a browser", () => {

@@ -1,0 +1,142 @@
+import path from "node:path";
+import { PGlite } from "@electric-sql/pglite";
+import { build } from "esbuild";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Authenticator } from "@/tests/support/auth/authenticator";
+import { examplesOf } from "@/tests/support/guide";
+import { type Service, startForTest, startService } from "@/tests/support/process/service";
+import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
+import { accessibilityFaults, registerOn, signInOn, visit } from "@/tests/support/web/pages";
+import { addVirtualAuthenticator } from "@/tests/support/web/virtual-authenticator";
+
+describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
+  let service: Service;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    [service, browser] = await Promise.all([startService({ RATE_LIMITS: "off" }), launchChromium()]);
+  }, 240_000);
+  afterAll(async () => {
+    await browser?.close();
+    await service?.end("SIGTERM");
+  });
+
+  /** A new person who has added a passkey. The authenticator belongs to the page. */
+  async function withPasskey(of = service) {
+    const { page, faults } = await visit(browser, of);
+    const authenticator = await addVirtualAuthenticator(page);
+    const person = await registerOn(page);
+    await page.getByRole("link", { name: "Add a passkey" }).click();
+    await page.getByLabel("Name").fill("My laptop");
+    await page.getByRole("button", { name: "Create passkey" }).click();
+    await page.getByText("The passkey was added.").waitFor();
+    return { page, faults, authenticator, person };
+  }
+
+  async function signOut(page: Page): Promise<void> {
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByText("You have been signed out.").waitFor();
+  }
+
+  test("a passkey is added, renamed, signs in by the button, and is removed", async () => {
+    const { page, faults, authenticator, person } = await withPasskey();
+    const passkeys = page.getByRole("region", { name: "Passkeys" });
+    expect(await passkeys.innerText()).toContain("My laptop");
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.getByRole("link", { name: "Rename My laptop" }).click();
+    await page.getByLabel("Name").fill("Old laptop");
+    await page.getByRole("button", { name: "Rename" }).click();
+    await page.getByText("The passkey was renamed.").waitFor();
+
+    // The email field would sign in at once.
+    await authenticator.respond(false);
+    await signOut(page);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(await page.getByLabel("Email").getAttribute("autocomplete")).toBe("username webauthn");
+    await authenticator.respond(true);
+    await page.getByRole("button", { name: "Use a passkey" }).click();
+    await page.waitForURL("/account");
+    expect(await page.getByRole("region", { name: "Profile" }).innerText()).toContain(person.email);
+
+    await page.getByRole("link", { name: "Remove Old laptop" }).click();
+    await page.getByRole("button", { name: "Remove passkey" }).click();
+    await page.getByText("The passkey was removed.").waitFor();
+    expect(await passkeys.innerText()).not.toContain("Old laptop");
+    expect(faults).toEqual([]);
+  });
+
+  test("the email field offers a passkey; one that was removed from the account is refused, and forgotten by the browser", async () => {
+    const { page, person } = await withPasskey();
+    const other = await visit(browser, service);
+    await signInOn(other.page, person);
+    await other.page.waitForURL("/account");
+    await other.page.getByRole("link", { name: "Remove My laptop" }).click();
+    await other.page.getByRole("button", { name: "Remove passkey" }).click();
+    await other.page.getByText("The passkey was removed.").waitFor();
+    await page.goto("/sign-in");
+    await page.getByText("The passkey is not known to this account.").waitFor();
+    await page.getByRole("button", { name: "Use a passkey" }).click();
+    await page.getByText("No passkey was used.").waitFor();
+  });
+
+  test("after the password, a passkey is the second factor of an account with an authenticator app", async () => {
+    const { page, authenticator, person } = await withPasskey();
+    await page.getByRole("link", { name: "Add authenticator app" }).click();
+    await page.getByRole("button", { name: "Continue" }).click();
+    const app = new Authenticator((await page.locator(".key").innerText()).replaceAll(" ", ""));
+    await page.getByRole("textbox", { name: "Code" }).fill(app.code());
+    await page.getByRole("button", { name: "Add app" }).click();
+    await page.waitForURL("/account/factors/recovery-codes");
+    await authenticator.respond(false);
+    await page.goto("/account");
+    await signOut(page);
+    await signInOn(page, person);
+    await page.waitForURL(/\/sign-in\/factor/);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await authenticator.respond(true);
+    await page.getByRole("button", { name: "Use a passkey" }).click();
+    await page.waitForURL("/account");
+  });
+
+  test("after a while, a passkey confirms who removes it", async () => {
+    const before = await startForTest();
+    const { page } = await withPasskey(before);
+    await before.end("SIGTERM");
+    const database = await PGlite.create({ dataDir: path.join(before.dataDir, "db") });
+    await database.exec(`UPDATE "Session" SET "authenticatedAt" = now() - interval '1 hour'`);
+    await database.close();
+    const after = await startForTest({ DATA_DIR: before.dataDir });
+    const home = `http://localhost:${new URL(after.url).port}`;
+    await page.goto(`${home}/account`);
+    await page.getByRole("link", { name: "Remove My laptop" }).click();
+    await page.getByRole("heading", { name: "Confirm that it’s you" }).waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.getByRole("button", { name: "Use a passkey" }).click();
+    await page.getByRole("button", { name: "Remove passkey" }).click();
+    await page.getByText("The passkey was removed.").waitFor();
+  });
+
+  test("the guide's example adds a passkey, and signs in with it", async () => {
+    const { page } = await visit(browser, service);
+    await addVirtualAuthenticator(page);
+    await registerOn(page);
+    const contents = examplesOf("sign-in").get("passkeys.ts") ?? "";
+    const stdin = { contents, loader: "ts", resolveDir: "." } as const;
+    const options = { stdin, bundle: true, format: "iife", globalName: "example", write: false } as const;
+    const { outputFiles } = await build(options);
+    const run = (call: string) => page.evaluate(`${outputFiles[0]?.text}\nexample.${call}`);
+    await run('addPasskey("From the guide")');
+    await page.context().clearCookies();
+    await run("signInWithPasskey()");
+    await page.reload();
+    expect(await page.getByRole("region", { name: "Passkeys" }).innerText()).toContain("From the guide");
+  });
+
+  test("a device has one passkey of an account", async () => {
+    const { page } = await withPasskey();
+    await page.goto("/account/passkeys/add");
+    await page.getByRole("button", { name: "Create passkey" }).click();
+    await page.getByText("Your account has a passkey on this device already.").waitFor();
+  });
+});
