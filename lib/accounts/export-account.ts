@@ -43,6 +43,11 @@ async function collect(tx: Tx, accountId: string) {
         select: { provider: true, issuer: true, subject: true, createdAt: true, refreshToken: true },
       })
     ).map(({ refreshToken, ...identity }) => ({ ...identity, isRevokedOnDeletion: refreshToken !== null })),
+    emailChanges: await tx.emailChange.findMany({
+      where,
+      select: { oldEmail: true, newEmail: true, createdAt: true, confirmedAt: true },
+      orderBy: { createdAt: "asc" },
+    }),
     sessions: (await tx.session.findMany({ where, omit: { accountId: true }, orderBy: { createdAt: "asc" } })).map(
       ({ userAgent: client, reconciledAt: billingAskedAt, ...session }) => ({ ...session, client, billingAskedAt }),
     ),

@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { emailedToken, findEmailedToken } from "../auth/emailed-token";
+import { emailedToken, findEmailedToken, hashEmailedToken } from "../auth/emailed-token";
 import type { Context } from "../context";
 import { newId } from "../db/ids";
 
@@ -20,7 +19,7 @@ export async function issueResetToken({ config, db, now }: Deps, email: string):
     const id = newId();
     const [row] = await db.$queryRaw<{ id: string; tokenHash: string }[]>`
       INSERT INTO "PasswordResetToken" AS live ("accountId", "id", "tokenHash", "createdAt", "expiresAt")
-      SELECT "id", ${id}::uuid, ${hashResetToken(emailedToken(config, "password-reset", id))}, ${at}::timestamptz, ${expiresAt}::timestamptz
+      SELECT "id", ${id}::uuid, ${hashEmailedToken(emailedToken(config, "password-reset", id))}, ${at}::timestamptz, ${expiresAt}::timestamptz
       FROM "Account" WHERE "email" = ${email}
       ON CONFLICT ("accountId") DO UPDATE SET
         ("id", "tokenHash", "createdAt", "expiresAt") = (SELECT
@@ -32,14 +31,9 @@ export async function issueResetToken({ config, db, now }: Deps, email: string):
             AND live."expiresAt" > EXCLUDED."createdAt" AS isReused) AS age)
       RETURNING "id", "tokenHash"`;
     if (!row) return null;
-    const isStored = (token: string) => hashResetToken(token) === row.tokenHash;
+    const isStored = (token: string) => hashEmailedToken(token) === row.tokenHash;
     const token = findEmailedToken(config, "password-reset", row.id, isStored);
     if (token) return token;
   }
   throw new Error("A process with another secret replaced the reset token");
-}
-
-/** The stored hash of a reset token. A plain SHA-256 is enough for a token of 256 bits. */
-export function hashResetToken(token: string): string {
-  return createHash("sha256").update(token).digest("hex");
 }

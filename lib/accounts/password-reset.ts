@@ -1,7 +1,8 @@
-import { randomInt } from "node:crypto";
 import type { Caller } from "../audit/caller";
 import { recordSecurityEvent } from "../audit/security-events";
-import { consumeEmailLimit } from "../auth/limits/email-limits";
+import { cancelEmailChanges } from "../auth/email-changes";
+import { hashEmailedToken } from "../auth/emailed-token";
+import { consumeEmailLimit, wakeAfterRandomDelay } from "../auth/limits/email-limits";
 import { isRecognizedDevice, recognizeClient } from "../auth/limits/recognized-clients";
 import { clearFailures } from "../auth/limits/sign-in-throttle";
 import { hashPassword } from "../auth/passwords/password-hash";
@@ -11,13 +12,9 @@ import { revokeUnverifiedAccess } from "../auth/verification/email-verification"
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
 import { type LinkedIdentity, listIdentities } from "./identities";
-import { hashResetToken } from "./password-reset-token";
 import type { ConfirmReset } from "./schema";
 
 type Deps = Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
-
-/** Many times longer than sending an email keeps the process busy. */
-const MAX_SEND_DELAY_MS = 250;
 
 /**
  * Queues an email with a reset link. The account is looked up when the email is composed: until then known and unknown
@@ -33,8 +30,7 @@ export async function requestReset(
   if (!isOwnDevice) await limits.consume("resetRequestByIp", caller.ip);
   if (!(await consumeEmailLimit({ limits }, "reset", email, caller.ip))) return;
   await emails.enqueue(db, "password_reset", email);
-  // Only known emails cause the work of sending. A random delay keeps it from slowing the caller's next request.
-  setTimeout(emails.wake, randomInt(MAX_SEND_DELAY_MS)).unref();
+  wakeAfterRandomDelay({ emails });
 }
 
 /**
@@ -49,7 +45,7 @@ export async function confirmReset(
   caller: Caller,
 ): Promise<LinkedIdentity[]> {
   const normalized = await checkNewPassword(ctx, password);
-  const tokenHash = hashResetToken(token);
+  const tokenHash = hashEmailedToken(token);
   const row = await ctx.db.passwordResetToken.findUnique({
     where: { tokenHash, expiresAt: { gt: ctx.now() } },
     select: { account: { select: { id: true, email: true } } },
@@ -85,6 +81,7 @@ async function setPassword(
   await revokeAllSessions(ctx, tx, now, accountId);
   const { count } = await tx.passwordResetToken.deleteMany({ where: { accountId, tokenHash, expiresAt: { gt: now } } });
   if (count !== 1) throw new AppError("invalid_or_expired_token"); // rolls back
+  await cancelEmailChanges(tx, now, accountId);
   await revokeUnverifiedAccess(ctx, tx, now, accountId);
   await tx.account.update({ where: { id: accountId }, data: { passwordHash } });
   await tx.account.updateMany({ where: { id: accountId, emailVerifiedAt: null }, data: { emailVerifiedAt: now } });

@@ -1,5 +1,6 @@
 import type { Caller } from "../audit/caller";
 import { recordSecurityEvent } from "../audit/security-events";
+import { findReservedEmail } from "../auth/email-changes";
 import { consumeEmailLimit } from "../auth/limits/email-limits";
 import { addPendingVerification, unverifiedExpiresAt } from "../auth/verification/email-verification";
 import type { Context } from "../context";
@@ -24,12 +25,19 @@ export async function registerUnverified(
   await ctx.db.$transaction(async (tx) => {
     const unverified = { passwordHash, createdAt: now, unverifiedExpiresAt: unverifiedExpiresAt(now) };
     const data = [{ email, name, locale, ...unverified }];
-    const { count } = await tx.account.createMany({ data, skipDuplicates: true });
-    const { id, emailVerifiedAt } = await tx.account.findUniqueOrThrow({ where: { email } });
-    if (count > 0) await recordSecurityEvent(tx, now, id, "registered", caller);
-    if (!emailVerifiedAt) await addPendingVerification(ctx, tx, id, count > 0 ? null : { passwordHash, name });
-    const kind = emailVerifiedAt ? "registered_already" : "email_verification";
-    if (shouldEmail) await ctx.emails.enqueue(tx, kind, email);
+    const isReserved = await findReservedEmail(tx, email, now);
+    const { count } = isReserved ? { count: 0 } : await tx.account.createMany({ data, skipDuplicates: true });
+    const account = await tx.account.findUnique({ where: { email } });
+    const registration = count > 0 ? null : { passwordHash, name };
+    if (account && count > 0) await recordSecurityEvent(tx, now, account.id, "registered", caller);
+    if (account?.emailVerifiedAt === null) await addPendingVerification(ctx, tx, account.id, registration);
+    if (shouldEmail) await ctx.emails.enqueue(tx, kindFor(account), email);
   });
   ctx.emails.wake();
+}
+
+/** Without an account the email is reserved for the owner of an account who can undo the change of its email. */
+function kindFor(account: { emailVerifiedAt: Date | null } | null) {
+  if (!account) return "email_change_notice";
+  return account.emailVerifiedAt ? "registered_already" : "email_verification";
 }

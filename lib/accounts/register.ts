@@ -1,4 +1,5 @@
 import type { Caller } from "../audit/caller";
+import { isReservedEmail } from "../auth/email-changes";
 import { hashPassword } from "../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../auth/passwords/policy";
 import { BY_PASSWORD } from "../auth/sessions/authentication";
@@ -35,8 +36,8 @@ export async function register(ctx: Deps, registration: Register, transport: Tra
   const account = { ...defaults, id: newId(), email, name: name ?? null, createdAt: now };
   const accountStatement = sql`
     INSERT INTO "Account" ("id", "email", "name", "passwordHash", "locale", "createdAt", "updatedAt")
-    VALUES (${account.id}::uuid, ${email}, ${account.name}, ${passwordHash}, ${locale},
-      ${now}::timestamptz, ${now}::timestamptz)
+    SELECT ${account.id}::uuid, ${email}, ${account.name}, ${passwordHash}, ${locale}, ${now}::timestamptz, ${now}::timestamptz
+    WHERE NOT ${isReservedEmail(email, now)}
     ON CONFLICT ("email") DO NOTHING RETURNING "id"`;
   const newSession = { account, accountStatement, event: "registered", transport, deviceName } as const;
   const created = await createSession(ctx, ctx.db, now, { ...newSession, authentication: BY_PASSWORD }, caller);

@@ -82,6 +82,11 @@ export const PasswordReset = z.object({
     .describe("The providers that are still linked to the account."),
 });
 
+export const Identities = z.object({
+  identities: z.array(z.object({ id: z.uuid(), provider: z.string(), linkedAt: z.date() })),
+});
+export const IdentityParams = z.object({ identityId: z.uuid() });
+
 export const DeleteAccount = StepUpProof.extend({ confirm: z.literal("DELETE", "Must be DELETE") });
 export type DeleteAccount = z.infer<typeof DeleteAccount>;
 
@@ -127,6 +132,7 @@ export const AccountExport = z.object({
     updatedAt: z.date(),
   }),
   identities: Rows,
+  emailChanges: Rows,
   sessions: Rows,
   factors: Factors,
   devices: Rows,

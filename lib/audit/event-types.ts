@@ -12,7 +12,12 @@ export const EVENT_LABELS = {
   reauthenticated: "Identity confirmed",
   reported_not_me: "Reported by email: signed out everywhere",
   // Ways to sign in
-  password_reset: "Password changed",
+  password_reset: "Password reset",
+  password_changed: "Password changed",
+  email_change_requested: "Change of email requested",
+  email_change_canceled: "Change of email canceled",
+  email_changed: "Email changed",
+  email_change_undone: "Change of email undone",
   identity_linked: "Sign-in provider added",
   identity_unlinked: "Sign-in provider removed",
   totp_added: "Authenticator app added",

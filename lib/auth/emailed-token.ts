@@ -1,8 +1,8 @@
-import { createHmac } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import type { Context } from "../context";
 
 type Config = Pick<Context["config"], "secrets">;
-type Purpose = "email-verification" | "password-reset" | "not-me";
+type Purpose = "email-verification" | "password-reset" | "not-me" | "email-change" | "email-change-undo";
 
 /**
  * The token of an emailed link, derived from a random id by the first secret. Only the id and a hash of the token are
@@ -20,6 +20,11 @@ export function findEmailedToken(
   isStored: (token: string) => boolean,
 ): string | null {
   return secrets.map((secret) => derive(secret, purpose, id)).find(isStored) ?? null;
+}
+
+/** The stored hash of a token. A plain SHA-256 is enough for a token of 256 bits. */
+export function hashEmailedToken(token: string): string {
+  return createHash("sha256").update(token).digest("hex");
 }
 
 function derive(secret: string, purpose: Purpose, id: string): string {

@@ -35,6 +35,7 @@ export async function removeExpiredRows({ config, db, dbNow, now }: Deps): Promi
     deleteBatch("SignInChallenge", "id", expired, "expiresAt"),
     deleteBatch("TotpFactor", "id", expired, "expiresAt"),
     deleteBatch("PasskeyChallenge", "challenge", expired, "expiresAt"),
+    deleteBatch("EmailChange", "id", expired, "expiresAt"),
     deleteBatch("AuthorizationCode", "id", expiredForADay, "expiresAt"),
     deleteBatch("DeviceCode", "id", expiredForADay, "expiresAt"),
     deleteBatch("UsedIdToken", "hash", expired, "expiresAt"),

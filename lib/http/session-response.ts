@@ -1,3 +1,4 @@
+import type { Caller } from "../audit/caller";
 import { type Principal, readCredentials } from "../auth/authenticate";
 import { setSessionCookie } from "../auth/cookie";
 import { setDeviceCookie } from "../auth/limits/recognized-clients";
@@ -74,4 +75,27 @@ export function signedOutResponse(
   if (session.via === "bearer") return new RouteResponse(status, body);
   const cookie = setSessionCookie(ctx.config, null, session.expiresAt);
   return new RouteResponse(status, body, { "Set-Cookie": cookie, ...CLEAR_SITE_DATA });
+}
+
+type Renewal = { ctx: Context; principal: Principal; caller: Caller };
+
+/**
+ * A response that replaces the token of the caller's session, in the body or the cookie, as the request carried it. null:
+ * the token still works.
+ */
+export function renewedSessionResponse(
+  status: number,
+  body: object,
+  token: string | null,
+  renewal: Renewal,
+): RouteResponse<unknown> {
+  if (token === null) return new RouteResponse(status, body);
+  if (renewal.principal.session.via === "bearer")
+    return new RouteResponse(status, { ...body, token, tokenType: "Bearer" });
+  return new RouteResponse(status, body, { "Set-Cookie": renewedSessionCookies(token, renewal) });
+}
+
+/** The Set-Cookie headers of a session's new token and its device. */
+export function renewedSessionCookies(token: string, { ctx, principal, caller }: Renewal): string[] {
+  return [setSessionCookie(ctx.config, token, principal.session.expiresAt), setDeviceCookie(ctx, caller.deviceId)];
 }

@@ -16,10 +16,11 @@ export type EmailData = {
   new_sign_in: { client: string | null; network: string | null; at: string };
   factor_added: { factor: FactorName };
   factor_removed: { factor: FactorName };
-  /** To the new address. */
-  email_change_confirm: { link: string };
+  /** To the new address. If it has an account by then, `email_in_use` is sent instead. */
+  email_change_confirm: { changeId: string };
+  email_in_use: null;
   /** To the old address. */
-  email_change_notice: { newEmail: string; undoLink: string; undoDays: number };
+  email_change_notice: null;
   /** To the address that the account has now. */
   email_changed: null;
   identity_linked: { provider: string } | null;

@@ -7,10 +7,11 @@ import { removeOldFiles } from "@/lib/adapters/outbox-folder";
 import { removeExpiredRows } from "@/lib/auth/retention";
 import { loadConfig } from "@/lib/config";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
-import { get, post } from "@/tests/support/api";
+import { call, get, post } from "@/tests/support/api";
 import { Jar, SESSION_COOKIE, session, signIn, signInWith } from "@/tests/support/auth/browser";
 import { IdentityProvider } from "@/tests/support/auth/identity-provider";
 import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
+import { changeTo, newVerified } from "@/tests/support/email-change";
 import { mailbox } from "@/tests/support/mailbox";
 import { flashOf, submit } from "@/tests/support/web/forms";
 
@@ -67,6 +68,53 @@ test("the password removes a linked provider, which can no longer sign in, and e
     const stranger = new Jar();
     await signInWith(google, stranger);
     expect(await session(stranger)).not.toMatchObject({ user: { id: account.id } });
+  });
+});
+
+test("the API lists the linked providers, and removes one of the account's own after a recent sign-in", async () => {
+  await withGoogle(async () => {
+    const [account, stranger] = [await newAccount(), await newAccount()];
+    const { identityId } = await linkGoogle(account);
+    const unlink = async (id: string, token?: string) => call("DELETE", `/api/auth/identities/${id}`, { token });
+    const list = async (token: string) => (await (await get("/api/auth/identities", { token })).json()).identities;
+    expect(await list(account.token)).toEqual([
+      { id: identityId, provider: "google", linkedAt: expect.stringMatching(/Z$/) },
+    ]);
+    expect((await get("/api/auth/identities")).status).toBe(401);
+    const statuses = [];
+    for (const token of [undefined, stranger.token]) statuses.push((await unlink(identityId, token)).status);
+    for (const id of [randomUUID(), "x"]) statuses.push((await unlink(id, account.token)).status);
+    expect(statuses).toEqual([401, 404, 404, 404]);
+    clock.advance(11 * 60_000);
+    const refused = await unlink(identityId, account.token);
+    expect([refused.status, (await refused.json()).code]).toEqual([403, "reauthentication_required"]);
+    const confirmed = await post("/api/auth/reauthenticate", { password: account.password }, { token: account.token });
+    expect(confirmed.status).toBe(200);
+    expect((await unlink(identityId, account.token)).status).toBe(204);
+    expect(await list(account.token)).toEqual([]);
+  });
+});
+
+test("the API does not remove the only way to sign in", async () => {
+  await withGoogle(async () => {
+    const account = await newAccount();
+    const { identityId } = await linkGoogle(account);
+    await ctx().db.account.update({ where: { id: account.id }, data: { passwordHash: null } });
+    const refused = await call("DELETE", `/api/auth/identities/${identityId}`, { token: account.token });
+    expect([refused.status, (await refused.json()).code]).toEqual([409, "last_sign_in_method"]);
+  });
+});
+
+test("after a change of email, a provider is linked by the new one, and creates no account with the old one", async () => {
+  await withGoogle(async () => {
+    const [account, email] = [await newVerified(), `new-${randomUUID()}@example.com`];
+    await changeTo(account, email);
+    const jar = new Jar();
+    google.person = newPerson({ email: account.email });
+    expect(await signInWith(google, jar)).toContain("error=email_taken");
+    google.person = newPerson({ email });
+    await signInWith(google, jar);
+    expect(await session(jar)).toMatchObject({ user: { id: account.id, email } });
   });
 });
 
@@ -176,6 +224,8 @@ test("an account whose email is not verified is removed after 30 days, unless it
       expect(jar.has(SESSION_COOKIE)).toBe(false);
       const unverified = String(google.person.claims.email);
       const exists = async (email: string) => (await ctx().db.account.count({ where: { email } })) === 1;
+      const waiting = { where: { email: { in: [old, renewed, unverified] } } };
+      await expect.poll(() => ctx().db.queuedEmail.count(waiting)).toBe(0); // composed later, its link would be new
 
       clock.advance(29.9 * DAY_MS);
       await register(renewed);

@@ -10,12 +10,19 @@ import { ProfileCard } from "./profile-card";
 import { requireVisitor } from "./require-visitor";
 import { SecurityEvents } from "./security-events";
 import { Sessions } from "./sessions";
+import { SignInMethods } from "./sign-in/sign-in-methods";
 import { Subscription } from "./subscription";
 
 export const metadata = { title: "Your account", robots: { index: false } };
 
 const SUCCESS_MESSAGES: Record<string, string> = {
   email_verified: "Your email address is verified.",
+  verification_sent: "We have sent you a link. Open it to verify your email.",
+  email_change_requested: "We have sent a link to the new email. Open it to confirm the change.",
+  email_change_canceled: "The change of your email was canceled.",
+  email_changed: "Your email was changed. From now on, sign in with the new one.",
+  password_changed: "Your password was changed.",
+  password_changed_here: "Your password was changed. You have been signed out of all other sessions.",
   identity_unlinked: "The provider was removed. You have been signed out of all other sessions.",
   totp_removed: "The authenticator app was removed. Signing in needs no second factor.",
   language_set: "The language was saved.",
@@ -39,7 +46,8 @@ export default async function Page(props: PageProps) {
       <AccountHeading title="Your account" />
       {successMessage && <Notice>{successMessage}</Notice>}
       {flash && <Notice kind="error">{flash.message}</Notice>}
-      <ProfileCard ctx={ctx} profile={visitor} />
+      <ProfileCard user={visitor.user} />
+      <SignInMethods ctx={ctx} profile={visitor} />
       <Factors ctx={ctx} accountId={account.id} />
       <Passkeys ctx={ctx} accountId={account.id} />
       <Subscription ctx={ctx} visitor={visitor} />

@@ -17,6 +17,7 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   email_not_verified: "Open the link in the email that we sent you, then sign in.",
   account_disabled: "Contact us if you think that this is a mistake.",
   identity_unverified: "Sign in to that account the way you usually do. You can then add this provider to it.",
+  email_taken: "Sign in to that account the way you usually do.",
   identity_in_use: "Sign out, then sign in with this provider.",
   identity_without_email: "Verify your email with the provider, or create an account with an email and password.",
   reauthentication_required: "Adding a provider requires a recent sign-in.",
@@ -26,6 +27,8 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
 
 const SUCCESS_MESSAGES: Record<string, string> = {
   password_reset: "Your password was changed, and all sessions were signed out. Sign in with the new password.",
+  email_restored:
+    "Your email was restored, and all sessions were signed out. We have sent you a link to set a new password.",
   signed_out: "You have been signed out.",
 };
 

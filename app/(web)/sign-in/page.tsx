@@ -16,7 +16,7 @@ export default async function Page(props: PageProps) {
   const flash = await flashOf(formErrors);
   const next = ownPath(callbackUrl ?? flash?.values.callbackUrl, ctx.config.baseUrl, "/account");
   const success = done && successMessage(done);
-  const linkedProviders = done === "password_reset" && linkedProvidersMessage(linked);
+  const linkedProviders = (done === "password_reset" || done === "email_restored") && linkedProvidersMessage(linked);
   const providers = listSignInProviders(ctx);
   return (
     <div className="narrow">

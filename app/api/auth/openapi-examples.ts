@@ -8,6 +8,12 @@ export const USER = {
 };
 export const SESSION = { id: "0198d2f4-3c2b-7d40-8a55-2e9c1f7b6d31", expiresAt: "2027-02-18T09:00:00.000Z" };
 export const CREDENTIALS = { email: "ann@example.com", password: "correct horse battery staple" };
+/** A change of email that waits for its confirmation. */
+export const PENDING_EMAIL = {
+  email: "ann@example.org",
+  requestedAt: "2026-11-20T09:00:00.000Z",
+  expiresAt: "2026-11-21T09:00:00.000Z",
+};
 
 export const SIGNED_IN = {
   "With a token": {

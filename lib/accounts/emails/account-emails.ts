@@ -1,12 +1,12 @@
 import { providerTitle } from "../../auth/oauth/providers";
-import { newestVerificationToken, VERIFICATION_TTL_HOURS } from "../../auth/verification/email-verification";
+import { issueVerificationToken, VERIFICATION_TTL_HOURS } from "../../auth/verification/email-verification";
 import type { Context } from "../../context";
 import { composeEmail } from "../../mail/compose-email";
 import type { EmailData, EmailKind } from "../../mail/emails";
-import type { Compose, Queued } from "../../mail/queue";
-import type { EmailInput } from "../../mail/texts/texts";
+import type { Compose } from "../../mail/queue";
 import { listIdentities } from "../identities";
 import { issueResetToken, RESET_TTL_MINUTES } from "../password-reset-token";
+import { type ComposeKind, emailChangeEmails } from "./email-change-emails";
 import { notMeToken } from "./not-me";
 
 type Deps = Pick<Context, "config" | "db" | "now">;
@@ -24,15 +24,13 @@ export const EMAIL_TTL_SECONDS: Record<EmailKind, number> = {
   factor_added: 3 * DAY_SECONDS,
   factor_removed: 3 * DAY_SECONDS,
   email_change_confirm: DAY_SECONDS,
+  email_in_use: DAY_SECONDS,
   email_change_notice: 7 * DAY_SECONDS,
   email_changed: 3 * DAY_SECONDS,
   identity_linked: 3 * DAY_SECONDS,
   identity_unlinked: 3 * DAY_SECONDS,
   account_deleted: 3 * DAY_SECONDS,
 };
-
-/** What an email's text needs; null if there is nothing left to send. */
-type Prepare<Kind extends EmailKind> = (queued: Queued<EmailData[Kind]>) => Promise<EmailInput[Kind] | null>;
 
 /**
  * Composes the emails to account holders. The queue calls this when it sends, so that links and lists are current;
@@ -45,19 +43,21 @@ export function accountEmails(deps: Deps): { [Kind in EmailKind]: Compose<EmailD
     // Without an account there is nothing to protect: it was deleted, or has another email by now.
     return { notMeLink: account ? `${baseUrl}/not-me#token=${notMeToken(deps, account)}` : `${baseUrl}/forgot` };
   };
-  const compose =
-    <Kind extends EmailKind>(kind: Kind, prepare: Prepare<Kind>): Compose<EmailData[Kind]> =>
-    async (queued) => {
-      const input = await prepare(queued);
-      return input && composeEmail(kind, { to: queued.to, locale: queued.locale, baseUrl }, input);
-    };
+  const compose: ComposeKind = (kind, prepare) => async (queued) => {
+    const input = await prepare(queued);
+    return input && composeEmail(kind, { to: queued.to, locale: queued.locale, baseUrl }, input);
+  };
+  const changes = emailChangeEmails(deps, compose);
+  const reset = compose("password_reset", async ({ to }) => {
+    const token = await issueResetToken(deps, to);
+    return token === null ? null : { link: `${baseUrl}/reset#token=${token}`, ttlMinutes: RESET_TTL_MINUTES };
+  });
   return {
-    password_reset: compose("password_reset", async ({ to }) => {
-      const token = await issueResetToken(deps, to);
-      return token === null ? null : { link: `${baseUrl}/reset#token=${token}`, ttlMinutes: RESET_TTL_MINUTES };
-    }),
+    ...changes,
+    // The former owner of an email that was changed can undo that instead.
+    password_reset: async (queued) => (await reset(queued)) ?? changes.email_change_notice(queued),
     email_verification: compose("email_verification", async ({ to }) => {
-      const token = await newestVerificationToken(deps, to);
+      const token = await issueVerificationToken(deps, to);
       return token === null ? null : { link: `${baseUrl}/verify#token=${token}`, ttlHours: VERIFICATION_TTL_HOURS };
     }),
     registered_already: compose("registered_already", async () => ({ forgotUrl: `${baseUrl}/forgot` })),
@@ -70,8 +70,6 @@ export function accountEmails(deps: Deps): { [Kind in EmailKind]: Compose<EmailD
     }),
     factor_added: compose("factor_added", async ({ to, data }) => ({ ...(await notMe(to)), factor: data.factor })),
     factor_removed: compose("factor_removed", async ({ to, data }) => ({ ...(await notMe(to)), factor: data.factor })),
-    email_change_confirm: compose("email_change_confirm", async ({ data }) => data),
-    email_change_notice: compose("email_change_notice", async ({ data }) => data),
     email_changed: compose("email_changed", async ({ to }) => notMe(to)),
     identity_linked: compose("identity_linked", async ({ to, data }) => {
       const linked = await findIdentity(deps, to, data?.provider);

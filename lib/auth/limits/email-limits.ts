@@ -1,8 +1,12 @@
+import { randomInt } from "node:crypto";
 import type { Context } from "../../context";
 import { isAppError } from "../../errors";
 
 type Deps = Pick<Context, "limits">;
 type LimitName = Parameters<Deps["limits"]["consume"]>[0];
+
+/** Many times longer than sending an email keeps the process busy. */
+const MAX_SEND_DELAY_MS = 250;
 
 /** Emails that a client causes as often as it likes: two kinds for any recipient, one with the account's password. */
 export type EmailReason = "reset" | "verification" | "signIn";
@@ -30,4 +34,12 @@ export async function consumeEmailLimit(
   const isWithinHour =
     (await isWithin(`${reason}MailByNetwork`, `${email} ${ip}`)) && (await isWithin(`${reason}MailByEmail`, email));
   return isWithinHour || isWithin(`${reason}MailAtLeast`, email);
+}
+
+/**
+ * Sends what is queued, after a random delay. Only known emails cause the work of sending, which must not slow the
+ * caller's next request.
+ */
+export function wakeAfterRandomDelay({ emails }: Pick<Context, "emails">): void {
+  setTimeout(emails.wake, randomInt(MAX_SEND_DELAY_MS)).unref();
 }

@@ -3,6 +3,7 @@ import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx } from "../../context";
 import type { Account } from "../../db/generated/client";
 import { AppError, isUniqueViolation } from "../../errors";
+import { findReservedEmail } from "../email-changes";
 import { requireEnabled } from "../require-enabled";
 import { removeFactors } from "../second-factor/factors";
 import { readStepUpMethods } from "../step-up";
@@ -16,7 +17,7 @@ type LinkingSession = { accountId: string; authenticatedAt: Date; aal: number } 
 /**
  * Returns the account that an identity signs in to: the one it is linked to, one that it links to now, or a new one.
  * `linkingSession` is the session that started the sign-in at the provider, if any.
- * @throws AppError account_disabled, identity_unverified, identity_in_use, identity_without_email,
+ * @throws AppError account_disabled, identity_unverified, email_taken, identity_in_use, identity_without_email,
  * reauthentication_required, unauthenticated
  */
 export async function linkOrCreateAccount(
@@ -55,6 +56,7 @@ async function linkOrCreateInTx(
   };
   const plan = planLink({ identity, linkedAccountId, linkingSession: session, emailAccount });
   if (plan.action === "refuse") throw new AppError(plan.code);
+  if (plan.action === "create" && (await findReservedEmail(tx, plan.email, now))) throw new AppError("email_taken");
   const accountId =
     plan.action === "create"
       ? await createAccount(ctx, tx, now, { ...identity, email: plan.email }, caller)

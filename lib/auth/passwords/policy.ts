@@ -11,45 +11,55 @@ const MIN_WORD_LENGTH = 3;
 export const normalizePassword = (password: string): string => password.normalize("NFKC");
 
 /**
- * Checks the length of a new password, and refuses common ones and the product's name. Returns it normalized.
- * @throws AppError validation_failed with pointer `/password`
+ * Checks the length of a new password, and refuses common ones and the product's name. Returns it normalized. `pointer`
+ * is the field of the request.
+ * @throws AppError validation_failed
  */
-export async function checkNewPassword({ config }: Pick<Context, "config">, password: string): Promise<string> {
+export async function checkNewPassword(
+  { config }: Pick<Context, "config">,
+  password: string,
+  pointer = "/password",
+): Promise<string> {
   const normalized = normalizePassword(password);
   const length = [...normalized].length;
+  const refuse = (code: string, detail: string) => passwordError(pointer, code, detail);
   if (length < config.AUTH_PASSWORD_MIN) {
-    throw passwordError("too_short", `Must be at least ${config.AUTH_PASSWORD_MIN} characters long`);
+    throw refuse("too_short", `Must be at least ${config.AUTH_PASSWORD_MIN} characters long`);
   }
   if (length > MAX_CODE_POINTS) {
-    throw passwordError("too_long", `Must be at most ${MAX_CODE_POINTS} characters long`);
+    throw refuse("too_long", `Must be at most ${MAX_CODE_POINTS} characters long`);
   }
   if (isMadeOf(normalized, PRODUCT) || (await isCommonPassword(normalized))) {
-    throw passwordError("too_common", "This password is too common");
+    throw refuse("too_common", "This password is too common");
   }
   return normalized;
 }
 
 /**
  * Refuses a password that is the owner's email, or its local part, with or without digits and signs around it.
- * @throws AppError validation_failed with pointer `/password`
+ * @throws AppError validation_failed
  */
-export function rejectOwnEmail(normalized: string, email: string): void {
+export function rejectOwnEmail(normalized: string, email: string, pointer = "/password"): void {
   const words = [email, email.slice(0, email.lastIndexOf("@"))];
   if (words.some((word) => isMadeOf(normalized, word))) {
-    throw passwordError("too_guessable", "Must not be your email address");
+    throw passwordError(pointer, "too_guessable", "Must not be your email address");
   }
 }
 
 /**
  * Refuses a password that is known from a data breach, if `AUTH_BREACH_CHECK` is on. Sends a request to another service,
- * so callers consume a limit first. @throws AppError validation_failed with pointer `/password`
+ * so callers consume a limit first. @throws AppError validation_failed
  */
-export async function rejectBreached({ breaches }: Pick<Context, "breaches">, normalized: string): Promise<void> {
-  if (await breaches(normalized)) throw passwordError("breached", "This password appeared in a data breach");
+export async function rejectBreached(
+  { breaches }: Pick<Context, "breaches">,
+  normalized: string,
+  pointer = "/password",
+): Promise<void> {
+  if (await breaches(normalized)) throw passwordError(pointer, "breached", "This password appeared in a data breach");
 }
 
-function passwordError(code: string, detail: string): AppError {
-  return new AppError("validation_failed", { errors: [{ pointer: "/password", code, detail }] });
+function passwordError(pointer: string, code: string, detail: string): AppError {
+  return new AppError("validation_failed", { errors: [{ pointer, code, detail }] });
 }
 
 /** Whether a password is a word, case-insensitive, with or without digits and signs around it. */

@@ -45,3 +45,10 @@ export async function removeFactors(tx: Tx, accountId: string): Promise<boolean>
   await tx.recoveryCode.deleteMany({ where: { accountId } });
   return count > 0;
 }
+
+/** Removes the second factors that were added since a time, and recovery codes without an authenticator app. */
+export async function removeFactorsSince(tx: Tx, accountId: string, since: Date): Promise<void> {
+  const isNew = { accountId, createdAt: { gte: since } };
+  await tx.totpFactor.deleteMany({ where: isNew });
+  await tx.recoveryCode.deleteMany({ where: (await hasSecondFactor(tx, accountId)) ? isNew : { accountId } });
+}

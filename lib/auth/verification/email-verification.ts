@@ -5,6 +5,7 @@ import type { Context, Tx } from "../../context";
 import type { Account } from "../../db/generated/client";
 import { newId } from "../../db/ids";
 import { AppError } from "../../errors";
+import { cancelEmailChanges } from "../email-changes";
 import { emailedToken, findEmailedToken } from "../emailed-token";
 import { consumeEmailLimit } from "../limits/email-limits";
 import { removeFactors } from "../second-factor/factors";
@@ -24,10 +25,14 @@ export function unverifiedExpiresAt(now: Date): Date {
 
 /** The data of a registration. It becomes the account's when the owner of the email confirms it. */
 type Registration = { passwordHash: string; name: string | null };
-/** The registration, or the provider's identity, that the owner of the email confirms with a token. */
+/**
+ * What the owner of the email confirms with a token: the registration, the provider's identity, or the account as it is,
+ * for its own session.
+ */
 export type MatchedRegistration = { tokenHash: string } & (
-  | { registration: Registration; identity?: undefined }
-  | { registration?: undefined; identity: { id: string } }
+  | { registration: Registration; identity?: undefined; isOwn?: undefined }
+  | { registration?: undefined; identity: { id: string }; isOwn?: undefined }
+  | { registration?: undefined; identity?: undefined; isOwn: true }
 );
 
 /**
@@ -94,12 +99,25 @@ export async function newestVerificationToken(
 }
 
 /**
+ * The token of a link that verifies an email, valid for a day from now; null if no account waits for it. Any pending
+ * token serves: the owner's proof selects the registration.
+ */
+export async function issueVerificationToken(
+  ctx: Pick<Deps, "config" | "db" | "now">,
+  email: string,
+): Promise<string | null> {
+  const account = await ctx.db.account.findUnique({ where: { email, emailVerifiedAt: null }, select: { id: true } });
+  if (account) await addPendingVerification(ctx, ctx.db, account.id, null);
+  return newestVerificationToken(ctx, email);
+}
+
+/**
  * Verifies the email of an emailed token, once, for the registration that its owner confirms. Access from other
  * registrations is revoked. Returns the email; null for any fault of the token.
  */
 export async function confirmVerification(
   ctx: Pick<Context, "db" | "now" | "removeDevices">,
-  { tokenHash, registration, identity }: MatchedRegistration,
+  { tokenHash, registration, identity, isOwn }: MatchedRegistration,
   caller: Caller,
 ): Promise<string | null> {
   const now = ctx.now();
@@ -108,7 +126,7 @@ export async function confirmVerification(
     const { count } = await tx.verificationToken.deleteMany({ where: { tokenHash, expiresAt: { gt: now } } });
     if (!row || count !== 1 || row.account.emailVerifiedAt !== null) return null;
     const { accountId, account } = row;
-    if (identity || registration?.passwordHash !== account.passwordHash) {
+    if (!isOwn && (identity || registration?.passwordHash !== account.passwordHash)) {
       await revokeUnverifiedAccess(ctx, tx, now, accountId, identity?.id);
       await removeFactors(tx, accountId);
       if (registration) await tx.account.update({ where: { id: accountId }, data: registration });
@@ -139,6 +157,7 @@ export async function revokeUnverifiedAccess(
   await revokeAllSessions(ctx, tx, now, accountId);
   await tx.identity.deleteMany({ where: { accountId, id: { not: keepIdentityId } } });
   await tx.passkey.deleteMany({ where: { accountId } });
+  await cancelEmailChanges(tx, now, accountId);
   await tx.passwordResetToken.deleteMany({ where: { accountId } });
   await tx.verificationToken.deleteMany({ where: { accountId } });
 }

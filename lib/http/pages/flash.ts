@@ -30,6 +30,12 @@ export function setFlash(config: Pick<Config, "baseUrl">, flash: Omit<Flash, "id
   return { id, cookie: setShortCookie(config, formCookieName(config), text, TTL_SECONDS) };
 }
 
+/** Carries an email to the page that a successful form leads to. `page` ends with the query parameter for the ID. */
+export function redirectWithEmail(config: Pick<Config, "baseUrl">, page: string, email: string) {
+  const { id, cookie } = setFlash(config, { form: "", message: "", fields: {}, values: { email } });
+  return { to: `${page}${id}`, cookies: [cookie] };
+}
+
 /** The flash with this ID; null if the cookie has another one or none. */
 export function readFlash(
   config: Pick<Config, "baseUrl">,

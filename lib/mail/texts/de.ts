@@ -81,20 +81,29 @@ export const de: EmailTexts = {
       subject: "Anmeldemethode entfernt",
       body: [REMOVED_FACTORS[factor](to), ...notMe(notMeLink)],
     }),
-    email_change_confirm: (to, { link }) => ({
+    email_change_confirm: (to, { link, ttlHours }) => ({
       subject: "Bestätigen Sie Ihre neue E-Mail-Adresse",
       body: [
-        `Jemand, vermutlich Sie selbst, möchte ${to} für ein Konto verwenden. Um das zu bestätigen, öffnen Sie diesen Link:`,
+        `Jemand, vermutlich Sie selbst, möchte ${to} für ein Konto verwenden. Um das zu bestätigen, öffnen Sie innerhalb von ${ttlHours} Stunden diesen Link, während Sie bei diesem Konto angemeldet sind:`,
         { link, label: "Neue Adresse bestätigen" },
+        "Wenn Sie das nicht waren, bestätigen Sie nicht: Es ändert sich nichts.",
+      ],
+    }),
+    email_in_use: (to, { forgotUrl }) => ({
+      subject: "Diese E-Mail-Adresse wird schon verwendet",
+      body: [
+        `Jemand, vermutlich Sie selbst, möchte ${to} für ein anderes Konto verwenden.`,
+        "Sie haben schon ein Konto mit dieser Adresse, deshalb ist das nicht möglich. Melden Sie sich dort an und ändern Sie zuerst dessen Adresse, oder löschen Sie es. Wenn Sie Ihr Passwort vergessen haben, legen Sie ein neues fest:",
+        { link: forgotUrl, label: "Neues Passwort festlegen" },
         "Wenn Sie das nicht waren, ignorieren Sie diese E-Mail: Es ändert sich nichts.",
       ],
     }),
     email_change_notice: (to, { newEmail, undoLink, undoDays }) => ({
       subject: "Die E-Mail-Adresse Ihres Kontos ändert sich",
       body: [
-        `Die E-Mail-Adresse Ihres Kontos ändert sich von ${to} zu ${newEmail}.`,
+        `Die E-Mail-Adresse Ihres Kontos ändert sich von ${to} zu ${newEmail}, sobald die neue Adresse bestätigt ist.`,
         "Wenn Sie das waren, müssen Sie nichts tun.",
-        `Wenn nicht, hat jemand anderes Zugang zu Ihrem Konto. Sie können die Änderung ${undoDays} Tage lang rückgängig machen:`,
+        `Wenn nicht, hat jemand anderes Zugang zu Ihrem Konto. Dieser Link macht die Änderung bis ${undoDays} Tage danach rückgängig und meldet alle ab:`,
         { link: undoLink, label: "Das war ich nicht" },
       ],
     }),

@@ -80,20 +80,29 @@ export const en: EmailTexts = {
       subject: "Sign-in method removed",
       body: [REMOVED_FACTORS[factor](to), ...notMe(notMeLink)],
     }),
-    email_change_confirm: (to, { link }) => ({
+    email_change_confirm: (to, { link, ttlHours }) => ({
       subject: "Confirm your new email address",
       body: [
-        `Somebody, most likely you, wants to use ${to} for their account. To confirm this, open this link:`,
+        `Somebody, most likely you, wants to use ${to} for their account. To confirm this, open this link within ${ttlHours} hours, signed in to that account:`,
         { link, label: "Confirm the new address" },
+        "If this was not you, do not confirm: nothing changes.",
+      ],
+    }),
+    email_in_use: (to, { forgotUrl }) => ({
+      subject: "This email address is in use",
+      body: [
+        `Somebody, most likely you, wants to use ${to} for another account.`,
+        "You already have an account with this address, so that is not possible. Sign in to it, and change its address or delete it first. If you forgot your password, set a new one:",
+        { link: forgotUrl, label: "Set a new password" },
         "If this was not you, ignore this email: nothing changes.",
       ],
     }),
     email_change_notice: (to, { newEmail, undoLink, undoDays }) => ({
       subject: "The email address of your account changes",
       body: [
-        `The email address of your account changes from ${to} to ${newEmail}.`,
+        `The email address of your account changes from ${to} to ${newEmail}, as soon as the new address is confirmed.`,
         "If this was you, there is nothing to do.",
-        `If it was not, somebody else has access to your account. You can undo the change for ${undoDays} days:`,
+        `If it was not, somebody else has access to your account. This link undoes the change until ${undoDays} days after it, and signs out everybody:`,
         { link: undoLink, label: "This was not me" },
       ],
     }),

@@ -16,13 +16,17 @@ type NotMe = { notMeLink: string };
 export type EmailInput = {
   password_reset: { link: string; ttlMinutes: number };
   /** `providers` still work after the change. */
-  password_changed: NotMe & { accountUrl: string; providers: { title: string; linkedAt: Date }[] };
+  password_changed: NotMe & {
+    accountUrl: string;
+    providers: { title: string; linkedAt: Date }[];
+  };
   email_verification: { link: string; ttlHours: number };
   registered_already: { forgotUrl: string };
   new_sign_in: NotMe & { client: string | null; network: string | null; at: Date };
   factor_added: NotMe & { factor: FactorName };
   factor_removed: NotMe & { factor: FactorName };
-  email_change_confirm: { link: string };
+  email_change_confirm: { link: string; ttlHours: number };
+  email_in_use: { forgotUrl: string };
   email_change_notice: { newEmail: string; undoLink: string; undoDays: number };
   email_changed: NotMe;
   /** Without `hasPassword` the email says that the password no longer works. `provider` is its display name. */

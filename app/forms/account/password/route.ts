@@ -1,0 +1,16 @@
+import { changePassword } from "@/lib/accounts/passwords/change-password";
+import { ChangePasswordForm } from "@/lib/accounts/passwords/schema";
+import { defineForm } from "@/lib/http/pages/form";
+import { renewedSessionCookies } from "@/lib/http/session-response";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/account/password", {
+  summary: "Change the password",
+  page: "/account/password",
+  auth: "account",
+  body: ChangePasswordForm,
+  handle: async ({ ctx, body, principal, caller }) => {
+    const token = await changePassword(ctx, principal, body, caller);
+    const cookies = token === null ? [] : renewedSessionCookies(token, { ctx, principal, caller });
+    return { to: `/account?done=${token === null ? "password_changed" : "password_changed_here"}`, cookies };
+  },
+});

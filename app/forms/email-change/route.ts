@@ -1,0 +1,18 @@
+import { z } from "zod";
+import { confirmEmailChange } from "@/lib/accounts/email-change/confirm";
+import { EmailedToken } from "@/lib/accounts/schema";
+import { defineForm } from "@/lib/http/pages/form";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/email-change", {
+  summary: "Confirm a change of the email",
+  page: "/email-change",
+  auth: "account",
+  body: z.object({ token: EmailedToken }),
+  errorPlacement: {
+    invalid_or_expired_token: { message: "This link is no longer valid, or belongs to another account" },
+  },
+  handle: async ({ ctx, body, principal, caller }) => {
+    await confirmEmailChange(ctx, principal, body.token, caller);
+    return { to: "/account?done=email_changed" };
+  },
+});

@@ -1,0 +1,40 @@
+import type { Caller } from "../../audit/caller";
+import { recordSecurityEvent } from "../../audit/security-events";
+import { cancelEmailChanges } from "../../auth/email-changes";
+import type { Context, Tx } from "../../context";
+import type { PendingEmailChange } from "./schema";
+
+type Deps = Pick<Context, "db" | "now">;
+
+/** An account's change of email that waits for its confirmation; null if there is none. */
+export async function findPendingEmailChange({ db, now }: Deps, accountId: string): Promise<PendingEmailChange | null> {
+  const change = await db.emailChange.findFirst({
+    where: { accountId, confirmedAt: null, confirmExpiresAt: { gt: now() } },
+    orderBy: { createdAt: "desc" },
+  });
+  return change && toPending(change);
+}
+
+/** The public part of a pending change. */
+export function toPending(change: { newEmail: string; createdAt: Date; confirmExpiresAt: Date }): PendingEmailChange {
+  return { email: change.newEmail, requestedAt: change.createdAt, expiresAt: change.confirmExpiresAt };
+}
+
+/** Cancels an account's pending change of email. Does nothing if there is none. */
+export async function cancelEmailChange({ db, now }: Deps, accountId: string, caller: Caller): Promise<void> {
+  await db.$transaction(async (tx) => {
+    await lockEmail(tx, accountId);
+    const count = await cancelEmailChanges(tx, now(), accountId);
+    if (count > 0) await recordSecurityEvent(tx, now(), accountId, "email_change_canceled", caller);
+  });
+}
+
+/** Locks an account, so that changes of its email take turns. Returns its email; undefined if it was deleted. */
+export async function lockEmail(
+  tx: Tx,
+  accountId: string,
+): Promise<{ email: string; emailVerifiedAt: Date | null } | undefined> {
+  const [account] = await tx.$queryRaw<{ email: string; emailVerifiedAt: Date | null }[]>`
+    SELECT "email", "emailVerifiedAt" FROM "Account" WHERE "id" = ${accountId}::uuid FOR NO KEY UPDATE`;
+  return account;
+}

@@ -1,0 +1,77 @@
+import type { Caller } from "../../audit/caller";
+import { recordSecurityEvent } from "../../audit/security-events";
+import type { Principal } from "../../auth/authenticate";
+import { cancelEmailChanges } from "../../auth/email-changes";
+import { consumeEmailLimit } from "../../auth/limits/email-limits";
+import { requireStepUp } from "../../auth/step-up";
+import type { Context, Tx } from "../../context";
+import type { EmailChange } from "../../db/generated/client";
+import { newId } from "../../db/ids";
+import { AppError } from "../../errors";
+import { lockEmail, toPending } from "./pending";
+import type { PendingEmailChange, RequestEmailChange } from "./schema";
+import { CONFIRM_TTL_HOURS, changeTokenHashes, UNDO_TTL_DAYS } from "./tokens";
+
+type Deps = Parameters<typeof requireStepUp>[0] & Pick<Context, "config" | "db" | "limits" | "emails" | "now">;
+
+const HOUR_MS = 60 * 60 * 1000;
+
+/**
+ * Starts a change of the caller's email after step-up. The new email gets a link that confirms it, or, if it has an
+ * account, the notice that it has one: the caller cannot tell which. The old email, if it was verified, gets a link
+ * that undoes the change. Replaces a pending change.
+ * @throws AppError validation_failed for the caller's own email; reauthentication_required, rate_limited, overloaded
+ */
+export async function requestEmailChange(
+  ctx: Deps,
+  principal: Principal,
+  { email: newEmail, ...proof }: RequestEmailChange,
+  caller: Caller,
+): Promise<PendingEmailChange> {
+  const accountId = principal.account.id;
+  if (newEmail === principal.account.email) {
+    const errors = [{ pointer: "/email", code: "unchanged", detail: "This is your email already" }];
+    throw new AppError("validation_failed", { errors });
+  }
+  await requireStepUp(ctx, principal, proof, caller);
+  await ctx.limits.consume("emailChangeByAccount", accountId);
+  const shouldEmail = await consumeEmailLimit(ctx, "verification", newEmail, caller.ip);
+  const change = await ctx.db.$transaction(async (tx) => {
+    const created = await replacePending(ctx, tx, accountId, newEmail);
+    const { locale } = await tx.account.findUniqueOrThrow({ where: { id: accountId }, select: { locale: true } });
+    await recordSecurityEvent(tx, created.createdAt, accountId, "email_change_requested", caller);
+    if (shouldEmail) await ctx.emails.enqueue(tx, "email_change_confirm", newEmail, { changeId: created.id }, locale);
+    if (created.undoTokenHash) await ctx.emails.enqueue(tx, "email_change_notice", created.oldEmail);
+    return created;
+  });
+  ctx.emails.wake();
+  return toPending(change);
+}
+
+/** An email that was never verified may be somebody else's, who must not get the account: nobody can undo its change. */
+async function replacePending(
+  { config, now }: Pick<Deps, "config" | "now">,
+  tx: Tx,
+  accountId: string,
+  newEmail: string,
+): Promise<EmailChange> {
+  const account = await lockEmail(tx, accountId);
+  if (!account) throw new AppError("unauthenticated");
+  const createdAt = now();
+  await cancelEmailChanges(tx, createdAt, accountId);
+  const id = newId();
+  const { confirmTokenHash, undoTokenHash } = changeTokenHashes(config, id);
+  return tx.emailChange.create({
+    data: {
+      id,
+      accountId,
+      oldEmail: account.email,
+      newEmail,
+      confirmTokenHash,
+      undoTokenHash: account.emailVerifiedAt ? undoTokenHash : null,
+      createdAt,
+      confirmExpiresAt: new Date(createdAt.getTime() + CONFIRM_TTL_HOURS * HOUR_MS),
+      expiresAt: new Date(createdAt.getTime() + UNDO_TTL_DAYS * 24 * HOUR_MS),
+    },
+  });
+}

@@ -1,0 +1,64 @@
+import type { Caller } from "../../audit/caller";
+import { recordSecurityEvent } from "../../audit/security-events";
+import { hashEmailedToken } from "../../auth/emailed-token";
+import { removeFactorsSince } from "../../auth/second-factor/factors";
+import { revokeAllSessions } from "../../auth/sessions/sessions";
+import type { Context, Tx } from "../../context";
+import type { EmailChange } from "../../db/generated/client";
+import { AppError, isUniqueViolation } from "../../errors";
+import { type LinkedIdentity, listIdentities } from "../identities";
+import { lockEmail } from "./pending";
+
+type Deps = Pick<Context, "db" | "limits" | "emails" | "now" | "removeDevices">;
+
+/**
+ * Undoes a change of email, and every later one, with the token that the old email got: within 7 days of the
+ * confirmation, or before it. Whoever asked for the change has been in the account, so this ends all sessions, revokes
+ * all emailed links, removes the password and the factors and providers that were added since, and sends a link to set a
+ * new password. Returns the linked providers for the owner to check.
+ * @throws AppError invalid_or_expired_token for any fault of the token; email_taken if a version of the service that
+ *   does not reserve the old email let another account use it; rate_limited
+ */
+export async function undoEmailChange(ctx: Deps, token: string, caller: Caller): Promise<LinkedIdentity[]> {
+  const undoTokenHash = hashEmailedToken(token);
+  const where = { undoTokenHash, expiresAt: { gt: ctx.now() } };
+  const change = await ctx.db.emailChange.findUnique({ where });
+  if (!change) {
+    await ctx.limits.consume("emailChangeByIp", caller.ip);
+    throw new AppError("invalid_or_expired_token");
+  }
+  const undo = ctx.db.$transaction(async (tx) => {
+    await restore(ctx, tx, change);
+    await recordSecurityEvent(tx, ctx.now(), change.accountId, "email_change_undone", caller);
+    await ctx.emails.enqueue(tx, "password_reset", change.oldEmail);
+  });
+  await undo.catch((error: unknown) => {
+    throw isUniqueViolation(error) ? new AppError("email_taken") : error;
+  });
+  ctx.emails.wake();
+  return listIdentities(ctx.db, change.accountId);
+}
+
+/** Locks the account before everything else, in the order of account deletion. */
+async function restore(
+  ctx: Pick<Deps, "now" | "removeDevices">,
+  tx: Tx,
+  { id, accountId, oldEmail, createdAt }: EmailChange,
+): Promise<void> {
+  const now = ctx.now();
+  await lockEmail(tx, accountId);
+  const { count } = await tx.emailChange.deleteMany({ where: { id } });
+  if (count !== 1) throw new AppError("invalid_or_expired_token"); // used or replaced meanwhile
+  await tx.emailChange.deleteMany({ where: { accountId, createdAt: { gte: createdAt } } });
+  await revokeAllSessions(ctx, tx, now, accountId);
+  await tx.passwordResetToken.deleteMany({ where: { accountId } });
+  await tx.verificationToken.deleteMany({ where: { accountId } });
+  const isNew = { accountId, createdAt: { gte: createdAt } };
+  await tx.identity.deleteMany({ where: isNew });
+  await tx.passkey.deleteMany({ where: isNew });
+  await removeFactorsSince(tx, accountId, createdAt);
+  await tx.account.update({
+    where: { id: accountId },
+    data: { email: oldEmail, emailVerifiedAt: now, passwordHash: null },
+  });
+}

@@ -1,0 +1,83 @@
+import type { Caller } from "../../audit/caller";
+import { recordSecurityEvent } from "../../audit/security-events";
+import type { Principal } from "../../auth/authenticate";
+import { recognizeClient } from "../../auth/limits/recognized-clients";
+import { hashPassword } from "../../auth/passwords/password-hash";
+import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../../auth/passwords/policy";
+import { sessionToken } from "../../auth/sessions/sessions";
+import { requireStepUp } from "../../auth/step-up";
+import type { Context, Tx } from "../../context";
+import { AppError } from "../../errors";
+import { revokeOtherSessionsInTx } from "../sessions";
+import type { ChangePassword } from "./schema";
+
+type Deps = Parameters<typeof requireStepUp>[0] &
+  Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
+
+/** The field of the request that policy errors point at. */
+const POINTER = "/newPassword";
+
+/**
+ * Changes the caller's password, or sets the first one. An account with a password requires it, however
+ * recent its sign-in (OWASP ASVS 5.0, 6.2.3). Ends the account's other sessions, and returns a new
+ * token for this one: the raised epoch also stops sign-ins with the old password that are in progress. With
+ * `keepOtherSessions` every token stays valid, and null is returned. Revokes the emailed reset link.
+ * @throws AppError validation_failed for the new password; reauthentication_required; unauthenticated if the session
+ *   ended meanwhile; rate_limited, overloaded
+ */
+export async function changePassword(
+  ctx: Deps,
+  principal: Principal,
+  { newPassword, keepOtherSessions = false, ...proof }: ChangePassword,
+  caller: Caller,
+): Promise<string | null> {
+  const { id } = principal.account;
+  const normalized = await checkNewPassword(ctx, newPassword, POINTER);
+  const where = { id };
+  const { email } = await ctx.db.account.findUniqueOrThrow({ where, select: { email: true } });
+  rejectOwnEmail(normalized, email, POINTER);
+  await requireStepUp(ctx, principal, proof, caller, { isPasswordRequired: true });
+  await ctx.limits.consume("passwordChangeByAccount", id);
+  await rejectBreached(ctx, normalized, POINTER);
+  const passwordHash = await hashPassword(ctx, normalized);
+  const epoch = await ctx.db.$transaction(async (tx) => {
+    const epoch = await storePassword(tx, principal, passwordHash, keepOtherSessions);
+    if (!keepOtherSessions) await endOtherSessions(ctx, tx, principal, email, caller);
+    await recordSecurityEvent(tx, ctx.now(), id, "password_changed", caller);
+    await ctx.emails.enqueue(tx, "password_changed", email);
+    return epoch;
+  });
+  ctx.emails.wake();
+  return keepOtherSessions ? null : sessionToken(ctx, { sub: id, sid: principal.session.id, epoch });
+}
+
+/** Stores the hash if no reset or other change ended the session meanwhile. Returns the account's epoch. */
+async function storePassword(
+  tx: Tx,
+  { account }: Principal,
+  passwordHash: string,
+  keepOtherSessions: boolean,
+): Promise<number> {
+  const { id, sessionEpoch } = account;
+  const epoch = keepOtherSessions ? sessionEpoch : sessionEpoch + 1;
+  const { count } = await tx.account.updateMany({
+    where: { id, sessionEpoch },
+    data: { passwordHash, sessionEpoch: epoch },
+  });
+  if (count !== 1) throw new AppError("unauthenticated");
+  await tx.passwordResetToken.deleteMany({ where: { accountId: id } });
+  return epoch;
+}
+
+/** The clients of the ended sessions are strangers from now on. */
+async function endOtherSessions(
+  ctx: Deps,
+  tx: Tx,
+  { account: { id: accountId }, session }: Principal,
+  email: string,
+  caller: Caller,
+): Promise<void> {
+  await revokeOtherSessionsInTx(ctx, tx, { accountId, keep: session.id }, caller);
+  await tx.recognizedClient.deleteMany({ where: { accountId } });
+  await recognizeClient(tx, ctx, { id: accountId, email }, caller, { withDevice: session.via === "cookie" });
+}

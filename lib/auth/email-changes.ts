@@ -1,0 +1,28 @@
+import type { Tx } from "../context";
+import type { Prisma } from "../db/generated/client";
+import { sql } from "../db/sql";
+
+/**
+ * An SQL condition: an email belonged to another account until a change that can still be undone. Nobody else can use the
+ * email until then, or the change could not be undone.
+ */
+export function isReservedEmail(email: string, at: Date, accountId: string | null = null): Prisma.Sql {
+  return sql`EXISTS (
+    SELECT FROM "EmailChange" WHERE "oldEmail" = ${email} AND "undoTokenHash" IS NOT NULL
+      AND "expiresAt" > ${at}::timestamptz AND "accountId" IS DISTINCT FROM ${accountId}::uuid)`;
+}
+
+/** The same as a query. */
+export async function findReservedEmail(tx: Tx, email: string, at: Date): Promise<boolean> {
+  const rows = await tx.$queryRaw<unknown[]>`SELECT 1 AS "found" WHERE ${isReservedEmail(email, at)}`;
+  return rows.length > 0;
+}
+
+/** Revokes the links that would confirm a change of an account's email. Returns how many changes were pending. */
+export async function cancelEmailChanges(tx: Tx, now: Date, accountId: string): Promise<number> {
+  const { count } = await tx.emailChange.updateMany({
+    where: { accountId, confirmedAt: null, confirmExpiresAt: { gt: now } },
+    data: { confirmExpiresAt: now },
+  });
+  return count;
+}

@@ -1,0 +1,227 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { eventsOf, newAccount } from "@/tests/support/accounts";
+import { call, get, post } from "@/tests/support/api";
+import { billingEvent, deliverOk, initialPurchase, statusOf } from "@/tests/support/billing/billing";
+import { clock, ctx } from "@/tests/support/context";
+import {
+  changeTo,
+  confirmChange,
+  emailOf,
+  newVerified,
+  requestChange,
+  tokensTo,
+  tokenTo,
+} from "@/tests/support/email-change";
+import { mailbox } from "@/tests/support/mailbox";
+
+const HOUR_MS = 60 * 60 * 1000;
+const PENDING = "/api/auth/email/change/pending";
+const newEmail = () => `new-${randomUUID()}@example.com`;
+const pendingOf = async (token: string) => (await (await get(PENDING, { token })).json()).pending;
+const logIn = async (email: string, password: string) => (await post("/api/auth/login", { email, password })).status;
+
+test("the link to the new email changes the email, once, and other sessions stay", async () => {
+  const account = await newVerified();
+  const [email, other] = [newEmail(), await (await post("/api/auth/login", account)).json()];
+  const requested = await requestChange(account, email);
+  expect(requested.status).toBe(202);
+  expect(await requested.json()).toMatchObject({ status: "confirmation_required", pending: { email } });
+  expect(await pendingOf(account.token)).toMatchObject({ email });
+  expect(await emailOf(account.token)).toBe(account.email);
+
+  const token = await tokenTo(email, "email-change");
+  const confirmed = await confirmChange(token, { token: account.token });
+  expect(confirmed.status).toBe(200);
+  expect(await confirmed.json()).toMatchObject({ status: "email_changed", user: { email, emailVerified: true } });
+  expect([await emailOf(account.token), await emailOf(other.token)]).toEqual([email, email]);
+  expect(await pendingOf(account.token)).toBeNull();
+  expect(await logIn(email, account.password)).toBe(200);
+  expect(await logIn(account.email, account.password)).toBe(401);
+  expect((await confirmChange(token, { token: account.token })).status).toBe(400);
+  expect(await eventsOf(account.id)).toEqual(expect.arrayContaining(["email_change_requested", "email_changed"]));
+});
+
+test("purchases stay with the account, whose App User ID is not its email", async () => {
+  const account = await newVerified();
+  await deliverOk(initialPurchase(account.id));
+  await changeTo(account, newEmail());
+  expect(await statusOf(account)).toMatchObject({ isActive: true });
+  await deliverOk(billingEvent("RENEWAL", { app_user_id: account.id }));
+  expect(await statusOf(account)).toMatchObject({ isActive: true });
+});
+
+test("a change requires a recent authentication or the password", async () => {
+  const account = await newVerified();
+  clock.advance(11 * 60_000);
+  const refused = await requestChange({ token: account.token }, newEmail());
+  expect([refused.status, (await refused.json()).code]).toEqual([403, "reauthentication_required"]);
+  expect((await requestChange({ ...account, password: "not the password" }, newEmail())).status).toBe(403);
+  expect(await pendingOf(account.token)).toBeNull();
+  expect((await requestChange(account, newEmail())).status).toBe(202);
+});
+
+test("the response is the same for an email with an account, whose owner gets a notice and no link", async () => {
+  const [account, taken] = [await newVerified(), await newVerified()];
+  const responses = [await requestChange(account, newEmail()), await requestChange(account, taken.email)];
+  const shapes = await Promise.all(
+    responses.map(async (response) => {
+      const { status, pending } = await response.json();
+      return { http: response.status, status, pending: Object.keys(pending) };
+    }),
+  );
+  expect(shapes[0]).toEqual(shapes[1]);
+  expect(await pendingOf(account.token)).toMatchObject({ email: taken.email });
+  expect(await mailbox.waitFor(taken.email)).not.toContain("#token=");
+  expect(await emailOf(taken.token)).toBe(taken.email);
+});
+
+test("an email that another account takes before the confirmation stays with that account", async () => {
+  const [account, email] = [await newVerified(), newEmail()];
+  await requestChange(account, email);
+  const token = await tokenTo(email, "email-change");
+  const other = await newAccount({ email });
+  const refused = await confirmChange(token, { token: account.token });
+  expect([refused.status, (await refused.json()).code]).toEqual([409, "email_taken"]);
+  expect([await emailOf(account.token), await emailOf(other.token)]).toEqual([account.email, email]);
+});
+
+test("of two accounts that confirm the same email at once, one gets it", async () => {
+  const [ann, bob, email] = [await newVerified(), await newVerified(), newEmail()];
+  await requestChange(ann, email);
+  const first = await tokenTo(email, "email-change");
+  await requestChange(bob, email);
+  const second = await tokenTo(email, "email-change", 2);
+  const responses = await Promise.all([
+    confirmChange(first, { token: ann.token }),
+    confirmChange(second, { token: bob.token }),
+  ]);
+  expect(responses.map(({ status }) => status).sort()).toEqual([200, 409]);
+  expect(await ctx().db.account.count({ where: { email } })).toBe(1);
+});
+
+test("a second request replaces the first, whose link no longer works", async () => {
+  const [account, first, second] = [await newVerified(), newEmail(), newEmail()];
+  await requestChange(account, first);
+  const replaced = await tokenTo(first, "email-change");
+  await requestChange(account, second);
+  expect(await pendingOf(account.token)).toMatchObject({ email: second });
+  expect((await confirmChange(replaced, { token: account.token })).status).toBe(400);
+  const token = await tokenTo(second, "email-change");
+  expect((await confirmChange(token, { token: account.token })).status).toBe(200);
+});
+
+test("a canceled change cannot be confirmed, and canceling again does nothing", async () => {
+  const [account, email] = [await newVerified(), newEmail()];
+  await requestChange(account, email);
+  const token = await tokenTo(email, "email-change");
+  for (let i = 0; i < 2; i++) expect((await call("DELETE", PENDING, { token: account.token })).status).toBe(204);
+  expect(await pendingOf(account.token)).toBeNull();
+  expect((await confirmChange(token, { token: account.token })).status).toBe(400);
+  const events = await eventsOf(account.id);
+  expect(events.filter((type) => type === "email_change_canceled")).toHaveLength(1);
+});
+
+test("the link works for 24 hours", async () => {
+  const [account, email] = [await newVerified(), newEmail()];
+  await requestChange(account, email);
+  const token = await tokenTo(email, "email-change");
+  clock.advance(24 * HOUR_MS);
+  expect((await confirmChange(token, { token: account.token })).status).toBe(400);
+  expect(await pendingOf(account.token)).toBeNull();
+});
+
+test("a link works in a session of its own account only: it cannot give a stranger's account one's email", async () => {
+  const [stranger, victim, email] = [await newVerified(), await newVerified(), newEmail()];
+  await requestChange(stranger, email);
+  const token = await tokenTo(email, "email-change");
+  expect((await confirmChange(token, { token: victim.token })).status).toBe(400);
+  expect((await confirmChange(token, {})).status).toBe(401);
+  expect(await emailOf(stranger.token)).toBe(stranger.email);
+});
+
+describe("the old email's owner", () => {
+  test("revokes the pending change by a password reset", async () => {
+    const [account, email] = [await newVerified(), newEmail()];
+    await requestChange(account, email);
+    const token = await tokenTo(email, "email-change");
+    const reset = await resetToken(account.email);
+    await post("/api/auth/reset/confirm", { token: reset, password: "an entirely new one" });
+    const { token: session } = await (
+      await post("/api/auth/login", { email: account.email, password: "an entirely new one" })
+    ).json();
+    expect((await confirmChange(token, { token: session })).status).toBe(400);
+    expect(await pendingOf(session)).toBeNull();
+  });
+
+  test("cannot reset the password with a link from before the change", async () => {
+    const [account, email] = [await newVerified(), newEmail()];
+    const reset = await resetToken(account.email);
+    await changeTo(account, email);
+    const refused = await post("/api/auth/reset/confirm", { token: reset, password: "an entirely new one" });
+    expect([refused.status, (await refused.json()).code]).toEqual([400, "invalid_or_expired_token"]);
+    expect(await logIn(email, account.password)).toBe(200);
+  });
+
+  // ASVS 6.3.7
+  test("gets the link that undoes the change, if the email was verified", async () => {
+    const [account, email] = [await newVerified(), newEmail()];
+    await changeTo(account, email);
+    expect(tokensTo(account.email, "email-change/undo")).toHaveLength(1);
+    expect(tokensTo(email, "email-change/undo")).toEqual([]);
+    expect(mailbox.to(account.email).join()).toContain(email);
+  });
+
+  test("gets nothing if the email was never verified, because it may be a stranger's", async () => {
+    const [account, email] = [await newAccount(), newEmail()];
+    await requestChange(account, email);
+    const confirmed = await confirmChange(await tokenTo(email, "email-change"), { token: account.token });
+    expect(confirmed.status).toBe(200);
+    expect(await emailOf(account.token)).toBe(email);
+    await expect.poll(() => ctx().db.queuedEmail.count({ where: { email } })).toBe(0);
+    expect(mailbox.to(account.email)).toEqual([]);
+    expect((await newAccount({ email: account.email })).email).toBe(account.email);
+  });
+});
+
+test("the new email's owner can reset the password after the change, and not before", async () => {
+  const [account, email] = [await newVerified(), newEmail()];
+  await requestChange(account, email);
+  await post("/api/auth/reset/request", { email });
+  const token = await tokenTo(email, "email-change");
+  await confirmChange(token, { token: account.token });
+  expect(mailbox.to(email).join()).not.toContain("/reset#token=");
+  const reset = await resetToken(email);
+  expect((await post("/api/auth/reset/confirm", { token: reset, password: "an entirely new one" })).status).toBe(200);
+  expect(await logIn(email, "an entirely new one")).toBe(200);
+});
+
+test("one's own email is refused, and five changes a day can be requested", async () => {
+  const account = await newVerified();
+  const own = await requestChange(account, account.email.toUpperCase());
+  expect((await own.json()).errors).toEqual([
+    { pointer: "/email", code: "unchanged", detail: "This is your email already" },
+  ]);
+  for (let i = 0; i < 5; i++) expect((await requestChange(account, newEmail())).status).toBe(202);
+  expect((await requestChange(account, newEmail())).status).toBe(429);
+});
+
+test("hostile emails and tokens are refused, and no token is stored", async () => {
+  const account = await newVerified();
+  for (const email of ["", "x", "a@b@example.com", `${"x".repeat(250)}@example.com`, "ann@example.com\u0000", 7, null])
+    expect((await post("/api/auth/email/change", { email }, { token: account.token })).status).toBe(422);
+  for (const token of ["x", "x".repeat(256)]) expect((await confirmChange(token, account)).status).toBe(400);
+  expect((await post("/api/auth/email/change", { email: newEmail() })).status).toBe(401);
+  const email = newEmail();
+  await requestChange(account, email);
+  const token = await tokenTo(email, "email-change");
+  expect(JSON.stringify(await ctx().db.emailChange.findMany())).not.toContain(token);
+});
+
+/** Requests a password reset. Returns the token of the email. */
+async function resetToken(email: string): Promise<string> {
+  await post("/api/auth/reset/request", { email });
+  const find = () => /\/reset#token=([\w-]{43})/.exec(mailbox.to(email).join("\n"))?.[1];
+  await expect.poll(find).toBeDefined();
+  return find() ?? "";
+}
