@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { Authenticator } from "@/tests/support/auth/authenticator";
+import { type Service, startForTest } from "@/tests/support/process/service";
+
+/** Starting the service twice takes long on a busy machine. */
+const PATIENCE_MS = 180_000;
+const STEP_MS = 30_000;
+
+test(
+  "a challenge of a process that was killed is met in the next one, where its code works once",
+  async () => {
+    const first = await startForTest();
+    const person = { email: `${crypto.randomUUID()}@example.com`, password: "a good long password" };
+    const { token } = await send(first, "/api/auth/register", person);
+    const { id, secret } = await send(first, "/api/auth/factors/totp", {}, token);
+    const app = new Authenticator(secret ?? "");
+    await send(first, "/api/auth/factors/totp/confirm", { id, code: app.code() }, token);
+    const [one, two] = [await send(first, "/api/auth/login", person), await send(first, "/api/auth/login", person)];
+    expect(one.code).toBe("second_factor_required");
+    await first.end("SIGKILL");
+
+    const second = await startForTest({ DATA_DIR: first.dataDir });
+    const code = app.code(STEP_MS);
+    const meet = ({ challenge }: Record<string, string>) => send(second, "/api/auth/login/factor", { challenge, code });
+    expect((await meet(one)).tokenType).toBe("Bearer");
+    expect((await meet(one)).code).toBe("invalid_challenge");
+    expect((await meet(two)).code).toBe("invalid_code");
+  },
+  PATIENCE_MS,
+);
+
+/** Posts JSON. Returns the body of the response. */
+async function send(service: Service, path: string, json: object, token = ""): Promise<Record<string, string>> {
+  const headers = { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) };
+  const response = await service.fetch(path, { method: "POST", headers, body: JSON.stringify(json) });
+  return (await response.json()) as Record<string, string>;
+}
