@@ -66,6 +66,14 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
     expect(faults).toEqual([]);
   });
 
+  test("the email field offers a passkey, which signs in without a password", async () => {
+    const { page, person } = await withPasskey();
+    await page.context().clearCookies();
+    await page.goto("/sign-in");
+    await page.waitForURL("/account");
+    expect(await page.getByRole("region", { name: "Profile" }).innerText()).toContain(person.email);
+  });
+
   test("the email field offers a passkey; one that was removed from the account is refused, and forgotten by the browser", async () => {
     const { page, person } = await withPasskey();
     const other = await visit(browser, service);

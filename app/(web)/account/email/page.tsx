@@ -3,12 +3,12 @@ import { Form } from "../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../components/page-props";
 import { AccountHeading } from "../account-heading";
 import { Reauthentication } from "../reauthentication";
-import { requireVisitor } from "../require-visitor";
+import { requireRecentVisitor } from "../require-visitor";
 
 export const metadata = { title: "Change email", robots: { index: false } };
 
 export default async function Page(props: PageProps) {
-  const { user, hasPassword } = await requireVisitor("/account/email");
+  const { user, hasPassword } = await requireRecentVisitor("/account/email", { asksForPassword: true });
   const { formErrors } = await queryOf(props);
   return (
     <div className="narrow">

@@ -4,12 +4,12 @@ import { Form } from "../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../components/page-props";
 import { AccountHeading } from "../account-heading";
 import { Reauthentication } from "../reauthentication";
-import { requireVisitor } from "../require-visitor";
+import { requireRecentVisitor } from "../require-visitor";
 
 export const metadata = { title: "Change password", robots: { index: false } };
 
 export default async function Page(props: PageProps) {
-  const { user, hasPassword } = await requireVisitor("/account/password");
+  const { user, hasPassword } = await requireRecentVisitor("/account/password", { asksForPassword: true });
   const { formErrors } = await queryOf(props);
   const minLength = pageContext().config.AUTH_PASSWORD_MIN;
   return (

@@ -4,15 +4,17 @@ import { Form } from "../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../components/page-props";
 import { AccountHeading } from "../account-heading";
 import { Reauthentication } from "../reauthentication";
-import { requireVisitor } from "../require-visitor";
+import { requireRecentVisitor } from "../require-visitor";
 
 export const metadata = { title: "Remove a sign-in provider", robots: { index: false } };
 
 export default async function Page(props: PageProps) {
-  const { user, hasPassword, identities } = await requireVisitor("/account");
   const { formErrors, id } = await queryOf(props);
   const flash = await flashOf(formErrors);
-  const identity = identities.find((linked) => linked.id === (id ?? flash?.values.identityId));
+  const identityId = String(id ?? flash?.values.identityId ?? "");
+  const page = `/account/unlink?${new URLSearchParams({ id: identityId })}`;
+  const { user, hasPassword, identities } = await requireRecentVisitor(page, { asksForPassword: true });
+  const identity = identities.find((linked) => linked.id === identityId);
   if (!identity) notFound();
   const name = providerTitle(identity.provider);
   return (
