@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { PasskeyAssertion } from "@/lib/auth/passkeys/schema";
+import { newAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
-import { newProtectedAccount, type ProtectedAccount } from "@/tests/support/auth/authenticator";
+import { addAuthenticator, newProtectedAccount, type ProtectedAccount } from "@/tests/support/auth/authenticator";
 import { Jar, session } from "@/tests/support/auth/browser";
 import { PasskeyAuthenticator } from "@/tests/support/auth/passkey-authenticator";
 import { addPasskey, signInOptions, stepUpOptions } from "@/tests/support/auth/passkeys";
@@ -18,10 +19,10 @@ const complete = (challenge: string, passkey: PasskeyAssertion) =>
 const optionsFor = async (challenge: string) => (await post(OPTIONS, { challenge })).json();
 
 /** An account with an authenticator app and a passkey. */
-async function newAccountWithBoth() {
-  const account = await newProtectedAccount();
-  const { authenticator, passkey } = await addPasskey(account);
-  return { account, authenticator, passkey };
+async function newAccountWithBoth(name?: string) {
+  const account = await newAccount();
+  const { authenticator, passkey } = await addPasskey(account, new PasskeyAuthenticator(), name);
+  return { account: { ...account, ...(await addAuthenticator(account.id)) }, authenticator, passkey };
 }
 
 test("after the password, a passkey is one of the second factors, even if it verifies nobody", async () => {
@@ -88,8 +89,7 @@ test("the form of the page sends a passkey, with the challenge in the browser's 
 });
 
 test("the list of factors has the passkeys", async () => {
-  const account = await newProtectedAccount();
-  const { passkey } = await addPasskey(account, new PasskeyAuthenticator(), "My phone");
+  const { account, passkey } = await newAccountWithBoth("My phone");
   const { passkeys } = await (await get("/api/auth/factors", { token: account.token })).json();
   expect(passkeys).toEqual([passkey]);
 });
