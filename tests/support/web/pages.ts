@@ -22,7 +22,9 @@ export const PAGES = [
     "/docs",
     "/docs/errors",
   ],
-  ...["/account", "/account/delete", "/deleted", "/nothing", "/sign-in?error=SessionRequired"],
+  ...["/account", "/account/delete", "/account/password", "/account/email", "/account/export", "/account/factors/totp"],
+  ...["/account/passkeys/add", "/confirm", "/email-change", "/email-change/undo"],
+  ...["/deleted", "/nothing", "/sign-in?error=SessionRequired"],
 ];
 
 /** Where the service's pages are, as its configuration has it: cookies and redirects name this host. */
