@@ -193,16 +193,17 @@ describe.runIf(hasChromium)("in Chromium", () => {
   // ASVS 6.2.6, 6.2.7
   test("password fields are masked, allow pasting and support password managers", async () => {
     const { page } = await visit(browser, service);
-    await registerOn(page);
     const expected: [path: string, autocomplete: string][] = [
       ["/sign-in", "current-password"],
       ["/register", "new-password"],
       ["/reset", "new-password"],
       ["/account/delete", "current-password"],
+      ["/account/password", "new-password"],
+      ["/account/email", "current-password"],
       ["/verify", "current-password"],
     ];
     const seen = new Map<string, string | null>();
-    for (const path of PAGES) {
+    const see = async (path: string) => {
       await page.goto(path);
       for (const field of await page.locator("input[type=password], input[name*=assword]").all()) {
         const isPasted = await field.evaluate((input) =>
@@ -211,7 +212,10 @@ describe.runIf(hasChromium)("in Chromium", () => {
         expect([path, await field.getAttribute("type"), isPasted]).toEqual([path, "password", true]);
         seen.set(new URL(page.url()).pathname, await field.getAttribute("autocomplete"));
       }
-    }
+    };
+    for (const path of PAGES) await see(path);
+    await registerOn(page);
+    for (const path of PAGES) await see(path);
     expect(seen).toEqual(new Map(expected));
   });
 
