@@ -6,6 +6,7 @@ import { removeExpiredRows } from "@/lib/auth/retention";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { clock, ctx, SECRET, withContext } from "@/tests/support/context";
+import { mailbox } from "@/tests/support/mailbox";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const CLIENT = { ip: "203.0.113.7", headers: { "user-agent": "Homeport/1.0 (trail)" } };
@@ -61,6 +62,7 @@ describe("of a deleted account", () => {
     const id = await withContext({ config: { AUTH_REQUIRE_VERIFIED_EMAIL: true } }, async () => {
       await post("/api/auth/register", { email, password: "a good long password" });
       const account = await ctx().db.account.findUniqueOrThrow({ where: { email } });
+      await mailbox.waitFor(email); // a link that is made later would be valid later
       clock.advance(31 * DAY_MS);
       await removeExpiredRows(ctx());
       return account.id;
