@@ -24,3 +24,7 @@ const SMOKE: Scale = { rounds: 1, roundSeconds: 1, warmUpSeconds: 0, pauseMs: 0,
 /** `--smoke` shows that every workload still runs, in seconds. Its figures mean nothing. */
 export const isSmoke = process.argv.includes("--smoke");
 export const SCALE = isSmoke ? SMOKE : MEASURED;
+
+const maxRows = process.argv.indexOf("--max-rows");
+/** The largest table of the growth workload. */
+export const MAX_ROWS = maxRows < 0 ? 10_000_000 : Number(process.argv[maxRows + 1]);

@@ -1,10 +1,10 @@
 import type { Bench } from "../../lib/bench";
-import { isSmoke } from "../../lib/scale";
+import { isSmoke, MAX_ROWS } from "../../lib/scale";
 import type { Curve, Latency, Section } from "../../lib/table";
 import { billingGrowth } from "./billing";
 import { pushGrowth } from "./push";
 
-const SIZES = isSmoke ? [10_000, 20_000] : [10_000, 100_000, 1_000_000, 10_000_000];
+const SIZES = isSmoke ? [10_000, 20_000] : [10_000, 100_000, 1_000_000, 10_000_000].filter((size) => size <= MAX_ROWS);
 
 /**
  * Tables that grow: `grow` adds rows to what is there. `measure` calls `plot` with the latency of each curve, in any
