@@ -68,7 +68,7 @@ function productEnv(databaseUrl: string, catalog: string) {
     HOST: "127.0.0.1",
     DATABASE_URL: databaseUrl,
     NEXTAUTH_URL: "http://localhost:3000",
-    NEXTAUTH_SECRET: "a secret of the bench, longer than thirty-two characters",
+    NEXTAUTH_SECRET: "a secret of the bench that is longer than thirty-two characters",
     RATE_LIMITS: "off",
     BCRYPT_COST: "10",
     BILLING_WEBHOOK_SIGNING_SECRET: SIGNING_SECRET,
