@@ -1,25 +1,17 @@
-import path from "node:path";
 import { createInterface } from "node:readline/promises";
 import type { ObjectStorage } from "../../lib/adapters/object-storage";
 import { createObjectStorage } from "../../lib/adapters/s3";
-import { addRelease, type Publication } from "../../lib/admin/releases/add";
+import { type AddResult, addReleases } from "../../lib/admin/releases/add";
 import { renderJson, renderTable } from "../../lib/admin/releases/list";
-import { readManifest } from "../../lib/admin/releases/manifest-file";
-import { ConfirmationRequiredError } from "../../lib/admin/releases/publish-checks";
+import { manifestFileOf, readManifest } from "../../lib/admin/releases/manifest/manifest-file";
+import { ConfirmationRequiredError } from "../../lib/admin/releases/manifest/publishing-error";
+import type { ReleaseDraft } from "../../lib/admin/releases/publish/draft";
 import { filterReleases, findNewerServedReleases, updateReleases } from "../../lib/admin/releases/update";
 import { verifyReleases } from "../../lib/admin/releases/verify";
 import { type Config, loadConfig } from "../../lib/config";
-import { isCatalogUrl } from "../../lib/releases/catalog/catalog";
 import { runCommandLine, UsageError } from "../command-line";
+import { FILTER_OPTIONS, flag, parseDraft, parseOptions, parsePercentage, resolveFromCaller } from "./release/draft";
 import { drawProgress } from "./release/progress";
-import {
-  FILTER_OPTIONS,
-  flag,
-  parseOptions,
-  parsePercentage,
-  parsePublication,
-  resolveFromCaller,
-} from "./release/publication";
 
 const HELP = `Usage: npm run release -- COMMAND [OPTIONS]
 
@@ -69,28 +61,34 @@ type FilterValues = { [name in keyof typeof FILTER_OPTIONS]?: string | undefined
 
 function manifestFile({ config }: CommandContext, { catalog }: FilterValues): string {
   if (catalog !== undefined) return resolveFromCaller(catalog);
-  if (!isCatalogUrl(config.RELEASE_CATALOG)) {
-    return path.resolve(config.RELEASE_CATALOG ?? path.join(config.DATA_DIR, "releases", "catalog.json"));
-  }
-  throw new UsageError("RELEASE_CATALOG is a URL: select the file that is published there with --catalog.");
+  return manifestFileOf(config);
 }
 
 const toFilter = ({ arch, ...rest }: FilterValues, ids: string[] = []) => ({ ...rest, architecture: arch, ids });
 
 async function add(args: string[], context: CommandContext): Promise<void> {
-  const { publication, catalog } = await parsePublication(args, context.storage);
-  const result = await publishOrConfirm(manifestFile(context, { catalog }), publication);
-  for (const note of result.notes) console.error(note);
-  console.log({ added: "Published", changed: "Changed", unchanged: "Already published:" }[result.outcome], result.id);
-  const samples = result.removedSamples.length;
+  const { draft, catalog } = await parseDraft(args, context.storage);
+  const { releases, removedSamples, notes } = await publishOrConfirm(
+    context,
+    manifestFile(context, { catalog }),
+    draft,
+  );
+  for (const note of notes) console.error(note);
+  const outcomes = { added: "Published", changed: "Changed", unchanged: "Already published:" };
+  for (const { id, outcome } of releases) console.log(outcomes[outcome], id);
+  const samples = removedSamples.length;
   if (samples > 0) console.log(`Removed the ${samples} sample releases: the catalog now has only your own releases.`);
 }
 
-/** Asks for confirmation at a terminal if the publication looks like a mistake. */
-async function publishOrConfirm(manifest: string, publication: Publication): ReturnType<typeof addRelease> {
-  const publish = (one: Publication) => addRelease(manifest, one, new Date(), drawProgress);
+/** Asks for confirmation at a terminal if the draft looks like a mistake. */
+async function publishOrConfirm(
+  { storage }: CommandContext,
+  manifest: string,
+  draft: ReleaseDraft,
+): Promise<AddResult> {
+  const deps = { manifestFile: manifest, storage, now: () => new Date(), onProgress: drawProgress };
   try {
-    return await publish(publication);
+    return await addReleases(deps, [draft]);
   } catch (error) {
     const isInteractive = process.stdin.isTTY && process.stderr.isTTY;
     if (!(error instanceof ConfirmationRequiredError) || !isInteractive) throw error;
@@ -98,7 +96,7 @@ async function publishOrConfirm(manifest: string, publication: Publication): Ret
     const reply = await terminal.question(`${error.message}\nPublish anyway? [y/N] `);
     terminal.close();
     if (!/^y(es)?$/i.test(reply.trim())) throw error;
-    return publish({ ...publication, confirmations: { ...publication.confirmations, isNew: true } });
+    return addReleases(deps, [{ ...draft, confirmations: { ...draft.confirmations, isNew: true } }]);
   }
 }
 

@@ -1,7 +1,8 @@
 import { compareBuild, parse as parseVersion } from "semver";
 import { formatVersion, normalizeArchitecture, type Release } from "../../releases/schema";
 import { parsePlatform } from "../../releases/selection/release-selector";
-import { changeManifest, type ManifestEntry, PublishingError } from "./manifest-file";
+import { changeManifest, type ManifestEntry } from "./manifest/manifest-file";
+import { PublishingError } from "./manifest/publishing-error";
 
 /** Selects releases by id, by fields, or by both. */
 export type ReleaseFilter = {
@@ -92,5 +93,8 @@ function normalizeVersion(version: string): string {
 }
 
 function notFound(description: string): never {
-  throw new PublishingError(`There is no release ${description}: list them with \`npm run release -- list\`.`);
+  throw new PublishingError(
+    `There is no release ${description}: list them with \`npm run release -- list\`.`,
+    "release_not_found",
+  );
 }

@@ -4,7 +4,7 @@ import { create as contentDisposition } from "content-disposition";
 import type { Context } from "../../context";
 import { resolveArtifactPath } from "../../releases/artifact-files";
 import { type Artifact, ArtifactKind, type Release } from "../../releases/schema";
-import { type OnProgress, readChunks, withDigest } from "./build-file";
+import { type OnProgress, readChunks, withDigest } from "./publish/build-file";
 
 /** The outcome for one artifact. `problem` is null if every byte is as published. */
 export type VerifyResult = { id: string; kinds: ArtifactKind[]; location: string; problem: string | null };

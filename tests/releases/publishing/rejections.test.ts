@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { changeManifest, readManifest } from "@/lib/admin/releases/manifest-file";
+import { changeManifest, readManifest } from "@/lib/admin/releases/manifest/manifest-file";
 import { updateReleases } from "@/lib/admin/releases/update";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import {

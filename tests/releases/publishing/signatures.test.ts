@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import type { Publication } from "@/lib/admin/releases/add";
+import type { DraftFile } from "@/lib/admin/releases/publish/draft";
 import {
   build,
   type Change,
@@ -27,7 +27,7 @@ describe("a signature", () => {
 
   async function sign(
     testFolder: TestFolder,
-    artifact: Publication["artifact"],
+    artifact: NonNullable<DraftFile["artifact"]>,
     change: Change & { name?: string } = {},
   ) {
     const { name = NAME, ...rest } = change;

@@ -3,8 +3,9 @@ import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/pro
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { addRelease, type Publication } from "@/lib/admin/releases/add";
-import { readManifest } from "@/lib/admin/releases/manifest-file";
+import { addReleases } from "@/lib/admin/releases/add";
+import { readManifest } from "@/lib/admin/releases/manifest/manifest-file";
+import type { DraftFile, ReleaseDraft } from "@/lib/admin/releases/publish/draft";
 import { type VerifyResult, verifyReleases } from "@/lib/admin/releases/verify";
 import type { Release } from "@/lib/releases/schema";
 
@@ -29,18 +30,29 @@ export async function build({ folder }: TestFolder, name: string, bytes: Buffer 
 }
 
 /** What a publication has other than the defaults of `publish`. */
-export type Change = Partial<Omit<Publication, "file" | "release">> & { release?: object };
+export type Change = Partial<Omit<DraftFile, "file">> &
+  Pick<ReleaseDraft, "publicKeys" | "confirmations"> & { release?: object };
+
+/** A draft of one file, by default of the Windows installer of the product core. */
+export function draftOf(file: string, version: string, change: Change = {}): ReleaseDraft {
+  const { release, publicKeys = {}, confirmations = {}, ...rest } = change;
+  return {
+    release: { product: "core", platform: "windows", architecture: "x64", version, ...release },
+    files: [{ file, kinds: ["installer"], ...rest }],
+    publicKeys,
+    confirmations,
+  };
+}
+
+/** Publishes drafts at once. */
+export const publishAll = ({ manifest }: TestFolder, drafts: readonly ReleaseDraft[]) =>
+  addReleases({ manifestFile: manifest, storage: null, now: () => NOW }, drafts);
 
 /** Publishes a file, by default as the Windows installer of the product core. */
-export function publish({ manifest }: TestFolder, file: string, version: string, change: Change = {}) {
-  const release = { product: "core", platform: "windows", architecture: "x64", version, ...change.release };
-  const rest: Omit<Publication, "release"> = {
-    file,
-    kinds: ["installer"],
-    artifact: {},
-    destination: { kind: "folder" },
-  };
-  return addRelease(manifest, { ...rest, ...change, release }, NOW);
+export async function publish(testFolder: TestFolder, file: string, version: string, change: Change = {}) {
+  const { releases, ...result } = await publishAll(testFolder, [draftOf(file, version, change)]);
+  const [added = { id: "", outcome: "unchanged" as const }] = releases;
+  return { ...added, ...result };
 }
 
 /** The releases in the manifest. */
@@ -68,11 +80,12 @@ export const filesIn = async (folder: string) =>
 export async function expectRejected(
   testFolder: TestFolder,
   publishing: () => Promise<unknown>,
-  reason: string | RegExp,
+  reason: string | RegExp | object,
 ) {
   const before = await filesIn(path.dirname(testFolder.manifest));
   const text = await readFile(testFolder.manifest, "utf8");
-  await expect(publishing()).rejects.toThrow(reason);
+  if (typeof reason === "string" || reason instanceof RegExp) await expect(publishing()).rejects.toThrow(reason);
+  else await expect(publishing()).rejects.toMatchObject(reason);
   expect(await readFile(testFolder.manifest, "utf8")).toBe(text);
   expect(await filesIn(path.dirname(testFolder.manifest))).toEqual(before);
 }

@@ -1,17 +1,15 @@
 import { readFile, realpath } from "node:fs/promises";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { makeFolder, writeDurably } from "../../files/durable";
-import { FileLockedError, lockFile } from "../../files/lock";
-import { validateManifest } from "../../releases/catalog/manifest";
-import { MAX_MANIFEST_BYTES } from "../../releases/catalog/manifest-source";
-import type { Release } from "../../releases/schema";
-import type { PublicKeys } from "../../releases/signatures";
-
-/** An error whose message is meant for the operator. */
-export class PublishingError extends Error {
-  override readonly name = "PublishingError";
-}
+import type { Config } from "../../../config";
+import { makeFolder, writeDurably } from "../../../files/durable";
+import { FileLockedError, lockFile } from "../../../files/lock";
+import { isCatalogUrl } from "../../../releases/catalog/catalog";
+import { validateManifest } from "../../../releases/catalog/manifest";
+import { MAX_MANIFEST_BYTES } from "../../../releases/catalog/manifest-source";
+import type { Release } from "../../../releases/schema";
+import type { PublicKeys } from "../../../releases/signatures";
+import { describeDiskError, PublishingError } from "./publishing-error";
 
 /** A release in the manifest, unvalidated. */
 export type ManifestEntry = Record<string, unknown>;
@@ -23,14 +21,34 @@ export type EditableManifest = {
   releases: readonly Release[];
 };
 
-/** The outcome of a change. `beforeWrite` runs once the new manifest has been validated. */
-export type ManifestChange<T> = Pick<EditableManifest, "entries"> & {
+/**
+ * The outcome of a change. `beforeWrite` runs once the new manifest has been validated, `afterWrite` once it is in use;
+ * both hold the lock.
+ */
+type ManifestChange<T> = Pick<EditableManifest, "entries"> & {
   publicKeys?: EditableManifest["publicKeys"];
   result: T;
   beforeWrite?: () => Promise<void>;
+  afterWrite?: () => Promise<void>;
 };
 
+type Change<T> = (manifest: EditableManifest) => ManifestChange<T> | Promise<ManifestChange<T>>;
+
 const MAX_LOCK_WAIT_MS = 60_000;
+
+/**
+ * The service's manifest: `RELEASE_CATALOG`, else `DATA_DIR/releases/catalog.json`.
+ * @throws PublishingError catalog_not_editable if it is at a URL
+ */
+export function manifestFileOf({ RELEASE_CATALOG, DATA_DIR }: Pick<Config, "RELEASE_CATALOG" | "DATA_DIR">): string {
+  if (!isCatalogUrl(RELEASE_CATALOG)) {
+    return path.resolve(RELEASE_CATALOG ?? path.join(DATA_DIR, "releases", "catalog.json"));
+  }
+  throw new PublishingError(
+    "RELEASE_CATALOG is a URL: select the file that is published there with --catalog.",
+    "catalog_not_editable",
+  );
+}
 
 /** Reads a manifest; a missing file is an empty one. @throws PublishingError if the service would reject it */
 export async function readManifest(file: string): Promise<EditableManifest> {
@@ -41,7 +59,7 @@ export async function readManifest(file: string): Promise<EditableManifest> {
     return { publicKeys, entries: document.releases as ManifestEntry[], releases };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return EMPTY;
-    throw new PublishingError(`${file} cannot be used: ${(error as Error).message}`);
+    throw new PublishingError(`${file} cannot be used: ${(error as Error).message}`, "catalog_invalid");
   }
 }
 
@@ -52,20 +70,27 @@ const EMPTY: EditableManifest = { publicKeys: {}, entries: [], releases: [] };
  * or if nothing has changed.
  * @throws PublishingError
  */
-export async function changeManifest<T>(
-  file: string,
-  change: (manifest: EditableManifest) => ManifestChange<T> | Promise<ManifestChange<T>>,
-): Promise<T> {
-  await makeFolder(path.dirname(file));
-  const target = await realpath(file).catch(() => file); // replaces the target of a symbolic link, not the link
+export async function changeManifest<T>(file: string, change: Change<T>): Promise<T> {
+  const folder = path.dirname(file);
+  try {
+    await makeFolder(folder);
+    const target = await realpath(file).catch(() => file); // replaces the target of a symbolic link, not the link
+    return await changeLocked(target, change);
+  } catch (error) {
+    throw describeDiskError(error, folder);
+  }
+}
+
+async function changeLocked<T>(target: string, change: Change<T>): Promise<T> {
   const unlock = await lockManifest(target);
   try {
     const manifest = await readManifest(target);
-    const { entries, publicKeys = manifest.publicKeys, result, beforeWrite } = await change(manifest);
+    const { entries, publicKeys = manifest.publicKeys, result, beforeWrite, afterWrite } = await change(manifest);
     const bytes = await serializeManifest({ publicKeys, entries });
     const isSame = entries === manifest.entries && isDeepStrictEqual(publicKeys, manifest.publicKeys);
     await beforeWrite?.();
     if (!isSame) await writeDurably(target, bytes);
+    await afterWrite?.();
     return result;
   } finally {
     await unlock();
@@ -91,6 +116,9 @@ async function lockManifest(file: string): Promise<() => Promise<void>> {
   return lockFile(`${file}.lock`, MAX_LOCK_WAIT_MS).catch((error: unknown) => {
     if (!(error instanceof FileLockedError)) throw error;
     const holder = `Another process${error.pid ? ` (pid ${error.pid})` : ""}`;
-    throw new PublishingError(`${holder} is changing ${file}: it holds the lock on ${error.file}. Try again later.`);
+    throw new PublishingError(
+      `${holder} is changing ${file}: it holds the lock on ${error.file}. Try again later.`,
+      "catalog_locked",
+    );
   });
 }

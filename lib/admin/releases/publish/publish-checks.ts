@@ -1,8 +1,9 @@
-import { BUILT_IN_VALUES } from "../../releases/catalog/snapshot";
-import { ArtifactKind, formatVersion, type Platform, type Release } from "../../releases/schema";
-import { parseMinisignature } from "../../releases/signatures";
-import { compareSystemVersions } from "../../releases/system-version";
-import { PublishingError } from "./manifest-file";
+import { BUILT_IN_VALUES } from "../../../releases/catalog/snapshot";
+import { isSampleSignature } from "../../../releases/sample/sample-signatures";
+import { ArtifactKind, formatVersion, type Platform, type Release } from "../../../releases/schema";
+import { parseMinisignature } from "../../../releases/signatures";
+import { compareSystemVersions } from "../../../releases/system-version";
+import { ConfirmationRequiredError, PublishingError } from "../manifest/publishing-error";
 
 /** What the operator confirms although it looks like a mistake. */
 export type Confirmations = {
@@ -11,9 +12,6 @@ export type Confirmations = {
   /** A prerelease on the stable channel. */
   isPrerelease?: boolean | undefined;
 };
-
-/** The operator may confirm with `isNew` that this is intended. */
-export class ConfirmationRequiredError extends PublishingError {}
 
 /** File extensions by the only platform that can use them; null: none of ours. */
 const PLATFORM_FILES: readonly [RegExp, Platform | null][] = [
@@ -27,12 +25,25 @@ const PLATFORM_FILES: readonly [RegExp, Platform | null][] = [
  * @throws PublishingError; ConfirmationRequiredError if `isNew` permits it
  */
 export function assertPublishable(release: Release, others: readonly Release[], confirmations: Confirmations): void {
+  assertNoSample(release);
   assertFilesFitPlatform(release);
   assertPrereleaseChannel(release, confirmations);
   assertBuildVersionIncreases(release, others);
   if (confirmations.isNew) return;
   assertKnownValues(release, others);
   assertSameSigningKey(release, others);
+}
+
+/** Anyone can sign with the samples' key, so the service would treat the release as a sample. */
+function assertNoSample(release: Release): void {
+  if (release.sample)
+    throw new PublishingError("A release cannot be published as a sample: leave the field sample out.");
+  const kinds = ArtifactKind.options.filter((kind) => isSampleSignature(release.artifacts[kind]?.minisign));
+  if (kinds.length === 0) return;
+  throw new PublishingError(
+    "The minisign signature is by the key of the sample releases, which anyone can use: sign the file with your own key.",
+    "signature_invalid",
+  );
 }
 
 function assertFilesFitPlatform({ platform, artifacts }: Release): void {

@@ -1,6 +1,7 @@
-import { PublicKeys } from "../../releases/signatures";
-import { type EditableManifest, PublishingError } from "./manifest-file";
-import { ConfirmationRequiredError, type Confirmations } from "./publish-checks";
+import { PublicKeys } from "../../../releases/signatures";
+import type { EditableManifest } from "../manifest/manifest-file";
+import { ConfirmationRequiredError, PublishingError } from "../manifest/publishing-error";
+import type { Confirmations } from "./publish-checks";
 
 /** Public keys in any format that `PublicKeys` accepts. */
 export type PublicKeyInput = { minisign?: string | undefined; ed?: string | undefined };

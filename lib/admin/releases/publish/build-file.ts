@@ -2,8 +2,8 @@ import { createHash, type Hash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { open, readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
-import { makeFolder, moveDurably } from "../../files/durable";
-import { PublishingError } from "./manifest-file";
+import { makeFolder, moveDurably } from "../../../files/durable";
+import { PublishingError } from "../manifest/publishing-error";
 
 /** A file's size and hashes as the catalog has them: `sha256` in hexadecimal, `sha512` in base64. */
 export type Digest = { sizeBytes: number; sha256: string; sha512: string };
@@ -23,10 +23,10 @@ const MAX_PART_AGE_MS = 24 * 60 * 60 * 1000;
 /** @throws PublishingError if it is not a regular file, or empty */
 async function sizeOf(file: string): Promise<number> {
   const stats = await stat(file).catch((error: Error) => {
-    throw new PublishingError(`${file} cannot be read: ${error.message}`);
+    throw new PublishingError(`${file} cannot be read: ${error.message}`, "file_unreadable");
   });
-  if (!stats.isFile() || stats.size === 0) throw new PublishingError(`${file} is not a regular file, or is empty`);
-  return stats.size;
+  if (stats.isFile() && stats.size > 0) return stats.size;
+  throw new PublishingError(`${file} is not a regular file, or is empty`, "file_unreadable");
 }
 
 /** Passes bytes through and hashes them. `digest` is valid once all bytes have been read. */

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import type { ObjectStorage } from "../../../lib/adapters/object-storage";
-import type { Destination, Publication } from "../../../lib/admin/releases/add";
+import type { Destination, ReleaseDraft } from "../../../lib/admin/releases/publish/draft";
 import { ArtifactKind } from "../../../lib/releases/schema";
 import { UsageError } from "../../command-line";
 
@@ -63,19 +63,16 @@ export function parseOptions<T extends Options>(options: T, args: string[], allo
  * Parses the arguments of the command `add`.
  * @throws UsageError
  */
-export async function parsePublication(
+export async function parseDraft(
   args: string[],
   storage: ObjectStorage | null,
-): Promise<{ publication: Publication; catalog: string | undefined }> {
+): Promise<{ draft: ReleaseDraft; catalog: string | undefined }> {
   const { values, positionals } = parseOptions(ADD_OPTIONS, args, true);
   const [file] = positionals;
   if (file === undefined || positionals.length > 1) throw new UsageError("add takes exactly one file.");
   const missing = (["product", "platform", "arch", "version"] as const).filter((name) => values[name] === undefined);
   if (missing.length > 0) throw new UsageError(`add requires ${missing.map((name) => `--${name}`).join(", ")}.`);
-  const publication: Publication = {
-    file: resolveFromCaller(file),
-    kinds: (values.kind ?? ["installer"]).map(parseKind),
-    destination: parseDestination(values, storage),
+  const draft: ReleaseDraft = {
     release: {
       id: values.id,
       product: values.product,
@@ -94,16 +91,23 @@ export async function parsePublication(
       releasedAt: values["released-at"],
       rollout: values.rollout === undefined ? undefined : parsePercentage(values.rollout),
     },
-    artifact: {
-      fileName: values["file-name"],
-      contentType: values["content-type"],
-      minisign: await textOrFile(values.minisign),
-      edSignature: values["ed-signature"],
-    },
+    files: [
+      {
+        file: resolveFromCaller(file),
+        kinds: (values.kind ?? ["installer"]).map(parseKind),
+        destination: parseDestination(values, storage),
+        artifact: {
+          fileName: values["file-name"],
+          contentType: values["content-type"],
+          minisign: await textOrFile(values.minisign),
+          edSignature: values["ed-signature"],
+        },
+      },
+    ],
     publicKeys: { minisign: await textOrFile(values["minisign-key"]), ed: values["ed-key"] },
     confirmations: { isNew: values.new, isPrerelease: values.prerelease },
   };
-  return { publication, catalog: values.catalog };
+  return { draft, catalog: values.catalog };
 }
 
 export function parsePercentage(input: string | undefined): number {
@@ -141,5 +145,5 @@ function parseDestination(
   if (url !== undefined) return { kind: "url", url };
   if (!s3) return { kind: "folder" };
   if (!storage) throw new UsageError("--s3 requires RELEASE_S3_ENDPOINT and the other RELEASE_S3_ variables.");
-  return { kind: "storage", storage };
+  return { kind: "storage" };
 }

@@ -8,9 +8,9 @@ import {
   parseMinisignature,
   verifyEdSignature,
   verifyMinisignature,
-} from "../../releases/signatures";
+} from "../../../releases/signatures";
+import { SignatureError } from "../manifest/publishing-error";
 import { readChunks } from "./build-file";
-import { PublishingError } from "./manifest-file";
 
 /** A signed file to publish. `fileNames`: its local name and the name it is published under. */
 export type SignedFile = {
@@ -40,7 +40,7 @@ export async function verifySignatures(signed: SignedFile, keys: PublicKeys): Pr
   else if (signed.sizeBytes > MAX_ED25519_BYTES)
     notes.push("The EdDSA signature was NOT verified: the file is larger than 2 GiB.");
   else if (!verifyEdSignature(edSignature, keys.ed, await readWhole(file, signed.sizeBytes))) {
-    throw new PublishingError(`The EdDSA signature does not match ${file} and ${product}'s key.`);
+    throw new SignatureError(`The EdDSA signature does not match ${file} and ${product}'s key.`);
   }
   return notes;
 }
@@ -53,22 +53,20 @@ async function verifyMinisign(
   const { file, product, sizeBytes, fileNames } = signed;
   const { algorithm, keyId, trustedComment } = signature;
   assertSameVersion(trustedComment, signed.version);
-  if (!["ED", "Ed"].includes(algorithm)) throw new PublishingError("The minisign signature has an unknown algorithm.");
+  if (!["ED", "Ed"].includes(algorithm)) throw new SignatureError("The minisign signature has an unknown algorithm.");
   if (key === undefined) {
     assertSameFileName(trustedComment, fileNames);
     return [unverified("minisign", product, "--minisign-key")];
   }
   if (keyIdOf(key) !== keyId) {
-    throw new PublishingError(
-      `The minisign signature is by the key ${keyId}, but ${product}'s key is ${keyIdOf(key)}.`,
-    );
+    throw new SignatureError(`The minisign signature is by the key ${keyId}, but ${product}'s key is ${keyIdOf(key)}.`);
   }
   if (algorithm === "Ed" && sizeBytes > MAX_ED25519_BYTES) {
     return ["The minisign signature was NOT verified: it has the legacy format, and the file is larger than 2 GiB."];
   }
   const bytes = algorithm === "ED" ? await hashWhole(file) : await readWhole(file, sizeBytes);
   if (!verifyMinisignature(signature, key, bytes)) {
-    throw new PublishingError(`The minisign signature does not match ${file} and ${product}'s key.`);
+    throw new SignatureError(`The minisign signature does not match ${file} and ${product}'s key.`);
   }
   return [];
 }
@@ -84,7 +82,7 @@ function assertSameVersion(trustedComment: string, version: string): void {
   const isSame =
     named === undefined ? numbers.length === 0 || numbers.includes(own) : named.replace(/^v/, "") === version;
   if (isSame) return;
-  throw new PublishingError(
+  throw new SignatureError(
     `The minisign signature is for another version: its trusted comment is "${trustedComment}".`,
   );
 }
@@ -93,7 +91,7 @@ function assertSameVersion(trustedComment: string, version: string): void {
 function assertSameFileName(trustedComment: string, fileNames: readonly string[]): void {
   const named = fieldOf(trustedComment, "file");
   if (named === undefined || fileNames.includes(path.win32.basename(named))) return;
-  throw new PublishingError(
+  throw new SignatureError(
     `The minisign signature is for another file: its trusted comment is "${trustedComment}". If the file was renamed, set the public key with --minisign-key: then the signature itself is verified.`,
   );
 }

@@ -1,0 +1,67 @@
+import path from "node:path";
+import type { Artifact, ArtifactKind } from "../../../releases/schema";
+import { parsePlatform } from "../../../releases/selection/release-selector";
+import type { ManifestEntry } from "../manifest/manifest-file";
+import { digestFile, type OnProgress } from "./build-file";
+import type { PublicKeyInput } from "./public-keys";
+import type { Confirmations } from "./publish-checks";
+
+/** Where a file is served from: the catalog's folder, the object storage, or a URL that already has it. */
+export type Destination = { kind: "folder" } | { kind: "storage" } | { kind: "url"; url: string };
+
+/** A file of a draft. `fileName` defaults to the file's own name, `destination` to the catalog's folder. */
+export type DraftFile = {
+  /** The path of the file. */
+  file: string;
+  kinds: readonly ArtifactKind[];
+  artifact?: Partial<Record<"fileName" | "contentType" | "minisign" | "edSignature", string | undefined>>;
+  destination?: Destination;
+};
+
+/** A release to publish: the manifest's fields, unvalidated, and its files. */
+export type ReleaseDraft = {
+  release: ManifestEntry & { id?: string | undefined };
+  files: readonly DraftFile[];
+  /** The product's public keys, which the catalog keeps for later releases. */
+  publicKeys?: PublicKeyInput;
+  confirmations?: Confirmations;
+};
+
+/** An artifact's entry in the manifest. */
+export type ArtifactEntry = Partial<Artifact> & Pick<Artifact, "fileName" | "sizeBytes" | "sha256" | "sha512">;
+
+/** A draft's file with its size and hashes. */
+export type HashedFile = Pick<DraftFile, "file" | "kinds"> & { destination: Destination; artifact: ArtifactEntry };
+
+/** A draft whose files have been hashed. */
+export type HashedDraft = Omit<ReleaseDraft, "files"> & { files: readonly HashedFile[] };
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  ".dmg": "application/x-apple-diskimage",
+  ".exe": "application/x-msdownload",
+  ".gz": "application/gzip",
+  ".msi": "application/x-msi",
+  ".zip": "application/zip",
+};
+
+/** Hashes a draft's files. @throws PublishingError if one is not a regular file, or empty */
+export async function hashDraft(draft: ReleaseDraft, onProgress?: OnProgress): Promise<HashedDraft> {
+  const platform = parsePlatform(String(draft.release.platform)) ?? draft.release.platform;
+  const files: HashedFile[] = [];
+  for (const file of draft.files) files.push(await hashFile(file, onProgress));
+  return { ...draft, release: { ...draft.release, platform }, files };
+}
+
+async function hashFile(
+  { file, kinds, artifact, destination }: DraftFile,
+  onProgress?: OnProgress,
+): Promise<HashedFile> {
+  const digest = await digestFile(file, onProgress);
+  const fileName = artifact?.fileName ?? path.basename(file);
+  const contentType = artifact?.contentType ?? CONTENT_TYPES[path.extname(fileName).toLowerCase()];
+  const to = destination ?? { kind: "folder" };
+  const name = `${digest.sha256.slice(0, 16)}/${fileName}`; // named by content: other bytes never overwrite it
+  const location = to.kind === "url" ? { url: to.url } : to.kind === "storage" ? { s3Key: name } : { file: name };
+  const signatures = { minisign: artifact?.minisign, edSignature: artifact?.edSignature };
+  return { file, kinds, destination: to, artifact: { ...location, ...signatures, ...digest, fileName, contentType } };
+}

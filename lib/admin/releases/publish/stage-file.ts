@@ -1,0 +1,58 @@
+import { stat } from "node:fs/promises";
+import path from "node:path";
+import type { Context } from "../../../context";
+import { PublishingError } from "../manifest/publishing-error";
+import { copyToFolder, digestFile, type OnProgress, readChunks } from "./build-file";
+import type { ArtifactEntry, HashedFile } from "./draft";
+
+/** A file that is ready to serve once `commit` has given it its name. `discard` deletes what is not committed. */
+export type StagedFile = { commit: () => Promise<void>; discard: () => Promise<void> };
+
+type Deps = { folder: string; storage: Context["storage"]; onProgress?: OnProgress | undefined };
+
+const ELSEWHERE: StagedFile = { commit: async () => {}, discard: async () => {} };
+
+/**
+ * Copies a file into the catalog's folder under a temporary name, or uploads it to the object storage.
+ * @throws PublishingError if the file has changed since it was hashed; errors of the storage or the file system
+ */
+export async function stageFile(deps: Deps, { file, artifact, destination }: HashedFile): Promise<StagedFile> {
+  if (destination.kind === "url") return ELSEWHERE;
+  if (destination.kind === "folder") return stageCopy(deps, file, artifact);
+  if (!deps.storage) throw new PublishingError("The object storage is not configured: set the RELEASE_S3_ variables.");
+  const { s3Key: key = "", sizeBytes, sha256, contentType = "application/octet-stream" } = artifact;
+  const bytes = readChunks(file, (doneBytes) => deps.onProgress?.("Uploading", doneBytes, sizeBytes));
+  await deps.storage.put({ key, sizeBytes, sha256, contentType, bytes });
+  return ELSEWHERE;
+}
+
+async function stageCopy({ folder, onProgress }: Deps, file: string, artifact: ArtifactEntry): Promise<StagedFile> {
+  const target = path.join(folder, artifact.file ?? "");
+  // Copied by an interrupted run, unless it is deleted before this one has the lock.
+  if (await hasSameBytes(target, artifact, onProgress)) return { ...ELSEWHERE, commit: () => assertPresent(target) };
+  const copy = await copyToFolder(file, folder, onProgress);
+  if (copy.sha256 !== artifact.sha256) {
+    await copy.discard();
+    throw new PublishingError(`${file} changed while it was copied. Nothing was published.`, "file_changed");
+  }
+  return { commit: () => copy.moveTo(target), discard: copy.discard };
+}
+
+async function assertPresent(file: string): Promise<void> {
+  if (await stat(file).catch(() => null)) return;
+  throw new PublishingError(
+    `${file} was deleted by another process. Nothing was published: try again.`,
+    "file_changed",
+  );
+}
+
+/** Compares the bytes, since publishing again repairs a damaged file. */
+async function hasSameBytes(
+  file: string,
+  { sizeBytes, sha256 }: ArtifactEntry,
+  onProgress?: OnProgress,
+): Promise<boolean> {
+  const stats = await stat(file).catch(() => null);
+  if (!stats?.isFile() || stats.size !== sizeBytes) return false;
+  return (await digestFile(file, onProgress)).sha256 === sha256;
+}
