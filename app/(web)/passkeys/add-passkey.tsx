@@ -3,6 +3,7 @@
 import { type PublicKeyCredentialCreationOptionsJSON, startRegistration } from "@simplewebauthn/browser";
 import { type FormEvent, useState } from "react";
 import { Field } from "../components/field";
+import { Notice } from "../components/notice";
 import { passkeyMessage } from "./passkey-message";
 import { postJson } from "./post-json";
 
@@ -30,11 +31,7 @@ export function AddPasskey() {
 
   return (
     <form onSubmit={submit} aria-busy={isBusy}>
-      {message && (
-        <p className="notice error" role="alert">
-          {message}
-        </p>
-      )}
+      {message && <Notice kind="error">{message}</Notice>}
       <Field
         name="name"
         label="Name (optional)"

@@ -6,6 +6,7 @@ import {
   startAuthentication,
 } from "@simplewebauthn/browser";
 import { useEffect, useRef, useState } from "react";
+import { Notice } from "../components/notice";
 import { passkeyMessage } from "./passkey-message";
 import { postJson } from "./post-json";
 
@@ -38,11 +39,7 @@ export function PasskeyProof({ optionsPath, label }: Props) {
   if (!isSupported) return null;
   return (
     <>
-      {message && (
-        <p className="notice error" role="alert">
-          {message}
-        </p>
-      )}
+      {message && <Notice kind="error">{message}</Notice>}
       <input ref={field} type="hidden" name="passkey" />
       <button type="button" className="quiet" onClick={prove}>
         {label}

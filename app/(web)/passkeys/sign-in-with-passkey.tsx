@@ -9,6 +9,7 @@ import {
   WebAuthnAbortService,
 } from "@simplewebauthn/browser";
 import { useCallback, useEffect, useRef, useState } from "react";
+import { Notice } from "../components/notice";
 import { isReplaced, passkeyMessage } from "./passkey-message";
 import { postJson, RefusedRequest } from "./post-json";
 
@@ -49,11 +50,7 @@ export function SignInWithPasskey({ next }: { next: string }) {
   if (!isSupported) return null;
   return (
     <>
-      {message && (
-        <p className="notice error" role="alert">
-          {message}
-        </p>
-      )}
+      {message && <Notice kind="error">{message}</Notice>}
       <button type="button" className="quiet" onClick={signInByButton}>
         Use a passkey
       </button>
