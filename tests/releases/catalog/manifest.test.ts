@@ -1,13 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdir, mkdtemp, realpath, rm, symlink, unlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, rm, symlink, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { pino } from "pino";
-import { afterEach, describe, expect, test } from "vitest";
-import { openCatalog } from "@/lib/releases/catalog/catalog";
-import type { Catalog } from "@/lib/releases/catalog/watch";
-import { ctx } from "@/tests/support/context";
+import { describe, expect, test } from "vitest";
+import { newFolder, openForTest, versionsOf } from "@/tests/support/releases/catalogs";
 import {
   manifestEntry,
   manifestText,
@@ -16,48 +12,21 @@ import {
   withCatalog,
 } from "@/tests/support/releases/releases";
 
-const opened: Catalog[] = [];
-const folders: string[] = [];
-
-afterEach(async () => {
-  for (const catalog of opened.splice(0)) catalog.close();
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
-});
-
-async function newFolder(): Promise<string> {
-  const folder = await realpath(await mkdtemp(path.join(tmpdir(), "homeport-catalog-")));
-  folders.push(folder);
-  return folder;
-}
-
-async function open(change: Partial<ReturnType<typeof ctx>["config"]>): Promise<Catalog> {
-  const catalog = await openCatalog({ ...ctx().config, ...change }, pino({ level: "silent" }));
-  opened.push(catalog);
-  return catalog;
-}
-
-/** The versions of Windows' core that the stable channel sees. */
-const versions = ({ catalog }: Pick<TestCatalog, "catalog">) =>
-  catalog
-    .current()
-    ?.releasesByChannel.get("windows/core/x64/stable")
-    ?.map(({ version }) => version.version);
-
 describe("following the manifest", () => {
   // ASVS 16.3.4
   test("while the manifest is invalid, the last valid catalog stays and each error is logged once", () =>
     withCatalog(async (testCatalog) => {
       await testCatalog.publish(manifestEntry({ version: "1.0.0" }));
-      expect([testCatalog.catalog.state(), versions(testCatalog)]).toEqual(["ok", ["1.0.0"]]);
+      expect([testCatalog.catalog.state(), versionsOf(testCatalog.catalog)]).toEqual(["ok", ["1.0.0"]]);
       await testCatalog.publishText('{ "schemaVersion": 1, "releases": [');
       await testCatalog.catalog.refresh();
-      expect([testCatalog.catalog.state(), versions(testCatalog)]).toEqual(["warn", ["1.0.0"]]);
+      expect([testCatalog.catalog.state(), versionsOf(testCatalog.catalog)]).toEqual(["warn", ["1.0.0"]]);
       expect(testCatalog.errors).toHaveLength(1);
       await testCatalog.publish(manifestEntry({ version: "not a version" }));
-      expect([testCatalog.catalog.state(), versions(testCatalog)]).toEqual(["warn", ["1.0.0"]]);
+      expect([testCatalog.catalog.state(), versionsOf(testCatalog.catalog)]).toEqual(["warn", ["1.0.0"]]);
       expect(testCatalog.errors).toHaveLength(2);
       await testCatalog.publish(manifestEntry({ version: "1.1.0" }));
-      expect([testCatalog.catalog.state(), versions(testCatalog)]).toEqual(["ok", ["1.1.0"]]);
+      expect([testCatalog.catalog.state(), versionsOf(testCatalog.catalog)]).toEqual(["ok", ["1.1.0"]]);
       expect(testCatalog.errors).toHaveLength(2);
     }));
 
@@ -67,13 +36,13 @@ describe("following the manifest", () => {
       await unlink(testCatalog.manifest);
       await testCatalog.catalog.refresh();
       await testCatalog.catalog.refresh();
-      expect([testCatalog.catalog.state(), versions(testCatalog), testCatalog.errors.length]).toEqual([
+      expect([testCatalog.catalog.state(), versionsOf(testCatalog.catalog), testCatalog.errors.length]).toEqual([
         "warn",
         ["1.0.0"],
         1,
       ]);
       await testCatalog.publish(manifestEntry({ version: "1.1.0" }));
-      expect([testCatalog.catalog.state(), versions(testCatalog)]).toEqual(["ok", ["1.1.0"]]);
+      expect([testCatalog.catalog.state(), versionsOf(testCatalog.catalog)]).toEqual(["ok", ["1.1.0"]]);
     }));
 
   test("a snapshot in use does not change", () =>
@@ -100,7 +69,7 @@ describe("following the manifest", () => {
       await testCatalog.publish(
         ...Array.from({ length: 5_000 }, (_, i) => manifestEntry({ version: `1.0.${i}`, notes })),
       );
-      expect([testCatalog.catalog.state(), versions(testCatalog)?.length]).toEqual(["ok", 5_000]);
+      expect([testCatalog.catalog.state(), versionsOf(testCatalog.catalog)?.length]).toEqual(["ok", 5_000]);
     }));
 
   test.each<[string, (manifest: string) => Promise<unknown> | unknown]>([
@@ -113,25 +82,25 @@ describe("following the manifest", () => {
       await make(testCatalog.manifest);
       await testCatalog.catalog.refresh();
       await testCatalog.catalog.refresh();
-      expect([testCatalog.catalog.state(), versions(testCatalog), testCatalog.errors.length]).toEqual([
+      expect([testCatalog.catalog.state(), versionsOf(testCatalog.catalog), testCatalog.errors.length]).toEqual([
         "warn",
         ["1.0.0"],
         1,
       ]);
       await rm(testCatalog.manifest, { recursive: true });
       await testCatalog.publish(manifestEntry({ version: "1.1.0" }));
-      expect([testCatalog.catalog.state(), versions(testCatalog)]).toEqual(["ok", ["1.1.0"]]);
+      expect([testCatalog.catalog.state(), versionsOf(testCatalog.catalog)]).toEqual(["ok", ["1.1.0"]]);
     }),
   );
 
   test("there is no catalog until a manifest exists", async () => {
     const folder = await newFolder();
     const manifest = path.join(folder, "catalog.json");
-    const catalog = await open({ RELEASE_CATALOG: manifest });
+    const catalog = await openForTest({ RELEASE_CATALOG: manifest });
     expect([catalog.state(), catalog.current()]).toEqual(["error", null]);
     await writeFile(manifest, manifestText([manifestEntry()]));
     await catalog.refresh();
-    expect([catalog.state(), versions({ catalog })]).toEqual(["ok", ["1.0.0"]]);
+    expect([catalog.state(), versionsOf(catalog)]).toEqual(["ok", ["1.0.0"]]);
   });
 });
 
@@ -172,7 +141,7 @@ describe("rejections", () => {
     withCatalog(async (testCatalog) => {
       await testCatalog.publish(manifestEntry({ version: "0.9.0" }));
       await testCatalog.publishText(text);
-      expect([testCatalog.catalog.state(), versions(testCatalog), testCatalog.errors.length]).toEqual([
+      expect([testCatalog.catalog.state(), versionsOf(testCatalog.catalog), testCatalog.errors.length]).toEqual([
         "warn",
         ["0.9.0"],
         1,
@@ -191,7 +160,7 @@ describe("rejections", () => {
           manifestEntry({ version: "1.1.0", artifacts: { installer: climbing, update: remoteArtifact() } }),
           manifestEntry({ version: "1.2.0", artifacts: { installer: climbing } }),
         );
-        expect([testCatalog.catalog.state(), versions(testCatalog)]).toEqual(["ok", ["1.1.0", "1.0.0"]]);
+        expect([testCatalog.catalog.state(), versionsOf(testCatalog.catalog)]).toEqual(["ok", ["1.1.0", "1.0.0"]]);
         expect(testCatalog.errors).toHaveLength(2);
       }),
   );
@@ -204,7 +173,7 @@ describe("rejections", () => {
         manifestEntry({ version: "1.1.0", artifacts: { installer: stored, update: stored } }),
         manifestEntry({ version: "1.2.0", artifacts: { installer: stored } }),
       );
-      expect([testCatalog.catalog.state(), versions(testCatalog)]).toEqual(["ok", ["1.0.0"]]);
+      expect([testCatalog.catalog.state(), versionsOf(testCatalog.catalog)]).toEqual(["ok", ["1.0.0"]]);
       expect(testCatalog.errors).toMatchObject([{ releases: 2 }]);
     }));
 
@@ -222,7 +191,7 @@ describe("rejections", () => {
         manifestEntry({ version: "1.1.0", artifacts: at("link") }),
         manifestEntry({ version: "1.2.0", artifacts: at("linked-folder/secret") }),
       );
-      expect(versions(testCatalog)).toEqual(["1.0.0"]);
+      expect(versionsOf(testCatalog.catalog)).toEqual(["1.0.0"]);
       expect(testCatalog.errors).toHaveLength(2);
     }));
 });

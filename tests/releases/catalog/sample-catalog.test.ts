@@ -1,34 +1,10 @@
 import { createHash } from "node:crypto";
-import { cp, mkdir, mkdtemp, readFile, realpath, rm, truncate, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, readFile, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { gunzipSync } from "node:zlib";
-import { pino } from "pino";
-import { afterEach, describe, expect, test } from "vitest";
-import { openCatalog } from "@/lib/releases/catalog/catalog";
-import type { Catalog } from "@/lib/releases/catalog/watch";
+import { describe, expect, test } from "vitest";
 import { Release } from "@/lib/releases/schema";
-import { ctx } from "@/tests/support/context";
-
-const opened: Catalog[] = [];
-const folders: string[] = [];
-
-afterEach(async () => {
-  for (const catalog of opened.splice(0)) catalog.close();
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
-});
-
-async function newFolder(): Promise<string> {
-  const folder = await realpath(await mkdtemp(path.join(tmpdir(), "homeport-catalog-")));
-  folders.push(folder);
-  return folder;
-}
-
-async function open(change: Partial<ReturnType<typeof ctx>["config"]>): Promise<Catalog> {
-  const catalog = await openCatalog({ ...ctx().config, ...change }, pino({ level: "silent" }));
-  opened.push(catalog);
-  return catalog;
-}
+import { newFolder, openForTest } from "@/tests/support/releases/catalogs";
 
 describe("the sample catalog", () => {
   const manifestOf = async (dataDir: string) => {
@@ -38,7 +14,7 @@ describe("the sample catalog", () => {
 
   test("is written at the first start, with correct sizes and hashes", async () => {
     const DATA_DIR = await newFolder();
-    const catalog = await open({ DATA_DIR });
+    const catalog = await openForTest({ DATA_DIR });
     expect(catalog.state()).toBe("ok");
     const releases = await manifestOf(DATA_DIR);
     expect(releases).toHaveLength(10);
@@ -57,14 +33,14 @@ describe("the sample catalog", () => {
 
   test("is the same on every machine", async () => {
     const [one, other] = [await newFolder(), await newFolder()];
-    await open({ DATA_DIR: one });
-    await open({ DATA_DIR: other });
+    await openForTest({ DATA_DIR: one });
+    await openForTest({ DATA_DIR: other });
     expect(await manifestOf(one)).toEqual(await manifestOf(other));
   });
 
   test("is completed at the next start if writing it was interrupted", async () => {
     const [whole, killed] = [await newFolder(), await newFolder()];
-    await open({ DATA_DIR: whole });
+    await openForTest({ DATA_DIR: whole });
     const [first] = await manifestOf(whole);
     const file = first?.artifacts.installer?.file ?? "";
     await mkdir(path.join(killed, "releases"));
@@ -72,7 +48,7 @@ describe("the sample catalog", () => {
     await truncate(path.join(killed, "releases", file), 1000);
     await cp(path.join(killed, "releases", file), path.join(killed, "releases", `${file}.tmp`));
     await writeFile(path.join(killed, "releases", "catalog.json.tmp"), "{");
-    const catalog = await open({ DATA_DIR: killed });
+    const catalog = await openForTest({ DATA_DIR: killed });
     expect(catalog.state()).toBe("ok");
     expect(await readFile(path.join(killed, "releases", file))).toEqual(
       await readFile(path.join(whole, "releases", file)),
@@ -83,15 +59,15 @@ describe("the sample catalog", () => {
     const DATA_DIR = await newFolder();
     await mkdir(path.join(DATA_DIR, "releases"));
     await writeFile(path.join(DATA_DIR, "releases", "catalog.json"), "mine");
-    expect((await open({ DATA_DIR })).state()).toBe("error");
+    expect((await openForTest({ DATA_DIR })).state()).toBe("error");
     expect(await readFile(path.join(DATA_DIR, "releases", "catalog.json"), "utf8")).toBe("mine");
   });
 
   // ASVS 15.2.3
   test("is not written in server mode or if RELEASE_CATALOG names another catalog", async () => {
     const DATA_DIR = await newFolder();
-    expect((await open({ DATA_DIR, mode: "server" })).state()).toBe("warn");
-    expect((await open({ DATA_DIR, RELEASE_CATALOG: path.join(DATA_DIR, "mine.json") })).state()).toBe("error");
-    expect((await open({ DATA_DIR })).state()).toBe("ok");
+    expect((await openForTest({ DATA_DIR, mode: "server" })).state()).toBe("warn");
+    expect((await openForTest({ DATA_DIR, RELEASE_CATALOG: path.join(DATA_DIR, "mine.json") })).state()).toBe("error");
+    expect((await openForTest({ DATA_DIR })).state()).toBe("ok");
   });
 });

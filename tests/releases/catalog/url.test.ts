@@ -1,39 +1,23 @@
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import type { RequestListener } from "node:http";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { pino } from "pino";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { openCatalog } from "@/lib/releases/catalog/catalog";
+import { describe, expect, test } from "vitest";
 import { urlSource } from "@/lib/releases/catalog/url-source";
-import type { Catalog } from "@/lib/releases/catalog/watch";
-import { ctx } from "@/tests/support/context";
+import { newFolder, openForTest, versionsOf } from "@/tests/support/releases/catalogs";
 import { startOrigin } from "@/tests/support/releases/origin";
 import { manifestEntry, manifestText, remoteArtifact } from "@/tests/support/releases/releases";
 
 type Logged = { level: number; msg: string; catalog?: string; releases?: number; err?: { message: string } };
 
-async function newFolder(): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), "homeport-url-catalog-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 /** Opens the catalog at a URL as a service with this data folder does. */
 async function open(RELEASE_CATALOG: string, DATA_DIR: string) {
   const lines: Logged[] = [];
   const log = pino({ level: "info" }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const catalog = await openCatalog({ ...ctx().config, RELEASE_CATALOG, DATA_DIR }, log);
-  onTestFinished(catalog.close);
+  const catalog = await openForTest({ RELEASE_CATALOG, DATA_DIR }, log);
   return { catalog, lines, errors: () => lines.filter(({ level }) => level >= 50) };
 }
-
-const versions = (catalog: Catalog) =>
-  catalog
-    .current()
-    ?.releasesByChannel.get("windows/core/x64/stable")
-    ?.map(({ version }) => version.version);
 
 /** Answers with a manifest of one release. With `etag`, 304 to whoever has it already. */
 const serve =
@@ -48,14 +32,14 @@ describe("a catalog at a URL", () => {
   test("is fetched, and revalidated with its ETag; 304 changes nothing", async () => {
     const origin = await startOrigin(serve("1.0.0", '"a"'));
     const { catalog } = await open(`${origin.url}/catalog.json`, await newFolder());
-    expect([catalog.state(), versions(catalog)]).toEqual(["ok", ["1.0.0"]]);
+    expect([catalog.state(), versionsOf(catalog)]).toEqual(["ok", ["1.0.0"]]);
     const before = catalog.current();
     await catalog.refresh();
     expect(origin.asked.map(({ headers }) => headers["if-none-match"])).toEqual([undefined, '"a"']);
     expect(catalog.current()).toBe(before);
     origin.answer(serve("1.1.0", '"b"'));
     await catalog.refresh();
-    expect([catalog.state(), versions(catalog)]).toEqual(["ok", ["1.1.0"]]);
+    expect([catalog.state(), versionsOf(catalog)]).toEqual(["ok", ["1.1.0"]]);
   });
 
   test("without an ETag is revalidated by date, and the same bytes are not a new catalog", async () => {
@@ -87,11 +71,11 @@ describe("a catalog at a URL", () => {
     for (const [i, listener] of breaks.entries()) {
       origin.answer(listener);
       for (let look = 0; look < 3; look++) await catalog.refresh();
-      expect([catalog.state(), versions(catalog), errors().length]).toEqual(["warn", ["1.0.0"], i + 1]);
+      expect([catalog.state(), versionsOf(catalog), errors().length]).toEqual(["warn", ["1.0.0"], i + 1]);
     }
     origin.answer(serve("1.0.0", '"good"'));
     await catalog.refresh();
-    expect([catalog.state(), versions(catalog), errors().length]).toEqual(["ok", ["1.0.0"], breaks.length]);
+    expect([catalog.state(), versionsOf(catalog), errors().length]).toEqual(["ok", ["1.0.0"], breaks.length]);
   });
 
   test("is valid again without a change once its URL is reachable", async () => {
@@ -117,7 +101,7 @@ describe("a catalog at a URL", () => {
       ),
     );
     const { catalog, errors } = await open(origin.url, await newFolder());
-    expect([catalog.state(), versions(catalog)]).toEqual(["ok", ["1.1.0", "1.0.0"]]);
+    expect([catalog.state(), versionsOf(catalog)]).toEqual(["ok", ["1.1.0", "1.0.0"]]);
     expect(errors()).toMatchObject([{ releases: 2 }]);
   });
 
@@ -194,7 +178,7 @@ describe("a start while the URL is not reachable", () => {
     (await open(origin.url, folder)).catalog.close();
     await origin.close();
     const { catalog, errors } = await open(origin.url, folder);
-    expect([catalog.state(), versions(catalog)]).toEqual(["warn", ["1.0.0"]]);
+    expect([catalog.state(), versionsOf(catalog)]).toEqual(["warn", ["1.0.0"]]);
     expect(errors()).toHaveLength(1);
     expect((await open(`${origin.url}/other`, folder)).catalog.state()).toBe("error");
   });
@@ -212,6 +196,6 @@ describe("a start while the URL is not reachable", () => {
     const [kept = ""] = await readdir(path.join(folder, "releases"));
     await writeFile(path.join(folder, "releases", kept), "{");
     const { catalog, errors } = await open(origin.url, folder);
-    expect([catalog.state(), versions(catalog), errors().length]).toEqual(["ok", ["1.0.0"], 1]);
+    expect([catalog.state(), versionsOf(catalog), errors().length]).toEqual(["ok", ["1.0.0"], 1]);
   });
 });

@@ -1,0 +1,32 @@
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { type Logger, pino } from "pino";
+import { onTestFinished } from "vitest";
+import { openCatalog } from "@/lib/releases/catalog/catalog";
+import type { Catalog } from "@/lib/releases/catalog/watch";
+import { ctx } from "@/tests/support/context";
+
+/** A folder that is removed after the test. */
+export async function newFolder(): Promise<string> {
+  const folder = await realpath(await mkdtemp(path.join(tmpdir(), "homeport-catalog-")));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Opens a catalog as a service with these settings does. It is closed after the test. */
+export async function openForTest(
+  change: Partial<ReturnType<typeof ctx>["config"]>,
+  log: Logger = pino({ level: "silent" }),
+): Promise<Catalog> {
+  const catalog = await openCatalog({ ...ctx().config, ...change }, log);
+  onTestFinished(catalog.close);
+  return catalog;
+}
+
+/** The versions of Windows' core that the stable channel sees. */
+export const versionsOf = (catalog: Catalog) =>
+  catalog
+    .current()
+    ?.releasesByChannel.get("windows/core/x64/stable")
+    ?.map(({ version }) => version.version);
