@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
-import { linkingSessionCookieName, parseCookies, setCookie } from "../cookie";
-import { decryptToken, encryptToken } from "../keys/encrypted-token";
+import { linkingSessionCookieName, setCookie } from "../cookie";
+import { readEncryptedCookie, setEncryptedCookie } from "../keys/encrypted-cookie";
 
 type Config = Context["config"];
 
@@ -17,17 +17,12 @@ export async function rememberLinkingSession(
   sessionId: string | undefined,
 ): Promise<string> {
   const name = linkingSessionCookieName(config);
-  const expiresAt = new Date(now.getTime() + TTL_SECONDS * 1000);
-  const token = { sid: sessionId };
-  const value = sessionId && (await encryptToken(config.secrets, token, { purpose: name, ttlSeconds: TTL_SECONDS }));
-  return setCookie(config, name, value ?? null, expiresAt);
+  if (!sessionId) return setCookie(config, name, null, now);
+  return setEncryptedCookie(config, now, { name, claims: { sid: sessionId }, ttlSeconds: TTL_SECONDS });
 }
 
 /** The id of the session that started this sign-in at a provider; undefined if there was none. */
 export async function recallLinkingSession(config: Config, cookieHeader: string | null): Promise<string | undefined> {
-  const name = linkingSessionCookieName(config);
-  const value = parseCookies(cookieHeader)[name];
-  if (!value) return undefined;
-  const claims = await decryptToken(config.secrets, value, name);
+  const claims = await readEncryptedCookie(config, cookieHeader, linkingSessionCookieName(config));
   return typeof claims?.sid === "string" ? claims.sid : undefined;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Context } from "../../context";
-import { parseCookies, pendingIdentityCookieName, setCookie } from "../cookie";
-import { decryptToken, encryptToken } from "../keys/encrypted-token";
+import { pendingIdentityCookieName } from "../cookie";
+import { readEncryptedCookie, setEncryptedCookie } from "../keys/encrypted-cookie";
 import { VERIFICATION_TTL_HOURS } from "../verification/email-verification";
 
 type Config = Context["config"];
@@ -17,9 +17,7 @@ const TTL_SECONDS = VERIFICATION_TTL_HOURS * 60 * 60;
  */
 export async function rememberIdentity(config: Config, now: Date, { provider, issuer, subject }: PendingIdentity) {
   const name = pendingIdentityCookieName(config);
-  const token = { provider, issuer, subject };
-  const value = await encryptToken(config.secrets, token, { purpose: name, ttlSeconds: TTL_SECONDS });
-  return setCookie(config, name, value, new Date(now.getTime() + TTL_SECONDS * 1000));
+  return setEncryptedCookie(config, now, { name, claims: { provider, issuer, subject }, ttlSeconds: TTL_SECONDS });
 }
 
 /** The identity with which this browser signed in; undefined if there is none. */
@@ -27,10 +25,7 @@ export async function recallIdentity(
   config: Config,
   cookieHeader: string | null,
 ): Promise<PendingIdentity | undefined> {
-  const name = pendingIdentityCookieName(config);
-  const value = parseCookies(cookieHeader)[name];
-  if (!value) return undefined;
-  const claims = await decryptToken(config.secrets, value, name);
+  const claims = await readEncryptedCookie(config, cookieHeader, pendingIdentityCookieName(config));
   const parsed = PendingIdentity.safeParse(claims);
   return parsed.success ? parsed.data : undefined;
 }
