@@ -10,7 +10,7 @@ import { confirmPassword } from "./passwords/confirm-password";
 import { listSecondFactors } from "./second-factor/factors";
 import { RecoveryCode, TotpCode } from "./second-factor/schema";
 import { verifySecondFactor } from "./second-factor/verify";
-import { type Aal, type Amr, FRESH_SECONDS, isFresh } from "./sessions/authentication";
+import { type Aal, type Amr, FRESH_SECONDS, isFresh, withSecondFactor } from "./sessions/authentication";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
 
@@ -173,9 +173,10 @@ async function renewSession(
   level: Aal,
   amr: readonly Amr[],
 ): Promise<Reauthenticated> {
-  const isTwoFactors = level === 2 || amr.includes("mfa"); // a passkey is two factors
-  const methods = [...session.amr, ...amr, ...(isTwoFactors ? ["mfa"] : [])];
-  const renewed = { authenticatedAt: now, aal: isTwoFactors ? 2 : session.aal, amr: [...new Set(methods)] };
+  const isTwoFactors = level === 2 || amr.includes("mfa");
+  const renewed = isTwoFactors
+    ? withSecondFactor(session, amr, now)
+    : { authenticatedAt: now, aal: session.aal, amr: [...new Set([...session.amr, ...amr])] };
   const where = { id: session.id, revokedAt: null };
   const { count } = await tx.session.updateMany({ where, data: renewed });
   if (count === 0) throw new AppError("unauthenticated");

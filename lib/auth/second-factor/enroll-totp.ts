@@ -4,6 +4,7 @@ import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import type { Principal } from "../authenticate";
 import { decryptSecret, encryptSecret } from "../keys/stored-secrets";
+import { withSecondFactor } from "../sessions/authentication";
 import { requireStepUp, type StepUpProof } from "../step-up";
 import { qrCodeSvg } from "./qr-code";
 import { replaceRecoveryCodes } from "./recovery-codes";
@@ -92,9 +93,9 @@ async function findPending(tx: Tx, now: Date, pending: { accountId: string; sess
 }
 
 /** Otherwise the session could not manage the factor that it has just added. */
-async function raiseSession(tx: Tx, authenticatedAt: Date, { id, amr }: Principal["session"]): Promise<void> {
-  const data = { aal: 2, amr: [...new Set([...amr, "otp", "mfa"])], authenticatedAt };
-  await tx.session.updateMany({ where: { id, revokedAt: null }, data });
+async function raiseSession(tx: Tx, now: Date, session: Principal["session"]): Promise<void> {
+  const data = withSecondFactor(session, ["otp"], now);
+  await tx.session.updateMany({ where: { id: session.id, revokedAt: null }, data });
 }
 
 /** Authenticator apps list the account under the service's host name. A port would end the name in some of them. */

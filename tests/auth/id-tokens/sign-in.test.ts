@@ -112,13 +112,18 @@ describe("an email that an account has", () => {
   });
 });
 
+/** Somebody with an Apple ID. Each call signs in with a new token. */
+function newAppleUser() {
+  const [sub, email] = [randomUUID(), relayEmail()];
+  return () => {
+    const nonce = newNonce();
+    return exchange(apple.token(nonce, { sub, ...emailClaims(email) }), nonce);
+  };
+}
+
 test("a disabled account gets no session, and is told so", async () => {
   await withIssuers(async () => {
-    const [sub, email] = [randomUUID(), relayEmail()];
-    const enter = () => {
-      const nonce = newNonce();
-      return exchange(apple.token(nonce, { sub, ...emailClaims(email) }), nonce);
-    };
+    const enter = newAppleUser();
     const { id } = await signedIn(await enter());
     await ctx().db.account.update({ where: { id }, data: { disabledAt: new Date() } });
     expect(await errorOf(await enter())).toEqual([400, "account_disabled"]);
@@ -127,11 +132,7 @@ test("a disabled account gets no session, and is told so", async () => {
 
 test("an account with a second factor gets a challenge, which a code completes, and no session before", async () => {
   await withIssuers(async () => {
-    const [sub, email] = [randomUUID(), relayEmail()];
-    const enter = () => {
-      const nonce = newNonce();
-      return exchange(apple.token(nonce, { sub, ...emailClaims(email) }), nonce);
-    };
+    const enter = newAppleUser();
     const { id } = await signedIn(await enter());
     const { app } = await addAuthenticator(id);
     const refused = await enter();
