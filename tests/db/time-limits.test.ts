@@ -69,6 +69,16 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     await Promise.all([limited.close(), other.end()]);
   });
 
+  test("no statement is compiled, however many rows PostgreSQL expects: that would take longer than it runs", async () => {
+    // 1,000 rows, of which PostgreSQL expects a billion
+    const some = "generate_series(1, (SELECT 10))";
+    const explain = `EXPLAIN (ANALYZE, TIMING OFF) SELECT count(*) FROM ${some} a, ${some} b, ${some} c`;
+    const { rows } = await other.query<{ "QUERY PLAN": string }>(explain);
+    expect(rows.map((row) => row["QUERY PLAN"])).toContain("JIT:");
+    const plan = await limited.client.$queryRawUnsafe<typeof rows>(explain);
+    expect(plan.map((row) => row["QUERY PLAN"])).not.toContain("JIT:");
+  });
+
   // ASVS 15.4.3
   test("requests that wait for a locked table get 503, and later ones succeed", async () => {
     await other.query(`BEGIN; LOCK TABLE "PushDevice"`);
