@@ -1,5 +1,5 @@
-import { create as contentDisposition } from "content-disposition";
 import type { Logger } from "pino";
+import { attachment } from "../attachment";
 import { AppError, type ErrorCode } from "../errors";
 import type { Caching, DownloadContent } from "../response-content";
 import { type ArtifactFile, findArtifactFile, readFileRange } from "./artifact-files";
@@ -51,7 +51,7 @@ export async function resolveDownload(deps: Deps, request: DownloadRequest): Pro
   if (s3Key !== undefined) {
     const { storage } = deps;
     if (!storage) throw new AppError("release_not_found");
-    const object = { key: s3Key, contentType, contentDisposition: contentDisposition(fileName) };
+    const object = { key: s3Key, contentType, contentDisposition: attachment(fileName) };
     // The presigned URL expires, so the redirect to it is never cached.
     return { ...metadata, kind: "object", caching: "never", presign: () => storage.presignGet(object) };
   }

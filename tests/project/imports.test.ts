@@ -9,7 +9,8 @@ const ours = imports.filter(({ to }) => /^(app|lib|scripts|server|proxy|worker)(
 
 /** What every room may import: types of the whole service, and files without a room of their own. */
 const EVERYWHERE = [
-  ...["lib/config", "lib/response-content", "lib/context", "lib/errors", "lib/locale", "lib/storable-text"],
+  ...["lib/attachment", "lib/config", "lib/context", "lib/errors", "lib/locale", "lib/response-content"],
+  "lib/storable-text",
   ...["lib/db/generated/client", "lib/db/ids", "lib/db/remove-in-batches", "lib/db/sql", "lib/db/transaction"],
 ];
 

@@ -1,6 +1,6 @@
 import { realpath } from "node:fs/promises";
 import path from "node:path";
-import { create as contentDisposition } from "content-disposition";
+import { attachment } from "../../attachment";
 import type { Context } from "../../context";
 import { resolveArtifactPath } from "../../releases/artifact-files";
 import { type Artifact, ArtifactKind, type Release } from "../../releases/schema";
@@ -71,7 +71,7 @@ async function openArtifact(artifact: Artifact, folder: string, options: VerifyO
   if (file !== undefined) return readChunks(await resolveArtifactPath(await realpath(folder), file), () => {});
   if (url !== undefined) return fetchBytes(url, stallTimeoutMs);
   if (!storage || s3Key === undefined) throw new Error("The RELEASE_S3_ variables are not set");
-  const object = { key: s3Key, contentType, contentDisposition: contentDisposition(fileName) };
+  const object = { key: s3Key, contentType, contentDisposition: attachment(fileName) };
   return fetchBytes(await storage.presignGet(object), stallTimeoutMs);
 }
 

@@ -1,4 +1,4 @@
-import { create as contentDisposition } from "content-disposition";
+import { attachment } from "../../attachment";
 import { AppError } from "../../errors";
 import type { Caching, DownloadContent } from "../../response-content";
 import { LOADABLE_ANYWHERE } from "../browser/security-headers";
@@ -46,7 +46,7 @@ function fileResponse(content: FileContent, request: RequestHead): RouteResponse
   const { first, last } = range ?? { first: 0, last: sizeBytes - 1 };
   headers["Content-Type"] = content.contentType;
   headers["Content-Length"] = String(last - first + 1);
-  headers["Content-Disposition"] = contentDisposition(content.fileName);
+  headers["Content-Disposition"] = attachment(content.fileName);
   headers["Repr-Digest"] = `sha-512=:${content.sha512}:`;
   if (range) headers["Content-Range"] = `bytes ${first}-${last}/${sizeBytes}`;
   const body = content.kind === "file" ? content.read(first, last) : null;

@@ -66,7 +66,7 @@ describe("a whole file", () => {
       BYTES,
       async () =>
         expect((await get(WINDOWS)).headers.get("content-disposition")).toBe(
-          `attachment; filename="Gr??e \\"1\\".exe"; filename*=UTF-8''Gr%C3%B6%C3%9Fe%20%221%22.exe`,
+          `attachment; filename="Grosse _1_.exe"; filename*=UTF-8''Gr%C3%B6%C3%9Fe%20%221%22.exe`,
         ),
       { fileName: 'Größe "1".exe' },
     ));
