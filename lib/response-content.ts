@@ -8,13 +8,19 @@ export type Caching =
   | "per-client"
   | "never";
 
-/** What is known of a file without reading it: `sha256` in hexadecimal, `sha512` in base64. */
+/** Byte positions, both included. */
+export type ByteRange = { first: number; last: number };
+
+/** A part of a response's body: bytes as they are, or a range of the file. */
+export type BodyPart = Uint8Array | ByteRange;
+
+/** What is known of a file without reading it: `sha256` in hexadecimal, `sha512` in base64 or null if unknown. */
 type FileMetadata = {
   fileName: string;
   contentType: string;
   sizeBytes: number;
   sha256: string;
-  sha512: string;
+  sha512: string | null;
   caching: Caching;
 };
 
@@ -23,8 +29,8 @@ export type DownloadContent =
   | (FileMetadata & {
       kind: "file";
       modifiedAt: Date;
-      /** Reads the bytes from `first` to `last`, both included. Opens the file at the first read. */
-      read: (first: number, last: number) => AsyncIterable<Uint8Array>;
+      /** Reads a body of these parts. Opens the file at the first read. */
+      read: (parts: readonly BodyPart[]) => AsyncIterable<Uint8Array>;
     })
   /** An object in private storage; `presign` returns a URL for GET that expires. */
   | (FileMetadata & { kind: "object"; presign: () => Promise<string> })

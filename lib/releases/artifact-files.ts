@@ -1,9 +1,11 @@
 import { type BigIntStats, constants } from "node:fs";
-import { access, type FileHandle, open, realpath, stat } from "node:fs/promises";
+import { type FileHandle, open, realpath, stat } from "node:fs/promises";
 import path from "node:path";
+import type { BodyPart } from "../response-content";
 import type { Artifact } from "./schema";
 
 const CHUNK_BYTES = 64 * 1024;
+const OVERWRITTEN = "The file was overwritten";
 
 /** A path in the catalog leads outside the catalog's folder. */
 export class PathTraversalError extends Error {
@@ -19,8 +21,8 @@ export type ArtifactFile = {
   fingerprint: string;
 };
 
-/** The bytes of a file from `first` to `last`, both included. `onError` receives the error that aborts the read. */
-export type FileRange = { file: ArtifactFile; first: number; last: number; onError: (error: unknown) => void };
+/** Parts of a file. `onError` receives the error that aborts the read. */
+type FileParts = { file: ArtifactFile; parts: readonly BodyPart[]; onError: (error: unknown) => void };
 
 /**
  * Resolves a path in the catalog, symbolic links included. `root` is the catalog's folder, already resolved.
@@ -39,37 +41,49 @@ export async function resolveArtifactPath(root: string, file: string): Promise<s
 }
 
 /**
- * Finds an artifact's file without opening it.
- * @throws Error if it is missing, outside the folder, not readable, or not of the size in the catalog
+ * Finds an artifact's file. Opens it once, since an error after the head of the response could only break the connection.
+ * @throws Error if it is missing, outside the folder, cannot be opened, or is not of the size in the catalog
  */
-export async function findArtifactFile(root: string, file: string, { sizeBytes }: Artifact): Promise<ArtifactFile> {
+export async function findArtifactFile(
+  root: string,
+  file: string,
+  { sizeBytes }: Pick<Artifact, "sizeBytes">,
+): Promise<ArtifactFile> {
   const found = await resolveArtifactPath(root, file);
   const stats = await stat(found, { bigint: true });
   if (!stats.isFile()) throw new Error("Not a regular file");
   if (stats.size !== BigInt(sizeBytes))
     throw new Error(`The file has ${stats.size} bytes; the catalog says ${sizeBytes}`);
-  await access(found, constants.R_OK);
-  // ctime, unlike mtime, cannot be set back.
-  const fingerprint = `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`;
-  return { path: found, sizeBytes, modifiedAt: stats.mtime, stats, fingerprint };
+  const artifactFile = { path: found, sizeBytes, modifiedAt: stats.mtime, stats, fingerprint: fingerprintOf(stats) };
+  await (await openUnchanged(artifactFile)).close();
+  return artifactFile;
+}
+
+/** ctime, unlike mtime, cannot be set back. */
+function fingerprintOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
 }
 
 /**
- * Reads part of a file on demand. Opens the file at the first read; closes it at the end, when the reader stops early,
- * and on any error. A file that is renamed or deleted during this is read to its end. One that is overwritten causes an
- * error before its last bytes, so that no client takes a mixture for the whole file.
+ * Reads parts of a file on demand, and passes on those that are bytes already. Opens the file at the first read; closes
+ * it at the end, when the reader stops early, and on any error. A file that is renamed or deleted during this is read to
+ * its end. One that is overwritten causes an error before the last bytes, so that no client takes a mixture for the
+ * whole file.
  */
-export async function* readFileRange({ file, first, last, onError }: FileRange): AsyncGenerator<Uint8Array> {
+export async function* readFileParts({ file, parts, onError }: FileParts): AsyncGenerator<Uint8Array> {
   let handle: FileHandle | undefined;
   try {
     handle = await openUnchanged(file);
-    for (let at = first; at <= last; ) {
-      const chunk = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, last + 1 - at)); // not pooled: the receiver keeps it
-      const { bytesRead } = await handle.read(chunk, 0, chunk.byteLength, at);
-      if (bytesRead === 0) throw new Error("The file was truncated while it was read");
-      at += bytesRead;
-      if (at > last) await assertUnchanged(handle, file);
-      yield chunk.subarray(0, bytesRead);
+    for (const part of parts) {
+      if (part instanceof Uint8Array) yield part;
+      else {
+        for (let at = part.first; at <= part.last; ) {
+          const chunk = await readChunk(handle, at, part.last);
+          at += chunk.byteLength;
+          if (at > part.last) await assertUnchanged(handle, file);
+          yield chunk;
+        }
+      }
     }
   } catch (error) {
     onError(error);
@@ -79,11 +93,18 @@ export async function* readFileRange({ file, first, last, onError }: FileRange):
   }
 }
 
-/** Opens a file for reading. @throws Error if it is not the file that was found */
+async function readChunk(handle: FileHandle, at: number, last: number): Promise<Uint8Array> {
+  const chunk = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, last + 1 - at)); // not pooled: the receiver keeps it
+  const { bytesRead } = await handle.read(chunk, 0, chunk.byteLength, at);
+  if (bytesRead === 0) throw new Error("The file was truncated while it was read");
+  return chunk.subarray(0, bytesRead);
+}
+
+/** Opens a file for reading. @throws Error if it is not the file that was found, or was changed in any way since */
 export async function openUnchanged(file: ArtifactFile): Promise<FileHandle> {
   const handle = await open(file.path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    await assertUnchanged(handle, file);
+    if (fingerprintOf(await handle.stat({ bigint: true })) !== file.fingerprint) throw new Error(OVERWRITTEN);
     return handle;
   } catch (error) {
     await handle.close();
@@ -92,12 +113,10 @@ export async function openUnchanged(file: ArtifactFile): Promise<FileHandle> {
 }
 
 /**
- * Checks that an open file has not been overwritten since it was found. Ignores ctime, which renaming and deleting
- * change too. @throws Error if it has been overwritten
+ * Checks that an open file has not been overwritten. Ignores ctime, which renaming and deleting change too.
+ * @throws Error if it has been overwritten
  */
 export async function assertUnchanged(handle: FileHandle, { stats }: ArtifactFile): Promise<void> {
   const { ino, size, mtimeNs } = await handle.stat({ bigint: true });
-  if (ino !== stats.ino || size !== stats.size || mtimeNs !== stats.mtimeNs) {
-    throw new Error("The file was overwritten");
-  }
+  if (ino !== stats.ino || size !== stats.size || mtimeNs !== stats.mtimeNs) throw new Error(OVERWRITTEN);
 }

@@ -1,8 +1,8 @@
 import type { Logger } from "pino";
 import { attachment } from "../attachment";
 import { AppError, type ErrorCode } from "../errors";
-import type { Caching, DownloadContent } from "../response-content";
-import { type ArtifactFile, findArtifactFile, readFileRange } from "./artifact-files";
+import type { BodyPart, Caching, DownloadContent } from "../response-content";
+import { findArtifactFile, readFileParts } from "./artifact-files";
 import type { Snapshot } from "./catalog/snapshot";
 import type { Catalog } from "./catalog/watch";
 import { verifyIntegrity } from "./integrity";
@@ -29,12 +29,9 @@ export const DOWNLOAD_ERRORS: ErrorCode[] = [
   "artifact_unavailable",
 ];
 
-/** The last error logged for an artifact: the same error is logged once, however many requests meet it. */
-const loggedErrors = new WeakMap<Artifact, string>();
-
 /**
  * Finds what to send for a download: the release pinned by `version`, else the newest. Files and objects are found by
- * the catalog's entry alone. Opens no file and sends no request to the object storage.
+ * the catalog's entry alone. Sends no request to the object storage.
  * @throws AppError invalid_query, not_found, release_not_found, catalog_unavailable, artifact_unavailable
  */
 export async function resolveDownload(deps: Deps, request: DownloadRequest): Promise<DownloadContent> {
@@ -57,7 +54,7 @@ export async function resolveDownload(deps: Deps, request: DownloadRequest): Pro
   }
   const file = await findIntactFile(deps, selected, artifact);
   const onError = (error: unknown) => deps.log.error({ err: error, release: release.id }, "download aborted");
-  const read = (first: number, last: number) => readFileRange({ file, first, last, onError });
+  const read = (parts: readonly BodyPart[]) => readFileParts({ file, parts, onError });
   return { ...metadata, kind: "file", caching, modifiedAt: file.modifiedAt, read };
 }
 
@@ -90,15 +87,11 @@ async function findIntactFile({ log }: Deps, { snapshot, release }: Selected, ar
   const { file: relativePath } = artifact;
   try {
     if (snapshot.root === null || relativePath === undefined) throw new Error("The catalog has no folder");
-    const file: ArtifactFile = await findArtifactFile(snapshot.root, relativePath, artifact);
+    const file = await findArtifactFile(snapshot.root, relativePath, artifact);
     await verifyIntegrity(file, artifact.sha256);
-    loggedErrors.delete(artifact);
     return file;
   } catch (error) {
-    if (loggedErrors.get(artifact) !== String(error)) {
-      log.error({ err: error, release: release.id, file: relativePath }, "release file unavailable");
-    }
-    loggedErrors.set(artifact, String(error));
+    log.error({ err: error, release: release.id, file: relativePath }, "release file unavailable");
     throw new AppError("artifact_unavailable", { cause: error });
   }
 }

@@ -27,11 +27,11 @@ export const HEADERS = {
   "Accept-Ranges": header("Always `bytes`.", "bytes"),
   "Content-Disposition": header("The file name (RFC 6266).", 'attachment; filename="core-1.2.0-x64.exe"'),
   "Content-Range": header(
-    "The returned bytes, or `bytes */SIZE` if the range is outside the file (RFC 9110, section 14.4).",
+    "The returned bytes, or `bytes */SIZE` if the range is outside the file (RFC 9110, section 14.4). Each part of a `multipart/byteranges` body has its own.",
     "bytes 0-1023/734003200",
   ),
   "Repr-Digest": header(
-    "The SHA-512 of the whole file (RFC 9530).",
+    "The SHA-512, or the SHA-256, of the whole file (RFC 9530).",
     "sha-512=:z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==:",
   ),
   Location: header("The URL of the redirect.", "https://downloads.example.com/core-1.2.0-x64.exe"),

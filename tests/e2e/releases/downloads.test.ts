@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
-import { mkdir, readFile, truncate, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, truncate, writeFile } from "node:fs/promises";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -12,8 +12,15 @@ import { hasCommands } from "@/tests/support/requirements";
 
 const MIB = 1024 * 1024;
 
-/** A service whose newest Windows installer is a file with these bytes, or a sparse one of so many. */
-async function serve(content: Buffer | number, env: Record<string, string> = {}): Promise<Service> {
+/**
+ * A service whose Windows installer is a file with these bytes, or a sparse one of so many. With several file names it is
+ * the installer of 1.0.0, 1.0.1 and so on.
+ */
+async function serve(
+  content: Buffer | number,
+  env: Record<string, string> = {},
+  fileNames = ["setup.exe"],
+): Promise<Service> {
   const DATA_DIR = await preparedDataDir();
   const folder = path.join(DATA_DIR, "releases");
   const file = path.join(folder, "setup.exe");
@@ -22,8 +29,11 @@ async function serve(content: Buffer | number, env: Record<string, string> = {})
   if (typeof content === "number") await truncate(file, content);
   const sizeBytes = typeof content === "number" ? content : content.byteLength;
   const sha256 = typeof content === "number" ? await sha256OfFile(file) : sha256Of(content);
-  const installer = remoteArtifact({ url: undefined, file: "setup.exe", sizeBytes, sha256 });
-  await writeFile(path.join(folder, "catalog.json"), manifestText([manifestEntry({ artifacts: { installer } })]));
+  const entries = fileNames.map((fileName, i) => {
+    const installer = remoteArtifact({ url: undefined, file: "setup.exe", fileName, sizeBytes, sha256 });
+    return manifestEntry({ version: `1.0.${i}`, artifacts: { installer } });
+  });
+  await writeFile(path.join(folder, "catalog.json"), manifestText(entries));
   return startForTest({ ...env, DATA_DIR });
 }
 
@@ -55,12 +65,15 @@ async function liveMib({ pid, output }: Service): Promise<number> {
   return Number(reported()[before]?.[1]) / MIB;
 }
 
-test("fifty downloads of 1 GiB at once add less than 50 MiB of memory", { timeout: 180_000 }, async () => {
+test("fifty downloads of 1 GiB at once, half of them of several ranges, add less than 50 MiB of memory", {
+  timeout: 180_000,
+}, async () => {
   const service = await serve(1024 * MIB, MEMORY_ENV);
   const { hostname, port } = new URL(service.url);
-  const start = () => {
+  const start = (_: unknown, i = 0) => {
     const socket = connect(Number(port), hostname).on("error", () => {});
-    socket.write("GET /api/download/windows HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const range = i % 2 === 0 ? "" : `Range: bytes=0-${300 * MIB},${400 * MIB}-,-9,${350 * MIB}-${350 * MIB}\r\n`;
+    socket.write(`GET /api/download/windows HTTP/1.1\r\nHost: localhost\r\n${range}\r\n`);
     onTestFinished(() => void socket.destroy());
     return socket;
   };
@@ -75,7 +88,7 @@ test("fifty downloads of 1 GiB at once add less than 50 MiB of memory", { timeou
         done();
       });
     });
-  await read(start(), 32 * MIB);
+  await read(start(null), 32 * MIB);
   const before = await liveMib(service);
   const sockets = Array.from({ length: 50 }, start);
   const grown: number[] = [];
@@ -84,6 +97,42 @@ test("fifty downloads of 1 GiB at once add less than 50 MiB of memory", { timeou
     grown.push((await liveMib(service)) - before);
   }
   expect(Math.max(...grown)).toBeLessThan(50);
+});
+
+// Debian's curl; .ci/run installs it.
+describe.runIf(hasCommands("curl"))("curl", () => {
+  const run = async (...args: string[]) => {
+    const cwd = await newDataDir();
+    const child = spawn("curl", ["-fsS", ...args], { cwd, stdio: "inherit" });
+    expect(await once(child, "exit")).toEqual([0, null]);
+    return cwd;
+  };
+
+  test("saves a download under its name, with ASCII letters instead of others", async () => {
+    const bytes = randomBytes(1000);
+    const names = {
+      "Setup 1.4.0 (x64).exe": "Setup 1.4.0 (x64).exe",
+      'Größe "1".exe': "Grosse _1_.exe",
+      "'Łódź'; 100%25.exe": "_Lodz_; 100_25.exe",
+      "设置-1.4.0.exe": "__-1.4.0.exe",
+    };
+    const service = await serve(bytes, {}, Object.keys(names));
+    for (const [i, name] of Object.values(names).entries()) {
+      const folder = await run("-OJ", `${service.url}/api/download/windows?version=1.0.${i}`);
+      expect(await readdir(folder)).toEqual([name]);
+      expect((await readFile(path.join(folder, name))).equals(bytes)).toBe(true);
+    }
+  });
+
+  test("gets several ranges in one response of the length that it announces", async () => {
+    const bytes = randomBytes(MIB);
+    const service = await serve(bytes);
+    const folder = await run("-r", "0-99999,500000-599999", "-o", "got", `${service.url}/api/download/windows`);
+    const got = await readFile(path.join(folder, "got"));
+    const ranges = [bytes.subarray(0, 100_000), bytes.subarray(500_000, 600_000)];
+    expect(ranges.map((range) => got.includes(range))).toEqual([true, true]);
+    expect(got.byteLength).toBeLessThan(200_500);
+  });
 });
 
 /** A download program: what it is told. Each tries once. */

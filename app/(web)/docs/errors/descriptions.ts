@@ -71,7 +71,7 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   payload_too_large: "The body may have at most `limitBytes` bytes.",
   unsupported_media_type: "Send `Content-Type: application/json`.",
   range_not_satisfiable:
-    "The range starts after the end of the file. `Content-Range` contains the file's size. Start the download from the beginning.",
+    "The range starts after the end of the file, or the request has more than 512 ranges. `Content-Range` contains the file's size. Start the download from the beginning.",
   validation_failed: "`errors` points to each invalid field (JSON Pointer, RFC 6901) and describes the problem.",
   passkey_invalid:
     "`reason` names the check that the passkey failed. Ask for new options and let the user try again; a challenge works once, within five minutes. `credential_unknown`: the passkey was removed from the account. `counter_replayed`: the passkey may have been copied; it is in the account's audit trail.",
