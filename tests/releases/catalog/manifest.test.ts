@@ -4,13 +4,7 @@ import { mkdir, rm, symlink, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { newFolder, openForTest, versionsOf } from "@/tests/support/releases/catalogs";
-import {
-  manifestEntry,
-  manifestText,
-  remoteArtifact,
-  type TestCatalog,
-  withCatalog,
-} from "@/tests/support/releases/releases";
+import { manifestEntry, manifestText, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
 
 describe("following the manifest", () => {
   // ASVS 16.3.4
