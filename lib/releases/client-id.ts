@@ -1,5 +1,5 @@
 import { AppError } from "../errors";
-import { ClientId } from "./schema";
+import { ClientId } from "./http-schema";
 
 /**
  * The client's id for rollouts: `clientId=`, else the X-User-Staging-Id header that electron-updater sends.

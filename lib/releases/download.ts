@@ -5,8 +5,9 @@ import type { BodyPart, Caching, DownloadContent } from "../response-content";
 import { findArtifactFile, readFileParts } from "./artifact-files";
 import type { Snapshot } from "./catalog/snapshot";
 import type { Catalog } from "./catalog/watch";
+import type { DownloadQuery } from "./http-schema";
 import { verifyIntegrity } from "./integrity";
-import type { Artifact, DownloadQuery, Platform, Release } from "./schema";
+import type { Artifact, Platform, Release } from "./schema";
 import { parsePlatform, parseReleaseSelector } from "./selection/release-selector";
 import { findVersion, SELECTORS_BY_KIND, selectRelease } from "./selection/selection";
 

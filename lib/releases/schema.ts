@@ -26,7 +26,7 @@ export function normalizeArchitecture(name: string): string {
 }
 
 /** A SemVer 2.0.0 version of at most 256 characters; a leading `v` is removed. */
-const Version = z.string().transform((text, context): SemVer => {
+export const Version = z.string().transform((text, context): SemVer => {
   const version = parse(text.replace(/^V/, "v"));
   if (version) return version;
   context.addIssue({
@@ -37,23 +37,6 @@ const Version = z.string().transform((text, context): SemVer => {
   });
   return z.NEVER;
 });
-
-/** A version in a query, where an unescaped `+` before build metadata arrives as a space. */
-const QueriedVersion = z
-  .string()
-  .transform((text) => text.replaceAll(" ", "+"))
-  .pipe(Version);
-
-/** The installed version. Also accepts one to four numbers as Apple and Windows use them: `1.4`, `1.4.2.7`. */
-const InstalledVersion = z
-  .string()
-  .transform((text) => text.trim().replace(/^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:\.(\d+))?$/i, toSemVer))
-  .pipe(QueriedVersion);
-
-function toSemVer(_: string, major: string, minor = "0", patch = "0", build?: string): string {
-  const numbers = [major, minor, patch].map((digits) => digits.replace(/^0+(?=\d)/, "")).join(".");
-  return build === undefined ? numbers : `${numbers}+${build}`;
-}
 
 const Name = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "Must be a lower-case name of at most 64 characters");
 const HttpUrl = z.url({ protocol: /^https?$/ }).transform((url) => new URL(url).href);
@@ -150,95 +133,6 @@ export const ManifestDocument = z.strictObject({
   publicKeys: z.record(Name, PublicKeys).optional(),
   releases: z.array(z.unknown()),
 });
-
-const selector = (description: string, ...examples: string[]) => z.string().optional().meta({ description, examples });
-const Selection = {
-  product: selector("One of the catalog's products.", "core", "ops"),
-  architecture: selector("Case-insensitive. Aliases of compilers, Node.js and Tauri are accepted.", "x64", "universal"),
-  channel: selector(
-    "`stable` by default. Clients of other channels also receive newer stable releases.",
-    "stable",
-    "beta",
-  ),
-};
-
-/** The client's id for staged rollouts: any stable text of at most 128 characters, one per installation. */
-export const ClientId = z.string().min(1, "Must not be empty").max(128, "Must have at most 128 characters");
-const clientId = ClientId.optional().describe(
-  "The client's id for staged rollouts: any text that stays the same for an installation.",
-);
-
-/** `version` is an alias of `current`, the installed version. */
-export const VersionQuery = z.object({
-  platform: selector("Case-insensitive. Aliases such as `win32` and `darwin` are accepted.", "windows", "macos"),
-  ...Selection,
-  current: InstalledVersion.optional().describe(
-    "The installed version: SemVer 2.0.0, or one to four numbers separated by dots.",
-  ),
-  version: InstalledVersion.optional().describe("An alias of `current`."),
-  systemVersion: SystemVersion.optional().describe(
-    "The client's version of macOS (`14.6.1`) or Windows (`10.0.22631`). Only releases that run on it are offered.",
-  ),
-  format: selector("The update feed to return.", "electron", "tauri", "squirrel", "sparkle"),
-  clientId,
-});
-export type VersionQuery = z.infer<typeof VersionQuery>;
-
-export const DownloadParams = z.object({
-  platform: z.string().meta({
-    description: "Case-insensitive. Aliases such as `win32` and `darwin` are accepted.",
-    examples: ["windows", "macos"],
-  }),
-});
-
-export const DownloadQuery = z.object({
-  ...Selection,
-  version: QueriedVersion.optional().describe("The release to download. The newest one by default."),
-  clientId,
-  kind: ArtifactKind.default("installer").describe("`installer` for people, `update` for updaters."),
-});
-export type DownloadQuery = z.infer<typeof DownloadQuery>;
-
-export const ServiceVersion = z.object({
-  kind: z.literal("service"),
-  name: z.string(),
-  version: z.string(),
-  apiVersion: z.literal("1"),
-  commit: z.string().nullable(),
-  builtAt: z.string().nullable(),
-});
-
-export const ReleaseVersion = z.object({
-  kind: z.literal("release"),
-  platform: Platform,
-  product: z.string(),
-  architecture: z.string().describe("The architecture of the returned release."),
-  requestedArchitecture: z.string(),
-  channel: z.string().describe("The channel of the returned release."),
-  version: z.string(),
-  releasedAt: z.date(),
-  notes: z.string().describe("Markdown."),
-  notesUrl: z.string().nullable(),
-  minimumSupportedVersion: z
-    .string()
-    .nullable()
-    .describe("The highest minimum of this release and all releases before it."),
-  minimumSystemVersion: z.string().nullable(),
-  updateAvailable: z.boolean().nullable().describe("null if `current` is omitted."),
-  mandatory: z
-    .boolean()
-    .nullable()
-    .describe("Whether the client must install the update. null if `current` is omitted."),
-  artifact: z.object({
-    fileName: z.string(),
-    url: z.string(),
-    sizeBytes: z.int(),
-    sha256: z.string().describe("Hexadecimal."),
-    sha512: z.string().describe("Base64."),
-    contentType: z.string(),
-  }),
-});
-export type ReleaseVersion = z.infer<typeof ReleaseVersion>;
 
 /** Formats a version with its build metadata (SemVer 2.0.0, item 10). */
 export function formatVersion({ version, build }: SemVer): string {

@@ -21,7 +21,7 @@ import {
 import { Health } from "@/lib/http/health";
 import { Evidence } from "@/lib/push/evidence/schema";
 import { Challenge, Device, RegisterDevice } from "@/lib/push/schema";
-import { ReleaseVersion, ServiceVersion } from "@/lib/releases/schema";
+import { ReleaseVersion, ServiceVersion } from "@/lib/releases/http-schema";
 import { DeliveryReceipt, PurchaseStatus, SubscriptionStatus } from "@/lib/subscriptions/schema";
 
 const text = { type: "string" as const, maxLength: 255 };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ReleaseVersion, ServiceVersion } from "@/lib/releases/schema";
+import { ReleaseVersion, ServiceVersion } from "@/lib/releases/http-schema";
 import { examplesOf, type OperationDetails } from "@/scripts/openapi/operation";
 
 const SHA512 = "z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==";

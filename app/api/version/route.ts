@@ -3,7 +3,7 @@ import { documentResponse } from "@/lib/http/content/document-response";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 import { resolveClientId } from "@/lib/releases/client-id";
-import { ReleaseVersion, ServiceVersion, VersionQuery } from "@/lib/releases/schema";
+import { ReleaseVersion, ServiceVersion, VersionQuery } from "@/lib/releases/http-schema";
 import { resolveVersion } from "@/lib/releases/version";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/version", {

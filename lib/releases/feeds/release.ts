@@ -1,5 +1,6 @@
 import { downloadUrl } from "../download-url";
-import { formatVersion, ReleaseVersion } from "../schema";
+import { ReleaseVersion } from "../http-schema";
+import { formatVersion } from "../schema";
 import { selectPrimaryArtifact } from "../selection/selection";
 import type { Feed, FeedInput } from "./feed";
 

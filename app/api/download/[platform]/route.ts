@@ -3,7 +3,7 @@ import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 import { resolveClientId } from "@/lib/releases/client-id";
 import { DOWNLOAD_ERRORS, resolveDownload } from "@/lib/releases/download";
-import { DownloadParams, DownloadQuery } from "@/lib/releases/schema";
+import { DownloadParams, DownloadQuery } from "@/lib/releases/http-schema";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/download/[platform]", {
   GET: endpoint({
