@@ -1,16 +1,19 @@
-import { type ArtifactKind, formatVersion, type Release } from "./schema";
+import { type Artifact, formatVersion, type Release } from "./schema";
 
 /**
  * The URL of one artifact of one release. It is pinned to the version, so that a resumed download never joins bytes of
  * two releases. Absolute if `baseUrl` is.
  */
-export function downloadUrl(baseUrl: string, release: Release, kind: ArtifactKind): string {
+export function downloadUrl(baseUrl: string, release: Release, artifact: Artifact): string {
+  const { update, installer } = release.artifacts;
   const query = new URLSearchParams({
     product: release.product,
     architecture: release.architecture,
     channel: release.channel, // always named: without it another channel's build of the version could be served
     version: formatVersion(release.version),
   });
-  if (kind !== "installer") query.set("kind", kind);
+  if (artifact === installer) return `${baseUrl}/api/download/${release.platform}?${query}`;
+  if (artifact === update) query.set("kind", "update");
+  else query.set("file", artifact.fileName);
   return `${baseUrl}/api/download/${release.platform}?${query}`;
 }

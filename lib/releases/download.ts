@@ -7,6 +7,7 @@ import type { Snapshot } from "./catalog/snapshot";
 import type { Catalog } from "./catalog/watch";
 import type { DownloadQuery } from "./http-schema";
 import { verifyIntegrity } from "./integrity";
+import { releaseFiles } from "./release-files";
 import type { Artifact, Platform, Release } from "./schema";
 import { parsePlatform, parseReleaseSelector } from "./selection/release-selector";
 import { findVersion, SELECTORS_BY_KIND, selectRelease } from "./selection/selection";
@@ -18,7 +19,11 @@ type Deps = { catalog: Catalog; storage: Storage | null; log: Logger };
 type DownloadRequest = DownloadQuery & { platform: string };
 type Selected = { snapshot: Snapshot; release: Release; caching: Caching };
 
-const DEFAULT_ARCHITECTURES: Record<Platform, string> = { windows: "x64", macos: "universal" };
+const DEFAULT_ARCHITECTURES: Record<Platform, string> = {
+  windows: "x64",
+  macos: "universal",
+  linux: "x64",
+};
 
 /** The errors of a download apart from those of its query. */
 export const DOWNLOAD_ERRORS: ErrorCode[] = [
@@ -38,7 +43,7 @@ export const DOWNLOAD_ERRORS: ErrorCode[] = [
 export async function resolveDownload(deps: Deps, request: DownloadRequest): Promise<DownloadContent> {
   const selected = selectDownload(deps, request);
   const { release, caching } = selected;
-  const artifact = release.artifacts[request.kind];
+  const artifact = artifactOf(release, request);
   if (!artifact) throw new AppError("release_not_found");
   // Even a pinned redirect is cached briefly: the bytes stay the same, but their location may change.
   if (artifact.url !== undefined) {
@@ -59,29 +64,33 @@ export async function resolveDownload(deps: Deps, request: DownloadRequest): Pro
   return { ...metadata, kind: "file", caching, modifiedAt: file.modifiedAt, read };
 }
 
+function artifactOf(release: Release, { kind, file }: DownloadRequest): Artifact | undefined {
+  if (file === undefined) return release.artifacts[kind];
+  return releaseFiles(release).find(({ fileName }) => fileName === file);
+}
+
 function selectDownload({ catalog }: Pick<Deps, "catalog">, request: DownloadRequest): Selected {
   const platform = parsePlatform(request.platform);
   if (!platform) throw new AppError("not_found");
-  const {
-    product = "core",
-    architecture = DEFAULT_ARCHITECTURES[platform],
-    channel,
-    version,
-    kind,
-    clientId,
-  } = request;
+  const { product = "core", architecture = DEFAULT_ARCHITECTURES[platform], channel, version, clientId } = request;
+  if (request.file !== undefined && !version) throw missingVersion();
   const snapshot = catalog.current();
   const selector = parseReleaseSelector({ platform, product, architecture, channel }, snapshot);
   if (!snapshot) throw new AppError("catalog_unavailable");
   const { release, isClientSpecific } = version
     ? { release: findVersion(snapshot, selector, version, channel && selector.channel), isClientSpecific: false }
-    : selectRelease(snapshot, selector, SELECTORS_BY_KIND[kind], { clientId });
+    : selectRelease(snapshot, selector, SELECTORS_BY_KIND[request.kind], { clientId });
   if (!release) throw new AppError("release_not_found");
   // A fallback to another channel or architecture may be replaced by an exact build later.
   const isExact = release.channel === selector.channel && release.architecture === selector.architecture;
   if (release.sample) return { snapshot, release, caching: "never" }; // a real release may get the same URL
   if (version && isExact) return { snapshot, release, caching: "immutable" };
   return { snapshot, release, caching: isClientSpecific ? "per-client" : "shared" };
+}
+
+function missingVersion(): AppError {
+  const errors = [{ pointer: "?version", code: "required", detail: "Is required with file" }];
+  return new AppError("invalid_query", { errors, fields: { missing: ["version"] } });
 }
 
 async function findIntactFile({ log }: Deps, { snapshot, release }: Selected, artifact: Artifact) {

@@ -64,6 +64,7 @@ export const DownloadQuery = z.object({
   version: QueriedVersion.optional().describe("The release to download. The newest one by default."),
   clientId,
   kind: ArtifactKind.default("installer").describe("`installer` for people, `update` for updaters."),
+  file: z.string().max(255).optional().describe("The name of one file of the release. Requires `version`."),
 });
 export type DownloadQuery = z.infer<typeof DownloadQuery>;
 

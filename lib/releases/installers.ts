@@ -89,6 +89,6 @@ function toInstaller(release: Release): Installer | null {
     fileName: artifact.fileName,
     sizeBytes: artifact.sizeBytes,
     sha256: artifact.sha256,
-    href: downloadUrl("", release, "installer"),
+    href: downloadUrl("", release, artifact),
   };
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { EdSignature, MinisignSignature, PublicKeys } from "./signatures";
 import { SystemVersion } from "./system-version";
 
-export const Platform = z.enum(["windows", "macos"]);
+export const Platform = z.enum(["windows", "macos", "linux"]);
 export type Platform = z.infer<typeof Platform>;
 
 /** People download the `installer`, updaters the `update`. */
@@ -55,41 +55,77 @@ const ObjectKey = z
     "Must not have a segment that is empty, . or ..",
   );
 
-/** One file of a release: in the catalog's folder (`file`), at a `url`, or in the object storage (`s3Key`). */
-export const Artifact = z
-  .strictObject({
-    file: z.string().min(1).max(1024).optional(),
-    url: HttpUrl.optional(),
-    s3Key: ObjectKey.optional(),
-    /** The suggested file name of the download. */
-    fileName: z
-      .string()
-      .min(1)
-      .max(255)
-      .regex(/^[^/\\\p{Cc}\p{Cs}]+$/u, "Must be a file name"),
-    sizeBytes: z.int().min(1),
-    /** Hexadecimal. */
-    sha256: z
-      .string()
-      .regex(/^[0-9a-f]{64}$/i)
-      .toLowerCase(),
-    /** Base64. */
-    sha512: z.string().regex(/^[A-Za-z0-9+/]{86}==$/),
-    contentType: z
-      .string()
-      .max(255)
-      .regex(/^[\w.+-]+\/[\w.+-]+( *; *[\w.+-]+=[\w.+-]+)*$/, "Must be a media type")
-      .default("application/octet-stream"),
-    /** Read by Tauri. */
-    minisign: MinisignSignature.optional(),
-    /** Read by Sparkle and WinSparkle. */
-    edSignature: EdSignature.optional(),
-  })
-  .refine(
-    ({ file, url, s3Key }) => [file, url, s3Key].filter((location) => location !== undefined).length === 1,
-    "Must have exactly one of file, url and s3Key",
-  );
+/** Where a stored file is: in the catalog's folder (`file`), at a `url`, or in the object storage (`s3Key`). */
+const LOCATION = {
+  file: z.string().min(1).max(1024).optional(),
+  url: HttpUrl.optional(),
+  s3Key: ObjectKey.optional(),
+};
+export type StoredFile = { file?: string | undefined; url?: string | undefined; s3Key?: string | undefined };
+
+const hasOneLocation = ({ file, url, s3Key }: StoredFile) =>
+  [file, url, s3Key].filter((location) => location !== undefined).length === 1;
+const ONE_LOCATION = "Must have exactly one of file, url and s3Key";
+
+/** Hexadecimal. */
+const Sha256 = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/i)
+  .toLowerCase();
+
+/** The hashes of an artifact's blocks, gzip as electron-builder writes it. Served as `{fileName}.blockmap`. */
+const BlockMap = z
+  .strictObject({ ...LOCATION, sizeBytes: z.int().min(1), sha256: Sha256 })
+  .refine(hasOneLocation, ONE_LOCATION);
+
+const ARTIFACT = {
+  ...LOCATION,
+  /** The suggested file name of the download. */
+  fileName: z
+    .string()
+    .min(1)
+    .max(255)
+    .regex(/^[^/\\\p{Cc}\p{Cs}]+$/u, "Must be a file name"),
+  sizeBytes: z.int().min(1),
+  sha256: Sha256,
+  /** Base64. */
+  sha512: z.string().regex(/^[A-Za-z0-9+/]{86}==$/),
+  contentType: z
+    .string()
+    .max(255)
+    .regex(/^[\w.+-]+\/[\w.+-]+( *; *[\w.+-]+=[\w.+-]+)*$/, "Must be a media type")
+    .default("application/octet-stream"),
+  /** Read by Tauri. */
+  minisign: MinisignSignature.optional(),
+  /** Read by Sparkle and WinSparkle. */
+  edSignature: EdSignature.optional(),
+  blockMap: BlockMap.optional(),
+};
+
+/** One file of a release. */
+export const Artifact = z.strictObject(ARTIFACT).refine(hasOneLocation, ONE_LOCATION);
 export type Artifact = z.infer<typeof Artifact>;
+
+/** A file that turns the version `from` into the release: a Sparkle .delta, or a -delta.nupkg. */
+export const Delta = z.strictObject({ ...ARTIFACT, from: Version }).refine(hasOneLocation, ONE_LOCATION);
+export type Delta = z.infer<typeof Delta>;
+
+/** The files of a release. */
+const Artifacts = z
+  .strictObject({
+    installer: Artifact.optional(),
+    update: Artifact.optional(),
+    /** Further files side by side: an MSI beside an NSIS installer, a .deb beside an AppImage. */
+    others: z.array(Artifact).default([]),
+    deltas: z.array(Delta).default([]),
+  })
+  .superRefine(({ installer, update, others, deltas }, context) => {
+    const names = new Set([installer?.fileName, update?.fileName]);
+    for (const { fileName } of [...others, ...deltas]) {
+      if (names.has(fileName)) context.addIssue({ code: "custom", message: `Two files have the name ${fileName}` });
+      names.add(fileName);
+    }
+  });
 
 /** One release of the catalog's manifest. */
 export const Release = z.strictObject({
@@ -108,12 +144,16 @@ export const Release = z.strictObject({
   notesUrl: HttpUrl.nullable().default(null),
   minimumSupportedVersion: Version.nullable().default(null),
   minimumSystemVersion: SystemVersion.nullable().default(null),
+  /** Clients below this version are offered an older release first. */
+  requiresFrom: Version.nullable().default(null),
   /** CFBundleVersion, which Sparkle compares. Needed if it differs from `version`: Sparkle does not read past a dash. */
   buildVersion: SystemVersion.nullable().default(null),
   /** A mandatory update for every older version. */
   critical: z.boolean().default(false),
-  /** The percentage of clients that receive the release. */
-  rollout: z.int().min(0).max(100).default(100),
+  /** The percentage of clients that receive the release, in tenths. */
+  rollout: z.number().min(0).max(100).multipleOf(0.1).default(100),
+  /** Releases of one series are rolled out to the same clients first. By default, each release draws its own. */
+  rolloutSeries: z.string().min(1).max(128).nullable().default(null),
   /** Sparkle's phased rollout, which the appcast names only while `rollout` is 100. */
   phasedRolloutIntervalSeconds: z.int().min(1).nullable().default(null),
   /** Also offered to clients with a newer version. */
@@ -122,7 +162,7 @@ export const Release = z.strictObject({
   yanked: z.boolean().default(false),
   /** Part of the sample catalog: not served once there is a real release, and never an update for one. */
   sample: z.boolean().default(false),
-  artifacts: z.strictObject({ installer: Artifact.optional(), update: Artifact.optional() }),
+  artifacts: Artifacts,
 });
 export type Release = z.infer<typeof Release>;
 

@@ -127,12 +127,12 @@ function releaseBody({ feed, snapshot, selector, release, current, system, baseU
   const variant = `${feed.name} ${requestedArchitecture} ${channel} ${update.updateAvailable} ${update.mandatory}`;
   const held = heldVersion ? formatVersion(heldVersion) : "";
   return cached(release, `${variant} ${isWithheld} ${system.key} ${held} ${baseUrl}`, () => {
-    const selected = feed.selectArtifact(release);
-    if (!selected) throw new AppError("release_not_found");
+    const artifact = feed.selectArtifact(release);
+    if (!artifact) throw new AppError("release_not_found");
     return feed.render({
       ...update,
       release,
-      selected,
+      artifact,
       baseUrl,
       heldVersion,
       isWithheld,

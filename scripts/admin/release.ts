@@ -17,7 +17,7 @@ const HELP = `Usage: npm run release -- COMMAND [OPTIONS]
 
 Publishes releases. A running service loads the changed catalog within a second.
 
-  add FILE --product P --platform windows|macos --arch A --version V
+  add FILE --product P --platform windows|macos|linux --arch A --version V
                               Publishes a file in a new or existing release. Options:
       --channel C             default: stable
       --kind installer|update default: installer. Repeat it if the file is both
@@ -150,7 +150,7 @@ async function verify(args: string[], context: CommandContext): Promise<void> {
   const counts = { valid: 0, invalid: 0 };
   for await (const { id, kinds, location, problem } of verifyReleases(file, matching, options, drawProgress)) {
     counts[problem === null ? "valid" : "invalid"] += 1;
-    if (problem !== null) console.error(`${id} (${kinds.join(", ")}), ${location}: ${problem}`);
+    if (problem !== null) console.error(`${id}${kinds.map((kind) => `, ${kind}`).join("")}, ${location}: ${problem}`);
   }
   console.log(`${counts.valid} valid, ${counts.invalid} invalid`);
   if (counts.invalid > 0) process.exitCode = 1;

@@ -28,7 +28,11 @@ export default async function Page() {
   );
 }
 
-const PLATFORMS: Record<InstallerGroup["platform"], string> = { windows: "Windows", macos: "macOS" };
+const PLATFORMS: Record<InstallerGroup["platform"], string> = {
+  windows: "Windows",
+  macos: "macOS",
+  linux: "Linux",
+};
 
 function Products({ title, groups }: { title: string; groups: InstallerGroup[] }) {
   if (groups.length === 0) return null;

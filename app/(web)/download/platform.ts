@@ -4,5 +4,6 @@ import type { Platform } from "@/lib/releases/schema";
 export function platformFromUserAgent(userAgent: string): Platform | null {
   if (/iPhone|iPad|Android/.test(userAgent)) return null;
   if (/Windows/.test(userAgent)) return "windows";
-  return /Macintosh|Mac OS X/.test(userAgent) ? "macos" : null;
+  if (/Macintosh|Mac OS X/.test(userAgent)) return "macos";
+  return /Linux/.test(userAgent) ? "linux" : null;
 }

@@ -1,6 +1,7 @@
 import { realpath, rm, rmdir } from "node:fs/promises";
 import path from "node:path";
 import { resolveArtifactPath } from "../../releases/artifact-files";
+import { storedFiles } from "../../releases/release-files";
 import { SAMPLE_KEY_FILE } from "../../releases/sample/sample-catalog";
 import type { Release } from "../../releases/schema";
 
@@ -31,6 +32,6 @@ async function removeFile(folder: string, file: string): Promise<void> {
 }
 
 /** The files of a release in the catalog's folder, as the manifest has them. */
-function filesOf({ artifacts }: Release): string[] {
-  return Object.values(artifacts).flatMap((artifact) => artifact?.file ?? []);
+function filesOf(release: Release): string[] {
+  return storedFiles(release).flatMap(({ file }) => file ?? []);
 }

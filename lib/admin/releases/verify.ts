@@ -3,10 +3,11 @@ import path from "node:path";
 import { attachment } from "../../attachment";
 import type { Context } from "../../context";
 import { resolveArtifactPath } from "../../releases/artifact-files";
+import { releaseFiles } from "../../releases/release-files";
 import { type Artifact, ArtifactKind, type Release } from "../../releases/schema";
 import { type OnProgress, readChunks, withDigest } from "./publish/build-file";
 
-/** The outcome for one artifact. `problem` is null if every byte is as published. */
+/** The outcome for one file; `kinds` is empty for others and deltas. `problem` is null if every byte is as published. */
 export type VerifyResult = { id: string; kinds: ArtifactKind[]; location: string; problem: string | null };
 
 /** `remote`: also verify artifacts at URLs and in the storage. `stallTimeoutMs`: how long a transfer may send nothing. */
@@ -25,11 +26,12 @@ export async function* verifyReleases(
   onProgress?: OnProgress,
 ): AsyncGenerator<VerifyResult> {
   const folder = path.dirname(manifestFile);
-  for (const { id, artifacts } of releases.filter(({ yanked }) => !yanked)) {
+  for (const release of releases.filter(({ yanked }) => !yanked)) {
+    const { id, artifacts } = release;
     const verified = new Set<string>();
-    for (const artifact of Object.values(artifacts)) {
-      const location = artifact && locationOf(artifact);
-      if (!location || verified.has(location) || (artifact.file === undefined && !options.remote)) continue;
+    for (const artifact of releaseFiles(release)) {
+      const location = locationOf(artifact);
+      if (verified.has(location) || (artifact.file === undefined && !options.remote)) continue;
       verified.add(location);
       const kinds = ArtifactKind.options.filter((kind) => artifacts[kind] && locationOf(artifacts[kind]) === location);
       yield { id, kinds, location, problem: await findProblem(artifact, folder, options, onProgress) };

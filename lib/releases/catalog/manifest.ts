@@ -2,8 +2,9 @@ import { setImmediate } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { z } from "zod";
 import { PathTraversalError, resolveArtifactPath } from "../artifact-files";
+import { releaseFiles, removeStoredFiles, storedFiles } from "../release-files";
 import { isSampleSignature } from "../sample/sample-signatures";
-import { type Artifact, ArtifactKind, ManifestDocument, Release } from "../schema";
+import { ManifestDocument, Release, type StoredFile } from "../schema";
 import type { PublicKeys } from "../signatures";
 import type { RawManifest } from "./manifest-source";
 import { indexReleases, type Snapshot } from "./snapshot";
@@ -27,10 +28,10 @@ export async function loadSnapshot(
   log: Logger,
 ): Promise<Snapshot> {
   const { releases } = await parseManifest(bytes);
-  const isFile = ({ file }: Artifact) => file !== undefined;
-  const isObject = ({ s3Key }: Artifact) => s3Key !== undefined;
-  if (root === null) omitArtifacts(releases, isFile, "a catalog at a URL has no folder for files", log);
-  if (!capabilities.canPresign) omitArtifacts(releases, isObject, "the RELEASE_S3_ variables are not set", log);
+  const isFile = ({ file }: StoredFile) => file !== undefined;
+  const isObject = ({ s3Key }: StoredFile) => s3Key !== undefined;
+  if (root === null) omitFiles(releases, isFile, "a catalog at a URL has no folder for files", log);
+  if (!capabilities.canPresign) omitFiles(releases, isObject, "the RELEASE_S3_ variables are not set", log);
   if (root !== null) for (const release of releases) await omitTraversingFiles(root, release, log);
   return indexReleases(root, releases);
 }
@@ -60,8 +61,8 @@ async function parseManifest(bytes: Uint8Array): Promise<ValidatedManifest> {
   return { publicKeys: manifest.data.publicKeys ?? {}, releases };
 }
 
-function isSample({ sample, artifacts }: Release): boolean {
-  return sample || ArtifactKind.options.some((kind) => isSampleSignature(artifacts[kind]?.minisign));
+function isSample(release: Release): boolean {
+  return release.sample || releaseFiles(release).some(({ minisign }) => isSampleSignature(minisign));
 }
 
 /** Names each field by its path, and the release by its id, which is easier to find. */
@@ -76,32 +77,29 @@ function invalidManifest(parent: PropertyKey[], issues: z.core.$ZodIssue[], entr
   return new Error(`The catalog is not valid: ${descriptions.join("; ")}${release}`);
 }
 
-function omitArtifacts(
+function omitFiles(
   releases: Release[],
-  isUnservable: (artifact: Artifact) => boolean,
+  isUnservable: (file: StoredFile) => boolean,
   reason: string,
   log: Logger,
 ): void {
-  const affected = releases.filter(({ artifacts }) => {
-    const kinds = ArtifactKind.options.filter((kind) => artifacts[kind] && isUnservable(artifacts[kind]));
-    for (const kind of kinds) delete artifacts[kind];
-    return kinds.length > 0;
-  });
+  const affected = releases.filter((release) => storedFiles(release).some(isUnservable));
+  for (const release of affected) removeStoredFiles(release, isUnservable);
   if (affected.length === 0) return;
   const examples = affected.slice(0, MAX_LOGGED_EXAMPLES).map(({ id }) => id);
   log.error({ releases: affected.length, examples }, `artifacts left out of the catalog: ${reason}`);
 }
 
 async function omitTraversingFiles(root: string, release: Release, log: Logger): Promise<void> {
-  for (const kind of ArtifactKind.options) {
-    const file = release.artifacts[kind]?.file;
-    if (file === undefined) continue;
+  const traversing = new Set<string>();
+  for (const file of new Set(storedFiles(release).flatMap(({ file }) => file ?? []))) {
     try {
       await resolveArtifactPath(root, file);
     } catch (error) {
       if (!(error instanceof PathTraversalError)) continue; // a missing file may still appear: downloads check again
       log.error({ err: error, release: release.id, file }, "artifact left out of the catalog");
-      delete release.artifacts[kind];
+      traversing.add(file);
     }
   }
+  if (traversing.size > 0) removeStoredFiles(release, ({ file }) => file !== undefined && traversing.has(file));
 }

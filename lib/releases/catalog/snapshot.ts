@@ -1,4 +1,5 @@
 import { compareBuild, type SemVer } from "semver";
+import { completeFiles } from "../release-files";
 import { formatVersion, Platform, type Release } from "../schema";
 import { compareSystemVersions } from "../system-version";
 
@@ -41,8 +42,7 @@ export function indexReleases(root: string | null, releases: readonly Release[])
   assertUnique(releases, (release) => `${targetKey(release)}/${release.channel} ${formatVersion(release.version)}`);
   const hasRealReleases = releases.some(({ sample }) => !sample);
   const servable = releases.filter(
-    ({ yanked, sample, artifacts }) =>
-      !yanked && !(sample && hasRealReleases) && (artifacts.installer ?? artifacts.update),
+    (release) => !release.yanked && !(release.sample && hasRealReleases) && completeFiles(release).length > 0,
   );
   const releasesByChannel = new Map<string, Release[]>();
   for (const [target, all] of groupBy(servable.sort(newestFirst), targetKey)) {

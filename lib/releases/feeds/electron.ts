@@ -16,15 +16,14 @@ export const electron: Feed = {
   render,
 };
 
-function render({ release, selected, baseUrl, heldVersion }: FeedInput): string {
+function render({ release, artifact, baseUrl, heldVersion }: FeedInput): string {
   // A client with allowDowngrade installs any other version, so it is sent the version it has.
   if (heldVersion) return `version: ${scalar(formatVersion(heldVersion))}\nfiles: []\n`;
-  const { artifact, kind } = selected;
   const minimum = release.minimumSystemVersion && kernelVersion(release.platform, release.minimumSystemVersion);
   return [
     `version: ${scalar(formatVersion(release.version))}`,
     "files:",
-    `  - url: ${scalar(downloadUrl(baseUrl, release, kind))}`,
+    `  - url: ${scalar(downloadUrl(baseUrl, release, artifact))}`,
     `    sha512: ${scalar(artifact.sha512)}`,
     `    size: ${artifact.sizeBytes}`,
     `path: ${scalar(artifact.fileName)}`,
@@ -40,12 +39,12 @@ function render({ release, selected, baseUrl, heldVersion }: FeedInput): string 
 const scalar = (text: string): string => JSON.stringify(text);
 
 /**
- * The version that electron-updater compares with `os.release()`: the system version on Windows, Darwin's on macOS.
+ * The version that electron-updater compares with `os.release()`: the kernel's on Linux, Darwin's on macOS.
  * macOS 10.15 is Darwin 19, 11 to 15 are Darwin 20 to 24, and 26 is Darwin 25; minor versions do not correspond.
  */
 function kernelVersion(platform: Platform, systemVersion: string): string | null {
   const [major = 0, minor = 0, patch = 0] = systemVersion.split(".").map(Number);
-  if (platform === "windows") return `${major}.${minor}.${patch}`;
+  if (platform !== "macos") return `${major}.${minor}.${patch}`;
   if (major < 11) return major < 10 ? null : `${minor + 4}.0.0`;
   return `${major < 26 ? major + 9 : major - 1}.0.0`;
 }
@@ -54,6 +53,6 @@ function kernelVersion(platform: Platform, systemVersion: string): string | null
 function comparesSystemVersion({ platform, minimumSystemVersion: minimum }: Release): boolean {
   if (minimum === null) return true;
   const [major = 0, minor = 0, ...rest] = minimum.split(".").map(Number);
-  if (platform === "windows") return rest.slice(1).every((number) => number === 0);
+  if (platform !== "macos") return rest.slice(1).every((number) => number === 0);
   return major >= 10 && [...(major === 10 ? [] : [minor]), ...rest].every((number) => number === 0);
 }

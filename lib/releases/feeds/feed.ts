@@ -1,12 +1,13 @@
 import type { SemVer } from "semver";
-import { ArtifactKind, type Platform, type Release } from "../schema";
-import type { ArtifactSelector, SelectedArtifact } from "../selection/selection";
+import { completeFiles } from "../release-files";
+import type { Artifact, Platform, Release } from "../schema";
+import type { ArtifactSelector } from "../selection/selection";
 import type { SupportPolicy } from "../selection/support-policy";
 
 /** What a feed renders. */
 export type FeedInput = {
   release: Release;
-  selected: SelectedArtifact;
+  artifact: Artifact;
   baseUrl: string;
   /** null if the installed version is unknown. */
   updateAvailable: boolean | null;
@@ -39,18 +40,13 @@ export type Feed = {
   render: (input: FeedInput) => string | null;
 };
 
-/** Selects the artifact whose file name the updater accepts: the update, else the installer. */
+/** Selects the first file whose name the updater accepts: the update, else the installer, else another one. */
 export function selectByFileName(
   accepted: Partial<Record<Platform, RegExp>>,
-  isSigned: SignatureTest = () => true,
+  isSigned: (artifact: Artifact) => boolean = () => true,
 ): ArtifactSelector {
-  return ({ platform, artifacts }) => {
-    for (const kind of ArtifactKind.options.toReversed()) {
-      const artifact = artifacts[kind];
-      if (artifact && accepted[platform]?.test(artifact.fileName) && isSigned(artifact)) return { kind, artifact };
-    }
-    return undefined;
-  };
+  return (release) =>
+    completeFiles(release).find(
+      (artifact) => accepted[release.platform]?.test(artifact.fileName) && isSigned(artifact),
+    );
 }
-
-type SignatureTest = (artifact: SelectedArtifact["artifact"]) => boolean;

@@ -13,7 +13,7 @@ export const release: Feed = {
 };
 
 function render(input: FeedInput): string {
-  const { release, selected, baseUrl, requestedArchitecture, updateAvailable, mandatory, supportPolicyOf } = input;
+  const { release, artifact, baseUrl, requestedArchitecture, updateAvailable, mandatory, supportPolicyOf } = input;
   const { minimumSupportedVersion } = supportPolicyOf(release);
   return JSON.stringify(
     ReleaseVersion.parse({
@@ -24,7 +24,7 @@ function render(input: FeedInput): string {
       minimumSupportedVersion: minimumSupportedVersion && formatVersion(minimumSupportedVersion),
       updateAvailable,
       mandatory,
-      artifact: { ...selected.artifact, url: downloadUrl(baseUrl, release, selected.kind) },
+      artifact: { ...artifact, url: downloadUrl(baseUrl, release, artifact) },
     } satisfies ReleaseVersion),
   );
 }

@@ -94,11 +94,10 @@ function description({ platform, notes }: Release): string[] {
 }
 
 function enclosure(release: Release, baseUrl: string): string {
-  const selected = sparkle.selectArtifact(release);
-  if (!selected) return "";
-  const { artifact, kind } = selected;
+  const artifact = sparkle.selectArtifact(release);
+  if (!artifact) return "";
   const attributes = {
-    url: downloadUrl(baseUrl, release, kind),
+    url: downloadUrl(baseUrl, release, artifact),
     length: String(artifact.sizeBytes),
     type: artifact.contentType,
     "sparkle:edSignature": artifact.edSignature,

@@ -14,10 +14,10 @@ export const squirrel: Feed = {
   render,
 };
 
-function render({ release, selected, baseUrl, updateAvailable }: FeedInput): string | null {
+function render({ release, artifact, baseUrl, updateAvailable }: FeedInput): string | null {
   if (!updateAvailable) return null;
   return JSON.stringify({
-    url: downloadUrl(baseUrl, release, selected.kind),
+    url: downloadUrl(baseUrl, release, artifact),
     name: formatVersion(release.version),
     notes: release.notes,
     pub_date: release.releasedAt.toISOString().replace(/\.\d+/, ""), // its date format has no fractions

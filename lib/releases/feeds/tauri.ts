@@ -16,13 +16,13 @@ export const tauri: Feed = {
   render,
 };
 
-function render({ release, selected, baseUrl, updateAvailable }: FeedInput): string | null {
+function render({ release, artifact, baseUrl, updateAvailable }: FeedInput): string | null {
   if (updateAvailable === false) return null;
   return JSON.stringify({
     version: formatVersion(release.version),
     notes: release.notes,
     pub_date: release.releasedAt.toISOString(),
-    url: downloadUrl(baseUrl, release, selected.kind),
-    signature: selected.artifact.minisign,
+    url: downloadUrl(baseUrl, release, artifact),
+    signature: artifact.minisign,
   });
 }

@@ -14,6 +14,7 @@ const PLATFORMS: ReadonlyMap<string, Platform> = new Map([
   ["darwin", "macos"],
   ["mac", "macos"],
   ["osx", "macos"],
+  ["linux", "linux"],
 ]);
 
 /** Parses a platform's name or alias, case-insensitively: `win32`, `Darwin`. Returns undefined for an unknown one. */

@@ -1,16 +1,13 @@
 import { compareBuild, type SemVer } from "semver";
 import { channelReleases, type Snapshot, versionReleases } from "../catalog/snapshot";
-import { type Artifact, ArtifactKind, type Release } from "../schema";
+import type { Artifact, ArtifactKind, Release } from "../schema";
 import { compareSystemVersions } from "../system-version";
 import type { ReleaseSelector } from "./release-selector";
 import { isInRollout } from "./rollout";
 import { ANY_SYSTEM, type SystemFilter } from "./system-filter";
 
-/** One artifact of a release. */
-export type SelectedArtifact = { kind: ArtifactKind; artifact: Artifact };
-
 /** Picks the artifact of a release that a client can use; undefined if there is none. Caches are keyed by selector. */
-export type ArtifactSelector = (release: Release) => SelectedArtifact | undefined;
+export type ArtifactSelector = (release: Release) => Artifact | undefined;
 
 /** What is known of the client: `clientId` decides on rollouts, `current` is the installed version. */
 export type Client = {
@@ -115,24 +112,14 @@ export function findReleasesForOlderSystems(
   return found;
 }
 
-/** Picks the installer, else the update. */
-export const selectPrimaryArtifact: ArtifactSelector = (release) => {
-  for (const kind of ArtifactKind.options) {
-    const artifact = release.artifacts[kind];
-    if (artifact) return { kind, artifact };
-  }
-  return undefined;
-};
-
-const selectorOf =
-  (kind: ArtifactKind): ArtifactSelector =>
-  ({ artifacts }) =>
-    artifacts[kind] && { kind, artifact: artifacts[kind] };
+/** Picks the installer, else the update, else another file. */
+export const selectPrimaryArtifact: ArtifactSelector = ({ artifacts }) =>
+  artifacts.installer ?? artifacts.update ?? artifacts.others[0];
 
 /** Pick the artifact of one kind. */
 export const SELECTORS_BY_KIND: Readonly<Record<ArtifactKind, ArtifactSelector>> = {
-  installer: selectorOf("installer"),
-  update: selectorOf("update"),
+  installer: ({ artifacts }) => artifacts.installer,
+  update: ({ artifacts }) => artifacts.update,
 };
 
 /** The releases of one list that can be selected. */

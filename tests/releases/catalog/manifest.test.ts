@@ -105,7 +105,7 @@ describe("rejections", () => {
     ["two releases of one version", manifestText([manifestEntry(), manifestEntry()])],
     ["another schema version", JSON.stringify({ schemaVersion: 2, releases: [] })],
     ["no JSON object", "[]"],
-    ["an unknown platform", manifestText([manifestEntry({ platform: "linux" })])],
+    ["an unknown platform", manifestText([manifestEntry({ platform: "beos" })])],
     ["a rollout above 100", manifestText([manifestEntry({ rollout: 101 })])],
     ["a date that does not exist", manifestText([manifestEntry({ releasedAt: "2026-02-30T00:00:00Z" })])],
     [

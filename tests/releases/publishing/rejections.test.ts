@@ -34,7 +34,7 @@ describe("a rejection changes nothing", () => {
 
   test.each([
     ["version", { version: "latest" }],
-    ["platform", { platform: "linux" }],
+    ["platform", { platform: "beos" }],
     ["product", { product: "../core" }],
     ["rollout", { rollout: 101 }],
     ["minimumSystemVersion", { minimumSystemVersion: "Sonoma" }],

@@ -106,7 +106,7 @@ describe("rejections", () => {
   });
 
   test.each([
-    ["?platform", "platform=linux&product=core&architecture=x64"],
+    ["?platform", "platform=beos&product=core&architecture=x64"],
     ["?product", "platform=windows&product=__proto__&architecture=x64"],
     ["?architecture", "platform=windows&product=core&architecture="],
     ["?channel", `${WINDOWS}&channel=%00`],

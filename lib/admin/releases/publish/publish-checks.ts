@@ -1,6 +1,7 @@
 import { BUILT_IN_VALUES } from "../../../releases/catalog/snapshot";
+import { releaseFiles } from "../../../releases/release-files";
 import { isSampleSignature } from "../../../releases/sample/sample-signatures";
-import { ArtifactKind, formatVersion, type Platform, type Release } from "../../../releases/schema";
+import { formatVersion, type Platform, type Release } from "../../../releases/schema";
 import { parseMinisignature } from "../../../releases/signatures";
 import { compareSystemVersions } from "../../../releases/system-version";
 import { ConfirmationRequiredError, PublishingError } from "../manifest/publishing-error";
@@ -13,11 +14,11 @@ export type Confirmations = {
   isPrerelease?: boolean | undefined;
 };
 
-/** File extensions by the only platform that can use them; null: none of ours. */
-const PLATFORM_FILES: readonly [RegExp, Platform | null][] = [
+/** File extensions by the only platform that can use them. */
+const PLATFORM_FILES: readonly [RegExp, Platform][] = [
   [/\.(exe|msi|msix|msixbundle|appx|appxbundle|nupkg)$/i, "windows"],
   [/\.(dmg|pkg|mpkg|aar|app\.tar\.gz|app\.zip)$/i, "macos"],
-  [/\.(deb|rpm|appimage|snap|flatpak)$/i, null],
+  [/\.(deb|rpm|appimage|pacman|snap|flatpak)$/i, "linux"],
 ];
 
 /**
@@ -38,17 +39,16 @@ export function assertPublishable(release: Release, others: readonly Release[], 
 function assertNoSample(release: Release): void {
   if (release.sample)
     throw new PublishingError("A release cannot be published as a sample: leave the field sample out.");
-  const kinds = ArtifactKind.options.filter((kind) => isSampleSignature(release.artifacts[kind]?.minisign));
-  if (kinds.length === 0) return;
+  if (!releaseFiles(release).some(({ minisign }) => isSampleSignature(minisign))) return;
   throw new PublishingError(
     "The minisign signature is by the key of the sample releases, which anyone can use: sign the file with your own key.",
     "signature_invalid",
   );
 }
 
-function assertFilesFitPlatform({ platform, artifacts }: Release): void {
-  for (const kind of ArtifactKind.options) {
-    const fileName = artifacts[kind]?.fileName ?? "";
+function assertFilesFitPlatform(release: Release): void {
+  const { platform } = release;
+  for (const { fileName } of releaseFiles(release)) {
     const [, filePlatform] = PLATFORM_FILES.find(([pattern]) => pattern.test(fileName)) ?? [];
     if (filePlatform === undefined || filePlatform === platform) continue;
     throw new PublishingError(`${fileName} is not a file for ${platform}.`);
@@ -110,9 +110,8 @@ function assertSameSigningKey(release: Release, others: readonly Release[]): voi
   );
 }
 
-function keyIdsOf({ artifacts }: Release): string[] {
-  return ArtifactKind.options.flatMap((kind) => {
-    const minisign = artifacts[kind]?.minisign;
-    return minisign === undefined ? [] : parseMinisignature(minisign).keyId;
-  });
+function keyIdsOf(release: Release): string[] {
+  return releaseFiles(release).flatMap(({ minisign }) =>
+    minisign === undefined ? [] : parseMinisignature(minisign).keyId,
+  );
 }

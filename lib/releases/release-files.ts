@@ -1,0 +1,31 @@
+import { type Artifact, ArtifactKind, type Delta, type Release, type StoredFile } from "./schema";
+
+type WithArtifacts = Pick<Release, "artifacts">;
+
+/** The complete files of a release in the order in which an updater may choose: the update, the installer, the others. */
+export function completeFiles({ artifacts: { update, installer, others } }: WithArtifacts): Artifact[] {
+  return [update, installer, ...others].filter((artifact) => artifact !== undefined);
+}
+
+/** Every file of a release with a name and hashes: the complete files and the deltas. */
+export function releaseFiles(release: WithArtifacts): (Artifact | Delta)[] {
+  return [...completeFiles(release), ...release.artifacts.deltas];
+}
+
+/** Everything that a release has stored: its files and their block maps. */
+export function storedFiles(release: WithArtifacts): StoredFile[] {
+  return releaseFiles(release).flatMap((file) => (file.blockMap ? [file, file.blockMap] : [file]));
+}
+
+/** Removes from a release what `isRemoved` names. A file takes its block map along. Changes `release`. */
+export function removeStoredFiles({ artifacts }: WithArtifacts, isRemoved: (file: StoredFile) => boolean): void {
+  for (const kind of ArtifactKind.options) {
+    const artifact = artifacts[kind];
+    if (artifact && isRemoved(artifact)) delete artifacts[kind];
+  }
+  artifacts.others = artifacts.others.filter((artifact) => !isRemoved(artifact));
+  artifacts.deltas = artifacts.deltas.filter((delta) => !isRemoved(delta));
+  for (const file of releaseFiles({ artifacts })) {
+    if (file.blockMap && isRemoved(file.blockMap)) delete file.blockMap;
+  }
+}
