@@ -79,6 +79,8 @@ export type RequestRecord = {
   status: number;
   ms: number;
   accountId?: string;
+  /** Of the API key. */
+  keyId?: string;
 };
 
 /** The counters and their labels. Each label has a small, fixed set of values. */

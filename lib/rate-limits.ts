@@ -21,6 +21,7 @@ const LIMITS = {
   passkeyByIp: { points: 60, seconds: 15 * MINUTE },
   passkeyOptionsByIp: { points: 300, seconds: 15 * MINUTE },
   passkeyOptionsByAccount: { points: 60, seconds: 15 * MINUTE },
+  apiKeyByIp: { points: 60, seconds: 15 * MINUTE },
   registerByIp: { points: 20, seconds: HOUR },
   verificationRequestByIp: { points: 10, seconds: HOUR },
   verificationByIp: { points: 10, seconds: 15 * MINUTE },

@@ -11,7 +11,7 @@ const BUNDLES = ".next/bin";
  */
 const ENTRY_POINTS = [
   ...["server.ts", "worker.ts", "lib/db/embedded/pglite-code.ts"],
-  ...["accounts", "billing", "db-migrate", "push", "release"].map((command) => `scripts/admin/${command}.ts`),
+  ...["accounts", "billing", "db-migrate", "keys", "push", "release"].map((command) => `scripts/admin/${command}.ts`),
 ];
 /**
  * Loaded from node_modules: what Next does not bundle either, so that the pages and the server share its classes, and

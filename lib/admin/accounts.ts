@@ -1,4 +1,5 @@
 import { removeAccount } from "../accounts/delete-account";
+import { COMMAND_LINE } from "../audit/operator-events";
 import { type Actor, type EventExtra, recordSecurityEvent } from "../audit/security-events";
 import { listSecurityEvents } from "../audit/trail";
 import { readFactors, removeFactors } from "../auth/second-factor/factors";
@@ -14,8 +15,6 @@ type Deps = Pick<Context, "config" | "db" | "now" | "removeDevices"> & {
 };
 
 const MAX_EVENTS = 50;
-/** The source of the events that an operator causes. */
-const COMMAND_LINE = { ip: "unknown", userAgent: null };
 
 /** The newest accounts whose email contains a text. */
 export function listAccounts({ db }: Pick<Deps, "db">, { search, limit }: { search: string; limit: number }) {

@@ -37,6 +37,10 @@ export const EVENT_LABELS = {
   account_disabled: "Account disabled",
   account_enabled: "Account enabled",
   account_deleted: "Account deleted",
+  // What operators do
+  key_created: "API key created",
+  key_revoked: "API key revoked",
+  key_leaked: "API key revoked: it was in a URL",
 } as const;
 
 /** The type of an event in the audit trail. */

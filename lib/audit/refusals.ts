@@ -3,7 +3,7 @@ import { type AppError, ERRORS, type ErrorCode } from "../errors";
 import { networkOf } from "./security-events";
 
 /** Of which request, and of whom. */
-type About = { requestId?: string; method?: string; route?: string; accountId?: string };
+type About = { requestId?: string; method?: string; route?: string; accountId?: string; keyId?: string };
 
 /** The statuses of requests that were refused for who sent them, from where, or how often. */
 const REFUSED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429]);

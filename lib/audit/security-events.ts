@@ -8,11 +8,14 @@ import type { AuditEventType } from "./event-types";
 
 export type EventSource = Pick<Caller, "ip" | "userAgent">;
 
-/** Who acted: whoever signed in to the account, or an operator at the command line, with the name of their user. */
-export type Actor = "account" | "operator" | `operator:${string}`;
+/**
+ * Who acted: whoever signed in to the account, an operator at the command line, with the name of their user, or an API key
+ * by its id.
+ */
+export type Actor = "account" | "operator" | `operator:${string}` | `key:${string}`;
 
-/** `details` never contain a secret. They are deleted with the account. */
-export type EventExtra = { actor?: Actor; details?: Record<string, Prisma.InputJsonValue | null> };
+/** `target` is what was acted on, if not the account. `details` never contain a secret, and are deleted with the account. */
+export type EventExtra = { actor?: Actor; target?: string; details?: Record<string, Prisma.InputJsonValue | null> };
 
 /**
  * Records an event of an account in the audit trail. Only the caller's network is stored: /24 for IPv4, /64 for IPv6.
@@ -39,12 +42,14 @@ export function insertSecurityEvent(
   type: AuditEventType,
   { ip, userAgent }: EventSource,
   from: Prisma.Sql,
-  { actor = "account", details }: EventExtra = {},
+  { actor = "account", target, details }: EventExtra = {},
 ): Prisma.Sql {
   const json = details === undefined ? null : JSON.stringify(details);
   return sql`
-    INSERT INTO "AuditEvent" ("id", "accountId", "type", "at", "actor", "userAgent", "network", "details")
-    SELECT ${newId()}::uuid, "id", ${type}, ${at}::timestamptz, ${actor}, ${userAgent}, ${networkOf(ip)}, ${json}::jsonb
+    INSERT INTO "AuditEvent"
+      ("id", "accountId", "type", "at", "actor", "target", "userAgent", "network", "details")
+    SELECT ${newId()}::uuid, "id", ${type}, ${at}::timestamptz, ${actor}, ${target ?? null}::text, ${userAgent},
+      ${networkOf(ip)}, ${json}::jsonb
     FROM ${from}`;
 }
 

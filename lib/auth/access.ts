@@ -1,29 +1,51 @@
 import type { AccountRole } from "../db/generated/client";
 import { AppError } from "../errors";
+import type { KeyPrincipal } from "./api-keys/authenticate-key";
+import { includesScope, type Scope } from "./api-keys/scopes";
 import type { Principal } from "./authenticate";
 import { type Aal, isFresh } from "./sessions/authentication";
 
 /** What a route requires of its caller, beyond a session. */
 export type AccessRule = {
+  /** The API keys that the route accepts: those with this scope. Without it, none. */
+  scope?: Scope;
   /** The account's role, at least: support may do what a user may, and an admin everything. */
   role?: AccountRole;
   /** The session's assurance level, at least. */
   aal?: Aal;
   /** The most seconds since the session's user was authenticated. */
   freshSeconds?: number;
+  /** Whether the session must have been authenticated recently, at its account's level: see `requireStepUp`. */
+  stepUp?: true;
 };
 
 const RANKS: Record<AccountRole, number> = { user: 0, support: 1, admin: 2 };
 
 /**
- * Checks what a route requires of its caller. The role comes first: whoever lacks it is not asked for a password.
- * @throws AppError insufficient_role, reauthentication_required
+ * Checks what a route requires of a session. The role comes first: whoever lacks it is not asked for a password.
+ * @throws AppError forbidden, reauthentication_required
  */
 export function requireAccess(
   { account, session }: Pick<Principal, "account" | "session">,
   { role = "user", aal = 1, freshSeconds = Number.POSITIVE_INFINITY }: AccessRule,
   now: Date,
 ): void {
-  if (RANKS[account.role] < RANKS[role]) throw new AppError("insufficient_role");
+  if (RANKS[account.role] < RANKS[role]) throw new AppError("forbidden", { detail: "Your role does not allow this." });
   if (!isFresh(session, { aal, freshSeconds, now })) throw new AppError("reauthentication_required");
+}
+
+/** Checks that a route accepts an API key. @throws AppError forbidden */
+export function requireScope({ key }: KeyPrincipal, { scope }: AccessRule): void {
+  if (scope === undefined) throw new AppError("forbidden", { detail: "API keys may not do this." });
+  if (includesScope(key.scopes, scope)) return;
+  throw new AppError("forbidden", {
+    detail: `The API key lacks the scope ${scope}.`,
+    // RFC 6750, section 3.1.
+    headers: { "WWW-Authenticate": `Bearer realm="homeport", error="insufficient_scope", scope="${scope}"` },
+  });
+}
+
+/** Whether a rule is for operators, whose programs have API keys. */
+export function isForOperators({ role, scope }: AccessRule): boolean {
+  return role !== undefined || scope !== undefined;
 }

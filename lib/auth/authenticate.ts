@@ -1,5 +1,7 @@
 import type { Context } from "../context";
 import { AppError } from "../errors";
+import { authenticateKey, type KeyPrincipal, type Origin } from "./api-keys/authenticate-key";
+import { isMeantAsKey } from "./api-keys/key-text";
 import { sessionCookie } from "./cookie";
 import { findSession } from "./sessions/sessions";
 
@@ -22,6 +24,22 @@ export async function authenticate(deps: Deps, headers: ReadableHeaders): Promis
   const found = credentials && (await findSession(deps, credentials.token));
   if (!found) throw new AppError("unauthenticated");
   return { account: found.account, session: { ...found.session, via: credentials.via } };
+}
+
+/**
+ * Authenticates an operator's request by its session token or its API key.
+ * @throws AppError unauthenticated; those of `authenticateKey`
+ */
+export async function authenticateOperator(
+  deps: Deps & Pick<Context, "limits" | "log">,
+  headers: ReadableHeaders,
+  origin: () => Origin,
+): Promise<Principal | KeyPrincipal> {
+  const credentials = readCredentials(headers, deps.config);
+  if (credentials?.via === "bearer" && isMeantAsKey(credentials.token)) {
+    return authenticateKey(deps, credentials.token, origin());
+  }
+  return authenticate(deps, headers);
 }
 
 /** Reads the bearer token (RFC 6750) or the session cookie. An Authorization header takes precedence over the cookie. */

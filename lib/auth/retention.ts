@@ -13,7 +13,7 @@ const AUDIT_EVENT_TTL_MS = 365 * DAY_MS;
 
 /**
  * Removes expired rows: events of the audit trail after a year, sessions with the devices that they registered, tokens,
- * used ID tokens, OAuth codes a day after they expired, sign-ins and enrollments that were not completed, sign-in
+ * used ID tokens, responses to repeatable requests, OAuth codes a day after they expired, sign-ins and enrollments that were not completed, sign-in
  * failures, recognized clients, rate limits, and accounts whose email had to be verified and was not. Returns how many.
  */
 export async function removeExpiredRows({ config, db, dbNow, now }: Deps): Promise<number> {
@@ -38,6 +38,7 @@ export async function removeExpiredRows({ config, db, dbNow, now }: Deps): Promi
     deleteBatch("EmailChange", "id", expired, "expiresAt"),
     deleteBatch("AuthorizationCode", "id", expiredForADay, "expiresAt"),
     deleteBatch("DeviceCode", "id", expiredForADay, "expiresAt"),
+    deleteBatch("IdempotentRequest", "id", sql`"expiresAt" < ${dbNow()}`, "expiresAt"),
     deleteBatch("UsedIdToken", "hash", expired, "expiresAt"),
     deleteBatch("RateLimitCounter", "key", sql`"expiresAt" < ${dbNow()}`, "expiresAt"),
     // Of version 1.0.0, which still counts there during an upgrade.

@@ -3,13 +3,21 @@ import type { Context } from "../context";
 import type { RequestHead } from "./route-request";
 
 /**
- * The IP that identifies the client: the socket's, or with `hops` trusted proxies the entry that the outermost of them
- * added to X-Forwarded-For, the n-th from the right. IPv6 is reduced to its /64, because one client has a whole /64.
- * "unknown" if there is no valid IP: such clients share their limits.
+ * The client's IP: the socket's, or with `hops` trusted proxies the entry that the outermost of them added to
+ * X-Forwarded-For, the n-th from the right. "unknown" if there is no valid IP.
  */
-export function clientIp(headers: RequestHead["headers"], socketIp: string | undefined, hops: number): string {
+export function clientAddress(headers: RequestHead["headers"], socketIp: string | undefined, hops: number): string {
   const forwarded = hops > 0 ? (headers.get("x-forwarded-for") ?? "").split(",").at(-hops)?.trim() : undefined;
   return normalizeIp(hops > 0 ? forwarded : socketIp) ?? "unknown";
+}
+
+/**
+ * The IP that identifies the client to limits and logs. IPv6 is reduced to its /64, because one client has a whole /64.
+ * Clients whose IP is "unknown" share their limits.
+ */
+export function clientIp(headers: RequestHead["headers"], socketIp: string | undefined, hops: number): string {
+  const address = clientAddress(headers, socketIp, hops);
+  return isIPv6(address) ? `${ipv6Groups(address).slice(0, 4).join(":")}::/64` : address;
 }
 
 /** Wraps `observe` to warn once if a request has X-Forwarded-For although no proxy is trusted. */
@@ -32,8 +40,7 @@ function normalizeIp(ip: string | undefined): string | null {
   if (!ip) return null;
   const bare = /^\[(.+)\](?::\d+)?$/.exec(ip)?.[1] ?? /^([\d.]+):\d+$/.exec(ip)?.[1] ?? ip;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1] ?? bare;
-  if (isIPv4(mapped)) return mapped;
-  return isIPv6(mapped) ? `${ipv6Groups(mapped).slice(0, 4).join(":")}::/64` : null;
+  return isIPv4(mapped) || isIPv6(mapped) ? mapped : null;
 }
 
 /** The eight groups of an IPv6 address, without leading zeros. */

@@ -5,6 +5,13 @@ import { clientIp } from "./client-ip";
 import type { Input, RequestScope } from "./endpoint";
 import type { RequestHead } from "./route-request";
 
+type Received = Pick<RequestScope, "ctx" | "remoteAddress"> & { request: RequestHead };
+
+/** The client of a request. */
+export function callerIn({ ctx, request, remoteAddress }: Received): Caller {
+  return callerOf(ctx, request, clientIp(request.headers, remoteAddress, ctx.config.TRUSTED_PROXY_HOPS));
+}
+
 /**
  * A handler's input. What few handlers need is made when it is read. A class, because getters of an object literal are
  * functions that each request would make anew.
@@ -35,9 +42,7 @@ export class EndpointInput implements Input {
 
   /** Made once: without a device cookie, the caller has a random device id. */
   get caller(): Caller {
-    const { ctx, request } = this;
-    const hops = ctx.config.TRUSTED_PROXY_HOPS;
-    this.#caller ??= callerOf(ctx, request, clientIp(request.headers, this.#remoteAddress, hops));
+    this.#caller ??= callerIn({ ctx: this.ctx, request: this.request, remoteAddress: this.#remoteAddress });
     return this.#caller;
   }
 

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Caller } from "../audit/caller";
 import type { AccessRule } from "../auth/access";
+import type { KeyPrincipal } from "../auth/api-keys/authenticate-key";
 import type { Principal } from "../auth/authenticate";
 import type { Context } from "../context";
 import type { AppError, ErrorCode } from "../errors";
@@ -19,7 +20,7 @@ export type RequestScope = {
   startedMs: number;
   bytes: Uint8Array;
   format: BodyFormat;
-  principal: Principal | null;
+  principal: Principal | KeyPrincipal | null;
   params: unknown;
 };
 
@@ -31,6 +32,13 @@ export function requiresSession(auth: AuthRule | undefined): boolean {
   return auth !== undefined && auth !== "none";
 }
 
+/** Whom a rule lets in: nobody in particular, the session of an account, or also an API key. */
+type PrincipalOf<Auth extends AuthRule> = Auth extends "none"
+  ? null
+  : Auth extends { scope: string }
+    ? Principal | KeyPrincipal
+    : Principal;
+
 /** What a handler receives. */
 export type Input<Params = unknown, Query = unknown, Body = unknown, Auth extends AuthRule = "none"> = {
   ctx: Context;
@@ -40,8 +48,8 @@ export type Input<Params = unknown, Query = unknown, Body = unknown, Auth extend
   body: Body;
   /** The body as it was received. */
   bytes: Uint8Array;
-  /** The signed-in account and its session; null on public routes. */
-  principal: Auth extends "none" ? null : Principal;
+  /** The signed-in account and its session, or the API key; null on public routes. */
+  principal: PrincipalOf<Auth>;
   caller: Caller;
   log: Context["log"];
 };
@@ -53,6 +61,11 @@ export type Endpoint<Params = unknown, Query = unknown, Body = unknown, Auth ext
   errors?: readonly ErrorCode[];
   /** "account": requires a session, by bearer token or cookie. A rule also requires a role, a level or a fresh sign-in. */
   auth?: Auth;
+  /**
+   * What a repeated Idempotency-Key gets: "replay" the first response, "refuse" an error, because the response has a
+   * secret, which is not stored.
+   */
+  idempotency?: "replay" | "refuse";
   /** false: works while the database is unavailable. */
   database?: false;
   params?: z.ZodType<Params>;

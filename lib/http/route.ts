@@ -1,14 +1,16 @@
 import { logRefusal } from "../audit/refusals";
-import { requireAccess } from "../auth/access";
-import { authenticate } from "../auth/authenticate";
+import { hasKeyInQuery, refuseKeyInQuery } from "../auth/api-keys/leaked-keys";
+import { requireStepUp } from "../auth/step-up";
 import { currentContext } from "../context";
 import { AppError } from "../errors";
-import { corsHeaders, requireOwnOrigin, requireOwnOriginForCookie } from "./browser/origin";
+import { corsHeaders, requireOwnOrigin } from "./browser/origin";
 import { securityHeaders } from "./browser/security-headers";
 import { clientIp } from "./client-ip";
 import { type AnyEndpoint, type Input, type RequestScope, requiresSession } from "./endpoint";
-import { EndpointInput } from "./endpoint-input";
+import { callerIn, EndpointInput } from "./endpoint-input";
+import { authenticateRequest } from "./input/authentication";
 import { decodeBody, formatOf, readBody } from "./input/body";
+import { withIdempotency } from "./input/idempotency";
 import { parseBody, parseParams, parseQuery } from "./input/validation";
 import { problemResponse, toAppError } from "./problem";
 import { type RouteRequest, requestId } from "./route-request";
@@ -97,6 +99,7 @@ function openScope(request: RouteRequest, remoteAddress?: string): RequestScope 
 }
 
 function respond({ endpoint, method, allow }: Route, scope: RequestScope, context: RouteContext) {
+  if (hasKeyInQuery(scope.request.url)) return refuseKeyInQuery(scope.ctx, scope.request.url, callerIn(scope));
   if (!endpoint && method === "OPTIONS") return new RouteResponse(204, null, { Allow: allow });
   if (!endpoint) throw new AppError("method_not_allowed", { headers: { Allow: allow } });
   const write = (result: unknown) => writeResult(endpoint, result);
@@ -106,7 +109,11 @@ function respond({ endpoint, method, allow }: Route, scope: RequestScope, contex
   };
   const { auth, params, body, reads, limit, database } = endpoint;
   const mustWait = requiresSession(auth) || params || body || reads || limit || database !== false;
-  return mustWait ? readInput(endpoint, method, scope, context).then(serve) : serve(inputOf(endpoint, scope));
+  if (!mustWait) return serve(inputOf(endpoint, scope));
+  const input = readInput(endpoint, method, scope, context);
+  return endpoint.idempotency
+    ? input.then((one) => withIdempotency(endpoint, scope, async () => serve(one)))
+    : input.then(serve);
 }
 
 async function readInput(endpoint: AnyEndpoint, method: string, scope: RequestScope, context: RouteContext) {
@@ -118,15 +125,18 @@ async function readInput(endpoint: AnyEndpoint, method: string, scope: RequestSc
   // Session and origin
   if (endpoint.isOwnOriginRequired?.(request, ctx)) requireOwnOrigin(request.headers, ctx.config);
   if (endpoint.database !== false && !(await ctx.database.migrated())) throw new AppError("unavailable");
-  if (requiresSession(endpoint.auth)) scope.principal = await authenticate(ctx, request.headers);
-  const isByCookie = scope.principal?.session.via === "cookie";
-  if (isByCookie) requireOwnOriginForCookie(method, endpoint.hasEffect, request.headers, ctx.config);
-  if (scope.principal && typeof endpoint.auth === "object") requireAccess(scope.principal, endpoint.auth, ctx.now());
+  if (requiresSession(endpoint.auth)) scope.principal = await authenticateRequest(endpoint, method, scope);
   // Params, query, body
   if (endpoint.params) scope.params = parseParams(endpoint.params, await context.params);
   const input = inputOf(endpoint, scope);
+  // Recent authentication
+  const isStepUp = typeof endpoint.auth === "object" && endpoint.auth.stepUp;
+  if (isStepUp && scope.principal && "session" in scope.principal) {
+    await requireStepUp(ctx, scope.principal, {}, input.caller);
+  }
   // Limit
-  if (endpoint.limit) await ctx.limits.consume(endpoint.limit, scope.principal?.account.id ?? input.caller.ip);
+  const { accountId = input.caller.ip, keyId = accountId } = idsOf(scope);
+  if (endpoint.limit) await ctx.limits.consume(endpoint.limit, keyId);
   return input;
 }
 
@@ -149,22 +159,28 @@ function writeResult(endpoint: AnyEndpoint, result: unknown): RouteResponse {
 }
 
 function errorResponse({ path, method, endpoint }: Route, scope: RequestScope, error: unknown): RouteResponse {
-  const { ctx, id, request, remoteAddress, principal } = scope;
+  const { ctx, id } = scope;
   const visible = toAppError(error);
-  const ip = clientIp(request.headers, remoteAddress, ctx.config.TRUSTED_PROXY_HOPS);
-  logRefusal(ctx, visible, ip, { requestId: id, method, route: path, accountId: principal?.account.id });
+  const ip = clientIp(scope.request.headers, scope.remoteAddress, ctx.config.TRUSTED_PROXY_HOPS);
+  logRefusal(ctx, visible, ip, { requestId: id, method, route: path, ...idsOf(scope) });
   if (visible.code === "internal_error") ctx.log.error({ err: error, requestId: id }, "request failed");
   if (visible.code === "unavailable") ctx.log.warn({ err: error, requestId: id }, "database unavailable");
   const written = endpoint?.writeError?.(visible, scope) ?? visible;
   return written instanceof RouteResponse ? written : problemResponse(written, id, ctx.config.baseUrl);
 }
 
+/** The account or the API key that sends a request. */
+function idsOf({ principal }: RequestScope): { accountId?: string; keyId?: string } {
+  if (principal === null) return {};
+  return "key" in principal ? { keyId: principal.key.id } : { accountId: principal.account.id };
+}
+
 /** The headers that every response has. Logs the request. */
 function addHeaders({ path, method, allow }: Omit<Route, "endpoint">, scope: RequestScope, response: RouteResponse) {
-  const { ctx, id, request, startedMs, principal } = scope;
+  const { ctx, id, request, startedMs } = scope;
   const { status } = response;
   const ms = performance.now() - startedMs;
-  ctx.observe({ requestId: id, method, route: path, status, ms, accountId: principal?.account.id }, request);
+  ctx.observe({ requestId: id, method, route: path, status, ms, ...idsOf(scope) }, request);
   return new RouteResponse(status, method === "HEAD" ? null : response.body, {
     "Cache-Control": "private, no-store",
     ...securityHeaders(ctx.config),

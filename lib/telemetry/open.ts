@@ -15,8 +15,8 @@ export async function openTelemetry(deps: Pick<Context, "config" | "db" | "dbNow
   const traces = endpoint === undefined ? null : await openTraces(deps, endpoint);
   return {
     observe: (record, request) => {
-      const { requestId, method, route, status, ms, accountId } = record;
-      log.info({ requestId, method, route, status, ms: Math.round(ms * 100) / 100, accountId }, "request");
+      const { requestId, method, route, status, ms, accountId, keyId } = record;
+      log.info({ requestId, method, route, status, ms: Math.round(ms * 100) / 100, accountId, keyId }, "request");
       metrics?.observe(record);
       if (request) traces?.observe(record, request);
     },

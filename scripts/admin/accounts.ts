@@ -1,4 +1,3 @@
-import { userInfo } from "node:os";
 import { EMAIL_TTL_SECONDS } from "../../lib/accounts/emails/account-emails";
 import {
   deleteAccount,
@@ -27,6 +26,7 @@ import { removeDevices } from "../../lib/push/devices";
 import { withSecrets } from "../../lib/secrets";
 import { runCommandLine, UsageError } from "../command-line";
 import { rotateKeys } from "./accounts/rotate-keys";
+import { operatorName } from "./operator-name";
 
 const HELP = `Usage: npm run accounts -- COMMAND   (ACCOUNT is an id or an email)
 
@@ -47,15 +47,13 @@ With PostgreSQL (DATABASE_URL), run it at any time. With the embedded database, 
 
 const MAX_LISTED = 50;
 const emails = { enqueue: createEnqueueEmail<EmailData>({ dbNow: databaseNow }, EMAIL_TTL_SECONDS) };
-/** The operator is named in the audit trail. */
-const operator = `operator:${process.env.SUDO_USER ?? userInfo().username}` as const;
 const depsOf = (config: Context["config"], database: Database) => ({
   config,
   db: database.client,
   dbNow: databaseNow,
   emails,
   now: () => new Date(),
-  operator,
+  operator: operatorName(),
   removeDevices,
 });
 type Deps = ReturnType<typeof depsOf>;

@@ -119,7 +119,7 @@ function describeOptions(path: string, [first]: Operation[]): ZodOpenApiOperatio
 }
 
 function tagOf(path: string): Tag {
-  const tags: Record<string, Tag> = { auth: "Accounts", subscription: "Billing", push: "Push" };
+  const tags: Record<string, Tag> = { auth: "Accounts", subscription: "Billing", push: "Push", admin: "Admin" };
   return path.includes("/oauth") ? "OAuth" : (tags[path.split("/")[2] ?? ""] ?? "Core");
 }
 

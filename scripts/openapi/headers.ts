@@ -94,6 +94,14 @@ export const PARAMETERS = {
     ...sent("X-User-Staging-Id", "The same as `clientId`, as electron-updater sends it.", "6fd1c9b2-staging"),
     schema: { type: "string" as const, maxLength: 128 },
   },
+  IdempotencyKey: {
+    ...sent(
+      "Idempotency-Key",
+      "Any text that is new for each change, such as a UUID. A repetition within 24 hours changes nothing.",
+      "b8f1c7de-3d3c-4a53-9a4e-6c1b8e0f2d55",
+    ),
+    schema: { type: "string" as const, pattern: "^[!-~]{1,255}$" },
+  },
   WebhookId: sent("webhook-id", "Standard Webhooks: the event's ID.", "msg_2KWPBgLlAfxdpx2AI54pPJ85f4W"),
   WebhookTimestamp: sent(
     "webhook-timestamp",

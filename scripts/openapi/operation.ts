@@ -9,6 +9,9 @@ import { type AnyEndpoint, type AuthRule, requiresSession } from "@/lib/http/end
 import { type HeaderName, headersOf, type ParameterName, parameter } from "./headers";
 import { describeProblems, errorsOf } from "./problems";
 
+const STEP_UP =
+  "A session must have been authenticated within the last 10 minutes, with two factors if the account has a second one.";
+
 /** What the document says about an operation beyond its declaration. */
 export type OperationDetails = {
   operationId: string;
@@ -59,7 +62,7 @@ export function describeOperation(
     description: [description, ...requirementsOf(auth)].join("\n\n"),
     tags: [tag],
     ...(deprecated ? { deprecated } : {}),
-    security: details.security ?? (requiresSession(auth) ? [{ bearer: [] }, { cookie: [] }] : []),
+    security: details.security ?? securityOf(auth),
     ...(reads.length > 0 ? { parameters: reads.map(parameter) } : {}),
     ...(params || query ? { requestParams: paramsOf(params, query) } : {}),
     ...(requestBody ? { requestBody } : {}),
@@ -67,14 +70,22 @@ export function describeOperation(
   };
 }
 
+function securityOf(auth: AuthRule | undefined): Record<string, never[]>[] {
+  if (!requiresSession(auth)) return [];
+  const takesKeys = typeof auth === "object" && auth.scope !== undefined;
+  return [{ bearer: [] }, { cookie: [] }, ...(takesKeys ? [{ apiKey: [] }] : [])];
+}
+
 /** What the rule of an endpoint requires, as a sentence each. */
 function requirementsOf(auth: AuthRule | undefined): string[] {
   if (typeof auth !== "object") return [];
-  const { role, aal, freshSeconds } = auth;
+  const { role, aal, freshSeconds, stepUp, scope } = auth;
+  const orKey = scope ? `, or an API key with the scope \`${scope}\`` : "";
   return [
-    ...(role ? [`Requires the role \`${role}\` or a higher one.`] : []),
+    ...(role ? [`Requires the role \`${role}\` or a higher one${orKey}.`] : []),
     ...(aal === 2 ? ["Requires a session that was authenticated with two factors or a passkey."] : []),
     ...(freshSeconds ? [`Requires an authentication within the last ${freshSeconds / 60} minutes.`] : []),
+    ...(stepUp ? [STEP_UP] : []),
   ];
 }
 

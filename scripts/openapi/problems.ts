@@ -55,21 +55,29 @@ function problemExample(code: ErrorCode) {
   };
 }
 
-type Declared = Pick<AnyEndpoint, "auth" | "body" | "database" | "errors" | "hasEffect" | "limit" | "query" | "reads">;
+type Declared = Pick<
+  AnyEndpoint,
+  "auth" | "body" | "database" | "errors" | "hasEffect" | "idempotency" | "limit" | "query" | "reads"
+>;
+
+/** Of routes for operators, which look at API keys. */
+const KEY_CODES = ["key_in_url", "forbidden", "rate_limited"] as const;
+const IDEMPOTENCY_CODES = ["invalid_idempotency_key", "request_in_progress", "idempotency_key_reused"] as const;
 
 /** Returns every error of an endpoint: its own, and those that `endpoint` adds for what it declares. */
 export function errorsOf(
-  { auth, body, database, errors = [], hasEffect, limit, query, reads }: Declared,
+  { auth, body, database, errors = [], hasEffect, idempotency, limit, query, reads }: Declared,
   verb: string,
 ): ErrorCode[] {
   const changes = verb !== "GET" && verb !== "HEAD";
   const isSignedIn = requiresSession(auth);
-  const { role, aal, freshSeconds } = typeof auth === "object" ? auth : {};
+  const { role, aal, freshSeconds, stepUp, scope } = typeof auth === "object" ? auth : {};
   const found: (ErrorCode | false | undefined)[] = [
     ...errors,
     isSignedIn && "unauthenticated",
-    role !== undefined && "insufficient_role",
-    (aal !== undefined || freshSeconds !== undefined) && "reauthentication_required",
+    ...(role !== undefined || scope !== undefined ? KEY_CODES : []),
+    (aal !== undefined || freshSeconds !== undefined || stepUp) && "reauthentication_required",
+    ...(idempotency ? IDEMPOTENCY_CODES : []),
     isSignedIn && (changes || hasEffect) && "origin_not_allowed",
     query && "invalid_query",
     (body || reads) && "payload_too_large",

@@ -48,7 +48,7 @@ describe("a route that declares", () => {
     // ASVS 8.2.1, 8.3.1
   ])("the role %s, called by an account of the role %s, responds with %i", async (role, own, status) => {
     const account = await accountWithRole(own);
-    expect(await call({ role }, account)).toEqual([status, status === 200 ? undefined : "insufficient_role"]);
+    expect(await call({ role }, account)).toEqual([status, status === 200 ? undefined : "forbidden"]);
   });
 
   // ASVS 8.3.2
@@ -56,7 +56,7 @@ describe("a route that declares", () => {
     const account = await accountWithRole("admin");
     expect(await call({ role: "admin" }, account)).toEqual([200, undefined]);
     await setRole(ctx(), account.id, "user");
-    expect(await call({ role: "admin" }, account)).toEqual([403, "insufficient_role"]);
+    expect(await call({ role: "admin" }, account)).toEqual([403, "forbidden"]);
   });
 
   // ASVS 10.3.4
@@ -81,7 +81,7 @@ describe("a route that declares", () => {
     const account = await newAccount();
     clock.advance(3_600_000);
     const rule = { role: "admin", freshSeconds: 300 } as const;
-    expect(await call(rule, account, {})).toEqual([403, "insufficient_role"]);
+    expect(await call(rule, account, {})).toEqual([403, "forbidden"]);
     expect(await call(rule, { token: "none" }, {})).toEqual([401, "unauthenticated"]);
   });
 
@@ -99,6 +99,6 @@ describe("a route that declares", () => {
         "Requires an authentication within the last 5 minutes.",
       ].join("\n\n"),
     );
-    expect(JSON.stringify(operation?.responses?.["403"])).toMatch(/InsufficientRole.*ReauthenticationRequired/);
+    expect(JSON.stringify(operation?.responses?.["403"])).toMatch(/Forbidden.*ReauthenticationRequired/);
   });
 });

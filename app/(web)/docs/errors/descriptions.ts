@@ -26,8 +26,11 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   expired_token: "The user did not decide within `expires_in` seconds. Start again to get new codes.",
   invalid_user_code: "Check the code that the device shows. It works once, within ten minutes.",
   invalid_or_expired_token: "The emailed token was used, replaced by a newer one, or has expired. Request a new one.",
+  key_in_url:
+    "The API key was in the query of the URL, where proxies log it. It was revoked: create a new one, and send it as `Authorization: Bearer`.",
+  invalid_idempotency_key: "Send 1 to 255 printable ASCII characters, such as a UUID.",
   unauthenticated:
-    "Send `Authorization: Bearer` with the token of a live session, or the session cookie. A session ends when the user signs out or resets the password, and when it expires. Sign in again.",
+    "Send `Authorization: Bearer` with the token of a live session, or the session cookie. A session ends when the user signs out or resets the password, and when it expires. Sign in again. An API key ends when it is revoked or expires.",
   invalid_credentials:
     "The error is the same for an unknown email and for a wrong password. Ask the user to try again.",
   second_factor_required:
@@ -49,7 +52,8 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   email_not_verified: "The password is correct. Open the link in the email that was sent, then sign in.",
   account_disabled:
     "The sign-in was correct, but an operator has disabled the account. Its sessions have ended. Contact the operator.",
-  insufficient_role: "The action is reserved for accounts with another role.",
+  forbidden:
+    "The action is reserved for accounts with another role, or for API keys with another scope or from another network. Some actions are not open to API keys.",
   identity_unverified:
     "An account with this email exists, and the provider does not guarantee that the email belongs to the user who signed in. Sign in to that account with its usual method, then add the provider there.",
   identity_in_use: "Sign out first, then sign in with this provider.",
@@ -65,6 +69,12 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   challenge_expired: "A challenge is valid for 15 minutes. Register the device again to get a new one.",
   challenge_used: "A challenge can be used once. Register the device again to get a new one.",
   device_limit_reached: "Remove a device first.",
+  request_in_progress:
+    "Another request with the same `Idempotency-Key` is being processed. Repeat the request a few seconds later.",
+  idempotency_key_used:
+    "A request with the same `Idempotency-Key` has succeeded. Its response contained a secret, which is not stored and therefore not sent again.",
+  idempotency_key_reused:
+    "Another body was sent with the same `Idempotency-Key` within 24 hours. Use a new key for each request that is not a repetition.",
   endpoint_retired: "The `Link` header contains the replacement.",
   precondition_failed:
     "The file no longer matches `If-Match` or `If-Unmodified-Since`. Start the download from the beginning.",

@@ -1,0 +1,50 @@
+import { z } from "zod";
+import { Network } from "../../auth/api-keys/networks";
+import { Scope } from "../../auth/api-keys/scopes";
+import { NextCursor } from "../pages";
+
+const MAX_NETWORKS = 50;
+
+/** An API key to create. */
+export const NewKey = z.object({
+  name: z.string().trim().min(1).max(80).describe("What the key is for."),
+  scopes: z
+    .array(Scope)
+    .min(1)
+    .max(Scope.options.length)
+    .transform((scopes) => [...new Set(scopes)].sort()),
+  expiresAt: z.iso
+    .datetime({ offset: true })
+    .transform((text) => new Date(text))
+    .nullish()
+    .describe("null: the key does not expire."),
+  networks: z
+    .array(Network)
+    .max(MAX_NETWORKS)
+    .default([])
+    .describe("The networks in CIDR notation that may use the key. Empty: all."),
+});
+export type NewKey = z.infer<typeof NewKey>;
+
+export const KeyParams = z.object({ keyId: z.uuid() });
+
+/** An API key, without the key itself. */
+export const ApiKey = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  prefix: z.string().describe("The first characters of the key."),
+  status: z.enum(["active", "expired", "revoked"]),
+  scopes: z.array(z.string()),
+  networks: z.array(z.string()),
+  createdAt: z.date(),
+  expiresAt: z.date().nullable(),
+  lastUsedAt: z.date().nullable().describe("Accurate to an hour."),
+  revokedAt: z.date().nullable(),
+});
+export type ApiKey = z.infer<typeof ApiKey>;
+
+export const CreatedKey = ApiKey.extend({ key: z.string().describe("The key. It is not shown again.") });
+export type CreatedKey = z.infer<typeof CreatedKey>;
+
+export const ApiKeys = z.object({ keys: z.array(ApiKey), nextCursor: NextCursor });
+export type ApiKeys = z.infer<typeof ApiKeys>;

@@ -1,0 +1,59 @@
+import { createHash, randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
+
+/** What every key begins with, so that people and secret scanners recognize it. */
+const PREFIX = "hp_";
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/** The digits of 256 bits in base 62. */
+const SECRET_LENGTH = 43;
+/** The digits of 32 bits. */
+const CHECKSUM_LENGTH = 6;
+const KEYS = /hp_([0-9A-Za-z]{43})([0-9A-Za-z]{6})(?![0-9A-Za-z])/g;
+/** The characters of a key that are stored in clear. */
+const SHOWN_LENGTH = PREFIX.length + 4;
+
+/**
+ * Returns a new key: `hp_`, 256 random bits as 43 digits in base 62, and the CRC-32 of those digits as 6 digits. By the
+ * checksum a scanner tells a key from other text without asking anybody, as with GitHub's tokens.
+ */
+export function newKeyText(): string {
+  const secret = toBase62(BigInt(`0x${randomBytes(32).toString("hex")}`), SECRET_LENGTH);
+  return `${PREFIX}${secret}${checksumOf(secret)}`;
+}
+
+/** Whether a credential is meant as an API key. Session tokens never begin like one. */
+export function isMeantAsKey(text: string): boolean {
+  return text.startsWith(PREFIX);
+}
+
+/** The keys in a text: those whose checksum is right. */
+export function findKeys(text: string): string[] {
+  return [...text.matchAll(KEYS)]
+    .filter(([, secret = "", checksum]) => checksumOf(secret) === checksum)
+    .map(([key]) => key);
+}
+
+/** Whether a text is a key: one with another checksum was never issued. */
+export function isKeyText(text: string): boolean {
+  return findKeys(text)[0] === text;
+}
+
+/** The start of a key, which reveals nothing of use and identifies the key to its owner. */
+export function shownPart(key: string): string {
+  return key.slice(0, SHOWN_LENGTH);
+}
+
+/** The hash by which a key is stored and found. A plain hash is enough: nobody can guess 256 random bits. */
+export function hashKey(key: string): string {
+  return createHash("sha256").update(key).digest("hex");
+}
+
+function checksumOf(secret: string): string {
+  return toBase62(BigInt(crc32(secret)), CHECKSUM_LENGTH);
+}
+
+function toBase62(value: bigint, length: number): string {
+  let digits = "";
+  for (let rest = value; digits.length < length; rest /= 62n) digits = DIGITS.charAt(Number(rest % 62n)) + digits;
+  return digits;
+}

@@ -1,0 +1,34 @@
+import { recordOperatorEvent } from "../../audit/operator-events";
+import type { EventSource } from "../../audit/security-events";
+import type { Context } from "../../context";
+import { AppError } from "../../errors";
+import { findKeys, hashKey } from "./key-text";
+
+/** Whether a URL's query contains an API key. */
+export function hasKeyInQuery(url: string): boolean {
+  const start = url.indexOf("?");
+  return start >= 0 && url.includes("hp_", start) && findKeys(url.slice(start)).length > 0;
+}
+
+/**
+ * Refuses a request with an API key in its query, and revokes the key: proxies log URLs, and browsers keep them.
+ * @throws AppError key_in_url, always
+ */
+export async function refuseKeyInQuery(
+  { db, now }: Pick<Context, "db" | "now">,
+  url: string,
+  source: EventSource,
+): Promise<never> {
+  const at = now();
+  for (const text of findKeys(url.slice(url.indexOf("?")))) {
+    const key = await db.apiKey.findUnique({ where: { keyHash: hashKey(text) }, select: { id: true } });
+    if (key === null) continue;
+    await db.$transaction(async (tx) => {
+      const { count } = await tx.apiKey.updateMany({ where: { ...key, revokedAt: null }, data: { revokedAt: at } });
+      if (count === 0) return;
+      const operator = { actor: `key:${key.id}`, accountId: null, source } as const;
+      await recordOperatorEvent(tx, at, operator, { type: "key_leaked", target: `key:${key.id}` });
+    });
+  }
+  throw new AppError("key_in_url");
+}

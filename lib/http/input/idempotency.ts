@@ -1,0 +1,91 @@
+import { createHash } from "node:crypto";
+import type { Context } from "../../context";
+import { seconds, sql } from "../../db/sql";
+import { AppError } from "../../errors";
+import type { AnyEndpoint, RequestScope } from "../endpoint";
+import { RouteResponse } from "../route-response";
+
+/** How long a response is kept. */
+const KEPT_SECONDS = 24 * 60 * 60;
+/** After a process was killed, the request can be repeated when its lease has ended. */
+const LEASE_SECONDS = 60;
+const RENEWAL_MS = 20_000;
+const KEY = /^[!-~]{1,255}$/;
+
+type Deps = Pick<Context, "db" | "dbNow">;
+type Request = { id: string; fingerprint: string };
+
+/**
+ * Makes a change once for each Idempotency-Key of a caller and a URL (draft-ietf-httpapi-idempotency-key-header): a
+ * repetition within 24 hours gets the first response. A change that fails may be tried again. Without the header, it is
+ * made each time.
+ * @throws AppError invalid_idempotency_key, idempotency_key_reused, idempotency_key_used, request_in_progress
+ */
+export async function withIdempotency(
+  { idempotency }: Pick<AnyEndpoint, "idempotency">,
+  scope: RequestScope,
+  respond: () => Promise<RouteResponse>,
+): Promise<RouteResponse> {
+  const key = scope.request.headers.get("idempotency-key");
+  if (key === null) return respond();
+  if (!KEY.test(key)) throw new AppError("invalid_idempotency_key");
+  const request = identify(scope, key);
+  const first = await claim(scope.ctx, request);
+  if (first !== null) return replay(first);
+  const renewal = setInterval(() => void extend(scope.ctx, request, LEASE_SECONDS).catch(() => {}), RENEWAL_MS).unref();
+  try {
+    const response = await respond();
+    const body = idempotency === "replay" ? String(response.body ?? "") : null;
+    await complete(scope.ctx, request, response.status, body);
+    return response;
+  } catch (error) {
+    await scope.ctx.db.idempotentRequest.deleteMany({ where: { id: request.id } }).catch(() => {}); // the lease ends
+    throw error;
+  } finally {
+    clearInterval(renewal);
+  }
+}
+
+/** The caller is part of the id: nobody gets the response to another's request. */
+function identify({ principal, request, bytes }: RequestScope, key: string): Request {
+  const caller = principal === null ? "" : "key" in principal ? principal.key.id : principal.account.id;
+  const path = new URL(request.url, "http://localhost").pathname;
+  const hash = (value: string | Uint8Array) => createHash("sha256").update(value).digest("hex");
+  return { id: hash(`${caller} ${request.method} ${path} ${key}`), fingerprint: hash(bytes) };
+}
+
+type Stored = { status: number; body: string | null };
+
+/** Claims a request for this process. Returns the stored response if there is one, otherwise null. */
+async function claim({ db, dbNow }: Deps, { id, fingerprint }: Request): Promise<Stored | null> {
+  const claimed = await db.$executeRaw`
+    INSERT INTO "IdempotentRequest" AS stored ("id", "fingerprint", "expiresAt")
+    VALUES (${id}, ${fingerprint}, ${dbNow()} + ${seconds(LEASE_SECONDS)})
+    ON CONFLICT ("id") DO UPDATE SET
+      "fingerprint" = EXCLUDED."fingerprint", "expiresAt" = EXCLUDED."expiresAt", "status" = NULL, "body" = NULL
+    WHERE stored."expiresAt" <= ${dbNow()}`;
+  if (claimed > 0) return null;
+  const stored = await db.idempotentRequest.findUnique({ where: { id } });
+  if (stored && stored.fingerprint !== fingerprint) throw new AppError("idempotency_key_reused");
+  if (stored?.status == null) throw new AppError("request_in_progress");
+  return { status: stored.status, body: stored.body };
+}
+
+function replay({ status, body }: Stored): RouteResponse {
+  if (body === null) throw new AppError("idempotency_key_used");
+  const headers = { "Content-Type": "application/json", "Content-Length": String(Buffer.byteLength(body)) };
+  return new RouteResponse(status, body, { ...headers, "Idempotency-Replayed": "true" });
+}
+
+async function complete({ db, dbNow }: Deps, { id }: Request, status: number, body: string | null): Promise<void> {
+  await db.$executeRaw`
+    UPDATE "IdempotentRequest" SET "status" = ${status}::smallint, "body" = ${body}::text,
+      "expiresAt" = ${dbNow()} + ${seconds(KEPT_SECONDS)}
+    WHERE "id" = ${id}`;
+}
+
+async function extend({ db, dbNow }: Deps, { id }: Request, leaseSeconds: number): Promise<void> {
+  const expiresAt = sql`${dbNow()} + ${seconds(leaseSeconds)}`;
+  await db.$executeRaw`
+    UPDATE "IdempotentRequest" SET "expiresAt" = ${expiresAt} WHERE "id" = ${id} AND "status" IS NULL`;
+}
