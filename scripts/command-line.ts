@@ -3,10 +3,21 @@ import { existsSync } from "node:fs";
 /** The arguments do not fit the command. Its message is printed with the help text, and the exit code is 2. */
 export class UsageError extends Error {}
 
+/** An error with a stable code, which `--json` prints. */
+export class CodedError extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
 /**
  * Runs a command line on the process's arguments, with the variables of `.env` set. `--help`, `-h` and `help` print the
  * help text. The exit code is 0, or what `run` set; 1 where `run` throws, 2 where it throws a `UsageError` or
- * `util.parseArgs` refuses the arguments.
+ * `util.parseArgs` refuses the arguments. With `--json`, an error is also written to the standard output, as
+ * `{ "error": { "code", "message" } }`.
  */
 export async function runCommandLine(help: string, run: (args: string[]) => Promise<void>): Promise<void> {
   const args = process.argv.slice(2);
@@ -19,6 +30,10 @@ export async function runCommandLine(help: string, run: (args: string[]) => Prom
     const isUsage = error instanceof UsageError || code?.startsWith("ERR_PARSE_ARGS");
     console.error(isUsage ? `${message}\n\n${help}` : message || error);
     process.exitCode = isUsage ? 2 : 1;
+    if (!args.includes("--json")) return;
+    console.log(
+      JSON.stringify({ error: { code: isUsage ? "invalid_arguments" : (code ?? "internal_error"), message } }),
+    );
   }
 }
 

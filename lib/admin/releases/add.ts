@@ -1,5 +1,6 @@
 import path from "node:path";
 import type { Context } from "../../context";
+import { releaseFiles } from "../../releases/release-files";
 import { formatVersion, type Release } from "../../releases/schema";
 import { changeManifest, type EditableManifest, readManifest, serializeManifest } from "./manifest/manifest-file";
 import { describeDiskError } from "./manifest/publishing-error";
@@ -56,8 +57,9 @@ async function verifyDrafts(drafts: readonly HashedDraft[], { added, publicKeys 
 }
 
 /** One file with its signatures, even if it is published as two kinds. */
-function toSignedFile({ file, kinds, artifact: { fileName, sizeBytes } }: HashedFile, release: Release): SignedFile {
-  const { minisign, edSignature } = kinds.map((kind) => release.artifacts[kind]).find(Boolean) ?? {};
+function toSignedFile({ file, artifact: { fileName, sizeBytes } }: HashedFile, release: Release): SignedFile {
+  const published = releaseFiles(release).find((artifact) => artifact.fileName === fileName);
+  const { minisign, edSignature } = published ?? {};
   const { product, version } = release;
   const fileNames = [path.basename(file), fileName];
   return { file, fileNames, sizeBytes, product, version: formatVersion(version), minisign, edSignature };

@@ -1,26 +1,48 @@
 import { compareBuild } from "semver";
 import { ArtifactKind, formatVersion, type Release } from "../../releases/schema";
 
-/** Sorts by product, platform and architecture, newest first. */
-function sortReleases(releases: readonly Release[]): Release[] {
+/** A release as JSON has it: the manifest's fields with all defaults. */
+export type ReleaseDocument = ReturnType<typeof toDocument>;
+
+/** Converts a release for JSON. Versions are text, times RFC 3339. */
+export function toDocument({ artifacts, ...release }: Release) {
+  const { version, minimumSupportedVersion, requiresFrom, releasedAt } = release;
+  return {
+    ...release,
+    version: formatVersion(version),
+    minimumSupportedVersion: minimumSupportedVersion && formatVersion(minimumSupportedVersion),
+    requiresFrom: requiresFrom && formatVersion(requiresFrom),
+    releasedAt: releasedAt.toISOString(),
+    artifacts: {
+      ...artifacts,
+      deltas: artifacts.deltas.map((delta) => ({ ...delta, from: formatVersion(delta.from) })),
+    },
+  };
+}
+
+/** Lists releases by product, platform and architecture, newest first. */
+export function listReleases(releases: readonly Release[]): ReleaseDocument[] {
   const targetOf = ({ product, platform, architecture }: Release) => `${product} ${platform} ${architecture}`;
-  return releases.toSorted(
-    (a, b) => targetOf(a).localeCompare(targetOf(b)) || compareBuild(b.version, a.version) || a.id.localeCompare(b.id),
-  );
+  return releases
+    .toSorted(
+      (a, b) =>
+        targetOf(a).localeCompare(targetOf(b)) || compareBuild(b.version, a.version) || a.id.localeCompare(b.id),
+    )
+    .map(toDocument);
 }
 
 /** Renders releases as a text table. */
-export function renderTable(releases: readonly Release[]): string {
+export function renderTable(releases: readonly ReleaseDocument[]): string {
   const heading = ["PRODUCT", "PLATFORM", "ARCH", "VERSION", "CHANNEL", "STATE", "KINDS", "RELEASED", "ID"];
-  const rows = sortReleases(releases).map((release) => [
+  const rows = releases.map((release) => [
     release.product,
     release.platform,
     release.architecture,
-    formatVersion(release.version),
+    release.version,
     release.channel,
     stateOf(release),
-    ArtifactKind.options.filter((kind) => release.artifacts[kind]).join("+"),
-    release.releasedAt.toISOString().slice(0, 10),
+    kindsOf(release),
+    release.releasedAt.slice(0, 10),
     release.id,
   ]);
   const all = [heading, ...rows];
@@ -35,17 +57,15 @@ export function renderTable(releases: readonly Release[]): string {
     .join("\n");
 }
 
-/** Renders releases as JSON. */
-export function renderJson(releases: readonly Release[]): string {
-  const plain = sortReleases(releases).map((release) => ({
-    ...release,
-    version: formatVersion(release.version),
-    minimumSupportedVersion: release.minimumSupportedVersion && formatVersion(release.minimumSupportedVersion),
-  }));
-  return JSON.stringify(plain, null, 2);
+function kindsOf({ artifacts }: ReleaseDocument): string {
+  const { others, deltas } = artifacts;
+  const kinds: string[] = ArtifactKind.options.filter((kind) => artifacts[kind]);
+  if (others.length > 0) kinds.push(others.length === 1 ? "1 other" : `${others.length} others`);
+  if (deltas.length > 0) kinds.push(deltas.length === 1 ? "1 delta" : `${deltas.length} deltas`);
+  return kinds.join("+");
 }
 
-function stateOf({ yanked, rollout, rollback, critical, sample }: Release): string {
+function stateOf({ yanked, rollout, rollback, critical, sample }: ReleaseDocument): string {
   if (yanked) return "yanked";
   if (sample) return "sample";
   const reach = rollout === 100 ? "everyone" : rollout === 0 ? "paused" : `${rollout} %`;

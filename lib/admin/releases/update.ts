@@ -1,71 +1,64 @@
-import { compareBuild, parse as parseVersion } from "semver";
-import { formatVersion, normalizeArchitecture, type Release } from "../../releases/schema";
-import { parsePlatform } from "../../releases/selection/release-selector";
+import { isDeepStrictEqual } from "node:util";
+import { compareBuild } from "semver";
+import type { Release } from "../../releases/schema";
 import { changeManifest, type ManifestEntry } from "./manifest/manifest-file";
-import { PublishingError } from "./manifest/publishing-error";
+import { parseRelease } from "./manifest/release-entry";
+import { assertBuildVersionIncreases } from "./publish/publish-checks";
+import { type ReleaseFilter, selectReleases } from "./select";
 
-/** Selects releases by id, by fields, or by both. */
-export type ReleaseFilter = {
-  ids?: readonly string[] | undefined;
-  product?: string | undefined;
-  version?: string | undefined;
-  platform?: string | undefined;
-  architecture?: string | undefined;
-  channel?: string | undefined;
+/** Fields that may change after a release is published. A nullable one is removed by null. */
+export type ReleaseChange = {
+  yanked?: boolean;
+  rollback?: boolean;
+  critical?: boolean;
+  rollout?: number;
+  notes?: string;
+  notesUrl?: string | null;
+  minimumSupportedVersion?: string | null;
+  minimumSystemVersion?: string | null;
+  requiresFrom?: string | null;
+  buildVersion?: string | null;
+  rolloutSeries?: string | null;
+  phasedRolloutIntervalSeconds?: number | null;
+  /** RFC 3339. */
+  releasedAt?: string;
 };
 
-/** Fields that may change after a release is published. */
-export type ReleaseChange = Partial<Pick<Release, "yanked" | "rollback" | "critical" | "rollout">>;
+export type UpdatedRelease = { id: string; outcome: "changed" | "unchanged" };
 
 /**
- * Changes published releases in one write. Returns their ids.
- * @throws PublishingError if the filter matches none, or an id does not exist
+ * Changes published releases in one write: all that the filter selects, or none.
+ * @throws PublishingError if the filter matches none, an id does not exist, or the service would reject a field
  */
 export async function updateReleases(
   manifestFile: string,
   filter: ReleaseFilter,
   change: ReleaseChange,
-): Promise<string[]> {
+): Promise<UpdatedRelease[]> {
   return changeManifest(manifestFile, ({ entries, releases }) => {
-    const matching = findReleases(releases, filter);
-    const needsChange = (release: Release) =>
-      Object.entries(change).some(([name, value]) => release[name as keyof ReleaseChange] !== value);
-    const apply = (entry: ManifestEntry, release: Release | undefined) =>
-      release && matching.includes(release) && needsChange(release) ? { ...entry, ...change } : entry;
-    const next = entries.map((entry, i) => apply(entry, releases[i]));
-    const isUnchanged = next.every((entry, i) => entry === entries[i]);
-    return { entries: isUnchanged ? entries : next, result: matching.map(({ id }) => id) };
+    const selected = selectReleases(releases, filter);
+    const changed = new Map<Release, ManifestEntry>();
+    for (const [i, entry] of entries.entries()) {
+      const release = releases[i];
+      if (!release || !selected.includes(release)) continue;
+      const next = applyChange(entry, change);
+      const parsed = parseRelease(next);
+      if (change.buildVersion !== undefined) assertBuildVersionIncreases(parsed, releases);
+      const names = Object.keys(change) as (keyof ReleaseChange)[];
+      if (names.some((name) => !isDeepStrictEqual(parsed[name], release[name]))) changed.set(release, next);
+    }
+    const next = entries.map((entry, i) => changed.get(releases[i] as Release) ?? entry);
+    const outcomeOf = (release: Release) => (changed.has(release) ? "changed" : "unchanged");
+    return {
+      entries: changed.size > 0 ? next : entries,
+      result: selected.map((release) => ({ id: release.id, outcome: outcomeOf(release) })),
+    };
   });
 }
 
-/** @throws PublishingError if the filter is too wide, or matches nothing */
-function findReleases(releases: readonly Release[], filter: ReleaseFilter): Release[] {
-  const { ids = [], product, version } = filter;
-  const matching = filterReleases(releases, filter);
-  if (ids.length > 0)
-    return ids.map((id) => matching.find((release) => release.id === id) ?? notFound(`with id ${id}`));
-  if (product === undefined || version === undefined) {
-    throw new PublishingError("Select a release by its id, or by --product and --version.");
-  }
-  return matching.length > 0 ? matching : notFound("that matches these options");
-}
-
-/** The releases that match the filter's fields; all of them without fields. Ignores `ids`. */
-export function filterReleases(releases: readonly Release[], filter: ReleaseFilter): Release[] {
-  const { product, version, platform, architecture, channel } = filter;
-  const expected = {
-    product,
-    platform: platform && (parsePlatform(platform) ?? platform),
-    architecture: architecture && normalizeArchitecture(architecture),
-    channel,
-    version: version && normalizeVersion(version),
-  };
-  return releases.filter((release) => {
-    const actual = { ...release, version: formatVersion(release.version) };
-    return (Object.keys(expected) as (keyof typeof expected)[]).every(
-      (name) => expected[name] === undefined || expected[name] === actual[name],
-    );
-  });
+function applyChange(entry: ManifestEntry, change: ReleaseChange): ManifestEntry {
+  const fields = Object.entries({ ...entry, ...change });
+  return Object.fromEntries(fields.filter(([name, value]) => !(name in change && value === null)));
 }
 
 /**
@@ -85,16 +78,4 @@ export function findNewerServedReleases(releases: readonly Release[], ids: reado
         compareBuild(release.version, other.version) > 0,
     );
   return releases.filter((release) => !release.yanked && release.rollout > 0 && isNewer(release)).map(({ id }) => id);
-}
-
-function normalizeVersion(version: string): string {
-  const parsed = parseVersion(version);
-  return parsed ? formatVersion(parsed) : version;
-}
-
-function notFound(description: string): never {
-  throw new PublishingError(
-    `There is no release ${description}: list them with \`npm run release -- list\`.`,
-    "release_not_found",
-  );
 }

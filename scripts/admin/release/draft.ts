@@ -1,149 +1,125 @@
 import { existsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import path from "node:path";
-import { parseArgs } from "node:util";
-import type { ObjectStorage } from "../../../lib/adapters/object-storage";
-import type { Destination, ReleaseDraft } from "../../../lib/admin/releases/publish/draft";
-import { ArtifactKind } from "../../../lib/releases/schema";
+import type { Destination, DraftFile, ReleaseDraft } from "../../../lib/admin/releases/publish/draft";
+import { FileKind } from "../../../lib/admin/releases/publish/file-kind";
 import { UsageError } from "../../command-line";
+import { FILTER_OPTIONS, flag, parseInteger, parseOptions, parsePercentage, resolveFromCaller, text } from "./options";
 
-type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>["options"]>;
-
-const text = { type: "string" } as const;
-export const flag = { type: "boolean" } as const;
-/** Options that select releases. */
-export const FILTER_OPTIONS = {
-  product: text,
-  platform: text,
-  arch: text,
-  channel: text,
-  version: text,
-  catalog: text,
-};
-const RELEASE_OPTIONS = {
+/** Options that set a release's fields. */
+export const FIELD_OPTIONS = {
   notes: text,
   "notes-url": text,
   "minimum-supported": text,
   "minimum-system": text,
+  "requires-from": text,
   "build-version": text,
   "phased-rollout-interval": text,
   "released-at": text,
-  id: text,
   rollout: text,
+  "rollout-series": text,
   critical: flag,
   rollback: flag,
-};
-const ARTIFACT_OPTIONS = {
+} as const;
+/** Options that say where files are served from. */
+export const DESTINATION_OPTIONS = { s3: flag, url: text } as const;
+/** Options that confirm what looks like a mistake, and set the product's keys. */
+export const CHECK_OPTIONS = { "minisign-key": text, "ed-key": text, new: flag, prerelease: flag } as const;
+
+const ADD_OPTIONS = {
+  ...FILTER_OPTIONS,
+  ...FIELD_OPTIONS,
+  ...DESTINATION_OPTIONS,
+  ...CHECK_OPTIONS,
+  id: text,
+  kind: { type: "string", multiple: true },
+  from: text,
   "file-name": text,
   "content-type": text,
   minisign: text,
   "ed-signature": text,
-  s3: flag,
-  url: text,
-};
-const CHECK_OPTIONS = { "minisign-key": text, "ed-key": text, new: flag, prerelease: flag };
-
-const ADD_OPTIONS = {
-  ...FILTER_OPTIONS,
-  ...RELEASE_OPTIONS,
-  ...ARTIFACT_OPTIONS,
-  ...CHECK_OPTIONS,
-  kind: { type: "string", multiple: true },
 } as const;
 
-/** Resolves a path against the folder in which npm was called. */
-export const resolveFromCaller = (file: string) => path.resolve(process.env.INIT_CWD ?? ".", file);
+type Values<Options extends Record<string, { type: "string" | "boolean" }>> = {
+  [name in keyof Options]?: (Options[name]["type"] extends "string" ? string : boolean) | undefined;
+};
 
-/** @throws Error with an ERR_PARSE_ARGS code, which `runCommandLine` reports as a usage error */
-export function parseOptions<T extends Options>(options: T, args: string[], allowPositionals: boolean) {
-  return parseArgs({ args, options, allowPositionals, strict: true });
-}
-
-/**
- * Parses the arguments of the command `add`.
- * @throws UsageError
- */
-export async function parseDraft(
-  args: string[],
-  storage: ObjectStorage | null,
-): Promise<{ draft: ReleaseDraft; catalog: string | undefined }> {
+/** Parses the arguments of `add`. @throws UsageError */
+export async function parseDraft(args: string[]) {
   const { values, positionals } = parseOptions(ADD_OPTIONS, args, true);
   const [file] = positionals;
   if (file === undefined || positionals.length > 1) throw new UsageError("add takes exactly one file.");
   const missing = (["product", "platform", "arch", "version"] as const).filter((name) => values[name] === undefined);
   if (missing.length > 0) throw new UsageError(`add requires ${missing.map((name) => `--${name}`).join(", ")}.`);
-  const draft: ReleaseDraft = {
-    release: {
-      id: values.id,
-      product: values.product,
-      platform: values.platform,
-      architecture: values.arch,
-      version: values.version,
-      channel: values.channel,
-      critical: values.critical,
-      rollback: values.rollback,
-      notes: await textOrFile(values.notes),
-      notesUrl: values["notes-url"],
-      minimumSupportedVersion: values["minimum-supported"],
-      minimumSystemVersion: values["minimum-system"],
-      buildVersion: values["build-version"],
-      phasedRolloutIntervalSeconds: parseSeconds(values["phased-rollout-interval"]),
-      releasedAt: values["released-at"],
-      rollout: values.rollout === undefined ? undefined : parsePercentage(values.rollout),
+  const { id, product, platform, arch: architecture, version, channel } = values;
+  const draftFile: DraftFile = {
+    file: resolveFromCaller(file),
+    ...parseKinds(values.kind, values.from),
+    destination: parseDestination(values),
+    artifact: {
+      fileName: values["file-name"],
+      contentType: values["content-type"],
+      minisign: await textOrFile(values.minisign),
+      edSignature: values["ed-signature"],
     },
-    files: [
-      {
-        file: resolveFromCaller(file),
-        kinds: (values.kind ?? ["installer"]).map(parseKind),
-        destination: parseDestination(values, storage),
-        artifact: {
-          fileName: values["file-name"],
-          contentType: values["content-type"],
-          minisign: await textOrFile(values.minisign),
-          edSignature: values["ed-signature"],
-        },
-      },
-    ],
+  };
+  const release = { id, product, platform, architecture, version, channel, ...(await parseFields(values)) };
+  return { values, draft: { release, files: [draftFile], ...(await parseChecks(values)) } satisfies ReleaseDraft };
+}
+
+/** The fields of a release as the manifest has them; undefined where no option sets one. @throws UsageError */
+export async function parseFields(values: Values<typeof FIELD_OPTIONS>) {
+  return {
+    notes: await textOrFile(values.notes),
+    notesUrl: values["notes-url"],
+    minimumSupportedVersion: values["minimum-supported"],
+    minimumSystemVersion: values["minimum-system"],
+    requiresFrom: values["requires-from"],
+    buildVersion: values["build-version"],
+    phasedRolloutIntervalSeconds: parseInteger(values["phased-rollout-interval"], "--phased-rollout-interval"),
+    releasedAt: values["released-at"],
+    rollout: values.rollout === undefined ? undefined : parsePercentage(values.rollout),
+    rolloutSeries: values["rollout-series"],
+    critical: values.critical,
+    rollback: values.rollback,
+  };
+}
+
+/** @throws UsageError */
+export async function parseChecks(
+  values: Values<typeof CHECK_OPTIONS>,
+): Promise<Required<Pick<ReleaseDraft, "publicKeys" | "confirmations">>> {
+  return {
     publicKeys: { minisign: await textOrFile(values["minisign-key"]), ed: values["ed-key"] },
     confirmations: { isNew: values.new, isPrerelease: values.prerelease },
   };
-  return { draft, catalog: values.catalog };
 }
 
-export function parsePercentage(input: string | undefined): number {
-  const [, digits] = /^(\d{1,3}) ?%?$/.exec(input ?? "") ?? [];
-  if (digits === undefined || Number(digits) > 100)
-    throw new UsageError("The rollout must be an integer from 0 to 100.");
-  return Number(digits);
+/** @throws UsageError */
+export function parseDestination({ url, s3 }: Values<typeof DESTINATION_OPTIONS>): Destination {
+  if (url !== undefined && s3) throw new UsageError("--url and --s3 exclude each other.");
+  if (url !== undefined) return { kind: "url", url };
+  return { kind: s3 ? "storage" : "folder" };
 }
 
-function parseSeconds(input: string | undefined): number | undefined {
-  if (input !== undefined && !/^\d{1,9}$/.test(input)) throw new UsageError("The interval must be an integer.");
-  return input === undefined ? undefined : Number(input);
-}
-
-function parseKind(input: string): ArtifactKind {
-  const kind = ArtifactKind.options.find((known) => known === input);
-  if (kind === undefined) throw new UsageError(`--kind must be one of ${ArtifactKind.options.join(", ")}.`);
-  return kind;
+function parseKinds(inputs: string[] = ["installer"], from: string | undefined): Pick<DraftFile, "kinds" | "from"> {
+  const kinds = inputs.map((input) => {
+    const kind = FileKind.options.find((known) => known === input);
+    if (kind === undefined) throw new UsageError(`--kind must be one of ${FileKind.options.join(", ")}.`);
+    return kind;
+  });
+  const isDelta = kinds.includes("delta");
+  if (isDelta !== (from !== undefined)) throw new UsageError("--kind delta and --from VERSION belong together.");
+  if (kinds.length > 1 && (isDelta || kinds.includes("other"))) {
+    throw new UsageError("Only installer and update can be combined.");
+  }
+  return { kinds, from };
 }
 
 /** Reads a file's text, or returns the argument itself. @throws UsageError if a path's file does not exist */
-async function textOrFile(input: string | undefined): Promise<string | undefined> {
+export async function textOrFile(input: string | undefined): Promise<string | undefined> {
   if (input === undefined) return input;
   const file = resolveFromCaller(input);
   if (existsSync(file) && statSync(file).isFile()) return readFile(file, "utf8");
   if (/^\S+\.(md|txt|sig|minisig|pub)$/i.test(input)) throw new UsageError(`The file ${input} does not exist.`);
   return input;
-}
-
-function parseDestination(
-  { url, s3 }: { url?: string | undefined; s3?: boolean | undefined },
-  storage: ObjectStorage | null,
-): Destination {
-  if (url !== undefined && s3) throw new UsageError("--url and --s3 exclude each other.");
-  if (url !== undefined) return { kind: "url", url };
-  if (!s3) return { kind: "folder" };
-  if (!storage) throw new UsageError("--s3 requires RELEASE_S3_ENDPOINT and the other RELEASE_S3_ variables.");
-  return { kind: "storage" };
 }

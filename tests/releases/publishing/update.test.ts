@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { renderTable } from "@/lib/admin/releases/list";
+import { listReleases, renderTable } from "@/lib/admin/releases/list";
 import { findNewerServedReleases, updateReleases } from "@/lib/admin/releases/update";
 import { build, newFolder, publish, releasesOf } from "@/tests/support/releases/publishing";
 
@@ -19,7 +19,7 @@ describe("a published release", () => {
     await updateReleases(testFolder.manifest, { ...bad, platform: "darwin" }, { yanked: false, rollout: 0 });
     await updateReleases(testFolder.manifest, { ids: ["core-windows-x64-1.0.0"] }, { rollback: true });
     expect(
-      renderTable(await releasesOf(testFolder))
+      renderTable(listReleases(await releasesOf(testFolder)))
         .split("\n")
         .map((line) => line.split(/\s\s+/).slice(1, 6)),
     ).toEqual([

@@ -29,7 +29,7 @@ type ManifestChange<T> = Pick<EditableManifest, "entries"> & {
   publicKeys?: EditableManifest["publicKeys"];
   result: T;
   beforeWrite?: () => Promise<void>;
-  afterWrite?: () => Promise<void>;
+  afterWrite?: () => Promise<unknown>;
 };
 
 type Change<T> = (manifest: EditableManifest) => ManifestChange<T> | Promise<ManifestChange<T>>;

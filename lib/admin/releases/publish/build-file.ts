@@ -93,7 +93,7 @@ export async function copyToFolder(file: string, folder: string, onProgress?: On
   return { ...digest(), moveTo, discard };
 }
 
-async function removeStaleParts(folder: string): Promise<void> {
+export async function removeStaleParts(folder: string): Promise<void> {
   const before = Date.now() - MAX_PART_AGE_MS;
   for (const name of await readdir(folder)) {
     if (!name.startsWith(".") || !name.endsWith(PART_EXTENSION)) continue;

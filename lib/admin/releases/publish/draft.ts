@@ -1,8 +1,9 @@
 import path from "node:path";
-import type { Artifact, ArtifactKind } from "../../../releases/schema";
+import type { Artifact } from "../../../releases/schema";
 import { parsePlatform } from "../../../releases/selection/release-selector";
 import type { ManifestEntry } from "../manifest/manifest-file";
 import { digestFile, type OnProgress } from "./build-file";
+import type { FileKind } from "./file-kind";
 import type { PublicKeyInput } from "./public-keys";
 import type { Confirmations } from "./publish-checks";
 
@@ -13,7 +14,10 @@ export type Destination = { kind: "folder" } | { kind: "storage" } | { kind: "ur
 export type DraftFile = {
   /** The path of the file. */
   file: string;
-  kinds: readonly ArtifactKind[];
+  /** One kind, or installer and update. */
+  kinds: readonly FileKind[];
+  /** The version that a delta turns into the release. */
+  from?: string | undefined;
   artifact?: Partial<Record<"fileName" | "contentType" | "minisign" | "edSignature", string | undefined>>;
   destination?: Destination;
 };
@@ -31,7 +35,10 @@ export type ReleaseDraft = {
 export type ArtifactEntry = Partial<Artifact> & Pick<Artifact, "fileName" | "sizeBytes" | "sha256" | "sha512">;
 
 /** A draft's file with its size and hashes. */
-export type HashedFile = Pick<DraftFile, "file" | "kinds"> & { destination: Destination; artifact: ArtifactEntry };
+export type HashedFile = Pick<DraftFile, "file" | "kinds" | "from"> & {
+  destination: Destination;
+  artifact: ArtifactEntry;
+};
 
 /** A draft whose files have been hashed. */
 export type HashedDraft = Omit<ReleaseDraft, "files"> & { files: readonly HashedFile[] };
@@ -53,7 +60,7 @@ export async function hashDraft(draft: ReleaseDraft, onProgress?: OnProgress): P
 }
 
 async function hashFile(
-  { file, kinds, artifact, destination }: DraftFile,
+  { file, kinds, from, artifact, destination }: DraftFile,
   onProgress?: OnProgress,
 ): Promise<HashedFile> {
   const digest = await digestFile(file, onProgress);
@@ -63,5 +70,11 @@ async function hashFile(
   const name = `${digest.sha256.slice(0, 16)}/${fileName}`; // named by content: other bytes never overwrite it
   const location = to.kind === "url" ? { url: to.url } : to.kind === "storage" ? { s3Key: name } : { file: name };
   const signatures = { minisign: artifact?.minisign, edSignature: artifact?.edSignature };
-  return { file, kinds, destination: to, artifact: { ...location, ...signatures, ...digest, fileName, contentType } };
+  return {
+    file,
+    kinds,
+    from,
+    destination: to,
+    artifact: { ...location, ...signatures, ...digest, fileName, contentType },
+  };
 }

@@ -1,8 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Artifact, type ArtifactKind, formatVersion, Release } from "../../../releases/schema";
-import type { EditableManifest, ManifestEntry } from "../manifest/manifest-file";
+import { releaseFiles } from "../../../releases/release-files";
+import { ArtifactKind, type Release } from "../../../releases/schema";
+import type { EditableManifest } from "../manifest/manifest-file";
 import { PublishingError } from "../manifest/publishing-error";
-import type { ArtifactEntry, HashedDraft } from "./draft";
+import { identityOf, makeReleaseId, parseRelease } from "../manifest/release-entry";
+import { type ArtifactEntries, artifactEntries, mergeArtifacts, withoutUndefined } from "./artifact-entries";
+import type { HashedDraft } from "./draft";
 import { mergePublicKeys } from "./public-keys";
 import { assertPublishable } from "./publish-checks";
 
@@ -14,9 +17,6 @@ export type Plan = EditableManifest & {
   added: readonly (AddedRelease & { release: Release })[];
   removedSamples: readonly Release[];
 };
-
-/** The artifacts of an entry. */
-type ArtifactEntries = Partial<Record<ArtifactKind, ArtifactEntry>>;
 
 /**
  * Plans how drafts enter a manifest: each as a new release, or in the existing one of the same product, platform,
@@ -34,7 +34,7 @@ function planAddition(plan: Plan, draft: HashedDraft, now: Date): Plan {
   const { releases, entries } = plan;
   const { publicKeys: keys = {}, confirmations = {} } = draft;
   const fields = withoutUndefined(draft.release);
-  const artifacts = artifactsOf(draft);
+  const artifacts = artifactEntries(draft);
   const releasedAt = now.toISOString();
   const release = parseRelease({ id: "new", releasedAt, ...fields, artifacts });
   const at = releases.findIndex((other) => isDeepStrictEqual(identityOf(other), identityOf(release)));
@@ -82,63 +82,26 @@ function withoutSamples({ entries, releases }: Pick<EditableManifest, "entries" 
   };
 }
 
-/** @throws PublishingError if two files are the same kind */
-function artifactsOf({ files }: HashedDraft): ArtifactEntries {
-  const artifacts: ArtifactEntries = {};
-  for (const { kinds, artifact } of files) {
-    for (const kind of kinds) {
-      if (artifacts[kind])
-        throw new PublishingError(`${artifacts[kind].fileName} and ${artifact.fileName} are both the ${kind}.`);
-      artifacts[kind] = withoutUndefined(artifact);
-    }
-  }
-  return artifacts;
-}
-
-function mergeArtifacts(own: ArtifactEntries, added: ArtifactEntries): ArtifactEntries {
-  const merged = Object.entries(added).map(([kind, artifact]) => {
-    const { file: _, url: __, s3Key: ___, ...rest } = own[kind as ArtifactKind] ?? {};
-    return [kind, { ...rest, ...artifact }];
-  });
-  return { ...own, ...Object.fromEntries(merged) };
-}
-
-function parseRelease(draft: ManifestEntry): Release {
-  const parsed = Release.safeParse(draft);
-  if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.map(({ path, message }) => `  - ${path.join(".")}: ${message}`);
-  throw new PublishingError(`The release is not valid:\n${issues.join("\n")}`);
-}
-
-function identityOf({ product, platform, architecture, channel, version }: Release) {
-  return { product, platform, architecture, channel, version: formatVersion(version) };
-}
-
-function makeReleaseId(releases: readonly Release[], release: Release): string {
-  const { product, platform, architecture, channel, version } = identityOf(release);
-  const plain = `${product}-${platform}-${architecture}-${version}`;
-  const isFree = (id: string) => id.length <= 128 && releases.every((other) => other.id !== id);
-  const id = [plain, `${plain}-${channel}`].find(isFree);
-  if (id === undefined) throw new PublishingError("No id can be generated for this release: set one with --id.");
-  return id;
-}
-
 /** Clients and caches keep a published artifact for a year, so its bytes never change. */
 function assertSameBytes(before: Release, release: Release): void {
   const name = `${before.id} (${before.channel})`;
   if (before.yanked) throw new PublishingError(`${name} is yanked: publish a new version instead.`, "release_yanked");
-  const hashOf = (artifact: Artifact | undefined) => artifact?.sha256;
-  const changed = (["installer", "update"] as const).find((kind) => {
-    const [own, added] = [hashOf(before.artifacts[kind]), hashOf(release.artifacts[kind])];
-    return own !== undefined && added !== undefined && own !== added;
-  });
+  const changed = changedFile(before, release);
   if (changed === undefined) return;
   throw new PublishingError(
-    `${name} already has an ${changed} with other bytes: publish a new version instead.`,
+    `${name} already has ${changed} with other bytes: publish a new version instead.`,
     "release_conflict",
   );
 }
 
-function withoutUndefined<T extends object>(fields: T): T {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+/** Describes a file that both releases have, with other bytes: the same kind, or the same name. */
+function changedFile(before: Release, release: Release): string | undefined {
+  const kind = ArtifactKind.options.find((name) => {
+    const [own, added] = [before.artifacts[name]?.sha256, release.artifacts[name]?.sha256];
+    return own !== undefined && added !== undefined && own !== added;
+  });
+  if (kind) return `an ${kind}`;
+  const hashes = new Map(releaseFiles(before).map(({ fileName, sha256 }) => [fileName, sha256]));
+  const named = releaseFiles(release).find(({ fileName, sha256 }) => (hashes.get(fileName) ?? sha256) !== sha256);
+  return named?.fileName;
 }

@@ -16,7 +16,7 @@ export type Confirmations = {
 
 /** File extensions by the only platform that can use them. */
 const PLATFORM_FILES: readonly [RegExp, Platform][] = [
-  [/\.(exe|msi|msix|msixbundle|appx|appxbundle|nupkg)$/i, "windows"],
+  [/\.(exe|msi|msix|msixbundle|appx|appxbundle)$/i, "windows"],
   [/\.(dmg|pkg|mpkg|aar|app\.tar\.gz|app\.zip)$/i, "macos"],
   [/\.(deb|rpm|appimage|pacman|snap|flatpak)$/i, "linux"],
 ];
@@ -63,7 +63,7 @@ function assertPrereleaseChannel({ channel, version }: Release, { isPrerelease }
 }
 
 /** Sparkle offers only releases whose build version is higher than the installed one. */
-function assertBuildVersionIncreases(release: Release, others: readonly Release[]): void {
+export function assertBuildVersionIncreases(release: Release, others: readonly Release[]): void {
   const higher = others.find((other) => {
     if (other.yanked || !canUpdateTo(other, release) || (!other.buildVersion && !release.buildVersion)) return false;
     return compareSystemVersions(buildVersionOf(other), buildVersionOf(release)) >= 0;

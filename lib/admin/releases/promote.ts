@@ -1,0 +1,82 @@
+import { isDeepStrictEqual } from "node:util";
+import { formatVersion, type Release } from "../../releases/schema";
+import { changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";
+import { PublishingError } from "./manifest/publishing-error";
+import { identityOf, makeReleaseId, parseRelease } from "./manifest/release-entry";
+import { assertPublishable, type Confirmations } from "./publish/publish-checks";
+import { filterReleases, type ReleaseFilter, selectReleases } from "./select";
+
+/** The channels, and how the promoted releases start. `rollout` is 100 by default. */
+export type Promotion = {
+  from: string;
+  to: string;
+  rollout?: number | undefined;
+  confirmations?: Confirmations | undefined;
+};
+
+/** `from` is the id of the release that was promoted. "unchanged": it was promoted before. */
+export type PromotedRelease = { id: string; from: string; outcome: "added" | "unchanged" };
+
+type Deps = { manifestFile: string; now: () => Date };
+
+/**
+ * Offers the same builds on another channel, in one write: adds a release with the same version, files and notes for
+ * each selected release of the channel `from`. `now` is its release date.
+ * @throws PublishingError if a release is a prerelease, yanked or a sample, or the channel has the version with other
+ * files; and from `assertPublishable`
+ */
+export async function promoteReleases(
+  { manifestFile, now }: Deps,
+  filter: ReleaseFilter,
+  promotion: Promotion,
+): Promise<PromotedRelease[]> {
+  const releasedAt = now().toISOString();
+  return changeManifest(manifestFile, (manifest) => {
+    const onChannel = filterReleases(manifest.releases, { channel: promotion.from });
+    const selected = selectReleases(onChannel, filter);
+    const promoted: PromotedRelease[] = [];
+    let { entries, releases } = manifest;
+    for (const source of selected) {
+      const planned = promote({ ...manifest, entries, releases }, source, promotion, releasedAt);
+      promoted.push({ id: planned.release.id, from: source.id, outcome: planned.entry ? "added" : "unchanged" });
+      if (!planned.entry) continue;
+      entries = [...entries, planned.entry];
+      releases = [...releases, planned.release];
+    }
+    return { entries, result: promoted };
+  });
+}
+
+type Planned = { release: Release; entry: ManifestEntry | null };
+
+function promote(
+  { entries, releases }: EditableManifest,
+  source: Release,
+  { to, rollout = 100, confirmations = {} }: Promotion,
+  releasedAt: string,
+): Planned {
+  assertPromotable(source, to, confirmations);
+  const identity = { ...identityOf(source), channel: to };
+  const existing = releases.find((other) => isDeepStrictEqual(identityOf(other), identity));
+  if (existing) {
+    if (isDeepStrictEqual(existing.artifacts, source.artifacts)) return { release: existing, entry: null };
+    const message = `${existing.id} is already published on ${to} with other files: publish a new version instead.`;
+    throw new PublishingError(message, "release_conflict");
+  }
+  const { rollback: _, ...fields } = entries[releases.indexOf(source)] ?? {};
+  const draft = { ...fields, id: "new", channel: to, releasedAt, rollout };
+  const release = parseRelease(draft);
+  assertPublishable(release, releases, { ...confirmations, isPrerelease: true });
+  const id = makeReleaseId(releases, release);
+  return { release: { ...release, id }, entry: { ...draft, id } };
+}
+
+function assertPromotable(source: Release, to: string, { isPrerelease }: Confirmations): void {
+  const version = formatVersion(source.version);
+  if (source.sample) throw new PublishingError(`${source.id} is a sample, which is not promoted.`);
+  if (source.yanked) throw new PublishingError(`${source.id} is yanked, so it is not promoted.`, "release_yanked");
+  if (to !== "stable" || source.version.prerelease.length === 0 || isPrerelease) return;
+  throw new PublishingError(
+    `${version} is a prerelease, and every client would compare with its version: publish the final version, or confirm with --prerelease.`,
+  );
+}

@@ -1,0 +1,55 @@
+import type { Release } from "../../releases/schema";
+import { changeManifest, readManifest } from "./manifest/manifest-file";
+import { PublishingError } from "./manifest/publishing-error";
+import { elsewhereOf, removeUnusedFiles } from "./remove-files";
+import { type ReleaseFilter, selectReleases } from "./select";
+
+/** `isForced`: also remove releases that are offered to clients. `isDryRun`: change nothing. */
+export type RemoveOptions = { isForced: boolean; isDryRun: boolean };
+
+/** `files` were deleted from the catalog's folder. `elsewhere` are the URLs and object keys that stay. */
+export type RemoveResult = { releases: string[]; files: string[]; elsewhere: string[] };
+
+/**
+ * Removes releases from the catalog in one write, and the files that no other release has. A download that has started
+ * continues, because its file is open; an interrupted one cannot be resumed.
+ * @throws PublishingError release_in_use if a release is offered to clients; release_not_found
+ */
+export async function removeReleases(
+  manifestFile: string,
+  filter: ReleaseFilter,
+  { isForced, isDryRun }: RemoveOptions,
+): Promise<RemoveResult> {
+  const select = (releases: readonly Release[]) => {
+    const removed = selectReleases(releases, filter);
+    if (!isForced) assertNotOffered(removed);
+    return { removed, remaining: releases.filter((release) => !removed.includes(release)) };
+  };
+  if (isDryRun) {
+    const { removed, remaining } = select((await readManifest(manifestFile)).releases);
+    return resultOf(removed, remaining, await removeUnusedFiles(manifestFile, removed, remaining, true));
+  }
+  return changeManifest(manifestFile, ({ entries, releases }) => {
+    const { removed, remaining } = select(releases);
+    const result = resultOf(removed, remaining, []);
+    return {
+      entries: entries.filter((_, i) => remaining.includes(releases[i] as Release)),
+      result,
+      afterWrite: async () => result.files.push(...(await removeUnusedFiles(manifestFile, removed, remaining))),
+    };
+  });
+}
+
+function resultOf(removed: readonly Release[], remaining: readonly Release[], files: string[]): RemoveResult {
+  return { releases: removed.map(({ id }) => id), files, elsewhere: elsewhereOf(removed, remaining) };
+}
+
+/** A sample may be removed at any time. */
+function assertNotOffered(releases: readonly Release[]): void {
+  const offered = releases.filter(({ yanked, rollout, sample }) => !yanked && rollout > 0 && !sample);
+  if (offered.length === 0) return;
+  throw new PublishingError(
+    `Clients may be downloading ${offered.map(({ id }) => id).join(", ")}: yank it first and remove it later, or pass --force.`,
+    "release_in_use",
+  );
+}

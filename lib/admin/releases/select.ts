@@ -1,0 +1,72 @@
+import { parse as parseVersion } from "semver";
+import { formatVersion, normalizeArchitecture, type Release } from "../../releases/schema";
+import { parsePlatform } from "../../releases/selection/release-selector";
+import { PublishingError } from "./manifest/publishing-error";
+
+/** Selects releases by id or version, by fields, or by both. */
+export type ReleaseFilter = {
+  /** Ids, or versions. A version selects the release on all platforms, architectures and channels. */
+  ids?: readonly string[] | undefined;
+  product?: string | undefined;
+  version?: string | undefined;
+  platform?: string | undefined;
+  architecture?: string | undefined;
+  channel?: string | undefined;
+};
+
+/**
+ * The releases that a command changes.
+ * @throws PublishingError release_not_found if the filter, an id or a version matches nothing; release_invalid if the
+ * filter is too wide
+ */
+export function selectReleases(releases: readonly Release[], filter: ReleaseFilter): Release[] {
+  const { ids = [], product, version } = filter;
+  const matching = filterReleases(releases, filter);
+  if (ids.length > 0) return [...new Set(ids.flatMap((id) => selectByIdOrVersion(matching, id)))];
+  if (product === undefined || version === undefined) {
+    throw new PublishingError("Select a release by its id or version, or by --product and --version.");
+  }
+  return matching.length > 0 ? matching : notFound("that matches these options");
+}
+
+function selectByIdOrVersion(matching: readonly Release[], idOrVersion: string): Release[] {
+  const byId = matching.find(({ id }) => id === idOrVersion);
+  if (byId) return [byId];
+  if (!parseVersion(idOrVersion)) return notFound(`with id ${idOrVersion}`);
+  const byVersion = filterReleases(matching, { version: idOrVersion });
+  const products = [...new Set(byVersion.map(({ product }) => product))];
+  if (products.length > 1) {
+    throw new PublishingError(`Version ${idOrVersion} is of ${products.join(" and ")}: select one with --product.`);
+  }
+  return byVersion.length > 0 ? byVersion : notFound(`with version ${idOrVersion}`);
+}
+
+/** The releases that match the filter's fields; all of them without fields. Ignores `ids`. */
+export function filterReleases(releases: readonly Release[], filter: ReleaseFilter): Release[] {
+  const { product, version, platform, architecture, channel } = filter;
+  const expected = {
+    product,
+    platform: platform && (parsePlatform(platform) ?? platform),
+    architecture: architecture && normalizeArchitecture(architecture),
+    channel,
+    version: version && normalizeVersion(version),
+  };
+  return releases.filter((release) => {
+    const actual = { ...release, version: formatVersion(release.version) };
+    return (Object.keys(expected) as (keyof typeof expected)[]).every(
+      (name) => expected[name] === undefined || expected[name] === actual[name],
+    );
+  });
+}
+
+function normalizeVersion(version: string): string {
+  const parsed = parseVersion(version);
+  return parsed ? formatVersion(parsed) : version;
+}
+
+function notFound(description: string): never {
+  throw new PublishingError(
+    `There is no release ${description}: list them with \`npm run release -- list\`.`,
+    "release_not_found",
+  );
+}

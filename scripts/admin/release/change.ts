@@ -1,0 +1,98 @@
+import type { ReleaseChange } from "../../../lib/admin/releases/update";
+import { UsageError } from "../../command-line";
+import type { Command } from "./command";
+import { FIELD_OPTIONS, parseFields } from "./draft";
+import { FILTER_OPTIONS, flag, parseOptions, parsePercentage, text, toFilter } from "./options";
+import type { UpdateOutcome } from "./store";
+
+/** `rollout RELEASE N` */
+export const rollout: Command = async (args, open) => {
+  const { values, positionals } = parseOptions(FILTER_OPTIONS, args, true);
+  const percentage = parsePercentage(positionals.at(-1));
+  const { store, output } = await open(values);
+  const updated = await store.update(toFilter(values, positionals.slice(0, -1)), { rollout: percentage });
+  output.result(updated, linesOf(updated, percentage === 0 ? "paused" : `rolled out to ${percentage} %`));
+};
+
+/** Commands that set a flag of a release, and clear it with --undo. */
+const FLAGS = {
+  yank: { field: "yanked", set: "yanked", cleared: "no longer yanked" },
+  rollback: { field: "rollback", set: "also offered to newer versions", cleared: "no longer a rollback" },
+  critical: { field: "critical", set: "critical", cleared: "no longer critical" },
+} as const;
+
+function flagCommand(name: keyof typeof FLAGS): Command {
+  const { field, set, cleared } = FLAGS[name];
+  return async (args, open) => {
+    const { values, positionals } = parseOptions({ ...FILTER_OPTIONS, undo: flag }, args, true);
+    const { undo = false } = values;
+    const { store, output } = await open(values);
+    const updated = await store.update(toFilter(values, positionals), { [field]: !undo });
+    const newerServed = name === "rollback" && !undo ? updated.newerServed : [];
+    const blocking = newerServed.map(
+      (id) => `${id} is newer and still served, so its clients do not roll back: yank it, or set its rollout to 0.`,
+    );
+    output.result({ ...updated, newerServed }, [...linesOf(updated, undo ? cleared : set), ...blocking]);
+  };
+}
+
+export const yank = flagCommand("yank");
+export const rollback = flagCommand("rollback");
+export const critical = flagCommand("critical");
+
+const EDIT_OPTIONS = { ...FILTER_OPTIONS, ...FIELD_OPTIONS, clear: { type: "string", multiple: true } } as const;
+
+/** The options that `edit --clear` takes, and their fields. */
+const CLEARABLE: Readonly<Record<string, keyof ReleaseChange>> = {
+  "notes-url": "notesUrl",
+  "minimum-supported": "minimumSupportedVersion",
+  "minimum-system": "minimumSystemVersion",
+  "requires-from": "requiresFrom",
+  "rollout-series": "rolloutSeries",
+  "build-version": "buildVersion",
+  "phased-rollout-interval": "phasedRolloutIntervalSeconds",
+};
+
+/** `edit RELEASE --notes TEXT …` */
+export const edit: Command = async (args, open) => {
+  const { values, positionals } = parseOptions(EDIT_OPTIONS, args, true);
+  const change = await parseFields(values);
+  const given = Object.entries(change).filter(([, value]) => value !== undefined);
+  const cleared = (values.clear ?? []).map((name) => [clearableField(name), null]);
+  if (given.length + cleared.length === 0) throw new UsageError("edit takes at least one option that changes a field.");
+  const { store, output } = await open(values);
+  const updated = await store.update(toFilter(values, positionals), Object.fromEntries([...given, ...cleared]));
+  output.result(updated, linesOf(updated, "changed"));
+};
+
+function clearableField(name: string): keyof ReleaseChange {
+  const field = Object.hasOwn(CLEARABLE, name) ? CLEARABLE[name] : undefined;
+  if (!field) throw new UsageError(`--clear must be one of ${Object.keys(CLEARABLE).join(", ")}.`);
+  return field;
+}
+
+const PROMOTE_OPTIONS = { ...FILTER_OPTIONS, from: text, to: text, rollout: text, new: flag, prerelease: flag };
+
+/** `promote RELEASE --from beta --to stable` */
+export const promote: Command = async (args, open) => {
+  const { values, positionals } = parseOptions(PROMOTE_OPTIONS, args, true);
+  const { from, to } = values;
+  if (from === undefined || to === undefined) throw new UsageError("promote requires --from and --to.");
+  if (from === to) throw new UsageError("--from and --to must be different channels.");
+  const promotion = {
+    from,
+    to,
+    rollout: values.rollout === undefined ? undefined : parsePercentage(values.rollout),
+    confirmations: { isNew: values.new, isPrerelease: values.prerelease },
+  };
+  const { store, output } = await open(values);
+  const promoted = await store.promote(toFilter({ ...values, channel: undefined }, positionals), promotion);
+  const lines = promoted.releases.map(
+    ({ id, outcome }) => `${id}: ${outcome === "added" ? "published" : "already published"} on ${to}`,
+  );
+  output.result(promoted, lines);
+};
+
+function linesOf({ releases }: UpdateOutcome, outcome: string): string[] {
+  return releases.map(({ id }) => `${id}: ${outcome}`);
+}

@@ -1,0 +1,31 @@
+import type { ReleaseDocument } from "../../../lib/admin/releases/list";
+import type { PromotedRelease, Promotion } from "../../../lib/admin/releases/promote";
+import type { PruneOptions, PruneResult } from "../../../lib/admin/releases/prune";
+import type { ReleaseDraft } from "../../../lib/admin/releases/publish/draft";
+import type { AddedRelease } from "../../../lib/admin/releases/publish/plan-addition";
+import type { RemoveOptions, RemoveResult } from "../../../lib/admin/releases/remove";
+import type { ReleaseFilter } from "../../../lib/admin/releases/select";
+import type { ReleaseChange, UpdatedRelease } from "../../../lib/admin/releases/update";
+import type { VerifyResult } from "../../../lib/admin/releases/verify";
+
+/** `removedSamples` are ids. `notes` are for the operator. */
+export type AddOutcome = { releases: AddedRelease[]; removedSamples: string[]; notes: string[] };
+
+/** `newerServed`: releases that are newer than the changed ones, and still served. */
+export type UpdateOutcome = { releases: UpdatedRelease[]; newerServed: string[] };
+
+/**
+ * The releases that the commands read and change: the files of this machine, or a service at a URL. Errors have a
+ * stable `code`.
+ */
+export type ReleaseStore = {
+  list: (filter: ReleaseFilter) => Promise<ReleaseDocument[]>;
+  /** Publishes all drafts at once. */
+  add: (drafts: readonly ReleaseDraft[]) => Promise<AddOutcome>;
+  update: (filter: ReleaseFilter, change: ReleaseChange) => Promise<UpdateOutcome>;
+  promote: (filter: ReleaseFilter, promotion: Promotion) => Promise<{ releases: PromotedRelease[] }>;
+  remove: (filter: ReleaseFilter, options: RemoveOptions) => Promise<RemoveResult>;
+  prune: (filter: ReleaseFilter, options: PruneOptions) => Promise<PruneResult>;
+  /** Hashes the published files again; with `remote`, also those outside the catalog's folder. */
+  verify: (filter: ReleaseFilter, options: { remote: boolean }) => AsyncIterable<VerifyResult>;
+};
