@@ -5,7 +5,7 @@ import { ArtifactKind, formatVersion, type Release } from "../../releases/schema
 export type ReleaseDocument = ReturnType<typeof toDocument>;
 
 /** Converts a release for JSON. Versions are text, times RFC 3339. */
-export function toDocument({ artifacts, ...release }: Release) {
+function toDocument({ artifacts, ...release }: Release) {
   const { version, minimumSupportedVersion, requiresFrom, releasedAt } = release;
   return {
     ...release,

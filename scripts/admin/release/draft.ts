@@ -21,9 +21,9 @@ export const FIELD_OPTIONS = {
   rollback: flag,
 } as const;
 /** Options that say where files are served from. */
-export const DESTINATION_OPTIONS = { s3: flag, url: text } as const;
+const DESTINATION_OPTIONS = { s3: flag, url: text } as const;
 /** Options that confirm what looks like a mistake, and set the product's keys. */
-export const CHECK_OPTIONS = { "minisign-key": text, "ed-key": text, new: flag, prerelease: flag } as const;
+const CHECK_OPTIONS = { "minisign-key": text, "ed-key": text, new: flag, prerelease: flag } as const;
 
 const ADD_OPTIONS = {
   ...FILTER_OPTIONS,
@@ -85,7 +85,7 @@ export async function parseFields(values: Values<typeof FIELD_OPTIONS>) {
 }
 
 /** @throws UsageError */
-export async function parseChecks(
+async function parseChecks(
   values: Values<typeof CHECK_OPTIONS>,
 ): Promise<Required<Pick<ReleaseDraft, "publicKeys" | "confirmations">>> {
   return {
@@ -95,7 +95,7 @@ export async function parseChecks(
 }
 
 /** @throws UsageError */
-export function parseDestination({ url, s3 }: Values<typeof DESTINATION_OPTIONS>): Destination {
+function parseDestination({ url, s3 }: Values<typeof DESTINATION_OPTIONS>): Destination {
   if (url !== undefined && s3) throw new UsageError("--url and --s3 exclude each other.");
   if (url !== undefined) return { kind: "url", url };
   return { kind: s3 ? "storage" : "folder" };
@@ -116,7 +116,7 @@ function parseKinds(inputs: string[] = ["installer"], from: string | undefined):
 }
 
 /** Reads a file's text, or returns the argument itself. @throws UsageError if a path's file does not exist */
-export async function textOrFile(input: string | undefined): Promise<string | undefined> {
+async function textOrFile(input: string | undefined): Promise<string | undefined> {
   if (input === undefined) return input;
   const file = resolveFromCaller(input);
   if (existsSync(file) && statSync(file).isFile()) return readFile(file, "utf8");

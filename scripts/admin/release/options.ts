@@ -9,7 +9,7 @@ export const text = { type: "string" } as const;
 export const flag = { type: "boolean" } as const;
 
 /** Options of every command. */
-export const COMMON_OPTIONS = { catalog: text, json: flag } as const;
+const COMMON_OPTIONS = { catalog: text, json: flag } as const;
 
 /** Options that select releases. */
 export const FILTER_OPTIONS = { product: text, platform: text, arch: text, channel: text, version: text } as const;

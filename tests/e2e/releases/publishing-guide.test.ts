@@ -87,6 +87,9 @@ test("the guide's commands publish, stage, pause, withdraw, roll back and verify
   await expect.poll(() => offered(service, "1.5.0"), POLL).toBe("1.4.0");
   await run("undo");
   await expect.poll(() => offered(service, "1.5.0"), POLL).toBe("1.5.1");
+  expect(await run("Change, promote and remove releases")).toContain(
+    "core-windows-x64-1.5.2-stable: published on stable",
+  );
   expect(await run("Verify published files")).toMatch(/valid, 0 invalid[\s\S]*valid, 0 invalid/);
   if (storage) {
     await run("Object storage");

@@ -50,7 +50,7 @@ test("every command of npm run release prints one JSON document", { timeout: 180
   expect(await run("remove", ID, "--yes")).toEqual({ code: 0, json: { dryRun: false, ...removed } });
   expect(await run("prune", "--keep", "1", "--yes")).toEqual({
     code: 0,
-    json: { dryRun: true, releases: [], files: [], freedBytes: 0, elsewhere: [] },
+    json: { dryRun: false, releases: [], files: [], freedBytes: 0, elsewhere: [] },
   });
 });
 
