@@ -83,6 +83,25 @@ describe("a signature", () => {
     );
   });
 
+  test.each([
+    ["1.5.0-beta.1", "Ops_1.5.0-beta.1_x64-setup.exe", true],
+    ["1.5.0-beta.1", "Ops_1.5.0_x64-setup.exe", true], // an MSI has no prerelease
+    ["1.5.0", "Ops_1.5.0-x64.exe", true],
+    ["1.5.0+7", "Ops_1.5.0_x64-setup.exe", true],
+    ["1.5.0", "Ops.app.tar.gz", true], // Tauri's name for macOS
+    ["1.5.0-beta.1", "Ops_1.5.0-beta.2_x64-setup.exe", false],
+    ["1.5.0-beta.1", "Ops_1.5.0-beta.10_x64-setup.exe", false],
+    ["1.5.0", "Ops_1.5.0-beta.1_x64-setup.exe", false],
+    ["1.5.0-beta.1", "Ops_1.5.0-rc.1_x64-setup.exe", false],
+  ])("for %s of the file %s, as Tauri names it: valid %s", async (version, name, isValid) => {
+    const testFolder = await newCatalog();
+    const artifact = { minisign: key.minisign(bytes, `timestamp:1793786400\tfile:${name}`) };
+    const change = { artifact, publicKeys: keys, release: { channel: "beta" } };
+    const publishing = async () => publish(testFolder, await build(testFolder, "Ops.exe", bytes), version, change);
+    if (isValid) expect((await publishing()).notes).toEqual([]);
+    else await expectRejected(testFolder, publishing, "another version");
+  });
+
   test("of a renamed file is valid if it can be verified", async () => {
     const testFolder = await newCatalog();
     const artifact = { minisign: key.minisign(bytes, comment) };

@@ -74,18 +74,32 @@ async function verifyMinisign(
 const unverified = (kind: string, product: string, option: string) =>
   `The ${kind} signature was NOT verified: the catalog has no public key of ${product}. Set it once with ${option}.`;
 
-/** Compares the release's version with the comment's `version:` field, else with the numbers in its file name. */
+/** Compares the release's version with the comment's `version:` field, else with the one in its file name. */
 function assertSameVersion(trustedComment: string, version: string): void {
   const named = fieldOf(trustedComment, "version");
-  const numbers = (trustedComment.match(/\d+(?:\.\d+)+/g) ?? []).filter((text) => text.split(".").length === 3);
-  const [own = ""] = version.split(/[-+]/);
-  const isSame =
-    named === undefined ? numbers.length === 0 || numbers.includes(own) : named.replace(/^v/, "") === version;
+  const isSame = named === undefined ? mayName(trustedComment, version) : named.replace(/^v/, "") === version;
   if (isSame) return;
   throw new SignatureError(
     `The minisign signature is for another version: its trusted comment is "${trustedComment}".`,
   );
 }
+
+/** Three numbers, and a prerelease if it has a usual label: what follows could be an architecture. */
+const VERSION = /(?<![\d.])(\d+\.\d+\.\d+)(?!\.?\d)(?:[-~._]((?:alpha|beta|rc|pre|dev|nightly|canary|next)[\w.-]*))?/gi;
+
+/** Whether a text names the version, or none: `Ops_1.5.0-beta.1_x64-setup.exe`, `Ops.app.tar.gz`. */
+function mayName(text: string, version: string): boolean {
+  const [release = ""] = version.split("+");
+  const [numbers, prerelease = ""] = release.split(/-(.*)/s);
+  const found = [...text.matchAll(VERSION)];
+  const isSame = ([, ownNumbers, label]: RegExpExecArray) =>
+    ownNumbers === numbers && (label === undefined || isPrefix(prerelease, label));
+  return found.length === 0 || found.some(isSame);
+}
+
+/** `beta.1` is no prefix of `beta.10`. */
+const isPrefix = (prerelease: string, label: string) =>
+  prerelease !== "" && label.startsWith(prerelease) && !/^\d/.test(label.slice(prerelease.length));
 
 /** Tauri and minisign sign the file name too. A renamed file can be published with the public key. */
 function assertSameFileName(trustedComment: string, fileNames: readonly string[]): void {
