@@ -12,8 +12,8 @@ export function downloadUrl(baseUrl: string, release: Release, artifact: Artifac
     channel: release.channel, // always named: without it another channel's build of the version could be served
     version: formatVersion(release.version),
   });
-  if (artifact === installer) return `${baseUrl}/api/download/${release.platform}?${query}`;
-  if (artifact === update) query.set("kind", "update");
-  else query.set("file", artifact.fileName);
+  const kind = artifact === installer ? "installer" : artifact === update ? "update" : null;
+  if (kind === null) query.set("file", artifact.fileName);
+  else if (kind === "update" || release.platform === "linux") query.set("kind", kind); // Linux's default is an AppImage
   return `${baseUrl}/api/download/${release.platform}?${query}`;
 }

@@ -7,17 +7,17 @@ import type { Snapshot } from "./catalog/snapshot";
 import type { Catalog } from "./catalog/watch";
 import type { DownloadQuery } from "./http-schema";
 import { verifyIntegrity } from "./integrity";
-import { releaseFiles } from "./release-files";
 import type { Artifact, Platform, Release } from "./schema";
-import { parsePlatform, parseReleaseSelector } from "./selection/release-selector";
-import { findVersion, SELECTORS_BY_KIND, selectRelease } from "./selection/selection";
+import { downloadSelectors, namesOneFile } from "./selection/download-selectors";
+import { parsePlatform, parseReleaseSelector, type ReleaseSelector } from "./selection/release-selector";
+import { type ArtifactSelector, findVersion, selectRelease } from "./selection/selection";
 
 type Storage = {
   presignGet: (object: { key: string; contentDisposition: string; contentType: string }) => Promise<string>;
 };
 type Deps = { catalog: Catalog; storage: Storage | null; log: Logger };
 type DownloadRequest = DownloadQuery & { platform: string };
-type Selected = { snapshot: Snapshot; release: Release; caching: Caching };
+type Selected = { snapshot: Snapshot; release: Release; artifact: Artifact; caching: Caching };
 
 const DEFAULT_ARCHITECTURES: Record<Platform, string> = {
   windows: "x64",
@@ -42,9 +42,7 @@ export const DOWNLOAD_ERRORS: ErrorCode[] = [
  */
 export async function resolveDownload(deps: Deps, request: DownloadRequest): Promise<DownloadContent> {
   const selected = selectDownload(deps, request);
-  const { release, caching } = selected;
-  const artifact = artifactOf(release, request);
-  if (!artifact) throw new AppError("release_not_found");
+  const { release, artifact, caching } = selected;
   // Even a pinned redirect is cached briefly: the bytes stay the same, but their location may change.
   if (artifact.url !== undefined) {
     return { kind: "redirect", url: artifact.url, caching: caching === "immutable" ? "shared" : caching };
@@ -58,34 +56,53 @@ export async function resolveDownload(deps: Deps, request: DownloadRequest): Pro
     // The presigned URL expires, so the redirect to it is never cached.
     return { ...metadata, kind: "object", caching: "never", presign: () => storage.presignGet(object) };
   }
-  const file = await findIntactFile(deps, selected, artifact);
+  const file = await findIntactFile(deps, selected);
   const onError = (error: unknown) => deps.log.error({ err: error, release: release.id }, "download aborted");
   const read = (parts: readonly BodyPart[]) => readFileParts({ file, parts, onError });
   return { ...metadata, kind: "file", caching, modifiedAt: file.modifiedAt, read };
 }
 
-function artifactOf(release: Release, { kind, file }: DownloadRequest): Artifact | undefined {
-  if (file === undefined) return release.artifacts[kind];
-  return releaseFiles(release).find(({ fileName }) => fileName === file);
-}
-
 function selectDownload({ catalog }: Pick<Deps, "catalog">, request: DownloadRequest): Selected {
   const platform = parsePlatform(request.platform);
   if (!platform) throw new AppError("not_found");
-  const { product = "core", architecture = DEFAULT_ARCHITECTURES[platform], channel, version, clientId } = request;
+  const { product = "core", architecture = DEFAULT_ARCHITECTURES[platform], channel, version } = request;
   if (request.file !== undefined && !version) throw missingVersion();
   const snapshot = catalog.current();
   const selector = parseReleaseSelector({ platform, product, architecture, channel }, snapshot);
+  const selectors = downloadSelectors(platform, request);
   if (!snapshot) throw new AppError("catalog_unavailable");
-  const { release, isClientSpecific } = version
-    ? { release: findVersion(snapshot, selector, version, channel && selector.channel), isClientSpecific: false }
-    : selectRelease(snapshot, selector, SELECTORS_BY_KIND[request.kind], { clientId });
-  if (!release) throw new AppError("release_not_found");
-  // A fallback to another channel or architecture may be replaced by an exact build later.
-  const isExact = release.channel === selector.channel && release.architecture === selector.architecture;
-  if (release.sample) return { snapshot, release, caching: "never" }; // a real release may get the same URL
-  if (version && isExact) return { snapshot, release, caching: "immutable" };
-  return { snapshot, release, caching: isClientSpecific ? "per-client" : "shared" };
+  const { release, artifact, isClientSpecific } = selectFirst(snapshot, selector, selectors, request);
+  const selected = { snapshot, release, artifact };
+  // A fallback to another channel, architecture or file may be replaced by an exact one later.
+  const isExact =
+    release.channel === selector.channel &&
+    release.architecture === selector.architecture &&
+    namesOneFile(platform, request);
+  if (release.sample) return { ...selected, caching: "never" }; // a real release may get the same URL
+  if (version && isExact) return { ...selected, caching: "immutable" };
+  return { ...selected, caching: isClientSpecific ? "per-client" : "shared" };
+}
+
+function selectFirst(
+  snapshot: Snapshot,
+  selector: ReleaseSelector,
+  selectors: readonly ArtifactSelector[],
+  { version, channel, clientId }: DownloadRequest,
+) {
+  let isClientSpecific = false;
+  for (const select of selectors) {
+    const selection = version
+      ? {
+          release: findVersion(snapshot, selector, version, channel && selector.channel, select),
+          isClientSpecific: false,
+        }
+      : selectRelease(snapshot, selector, select, { clientId });
+    const { release } = selection;
+    isClientSpecific ||= selection.isClientSpecific;
+    const artifact = release && select(release);
+    if (artifact) return { release, artifact, isClientSpecific };
+  }
+  throw new AppError("release_not_found");
 }
 
 function missingVersion(): AppError {
@@ -93,7 +110,7 @@ function missingVersion(): AppError {
   return new AppError("invalid_query", { errors, fields: { missing: ["version"] } });
 }
 
-async function findIntactFile({ log }: Deps, { snapshot, release }: Selected, artifact: Artifact) {
+async function findIntactFile({ log }: Deps, { snapshot, release, artifact }: Selected) {
   const { file: relativePath } = artifact;
   try {
     if (snapshot.root === null || relativePath === undefined) throw new Error("The catalog has no folder");

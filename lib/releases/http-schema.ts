@@ -63,7 +63,10 @@ export const DownloadQuery = z.object({
   ...Selection,
   version: QueriedVersion.optional().describe("The release to download. The newest one by default."),
   clientId,
-  kind: ArtifactKind.default("installer").describe("`installer` for people, `update` for updaters."),
+  kind: ArtifactKind.optional().describe(
+    "`installer` for people, the default; `update` for updaters. On Linux the default is the AppImage, if there is one.",
+  ),
+  format: selector("The type of file, case-insensitive.", "appimage", "deb", "rpm", "tar", "exe", "msi", "dmg", "zip"),
   file: z.string().max(255).optional().describe("The name of one file of the release. Requires `version`."),
 });
 export type DownloadQuery = z.infer<typeof DownloadQuery>;
@@ -93,6 +96,7 @@ export const ReleaseVersion = z.object({
     .nullable()
     .describe("The highest minimum of this release and all releases before it."),
   minimumSystemVersion: z.string().nullable(),
+  requiresFrom: z.string().nullable().describe("Clients below this version cannot install the release."),
   updateAvailable: z.boolean().nullable().describe("null if `current` is omitted."),
   mandatory: z
     .boolean()

@@ -13,11 +13,14 @@ export type ArtifactKind = z.infer<typeof ArtifactKind>;
 /** Aliases that compilers, Node.js and Tauri use. */
 const ARCHITECTURE_ALIASES: ReadonlyMap<string, string> = new Map([
   ["x86_64", "x64"],
+  ["x86-64", "x64"],
   ["amd64", "x64"],
   ["aarch64", "arm64"],
   ["x86", "ia32"],
+  ["386", "ia32"],
   ["i386", "ia32"],
   ["i686", "ia32"],
+  ["universal2", "universal"],
 ]);
 
 /** Maps an architecture's name or alias to the canonical name, case-insensitively: `X86_64` becomes `x64`. */

@@ -29,6 +29,7 @@ const RELEASE = {
   notesUrl: null,
   minimumSupportedVersion: "1.0.0",
   minimumSystemVersion: "10.0.17763",
+  requiresFrom: null,
   updateAvailable: true,
   mandatory: false,
   artifact: {

@@ -2,6 +2,7 @@ import { compareBuild, type SemVer } from "semver";
 import { completeFiles } from "../release-files";
 import { formatVersion, Platform, type Release } from "../schema";
 import { compareSystemVersions } from "../system-version";
+import { indexProductVersions, type ProductVersions } from "./product-versions";
 
 /** The query parameters that select releases. */
 export type SelectorName = "platform" | "product" | "architecture" | "channel";
@@ -22,6 +23,8 @@ export type Snapshot = {
   minimumSystemVersions: ReadonlyMap<string, readonly string[]>;
   /** The minimum system version of each published version, yanked ones included. Read by `minimumSystemVersionOf`. */
   minimumSystemByVersion: ReadonlyMap<string, string | null>;
+  /** Read by `productVersions`. */
+  versionsByProduct: ReadonlyMap<string, ProductVersions>;
 };
 
 /** Values that are valid in every catalog. */
@@ -63,6 +66,7 @@ export function indexReleases(root: string | null, releases: readonly Release[])
     releasesByVersion: groupBy(servable, (release) => `${targetKey(release)} ${formatVersion(release.version)}`),
     minimumSystemVersions: collectMinimumSystemVersions(releases),
     minimumSystemByVersion: indexMinimumSystems(releases),
+    versionsByProduct: indexProductVersions(releases),
   };
 }
 

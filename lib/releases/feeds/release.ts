@@ -22,6 +22,7 @@ function render(input: FeedInput): string {
       requestedArchitecture,
       version: formatVersion(release.version),
       minimumSupportedVersion: minimumSupportedVersion && formatVersion(minimumSupportedVersion),
+      requiresFrom: release.requiresFrom && formatVersion(release.requiresFrom),
       updateAvailable,
       mandatory,
       artifact: { ...artifact, url: downloadUrl(baseUrl, release, artifact) },

@@ -10,11 +10,15 @@ type SelectorQuery = Partial<Record<SelectorName, string>>;
 const PLATFORMS: ReadonlyMap<string, Platform> = new Map([
   ["windows", "windows"],
   ["win32", "windows"],
+  ["win64", "windows"],
+  ["win", "windows"],
   ["macos", "macos"],
   ["darwin", "macos"],
   ["mac", "macos"],
   ["osx", "macos"],
+  ["macosx", "macos"],
   ["linux", "linux"],
+  ["linux64", "linux"],
 ]);
 
 /** Parses a platform's name or alias, case-insensitively: `win32`, `Darwin`. Returns undefined for an unknown one. */

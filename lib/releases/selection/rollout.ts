@@ -9,7 +9,12 @@ export function rolloutBucket(releaseId: string, clientId: string): number {
   return (Number.parseInt(hash("sha256", releaseId + clientId).slice(0, 8), 16) % 10_000) / 100;
 }
 
-/** Whether a rollout includes a client. A higher `rollout` only adds clients; 0 includes none. */
-export function isInRollout({ id, rollout }: Pick<Release, "id" | "rollout">, clientId: string): boolean {
-  return rolloutBucket(id, clientId) < rollout;
+type Rollout = Pick<Release, "id" | "rollout"> & Partial<Pick<Release, "rolloutSeries">>;
+
+/**
+ * Whether a rollout includes a client. A higher `rollout` only adds clients; 0 includes none. Releases of one series
+ * include the same clients first.
+ */
+export function isInRollout({ id, rollout, rolloutSeries }: Rollout, clientId: string): boolean {
+  return rolloutBucket(rolloutSeries ?? id, clientId) < rollout;
 }

@@ -5,6 +5,7 @@ import { compareSystemVersions } from "../system-version";
 import type { ReleaseSelector } from "./release-selector";
 import { isInRollout } from "./rollout";
 import { ANY_SYSTEM, type SystemFilter } from "./system-filter";
+import { type UpgradePath, upgradePath } from "./upgrade-path";
 
 /** Picks the artifact of a release that a client can use; undefined if there is none. Caches are keyed by selector. */
 export type ArtifactSelector = (release: Release) => Artifact | undefined;
@@ -39,12 +40,19 @@ export function selectRelease(
   client: Client = {},
 ): Selection {
   let isClientSpecific = false;
+  let paused: Release | undefined;
+  const path = upgradePath(snapshot, selector, client.current);
   for (const list of candidateLists(snapshot, selector)) {
-    const selection = selectFrom(candidatesOf(list, selectArtifact, client.system ?? ANY_SYSTEM), client);
+    const candidates = candidatesOf(list, selectArtifact, client.system ?? ANY_SYSTEM, path);
+    const selection = selectFrom(candidates, client);
     isClientSpecific ||= selection.isClientSpecific;
-    if (selection.release) return { release: selection.release, isClientSpecific };
+    // The fallback may have a rollback for a client with a paused release.
+    if (selection.release && !candidates.newest && selection.release.rollout === 0) paused ??= selection.release;
+    else if (selection.release && (!paused || selection.release.rollback)) {
+      return { release: selection.release, isClientSpecific };
+    }
   }
-  return { release: undefined, isClientSpecific };
+  return { release: paused, isClientSpecific };
 }
 
 /** Lists with a fallback, by selector: the catalog knows a bounded number of selectors. */
@@ -70,16 +78,17 @@ export function candidateLists(snapshot: Snapshot, selector: ReleaseSelector): r
 
 /**
  * Finds one version, whatever its rollout, since the client names it. The channel's own build comes before a stable one
- * of the same version. Without a `channel`, a build of any channel will do.
+ * of the same version. Without a `channel`, a build of any channel will do. Skips builds without a suitable artifact.
  */
 export function findVersion(
   snapshot: Snapshot,
   selector: Omit<ReleaseSelector, "channel">,
   version: SemVer,
   channel?: string,
+  selectArtifact: (release: Release) => unknown = () => true,
 ): Release | undefined {
   const find = (target: Omit<ReleaseSelector, "channel">) => {
-    const builds = versionReleases(snapshot, target, version);
+    const builds = versionReleases(snapshot, target, version).filter(selectArtifact);
     const onChannel = (name: string) => builds.find((release) => release.channel === name);
     return channel === undefined ? (onChannel("stable") ?? builds[0]) : (onChannel(channel) ?? onChannel("stable"));
   };
@@ -135,10 +144,21 @@ type Candidates = {
 /** Keyed by list: no two snapshots share one, so that a new catalog starts with an empty cache. */
 const cachedCandidates = new WeakMap<readonly Release[], Map<ArtifactSelector, Map<string, Candidates>>>();
 
-function candidatesOf(list: readonly Release[], selectArtifact: ArtifactSelector, system: SystemFilter): Candidates {
-  const known = cachedCandidates.get(list)?.get(selectArtifact)?.get(system.key);
+/** A catalog may have many minimums and required versions, and clients choose among them. */
+const MAX_CACHED_CANDIDATES = 1_000;
+
+function candidatesOf(
+  list: readonly Release[],
+  selectArtifact: ArtifactSelector,
+  system: SystemFilter,
+  path: UpgradePath,
+): Candidates {
+  const key = path.key === "" ? system.key : `${system.key} ${path.key}`;
+  const known = cachedCandidates.get(list)?.get(selectArtifact)?.get(key);
   if (known) return known;
-  const suitable = list.filter((release) => selectArtifact(release) !== undefined && system.supports(release));
+  const suitable = list.filter(
+    (release) => selectArtifact(release) !== undefined && system.supports(release) && path.permits(release),
+  );
   const at = suitable.findIndex(({ rollout }) => rollout === 100);
   const newer = at < 0 ? suitable : suitable.slice(0, at);
   const made = {
@@ -148,16 +168,20 @@ function candidatesOf(list: readonly Release[], selectArtifact: ArtifactSelector
   };
   const bySelector = cachedCandidates.get(list) ?? new Map<ArtifactSelector, Map<string, Candidates>>();
   const bySystem = bySelector.get(selectArtifact) ?? new Map<string, Candidates>();
-  cachedCandidates.set(list, bySelector.set(selectArtifact, bySystem.set(system.key, made)));
+  if (bySystem.size >= MAX_CACHED_CANDIDATES) bySystem.clear();
+  cachedCandidates.set(list, bySelector.set(selectArtifact, bySystem.set(key, made)));
   return made;
 }
 
 function selectFrom({ newest, partial, unfinished }: Candidates, { clientId, current }: Client): Selection {
-  const rolledOut = clientId === undefined ? undefined : partial.find((release) => isInRollout(release, clientId));
-  const offered = rolledOut ?? newest;
+  const reaches = (release: Release) => clientId !== undefined && isInRollout(release, clientId);
+  const offered = partial.find(reaches) ?? newest;
+  const isClientSpecific = partial.length > 0;
   const installed = current && unfinished.get(current.version);
   const isNewer = installed && (!offered || compareBuild(installed.version, offered.version) > 0);
-  // A paused release stays installed unless the client can roll back.
-  const isKept = isNewer && !(installed.rollout === 0 && offered?.rollback);
-  return { release: isKept ? installed : offered, isClientSpecific: partial.length > 0 };
+  if (!isNewer) return { release: offered, isClientSpecific };
+  // A release stays installed, unless it is paused and the client can roll back.
+  const isRollback = (release: Release) => release.rollback && (release === newest || reaches(release));
+  const rollback = installed.rollout === 0 ? [...partial, newest].find((one) => one && isRollback(one)) : undefined;
+  return { release: rollback ?? installed, isClientSpecific };
 }

@@ -22,6 +22,10 @@ describe("reading a selection", () => {
     ["mac", "Universal", "macos", "universal"],
     ["osx", "arm64", "macos", "arm64"],
     ["windows", "X86_64", "windows", "x64"],
+    ["win", "x86-64", "windows", "x64"],
+    ["Win64", "amd64", "windows", "x64"],
+    ["MacOSX", "universal2", "macos", "universal"],
+    ["linux64", "aarch64", "linux", "arm64"],
   ])("%s and %s are %s and %s", (platform, architecture, ...meant) => {
     const wanted = parseReleaseSelector({ platform, architecture, product: "Core" }, snapshotOf({}));
     expect([wanted.platform, wanted.architecture]).toEqual(meant);
@@ -44,14 +48,14 @@ describe("reading a selection", () => {
     expect(refusal({ ...query, product: "studio", channel: "beta" }, snapshot)).toBeNull();
   });
 
-  test.each(["__proto__", "constructor", "", "win", "windows "])("the platform %j is unknown", (platform) => {
+  test.each(["__proto__", "constructor", "", "beos", "windows "])("the platform %j is unknown", (platform) => {
     expect(parsePlatform(platform)).toBeUndefined();
     expect(refusal({ platform, product: "core", architecture: "x64" })).toMatchObject({ code: "invalid_query" });
   });
 
   test("an architecture that only the catalog names is found by all its aliases", () => {
     const snapshot = snapshotOf({ architecture: "x86" });
-    for (const architecture of ["x86", "ia32", "i686", "I386"]) {
+    for (const architecture of ["x86", "ia32", "i686", "I386", "386"]) {
       const wanted = parseReleaseSelector({ platform: "windows", product: "core", architecture }, snapshot);
       expect(selected(snapshot, wanted)).toBe("ia32 1.0.0");
     }

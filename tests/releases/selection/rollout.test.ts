@@ -17,6 +17,13 @@ test("100,000 clients spread within half a per cent of a rollout", () => {
   }
 });
 
+test("a rollout has tenths of a per cent", () => {
+  const clients = Array.from({ length: 100_000 }, (_, i) => `client-${i}`);
+  const reached = clients.filter((client) => isInRollout({ id: "core-1.2.0", rollout: 0.3 }, client)).length;
+  expect(reached).toBeGreaterThan(200);
+  expect(reached).toBeLessThan(400);
+});
+
 test("raising a rollout keeps every client in it", () => {
   const clients = Array.from({ length: 1000 }, () => randomUUID());
   const at = (rollout: number) => clients.filter((client) => isInRollout({ id: "core-1.2.0", rollout }, client));

@@ -52,6 +52,27 @@ describe("a release that is being rolled out", () => {
     expect(selected(paused, WINDOWS, { clientId: client(false), current })).toBe("x64 1.2.0");
   });
 
+  test("is superseded, once it is paused, by a rollback below another rollout or in the fallback architecture", () => {
+    const current = new SemVer("1.2.0");
+    const paused = { version: "1.2.0", rollout: 0 };
+    const between = snapshotOf({ version: "1.0.0", rollback: true }, { id: ID, version: "1.1.0", rollout: 50 }, paused);
+    expect(selected(between, WINDOWS, { clientId: client(true), current })).toBe("x64 1.0.0");
+    const arm = { ...WINDOWS, architecture: "arm64" };
+    const own = { ...paused, architecture: "arm64" };
+    expect(selected(snapshotOf({ version: "1.0.0", rollback: true }, own), arm, { current })).toBe("x64 1.0.0");
+    expect(selected(snapshotOf({ version: "1.0.0" }, own), arm, { current })).toBe("arm64 1.2.0");
+  });
+
+  test("reaches the same clients as another release of its series", () => {
+    const series = { rolloutSeries: "core for Windows", rollout: 50 };
+    const both = [snapshotOf({ ...series, version: "1.1.0" }), snapshotOf({ ...series, version: "1.2.0" })];
+    const reached = both.map((one) =>
+      Array.from({ length: 200 }, (_, i) => selected(one, WINDOWS, { clientId: `client ${i}` }) !== undefined),
+    );
+    expect(reached[0]).toEqual(reached[1]);
+    expect(new Set(reached[0]).size).toBe(2);
+  });
+
   test("is superseded by a newer one for clients that have it", () => {
     const newer = snapshotOf({ version: "1.1.0", rollout: 10 }, { id: ID, version: "1.2.0", rollout: 50 });
     const current = new SemVer("1.1.0");

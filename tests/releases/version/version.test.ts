@@ -46,6 +46,7 @@ describe("a release", () => {
       notesUrl: null,
       minimumSupportedVersion: null,
       minimumSystemVersion: null,
+      requiresFrom: null,
       updateAvailable: null,
       mandatory: null,
       artifact: {
