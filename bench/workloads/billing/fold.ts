@@ -22,7 +22,7 @@ export async function fold(): Promise<Section> {
   const notMeasured = { throughput: null, cpuMsPerRequest: null, memoryMiB: null, ratio: null };
   const row = {
     ...notMeasured,
-    candidate: `a line of ${EVENTS} events`,
+    candidate: `a purchase with ${EVENTS} events`,
     p50Ms,
     p99Ms,
     goal: atMost(p50Ms, MAX_MS, " ms"),
