@@ -15,9 +15,11 @@ import { type ArtifactSelector, findVersion, selectRelease } from "./selection/s
 type Storage = {
   presignGet: (object: { key: string; contentDisposition: string; contentType: string }) => Promise<string>;
 };
-type Deps = { catalog: Catalog; storage: Storage | null; log: Logger };
+type ContentDeps = { storage: Storage | null; log: Logger };
+type Deps = ContentDeps & { catalog: Catalog };
 type DownloadRequest = DownloadQuery & { platform: string };
-type Selected = { snapshot: Snapshot; release: Release; artifact: Artifact; caching: Caching };
+/** A file of a release to send. */
+export type Selected = { snapshot: Snapshot; release: Release; artifact: Artifact; caching: Caching };
 
 const DEFAULT_ARCHITECTURES: Record<Platform, string> = {
   windows: "x64",
@@ -41,7 +43,14 @@ export const DOWNLOAD_ERRORS: ErrorCode[] = [
  * @throws AppError invalid_query, not_found, release_not_found, catalog_unavailable, artifact_unavailable
  */
 export async function resolveDownload(deps: Deps, request: DownloadRequest): Promise<DownloadContent> {
-  const selected = selectDownload(deps, request);
+  return artifactContent(deps, selectDownload(deps, request));
+}
+
+/**
+ * What to send for one file of a release. Sends no request to the object storage.
+ * @throws AppError release_not_found, artifact_unavailable
+ */
+export async function artifactContent(deps: ContentDeps, selected: Selected): Promise<DownloadContent> {
   const { release, artifact, caching } = selected;
   // Even a pinned redirect is cached briefly: the bytes stay the same, but their location may change.
   if (artifact.url !== undefined) {
@@ -110,7 +119,7 @@ function missingVersion(): AppError {
   return new AppError("invalid_query", { errors, fields: { missing: ["version"] } });
 }
 
-async function findIntactFile({ log }: Deps, { snapshot, release, artifact }: Selected) {
+async function findIntactFile({ log }: ContentDeps, { snapshot, release, artifact }: Selected) {
   const { file: relativePath } = artifact;
   try {
     if (snapshot.root === null || relativePath === undefined) throw new Error("The catalog has no folder");

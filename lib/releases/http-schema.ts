@@ -71,6 +71,28 @@ export const DownloadQuery = z.object({
 });
 export type DownloadQuery = z.infer<typeof DownloadQuery>;
 
+/** A segment of a path. Without slashes, which may arrive percent-encoded. */
+const Segment = z.string().regex(/^[^/\\\p{Cc}\p{Cs}]{1,255}$/u);
+const UpdateTarget = {
+  product: Segment.toLowerCase().describe("One of the catalog's products."),
+  channel: Segment.toLowerCase().describe("`stable`, `beta` or another channel of the catalog."),
+};
+
+export const UpdateParams = z.object({ ...UpdateTarget, file: z.array(Segment).min(1).max(8) });
+export type UpdateParams = z.infer<typeof UpdateParams>;
+
+/** What updaters add to the URL of a feed. `localVersion` is an alias of `current`, and `stagingId` of `clientId`. */
+export const UpdateQuery = z.object({
+  current: InstalledVersion.optional().describe("The installed version."),
+  localVersion: InstalledVersion.optional().describe("An alias of `current`, sent by Squirrel.Windows and Velopack."),
+  systemVersion: SystemVersion.optional().describe("The client's version of macOS or Windows."),
+  clientId,
+  stagingId: clientId.describe("An alias of `clientId`, sent by Velopack."),
+  arch: z.string().max(64).optional().describe("The client's architecture, sent by Squirrel.Windows and Velopack."),
+  id: z.string().max(255).optional().describe("The package's id, sent by Squirrel.Windows and Velopack."),
+});
+export type UpdateQuery = z.infer<typeof UpdateQuery>;
+
 export const ServiceVersion = z.object({
   kind: z.literal("service"),
   name: z.string(),

@@ -91,6 +91,12 @@ const ARTIFACT = {
     .regex(/^[^/\\\p{Cc}\p{Cs}]+$/u, "Must be a file name"),
   sizeBytes: z.int().min(1),
   sha256: Sha256,
+  /** Hexadecimal. Needed for the packages of Velopack and Squirrel.Windows. */
+  sha1: z
+    .string()
+    .regex(/^[0-9a-f]{40}$/i)
+    .toLowerCase()
+    .optional(),
   /** Base64. */
   sha512: z.string().regex(/^[A-Za-z0-9+/]{86}==$/),
   contentType: z
@@ -103,6 +109,8 @@ const ARTIFACT = {
   /** Read by Sparkle and WinSparkle. */
   edSignature: EdSignature.optional(),
   blockMap: BlockMap.optional(),
+  /** The size of the block map that electron-builder appends to an AppImage, without the four bytes of its length. */
+  embeddedBlockMapBytes: z.int().min(1).optional(),
 };
 
 /** One file of a release. */

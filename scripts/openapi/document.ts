@@ -19,7 +19,12 @@ type Verb = (typeof VERBS)[number];
 /** The exports of the `route.ts` files, by their paths as the App Router writes them. */
 export type RouteModules = ReadonlyMap<string, Partial<Record<Verb, RouteHandler>>>;
 /** The exports of the `openapi.ts` beside a route: by method, or by next-auth's actions ("GET /api/auth/csrf"). */
-type Description = Partial<Record<Verb, OperationDetails>> & { actions?: Record<string, NextAuthAction> };
+type Description = Partial<Record<Verb, OperationDetails>> & {
+  actions?: Record<string, NextAuthAction>;
+  paths?: Record<string, CatchAllPath>;
+};
+/** One shape of the paths that a catch-all responds to. */
+export type CatchAllPath = { params: z.ZodObject; GET: OperationDetails };
 export type Descriptions = ReadonlyMap<string, Description>;
 
 type Operation = { path: string; verb: string; tag: Tag; declaration: Declared; details: OperationDetails };
@@ -52,42 +57,49 @@ export function describeApi(routes: RouteModules, descriptions: Descriptions) {
   );
 }
 
-/** A catch-all has no path of its own: next-auth's actions are described one by one. */
+/** A catch-all has no path of its own: its paths, or next-auth's actions, are described one by one. */
 function operationsOf(
   route: string,
   module: Partial<Record<Verb, RouteHandler>>,
   description: Description = {},
 ): Operation[] {
+  if (description.paths) return pathOperations(module, description.paths);
   if (route.includes("[...")) return actionsOf(description.actions ?? {});
   const path = route.replace(/\[(\w+)\]/g, "{$1}");
   return VERBS.flatMap((verb) => {
     const declaration = module[verb]?.endpoint;
     if (!declaration) return [];
-    const details = description[verb] ?? (verb === "HEAD" ? headOf(description.GET) : undefined);
+    const details = description[verb] ?? (verb === "HEAD" && description.GET ? headOf(description.GET) : undefined);
     if (!details) throw new Error(`No description of ${verb} ${path}`);
     return [{ path, verb, tag: tagOf(path), declaration, details }];
+  });
+}
+
+function pathOperations(module: Partial<Record<Verb, RouteHandler>>, paths: Record<string, CatchAllPath>): Operation[] {
+  const declared = module.GET?.endpoint;
+  if (!declared) throw new Error("A route with paths needs GET");
+  return Object.entries(paths).flatMap(([path, { params, GET }]) => {
+    const get = { path, tag: tagOf(path), declaration: { ...declared, params } };
+    return [
+      { ...get, verb: "GET", details: GET },
+      { ...get, verb: "HEAD", details: headOf(GET) },
+    ];
   });
 }
 
 function actionsOf(actions: Record<string, NextAuthAction>): Operation[] {
   return Object.entries(actions).flatMap(([name, { declaration, details }]) => {
     const [verb = "", path = ""] = name.split(" ");
-    const head = verb === "GET" ? headOf(details) : undefined;
     const own: Operation = { path, verb, tag: "Sessions", declaration, details };
-    return head ? [own, { ...own, verb: "HEAD", details: head }] : [own];
+    return verb === "GET" ? [own, { ...own, verb: "HEAD", details: headOf(details) }] : [own];
   });
 }
 
 /** HEAD is GET without the body. */
-function headOf(details: OperationDetails | undefined): OperationDetails | undefined {
-  const name = details?.operationId.replace(/^./, (first) => first.toUpperCase());
-  return (
-    details && {
-      ...details,
-      operationId: `head${name}`,
-      description: "Returns the status and headers of GET without the body.",
-    }
-  );
+function headOf(details: OperationDetails): OperationDetails {
+  const name = details.operationId.replace(/^./, (first) => first.toUpperCase());
+  const description = "Returns the status and headers of GET without the body.";
+  return { ...details, operationId: `head${name}`, description };
 }
 
 function pathsOf(operations: readonly Operation[]): ZodOpenApiPathsObject {

@@ -1,6 +1,7 @@
 import { downloadUrl } from "../download-url";
 import { formatVersion, type Platform, type Release } from "../schema";
 import { type Feed, type FeedInput, selectByFileName } from "./feed";
+import { scalar } from "./yaml";
 
 /**
  * electron-updater: the fields of latest.yml (electron-builder, UpdateInfo). The client compares versions itself, so the
@@ -10,7 +11,7 @@ export const electron: Feed = {
   name: "electron",
   selectArtifact: selectByFileName({ windows: /\.exe$/i, macos: /\.zip$/i }),
   requirements: "electron-updater needs an .exe on Windows and a .zip on macOS.",
-  comparesSystemVersion,
+  comparesSystemVersion: comparesKernelVersion,
   canDowngrade: true,
   contentType: "application/yaml; charset=utf-8", // RFC 9512
   render,
@@ -35,14 +36,11 @@ function render({ release, artifact, baseUrl, heldVersion }: FeedInput): string 
   ].join("\n");
 }
 
-/** Every JSON string is a double-quoted YAML scalar (YAML 1.2.2, section 7.3.1). */
-const scalar = (text: string): string => JSON.stringify(text);
-
 /**
  * The version that electron-updater compares with `os.release()`: the kernel's on Linux, Darwin's on macOS.
  * macOS 10.15 is Darwin 19, 11 to 15 are Darwin 20 to 24, and 26 is Darwin 25; minor versions do not correspond.
  */
-function kernelVersion(platform: Platform, systemVersion: string): string | null {
+export function kernelVersion(platform: Platform, systemVersion: string): string | null {
   const [major = 0, minor = 0, patch = 0] = systemVersion.split(".").map(Number);
   if (platform !== "macos") return `${major}.${minor}.${patch}`;
   if (major < 11) return major < 10 ? null : `${minor + 4}.0.0`;
@@ -50,7 +48,7 @@ function kernelVersion(platform: Platform, systemVersion: string): string | null
 }
 
 /** Whether `kernelVersion` keeps every number of the minimum system version. */
-function comparesSystemVersion({ platform, minimumSystemVersion: minimum }: Release): boolean {
+export function comparesKernelVersion({ platform, minimumSystemVersion: minimum }: Release): boolean {
   if (minimum === null) return true;
   const [major = 0, minor = 0, ...rest] = minimum.split(".").map(Number);
   if (platform !== "macos") return rest.slice(1).every((number) => number === 0);

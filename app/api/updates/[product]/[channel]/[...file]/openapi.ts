@@ -1,0 +1,104 @@
+import { z } from "zod";
+import type { CatchAllPath } from "@/scripts/openapi/document";
+import { examplesOf, type OperationDetails } from "@/scripts/openapi/operation";
+
+const SHA512 = "z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==";
+
+const LATEST_YML = `version: "1.2.0"
+files:
+  - url: "1.2.0/windows-x64/Acme%20Setup%201.2.0.exe"
+    sha512: "${SHA512}"
+    size: 73400320
+path: "1.2.0/windows-x64/Acme%20Setup%201.2.0.exe"
+sha512: "${SHA512}"
+releaseDate: "2026-11-03T09:00:00.000Z"
+`;
+
+const SHA1 = "DA39A3EE5E6B4B0D3255BFEF95601890AFD80709";
+const RELEASES = `${SHA1} Acme-1.2.0-full.nupkg 73400320\n`;
+
+/** Velopack, VelopackAssetFeed. */
+const VelopackFeed = z
+  .object({
+    Assets: z.array(
+      z.object({
+        PackageId: z.string(),
+        Version: z.string(),
+        Type: z.enum(["Full", "Delta"]),
+        FileName: z.string(),
+        SHA1: z.string(),
+        SHA256: z.string(),
+        Size: z.int(),
+        NotesMarkdown: z.string(),
+      }),
+    ),
+  })
+  .meta({ id: "VelopackFeed", description: "The response to `releases.win.json` and its variants." });
+const VELOPACK = {
+  Assets: [
+    {
+      PackageId: "com.acme.app",
+      Version: "1.2.0",
+      Type: "Full",
+      FileName: "com.acme.app-1.2.0-full.nupkg",
+      SHA1,
+      SHA256: "E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855",
+      Size: 73_400_320,
+      NotesMarkdown: "",
+    },
+  ],
+};
+
+const FILE_HEADERS = ["ETag", "Last-Modified", "Accept-Ranges", "Content-Disposition", "Repr-Digest"] as const;
+
+/** The responses of a path, with the examples of its feeds. */
+function fileAt(operationId: string, description: string, feeds: Record<string, object> = {}): OperationDetails {
+  return {
+    operationId,
+    description,
+    reads: ["Range", "IfRange", "IfMatch", "IfUnmodifiedSince", "IfNoneMatch", "IfModifiedSince", "StagingId"],
+    responses: {
+      200: { description: "The feed or the file.", headers: FILE_HEADERS, content: { ...feeds, "*/*": {} } },
+      204: { description: "The feed has no update for the installed version." },
+      206: { description: "The requested range.", headers: [...FILE_HEADERS, "Content-Range"], content: { "*/*": {} } },
+      302: { description: "The file is at the URL in `Location`.", headers: ["Location"] },
+      304: { description: "The cached copy is current.", headers: ["ETag", "Last-Modified", "Accept-Ranges"] },
+    },
+  };
+}
+
+const Params = z.object({
+  product: z.string().describe("One of the catalog's products."),
+  channel: z.string().describe("`stable`, `beta` or another channel of the catalog."),
+  file: z.string().describe("The name of a feed or of a file."),
+});
+const version = z.string().describe("The version of a release.");
+
+export const paths: Record<string, CatchAllPath> = {
+  "/api/updates/{product}/{channel}/{file}": {
+    params: Params,
+    GET: fileAt(
+      "getUpdate",
+      "Returns what an unmodified updater requests below its base URL `/api/updates/{product}/{channel}`. electron-updater's generic provider: `latest.yml`, `latest-mac.yml`, `latest-linux.yml`, `latest-linux-arm64.yml`, or the name of another channel in place of `latest`, with the files of all architectures; `latest-arm64.yml` has one architecture. Squirrel.Windows: `RELEASES`. Velopack: `releases.win.json`, `releases.linux-arm64.json`, `releases.osx-beta.json`. Any other name is that of a release's file.",
+      {
+        "application/yaml": { schema: { type: "string" }, examples: examplesOf({ "latest.yml": LATEST_YML }) },
+        "text/plain": { schema: { type: "string" }, examples: examplesOf({ RELEASES }) },
+        "application/json": { schema: VelopackFeed, examples: examplesOf({ "releases.win.json": VELOPACK }) },
+      },
+    ),
+  },
+  "/api/updates/{product}/{channel}/{version}/{file}": {
+    params: Params.extend({ version }),
+    GET: fileAt("getFileOfVersion", "Returns a file of one version."),
+  },
+  "/api/updates/{product}/{channel}/{version}/{target}/{file}": {
+    params: Params.extend({
+      version,
+      target: z.string().describe("The platform and architecture of the release: `windows-x64`."),
+    }),
+    GET: fileAt(
+      "getFileOfRelease",
+      "Returns a file of one release. The URL is permanent: the response can be cached. Feeds name files by this path.",
+    ),
+  },
+};

@@ -1,0 +1,53 @@
+import type { SemVer } from "semver";
+import type { Snapshot } from "../catalog/snapshot";
+import type { Delta, Release } from "../schema";
+import type { ReleaseSelector } from "../selection/release-selector";
+import { candidateLists } from "../selection/selection";
+
+/** Velopack downloads the whole package instead of more (UpdateOptions.MaximumDeltasBeforeFallback). */
+const MAX_DELTAS = 10;
+
+export type ChainedDelta = { release: Release; delta: Delta };
+
+/**
+ * The deltas that lead from an installed version to a release, in the order in which they are applied. Empty if the
+ * chain is not complete, or not smaller than `fullBytes`: clients apply every delta above the installed version, so that
+ * a gap would break the update.
+ */
+export function deltaChain(
+  snapshot: Snapshot,
+  selector: ReleaseSelector,
+  range: { from: SemVer; to: Release; fullBytes: number },
+  isSuitable: (delta: Delta, release: Release) => boolean,
+): ChainedDelta[] {
+  const newestFirst = candidateLists(snapshot, selector)
+    .flat()
+    .filter(
+      ({ architecture, version }) => architecture === range.to.architecture && version.compare(range.to.version) <= 0,
+    );
+  const chain: ChainedDelta[] = [];
+  let at = range.from;
+  let sizeBytes = 0;
+  while (at.compare(range.to.version) < 0) {
+    const next = findDelta(newestFirst, at, isSuitable);
+    if (!next || chain.length === MAX_DELTAS) return [];
+    chain.push(next);
+    sizeBytes += next.delta.sizeBytes;
+    at = next.release.version;
+  }
+  return sizeBytes < range.fullBytes ? chain : [];
+}
+
+/** The delta that leads furthest. */
+function findDelta(
+  newestFirst: readonly Release[],
+  from: SemVer,
+  isSuitable: (delta: Delta, release: Release) => boolean,
+): ChainedDelta | undefined {
+  for (const release of newestFirst) {
+    if (release.version.compare(from) <= 0) return undefined;
+    const delta = release.artifacts.deltas.find((one) => one.from.compare(from) === 0 && isSuitable(one, release));
+    if (delta) return { release, delta };
+  }
+  return undefined;
+}

@@ -1,0 +1,137 @@
+import type { DocumentContent } from "../../response-content";
+import { comparesKernelVersion, kernelVersion } from "../feeds/electron";
+import { scalar } from "../feeds/yaml";
+import { completeFiles } from "../release-files";
+import { type Artifact, formatVersion, normalizeArchitecture, type Platform, type Release } from "../schema";
+import { compareSystemVersions } from "../system-version";
+import { type SelectedUpdate, selectUpdate, type UpdaterRules } from "./select-update";
+import { siblingReleases } from "./sibling-releases";
+import { storedFilePath } from "./stored-files";
+import { toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";
+
+/** The extensions that electron-updater looks for on each platform; on Linux the one of the installed package. */
+const EXTENSIONS: Readonly<Record<Platform, readonly RegExp[]>> = {
+  windows: [/\.exe$/i],
+  macos: [/\.zip$/i],
+  linux: [/\.AppImage$/i, /\.deb$/i, /\.rpm$/i, /\.pacman$/i],
+};
+const RULES: UpdaterRules = {
+  selectArtifact: (release) => installableFiles(release)[0],
+  comparesSystemVersion: comparesKernelVersion,
+};
+/** The architecture whose release decides on the version comes first. A client that finds no own file takes the first. */
+const ARCHITECTURES = ["x64", "universal", "ia32", "arm64"];
+const CONTENT_TYPE = "application/yaml; charset=utf-8"; // RFC 9512
+
+/** What the name of a file asks for: `latest.yml`, `beta-mac.yml`, `latest-arm64.yml`, `latest-linux-arm64.yml`. */
+type Target = { channel: string; platform: Platform; architectures: readonly string[] };
+type File = { release: Release; artifact: Artifact };
+
+/**
+ * electron-updater's generic provider: `latest.yml` with all architectures of one version (electron-builder, UpdateInfo).
+ * There is no `stagingPercentage`: the client always sends its id, and the rollout is decided here.
+ */
+export const electronFeed: UpdateFeed = {
+  pattern: /^(?<name>[^/]+?)(?<mac>-mac)?(?<linux>-linux(?:-(?<architecture>[a-z0-9]+))?)?\.yml$/,
+  resolve: (request, names) => {
+    const target = parseTarget(request, names);
+    return target && resolveTarget(request, target);
+  },
+};
+
+function parseTarget(
+  { snapshot: { knownValues }, channel: ofUrl }: UpdateRequest,
+  { name = "", mac, linux, architecture }: Partial<Record<string, string>>,
+): Target | null {
+  const platform = linux ? "linux" : mac ? "macos" : "windows";
+  const known = [...knownValues.architecture];
+  const channelOf = (text: string) => (text === "latest" ? ofUrl : knownValues.channel.has(text) ? text : undefined);
+  const channel = channelOf(name);
+  if (channel && linux) return { channel, platform, architectures: [linuxArchitecture(architecture, known)] };
+  if (channel) return { channel, platform, architectures: [...new Set([...ARCHITECTURES, ...known.sort()])] };
+  // An app may ask for its own architecture alone: autoUpdater.channel = "latest-arm64".
+  const [, prefix = "", suffix = ""] = /^(.+)-([a-z0-9_]+)$/.exec(name) ?? [];
+  const [ownChannel, own] = [channelOf(prefix), normalizeArchitecture(suffix)];
+  return ownChannel && known.includes(own) ? { channel: ownChannel, platform, architectures: [own] } : null;
+}
+
+/** By `process.arch`, which is "arm" where electron-builder says armv7l. */
+function linuxArchitecture(name: string | undefined, known: readonly string[]): string {
+  return name === "arm" && !known.includes("arm") ? "armv7l" : normalizeArchitecture(name ?? "x64");
+}
+
+function resolveTarget(request: UpdateRequest, { channel, platform, architectures }: Target): DocumentContent | null {
+  for (const architecture of architectures) {
+    const selected = selectUpdate(request, { platform, architecture, channel }, RULES);
+    if (!selected.release) continue;
+    const { isClientSpecific } = selected;
+    if (selected.isHeld && request.current) return held(formatVersion(request.current), isClientSpecific);
+    const { files, isDrawn } = filesOf(request, selected.release, selected, architectures, channel);
+    const base = channel === request.channel ? "" : `../${channel}/`;
+    const text = render(selected.release, files, base);
+    return toDocument({ text, contentType: CONTENT_TYPE, isClientSpecific: isClientSpecific || isDrawn });
+  }
+  return null;
+}
+
+/** The files of the release and of its version's other architectures. `isDrawn`: the client's id decided on one. */
+function filesOf(
+  request: UpdateRequest,
+  release: Release,
+  { system }: SelectedUpdate,
+  architectures: readonly string[],
+  channel: string,
+): { files: File[]; isDrawn: boolean } {
+  const { siblings, isDrawn } = siblingReleases(request, release, { architectures, channel, system });
+  const files = [release, ...siblings].flatMap((one) =>
+    installableFiles(one).map((artifact) => ({ release: one, artifact })),
+  );
+  return { files, isDrawn };
+}
+
+/** One file for each extension. */
+function installableFiles(release: Release): Artifact[] {
+  const complete = completeFiles(release);
+  return EXTENSIONS[release.platform].flatMap(
+    (extension) => complete.find(({ fileName }) => extension.test(fileName)) ?? [],
+  );
+}
+
+/** A client with allowDowngrade installs any other version, so it is sent the version it has. */
+function held(version: string, isClientSpecific: boolean): DocumentContent {
+  return toDocument({ text: `version: ${scalar(version)}\nfiles: []\n`, contentType: CONTENT_TYPE, isClientSpecific });
+}
+
+function render(release: Release, files: readonly File[], base: string): string {
+  const entries = files.map((file) => ({
+    ...file.artifact,
+    url: `${base}${storedFilePath(file.release, file.artifact)}`,
+  }));
+  const [first] = entries;
+  if (!first) return "";
+  const minimum = highestKernelVersion(files.map((file) => file.release));
+  return [
+    `version: ${scalar(formatVersion(release.version))}`,
+    "files:",
+    ...entries.flatMap(({ url, sha512, sizeBytes, embeddedBlockMapBytes }) => [
+      `  - url: ${scalar(url)}`,
+      `    sha512: ${scalar(sha512)}`,
+      `    size: ${sizeBytes}`,
+      ...(embeddedBlockMapBytes ? [`    blockMapSize: ${embeddedBlockMapBytes}`] : []),
+    ]),
+    `path: ${scalar(first.url)}`, // path and sha512 are for electron-updater 2
+    `sha512: ${scalar(first.sha512)}`,
+    `releaseDate: ${scalar(release.releasedAt.toISOString())}`,
+    ...(release.notes === "" ? [] : [`releaseNotes: ${scalar(release.notes)}`]),
+    ...(minimum ? [`minimumSystemVersion: ${scalar(minimum)}`] : []),
+    "",
+  ].join("\n");
+}
+
+/** The feed has one minimum for all files. */
+function highestKernelVersion(releases: readonly Release[]): string | null {
+  const minimums = releases.flatMap(({ platform, minimumSystemVersion }) =>
+    minimumSystemVersion ? (kernelVersion(platform, minimumSystemVersion) ?? []) : [],
+  );
+  return minimums.sort(compareSystemVersions).at(-1) ?? null;
+}

@@ -1,0 +1,40 @@
+import type { SemVer } from "semver";
+import { formatVersion } from "../schema";
+
+/** Velopack and Squirrel.Windows name their packages `Acme-1.2.0-full.nupkg` and `Acme-1.2.0-delta.nupkg`. */
+export type NupkgKind = "full" | "delta";
+
+/**
+ * A version as Squirrel.Windows has it: `1.2.0-beta.1` is `1.2.0-beta1`, since it knows no dots in a prerelease
+ * (NuGet.SemanticVersion), and build metadata is the fourth number.
+ */
+export function squirrelVersion({ major, minor, patch, prerelease, build }: SemVer): string {
+  const [fourth = ""] = build;
+  const numbers = `${major}.${minor}.${patch}`;
+  if (prerelease.length > 0) return `${numbers}-${prerelease.join("")}`;
+  return /^\d+$/.test(fourth) ? `${numbers}.${fourth}` : numbers;
+}
+
+/**
+ * The package id in a file name that Squirrel.Windows reads this version from; null for the name of another version or
+ * kind, and for one that a line of RELEASES cannot have.
+ */
+export function squirrelPackageId(fileName: string, version: SemVer, kind: NupkgKind): string | null {
+  const ending = `-${squirrelVersion(version)}-${kind}.nupkg`;
+  return fileName.endsWith(ending) && !/[\s#]/.test(fileName) ? fileName.slice(0, -ending.length) || null : null;
+}
+
+/**
+ * The package id in a file name of Velopack, which may have the name of Velopack's channel after the version:
+ * `Acme-1.2.0-linux-full.nupkg`; null for the name of another version or kind.
+ */
+export function velopackPackageId(fileName: string, version: SemVer, kind: NupkgKind): string | null {
+  const [, stem = "", named] = /^(.+)-(full|delta)\.nupkg$/.exec(fileName) ?? [];
+  if (named !== kind) return null;
+  for (const text of new Set([formatVersion(version), version.version])) {
+    const at = stem.lastIndexOf(`-${text}`);
+    const rest = stem.slice(at + text.length + 1);
+    if (at > 0 && /^(-[A-Za-z][A-Za-z0-9._-]*)?$/.test(rest)) return stem.slice(0, at);
+  }
+  return null;
+}

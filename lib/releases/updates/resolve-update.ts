@@ -1,0 +1,50 @@
+import { AppError } from "../../errors";
+import type { DocumentContent, DownloadContent } from "../../response-content";
+import { resolveClientId } from "../client-id";
+import { artifactContent } from "../download";
+import type { UpdateParams, UpdateQuery } from "../http-schema";
+import { UPDATE_FEEDS } from "./feeds";
+import { findStoredFile } from "./stored-files";
+import type { UpdateRequest } from "./update-feed";
+
+type Deps = UpdateRequest["deps"] & Parameters<typeof artifactContent>[0];
+
+/**
+ * Finds what is at a path below `/api/updates/{product}/{channel}/`: an updater's feed, or a file of a release. The
+ * client's id, in the query or in the header X-User-Staging-Id, decides whether a release with a partial rollout counts.
+ * @throws AppError invalid_query, release_not_found, catalog_unavailable, artifact_unavailable
+ */
+export async function resolveUpdate(
+  { catalog, config, storage, log }: Deps,
+  params: UpdateParams,
+  query: UpdateQuery,
+  stagingId: string | null,
+): Promise<DocumentContent | DownloadContent> {
+  const clientId = resolveClientId(query.clientId ?? query.stagingId, stagingId);
+  const snapshot = catalog.current();
+  if (!snapshot) throw new AppError("catalog_unavailable");
+  const { product, channel, file } = params;
+  const { knownValues } = snapshot;
+  if (!knownValues.product.has(product) || !knownValues.channel.has(channel)) throw new AppError("release_not_found");
+  const current = installedVersion(query);
+  const document = findFeed(file, { deps: { catalog, config }, snapshot, product, channel, clientId, current, query });
+  if (document) return document;
+  return artifactContent({ storage, log }, { snapshot, ...findStoredFile(snapshot, params) });
+}
+
+function findFeed(file: readonly string[], request: UpdateRequest): DocumentContent | null {
+  const path = file.join("/");
+  for (const { pattern, resolve } of UPDATE_FEEDS) {
+    const match = pattern.exec(path);
+    if (match) return resolve(request, match.groups ?? {});
+  }
+  return null;
+}
+
+function installedVersion({ current, localVersion }: UpdateQuery) {
+  if (current && localVersion) {
+    const detail = "Is an alias of current: send only one of them";
+    throw new AppError("invalid_query", { errors: [{ pointer: "?localVersion", code: "repeated", detail }] });
+  }
+  return current ?? localVersion;
+}

@@ -1,0 +1,103 @@
+import type { DocumentContent } from "../../response-content";
+import { completeFiles } from "../release-files";
+import { type Artifact, normalizeArchitecture, type Release } from "../schema";
+import type { ReleaseSelector } from "../selection/release-selector";
+import { candidateLists } from "../selection/selection";
+import { deltaChain } from "./delta-chain";
+import { type NupkgKind, squirrelPackageId, squirrelVersion } from "./nupkg";
+import { type SelectedUpdate, selectUpdate, type UpdaterRules } from "./select-update";
+import { toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";
+
+/** The architectures whose builds run on what Squirrel.Windows sends, which is the system's: amd64 or x86. */
+const ARCHITECTURES: Readonly<Record<string, readonly string[]>> = {
+  x64: ["x64", "ia32"],
+  ia32: ["ia32"],
+  arm64: ["arm64", "x64", "ia32"],
+};
+const ANY_ARCHITECTURE = ["x64", "ia32", "arm64"];
+const MAX_STAGED_RELEASES = 4;
+const NO_HASH = "0".repeat(40);
+
+const RULES: UpdaterRules = { selectArtifact: fullPackage, comparesSystemVersion: () => false };
+
+/**
+ * RELEASES of Squirrel.Windows: a line for each package with its SHA-1, name and size (ReleaseEntry.ParseReleaseEntry).
+ * Without a client id, a release with a partial rollout has its percentage in a comment, by which the client draws.
+ */
+export const squirrelReleases: UpdateFeed = {
+  pattern: /^RELEASES$/,
+  resolve: (request) => {
+    const { arch = "" } = request.query;
+    for (const architecture of ARCHITECTURES[normalizeArchitecture(arch)] ?? ANY_ARCHITECTURE) {
+      const selector = {
+        platform: "windows",
+        product: request.product,
+        channel: request.channel,
+        architecture,
+      } as const;
+      const selected = selectUpdate(request, selector, RULES);
+      const staged = stagedReleases(request, selector, selected);
+      if (selected.release || staged.length > 0) return render(request, selector, selected, staged);
+    }
+    return null;
+  },
+};
+
+function fullPackage(release: Release): Artifact | undefined {
+  return completeFiles(release).find((artifact) => isPackage(artifact, release, "full"));
+}
+
+function isPackage({ fileName, sha1 }: Artifact, { version }: Release, kind: NupkgKind): boolean {
+  return sha1 !== undefined && squirrelPackageId(fileName, version, kind) !== null;
+}
+
+/** The newer releases whose rollout the client itself draws, since it sends no id. */
+function stagedReleases(
+  { snapshot, clientId, current }: UpdateRequest,
+  selector: ReleaseSelector,
+  { release: offered, isHeld, system }: SelectedUpdate,
+): Release[] {
+  if (clientId !== undefined || isHeld) return [];
+  const newer = candidateLists(snapshot, selector)
+    .flat()
+    .filter(({ version, requiresFrom }) => {
+      const isAllowed = requiresFrom === null || (current !== undefined && current.compare(requiresFrom) >= 0);
+      return isAllowed && (!offered || version.compare(offered.version) > 0);
+    });
+  const isStaged = (release: Release) => release.rollout >= 1 && release.rollout < 100;
+  return newer
+    .filter((release) => isStaged(release) && fullPackage(release) && system.supports(release))
+    .slice(0, MAX_STAGED_RELEASES);
+}
+
+function render(
+  request: UpdateRequest,
+  selector: ReleaseSelector,
+  { release, isHeld, isClientSpecific }: SelectedUpdate,
+  staged: readonly Release[],
+): DocumentContent {
+  const lines = isHeld && release ? [heldLine(request, release)] : release ? linesOf(request, selector, release) : [];
+  for (const one of staged) lines.push(`${line(fullPackage(one))} # ${Math.floor(one.rollout)}%`);
+  const text = `${lines.join("\n")}\n`;
+  return toDocument({ text, contentType: "text/plain; charset=utf-8", isClientSpecific: isClientSpecific || isHeld });
+}
+
+/** The whole package, and the deltas from the installed version. */
+function linesOf({ snapshot, current }: UpdateRequest, selector: ReleaseSelector, release: Release): string[] {
+  const full = fullPackage(release);
+  if (!full) return [];
+  const range = current && { from: current, to: release, fullBytes: full.sizeBytes };
+  const deltas = range ? deltaChain(snapshot, selector, range, (one, of) => isPackage(one, of, "delta")) : [];
+  return [...deltas.map(({ delta }) => line(delta)), line(full)];
+}
+
+/** Squirrel.Windows installs an older version if the file names one, so it is sent the version it has. */
+function heldLine({ current, query: { id = "" } }: UpdateRequest, release: Release): string {
+  const own = fullPackage(release)?.fileName ?? "";
+  const packageId = /^[\w.-]+$/.test(id) ? id : squirrelPackageId(own, release.version, "full");
+  return `${NO_HASH} ${packageId}-${squirrelVersion(current ?? release.version)}-full.nupkg 1`;
+}
+
+function line(artifact: Artifact | undefined): string {
+  return artifact ? `${artifact.sha1?.toUpperCase()} ${artifact.fileName} ${artifact.sizeBytes}` : "";
+}

@@ -1,0 +1,85 @@
+import { AppError } from "../../errors";
+import type { Caching } from "../../response-content";
+import type { Snapshot } from "../catalog/snapshot";
+import type { UpdateParams } from "../http-schema";
+import { releaseFiles } from "../release-files";
+import { type Artifact, formatVersion, type Release } from "../schema";
+import { parsePlatform } from "../selection/release-selector";
+
+/** A file of a release. */
+type FoundFile = { release: Release; artifact: Artifact; caching: Caching };
+type Entry = Pick<FoundFile, "release" | "artifact">;
+
+/** The files of each product by name. A new catalog has a new index. */
+const indexes = new WeakMap<Snapshot, Map<string, Entry[]>>();
+
+/**
+ * The path of a release's file below `/api/updates/{product}/{channel}/`: `1.2.0/windows-x64/Setup.exe`. electron-updater
+ * recognizes architectures in it, and finds the previous release's file by replacing the version.
+ */
+export function storedFilePath({ version, platform, architecture }: Release, { fileName }: Artifact): string {
+  const segments = [formatVersion(version), `${platform}-${architecture}`, fileName];
+  // A + is allowed in paths (RFC 3986, 3.3), and electron-updater looks for the version as it is.
+  return segments.map((segment) => encodeURIComponent(segment).replaceAll("%2B", "+")).join("/");
+}
+
+/**
+ * Finds a file by its name, by version and name, or by version, build target and name. Its release is the channel's own
+ * or a stable one, whatever its rollout, since the client names it.
+ * @throws AppError release_not_found, also if the path leads to different files
+ */
+export function findStoredFile(snapshot: Snapshot, { product, channel, file }: UpdateParams): FoundFile {
+  const { fileName, target, version } = parsePath(file);
+  const found = entriesOf(snapshot, product, fileName).filter(
+    ({ release }) =>
+      (version === undefined || formatVersion(release.version) === version) &&
+      (target === undefined || isTarget(release, target)),
+  );
+  const ofChannel = (name: string) => found.filter(({ release }) => release.channel === name);
+  const [own, stable] = [ofChannel(channel), ofChannel("stable")];
+  const candidates = own.length > 0 ? own : stable;
+  const [first] = candidates;
+  if (!first) throw new AppError("release_not_found");
+  if (candidates.some(({ artifact }) => artifact.sha256 !== first.artifact.sha256)) {
+    const detail = "Several releases have a file of this name. Request {version}/{platform}-{architecture}/{file}.";
+    throw new AppError("release_not_found", { detail });
+  }
+  const isPinned = target !== undefined && own.length > 0;
+  return { ...first, caching: first.release.sample ? "never" : isPinned ? "immutable" : "shared" };
+}
+
+/** @throws AppError release_not_found for a path of more than three segments */
+function parsePath(file: readonly string[]): { fileName: string; target?: string; version?: string } {
+  const [a = "", b, c, ...rest] = file;
+  if (rest.length > 0) throw new AppError("release_not_found");
+  if (b === undefined) return { fileName: a };
+  return c === undefined ? { version: a, fileName: b } : { version: a, target: b, fileName: c };
+}
+
+function isTarget({ platform, architecture }: Release, target: string): boolean {
+  const dash = target.indexOf("-");
+  return parsePlatform(target.slice(0, dash)) === platform && target.slice(dash + 1) === architecture;
+}
+
+function entriesOf(snapshot: Snapshot, product: string, fileName: string): readonly Entry[] {
+  const index = indexes.get(snapshot) ?? indexFiles(snapshot);
+  indexes.set(snapshot, index);
+  return index.get(keyOf(product, fileName)) ?? [];
+}
+
+function indexFiles({ releasesByVersion }: Snapshot): Map<string, Entry[]> {
+  const index = new Map<string, Entry[]>();
+  for (const release of [...releasesByVersion.values()].flat()) {
+    for (const artifact of releaseFiles(release)) {
+      const key = keyOf(release.product, artifact.fileName);
+      const entries = index.get(key);
+      if (entries) entries.push({ release, artifact });
+      else index.set(key, [{ release, artifact }]);
+    }
+  }
+  return index;
+}
+
+function keyOf(product: string, fileName: string): string {
+  return `${product}/${fileName}`;
+}
