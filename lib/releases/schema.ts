@@ -167,7 +167,7 @@ export const Release = z.strictObject({
   rolloutSeries: z.string().min(1).max(128).nullable().default(null),
   /** Sparkle's phased rollout, which the appcast names only while `rollout` is 100. */
   phasedRolloutIntervalSeconds: z.int().min(1).nullable().default(null),
-  /** Also offered to clients with a newer version. */
+  /** Also offered to clients whose newer version is yanked or paused. */
   rollback: z.boolean().default(false),
   /** Withdrawn: no longer served. */
   yanked: z.boolean().default(false),

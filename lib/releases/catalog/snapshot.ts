@@ -23,6 +23,8 @@ export type Snapshot = {
   minimumSystemVersions: ReadonlyMap<string, readonly string[]>;
   /** The minimum system version of each published version, yanked ones included. Read by `minimumSystemVersionOf`. */
   minimumSystemByVersion: ReadonlyMap<string, string | null>;
+  /** The versions of each build target that are yanked or paused on some channel. Read by `withdrawnVersions`. */
+  withdrawnByTarget: ReadonlyMap<string, ReadonlySet<string>>;
   /** Read by `productVersions`. */
   versionsByProduct: ReadonlyMap<string, ProductVersions>;
 };
@@ -66,6 +68,7 @@ export function indexReleases(root: string | null, releases: readonly Release[])
     releasesByVersion: groupBy(servable, (release) => `${targetKey(release)} ${formatVersion(release.version)}`),
     minimumSystemVersions: collectMinimumSystemVersions(releases),
     minimumSystemByVersion: indexMinimumSystems(releases),
+    withdrawnByTarget: indexWithdrawn(releases),
     versionsByProduct: indexProductVersions(releases),
   };
 }
@@ -90,6 +93,17 @@ function indexMinimumSystems(releases: readonly Release[]): Map<string, string |
     }
   }
   return minimums;
+}
+
+function indexWithdrawn(releases: readonly Release[]): Map<string, Set<string>> {
+  const withdrawn = releases.filter(({ yanked, rollout }) => yanked || rollout === 0);
+  const versionsOf = (group: readonly Release[]) => new Set(group.map(({ version }) => version.version));
+  return new Map([...groupBy(withdrawn, targetKey)].map(([target, group]) => [target, versionsOf(group)]));
+}
+
+/** The versions of a build target that are yanked or paused on some channel, without build metadata. */
+export function withdrawnVersions({ withdrawnByTarget }: Snapshot, target: BuildTarget): ReadonlySet<string> {
+  return withdrawnByTarget.get(targetKey(target)) ?? new Set();
 }
 
 /** The oldest system on which a version can be installed; null if unknown. */

@@ -55,6 +55,12 @@ export function selectRelease(
   return { release: paused, isClientSpecific };
 }
 
+/** The architectures whose builds run on the client, its own first. */
+export function suitableArchitectures({ platform, architecture }: ReleaseSelector): string[] {
+  const fallback = FALLBACKS.get(`${platform}/${architecture}`);
+  return fallback ? [architecture, fallback.architecture] : [architecture];
+}
+
 /** Lists with a fallback, by selector: the catalog knows a bounded number of selectors. */
 const cachedLists = new WeakMap<Snapshot, Map<string, (readonly Release[])[]>>();
 

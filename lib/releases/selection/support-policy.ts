@@ -1,8 +1,8 @@
 import type { SemVer } from "semver";
-import type { Snapshot } from "../catalog/snapshot";
+import { type Snapshot, withdrawnVersions } from "../catalog/snapshot";
 import type { Release } from "../schema";
 import type { ReleaseSelector } from "./release-selector";
-import { candidateLists } from "./selection";
+import { candidateLists, suitableArchitectures } from "./selection";
 
 /** Which older versions are still supported, according to all releases up to a certain one. */
 export type SupportPolicy = {
@@ -12,6 +12,8 @@ export type SupportPolicy = {
   mandatoryBelow: SemVer | null;
   /** The build version of the release `mandatoryBelow`, which Sparkle compares; null if it has none. */
   mandatoryBelowBuild: string | null;
+  /** The versions that are yanked or paused and that no other build still serves; empty unless it is a rollback. */
+  replacedVersions: ReadonlySet<string>;
 };
 
 /** Policies by release and selector. A new catalog has new `Release` objects, so old policies are collected. */
@@ -25,12 +27,26 @@ export function supportPolicyOf(snapshot: Snapshot, selector: ReleaseSelector, r
   const policies = cachedPolicies.get(release) ?? new Map<string, SupportPolicy>();
   cachedPolicies.set(release, policies);
   const key = `${selector.architecture} ${selector.channel}`;
-  const policy = policies.get(key) ?? accumulate(candidateLists(snapshot, selector).flat(), release);
+  const known = policies.get(key);
+  if (known) return known;
+  const candidates = candidateLists(snapshot, selector).flat();
+  const replacedVersions = release.rollback ? replacedBy(snapshot, selector, candidates) : NO_VERSIONS;
+  const policy = { ...accumulate(candidates, release), replacedVersions };
   policies.set(key, policy);
   return policy;
 }
 
-function accumulate(releases: readonly Release[], { version }: Release): SupportPolicy {
+const NO_VERSIONS: ReadonlySet<string> = new Set();
+
+function replacedBy(snapshot: Snapshot, selector: ReleaseSelector, candidates: readonly Release[]): Set<string> {
+  const served = new Set(candidates.filter(({ rollout }) => rollout > 0).map(({ version }) => version.version));
+  const withdrawn = suitableArchitectures(selector).flatMap((architecture) => [
+    ...withdrawnVersions(snapshot, { ...selector, architecture }),
+  ]);
+  return new Set(withdrawn.filter((version) => !served.has(version)));
+}
+
+function accumulate(releases: readonly Release[], { version }: Release): Omit<SupportPolicy, "replacedVersions"> {
   let minimumSupportedVersion: SemVer | null = null;
   let critical: SemVer | null = null;
   for (const other of releases) {
@@ -50,15 +66,16 @@ function higher(a: SemVer | null, b: SemVer | null): SemVer | null {
 
 /**
  * Whether `release` is an update for a client with `current`, and whether the client must install it. An older release
- * is an update only if it is marked as a rollback.
+ * is an update only if it is marked as a rollback and the client has a withdrawn version: to offer it to others would
+ * bring back what a later version has fixed.
  */
 export function evaluateUpdate(
   release: Release,
   current: SemVer,
-  { mandatoryBelow }: Pick<SupportPolicy, "mandatoryBelow">,
+  { mandatoryBelow, replacedVersions }: Pick<SupportPolicy, "mandatoryBelow" | "replacedVersions">,
 ): { updateAvailable: boolean; mandatory: boolean } {
   const order = release.version.compare(current);
-  const updateAvailable = order > 0 || (order < 0 && release.rollback);
+  const updateAvailable = order > 0 || (order < 0 && replacedVersions.has(current.version));
   const isBelow = mandatoryBelow !== null && current.compare(mandatoryBelow) < 0;
   return { updateAvailable, mandatory: updateAvailable && (release.critical || isBelow) };
 }

@@ -3,7 +3,7 @@ import type { Snapshot } from "../catalog/snapshot";
 import type { Release } from "../schema";
 import type { ReleaseSelector } from "../selection/release-selector";
 import { type ArtifactSelector, findVersion, selectRelease } from "../selection/selection";
-import { evaluateUpdate } from "../selection/support-policy";
+import { evaluateUpdate, supportPolicyOf } from "../selection/support-policy";
 import { type SystemFilter, systemFilter } from "../selection/system-filter";
 import type { UpdateRequest } from "./update-feed";
 
@@ -41,6 +41,6 @@ export function selectUpdate(
 
 function isKept(snapshot: Snapshot, selector: ReleaseSelector, release: Release, current: SemVer): boolean {
   if (release.sample && !findVersion(snapshot, selector, current)) return true;
-  const { updateAvailable } = evaluateUpdate(release, current, { mandatoryBelow: null });
+  const { updateAvailable } = evaluateUpdate(release, current, supportPolicyOf(snapshot, selector, release));
   return !updateAvailable && compareBuild(release.version, current) < 0;
 }

@@ -17,7 +17,11 @@ export const rollout: Command = async (args, open) => {
 /** Commands that set a flag of a release, and clear it with --undo. */
 const FLAGS = {
   yank: { field: "yanked", set: "yanked", cleared: "no longer yanked" },
-  rollback: { field: "rollback", set: "also offered to newer versions", cleared: "no longer a rollback" },
+  rollback: {
+    field: "rollback",
+    set: "also offered to clients with a withdrawn version",
+    cleared: "no longer a rollback",
+  },
   critical: { field: "critical", set: "critical", cleared: "no longer critical" },
 } as const;
 

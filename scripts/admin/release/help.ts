@@ -23,7 +23,7 @@ Publishes releases. A running service loads the changed catalog within a second.
       --critical              all clients with older versions must update
       --rollout N             the percentage of clients that receive the release, default: 100
       --rollout-series NAME   releases of one series are rolled out to the same clients first
-      --rollback              also offer the release to clients with a newer version
+      --rollback              also offer the release to clients whose newer version is yanked or paused
       --build-version N       the version that Sparkle compares, if it differs from V
       --phased-rollout-interval SECONDS
                               Sparkle's phased rollout
@@ -41,7 +41,7 @@ Publishes releases. A running service loads the changed catalog within a second.
   promote RELEASE --from C --to C
                               Offers the same build on another channel. Options: --rollout N, --new, --prerelease
   yank RELEASE [--undo]       Withdraws a release
-  rollback RELEASE [--undo]   Also offers a release to clients with a newer version
+  rollback RELEASE [--undo]   Also offers a release to clients whose newer version is yanked or paused
   critical RELEASE [--undo]   Makes a release mandatory for all clients with older versions
   remove RELEASE              Removes a release and its files from the catalog. Refuses one that is offered to clients:
                               yank it first, or pass --force. Options: --dry-run, --yes

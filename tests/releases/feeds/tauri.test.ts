@@ -28,7 +28,8 @@ describe("tauri", () => {
         expect(response.headers.get("cache-control")).toBe("private, no-cache");
       }
       expect((await getFeed("tauri", `${WINDOWS}&current=2.0.0-rc.1`)).status).toBe(200);
-      await testCatalog.publish(updatable("setup.exe", { ...release, rollback: true }, { minisign: MINISIGN }));
+      const back = updatable("setup.exe", { ...release, rollback: true }, { minisign: MINISIGN });
+      await testCatalog.publish(back, updatable("setup.exe", { version: "2.0.1", yanked: true }));
       expect((await getFeed("tauri", `${WINDOWS}&current=2.0.1`)).status).toBe(200);
     }));
 

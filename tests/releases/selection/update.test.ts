@@ -26,10 +26,40 @@ describe("an update", () => {
     expect(judged({}, "2.0.1")).toMatchObject({ updateAvailable: false });
   });
 
-  test("goes back to an older version only if the catalog marks a rollback", () => {
-    expect(judged({ rollback: true }, "2.1.0")).toEqual({ updateAvailable: true, mandatory: false });
-    expect(judged({ rollback: true }, "2.0.0")).toMatchObject({ updateAvailable: false });
-    expect(judged({ rollback: true, critical: true }, "2.1.0")).toMatchObject({ mandatory: true });
+  test.each([
+    ["yanked", { yanked: true }],
+    ["paused", { rollout: 0 }],
+  ])("goes back to a rollback only from a version that is %s", (_, withdrawn) => {
+    const back = { version: "2.0.0", rollback: true };
+    const gone = { version: "2.1.0", ...withdrawn };
+    const isOffered = (releases: Record<string, unknown>[], current: string, wanted?: ReleaseSelector) =>
+      judgedAmong(releases, current, wanted)?.updateAvailable;
+    expect(judgedAmong([back, gone], "2.1.0")).toEqual({ updateAvailable: true, mandatory: false });
+    expect(judgedAmong([{ ...back, critical: true }, gone], "2.1.0")).toMatchObject({ mandatory: true });
+    expect(isOffered([back, gone], "2.1.0+7")).toBe(true);
+    expect(isOffered([{ ...back, rollback: false }, gone], "2.1.0")).toBe(false);
+    for (const other of ["2.0.0", "2.0.1", "2.1.0-rc.1", "2.1.1", "99.0.0"]) {
+      expect([other, isOffered([back, gone], other)]).toEqual([other, false]);
+    }
+    expect(isOffered([back, { ...gone, product: "ops" }], "2.1.0")).toBe(false);
+    expect(isOffered([back, { ...gone, platform: "macos" }], "2.1.0")).toBe(false);
+  });
+
+  test("does not go back from a version that another build still serves", () => {
+    const gone = { version: "2.1.0", yanked: true };
+    const beta = { ...WINDOWS, channel: "beta" };
+    const [back, served] = [
+      { version: "2.0.0", rollback: true },
+      { version: "2.1.0", channel: "beta" },
+    ];
+    expect(judgedAmong([back, gone, served], "2.1.0")).toMatchObject({ updateAvailable: true });
+    expect(judgedAmong([back, gone, served], "2.1.0", beta)).toMatchObject({ updateAvailable: false });
+    const arm = { ...WINDOWS, architecture: "arm64" };
+    const own = { ...back, architecture: "arm64" };
+    expect(judgedAmong([own, gone], "2.1.0", arm)).toMatchObject({ updateAvailable: true });
+    expect(judgedAmong([own, { ...gone, architecture: "arm64" }, { version: "2.1.0" }], "2.1.0", arm)).toMatchObject({
+      updateAvailable: false,
+    });
   });
 
   test("is mandatory if it is critical or the client's version is no longer supported", () => {

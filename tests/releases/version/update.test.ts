@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { get } from "@/tests/support/api";
-import { type EntryFields, manifestEntry, withCatalog } from "@/tests/support/releases/releases";
+import { type EntryFields, manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
+import { newSigningKey } from "@/tests/support/releases/signing";
 import { getVersion, WINDOWS } from "@/tests/support/releases/versions";
 
 const MACOS = "platform=macos&product=core&architecture=universal";
@@ -61,6 +62,41 @@ describe("an update", () => {
       expect(await getVersion(`${WINDOWS}&current=1.1.0`)).toMatchObject({ version: "1.0.0", updateAvailable: false });
       await testCatalog.publish(yanked, manifestEntry({ version: "1.0.0", rollback: true }));
       expect(await getVersion(`${WINDOWS}&current=1.1.0`)).toMatchObject({ version: "1.0.0", updateAvailable: true });
+    }));
+
+  test("goes back only for those who have a withdrawn version, in every format", () =>
+    withCatalog(async (testCatalog) => {
+      const minisign = newSigningKey().minisign(Buffer.from("x"), "x");
+      const mac = (change: EntryFields) => {
+        const update = (fileName: string) => remoteArtifact({ fileName, minisign });
+        const artifacts = { update: update("app.zip"), others: [update("app.tar.gz")] };
+        return manifestEntry({ platform: "macos", architecture: "universal", artifacts, ...change });
+      };
+      await testCatalog.publish(
+        mac({ version: "1.2.0", yanked: true }),
+        mac({ version: "1.1.0", rollout: 0 }),
+        mac({ version: "1.0.0", rollback: true }),
+      );
+      const feed = async (format: string, current: string) => {
+        const response = await get(`/api/version?${MACOS}&format=${format}&current=${current}`);
+        return [
+          response.status,
+          /"?version"?: ?"([^"]*)"|"name":"([^"]*)"/
+            .exec(await response.text())
+            ?.slice(1)
+            .join(""),
+        ];
+      };
+      for (const current of ["1.2.0", "1.1.0"]) {
+        expect(await feed("tauri", current)).toEqual([200, "1.0.0"]);
+        expect(await feed("squirrel", current)).toEqual([200, "1.0.0"]);
+        expect(await feed("electron", current)).toEqual([200, "1.0.0"]);
+      }
+      for (const current of ["1.0.1", "1.3.0"]) {
+        expect(await feed("tauri", current)).toEqual([204, undefined]);
+        expect(await feed("squirrel", current)).toEqual([204, undefined]);
+        expect(await feed("electron", current)).toEqual([200, current]);
+      }
     }));
 });
 
