@@ -4,12 +4,14 @@ import { takeOverSecurityEvents } from "./audit/take-over";
 import { removeExpiredRows } from "./auth/retention";
 import type { Context } from "./context";
 import { removeUnverifiedDevices } from "./push/devices";
+import { removeOldCounts } from "./releases/adoption/retention";
 import { retryEvents } from "./subscriptions/inbox/retry-events";
 import { removeReconcileJobs } from "./subscriptions/reconcile/schedule";
 
 const EMAIL_INTERVAL_MS = 10 * 1000;
 const REVOCATION_INTERVAL_MS = 10 * 1000;
 const BILLING_INTERVAL_MS = 30 * 1000;
+const ADOPTION_INTERVAL_MS = 60 * 1000;
 const RETENTION_INTERVAL_MS = 60 * 60 * 1000;
 /** Age at which emails and notifications in files are removed. The links in them expire earlier. */
 const MAX_OUTBOX_FILE_AGE_MS = 7 * 24 * 60 * 60 * 1000;
@@ -28,9 +30,18 @@ export function startBackground(ctx: Context): void {
     oneAtATime(ctx, "retrying billing events failed", () => retryEvents(ctx)),
   );
   every(
+    ADOPTION_INTERVAL_MS,
+    oneAtATime(ctx, "storing adoption counts failed: they stay in memory", () => ctx.adoption.flush()),
+  );
+  every(
     RETENTION_INTERVAL_MS,
     oneAtATime(ctx, "removing expired data failed", () =>
-      Promise.all([removeExpiredRows(ctx), removeUnverifiedDevices(ctx), removeReconcileJobs(ctx)]),
+      Promise.all([
+        removeExpiredRows(ctx),
+        removeUnverifiedDevices(ctx),
+        removeReconcileJobs(ctx),
+        removeOldCounts(ctx),
+      ]),
     ),
   );
   const takeOver = oneAtATime(ctx, "moving security events to the audit trail failed", () =>

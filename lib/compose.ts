@@ -16,6 +16,7 @@ import { createEmailQueue } from "./mail/queue";
 import { removeDevices } from "./push/devices";
 import { startWorker } from "./push/worker/worker";
 import { createRateLimits } from "./rate-limits";
+import { createAdoption } from "./releases/adoption/adoption";
 import { openCatalog } from "./releases/catalog/catalog";
 import { withSecrets } from "./secrets";
 import { createReconciler } from "./subscriptions/reconcile/reconciler";
@@ -38,6 +39,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const db = database.client;
   const emails = createEmailQueue({ db, dbNow, log, mailer }, EMAIL_TTL_SECONDS, accountEmails({ config, db, now }));
   const catalog = await openCatalog(config, log);
+  const adoption = createAdoption({ db, log, now, secrets: config.secrets });
   const billing = createBillingApi(config);
   const appleRevocations = createAppleRevocations({ config, db, dbNow, log, now });
   const reconciler = createReconciler({ billing, config, db, dbNow, log, now });
@@ -45,9 +47,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const push = overrides.push === undefined ? await createPushTransport(config, log) : overrides.push;
   const isInline = push && config.PUSH_WORKER === "inline";
   const worker = isInline ? startWorker({ config, count: telemetry.count, db, dbNow, log, now, push }) : null;
-  if (config.mode === "server") void warnOfMissingMigrations(database, log);
-  void warnOfLostSecrets({ config, db, log });
-  warnOfSettings({ config, log, mailer, push });
+  warnAtStart({ config, database, db, log, mailer, push });
   return {
     config,
     database,
@@ -67,6 +67,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     appleRevocations,
     reconciler,
     catalog,
+    adoption,
     storage: createObjectStorage(config, now),
     observe: warnAboutProxy({ config, log }, telemetry.observe),
     count: telemetry.count,
@@ -74,7 +75,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     close: async () => {
       await worker?.stop();
       push?.close();
-      const parts = [telemetry, catalog, emails, appleRevocations, reconciler, mailer, hasher, database];
+      const parts = [telemetry, catalog, adoption, emails, appleRevocations, reconciler, mailer, hasher, database];
       for (const part of parts) await part.close();
       log.flush();
     },
@@ -104,6 +105,17 @@ export async function composeWorker(given: Config): Promise<Pick<Context, "log" 
       log.flush();
     },
   };
+}
+
+/** Logs what may be wrong. Does not wait for the database. */
+function warnAtStart(
+  deps: Pick<Context, "db" | "database"> &
+    Parameters<typeof warnOfLostSecrets>[0] &
+    Parameters<typeof warnOfSettings>[0],
+): void {
+  if (deps.config.mode === "server") void warnOfMissingMigrations(deps.database, deps.log);
+  void warnOfLostSecrets(deps);
+  warnOfSettings(deps);
 }
 
 /** Settings that are valid but rarely intended. */

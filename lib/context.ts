@@ -12,6 +12,7 @@ import type { Tx } from "./db/transaction";
 import type { EmailData } from "./mail/emails";
 import type { EmailQueue } from "./mail/queue";
 import type { RateLimits } from "./rate-limits";
+import type { Adoption } from "./releases/adoption/adoption";
 import type { Catalog } from "./releases/catalog/watch";
 
 export type { Tx };
@@ -45,6 +46,8 @@ export type Context = {
   /** Reconciles the customers that are due with the billing provider, in the background. */
   reconciler: Consumer;
   catalog: Catalog;
+  /** Counts update checks and downloads. */
+  adoption: Adoption;
   /** Storage of `s3Key` artifacts. Null: it is not configured, and the catalog has no such artifacts. */
   storage: ObjectStorage | null;
   /** Records a finished request. `request` has the caller's span for traces; null: Next has traced the request. */

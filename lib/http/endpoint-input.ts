@@ -46,6 +46,10 @@ export class EndpointInput implements Input {
     return this.#caller;
   }
 
+  get ip(): string {
+    return clientIp(this.request.headers, this.#remoteAddress, this.ctx.config.TRUSTED_PROXY_HOPS);
+  }
+
   get log(): Context["log"] {
     return this.ctx.log.child({ requestId: this.#id });
   }

@@ -51,6 +51,8 @@ export type Input<Params = unknown, Query = unknown, Body = unknown, Auth extend
   /** The signed-in account and its session, or the API key; null on public routes. */
   principal: PrincipalOf<Auth>;
   caller: Caller;
+  /** The client's IP address, its IPv6 network (/64) or "unknown". */
+  ip: string;
   log: Context["log"];
 };
 

@@ -2,12 +2,14 @@ import type { Logger } from "pino";
 import { attachment } from "../attachment";
 import { AppError, type ErrorCode } from "../errors";
 import type { BodyPart, Caching, DownloadContent } from "../response-content";
+import type { Adoption } from "./adoption/adoption";
+import { countDownload } from "./adoption/count-download";
 import { findArtifactFile, readFileParts } from "./artifact-files";
 import type { Snapshot } from "./catalog/snapshot";
 import type { Catalog } from "./catalog/watch";
 import type { DownloadQuery } from "./http-schema";
 import { verifyIntegrity } from "./integrity";
-import type { Artifact, Platform, Release } from "./schema";
+import { type Artifact, formatVersion, type Platform, type Release } from "./schema";
 import { downloadSelectors, namesOneFile } from "./selection/download-selectors";
 import { parsePlatform, parseReleaseSelector, type ReleaseSelector } from "./selection/release-selector";
 import { type ArtifactSelector, findVersion, selectRelease } from "./selection/selection";
@@ -15,7 +17,12 @@ import { type ArtifactSelector, findVersion, selectRelease } from "./selection/s
 type Storage = {
   presignGet: (object: { key: string; contentDisposition: string; contentType: string }) => Promise<string>;
 };
-type ContentDeps = { storage: Storage | null; log: Logger };
+type ContentDeps = {
+  storage: Storage | null;
+  log: Logger;
+  /** Counts the download. Not called before the response is sent, but for a redirect. */
+  recordDownload: Adoption["recordDownload"];
+};
 type Deps = ContentDeps & { catalog: Catalog };
 type DownloadRequest = DownloadQuery & { platform: string };
 /** A file of a release to send. */
@@ -52,8 +59,11 @@ export async function resolveDownload(deps: Deps, request: DownloadRequest): Pro
  */
 export async function artifactContent(deps: ContentDeps, selected: Selected): Promise<DownloadContent> {
   const { release, artifact, caching } = selected;
+  const record = (event: "started" | "finished") =>
+    deps.recordDownload({ ...release, version: formatVersion(release.version), event });
   // Even a pinned redirect is cached briefly: the bytes stay the same, but their location may change.
   if (artifact.url !== undefined) {
+    record("started");
     return { kind: "redirect", url: artifact.url, caching: caching === "immutable" ? "shared" : caching };
   }
   const { fileName, contentType, sizeBytes, sha256, sha512, s3Key } = artifact;
@@ -62,12 +72,17 @@ export async function artifactContent(deps: ContentDeps, selected: Selected): Pr
     const { storage } = deps;
     if (!storage) throw new AppError("release_not_found");
     const object = { key: s3Key, contentType, contentDisposition: attachment(fileName) };
+    const presign = () => {
+      record("started");
+      return storage.presignGet(object);
+    };
     // The presigned URL expires, so the redirect to it is never cached.
-    return { ...metadata, kind: "object", caching: "never", presign: () => storage.presignGet(object) };
+    return { ...metadata, kind: "object", caching: "never", presign };
   }
   const file = await findIntactFile(deps, selected);
   const onError = (error: unknown) => deps.log.error({ err: error, release: release.id }, "download aborted");
-  const read = (parts: readonly BodyPart[]) => readFileParts({ file, parts, onError });
+  const read = (parts: readonly BodyPart[]) =>
+    countDownload(readFileParts({ file, parts, onError }), parts, sizeBytes, record);
   return { ...metadata, kind: "file", caching, modifiedAt: file.modifiedAt, read };
 }
 

@@ -3,6 +3,7 @@ import type { SemVer } from "semver";
 import type { Config } from "../config";
 import { AppError } from "../errors";
 import type { DocumentContent } from "../response-content";
+import type { Adoption, UpdateCheck } from "./adoption/adoption";
 import type { Snapshot } from "./catalog/snapshot";
 import type { Catalog } from "./catalog/watch";
 import type { Feed } from "./feeds/feed";
@@ -15,13 +16,21 @@ import { evaluateUpdate, supportPolicyOf } from "./selection/support-policy";
 import { type SystemFilter, systemFilter } from "./selection/system-filter";
 
 type Build = Config["build"];
-type Deps = { catalog: Catalog; config: Pick<Config, "baseUrl" | "build"> };
+type Deps = {
+  adoption: Pick<Adoption, "recordUpdateCheck">;
+  catalog: Catalog;
+  config: Pick<Config, "baseUrl" | "build">;
+};
+/** `network` identifies clients without an id, for the count of distinct clients alone. */
+type Client = { clientId: string | undefined; network: () => string };
+/** `check` null: no release was asked for. */
+type Selected = { content: DocumentContent; check: UpdateCheck | null };
 /** `text` null: the client has no update. */
 type Body = Pick<DocumentContent, "text" | "etag" | "sizeBytes">;
 
 const MAX_CACHED_BODIES = 1_000;
 
-type Result = { content: DocumentContent; config: Deps["config"]; clientId: string | undefined };
+type Result = Selected & { config: Deps["config"]; clientId: string | undefined };
 /**
  * The latest result by catalog and query. Requests with the same query string share the query object, and most requests
  * are the same. An old catalog's results are collected with it.
@@ -33,18 +42,24 @@ const cachedBodies = new WeakMap<Release | Build, Map<string, Body>>();
 
 /**
  * Returns the service's own version, or the newest release that the query selects as the feed that `format` names.
- * `clientId` decides whether a release with a partial rollout counts.
+ * The client's id decides whether a release with a partial rollout counts. Counts the update check.
  * @throws AppError invalid_query, release_not_found, catalog_unavailable
  */
-export function resolveVersion({ catalog, config }: Deps, query: VersionQuery, clientId?: string): DocumentContent {
+export function resolveVersion(deps: Deps, query: VersionQuery, { clientId, network }: Client): DocumentContent {
+  const { content, check } = selectLatest(deps, query, clientId);
+  if (check) deps.adoption.recordUpdateCheck({ ...check, clientId: clientId ?? network() });
+  return content;
+}
+
+function selectLatest({ catalog, config }: Deps, query: VersionQuery, clientId: string | undefined): Selected {
   const snapshot = catalog.current();
   if (!snapshot) return selectContent(config, snapshot, query, clientId);
   const results = latestResults.get(snapshot) ?? new WeakMap<VersionQuery, Result>();
   const latest = results.get(query);
-  if (latest?.config === config && latest.clientId === clientId) return latest.content;
-  const content = selectContent(config, snapshot, query, clientId);
-  latestResults.set(snapshot, results.set(query, { content, config, clientId }));
-  return content;
+  if (latest?.config === config && latest.clientId === clientId) return latest;
+  const selected = { ...selectContent(config, snapshot, query, clientId), config, clientId };
+  latestResults.set(snapshot, results.set(query, selected));
+  return selected;
 }
 
 function selectContent(
@@ -52,9 +67,11 @@ function selectContent(
   snapshot: Snapshot | null,
   query: VersionQuery,
   clientId: string | undefined,
-): DocumentContent {
+): Selected {
   const current = installedVersion(query);
-  if (!isReleaseQuery(query)) return { ...serviceBody(build), contentType: "application/json", caching: "shared" };
+  if (!isReleaseQuery(query)) {
+    return { content: { ...serviceBody(build), contentType: "application/json", caching: "shared" }, check: null };
+  }
   const feed = findFeed(query.format);
   const selector = parseReleaseSelector(query, snapshot);
   if (!snapshot) throw new AppError("catalog_unavailable");
@@ -68,7 +85,13 @@ function selectContent(
   const body = releaseBody({ feed, snapshot, selector, release, current, system, baseUrl });
   // "No update" must not outlive the next release in a cache.
   const caching = isClientSpecific || body.text === null ? "per-client" : "shared";
-  return { ...body, contentType: feed.contentType, caching };
+  return { content: { ...body, contentType: feed.contentType, caching }, check: toCheck(selector, release, current) };
+}
+
+function toCheck(selector: ReleaseSelector, release: Release, current: SemVer | undefined): UpdateCheck {
+  const isNewer = current !== undefined && release.version.compare(current) > 0;
+  const version = current ? formatVersion(current) : null;
+  return { ...selector, version, offered: isNewer ? formatVersion(release.version) : null };
 }
 
 function installedVersion({ current, version }: VersionQuery): SemVer | undefined {

@@ -13,6 +13,7 @@ import { resolveFromCaller } from "./release/options";
 import { createOutput } from "./release/output";
 import { list, verify } from "./release/read";
 import { prune, remove } from "./release/removal";
+import { adoption } from "./rollout/adoption";
 
 const add: Command = async (args, open) => {
   const { draft, values } = await parseDraft(args);
@@ -32,6 +33,7 @@ const COMMANDS: Record<string, Command> = {
   remove,
   prune,
   verify,
+  adoption,
 };
 
 const open: Open = async ({ catalog, json = false }) => {

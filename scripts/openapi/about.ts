@@ -50,6 +50,7 @@ const header = (name: string, description: string) => ({
 
 export const SECURITY_SCHEMES: Record<string, ZodOpenApiSecuritySchemeObject> = {
   bearer: { type: "http", scheme: "bearer", description: "The token of a sign-in with `transport: token`." },
+  apiKey: { type: "http", scheme: "bearer", description: "An API key with the operation's scope." },
   cookie: {
     type: "apiKey",
     in: "cookie",

@@ -42,6 +42,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/db/queue/consumer",
     "lib/mail",
     "lib/rate-limits",
+    "lib/releases/adoption",
     "lib/releases/catalog",
   ],
   "lib/db": ["lib/files"],

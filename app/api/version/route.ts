@@ -14,9 +14,10 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     query: VersionQuery,
     errors: ["release_not_found", "catalog_unavailable"],
     responses: { 200: z.union([ServiceVersion, ReleaseVersion]), 204: null, 304: null },
-    handle: ({ ctx, request, query }) => {
+    handle: (input) => {
+      const { ctx, request, query } = input;
       const clientId = resolveClientId(query.clientId, request.headers.get("x-user-staging-id"));
-      return documentResponse(resolveVersion(ctx, query, clientId), request);
+      return documentResponse(resolveVersion(ctx, query, { clientId, network: () => input.ip }), request);
     },
   }),
 });

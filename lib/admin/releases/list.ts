@@ -1,5 +1,6 @@
 import { compareBuild } from "semver";
 import { ArtifactKind, formatVersion, type Release } from "../../releases/schema";
+import { alignColumns } from "./columns";
 
 /** A release as JSON has it: the manifest's fields with all defaults. */
 export type ReleaseDocument = ReturnType<typeof toDocument>;
@@ -45,16 +46,7 @@ export function renderTable(releases: readonly ReleaseDocument[]): string {
     release.releasedAt.slice(0, 10),
     release.id,
   ]);
-  const all = [heading, ...rows];
-  const widths = heading.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
-  return all
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+  return alignColumns([heading, ...rows]);
 }
 
 function kindsOf({ artifacts }: ReleaseDocument): string {

@@ -15,7 +15,7 @@ type Deps = UpdateRequest["deps"] & Parameters<typeof artifactContent>[0];
  * @throws AppError invalid_query, release_not_found, catalog_unavailable, artifact_unavailable
  */
 export async function resolveUpdate(
-  { catalog, config, storage, log }: Deps,
+  { catalog, config, ...deps }: Deps,
   params: UpdateParams,
   query: UpdateQuery,
   stagingId: string | null,
@@ -29,7 +29,7 @@ export async function resolveUpdate(
   const current = installedVersion(query);
   const document = findFeed(file, { deps: { catalog, config }, snapshot, product, channel, clientId, current, query });
   if (document) return document;
-  return artifactContent({ storage, log }, { snapshot, ...findStoredFile(snapshot, params) });
+  return artifactContent(deps, { snapshot, ...findStoredFile(snapshot, params) });
 }
 
 function findFeed(file: readonly string[], request: UpdateRequest): DocumentContent | null {

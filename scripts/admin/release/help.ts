@@ -51,6 +51,9 @@ Publishes releases. A running service loads the changed catalog within a second.
                               Keeps what a client may need. Options: --dry-run, --yes, and those of list
   verify [--remote]           Hashes the files again; with --remote also those at URLs and in the object storage.
                               Takes the options of list
+  adoption [--product P] [--days N]
+                              Shows who ran and downloaded which version by UTC day, default: 7 days. Reads the
+                              database: with the embedded one, stop the service first
 
 RELEASE is one or more ids or versions, or --product P --version V; --platform, --arch and --channel narrow the selection.
 remove and prune ask before they remove anything. Without a terminal they need --yes; --dry-run only lists.

@@ -14,9 +14,11 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     query: DownloadQuery,
     errors: DOWNLOAD_ERRORS,
     responses: { 200: null, 206: null, 302: null, 304: null },
-    handle: async ({ ctx: { catalog, storage }, request, params, query, log }) => {
+    handle: async ({ ctx: { adoption, catalog, storage }, request, params, query, log }) => {
       const clientId = resolveClientId(query.clientId, request.headers.get("x-user-staging-id"));
-      const content = await resolveDownload({ catalog, storage, log }, { ...query, ...params, clientId });
+      const recordDownload = request.method === "HEAD" ? () => {} : adoption.recordDownload;
+      const deps = { catalog, storage, log, recordDownload };
+      const content = await resolveDownload(deps, { ...query, ...params, clientId });
       return downloadResponse(content, request);
     },
   }),

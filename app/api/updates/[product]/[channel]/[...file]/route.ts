@@ -15,9 +15,11 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(PATH
     query: UpdateQuery,
     errors: DOWNLOAD_ERRORS,
     responses: { 200: null, 204: null, 206: null, 302: null, 304: null },
-    handle: async ({ ctx: { catalog, config, storage }, request, params, query, log }) => {
+    handle: async ({ ctx: { adoption, catalog, config, storage }, request, params, query, log }) => {
       const stagingId = request.headers.get("x-user-staging-id");
-      return contentResponse(await resolveUpdate({ catalog, config, storage, log }, params, query, stagingId), request);
+      const recordDownload = request.method === "HEAD" ? () => {} : adoption.recordDownload;
+      const deps = { catalog, config, storage, log, recordDownload };
+      return contentResponse(await resolveUpdate(deps, params, query, stagingId), request);
     },
   }),
 });

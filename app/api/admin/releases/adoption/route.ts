@@ -1,0 +1,13 @@
+import { AdoptionQuery, AdoptionReport, readAdoption } from "@/lib/admin/releases/adoption";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/releases/adoption", {
+  GET: endpoint({
+    summary: "Get who ran and downloaded which version",
+    auth: { role: "support", scope: "releases:read" },
+    query: AdoptionQuery,
+    responses: { 200: AdoptionReport },
+    handle: ({ ctx, query }) => readAdoption(ctx, query),
+  }),
+});

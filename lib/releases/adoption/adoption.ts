@@ -1,0 +1,88 @@
+import { hkdfSync } from "node:crypto";
+import type { Logger } from "pino";
+import type { PrismaClient } from "../../db/generated/client";
+import { type AdoptionKey, DayCounts, UNKNOWN_VERSION } from "./day-counts";
+import { storeCounts } from "./stored-counts";
+
+/** An update check. `version` null: the client did not send its own. `offered`: the newer version that it was sent. */
+export type UpdateCheck = Omit<AdoptionKey, "version"> & { version: string | null; offered?: string | null };
+
+/** Counts who runs which version. The `record…` functions work in memory, take about a microsecond and never throw. */
+export type Adoption = {
+  /** Counts a check. `clientId` is the client's id, or its network if it sends none; only a hash of it is used. */
+  recordUpdateCheck: (check: UpdateCheck & { clientId: string | undefined }) => void;
+  /** "started": the first byte was requested, or the client was redirected. "finished": the last byte was sent. */
+  recordDownload: (download: AdoptionKey & { event: "started" | "finished" }) => void;
+  /**
+   * Stores what was counted. Several processes add to the same rows. What cannot be stored stays in memory.
+   * @throws the database's error
+   */
+  flush: () => Promise<void>;
+  /** Stores what was counted, if the database is available. */
+  close: () => Promise<void>;
+};
+
+type Deps = { db: PrismaClient; now: () => Date; log: Pick<Logger, "warn">; secrets: readonly string[] };
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Days that wait for the database. Beyond it, the oldest is discarded. */
+const MAX_DAYS = 3;
+
+/** Starts to count. Nothing is stored before the first `flush`. */
+export function createAdoption({ db, now, log, secrets }: Deps): Adoption {
+  const days = new Map<number, DayCounts>();
+  const openDay = (day: number): DayCounts => {
+    const [oldest] = days.size >= MAX_DAYS ? [...days.keys()].sort((a, b) => a - b) : [];
+    if (oldest !== undefined) {
+      days.delete(oldest);
+      log.warn({ day: dateOf(oldest) }, "adoption counts discarded: the database was not available for days");
+    }
+    const counts = new DayCounts(dailySalt(secrets, dateOf(day)));
+    days.set(day, counts);
+    return counts;
+  };
+  const today = (): DayCounts => {
+    const day = Math.floor(now().getTime() / DAY_MS);
+    return days.get(day) ?? openDay(day);
+  };
+  const flush = async () => {
+    const current = Math.floor(now().getTime() / DAY_MS);
+    for (const [day, counts] of days) {
+      const unstored = counts.take();
+      try {
+        while (unstored.length > 0) await storeCounts(db, dateOf(day), unstored);
+        if (day !== current) days.delete(day);
+      } catch (error) {
+        counts.restore(unstored);
+        throw error;
+      }
+    }
+  };
+  return {
+    recordUpdateCheck: (check) => {
+      const counts = today();
+      const client = check.clientId === undefined ? null : counts.hashClient(check.clientId);
+      const { version, offered } = check;
+      counts.countCheck({ ...check, version: version ?? UNKNOWN_VERSION }, client);
+      if (offered) counts.countOffer({ ...check, version: offered }, client);
+    },
+    recordDownload: (download) =>
+      today().countDownload(download, download.event === "started" ? "downloadsStarted" : "downloadsFinished"),
+    flush,
+    close: () => flush().catch((error) => log.warn({ err: error }, "the last adoption counts could not be stored")),
+  };
+}
+
+/** The UTC date of a day since 1970, such as "2026-11-22". */
+function dateOf(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+}
+
+/**
+ * A salt that all processes derive and none stores (HKDF, RFC 5869). From the oldest secret, which a rotation changes
+ * last: until then processes with and without the new one count alike.
+ */
+function dailySalt(secrets: readonly string[], date: string): string {
+  const secret = secrets.at(-1) ?? "";
+  return Buffer.from(hkdfSync("sha256", secret, date, "Homeport adoption salt", 32)).toString("base64url");
+}

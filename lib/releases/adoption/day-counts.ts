@@ -1,0 +1,142 @@
+import { addToSketch, createSketch, hashItem, type ItemHash, mergeSketch, type Sketch } from "./sketch";
+
+/** What is counted together. `version`: the one that the client runs or downloads. */
+export type AdoptionKey = {
+  product: string;
+  platform: string;
+  /** The one that the client asks for. */
+  architecture: string;
+  channel: string;
+  version: string;
+};
+
+/** The counts of one key on one UTC day. `clients` and `offeredClients` count distinct clients; null: none. */
+export type AdoptionCounts = {
+  /** Update checks by clients that run the version. */
+  checks: number;
+  clients: Sketch | null;
+  /** Update checks that offered the version to clients with an older one. */
+  offers: number;
+  offeredClients: Sketch | null;
+  downloadsStarted: number;
+  downloadsFinished: number;
+};
+
+export type AdoptionEntry = { key: AdoptionKey; counts: AdoptionCounts };
+
+/** `counts` null: nothing since the last `take`. */
+type DayEntry = { key: AdoptionKey; counts: AdoptionCounts | null };
+
+/** The version of clients that do not send theirs. */
+export const UNKNOWN_VERSION = "unknown";
+/** What is counted beyond the limits below. */
+const OTHER = "other";
+
+/** Keys of a day whose version only a client names: anybody can invent versions. */
+const MAX_CLAIMED_KEYS = 1_000;
+/** All keys of a day. Each can have two sketches of 16 KiB until they are stored. */
+const MAX_KEYS = 3_000;
+const MAX_VERSION_LENGTH = 64;
+
+/**
+ * Counts of one UTC day in memory. A key that was counted once keeps its place for the day, also after `take`, so that
+ * the limits hold for the day.
+ */
+export class DayCounts {
+  readonly #salt: string;
+  readonly #entries = new Map<string, DayEntry>();
+  #claimedKeys = 0;
+
+  /** @param salt secret, and another one each day */
+  constructor(salt: string) {
+    this.#salt = salt;
+  }
+
+  hashClient(clientId: string): ItemHash {
+    return hashItem(this.#salt, clientId);
+  }
+
+  countCheck(key: AdoptionKey, client: ItemHash | null): void {
+    const counts = this.#countsOf(key, true);
+    counts.checks += 1;
+    if (!client) return;
+    counts.clients ??= createSketch();
+    addToSketch(counts.clients, client);
+  }
+
+  countOffer(key: AdoptionKey, client: ItemHash | null): void {
+    const counts = this.#countsOf(key, false);
+    counts.offers += 1;
+    if (!client) return;
+    counts.offeredClients ??= createSketch();
+    addToSketch(counts.offeredClients, client);
+  }
+
+  countDownload(key: AdoptionKey, event: "downloadsStarted" | "downloadsFinished"): void {
+    this.#countsOf(key, false)[event] += 1;
+  }
+
+  /** Removes and returns what was counted since the last call. */
+  take(): AdoptionEntry[] {
+    const taken: AdoptionEntry[] = [];
+    for (const entry of this.#entries.values()) {
+      const { key, counts } = entry;
+      if (!counts) continue;
+      taken.push({ key, counts });
+      entry.counts = null;
+    }
+    return taken;
+  }
+
+  /** Returns what could not be stored. */
+  restore(taken: readonly AdoptionEntry[]): void {
+    for (const { key, counts } of taken) {
+      const own = this.#countsOf(key, false);
+      own.checks += counts.checks;
+      own.offers += counts.offers;
+      own.downloadsStarted += counts.downloadsStarted;
+      own.downloadsFinished += counts.downloadsFinished;
+      own.clients = union(own.clients, counts.clients);
+      own.offeredClients = union(own.offeredClients, counts.offeredClients);
+    }
+  }
+
+  /** `isClaimed`: only the client names the version. */
+  #countsOf(key: AdoptionKey, isClaimed: boolean): AdoptionCounts {
+    const entry = this.#entries.get(nameOf(key)) ?? this.#admit(this.#boundedKey(key, isClaimed), isClaimed);
+    entry.counts ??= noCounts();
+    return entry.counts;
+  }
+
+  #admit({ product, platform, architecture, channel, version }: AdoptionKey, isClaimed: boolean) {
+    const key = { product, platform, architecture, channel, version };
+    const known = this.#entries.get(nameOf(key));
+    if (known) return known;
+    if (isClaimed) this.#claimedKeys += 1;
+    const entry: DayEntry = { key, counts: null };
+    this.#entries.set(nameOf(key), entry);
+    return entry;
+  }
+
+  #boundedKey(key: AdoptionKey, isClaimed: boolean): AdoptionKey {
+    if (this.#entries.size >= MAX_KEYS) {
+      return { product: OTHER, platform: OTHER, architecture: OTHER, channel: OTHER, version: OTHER };
+    }
+    const isKept = !isClaimed || (this.#claimedKeys < MAX_CLAIMED_KEYS && key.version.length <= MAX_VERSION_LENGTH);
+    return isKept ? key : { ...key, version: OTHER };
+  }
+}
+
+/** A key as text. No part of it contains a space. */
+export function nameOf({ product, platform, architecture, channel, version }: AdoptionKey): string {
+  return `${product} ${platform} ${architecture} ${channel} ${version}`;
+}
+
+function noCounts(): AdoptionCounts {
+  return { checks: 0, clients: null, offers: 0, offeredClients: null, downloadsStarted: 0, downloadsFinished: 0 };
+}
+
+function union(a: Sketch | null, b: Sketch | null): Sketch | null {
+  if (a && b) mergeSketch(a, b);
+  return a ?? b;
+}

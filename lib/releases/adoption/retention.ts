@@ -1,0 +1,15 @@
+import type { PrismaClient } from "../../db/generated/client";
+import { REMOVAL_BATCH_SIZE, removeInBatches } from "../../db/remove-in-batches";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const RETENTION_DAYS = 400;
+
+/** Removes counts after 400 days. Returns how many rows. */
+export async function removeOldCounts({ db, now }: { db: PrismaClient; now: () => Date }): Promise<number> {
+  const before = new Date(now().getTime() - RETENTION_DAYS * DAY_MS);
+  return removeInBatches(
+    () => db.$executeRaw`
+      DELETE FROM "AdoptionCount" WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM "AdoptionCount" WHERE "day" < ${before}::date LIMIT ${REMOVAL_BATCH_SIZE}::int))`,
+  );
+}

@@ -1,0 +1,84 @@
+import type { PrismaClient } from "../../db/generated/client";
+import type { Tx } from "../../db/transaction";
+import { type AdoptionEntry, type AdoptionKey, nameOf } from "./day-counts";
+import { mergeSketch, packSketch, type Sketch, unpackSketch } from "./sketch";
+
+/** The rows of one transaction: it holds their locks while it merges the sketches. */
+const BATCH_SIZE = 50;
+
+type PackedSketch = Uint8Array | null;
+type Row = AdoptionKey & { clients: PackedSketch; offeredClients: PackedSketch };
+
+/**
+ * Adds one batch of counts to the rows of a UTC date, and removes it from `entries`. Rows are locked in the order of
+ * their keys, so that processes that store at the same time do not deadlock.
+ */
+export async function storeCounts(db: PrismaClient, date: string, entries: AdoptionEntry[]): Promise<void> {
+  const batch = entries.slice(0, BATCH_SIZE).sort((a, b) => (nameOf(a.key) < nameOf(b.key) ? -1 : 1));
+  await db.$transaction(async (tx) => {
+    const rows = await addNumbers(tx, date, batch);
+    const stored = new Map(rows.map((row) => [nameOf(row), row]));
+    const merged = await Promise.all(
+      batch.map(async ({ key, counts }) => ({
+        key,
+        clients: await mergePacked(stored.get(nameOf(key))?.clients, counts.clients),
+        offeredClients: await mergePacked(stored.get(nameOf(key))?.offeredClients, counts.offeredClients),
+      })),
+    );
+    await writeSketches(
+      tx,
+      date,
+      merged.filter(({ clients, offeredClients }) => clients ?? offeredClients),
+    );
+  });
+  entries.splice(0, batch.length);
+}
+
+/** Adds the numbers, which creates or locks the rows, and returns their sketches. */
+function addNumbers(tx: Tx, date: string, batch: readonly AdoptionEntry[]): Promise<Row[]> {
+  const keys = batch.map(({ key }) => key);
+  const counts = batch.map((entry) => entry.counts);
+  return tx.$queryRaw<Row[]>`
+    INSERT INTO "AdoptionCount" AS stored ("day", "product", "platform", "architecture", "channel", "version",
+      "checks", "offers", "downloadsStarted", "downloadsFinished")
+    SELECT ${date}::date, added.* FROM unnest(
+      ${keys.map(({ product }) => product)}::text[], ${keys.map(({ platform }) => platform)}::text[],
+      ${keys.map(({ architecture }) => architecture)}::text[], ${keys.map(({ channel }) => channel)}::text[],
+      ${keys.map(({ version }) => version)}::text[],
+      ${counts.map(({ checks }) => checks)}::int[], ${counts.map(({ offers }) => offers)}::int[],
+      ${counts.map(({ downloadsStarted }) => downloadsStarted)}::int[],
+      ${counts.map(({ downloadsFinished }) => downloadsFinished)}::int[]) AS added
+    ON CONFLICT ("day", "product", "platform", "architecture", "channel", "version") DO UPDATE SET
+      "checks" = stored."checks" + EXCLUDED."checks", "offers" = stored."offers" + EXCLUDED."offers",
+      "downloadsStarted" = stored."downloadsStarted" + EXCLUDED."downloadsStarted",
+      "downloadsFinished" = stored."downloadsFinished" + EXCLUDED."downloadsFinished"
+    RETURNING "product", "platform", "architecture", "channel", "version", "clients", "offeredClients"`;
+}
+
+/** The union of a stored and a new sketch in base64; null if the stored one has all of the new one. */
+async function mergePacked(packed: PackedSketch | undefined, added: Sketch | null): Promise<string | null> {
+  if (!added) return null;
+  const known = packed ? await unpackSketch(packed).catch(() => null) : null; // a damaged one must not block the others
+  if (known && !mergeSketch(known, added)) return null;
+  return (await packSketch(known ?? added)).toString("base64");
+}
+
+type MergedSketches = { key: AdoptionKey; clients: string | null; offeredClients: string | null };
+
+async function writeSketches(tx: Tx, date: string, merged: readonly MergedSketches[]): Promise<void> {
+  if (merged.length === 0) return;
+  const keys = merged.map(({ key }) => key);
+  await tx.$executeRaw`
+    UPDATE "AdoptionCount" AS stored SET
+      "clients" = COALESCE(decode(merged."clients", 'base64'), stored."clients"),
+      "offeredClients" = COALESCE(decode(merged."offeredClients", 'base64'), stored."offeredClients")
+    FROM unnest(
+      ${keys.map(({ product }) => product)}::text[], ${keys.map(({ platform }) => platform)}::text[],
+      ${keys.map(({ architecture }) => architecture)}::text[], ${keys.map(({ channel }) => channel)}::text[],
+      ${keys.map(({ version }) => version)}::text[],
+      ${merged.map(({ clients }) => clients)}::text[], ${merged.map(({ offeredClients }) => offeredClients)}::text[])
+      AS merged ("product", "platform", "architecture", "channel", "version", "clients", "offeredClients")
+    WHERE stored."day" = ${date}::date AND stored."product" = merged."product"
+      AND stored."platform" = merged."platform" AND stored."architecture" = merged."architecture"
+      AND stored."channel" = merged."channel" AND stored."version" = merged."version"`;
+}

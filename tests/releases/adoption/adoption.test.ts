@@ -1,0 +1,267 @@
+import { randomUUID } from "node:crypto";
+import { pino } from "pino";
+import { describe, expect, test } from "vitest";
+import { setRole } from "@/lib/admin/accounts";
+import { readAdoption } from "@/lib/admin/releases/adoption";
+import { type Adoption, createAdoption } from "@/lib/releases/adoption/adoption";
+import { newAccount } from "@/tests/support/accounts";
+import { get } from "@/tests/support/api";
+import { ctx, withContext } from "@/tests/support/context";
+import { type EntryFields, manifestEntry, type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const NOON = new Date("2030-06-15T12:00:00Z");
+
+type Service = TestCatalog & {
+  product: string;
+  adoption: Adoption;
+  now: Date;
+  check: (query?: Record<string, string>, ip?: string) => Promise<number>;
+};
+
+const countWith = (now: () => Date, change: Partial<Parameters<typeof createAdoption>[0]> = {}) =>
+  createAdoption({ db: ctx().db, log: pino({ level: "silent" }), now, secrets: ctx().config.secrets, ...change });
+
+/** Runs `run` with a product of its own, whose release 2.0.0 is for everybody, and with counts of its own. */
+function withProduct(run: (service: Service) => Promise<void>, change: EntryFields = {}) {
+  return withCatalog(async (testCatalog) => {
+    const product = `app-${randomUUID().slice(0, 8)}`;
+    const adoption = countWith(() => service.now);
+    const check: Service["check"] = async (query = {}, ip) => {
+      const search = new URLSearchParams({ platform: "windows", product, architecture: "x64", ...query });
+      return (await get(`/api/version?${search}`, ip ? { ip } : {})).status;
+    };
+    const service: Service = { ...testCatalog, product, adoption, now: NOON, check };
+    await testCatalog.publish(manifestEntry({ product, version: "2.0.0", ...change }));
+    await withContext({ adoption }, () => run(service));
+  });
+}
+
+async function report({ product, adoption, now }: Service, days = 1) {
+  await adoption.flush();
+  return readAdoption({ db: ctx().db, now: () => now }, { product, days });
+}
+
+describe("update checks", () => {
+  test("are counted by product, platform, architecture, channel, version and day, with their distinct clients", () =>
+    withProduct(async (service) => {
+      for (const clientId of ["a", "b", "a"]) await service.check({ current: "1.0.0", clientId });
+      await service.check({ current: "2.0.0", clientId: "c" });
+      await service.check({ clientId: "d" });
+      const { versions, products } = await report(service);
+      const target = { day: "2030-06-15", platform: "windows", architecture: "x64", channel: "stable" };
+      expect(versions).toMatchObject([
+        { ...target, version: "1.0.0", checks: 3, clients: 2, offers: 0 },
+        { ...target, version: "2.0.0", checks: 1, clients: 1, offers: 3, offeredClients: 2 },
+        { ...target, version: "unknown", checks: 1, clients: 1, offers: 0 },
+      ]);
+      expect(products).toMatchObject([{ day: "2030-06-15", product: service.product, checks: 5, clients: 4 }]);
+    }));
+
+  test("count a client that updates during the day once among the product's clients", () =>
+    withProduct(async (service) => {
+      await service.check({ current: "1.0.0", clientId: "a" });
+      await service.check({ current: "2.0.0", clientId: "a" });
+      const { products, versions } = await report(service);
+      expect(products).toMatchObject([{ clients: 1, checks: 2 }]);
+      expect(versions).toMatchObject([{ clients: 1 }, { clients: 1 }]);
+    }));
+
+  test("without an id count a client by its network", () =>
+    withProduct(async (service) => {
+      await service.check({ current: "1.0.0" }, "192.0.2.1");
+      await service.check({ current: "1.0.0" }, "192.0.2.1");
+      await service.check({ current: "1.0.0" }, "192.0.2.2");
+      expect((await report(service)).versions[0]).toMatchObject({ checks: 3, clients: 2 });
+    }));
+
+  test("of two processes add up, and a client of both counts once", () =>
+    withProduct(async (service) => {
+      await service.check({ current: "1.0.0", clientId: "a" });
+      const other = countWith(() => NOON);
+      await withContext({ adoption: other }, () => service.check({ current: "1.0.0", clientId: "a" }));
+      await withContext({ adoption: other }, () => service.check({ current: "1.0.0", clientId: "b" }));
+      await Promise.all([other.flush(), service.adoption.flush()]);
+      expect((await report(service)).versions[0]).toMatchObject({ checks: 3, clients: 2 });
+    }));
+
+  test("after midnight in UTC count for the new day, in which every client is new", () =>
+    withProduct(async (service) => {
+      await service.check({ current: "2.0.0", clientId: "a" });
+      service.now = new Date(NOON.getTime() + DAY_MS);
+      await service.check({ current: "2.0.0", clientId: "a" });
+      const { versions } = await report(service, 2);
+      expect(versions).toMatchObject([
+        { day: "2030-06-16", checks: 1, clients: 1 },
+        { day: "2030-06-15", checks: 1, clients: 1 },
+      ]);
+      const [rowA, rowB] = await ctx().db.adoptionCount.findMany({ where: { product: service.product } });
+      expect(rowA?.clients).not.toEqual(rowB?.clients);
+    }));
+
+  test("by a clock before 1970 are counted on its day", () =>
+    withProduct(async (service) => {
+      service.now = new Date("1969-12-31T23:59:59Z");
+      await service.check({ current: "2.0.0", clientId: "a" });
+      expect((await report(service)).versions).toMatchObject([{ day: "1969-12-31", checks: 1 }]);
+    }));
+
+  test("that lead to no release are not counted", () =>
+    withProduct(async (service) => {
+      expect(await service.check({ current: "2.0.0", architecture: "arm64", platform: "macos" })).toBe(404);
+      expect(await service.check({ current: "x" })).toBe(400);
+      expect((await report(service)).versions).toEqual([]);
+    }));
+});
+
+describe("hostile input", () => {
+  test("a client id of a megabyte is refused, and nothing is counted", () =>
+    withProduct(async (service) => {
+      expect(await service.check({ current: "2.0.0", clientId: "x".repeat(1_000_000) })).toBe(400);
+      expect((await report(service)).versions).toEqual([]);
+    }));
+
+  test("invented versions are counted as other beyond a thousand a day, and offered ones still by themselves", () =>
+    withProduct(async (service) => {
+      const target = { product: service.product, platform: "windows", architecture: "x64", channel: "stable" };
+      const invent = (from: number, to: number) => {
+        for (let i = from; i < to; i++) {
+          service.adoption.recordUpdateCheck({ ...target, version: `0.0.${i}`, offered: "2.0.0", clientId: "a" });
+        }
+      };
+      invent(0, 900);
+      await service.adoption.flush();
+      invent(900, 1_500);
+      service.adoption.recordUpdateCheck({ ...target, version: `1.0.0-${"x".repeat(200)}`, clientId: "b" });
+      service.adoption.recordUpdateCheck({ ...target, version: "2.0.0", clientId: "b" });
+      const { versions } = await report(service);
+      expect(versions).toHaveLength(1_002);
+      expect(versions.find(({ version }) => version === "other")).toMatchObject({ checks: 501 });
+      expect(versions.find(({ version }) => version === "2.0.0")).toMatchObject({ checks: 1, offers: 1_500 });
+    }));
+});
+
+describe("while the database is down", () => {
+  const down = new Proxy({} as Parameters<typeof createAdoption>[0]["db"], {
+    get: () => () => Promise.reject(new Error("connection terminated")),
+  });
+
+  test("counts stay in memory, and are stored once it is back", () =>
+    withProduct(async (service) => {
+      let db = down;
+      const adoption = countWith(() => service.now, {
+        db: new Proxy(down, { get: (_, name) => Reflect.get(db, name) }),
+      });
+      await withContext({ adoption }, () => service.check({ current: "2.0.0", clientId: "a" }));
+      await expect(adoption.flush()).rejects.toThrow("connection terminated");
+      await withContext({ adoption }, () => service.check({ current: "2.0.0", clientId: "b" }));
+      db = ctx().db;
+      await adoption.flush();
+      expect((await report(service)).versions).toMatchObject([{ version: "2.0.0", checks: 2, clients: 2 }]);
+    }));
+
+  test("for days, the counts of the last three days are kept", () =>
+    withProduct(async (service) => {
+      let db = down;
+      const adoption = countWith(() => service.now, {
+        db: new Proxy(down, { get: (_, name) => Reflect.get(db, name) }),
+      });
+      for (let day = 0; day < 5; day++) {
+        service.now = new Date(NOON.getTime() + day * DAY_MS);
+        await withContext({ adoption }, () => service.check({ current: "2.0.0", clientId: "a" }));
+      }
+      db = ctx().db;
+      await adoption.flush();
+      const { versions } = await report(service, 7);
+      expect(versions.map(({ day }) => day)).toEqual(["2030-06-19", "2030-06-18", "2030-06-17"]);
+    }));
+
+  test("closing the service does not fail", async () => {
+    const adoption = countWith(() => NOON, { db: down });
+    const target = { product: "core", platform: "windows", architecture: "x64", channel: "stable" };
+    adoption.recordUpdateCheck({ ...target, version: null, clientId: undefined });
+    await expect(adoption.close()).resolves.toBeUndefined();
+  });
+});
+
+describe("downloads", () => {
+  const bytes = Buffer.from("0123456789".repeat(10));
+
+  async function downloadsOf(service: Service) {
+    const { versions } = await report(service);
+    return versions.map(({ version, downloadsStarted, downloadsFinished }) => [
+      version,
+      downloadsStarted,
+      downloadsFinished,
+    ]);
+  }
+
+  function withFile(run: (service: Service, url: string) => Promise<void>) {
+    return withProduct(async (service) => {
+      const installer = await service.addFile("setup.exe", bytes);
+      await service.publish(manifestEntry({ product: service.product, version: "2.0.0", artifacts: { installer } }));
+      await run(service, `/api/download/windows?product=${service.product}&architecture=x64`);
+    });
+  }
+
+  test("are counted as started with the first byte, and as finished with the last", () =>
+    withFile(async (service, url) => {
+      expect((await (await get(url)).arrayBuffer()).byteLength).toBe(100);
+      expect(await downloadsOf(service)).toEqual([["2.0.0", 1, 1]]);
+    }));
+
+  test("in several ranges count once", () =>
+    withFile(async (service, url) => {
+      for (const range of ["bytes=0-49", "bytes=50-79", "bytes=80-99"]) {
+        await (await get(url, { headers: { range } })).arrayBuffer();
+      }
+      expect(await downloadsOf(service)).toEqual([["2.0.0", 1, 1]]);
+    }));
+
+  test("that are resumed count as finished, and those that stop do not", () =>
+    withFile(async (service, url) => {
+      await (await get(url, { headers: { range: "bytes=0-49" } })).arrayBuffer();
+      expect(await downloadsOf(service)).toEqual([["2.0.0", 1, 0]]);
+    }));
+
+  test("answered from a client's cache, or asked for by HEAD, do not count", () =>
+    withFile(async (service, url) => {
+      const etag = (await get(url)).headers.get("etag") ?? "";
+      await get(url, { headers: { "if-none-match": etag } });
+      expect((await downloadsOf(service)).flat().at(-1) ?? 0).toBe(0);
+    }));
+
+  test("that are redirected count as started alone", () =>
+    withProduct(async (service) => {
+      const response = await get(`/api/download/windows?product=${service.product}&architecture=x64`);
+      expect(response.status).toBe(302);
+      expect(await downloadsOf(service)).toEqual([["2.0.0", 1, 0]]);
+    }));
+});
+
+test("the API reports what was counted until the last flush", () =>
+  withProduct(async (service) => {
+    service.now = new Date();
+    await service.check({ current: "2.0.0", clientId: "a" });
+    await service.adoption.flush();
+    const { id, token } = await newAccount();
+    await setRole(ctx(), id, "support");
+    const response = await get(`/api/admin/releases/adoption?product=${service.product}&days=2`, { token });
+    expect(await response.json()).toMatchObject({
+      products: [{ product: service.product, checks: 1, clients: 1, downloadsStarted: 0, downloadsFinished: 0 }],
+      versions: [{ version: "2.0.0", checks: 1, clients: 1 }],
+    });
+  }));
+
+test("only accounts with a role read the counts", async () => {
+  const { token } = await newAccount();
+  expect((await get("/api/admin/releases/adoption")).status).toBe(401);
+  expect((await get("/api/admin/releases/adoption", { token })).status).toBe(403);
+});
+
+test.each(["days=0", "days=93", "days=x", "days=1&days=2"])("the query %s is refused", async (query) => {
+  const { id, token } = await newAccount();
+  await setRole(ctx(), id, "support");
+  const response = await get(`/api/admin/releases/adoption?${query}`, { token });
+  expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([400, "invalid_query"]);
+});
