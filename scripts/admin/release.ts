@@ -4,15 +4,16 @@ import { loadConfig } from "../../lib/config";
 import { isCatalogUrl } from "../../lib/releases/catalog/catalog";
 import { runCommandLine, UsageError } from "../command-line";
 import { publishDrafts } from "./release/add";
+import { addFolder } from "./release/add-folder";
 import { critical, edit, promote, rollback, rollout, yank } from "./release/change";
 import type { Command, Open } from "./release/command";
 import { parseDraft } from "./release/draft";
 import { HELP } from "./release/help";
-import { localStore } from "./release/local-store";
 import { resolveFromCaller } from "./release/options";
 import { createOutput } from "./release/output";
 import { list, verify } from "./release/read";
 import { prune, remove } from "./release/removal";
+import { localStore } from "./release/store/local-store";
 import { adoption } from "./rollout/adoption";
 
 const add: Command = async (args, open) => {
@@ -23,6 +24,7 @@ const add: Command = async (args, open) => {
 
 const COMMANDS: Record<string, Command> = {
   add,
+  "add-folder": addFolder,
   list,
   edit,
   rollout,

@@ -1,6 +1,6 @@
 import type { ReleaseDraft } from "../../../lib/admin/releases/publish/draft";
 import { confirm, isInteractive, type Output } from "./output";
-import type { AddOutcome, ReleaseStore } from "./store";
+import type { AddOutcome, ReleaseStore } from "./store/release-store";
 
 const OUTCOMES = { added: "Published", changed: "Changed", unchanged: "Already published:" } as const;
 

@@ -3,7 +3,7 @@ import { UsageError } from "../../command-line";
 import type { Command } from "./command";
 import { FIELD_OPTIONS, parseFields } from "./draft";
 import { FILTER_OPTIONS, flag, parseOptions, parsePercentage, text, toFilter } from "./options";
-import type { UpdateOutcome } from "./store";
+import type { UpdateOutcome } from "./store/release-store";
 
 /** `rollout RELEASE N` */
 export const rollout: Command = async (args, open) => {

@@ -1,5 +1,5 @@
 import type { Output } from "./output";
-import type { ReleaseStore } from "./store";
+import type { ReleaseStore } from "./store/release-store";
 
 /** Opens the store and the output that a command's arguments select. @throws UsageError, PublishingError */
 export type Open = (values: {

@@ -21,9 +21,9 @@ export const FIELD_OPTIONS = {
   rollback: flag,
 } as const;
 /** Options that say where files are served from. */
-const DESTINATION_OPTIONS = { s3: flag, url: text } as const;
+export const DESTINATION_OPTIONS = { s3: flag, url: text } as const;
 /** Options that confirm what looks like a mistake, and set the product's keys. */
-const CHECK_OPTIONS = { "minisign-key": text, "ed-key": text, new: flag, prerelease: flag } as const;
+export const CHECK_OPTIONS = { "minisign-key": text, "ed-key": text, new: flag, prerelease: flag } as const;
 
 const ADD_OPTIONS = {
   ...FILTER_OPTIONS,
@@ -85,7 +85,7 @@ export async function parseFields(values: Values<typeof FIELD_OPTIONS>) {
 }
 
 /** @throws UsageError */
-async function parseChecks(
+export async function parseChecks(
   values: Values<typeof CHECK_OPTIONS>,
 ): Promise<Required<Pick<ReleaseDraft, "publicKeys" | "confirmations">>> {
   return {
@@ -95,7 +95,7 @@ async function parseChecks(
 }
 
 /** @throws UsageError */
-function parseDestination({ url, s3 }: Values<typeof DESTINATION_OPTIONS>): Destination {
+export function parseDestination({ url, s3 }: Values<typeof DESTINATION_OPTIONS>): Destination {
   if (url !== undefined && s3) throw new UsageError("--url and --s3 exclude each other.");
   if (url !== undefined) return { kind: "url", url };
   return { kind: s3 ? "storage" : "folder" };

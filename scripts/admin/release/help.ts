@@ -34,6 +34,13 @@ Publishes releases. A running service loads the changed catalog within a second.
       --s3                    upload to the object storage
       --new                   confirm a new product, architecture, channel or key
       --prerelease            confirm a prerelease on the stable channel
+  add-folder DIR --product P  Publishes what electron-builder, Tauri, Velopack or Squirrel.Windows have built, on all platforms
+                              at once. Reads versions, architectures, signatures and notes from their files. Takes the
+                              options for fields, checks and --s3, and:
+      --channel C             default: as the tool says, else by the version
+      --version V             the version to publish, if the folder has several
+      --arch A                for files whose name has no architecture
+      --dry-run               only list what would be published
   list                        Lists releases. Options: --product, --platform, --arch, --channel, --version
   edit RELEASE                Changes fields of a release: takes the options for fields. --no-critical and --no-rollback
                               undo a flag; --clear OPTION removes a field, such as --clear minimum-system

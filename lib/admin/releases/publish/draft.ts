@@ -2,7 +2,8 @@ import path from "node:path";
 import type { Artifact } from "../../../releases/schema";
 import { parsePlatform } from "../../../releases/selection/release-selector";
 import type { ManifestEntry } from "../manifest/manifest-file";
-import { digestFile, type OnProgress } from "./build-file";
+import { PublishingError } from "../manifest/publishing-error";
+import { type Digest, digestFile, type OnProgress } from "./build-file";
 import type { FileKind } from "./file-kind";
 import type { PublicKeyInput } from "./public-keys";
 import type { Confirmations } from "./publish-checks";
@@ -20,6 +21,15 @@ export type DraftFile = {
   from?: string | undefined;
   artifact?: Partial<Record<"fileName" | "contentType" | "minisign" | "edSignature", string | undefined>>;
   destination?: Destination;
+  /** What the file has to be, as the file `by` says. Hashes as in the catalog. */
+  expected?: Expected;
+};
+
+type Expected = {
+  by: string;
+  sizeBytes?: number | undefined;
+  sha256?: string | undefined;
+  sha512?: string | undefined;
 };
 
 /** A release to publish: the manifest's fields, unvalidated, and its files. */
@@ -60,10 +70,11 @@ export async function hashDraft(draft: ReleaseDraft, onProgress?: OnProgress): P
 }
 
 async function hashFile(
-  { file, kinds, from, artifact, destination }: DraftFile,
+  { file, kinds, from, artifact, destination, expected }: DraftFile,
   onProgress?: OnProgress,
 ): Promise<HashedFile> {
   const digest = await digestFile(file, onProgress);
+  assertExpected(file, digest, expected);
   const fileName = artifact?.fileName ?? path.basename(file);
   const contentType = artifact?.contentType ?? CONTENT_TYPES[path.extname(fileName).toLowerCase()];
   const to = destination ?? { kind: "folder" };
@@ -77,4 +88,15 @@ async function hashFile(
     destination: to,
     artifact: { ...location, ...signatures, ...digest, fileName, contentType },
   };
+}
+
+function assertExpected(file: string, digest: Digest, { by, ...expected }: Expected = { by: "" }): void {
+  const different = (["sizeBytes", "sha256", "sha512"] as const).filter(
+    (name) => expected[name] !== undefined && expected[name] !== digest[name],
+  );
+  if (different.length === 0) return;
+  throw new PublishingError(
+    `${file} is not the file that ${by} describes: ${different.join(", ")} differ.`,
+    "file_changed",
+  );
 }

@@ -1,15 +1,15 @@
-import { addReleases } from "../../../lib/admin/releases/add";
-import { listReleases } from "../../../lib/admin/releases/list";
-import { readManifest } from "../../../lib/admin/releases/manifest/manifest-file";
-import { promoteReleases } from "../../../lib/admin/releases/promote";
-import { pruneReleases } from "../../../lib/admin/releases/prune";
-import { removeReleases } from "../../../lib/admin/releases/remove";
-import { filterReleases } from "../../../lib/admin/releases/select";
-import { findNewerServedReleases, updateReleases } from "../../../lib/admin/releases/update";
-import { verifyReleases } from "../../../lib/admin/releases/verify";
-import type { Context } from "../../../lib/context";
-import { drawProgress } from "./progress";
-import type { ReleaseStore } from "./store";
+import { addReleases } from "../../../../lib/admin/releases/add";
+import { listReleases } from "../../../../lib/admin/releases/list";
+import { readManifest } from "../../../../lib/admin/releases/manifest/manifest-file";
+import { promoteReleases } from "../../../../lib/admin/releases/promote";
+import { pruneReleases } from "../../../../lib/admin/releases/prune";
+import { removeReleases } from "../../../../lib/admin/releases/remove";
+import { filterReleases } from "../../../../lib/admin/releases/select";
+import { findNewerServedReleases, updateReleases } from "../../../../lib/admin/releases/update";
+import { verifyReleases } from "../../../../lib/admin/releases/verify";
+import type { Context } from "../../../../lib/context";
+import { drawProgress } from "../progress";
+import type { ReleaseStore } from "./release-store";
 
 /** The catalog of this machine. */
 export function localStore(manifestFile: string, storage: Context["storage"]): ReleaseStore {

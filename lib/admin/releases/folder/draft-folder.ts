@@ -1,0 +1,74 @@
+import { stat } from "node:fs/promises";
+import { formatVersion, Version } from "../../../releases/schema";
+import type { ManifestEntry } from "../manifest/manifest-file";
+import { PublishingError } from "../manifest/publishing-error";
+import type { Destination, ReleaseDraft } from "../publish/draft";
+import { findElectronBuilder } from "./electron-builder";
+import { type FolderHints, type FoundFolder, type FoundRelease, listFolder } from "./found";
+import { findSquirrel } from "./squirrel";
+import { findTauri } from "./tauri";
+import { findVelopack } from "./velopack";
+
+/** What all releases of a folder share. `fields` and `channel` replace what the tool wrote. */
+export type FolderOptions = Pick<ReleaseDraft, "publicKeys" | "confirmations"> & {
+  product: string;
+  channel?: string | undefined;
+  hints: FolderHints;
+  fields: ManifestEntry;
+  destination?: Destination;
+};
+
+/** The drafts of a folder, and what the operator should know about them. */
+export type DraftedFolder = { tool: string; drafts: ReleaseDraft[]; notes: string[] };
+
+/**
+ * Makes drafts of what electron-builder, Tauri, Velopack or Squirrel.Windows have written to a folder.
+ * @throws PublishingError folder_unknown; folder_incomplete, which names the missing files; release_invalid if a package
+ * says another version than its name
+ */
+export async function draftFolder(folder: string, options: FolderOptions): Promise<DraftedFolder> {
+  if (!(await stat(folder).catch(() => null))?.isDirectory()) {
+    throw new PublishingError(`${folder} is not a folder.`, "folder_unknown");
+  }
+  const found = await findReleases(folder, options.hints);
+  if (found.missing.length > 0) {
+    throw new PublishingError(
+      `The output of ${found.tool} is not complete. These files are missing:\n${found.missing.map((name) => `  - ${name}`).join("\n")}`,
+      "folder_incomplete",
+    );
+  }
+  for (const release of found.releases) assertVersion(release, options.hints);
+  const drafts = found.releases.map((release) => toDraft(release, options));
+  return { tool: found.tool, drafts, notes: found.notes };
+}
+
+async function findReleases(folder: string, hints: FolderHints): Promise<FoundFolder> {
+  const listing = await listFolder(folder);
+  for (const find of [findVelopack, findSquirrel, findTauri, findElectronBuilder]) {
+    const found = await find(listing, hints);
+    if (found) return found;
+  }
+  throw new PublishingError(
+    `${folder} is not the output of electron-builder, Tauri, Velopack or Squirrel.Windows: publish its files with add.`,
+    "folder_unknown",
+  );
+}
+
+function assertVersion({ version }: FoundRelease, hints: FolderHints): void {
+  const wanted = hints.version === undefined ? undefined : Version.safeParse(hints.version);
+  if (wanted === undefined || (wanted.success && formatVersion(wanted.data) === version)) return;
+  throw new PublishingError(`The folder has version ${version}, not ${hints.version}.`);
+}
+
+function toDraft(
+  { platform, architecture, version, channel, fields, files }: FoundRelease,
+  { product, fields: own, destination, publicKeys = {}, confirmations = {}, ...options }: FolderOptions,
+): ReleaseDraft {
+  const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
+  return {
+    release: { product, platform, architecture, version, ...fields, ...given, channel: options.channel ?? channel },
+    files: files.map((file) => ({ ...file, destination: destination ?? { kind: "folder" } })),
+    publicKeys,
+    confirmations,
+  };
+}

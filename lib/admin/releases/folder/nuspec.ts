@@ -1,0 +1,67 @@
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { openPromise } from "yauzl";
+import { z } from "zod";
+import { PublishingError } from "../manifest/publishing-error";
+
+/** A nuspec has a few kilobytes. */
+const MAX_NUSPEC_BYTES = 1024 * 1024;
+
+/** What a package says about itself. Velopack's packages also name their system and channel. */
+const Nuspec = z.object({
+  id: z.string().min(1),
+  version: z.string().min(1),
+  releaseNotes: z.string().optional(),
+  os: z.string().optional(),
+  rid: z.string().optional(),
+  machineArchitecture: z.string().optional(),
+  channel: z.string().optional(),
+});
+export type Nuspec = z.infer<typeof Nuspec>;
+
+/**
+ * Reads the nuspec in a NuGet package, which is a zip file (Open Packaging Conventions).
+ * @throws PublishingError if it is not one, or its name says another id or version than its nuspec
+ */
+export async function readNuspec(file: string): Promise<Nuspec> {
+  const name = path.basename(file);
+  const nuspec = await parseNuspec(file).catch((error: Error) => {
+    throw new PublishingError(`${name} is not a NuGet package: ${error.message}`);
+  });
+  const expected = `${nuspec.id}-${nuspec.version}-`;
+  if (name.toLowerCase().startsWith(expected.toLowerCase())) return nuspec;
+  throw new PublishingError(
+    `${name} has another name than its content: the package inside is ${nuspec.id} ${nuspec.version}.`,
+  );
+}
+
+async function parseNuspec(file: string): Promise<Nuspec> {
+  const zip = await openPromise(file, { lazyEntries: true, autoClose: false });
+  try {
+    for await (const entry of zip.eachEntry()) {
+      if (!/^[^/]+\.nuspec$/i.test(entry.fileName)) continue;
+      if (entry.uncompressedSize > MAX_NUSPEC_BYTES) throw new Error("its nuspec is too large");
+      const xml = await text(await zip.openReadStreamPromise(entry)); // fails if it is larger than it says
+      const parsed = Nuspec.safeParse(readMetadata(xml));
+      if (!parsed.success) throw new Error("its nuspec has no id or version");
+      return parsed.data;
+    }
+    throw new Error("it has no nuspec");
+  } finally {
+    zip.close();
+  }
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
+
+/** The elements of a nuspec's metadata that contain only text. No XML parser: nothing is resolved or expanded. */
+function readMetadata(xml: string): Record<string, string> {
+  const escaped = xml
+    .replace(/<!--[\s\S]*?-->/g, "")
+    .replace(/<!\[CDATA\[([\s\S]*?)\]\]>/g, (_, data: string) => data.replaceAll("&", "&amp;").replaceAll("<", "&lt;"));
+  const [, metadata = ""] = /<metadata\b[^>]*>([\s\S]*?)<\/metadata>/.exec(escaped) ?? [];
+  const elements = metadata.matchAll(/<([A-Za-z]+)>([^<]*)<\/\1>/g);
+  const decode = (value: string) =>
+    value.replace(/&(lt|gt|quot|apos|amp);/g, (_, name: string) => ENTITIES[name] ?? "");
+  return Object.fromEntries([...elements].map(([, name = "", value = ""]) => [name, decode(value).trim()]));
+}
