@@ -1,5 +1,7 @@
+import type { SemVer } from "semver";
 import { z } from "zod";
 import { ArtifactKind, Platform, Version } from "./schema";
+import { NOT_A_VERSION, parseInstalledVersion } from "./selection/installed-version";
 import { SystemVersion } from "./system-version";
 
 /** A version in a query, where an unescaped `+` before build metadata arrives as a space. */
@@ -9,15 +11,12 @@ const QueriedVersion = z
   .pipe(Version);
 
 /** The installed version. Also accepts one to four numbers as Apple and Windows use them: `1.4`, `1.4.2.7`. */
-const InstalledVersion = z
-  .string()
-  .transform((text) => text.trim().replace(/^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:\.(\d+))?$/i, toSemVer))
-  .pipe(QueriedVersion);
-
-function toSemVer(_: string, major: string, minor = "0", patch = "0", build?: string): string {
-  const numbers = [major, minor, patch].map((digits) => digits.replace(/^0+(?=\d)/, "")).join(".");
-  return build === undefined ? numbers : `${numbers}+${build}`;
-}
+const InstalledVersion = z.string().transform((text, context): SemVer => {
+  const installed = parseInstalledVersion(text);
+  if (installed) return installed.version;
+  context.addIssue({ code: "invalid_format", format: "semver", message: NOT_A_VERSION, input: text });
+  return z.NEVER;
+});
 
 const selector = (description: string, ...examples: string[]) => z.string().optional().meta({ description, examples });
 const Selection = {
@@ -36,16 +35,31 @@ const clientId = ClientId.optional().describe(
   "The client's id for staged rollouts: any text that stays the same for an installation.",
 );
 
-/** `version` is an alias of `current`, the installed version. */
+const InstalledText = z.string().max(256).optional();
+
 export const VersionQuery = z.object({
   platform: selector("Case-insensitive. Aliases such as `win32` and `darwin` are accepted.", "windows", "macos"),
   ...Selection,
-  current: InstalledVersion.optional().describe(
-    "The installed version: SemVer 2.0.0, or one to four numbers separated by dots.",
+  current: InstalledText.describe(
+    "The installed version: SemVer 2.0.0, or one to four numbers separated by dots. With `format=sparkle` also a build version; one that cannot be compared is ignored.",
   ),
-  version: InstalledVersion.optional().describe("An alias of `current`."),
+  version: InstalledText.describe("An alias of `current`."),
+  appVersion: InstalledText.describe("An alias of `current`, sent with Sparkle's system profile."),
   systemVersion: SystemVersion.optional().describe(
     "The client's version of macOS (`14.6.1`) or Windows (`10.0.22631`). Only releases that run on it are offered.",
+  ),
+  osVersion: z
+    .string()
+    .max(64)
+    .optional()
+    .describe("An alias of `systemVersion`, sent with Sparkle's system profile. Ignored if it is not one."),
+  bundleType: selector(
+    "What the app was installed from, as Tauri's `{{bundle_type}}` says. Required on Linux with `format=tauri` and `format=electron`.",
+    "appimage",
+    "deb",
+    "rpm",
+    "nsis",
+    "msi",
   ),
   format: selector("The update feed to return.", "electron", "tauri", "squirrel", "sparkle"),
   clientId,

@@ -10,10 +10,15 @@ import type { Feed } from "./feeds/feed";
 import { findFeed } from "./feeds/formats";
 import { ServiceVersion, type VersionQuery } from "./http-schema";
 import { formatVersion, type Release } from "./schema";
+import { assertSupportedQuery, readInstalledBuild, readInstalledVersion } from "./selection/client-query";
+import { compareWithInstalled } from "./selection/compare-versions";
+import { parseBundleType, selectByBundleType } from "./selection/file-types";
+import type { InstalledVersion } from "./selection/installed-version";
 import { isReleaseQuery, parseReleaseSelector, type ReleaseSelector } from "./selection/release-selector";
-import { findReleasesForOlderSystems, findVersion, selectRelease } from "./selection/selection";
+import { type ArtifactSelector, findReleasesForOlderSystems, findVersion, selectRelease } from "./selection/selection";
 import { evaluateUpdate, supportPolicyOf } from "./selection/support-policy";
 import { type SystemFilter, systemFilter } from "./selection/system-filter";
+import { SystemVersion } from "./system-version";
 
 type Build = Config["build"];
 type Deps = {
@@ -68,21 +73,26 @@ function selectContent(
   query: VersionQuery,
   clientId: string | undefined,
 ): Selected {
-  const current = installedVersion(query);
   if (!isReleaseQuery(query)) {
+    readInstalledVersion(query);
     return { content: { ...serviceBody(build), contentType: "application/json", caching: "shared" }, check: null };
   }
   const feed = findFeed(query.format);
   const selector = parseReleaseSelector(query, snapshot);
   if (!snapshot) throw new AppError("catalog_unavailable");
-  assertSupportedQuery(feed, selector, current);
+  const installed = feed.comparesBuildVersions
+    ? readInstalledBuild(query, snapshot, selector)
+    : readInstalledVersion(query);
+  assertSupportedQuery(feed, selector, query, installed);
   const { comparesSystemVersion = () => true } = feed;
-  const { systemVersion } = query;
+  const systemVersion = query.systemVersion ?? SystemVersion.safeParse(query.osVersion).data;
+  const current = installed?.version;
   const system = systemFilter(snapshot, selector, { systemVersion, current, comparesSystemVersion });
+  const selectArtifact = artifactSelectorOf(feed, query);
   const client = { clientId, current, system };
-  const { release, isClientSpecific } = selectRelease(snapshot, selector, feed.selectArtifact, client);
+  const { release, isClientSpecific } = selectRelease(snapshot, selector, selectArtifact, client);
   if (!release) throw new AppError("release_not_found", feed.requirements ? { detail: feed.requirements } : {});
-  const body = releaseBody({ feed, snapshot, selector, release, current, system, baseUrl });
+  const body = releaseBody({ feed, selectArtifact, snapshot, selector, release, installed, system, baseUrl }, query);
   // "No update" must not outlive the next release in a cache.
   const caching = isClientSpecific || body.text === null ? "per-client" : "shared";
   return { content: { ...body, contentType: feed.contentType, caching }, check: toCheck(selector, release, current) };
@@ -94,29 +104,8 @@ function toCheck(selector: ReleaseSelector, release: Release, current: SemVer | 
   return { ...selector, version, offered: isNewer ? formatVersion(release.version) : null };
 }
 
-function installedVersion({ current, version }: VersionQuery): SemVer | undefined {
-  if (current && version) {
-    const detail = "Is an alias of current: send only one of them";
-    throw new AppError("invalid_query", { errors: [{ pointer: "?version", code: "repeated", detail }] });
-  }
-  return current ?? version;
-}
-
-function assertSupportedQuery(
-  { platforms, requiresCurrentVersion }: Feed,
-  selector: ReleaseSelector,
-  current: SemVer | undefined,
-): void {
-  if (platforms && !platforms.includes(selector.platform)) {
-    const detail = `Must be ${platforms.join(" or ")} with this format`;
-    const errors = [{ pointer: "?platform", code: "invalid_value", detail }];
-    throw new AppError("invalid_query", { errors, fields: { allowed: { platform: platforms } } });
-  }
-  if (requiresCurrentVersion && !current) {
-    const detail = "Is required with this format, because its updater does not compare versions";
-    const errors = [{ pointer: "?current", code: "required", detail }];
-    throw new AppError("invalid_query", { errors, fields: { missing: ["current"] } });
-  }
+function artifactSelectorOf({ selectArtifact }: Feed, { bundleType }: VersionQuery): ArtifactSelector {
+  return bundleType === undefined ? selectArtifact : selectByBundleType(selectArtifact, parseBundleType(bundleType));
 }
 
 function serviceBody(build: Build): Body {
@@ -128,10 +117,11 @@ function serviceBody(build: Build): Body {
 
 type BodyInput = {
   feed: Feed;
+  selectArtifact: ArtifactSelector;
   snapshot: Snapshot;
   selector: ReleaseSelector;
   release: Release;
-  current: SemVer | undefined;
+  installed: InstalledVersion | null;
   system: SystemFilter;
   baseUrl: string;
 };
@@ -140,17 +130,23 @@ const UNKNOWN = { updateAvailable: null, mandatory: null };
 const NO_UPDATE = { updateAvailable: false, mandatory: false };
 
 /** The cache key holds what `current` leads to rather than `current` itself, so that few bodies differ. */
-function releaseBody({ feed, snapshot, selector, release, current, system, baseUrl }: BodyInput): Body {
+function releaseBody(
+  { feed, selectArtifact, snapshot, selector, release, installed, system, baseUrl }: BodyInput,
+  { bundleType = "" }: VersionQuery,
+): Body {
+  const current = installed?.version;
   const policyOf = (one: Release) => supportPolicyOf(snapshot, selector, one);
   const isWithheld = release.sample && current !== undefined && !findVersion(snapshot, selector, current);
-  const update = isWithheld ? NO_UPDATE : current ? evaluateUpdate(release, current, policyOf(release)) : UNKNOWN;
-  const isAhead = current && !update.updateAvailable && release.version.compare(current) < 0;
+  const evaluate = ({ version, numbers }: InstalledVersion) =>
+    evaluateUpdate(release, version, policyOf(release), numbers);
+  const update = isWithheld ? NO_UPDATE : installed ? evaluate(installed) : UNKNOWN;
+  const isAhead = installed && !update.updateAvailable && compareWithInstalled(release, installed) < 0;
   const heldVersion = feed.canDowngrade && current && (isAhead || isWithheld) ? current : null;
   const { architecture: requestedArchitecture, channel } = selector;
-  const variant = `${feed.name} ${requestedArchitecture} ${channel} ${update.updateAvailable} ${update.mandatory}`;
+  const variant = `${feed.name} ${requestedArchitecture} ${channel} ${update.updateAvailable} ${update.mandatory} ${bundleType}`;
   const held = heldVersion ? formatVersion(heldVersion) : "";
   return cached(release, `${variant} ${isWithheld} ${system.key} ${held} ${baseUrl}`, () => {
-    const artifact = feed.selectArtifact(release);
+    const artifact = selectArtifact(release);
     if (!artifact) throw new AppError("release_not_found");
     return feed.render({
       ...update,
@@ -162,7 +158,7 @@ function releaseBody({ feed, snapshot, selector, release, current, system, baseU
       requestedArchitecture,
       supportPolicyOf: policyOf,
       findReleasesForOlderSystems: () =>
-        findReleasesForOlderSystems(snapshot, selector, feed.selectArtifact, release, system),
+        findReleasesForOlderSystems(snapshot, selector, selectArtifact, release, system),
     });
   });
 }

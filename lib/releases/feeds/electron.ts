@@ -9,8 +9,14 @@ import { scalar } from "./yaml";
  */
 export const electron: Feed = {
   name: "electron",
-  selectArtifact: selectByFileName({ windows: /\.exe$/i, macos: /\.zip$/i }),
-  requirements: "electron-updater needs an .exe on Windows and a .zip on macOS.",
+  selectArtifact: selectByFileName({
+    windows: /\.exe$/i,
+    macos: /\.zip$/i,
+    linux: /\.(appimage|deb|rpm|pacman)$/i,
+  }),
+  requirements:
+    "electron-updater needs an .exe on Windows, a .zip on macOS, and on Linux the file of its bundleType: an .AppImage, .deb, .rpm or .pacman.",
+  requiresBundleType: true,
   comparesSystemVersion: comparesKernelVersion,
   canDowngrade: true,
   contentType: "application/yaml; charset=utf-8", // RFC 9512

@@ -33,6 +33,10 @@ export type Feed = {
   platforms?: readonly Platform[];
   /** The updater installs whatever the feed names, so the query must have `current`. */
   requiresCurrentVersion?: true;
+  /** The updater knows build versions (CFBundleVersion), and compares versions itself. */
+  comparesBuildVersions?: true;
+  /** On Linux, the updater installs the one type of file that it was installed from. */
+  requiresBundleType?: true;
   /** The updater installs an older version if the feed names one. */
   canDowngrade?: true;
   contentType: string;

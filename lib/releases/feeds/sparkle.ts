@@ -20,6 +20,7 @@ export const sparkle: Feed = {
     "Sparkle needs a .zip, .dmg, .tar.xz, .pkg or similar, WinSparkle an .exe or .msi, with an EdDSA signature. WinSparkle compares only two numbers of a system version: send systemVersion.",
   comparesSystemVersion: (release) =>
     compareSystemVersions(systemVersion(release), release.minimumSystemVersion ?? "") === 0,
+  comparesBuildVersions: true,
   contentType: "application/rss+xml; charset=utf-8",
   render,
 };

@@ -6,12 +6,13 @@ import { type Feed, type FeedInput, selectByFileName } from "./feed";
 export const tauri: Feed = {
   name: "tauri",
   selectArtifact: selectByFileName(
-    { windows: /\.(exe|msi|zip)$/i, macos: /\.tar\.gz$/i },
+    { windows: /\.(exe|msi|zip)$/i, macos: /\.tar\.gz$/i, linux: /\.(appimage|appimage\.tar\.gz|deb|rpm)$/i },
     ({ minisign }) => minisign !== undefined,
   ),
   requirements:
-    "Tauri needs an .exe or .msi on Windows and a .tar.gz on macOS, with a minisign signature. It does not compare system versions: send systemVersion.",
+    "Tauri needs an .exe or .msi on Windows, a .tar.gz on macOS, and on Linux the file of its bundleType, with a minisign signature. It does not compare system versions: send systemVersion.",
   comparesSystemVersion: () => false,
+  requiresBundleType: true,
   contentType: "application/json",
   render,
 };

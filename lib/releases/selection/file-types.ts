@@ -20,9 +20,34 @@ const FILE_TYPES = {
 
 export type FileType = keyof typeof FILE_TYPES;
 
+/**
+ * What an app was installed from, by the names that Tauri's `{{bundle_type}}` and electron-builder's `package-type` have,
+ * with the files that update it. `app` is macOS's only one; `unknown` is a program that was not installed.
+ */
+const BUNDLE_TYPES = {
+  appimage: /\.appimage(\.tar\.gz)?$/i,
+  deb: FILE_TYPES.deb,
+  rpm: FILE_TYPES.rpm,
+  pacman: FILE_TYPES.pacman,
+  nsis: /\.exe$|\.(exe|nsis)\.zip$/i,
+  msi: /\.msi(\.zip)?$/i,
+  app: /(?:)/,
+} as const satisfies Record<string, RegExp>;
+
+type BundleType = keyof typeof BUNDLE_TYPES | "unknown";
+
 /** Parses `format=` of a download, case-insensitively. @throws AppError invalid_query with `allowed` */
 export function parseFileType(format: string): FileType {
   return parseName(format, Object.keys(FILE_TYPES) as FileType[], "format");
+}
+
+/** Parses `bundleType=`, case-insensitively. @throws AppError invalid_query with `allowed` */
+export function parseBundleType(bundleType: string): BundleType {
+  return parseName(
+    bundleType,
+    [...(Object.keys(BUNDLE_TYPES) as (keyof typeof BUNDLE_TYPES)[]), "unknown"],
+    "bundleType",
+  );
 }
 
 function parseName<T extends string>(text: string, names: readonly T[], parameter: string): T {
@@ -36,6 +61,15 @@ function parseName<T extends string>(text: string, names: readonly T[], paramete
 /** Restricts a selector to the files of one type. Returns the same function every time: caches are keyed by it. */
 export function selectByFileType(select: ArtifactSelector, type: FileType): ArtifactSelector {
   return restrict(select, `file ${type}`, ({ fileName }) => FILE_TYPES[type].test(fileName));
+}
+
+/**
+ * Restricts a selector to the files that update an app of this bundle type. An app of an unknown type on Linux is updated
+ * by nothing, since an AppImage cannot replace a package.
+ */
+export function selectByBundleType(select: ArtifactSelector, type: BundleType): ArtifactSelector {
+  if (type === "unknown") return restrict(select, "unknown", (_, platform) => platform !== "linux");
+  return restrict(select, `bundle ${type}`, ({ fileName }) => BUNDLE_TYPES[type].test(fileName));
 }
 
 const restricted = new WeakMap<ArtifactSelector, Map<string, ArtifactSelector>>();

@@ -1,6 +1,7 @@
 import type { SemVer } from "semver";
 import { type Snapshot, withdrawnVersions } from "../catalog/snapshot";
 import type { Release } from "../schema";
+import { compareWithInstalled } from "./compare-versions";
 import type { ReleaseSelector } from "./release-selector";
 import { candidateLists, suitableArchitectures } from "./selection";
 
@@ -67,14 +68,15 @@ function higher(a: SemVer | null, b: SemVer | null): SemVer | null {
 /**
  * Whether `release` is an update for a client with `current`, and whether the client must install it. An older release
  * is an update only if it is marked as a rollback and the client has a withdrawn version: to offer it to others would
- * bring back what a later version has fixed.
+ * bring back what a later version has fixed. `numbers` are those of `InstalledVersion`.
  */
 export function evaluateUpdate(
   release: Release,
   current: SemVer,
   { mandatoryBelow, replacedVersions }: Pick<SupportPolicy, "mandatoryBelow" | "replacedVersions">,
+  numbers: string | null = null,
 ): { updateAvailable: boolean; mandatory: boolean } {
-  const order = release.version.compare(current);
+  const order = compareWithInstalled(release, { version: current, numbers });
   const updateAvailable = order > 0 || (order < 0 && replacedVersions.has(current.version));
   const isBelow = mandatoryBelow !== null && current.compare(mandatoryBelow) < 0;
   return { updateAvailable, mandatory: updateAvailable && (release.critical || isBelow) };

@@ -90,6 +90,45 @@ describe("sparkle", () => {
       });
     }));
 
+  test("never prefers an unsigned archive of a release to a signed one", () =>
+    withCatalog(async (testCatalog) => {
+      const unsigned = remoteArtifact({ fileName: "App.zip" });
+      const others = [remoteArtifact({ fileName: "App.tar.xz", edSignature: ED_SIGNATURE, sizeBytes: 20 })];
+      await testCatalog.publish(updatable("App.zip", { artifacts: { installer: unsigned, update: unsigned, others } }));
+      const [item] = await getAppcast(MACOS);
+      expect(item?.enclosure).toMatchObject({ length: "20", "sparkle:edSignature": ED_SIGNATURE });
+      expect(item?.enclosure.url).toContain("file=App.tar.xz");
+    }));
+
+  test("knows the installed release by its CFBundleVersion, and ignores one that cannot be compared", () =>
+    withCatalog(async (testCatalog) => {
+      const of = (version: string, buildVersion: string, change = {}) =>
+        updatable("App.zip", { version, buildVersion, ...change });
+      await testCatalog.publish(of("1.0.0", "100"), of("1.1.0", "110", { critical: true }), of("1.2.0", "120"));
+      const critical = async (query: string) => (await getAppcast(`${MACOS}&${query}`))[0]?.["sparkle:criticalUpdate"];
+      for (const current of ["current=100", "current=105", "appVersion=109", "current=1.0.0"]) {
+        expect(await critical(current)).toBe("");
+      }
+      for (const current of ["current=110", "version=115", "appVersion=120", "current=1.1.0"]) {
+        expect(await critical(current)).toEqual({ "sparkle:version": "110" });
+      }
+      for (const current of ["current=Nightly", "appVersion=2024.11-dev", "current="]) {
+        expect(await critical(current)).toEqual({ "sparkle:version": "110" });
+      }
+      expect((await getFeed("electron", `${MACOS}&current=Nightly`)).status).toBe(400);
+    }));
+
+  test("reads the system's version from Sparkle's system profile", () =>
+    withCatalog(async (testCatalog) => {
+      const of = (version: string, minimumSystemVersion: string) =>
+        updatable("App.zip", { version, minimumSystemVersion });
+      await testCatalog.publish(of("2.0.0", "14.0"), of("1.0.0", "12.0"));
+      const newest = async (query: string) => (await getAppcast(`${MACOS}&${query}`))[0]?.title;
+      expect(await newest("appName=App&osVersion=13.6.1&cputype=16777228&lang=en")).toBe("1.0.0");
+      expect(await newest("osVersion=14.6.1")).toBe("2.0.0");
+      expect(await newest("osVersion=Sonoma")).toBe("2.0.0");
+    }));
+
   test("for WinSparkle is marked for Windows, with notes in HTML and a minimum that it can compare", () =>
     withCatalog(async (testCatalog) => {
       await testCatalog.publish(updatable("setup.exe", { notes: "# <New>", minimumSystemVersion: "10.0.17763" }));

@@ -30,6 +30,36 @@ describe("an update", () => {
     }),
   );
 
+  test.each([
+    // A release, and whether it is an update for 1.2.3.4, as Windows numbers it.
+    [{ version: "1.2.3+5" }, true],
+    [{ version: "1.2.3+4" }, false],
+    [{ version: "1.2.3+3" }, false],
+    [{ version: "1.2.3+10" }, true],
+    [{ version: "1.2.3", buildVersion: "1.2.3.5" }, true],
+    [{ version: "1.2.3", buildVersion: "1.2.3.4" }, false],
+    [{ version: "1.3.0", buildVersion: "1.2.3.3" }, false],
+    [{ version: "1.2.4" }, true],
+    [{ version: "1.2.3" }, false],
+  ])("%j for four numbers is available: %s", (release, updateAvailable) =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(manifestEntry(release));
+      expect(await getVersion(`${WINDOWS}&current=1.2.3.4`)).toMatchObject({ updateAvailable });
+    }),
+  );
+
+  test("never goes back within a version by its build number", () =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(
+        manifestEntry({ version: "1.2.0+5" }),
+        manifestEntry({ version: "1.2.0+7", yanked: true }),
+      );
+      expect(await getVersion(`${WINDOWS}&current=1.2.0%2B7`)).toMatchObject({ updateAvailable: false });
+      expect(await getVersion(`${WINDOWS}&current=1.2.0%2B4`)).toMatchObject({ updateAvailable: true });
+      const electron = await get(`/api/version?${WINDOWS}&current=1.2.0%2B7&format=electron`);
+      expect(electron.status === 404 || (await electron.text()).includes('version: "1.2.0+7"')).toBe(true);
+    }));
+
   test("is mandatory below the oldest supported version and if it is critical", () =>
     withCatalog(async (testCatalog) => {
       const release: EntryFields = { version: "2.0.0", minimumSupportedVersion: "1.5.0" };

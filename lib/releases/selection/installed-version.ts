@@ -1,0 +1,48 @@
+import { parse, type SemVer } from "semver";
+import { productVersions } from "../catalog/product-versions";
+import type { Snapshot } from "../catalog/snapshot";
+import { compareSystemVersions } from "../system-version";
+import type { ReleaseSelector } from "./release-selector";
+
+/** What a client says of itself. `numbers` are four numbers as Windows has them, compared with a `buildVersion`. */
+export type InstalledVersion = { version: SemVer; numbers: string | null };
+
+/** The message for a text that is no version. */
+export const NOT_A_VERSION = "Must be a SemVer 2.0.0 version, or one to four numbers separated by dots";
+
+const NUMBERS = /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:\.(\d+))?$/i;
+
+/** Parses SemVer 2.0.0, or one to four numbers as Apple and Windows use them: `1.4`, `1.4.2.7`. Returns null otherwise. */
+export function parseInstalledVersion(text: string): InstalledVersion | null {
+  const trimmed = text.trim();
+  const [, major, minor = "0", patch = "0", build] = NUMBERS.exec(trimmed) ?? [];
+  if (major === undefined) {
+    const version = parse(trimmed.replace(/^V/, "v").replaceAll(" ", "+")); // an unescaped + arrives as a space
+    return version && { version, numbers: null };
+  }
+  const three = [major, minor, patch].map(withoutLeadingZeros).join(".");
+  const version = parse(build === undefined ? three : `${three}+${withoutLeadingZeros(build)}`);
+  return version && { version, numbers: build === undefined ? null : trimmed.replace(/^v/i, "") };
+}
+
+const withoutLeadingZeros = (digits: string) => digits.replace(/^0+(?=\d)/, "");
+
+/**
+ * Finds out what an app with Sparkle has installed. Sparkle and WinSparkle know a build version (CFBundleVersion), such
+ * as 140: it means the catalog's release with the highest build version up to it. A version that cannot be parsed is
+ * null, since Sparkle compares versions itself.
+ */
+export function installedByBuild(
+  { versionsByProduct }: Snapshot,
+  selector: ReleaseSelector,
+  text: string,
+): InstalledVersion | null {
+  const parsed = parseInstalledVersion(text);
+  const isDotted = text.includes(".");
+  if (!/^\d+(\.\d+)*$/.test(text)) return parsed;
+  const { builds } = productVersions(versionsByProduct, selector);
+  const isKnown = parsed && builds.some(({ version }) => version.compare(parsed.version) === 0);
+  if (isDotted && isKnown) return parsed;
+  const build = builds.findLast(({ buildVersion }) => compareSystemVersions(buildVersion, text) <= 0);
+  return build ? { version: build.version, numbers: null } : parsed;
+}
