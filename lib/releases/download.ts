@@ -9,7 +9,8 @@ import type { Snapshot } from "./catalog/snapshot";
 import type { Catalog } from "./catalog/watch";
 import type { DownloadQuery } from "./http-schema";
 import { verifyIntegrity } from "./integrity";
-import { type Artifact, formatVersion, type Platform, type Release } from "./schema";
+import type { ServedFile } from "./release-files";
+import { formatVersion, type Platform, type Release } from "./schema";
 import { downloadSelectors, namesOneFile } from "./selection/download-selectors";
 import { parsePlatform, parseReleaseSelector, type ReleaseSelector } from "./selection/release-selector";
 import { type ArtifactSelector, findVersion, selectRelease } from "./selection/selection";
@@ -26,7 +27,7 @@ type ContentDeps = {
 type Deps = ContentDeps & { catalog: Catalog };
 type DownloadRequest = DownloadQuery & { platform: string };
 /** A file of a release to send. */
-export type Selected = { snapshot: Snapshot; release: Release; artifact: Artifact; caching: Caching };
+export type Selected = { snapshot: Snapshot; release: Release; artifact: ServedFile; caching: Caching };
 
 const DEFAULT_ARCHITECTURES: Record<Platform, string> = {
   windows: "x64",
@@ -59,8 +60,10 @@ export async function resolveDownload(deps: Deps, request: DownloadRequest): Pro
  */
 export async function artifactContent(deps: ContentDeps, selected: Selected): Promise<DownloadContent> {
   const { release, artifact, caching } = selected;
-  const record = (event: "started" | "finished") =>
+  const record = (event: "started" | "finished") => {
+    if (artifact.sha512 === null) return; // a block map is not the release
     deps.recordDownload({ ...release, version: formatVersion(release.version), event });
+  };
   // Even a pinned redirect is cached briefly: the bytes stay the same, but their location may change.
   if (artifact.url !== undefined) {
     record("started");

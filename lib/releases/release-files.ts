@@ -12,6 +12,19 @@ export function releaseFiles(release: WithArtifacts): (Artifact | Delta)[] {
   return [...completeFiles(release), ...release.artifacts.deltas];
 }
 
+/** A file of a release as it is sent. A block map has no SHA-512. */
+export type ServedFile = StoredFile &
+  Pick<Artifact, "fileName" | "contentType" | "sizeBytes" | "sha256"> & { sha512: string | null };
+
+/** Every file that a release has for download: its files, and their block maps as `{fileName}.blockmap`. */
+export function servedFiles(release: WithArtifacts): ServedFile[] {
+  return releaseFiles(release).flatMap((file): ServedFile[] => {
+    const { blockMap, fileName } = file;
+    if (!blockMap) return [file];
+    return [file, { ...blockMap, fileName: `${fileName}.blockmap`, contentType: "application/gzip", sha512: null }];
+  });
+}
+
 /** Everything that a release has stored: its files and their block maps. */
 export function storedFiles(release: WithArtifacts): StoredFile[] {
   return releaseFiles(release).flatMap((file) => (file.blockMap ? [file, file.blockMap] : [file]));

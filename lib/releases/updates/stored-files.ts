@@ -2,12 +2,12 @@ import { AppError } from "../../errors";
 import type { Caching } from "../../response-content";
 import type { Snapshot } from "../catalog/snapshot";
 import type { UpdateParams } from "../http-schema";
-import { releaseFiles } from "../release-files";
+import { type ServedFile, servedFiles } from "../release-files";
 import { type Artifact, formatVersion, type Release } from "../schema";
 import { parsePlatform } from "../selection/release-selector";
 
 /** A file of a release. */
-type FoundFile = { release: Release; artifact: Artifact; caching: Caching };
+type FoundFile = { release: Release; artifact: ServedFile; caching: Caching };
 type Entry = Pick<FoundFile, "release" | "artifact">;
 
 /** The files of each product by name. A new catalog has a new index. */
@@ -70,7 +70,7 @@ function entriesOf(snapshot: Snapshot, product: string, fileName: string): reado
 function indexFiles({ releasesByVersion }: Snapshot): Map<string, Entry[]> {
   const index = new Map<string, Entry[]>();
   for (const release of [...releasesByVersion.values()].flat()) {
-    for (const artifact of releaseFiles(release)) {
+    for (const artifact of servedFiles(release)) {
       const key = keyOf(release.product, artifact.fileName);
       const entries = index.get(key);
       if (entries) entries.push({ release, artifact });

@@ -56,6 +56,25 @@ test("a channel's own file comes before the stable one, which a channel also has
     expect(await (await get(`${STABLE}/setup.exe`)).text()).toBe("stable");
   }));
 
+test("a block map is beside its file", () =>
+  withCatalog(async ({ addFile, publish }) => {
+    const { file, sizeBytes, sha256 } = await addFile("map.gz", Buffer.from("gzip"));
+    const update = await addFile("setup.exe", Buffer.from("bytes"), { blockMap: { file, sizeBytes, sha256 } });
+    const elsewhere = { url: "https://cdn.example.com/map", sizeBytes, sha256 };
+    const zip = remoteArtifact({ fileName: "a.zip", blockMap: elsewhere });
+    await publish(
+      manifestEntry({ artifacts: { update } }),
+      manifestEntry({ platform: "macos", artifacts: { update: zip } }),
+    );
+    for (const path of ["setup.exe.blockmap", "1.0.0/windows-x64/setup.exe.blockmap"]) {
+      const response = await get(`${STABLE}/${path}`);
+      expect([response.status, await response.text()]).toEqual([200, "gzip"]);
+      expect(response.headers.get("content-disposition")).toContain("setup.exe.blockmap");
+    }
+    const response = await get(`${STABLE}/a.zip.blockmap`);
+    expect([response.status, response.headers.get("location")]).toEqual([302, elsewhere.url]);
+  }));
+
 test("a file that is stored elsewhere is redirected to, a yanked one is not found", () =>
   withCatalog(async ({ publish }) => {
     const update = remoteArtifact({ fileName: "a.exe" });

@@ -5,6 +5,7 @@ import type { ManifestEntry } from "../manifest/manifest-file";
 import { PublishingError } from "../manifest/publishing-error";
 import { type Digest, digestFile, type OnProgress } from "./build-file";
 import type { FileKind } from "./file-kind";
+import { readPackageFacts } from "./package-facts";
 import type { PublicKeyInput } from "./public-keys";
 import type { Confirmations } from "./publish-checks";
 
@@ -80,13 +81,14 @@ async function hashFile(
   const to = destination ?? { kind: "folder" };
   const name = `${digest.sha256.slice(0, 16)}/${fileName}`; // named by content: other bytes never overwrite it
   const location = to.kind === "url" ? { url: to.url } : to.kind === "storage" ? { s3Key: name } : { file: name };
+  const facts = await readPackageFacts(file, fileName);
   const signatures = { minisign: artifact?.minisign, edSignature: artifact?.edSignature };
   return {
     file,
     kinds,
     from,
     destination: to,
-    artifact: { ...location, ...signatures, ...digest, fileName, contentType },
+    artifact: { ...location, ...signatures, ...digest, ...facts, fileName, contentType },
   };
 }
 

@@ -4,6 +4,7 @@ import { isSampleSignature } from "../../../releases/sample/sample-signatures";
 import { formatVersion, type Platform, type Release } from "../../../releases/schema";
 import { parseMinisignature } from "../../../releases/signatures";
 import { compareSystemVersions } from "../../../releases/system-version";
+import { squirrelPackageId, squirrelVersion, velopackPackageId } from "../../../releases/updates/nupkg";
 import { ConfirmationRequiredError, PublishingError } from "../manifest/publishing-error";
 
 /** What the operator confirms although it looks like a mistake. */
@@ -28,6 +29,7 @@ const PLATFORM_FILES: readonly [RegExp, Platform][] = [
 export function assertPublishable(release: Release, others: readonly Release[], confirmations: Confirmations): void {
   assertNoSample(release);
   assertFilesFitPlatform(release);
+  assertPackagesNamed(release);
   assertPrereleaseChannel(release, confirmations);
   assertBuildVersionIncreases(release, others);
   if (confirmations.isNew) return;
@@ -52,6 +54,20 @@ function assertFilesFitPlatform(release: Release): void {
     const [, filePlatform] = PLATFORM_FILES.find(([pattern]) => pattern.test(fileName)) ?? [];
     if (filePlatform === undefined || filePlatform === platform) continue;
     throw new PublishingError(`${fileName} is not a file for ${platform}.`);
+  }
+}
+
+/** Squirrel.Windows reads the version from the file name, and Velopack's clients would install another one. */
+function assertPackagesNamed(release: Release): void {
+  const { version } = release;
+  const deltas = new Set<unknown>(release.artifacts.deltas);
+  for (const file of releaseFiles(release)) {
+    if (!/\.nupkg$/i.test(file.fileName)) continue;
+    const kind = deltas.has(file) ? "delta" : "full";
+    if (squirrelPackageId(file.fileName, version, kind) ?? velopackPackageId(file.fileName, version, kind)) continue;
+    throw new PublishingError(
+      `${file.fileName} is not the name of a ${kind} package of version ${formatVersion(version)}, such as Acme-${squirrelVersion(version)}-${kind}.nupkg.`,
+    );
   }
 }
 
