@@ -15,7 +15,7 @@ const Feed = z.object({
     z.object({
       PackageId: z.string(),
       Version: z.string().refine((version) => parseVersion(version) !== null, "Must be a SemVer 2.0.0 version"),
-      Type: z.enum(["Full", "Delta"]),
+      Type: z.string(),
       FileName: z.string(),
       SHA256: z.string().nullish(),
       Size: z.number().nullish(),
@@ -53,9 +53,10 @@ async function findRelease(
   const { name: channel = "" } = FEED_FILE.exec(feed)?.groups ?? {};
   const parsed = Feed.safeParse(await readJson(listing, feed));
   if (!parsed.success) throw new PublishingError(`${feed} is not a feed of Velopack.`);
-  const versions = parsed.data.Assets.map(({ Version }) => Version).sort(compare);
+  const packages = parsed.data.Assets.filter(({ Type }) => ["Full", "Delta"].includes(Type));
+  const versions = packages.map(({ Version }) => Version).sort(compare);
   const version = hints.version ?? versions.at(-1);
-  const own = parsed.data.Assets.filter(({ Version }) => Version === version);
+  const own = packages.filter(({ Version }) => Version === version);
   const full = own.find(({ Type }) => Type === "Full");
   if (version === undefined || !full) {
     missing.push(`the full package of version ${version ?? "?"}, in ${feed}`);
