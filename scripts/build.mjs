@@ -14,11 +14,14 @@ const ENTRY_POINTS = [
   ...["accounts", "billing", "db-migrate", "keys", "push", "release"].map((command) => `scripts/admin/${command}.ts`),
 ];
 /**
- * Loaded from node_modules: what Next does not bundle either, so that the pages and the server share its classes, and
- * the list of common passwords, which the first password loads. All other packages are bundled, because Node takes
- * longer to find their files than to run them.
+ * Loaded from node_modules: what Next does not bundle either, so that the pages and the server share its classes, the
+ * list of common passwords, which the first password loads, and CommonJS packages that only `release add-folder` loads.
+ * All other packages are bundled, because Node takes longer to find their files than to run them.
  */
-const EXTERNAL = ["@prisma/client", "@zxcvbn-ts/language-common", "next", ...nextConfig.serverExternalPackages];
+const EXTERNAL = [
+  ...["@prisma/client", "@zxcvbn-ts/language-common", "next", "yaml", "yauzl"],
+  ...nextConfig.serverExternalPackages,
+];
 
 // Builds if there is no build of the sources as they are; with --force always.
 if (process.argv.includes("--force") || !isBuilt()) {

@@ -1,4 +1,3 @@
-import { draftFolder } from "../../../lib/admin/releases/folder/draft-folder";
 import { UsageError } from "../../command-line";
 import { publishDrafts } from "./add";
 import type { Command } from "./command";
@@ -22,6 +21,8 @@ export const addFolder: Command = async (args, open) => {
   const [folder] = positionals;
   if (folder === undefined || positionals.length > 1) throw new UsageError("add-folder takes exactly one folder.");
   if (values.product === undefined) throw new UsageError("add-folder requires --product.");
+  // The other commands start without the packages that read archives and YAML.
+  const { draftFolder } = await import("../../../lib/admin/releases/folder/draft-folder");
   const { tool, drafts, notes } = await draftFolder(resolveFromCaller(folder), {
     product: values.product,
     channel: values.channel,

@@ -4,8 +4,10 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { runCommand } from "@/tests/support/process/command";
 import { newDataDir } from "@/tests/support/process/service";
+import { toolOutput, writeElectronUpdate, writeVelopack } from "@/tests/support/releases/tools/output";
 
 const CORE = ["--product", "core", "--platform", "windows", "--arch", "x64"];
+const SLOW = { timeout: 180_000 };
 const ID = "core-windows-x64-2.3.0";
 
 /** Runs `npm run release -- … --json`. The whole standard output is one JSON document. */
@@ -17,10 +19,10 @@ async function newRelease() {
     const { code, stdout } = await runCommand("release", [...args, "--json"], { DATA_DIR });
     return { code, json: JSON.parse(stdout) };
   };
-  return { file, run };
+  return { folder: DATA_DIR, file, run };
 }
 
-test("every command of npm run release prints one JSON document", { timeout: 180_000 }, async () => {
+test("every command of npm run release prints one JSON document", SLOW, async () => {
   const { file, run } = await newRelease();
   const updated = (outcome: string) => ({ code: 0, json: { releases: [{ id: ID, outcome }], newerServed: [] } });
   expect(await run("list")).toEqual({ code: 0, json: [] });
@@ -54,7 +56,31 @@ test("every command of npm run release prints one JSON document", { timeout: 180
   });
 });
 
-test("errors of npm run release are JSON with a stable code", { timeout: 120_000 }, async () => {
+test("npm run release -- add-folder publishes the output of electron-builder and of Velopack", SLOW, async () => {
+  const { folder, run } = await newRelease();
+  const electron = toolOutput(path.join(folder, "dist"));
+  await writeElectronUpdate(electron, "latest.yml", "2.0.0", ["Example Setup 2.0.0.exe"], { releaseNotes: "Faster" });
+  await writeElectronUpdate(electron, "latest-mac.yml", "2.0.0", ["Example-2.0.0-universal-mac.zip"]);
+  const published = (...ids: string[]) => ({
+    code: 0,
+    json: { releases: ids.map((id) => ({ id, outcome: "added" })) },
+  });
+  expect(await run("add-folder", electron.folder, "--product", "core")).toMatchObject(
+    published("core-macos-universal-2.0.0", "core-windows-x64-2.0.0"),
+  );
+  const velopack = toolOutput(path.join(folder, "Releases"));
+  const fields = { id: "Acme", version: "3.0.0", os: "win", machineArchitecture: "x64" };
+  await writeVelopack(velopack, "win", [{ name: "Acme-3.0.0-full.nupkg", fields, type: "Full" }]);
+  expect(await run("add-folder", velopack.folder, "--product", "core")).toMatchObject(
+    published(ID.replace("2.3", "3.0")),
+  );
+  expect(await run("add-folder", folder, "--product", "core")).toMatchObject({
+    code: 1,
+    json: { error: { code: "folder_unknown" } },
+  });
+});
+
+test("errors of npm run release are JSON with a stable code", SLOW, async () => {
   const { file, run } = await newRelease();
   const code = async (...args: string[]) => {
     const { code: exitCode, json } = await run(...args);
