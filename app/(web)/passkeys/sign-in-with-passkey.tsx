@@ -24,10 +24,13 @@ export function SignInWithPasskey({ next }: { next: string }) {
   const [isSupported, setSupported] = useState(false);
   const [message, setMessage] = useState("");
   const isButtonInUse = useRef(false);
+  /** Whether the service checks a passkey. A second sign-in at the same time would end the session of the first. */
+  const isChecking = useRef(false);
 
   const offer = useCallback(async () => {
-    if (isButtonInUse.current || document.hidden) return;
-    await signIn({ next, useBrowserAutofill: true }).catch((error: unknown) => {
+    const isWanted = () => !isButtonInUse.current && !isChecking.current && !document.hidden;
+    if (!isWanted()) return;
+    await signIn({ next, useBrowserAutofill: true, isWanted, isChecking }).catch((error: unknown) => {
       if (error instanceof RefusedRequest) setMessage(passkeyMessage(error));
     });
   }, [next]);
@@ -37,14 +40,19 @@ export function SignInWithPasskey({ next }: { next: string }) {
   }, [offer]);
 
   const signInByButton = async () => {
+    const isWanted = () => !isChecking.current;
+    if (!isWanted()) return;
     isButtonInUse.current = true;
     setMessage("");
-    await signIn({ next, useBrowserAutofill: false }).catch((error: unknown) => {
+    try {
+      await signIn({ next, useBrowserAutofill: false, isWanted, isChecking });
       isButtonInUse.current = false;
+    } catch (error) {
       if (isReplaced(error)) return;
+      isButtonInUse.current = false;
       setMessage(passkeyMessage(error));
       void offer();
-    });
+    }
   };
 
   if (!isSupported) return null;
@@ -58,13 +66,25 @@ export function SignInWithPasskey({ next }: { next: string }) {
   );
 }
 
+type SignIn = {
+  next: string;
+  useBrowserAutofill: boolean;
+  /** Whether to ask for a passkey once the options are there. */
+  isWanted: () => boolean;
+  isChecking: { current: boolean };
+};
+
 /** Goes to the next page after a sign-in. @throws WebAuthnError, RefusedRequest */
-async function signIn({ next, useBrowserAutofill }: { next: string; useBrowserAutofill: boolean }): Promise<void> {
+async function signIn({ next, useBrowserAutofill, isWanted, isChecking }: SignIn): Promise<void> {
   const optionsJSON = await postJson<PublicKeyCredentialRequestOptionsJSON>("/api/auth/passkeys/sign-in/options");
+  if (!isWanted()) return;
   const passkey = await startAuthentication({ optionsJSON, useBrowserAutofill });
+  if (isChecking.current) return;
+  isChecking.current = true;
   try {
     await postJson("/api/auth/passkeys/sign-in", { passkey });
   } catch (error) {
+    isChecking.current = false;
     if (isUnknown(error)) await forget(optionsJSON.rpId, passkey.id);
     throw error;
   }
@@ -84,10 +104,12 @@ async function forget(rpID = window.location.hostname, credentialID: string): Pr
 function keepOffering(offer: () => Promise<void>): () => void {
   let timer: number | undefined;
   let isStopped = false;
+  const cancel = () => WebAuthnAbortService.cancelCeremony();
   const start = async () => {
     if (!(await browserSupportsWebAuthnAutofill()) || isStopped) return;
     timer = window.setInterval(offer, OFFER_INTERVAL_MS);
     document.addEventListener("visibilitychange", offer);
+    window.addEventListener("pagehide", cancel); // or the browser could still be ending it when the next page asks
     await offer();
   };
   void start();
@@ -95,6 +117,7 @@ function keepOffering(offer: () => Promise<void>): () => void {
     isStopped = true;
     window.clearInterval(timer);
     document.removeEventListener("visibilitychange", offer);
-    WebAuthnAbortService.cancelCeremony();
+    window.removeEventListener("pagehide", cancel);
+    cancel();
   };
 }
