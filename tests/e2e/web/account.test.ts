@@ -6,7 +6,7 @@ import { mailbox } from "@/tests/support/mailbox";
 import { type Service, startService } from "@/tests/support/process/service";
 import { newToken } from "@/tests/support/push/push";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
-import { registerOn, signInOn, visit } from "@/tests/support/web/pages";
+import { newVisitorOn, registerOn, signInOn, visit } from "@/tests/support/web/pages";
 
 /** Starting the service and the browser takes long on a busy machine. */
 const STARTS_MS = 180_000;
@@ -67,7 +67,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   test("signing in returns to the page that required it", async () => {
     const { page } = await visit(browser, service);
-    const person = await registerOn(page);
+    const person = await newVisitorOn(page);
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await page.getByText("You have been signed out.").waitFor();
     await page.goto("/account/delete");
@@ -81,7 +81,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   // ASVS 14.2.2, 14.3.1, 14.3.2
   test("the back button shows nothing of the account after signing out", async () => {
     const { page } = await visit(browser, service);
-    const { email } = await registerOn(page);
+    const { email } = await newVisitorOn(page);
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await page.getByText("You have been signed out.").waitFor();
     await page.goBack();
@@ -91,7 +91,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   test("a form of a signed-out session does nothing and redirects to the sign-in page", async () => {
     const { page } = await visit(browser, service);
-    const person = await registerOn(page);
+    const person = await newVisitorOn(page);
     const token = await signInElsewhere(person, "Ann's MacBook");
     await page.reload();
     const other = await page.context().newPage();
@@ -105,7 +105,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   test("one session, or all other sessions, can be signed out", async () => {
     const { page } = await visit(browser, service);
-    const person = await registerOn(page);
+    const person = await newVisitorOn(page);
     const tokens = [];
     for (const name of ["MacBook", "Studio", "Laptop"]) tokens.push(await signInElsewhere(person, name));
     await page.reload();
@@ -120,7 +120,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   test("the export is one file that contains the account", async () => {
     const { page } = await visit(browser, service);
-    const { email } = await registerOn(page);
+    const { email } = await newVisitorOn(page);
     await page.getByRole("link", { name: "Export data" }).click();
     const [download] = await Promise.all([
       page.waitForEvent("download"),
@@ -133,7 +133,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   test("an account is deleted only with its password and the word DELETE, and the page mentions store subscriptions", async () => {
     const { page, faults } = await visit(browser, service);
-    const person = await registerOn(page);
+    const person = await newVisitorOn(page);
     await page.getByRole("link", { name: "Delete account" }).click();
     await page.getByLabel("Password").fill("not the password");
     await page.getByLabel("Type DELETE to confirm").fill("DELETE");
@@ -153,7 +153,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   test("a subscription is described, with a link to manage it", async () => {
     const { page } = await visit(browser, service);
-    await registerOn(page);
+    await newVisitorOn(page);
     const subscription = page.getByRole("region", { name: "Subscription" });
     expect(await subscription.innerText()).toContain("You have no subscription.");
     const { user } = (await (await page.request.get("/api/auth/session")).json()) as { user: { id: string } };
@@ -171,7 +171,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   test("the emailed link resets the password once and signs out old sessions", async () => {
     const { page: old } = await visit(browser, service);
-    const person = await registerOn(old);
+    const person = await newVisitorOn(old);
 
     const { page, faults } = await visit(browser, service);
     await page.goto("/forgot");
@@ -216,7 +216,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   test("without JavaScript a password is reset by pasting the emailed link", async () => {
     const { page } = await visit(browser, service, { javaScriptEnabled: false });
-    const person = await registerOn(page);
+    const person = await newVisitorOn(page);
     await page.goto("/forgot");
     await page.getByLabel("Email").fill(person.email);
     await page.getByRole("button", { name: "Send reset link" }).click();
@@ -237,7 +237,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   test("a callbackUrl of another host redirects to the account instead", async () => {
     const { page, faults } = await visit(browser, service);
-    const person = await registerOn(page);
+    const person = await newVisitorOn(page);
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await page.getByText("You have been signed out.").waitFor();
     await page.goto("/sign-in?callbackUrl=https://evil.example/account");

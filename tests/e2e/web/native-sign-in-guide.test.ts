@@ -10,7 +10,7 @@ import { examplesOf, runModules } from "@/tests/support/guide";
 import { newDataDir, type Service, startForTest, startService } from "@/tests/support/process/service";
 import { ELECTRON, newElectronApp, newTauriApp, TAURI } from "@/tests/support/web/app-frameworks";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
-import { accessibilityFaults, registerOn, visit } from "@/tests/support/web/pages";
+import { accessibilityFaults, newVisitorOn, visit } from "@/tests/support/web/pages";
 
 type SignIn = (server: string, open: (...given: string[]) => unknown) => Promise<string>;
 type App = { signIn: SignIn; signOut: (server: string, token: string) => Promise<void> };
@@ -71,7 +71,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
   // ASVS 10.7.1, 10.7.2
   test("the desktop example signs in through the page, and signs out", async () => {
     const { page, faults } = await visit(browser, service);
-    const person = await registerOn(page, "Ann");
+    const person = await newVisitorOn(page, "Ann");
     const { signIn, signOut } = await run("desktop.mjs");
     const token = await signIn(server, async (url = "") => {
       await page.goto(url);
@@ -89,7 +89,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   test("without JavaScript, and signed out, the desktop example comes back after the sign-in", async () => {
     const { page: registered } = await visit(browser, service);
-    const person = await registerOn(registered);
+    const person = await newVisitorOn(registered);
     const { page } = await visit(browser, service, { javaScriptEnabled: false });
     const { signIn } = await run("desktop.mjs");
     const token = await signIn(server, async (url = "") => {
@@ -102,7 +102,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   test("a user who cancels sends the desktop example access_denied", async () => {
     const { page } = await visit(browser, service);
-    await registerOn(page);
+    await newVisitorOn(page);
     const { signIn } = await run("desktop.mjs");
     const cancelled = signIn(server, async (url = "") => {
       await page.goto(url);
@@ -113,7 +113,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   test("the Electron example signs in, keeps the token encrypted, and signs out", async () => {
     const { page } = await visit(browser, service);
-    const { email } = await registerOn(page);
+    const { email } = await newVisitorOn(page);
     const app = await newElectronApp(async (url) => {
       await page.goto(url);
       await page.getByRole("button", { name: "Continue as" }).click({ noWaitAfter: true });
@@ -133,7 +133,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   test("the Tauri example signs in through its private-use scheme", async () => {
     const { page } = await visit(browser, service, { javaScriptEnabled: false });
-    await registerOn(page);
+    await newVisitorOn(page);
     const app = newTauriApp(async (url) => {
       await page.goto(url);
       const posted = page.waitForResponse("**/forms/authorize");
@@ -151,7 +151,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   test("the command line example signs in with the code that a person types", async () => {
     const { page, faults } = await visit(browser, service);
-    const person = await registerOn(page);
+    const person = await newVisitorOn(page);
     const { signIn } = await run("cli.mjs");
     let typed = Promise.resolve();
     const token = await signIn(server, (code = "") => {
@@ -168,7 +168,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   test("a device's link asks a signed-out person to sign in, and then shows what asks", async () => {
     const { page: registered } = await visit(browser, service);
-    const person = await registerOn(registered);
+    const person = await newVisitorOn(registered);
     const { page } = await visit(browser, service);
     const response = await service.fetch("/api/auth/oauth/device", {
       method: "POST",

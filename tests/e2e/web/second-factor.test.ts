@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Authenticator } from "@/tests/support/auth/authenticator";
 import { type Service, startService } from "@/tests/support/process/service";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
-import { accessibilityFaults, type Person, registerOn, signInOn, visit } from "@/tests/support/web/pages";
+import { accessibilityFaults, newVisitorOn, type Person, signInOn, visit } from "@/tests/support/web/pages";
 
 /** Starting the service and the browser takes long on a busy machine. */
 const STARTS_MS = 180_000;
@@ -70,7 +70,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   test("a user adds an authenticator app, signs in with it, and removes it", async () => {
     const { page, faults } = await visit(browser, service);
-    const person = await registerOn(page);
+    const person = await newVisitorOn(page);
     const look = async () => expect(await faultsOf(page)).toEqual([]);
     const { app, codes } = await addApp(page, look);
     expect(codes).toHaveLength(10);
@@ -94,7 +94,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
 
   test("without JavaScript the same pages work, and a recovery code stands in for the app", async () => {
     const { page } = await visit(browser, service, { javaScriptEnabled: false });
-    const person = await registerOn(page);
+    const person = await newVisitorOn(page);
     const { codes } = await addApp(page);
     await signInAgain(page, person);
     await page.getByRole("link", { name: "Use a recovery code" }).click();
