@@ -5,7 +5,17 @@ import config from "../../vitest.config";
 
 const SETUP = "tests/support/setup";
 /** The files that take longest, as parts of their paths. */
-const LONGEST = ["deploy/", "web/pages", "releases/release", "billing/", "scripts/accounts", "db/", "web/"];
+const LONGEST = [
+  "deploy/",
+  "billing/",
+  "scripts/accounts",
+  "releases/release",
+  "web/pages",
+  "db/",
+  "web/",
+  "push/",
+  "server/",
+];
 
 /** Runs the longest files first, so that no worker is left with one while the others have nothing to do. */
 class LongestFirst extends BaseSequencer {

@@ -68,7 +68,7 @@ async function isRefunded(
   return rows[0]?.refunded ?? false;
 }
 
-const CONNECTIONS = 64;
+const CONNECTIONS = 32;
 
 /**
  * Keeps many deliveries in flight until the service stops answering. `sent` and `acknowledged` are their events so far;

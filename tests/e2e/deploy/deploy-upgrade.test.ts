@@ -15,7 +15,7 @@ const JSON_TYPE = { "content-type": "application/json" };
 const WEBHOOK = "/api/subscription/billing-provider-webhook";
 const CLIENTS = 4;
 /** Between two rounds of a client. Without it the clients would take the CPU that the instances need to start. */
-const PAUSE_MS = 50;
+const PAUSE_MS = 100;
 
 /** What a server on Linux has, and PostgreSQL's programs. */
 const canRun =
