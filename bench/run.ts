@@ -23,8 +23,8 @@ ${WORKLOAD_NAMES.join(", ")}.
   --write  writes the figures to bench/published.json, docs/performance.md and README.md
   --max-rows ROWS
            the largest table of growth; 10,000,000 by default, which takes 15 minutes and 25 GB of disk
-  --smoke  runs each workload for a second without Parse Server, four at a time, and compares the targets with those in
-           docs/performance.md. The figures mean nothing`;
+  --smoke  runs each workload for a second at most without Parse Server, four at a time, and compares the targets with
+           those in docs/performance.md. The figures mean nothing`;
 
 /** How many workloads of a smoke run take place at a time. */
 const SMOKE_CONCURRENCY = 4;

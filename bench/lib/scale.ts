@@ -19,7 +19,7 @@ const MEASURED: Scale = {
   accounts: 1_000,
   maxClients: 256,
 };
-const SMOKE: Scale = { rounds: 1, roundSeconds: 1, warmUpSeconds: 0, pauseMs: 0, accounts: 50, maxClients: 4 };
+const SMOKE: Scale = { rounds: 1, roundSeconds: 0.2, warmUpSeconds: 0, pauseMs: 0, accounts: 50, maxClients: 4 };
 
 /** `--smoke` shows that every workload still runs, in seconds. Its figures mean nothing. */
 export const isSmoke = process.argv.includes("--smoke");

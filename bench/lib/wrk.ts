@@ -25,11 +25,14 @@ export function hasWrk(): boolean {
   }
 }
 
-/** Sends GET requests in a closed loop with one thread, by default to one URL. @throws Error if any request fails */
+/**
+ * Sends GET requests in a closed loop with one thread, by default to one URL, for whole seconds.
+ * @throws Error if any request fails
+ */
 export async function wrk(url: string, seconds: number, options: Options = {}): Promise<LoadResult> {
   const { headers = {}, connections = CONNECTIONS, requests } = options;
   const headerArgs = Object.entries(headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
-  const args = ["-t1", `-c${connections}`, `-d${seconds}s`, "-s", SCRIPT, ...headerArgs, url];
+  const args = ["-t1", `-c${connections}`, `-d${Math.ceil(seconds)}s`, "-s", SCRIPT, ...headerArgs, url];
   const env = { ...process.env, ...(requests ? { WRK_REQUESTS: requests } : {}) };
   const { stdout } = await promisify(execFile)("wrk", args, { env });
   const report = JSON.parse(/^JSON (.*)$/m.exec(stdout)?.[1] ?? "null") as Report | null;
