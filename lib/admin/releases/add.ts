@@ -8,7 +8,7 @@ import type { OnProgress } from "./publish/build-file";
 import { type HashedDraft, type HashedFile, hashDraft, type ReleaseDraft } from "./publish/draft";
 import { type AddedRelease, type Plan, planAdditions } from "./publish/plan-addition";
 import { publicKeysOf } from "./publish/public-keys";
-import { type StagedFile, stageFile } from "./publish/stage-file";
+import { type StagedFile, stageBlockMap, stageFile } from "./publish/stage-file";
 import { type SignedFile, verifySignatures } from "./publish/verify-signatures";
 import { removeUnusedFiles } from "./remove-files";
 
@@ -75,6 +75,7 @@ async function storeAndPublish(
   try {
     for (const file of drafts.flatMap(({ files }) => files)) {
       staged.push(await stageFile({ folder, storage, onProgress }, file));
+      staged.push(await stageBlockMap({ folder, storage }, file));
     }
     return await changeManifest(manifestFile, (current) => {
       const { entries, publicKeys, added, releases, removedSamples } = plan(current);

@@ -3,11 +3,11 @@ import path from "node:path";
 import { attachment } from "../../attachment";
 import type { Context } from "../../context";
 import { resolveArtifactPath } from "../../releases/artifact-files";
-import { releaseFiles } from "../../releases/release-files";
-import { type Artifact, ArtifactKind, type Release } from "../../releases/schema";
+import { type ServedFile, servedFiles } from "../../releases/release-files";
+import { ArtifactKind, type Release } from "../../releases/schema";
 import { type OnProgress, readChunks, withDigest } from "./publish/build-file";
 
-/** The outcome for one file; `kinds` is empty for others and deltas. `problem` is null if every byte is as published. */
+/** The outcome for one file; `kinds` is empty for others, deltas and block maps. `problem` is null if every byte is as published. */
 export type VerifyResult = { id: string; kinds: ArtifactKind[]; location: string; problem: string | null };
 
 /** `remote`: also verify artifacts at URLs and in the storage. `stallTimeoutMs`: how long a transfer may send nothing. */
@@ -29,7 +29,7 @@ export async function* verifyReleases(
   for (const release of releases.filter(({ yanked }) => !yanked)) {
     const { id, artifacts } = release;
     const verified = new Set<string>();
-    for (const artifact of releaseFiles(release)) {
+    for (const artifact of servedFiles(release)) {
       const location = locationOf(artifact);
       if (verified.has(location) || (artifact.file === undefined && !options.remote)) continue;
       verified.add(location);
@@ -40,12 +40,12 @@ export async function* verifyReleases(
 }
 
 /** Includes the hash, so that two kinds with the same file are read once. */
-function locationOf({ file, url, s3Key, sha256 }: Artifact): string {
+function locationOf({ file, url, s3Key, sha256 }: ServedFile): string {
   return `${file ?? url ?? `s3:${s3Key}`} ${sha256.slice(0, 12)}`;
 }
 
 async function findProblem(
-  artifact: Artifact,
+  artifact: ServedFile,
   folder: string,
   options: VerifyOptions,
   onProgress?: OnProgress,
@@ -59,7 +59,9 @@ async function findProblem(
       onProgress?.("Hashing", doneBytes, artifact.sizeBytes);
     }
     const found = digest();
-    const different = (["sizeBytes", "sha256", "sha512"] as const).filter((name) => found[name] !== artifact[name]);
+    const different = (["sizeBytes", "sha256", "sha512"] as const).filter(
+      (name) => artifact[name] !== null && found[name] !== artifact[name],
+    );
     return different.length > 0 ? `the file differs from the catalog in ${different.join(", ")}` : null;
   } catch (error) {
     const { message, cause } = error as Error;
@@ -67,7 +69,7 @@ async function findProblem(
   }
 }
 
-async function openArtifact(artifact: Artifact, folder: string, options: VerifyOptions) {
+async function openArtifact(artifact: ServedFile, folder: string, options: VerifyOptions) {
   const { file, url, s3Key, fileName, contentType } = artifact;
   const { storage, stallTimeoutMs = STALL_TIMEOUT_MS } = options;
   if (file !== undefined) return readChunks(await resolveArtifactPath(await realpath(folder), file), () => {});

@@ -33,6 +33,7 @@ const ADD_OPTIONS = {
   id: text,
   kind: { type: "string", multiple: true },
   from: text,
+  blockmap: text,
   "file-name": text,
   "content-type": text,
   minisign: text,
@@ -55,6 +56,7 @@ export async function parseDraft(args: string[]) {
     file: resolveFromCaller(file),
     ...parseKinds(values.kind, values.from),
     destination: parseDestination(values),
+    blockMapFile: values.blockmap === undefined ? undefined : resolveFromCaller(values.blockmap),
     artifact: {
       fileName: values["file-name"],
       contentType: values["content-type"],

@@ -13,6 +13,7 @@ Publishes releases. A running service loads the changed catalog within a second.
       --content-type TYPE     default: by the file name
       --minisign FILE         the signature for Tauri (.sig)
       --ed-signature S        the signature for Sparkle and WinSparkle
+      --blockmap FILE         the block map for electron-updater; default: FILE.blockmap, else a new one
       --url URL               FILE is already available at this URL
     Fields of the release:
       --notes TEXT|FILE       release notes in Markdown

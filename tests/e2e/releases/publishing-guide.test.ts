@@ -32,14 +32,18 @@ async function newWorkshop(text: string): Promise<string> {
   const files = text.matchAll(/add ("[^"]+"|\S+)/g);
   for (const [, file = ""] of files) await writeFile(path.join(folder, file.replaceAll('"', "")), randomBytes(10_000));
   await writeFile(path.join(folder, "notes/1.4.0.md"), "Starts **faster**.");
-  const [setup, zip] = [path.join(folder, "dist", SETUP), path.join(folder, "dist/Example-1.4.0.zip")];
+  const setup = path.join(folder, "dist", SETUP);
   await writeFile(`${setup}.sig`, KEY.minisign(await readFile(setup), `timestamp:1793786400\tfile:${SETUP}`));
   await writeFile(path.join(folder, "keys/ops.pub"), `untrusted comment: minisign public key\n${KEY.minisignKey}\n`);
-  for (const [name, said] of [
-    ["sign_update", KEY.ed(await readFile(zip))],
-    ["generate_keys", KEY.edKey],
+  for (const name of ["Example-1.4.0.zip", "Example-1.4.0-1.3.0.delta"]) {
+    const file = path.join(folder, "dist", name);
+    await writeFile(`${file}.signature`, KEY.ed(await readFile(file)));
+  }
+  for (const [name, command] of [
+    ["sign_update", 'cat "$2.signature"'],
+    ["generate_keys", `echo ${KEY.edKey}`],
   ] as const) {
-    await writeFile(path.join(folder, "bin", name), `#!/bin/sh\necho ${said}\n`);
+    await writeFile(path.join(folder, "bin", name), `#!/bin/sh\n${command}\n`);
     await chmod(path.join(folder, "bin", name), 0o755);
   }
   return folder;
@@ -76,6 +80,7 @@ test("the guide's commands publish, stage, pause, withdraw, roll back and verify
 
   expect(await run("Publishing")).toMatch(/core +windows +x64 +1\.4\.0 +stable +everyone +installer\+update/);
   await expect.poll(() => offered(service, "1.3.0"), POLL).toBe("1.4.0");
+  expect(await run("Differential downloads")).toContain("Changed core-macos-universal-1.4.0");
   expect(await run("Staged rollouts")).toContain("core-windows-x64-1.5.0: paused");
   await expect.poll(() => offered(service, "1.4.0"), POLL).toBe("1.5.0");
   const [withdrawing, undoing] = (parts.get("Withdraw and roll back") ?? "").split(/(?=npm run release -- add)/);

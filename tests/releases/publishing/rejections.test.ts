@@ -110,6 +110,17 @@ describe("a likely mistake", () => {
     expect(await versions(testFolder)).toEqual(["1.4.0", "1.5.0", "1.6.0"]);
   });
 
+  test.each(["1.5.0", "1.6.0"])("is a delta from %s for 1.5.0, which is always rejected", async (from) => {
+    const testFolder = await newCatalog();
+    const delta = await build(testFolder, "Example.delta");
+    const publishing = () => publish(testFolder, delta, "1.5.0", { kinds: ["delta"], from });
+    await expectRejected(
+      testFolder,
+      publishing,
+      `Example.delta is a delta from ${from}, which is not older than 1.5.0`,
+    );
+  });
+
   test("is not the first product, samples aside", async () => {
     const testFolder = await newFolder();
     await writeSampleCatalog(testFolder.manifest);

@@ -102,6 +102,15 @@ describe("a signature", () => {
     else await expectRejected(testFolder, publishing, "another version");
   });
 
+  test("of a delta is verified as that of a whole file", async () => {
+    const testFolder = await newCatalog({ publicKeys: keys });
+    const delta = randomBytes(500);
+    const change = (edSignature: string): Change => ({ kinds: ["delta"], from: "1.4.0", artifact: { edSignature } });
+    const file = await build(testFolder, "Ops1.5.0-1.4.0.delta", delta);
+    await expectRejected(testFolder, () => publish(testFolder, file, "1.5.0", change(key.ed(bytes))), "does not match");
+    expect((await publish(testFolder, file, "1.5.0", change(key.ed(delta)))).notes).toEqual([]);
+  });
+
   test("of a renamed file is valid if it can be verified", async () => {
     const testFolder = await newCatalog();
     const artifact = { minisign: key.minisign(bytes, comment) };

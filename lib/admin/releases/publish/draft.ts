@@ -1,6 +1,8 @@
 import path from "node:path";
 import type { Artifact } from "../../../releases/schema";
 import { parsePlatform } from "../../../releases/selection/release-selector";
+import { BLOCK_MAP_EXTENSION } from "../block-maps/block-map";
+import { findBlockMap, type NewBlockMap } from "../block-maps/find-block-map";
 import type { ManifestEntry } from "../manifest/manifest-file";
 import { PublishingError } from "../manifest/publishing-error";
 import { type Digest, digestFile, type OnProgress } from "./build-file";
@@ -22,6 +24,8 @@ export type DraftFile = {
   from?: string | undefined;
   artifact?: Partial<Record<"fileName" | "contentType" | "minisign" | "edSignature", string | undefined>>;
   destination?: Destination;
+  /** The path of the block map; by default the one beside the file, if electron-updater downloads files like it. */
+  blockMapFile?: string | undefined;
   /** What the file has to be, as the file `by` says. Hashes as in the catalog. */
   expected?: Expected;
 };
@@ -49,6 +53,8 @@ export type ArtifactEntry = Partial<Artifact> & Pick<Artifact, "fileName" | "siz
 export type HashedFile = Pick<DraftFile, "file" | "kinds" | "from"> & {
   destination: Destination;
   artifact: ArtifactEntry;
+  /** To store where `artifact.blockMap` says. */
+  blockMap: NewBlockMap | null;
 };
 
 /** A draft whose files have been hashed. */
@@ -70,26 +76,32 @@ export async function hashDraft(draft: ReleaseDraft, onProgress?: OnProgress): P
   return { ...draft, release: { ...draft.release, platform }, files };
 }
 
-async function hashFile(
-  { file, kinds, from, artifact, destination, expected }: DraftFile,
-  onProgress?: OnProgress,
-): Promise<HashedFile> {
+async function hashFile(draft: DraftFile, onProgress?: OnProgress): Promise<HashedFile> {
+  const { file, kinds, from, artifact, destination = { kind: "folder" }, expected } = draft;
   const digest = await digestFile(file, onProgress);
   assertExpected(file, digest, expected);
   const fileName = artifact?.fileName ?? path.basename(file);
   const contentType = artifact?.contentType ?? CONTENT_TYPES[path.extname(fileName).toLowerCase()];
-  const to = destination ?? { kind: "folder" };
-  const name = `${digest.sha256.slice(0, 16)}/${fileName}`; // named by content: other bytes never overwrite it
-  const location = to.kind === "url" ? { url: to.url } : to.kind === "storage" ? { s3Key: name } : { file: name };
   const facts = await readPackageFacts(file, fileName);
+  const blockMap = await findBlockMap({ ...draft, ...digest, fileName }, onProgress);
   const signatures = { minisign: artifact?.minisign, edSignature: artifact?.edSignature };
-  return {
-    file,
-    kinds,
-    from,
-    destination: to,
-    artifact: { ...location, ...signatures, ...digest, ...facts, fileName, contentType },
-  };
+  const name = `${digest.sha256.slice(0, 16)}/${fileName}`; // named by content: other bytes never overwrite it
+  const described = { ...locationOf(destination, name), ...signatures, ...digest, ...facts, fileName, contentType };
+  const entry = blockMap ? blockMapEntry(blockMap, destination, path.posix.dirname(name)) : undefined;
+  return { file, kinds, from, destination, artifact: { ...described, blockMap: entry }, blockMap };
+}
+
+function locationOf(destination: Destination, name: string): { url: string } | { s3Key: string } | { file: string } {
+  if (destination.kind === "url") return { url: destination.url };
+  return destination.kind === "storage" ? { s3Key: name } : { file: name };
+}
+
+/** A file at a URL has its block map beside it. */
+function blockMapEntry({ sizeBytes, sha256 }: NewBlockMap, destination: Destination, folder: string) {
+  if (destination.kind !== "url") {
+    return { ...locationOf(destination, `${folder}/${sha256.slice(0, 16)}${BLOCK_MAP_EXTENSION}`), sizeBytes, sha256 };
+  }
+  return { url: destination.url.replace(/(?=[?#]|$)/, BLOCK_MAP_EXTENSION), sizeBytes, sha256 };
 }
 
 function assertExpected(file: string, digest: Digest, { by, ...expected }: Expected = { by: "" }): void {

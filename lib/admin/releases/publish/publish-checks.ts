@@ -30,6 +30,7 @@ export function assertPublishable(release: Release, others: readonly Release[], 
   assertNoSample(release);
   assertFilesFitPlatform(release);
   assertPackagesNamed(release);
+  assertDeltasLeadUp(release);
   assertPrereleaseChannel(release, confirmations);
   assertBuildVersionIncreases(release, others);
   if (confirmations.isNew) return;
@@ -69,6 +70,14 @@ function assertPackagesNamed(release: Release): void {
       `${file.fileName} is not the name of a ${kind} package of version ${formatVersion(version)}, such as Acme-${squirrelVersion(version)}-${kind}.nupkg.`,
     );
   }
+}
+
+function assertDeltasLeadUp({ version, artifacts }: Release): void {
+  const delta = artifacts.deltas.find(({ from }) => from.compare(version) >= 0);
+  if (!delta) return;
+  throw new PublishingError(
+    `${delta.fileName} is a delta from ${formatVersion(delta.from)}, which is not older than ${formatVersion(version)}.`,
+  );
 }
 
 function assertPrereleaseChannel({ channel, version }: Release, { isPrerelease }: Confirmations): void {

@@ -1,6 +1,8 @@
 import { stat } from "node:fs/promises";
 import path from "node:path";
+import { Readable } from "node:stream";
 import type { Context } from "../../../context";
+import { makeFolder, writeDurably } from "../../../files/durable";
 import { PublishingError } from "../manifest/publishing-error";
 import { copyToFolder, digestFile, type OnProgress, readChunks } from "./build-file";
 import type { ArtifactEntry, HashedFile } from "./draft";
@@ -24,6 +26,32 @@ export async function stageFile(deps: Deps, { file, artifact, destination }: Has
   const bytes = readChunks(file, (doneBytes) => deps.onProgress?.("Uploading", doneBytes, sizeBytes));
   await deps.storage.put({ key, sizeBytes, sha256, contentType, bytes });
   return ELSEWHERE;
+}
+
+/** Prepares a file's block map. @throws errors of the storage */
+export async function stageBlockMap(
+  { folder, storage }: Deps,
+  { artifact, blockMap }: HashedFile,
+): Promise<StagedFile> {
+  const { file, s3Key, url } = artifact.blockMap ?? {};
+  if (!blockMap || url !== undefined) return ELSEWHERE;
+  const { bytes, sizeBytes, sha256 } = blockMap;
+  if (s3Key !== undefined) {
+    await storage?.put({
+      key: s3Key,
+      sizeBytes,
+      sha256,
+      contentType: "application/gzip",
+      bytes: Readable.from([bytes]),
+    });
+    return ELSEWHERE;
+  }
+  const target = path.join(folder, file ?? "");
+  const commit = async () => {
+    await makeFolder(path.dirname(target));
+    await writeDurably(target, bytes);
+  };
+  return { ...ELSEWHERE, commit };
 }
 
 async function stageCopy({ folder, onProgress }: Deps, file: string, artifact: ArtifactEntry): Promise<StagedFile> {
