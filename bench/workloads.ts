@@ -13,6 +13,7 @@ import { growth } from "./workloads/growth/growth";
 import { attestation } from "./workloads/push/attestation";
 import { pushDelivery } from "./workloads/push/push-delivery";
 import { pushRefresh, pushRegister } from "./workloads/push/push-register";
+import { adoption } from "./workloads/releases/adoption";
 import { download } from "./workloads/releases/download";
 import { selection } from "./workloads/releases/selection";
 import { version, versionNotModified } from "./workloads/releases/version";
@@ -26,6 +27,7 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
   health,
   version,
   "version-not-modified": versionNotModified,
+  adoption,
   selection,
   download,
   webhook,

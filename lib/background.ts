@@ -2,6 +2,7 @@ import path from "node:path";
 import { removeOldFiles } from "./adapters/outbox-folder";
 import { takeOverSecurityEvents } from "./audit/take-over";
 import { removeExpiredRows } from "./auth/retention";
+import { watchRollouts } from "./background/watch-rollouts";
 import type { Context } from "./context";
 import { removeUnverifiedDevices } from "./push/devices";
 import { removeOldCounts } from "./releases/adoption/retention";
@@ -12,6 +13,9 @@ const EMAIL_INTERVAL_MS = 10 * 1000;
 const REVOCATION_INTERVAL_MS = 10 * 1000;
 const BILLING_INTERVAL_MS = 30 * 1000;
 const ADOPTION_INTERVAL_MS = 60 * 1000;
+const ROLLOUT_INTERVAL_MS = 60 * 1000;
+/** How long a process may apply a halted or changed schedule. */
+const SCHEDULES_INTERVAL_MS = 10 * 1000;
 const RETENTION_INTERVAL_MS = 60 * 60 * 1000;
 /** Age at which emails and notifications in files are removed. The links in them expire earlier. */
 const MAX_OUTBOX_FILE_AGE_MS = 7 * 24 * 60 * 60 * 1000;
@@ -31,8 +35,19 @@ export function startBackground(ctx: Context): void {
   );
   every(
     ADOPTION_INTERVAL_MS,
-    oneAtATime(ctx, "storing adoption counts failed: they stay in memory", () => ctx.adoption.flush()),
+    oneAtATime(ctx, "storing adoption counts failed: they stay in memory", () =>
+      Promise.all([ctx.adoption.flush(), ctx.updateReports.flush()]),
+    ),
   );
+  every(
+    ROLLOUT_INTERVAL_MS,
+    oneAtATime(ctx, "watching rollouts failed", () => watchRollouts(ctx)),
+  );
+  const refreshRollouts = oneAtATime(ctx, "rollout schedules could not be read: the last known ones stay", () =>
+    ctx.rollouts.refresh(),
+  );
+  every(SCHEDULES_INTERVAL_MS, refreshRollouts);
+  refreshRollouts();
   every(
     RETENTION_INTERVAL_MS,
     oneAtATime(ctx, "removing expired data failed", () =>

@@ -18,6 +18,8 @@ import { startWorker } from "./push/worker/worker";
 import { createRateLimits } from "./rate-limits";
 import { createAdoption } from "./releases/adoption/adoption";
 import { openCatalog } from "./releases/catalog/catalog";
+import { createScheduledCatalog } from "./releases/rollouts/scheduled-catalog";
+import { createUpdateReports } from "./releases/rollouts/update-reports";
 import { withSecrets } from "./secrets";
 import { createReconciler } from "./subscriptions/reconcile/reconciler";
 import { createLog } from "./telemetry/log";
@@ -38,8 +40,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const mailer = overrides.mailer ?? createMailer(config, log);
   const db = database.client;
   const emails = createEmailQueue({ db, dbNow, log, mailer }, EMAIL_TTL_SECONDS, accountEmails({ config, db, now }));
-  const catalog = await openCatalog(config, log);
-  const adoption = createAdoption({ db, log, now, secrets: config.secrets });
+  const releases = await openReleases({ config, db, log, now });
   const billing = createBillingApi(config);
   const appleRevocations = createAppleRevocations({ config, db, dbNow, log, now });
   const reconciler = createReconciler({ billing, config, db, dbNow, log, now });
@@ -66,8 +67,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     billing,
     appleRevocations,
     reconciler,
-    catalog,
-    adoption,
+    ...releases.parts,
     storage: createObjectStorage(config, now),
     observe: warnAboutProxy({ config, log }, telemetry.observe),
     count: telemetry.count,
@@ -75,7 +75,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     close: async () => {
       await worker?.stop();
       push?.close();
-      const parts = [telemetry, catalog, adoption, emails, appleRevocations, reconciler, mailer, hasher, database];
+      const parts = [telemetry, releases, emails, appleRevocations, reconciler, mailer, hasher, database];
       for (const part of parts) await part.close();
       log.flush();
     },
@@ -105,6 +105,17 @@ export async function composeWorker(given: Config): Promise<Pick<Context, "log" 
       log.flush();
     },
   };
+}
+
+async function openReleases({ config, db, log, now }: Pick<Context, "config" | "db" | "log" | "now">) {
+  const scheduled = createScheduledCatalog({ catalog: await openCatalog(config, log), db, log });
+  const adoption = createAdoption({ db, isOn: config.RELEASE_ADOPTION === "on", log, now, secrets: config.secrets });
+  const updateReports = createUpdateReports({ db, log, now });
+  const close = async () => {
+    scheduled.catalog.close();
+    await Promise.all([adoption.close(), updateReports.close()]);
+  };
+  return { parts: { ...scheduled, adoption, updateReports }, close };
 }
 
 /** Logs what may be wrong. Does not wait for the database. */

@@ -62,6 +62,7 @@ export const Environment = z.object({
   RATE_LIMITS: z.enum(["on", "off"]).default("on"),
   SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
   MAIL_OUTBOX: flag.optional(),
+  OPERATOR_EMAIL: list.pipe(z.array(z.email())).default([]),
   MAIL_FROM: text.default("Homeport <no-reply@localhost>"),
   BILLING_PROVIDER: z.enum(["revenuecat", "standard-webhooks"]).default("revenuecat"),
   BILLING_WEBHOOK_AUTHORIZATION: list.default([]),
@@ -72,6 +73,7 @@ export const Environment = z.object({
   RELEASE_CATALOG: text
     .refine(isCatalog, "must be a path, an https address, or an http one on this machine")
     .optional(),
+  RELEASE_ADOPTION: z.enum(["on", "off"]).default("on"),
   RELEASE_S3_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
   RELEASE_S3_BUCKET: z
     .string()

@@ -14,6 +14,8 @@ import type { EmailQueue } from "./mail/queue";
 import type { RateLimits } from "./rate-limits";
 import type { Adoption } from "./releases/adoption/adoption";
 import type { Catalog } from "./releases/catalog/watch";
+import type { Rollouts } from "./releases/rollouts/scheduled-catalog";
+import type { UpdateReports } from "./releases/rollouts/update-reports";
 
 export type { Tx };
 
@@ -48,6 +50,10 @@ export type Context = {
   catalog: Catalog;
   /** Counts update checks and downloads. */
   adoption: Adoption;
+  /** Counts what clients report about updates. */
+  updateReports: UpdateReports;
+  /** The schedules of rollouts, which `catalog` applies. */
+  rollouts: Rollouts;
   /** Storage of `s3Key` artifacts. Null: it is not configured, and the catalog has no such artifacts. */
   storage: ObjectStorage | null;
   /** Records a finished request. `request` has the caller's span for traces; null: Next has traced the request. */

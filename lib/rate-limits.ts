@@ -9,7 +9,10 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Uses in a number of seconds. Each key names what is counted, and by whose key. */
+/**
+ * Uses in a number of seconds. Each key names what is counted, and by whose key. `isLocal`: each process counts for itself,
+ * in memory, so that a flood does not reach the database.
+ */
 const LIMITS = {
   loginByIp: { points: 60, seconds: 15 * MINUTE },
   oauthByIp: { points: 120, seconds: 15 * MINUTE },
@@ -44,6 +47,8 @@ const LIMITS = {
   exportByAccount: { points: 5, seconds: DAY },
   pushRegisterByAccount: { points: 60, seconds: HOUR },
   pushChallengeByDevice: { points: 3, seconds: HOUR },
+  updateReportByIp: { points: 10, seconds: HOUR, isLocal: true },
+  updateReports: { points: 6_000, seconds: MINUTE, isLocal: true },
 } as const;
 
 /** A window that ends this much later than a new one would was started before the database's clock was set back. */
@@ -86,6 +91,7 @@ export function createRateLimits(deps: Deps): RateLimits {
   const countInMemory = createMemoryCounter(deps.now);
   const count = async (limit: LimitName, key: string, uses: number): Promise<Count> => {
     const { seconds } = LIMITS[limit];
+    if ("isLocal" in LIMITS[limit]) return countInMemory({ key: `${limit}:${key}`, uses, seconds });
     try {
       return await countInBatch(deps, { key: `${limit}:${await privateKey(key)}`, uses, seconds });
     } catch {

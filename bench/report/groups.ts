@@ -1,6 +1,6 @@
 /** The workloads' names. Each group is one table of docs/performance.md. */
 export const GROUPS = {
-  updates: ["health", "version", "version-not-modified", "selection", "download"],
+  updates: ["health", "version", "version-not-modified", "adoption", "selection", "download"],
   billing: ["webhook", "webhook-embedded", "subscription-status", "fold"],
   accounts: ["login", "register", "health-during-logins", "health-during-page-load", "account-enumeration"],
   push: ["push-register", "push-refresh", "push-delivery", "attestation"],

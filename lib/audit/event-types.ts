@@ -41,6 +41,11 @@ export const EVENT_LABELS = {
   key_created: "API key created",
   key_revoked: "API key revoked",
   key_leaked: "API key revoked: it was in a URL",
+  rollout_started: "Rollout scheduled",
+  rollout_advanced: "Rollout advanced",
+  rollout_halted: "Rollout halted",
+  rollout_resumed: "Rollout resumed",
+  rollout_completed: "Rollout completed",
 } as const;
 
 /** The type of an event in the audit trail. */

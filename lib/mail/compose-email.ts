@@ -17,8 +17,9 @@ export function composeEmail<Kind extends keyof EmailInput>(
   input: EmailInput[Kind],
 ): Email {
   const locale = given ?? LOCALES[0];
-  const { emails, greeting, footer } = TEXTS[locale];
-  const { subject, body } = emails[kind](to, input);
-  const message = { subject, blocks: [greeting, ...body], footer: footer(new URL(baseUrl).host) };
+  const { emails, greeting, footer, operatorFooter } = TEXTS[locale];
+  const { subject, body, isForOperator } = emails[kind](to, input);
+  const writeFooter = isForOperator ? operatorFooter : footer;
+  const message = { subject, blocks: [greeting, ...body], footer: writeFooter(new URL(baseUrl).host) };
   return { to, locale, subject, text: renderText(message), html: renderHtml(message, locale) };
 }

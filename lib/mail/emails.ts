@@ -4,7 +4,7 @@ import type { Locale } from "../locale";
 export type FactorName = "totp" | "recovery_codes" | "passkey";
 
 /**
- * The emails that account holders get, each with the data that is queued with it. null: the email needs none, because its
+ * The emails that account holders and operators get, each with the data that is queued with it. null: the email needs none, because its
  * text is made of what the database has when it is sent.
  */
 export type EmailData = {
@@ -26,6 +26,8 @@ export type EmailData = {
   identity_linked: { provider: string } | null;
   identity_unlinked: { provider: string } | null;
   account_deleted: null;
+  /** To operators. */
+  rollout_halted: { product: string; version: string; reason: string };
 };
 
 export type EmailKind = keyof EmailData;

@@ -11,7 +11,7 @@ const QueriedVersion = z
   .pipe(Version);
 
 /** The installed version. Also accepts one to four numbers as Apple and Windows use them: `1.4`, `1.4.2.7`. */
-const InstalledVersion = z.string().transform((text, context): SemVer => {
+export const InstalledVersion = z.string().transform((text, context): SemVer => {
   const installed = parseInstalledVersion(text);
   if (installed) return installed.version;
   context.addIssue({ code: "invalid_format", format: "semver", message: NOT_A_VERSION, input: text });

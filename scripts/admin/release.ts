@@ -5,7 +5,7 @@ import { isCatalogUrl } from "../../lib/releases/catalog/catalog";
 import { runCommandLine, UsageError } from "../command-line";
 import { publishDrafts } from "./release/add";
 import { addFolder } from "./release/add-folder";
-import { critical, edit, promote, rollback, rollout, yank } from "./release/change";
+import { critical, edit, promote, rollback, yank } from "./release/change";
 import type { Command, Open } from "./release/command";
 import { parseDraft } from "./release/draft";
 import { HELP } from "./release/help";
@@ -15,6 +15,7 @@ import { list, verify } from "./release/read";
 import { prune, remove } from "./release/removal";
 import { localStore } from "./release/store/local-store";
 import { adoption } from "./rollout/adoption";
+import { rollout } from "./rollout/rollout";
 
 const add: Command = async (args, open) => {
   const { draft, values } = await parseDraft(args);

@@ -24,6 +24,7 @@ const PASSED: { [Kind in EmailKind]: EmailData[Kind] } = {
   identity_linked: { provider: "google" },
   identity_unlinked: { provider: HOSTILE },
   account_deleted: null,
+  rollout_halted: { product: "core", version: "2.3.0", reason: HOSTILE },
 };
 const KINDS = Object.keys(PASSED) as EmailKind[];
 
@@ -86,17 +87,19 @@ const textOf = (html: string) =>
     .replace(/\s+/g, " ")
     .replace(/&(lt|gt|quot|#39|amp);/g, (entity) => ENTITIES[entity] ?? entity);
 
-describe.each<[Locale, string, string]>([
-  ["en", "Hello,", "about your account at"],
-  ["de", "Guten Tag,", "betrifft Ihr Konto bei"],
-])("in the language %s", (locale, greeting, footer) => {
+describe.each<[Locale, string, string, string]>([
+  ["en", "Hello,", "about your account at", "You operate the service at"],
+  ["de", "Guten Tag,", "betrifft Ihr Konto bei", "Sie betreiben den Dienst unter"],
+])("in the language %s", (locale, greeting, footer, operatorFooter) => {
   test.each(KINDS)("%s says the same in plain text and in HTML, which loads nothing and runs nothing", async (kind) => {
     const message = await send(kind, await newRecipient(locale));
     const [text, html] = [partOf(message, "text/plain"), partOf(message, "text/html")];
     expect(text.startsWith(`${greeting}\n\n`)).toBe(true);
-    expect(text).toContain(footer);
+    expect(text).toContain(kind === "rollout_halted" ? operatorFooter : footer);
     expect(html).toContain(`<html lang="${locale}">`);
-    const sentences = text.split("\n\n").filter((block) => !/^(http|- |Hello|Guten|Time|Zeit)/.test(block));
+    const sentences = text
+      .split("\n\n")
+      .filter((block) => !/^(http|- |Hello|Guten|Time|Zeit|Reason|Grund)/.test(block));
     expect(sentences.length).toBeGreaterThan(0);
     for (const sentence of sentences) expect(textOf(html)).toContain(sentence.replaceAll("\n", " "));
     const links = [...html.matchAll(/href="([^"]*)"/g)].map(([, link = ""]) => link.replaceAll("&amp;", "&"));

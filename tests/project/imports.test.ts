@@ -44,6 +44,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/rate-limits",
     "lib/releases/adoption",
     "lib/releases/catalog",
+    "lib/releases/rollouts",
   ],
   "lib/db": ["lib/files"],
   "lib/rate-limits": ["lib/db/batch-write"],

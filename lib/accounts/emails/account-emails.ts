@@ -30,6 +30,7 @@ export const EMAIL_TTL_SECONDS: Record<EmailKind, number> = {
   identity_linked: 3 * DAY_SECONDS,
   identity_unlinked: 3 * DAY_SECONDS,
   account_deleted: 3 * DAY_SECONDS,
+  rollout_halted: 3 * DAY_SECONDS,
 };
 
 /**
@@ -79,6 +80,7 @@ export function accountEmails(deps: Deps): { [Kind in EmailKind]: Compose<EmailD
       return { ...(await notMe(to)), provider: data && providerTitle(data.provider) };
     }),
     account_deleted: compose("account_deleted", async () => ({})),
+    rollout_halted: compose("rollout_halted", async ({ data }) => data),
   };
 }
 

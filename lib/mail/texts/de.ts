@@ -19,6 +19,7 @@ const notMe = (link: string): Block[] => [
 export const de: EmailTexts = {
   greeting: "Guten Tag,",
   footer: (host) => `Diese E-Mail betrifft Ihr Konto bei ${host}.`,
+  operatorFooter: (host) => `Sie betreiben den Dienst unter ${host}.`,
   emails: {
     password_reset: (to, { link, ttlMinutes }) => ({
       subject: "Passwort zurücksetzen",
@@ -137,6 +138,15 @@ export const de: EmailTexts = {
         `Ihr Konto (${to}) wurde gelöscht, mit seinen Sitzungen, Geräten und Einstellungen. Das lässt sich nicht rückgängig machen.`,
         "Ein Abonnement, das Sie in einem App-Store gekauft haben, läuft weiter, bis Sie es dort kündigen.",
         "Wenn Sie das nicht waren, hatte jemand anderes Zugang zu Ihrem Konto. Antworten Sie auf diese E-Mail.",
+      ],
+    }),
+    rollout_halted: (_, { product, version, reason }) => ({
+      subject: `Die Einführung von ${product} ${version} wurde angehalten`,
+      isForOperator: true,
+      body: [
+        `Der Dienst hat die Einführung von ${product} ${version} angehalten. Niemand sonst bekommt diese Version angeboten; wer sie hat, behält sie.`,
+        { facts: [["Grund", reason]] },
+        "Setzen Sie die Einführung mit dem Befehl npm run release fort, oder beenden Sie sie. Was Clients bis jetzt gemeldet haben, zählt dann nicht mehr.",
       ],
     }),
   },

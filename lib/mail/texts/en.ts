@@ -18,6 +18,7 @@ const notMe = (link: string): Block[] => [
 export const en: EmailTexts = {
   greeting: "Hello,",
   footer: (host) => `This email is about your account at ${host}.`,
+  operatorFooter: (host) => `You operate the service at ${host}.`,
   emails: {
     password_reset: (to, { link, ttlMinutes }) => ({
       subject: "Reset your password",
@@ -136,6 +137,15 @@ export const en: EmailTexts = {
         `Your account (${to}) was deleted, with its sessions, devices and settings. This cannot be undone.`,
         "A subscription that you bought in an app store continues until you cancel it there.",
         "If this was not you, somebody else had access to your account. Reply to this email.",
+      ],
+    }),
+    rollout_halted: (_, { product, version, reason }) => ({
+      subject: `The rollout of ${product} ${version} was halted`,
+      isForOperator: true,
+      body: [
+        `The service halted the rollout of ${product} ${version}. Nobody else is offered this version; those who have it keep it.`,
+        { facts: [["Reason", reason]] },
+        "Resume or end the rollout with the command npm run release. What clients have reported until now then no longer counts.",
       ],
     }),
   },

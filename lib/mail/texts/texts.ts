@@ -7,7 +7,8 @@ export type Block =
   | { list: readonly string[] }
   | { facts: readonly (readonly [name: string, value: string])[] };
 
-type EmailText = { subject: string; body: Block[] };
+/** `isForOperator`: it is about the service, not about the recipient's account. */
+type EmailText = { subject: string; body: Block[]; isForOperator?: true };
 
 /** A link with which the recipient can act if somebody else caused the email. */
 type NotMe = { notMeLink: string };
@@ -34,6 +35,7 @@ export type EmailInput = {
   /** `provider` is null in emails that the previous release queued. */
   identity_unlinked: NotMe & { provider: string | null };
   account_deleted: Record<never, never>;
+  rollout_halted: { product: string; version: string; reason: string };
 };
 
 /** All texts of one language. A missing text is a compile error. */
@@ -41,5 +43,6 @@ export type EmailTexts = {
   greeting: string;
   /** The last line. `host` is the service's. */
   footer: (host: string) => string;
+  operatorFooter: (host: string) => string;
   emails: { [Kind in keyof EmailInput]: (to: string, input: EmailInput[Kind]) => EmailText };
 };

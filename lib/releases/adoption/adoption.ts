@@ -22,14 +22,28 @@ export type Adoption = {
   close: () => Promise<void>;
 };
 
-type Deps = { db: PrismaClient; now: () => Date; log: Pick<Logger, "warn">; secrets: readonly string[] };
+type Deps = {
+  db: PrismaClient;
+  isOn: boolean;
+  log: Pick<Logger, "warn">;
+  now: () => Date;
+  secrets: readonly string[];
+};
+
+const OFF: Adoption = {
+  recordUpdateCheck: () => {},
+  recordDownload: () => {},
+  flush: async () => {},
+  close: async () => {},
+};
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Days that wait for the database. Beyond it, the oldest is discarded. */
 const MAX_DAYS = 3;
 
 /** Starts to count. Nothing is stored before the first `flush`. */
-export function createAdoption({ db, now, log, secrets }: Deps): Adoption {
+export function createAdoption({ db, isOn, log, now, secrets }: Deps): Adoption {
+  if (!isOn) return OFF;
   const days = new Map<number, DayCounts>();
   const openDay = (day: number): DayCounts => {
     const [oldest] = days.size >= MAX_DAYS ? [...days.keys()].sort((a, b) => a - b) : [];

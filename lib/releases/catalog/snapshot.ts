@@ -13,6 +13,8 @@ type BuildTarget = Pick<Record<SelectorName, string>, "platform" | "product" | "
 export type Snapshot = {
   /** The catalog's folder with symbolic links resolved; null if the catalog has none. */
   root: string | null;
+  /** All releases of the catalog. */
+  releases: readonly Release[];
   /** The values that each parameter accepts. */
   knownValues: Readonly<Record<SelectorName, ReadonlySet<string>>>;
   /** The releases that a channel of a build target can receive, newest first. Read by `channelReleases`. */
@@ -58,6 +60,7 @@ export function indexReleases(root: string | null, releases: readonly Release[])
   }
   return {
     root,
+    releases,
     knownValues: {
       platform: BUILT_IN_VALUES.platform,
       product: new Set([...BUILT_IN_VALUES.product, ...releases.map(({ product }) => product)]),
@@ -106,6 +109,15 @@ export function withdrawnVersions({ withdrawnByTarget }: Snapshot, target: Build
   return withdrawnByTarget.get(targetKey(target)) ?? new Set();
 }
 
+/** Whether a version was published for some architecture, on any channel. It may be withdrawn. */
+export function isPublished(
+  { minimumSystemByVersion }: Snapshot,
+  target: Omit<BuildTarget, "architecture">,
+  version: SemVer,
+): boolean {
+  return minimumSystemByVersion.has(versionKey(target, version));
+}
+
 /** The oldest system on which a version can be installed; null if unknown. */
 export function minimumSystemVersionOf(
   { minimumSystemByVersion }: Snapshot,
@@ -115,7 +127,7 @@ export function minimumSystemVersionOf(
   return minimumSystemByVersion.get(versionKey(target, version)) ?? null;
 }
 
-function versionKey({ platform, product }: Pick<BuildTarget, "platform" | "product">, { version }: SemVer): string {
+function versionKey({ platform, product }: Omit<BuildTarget, "architecture">, { version }: SemVer): string {
   return `${platform}/${product} ${version}`;
 }
 

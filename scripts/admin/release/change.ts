@@ -5,15 +5,6 @@ import { FIELD_OPTIONS, parseFields } from "./draft";
 import { FILTER_OPTIONS, flag, parseOptions, parsePercentage, text, toFilter } from "./options";
 import type { UpdateOutcome } from "./store/release-store";
 
-/** `rollout RELEASE N` */
-export const rollout: Command = async (args, open) => {
-  const { values, positionals } = parseOptions(FILTER_OPTIONS, args, true);
-  const percentage = parsePercentage(positionals.at(-1));
-  const { store, output } = await open(values);
-  const updated = await store.update(toFilter(values, positionals.slice(0, -1)), { rollout: percentage });
-  output.result(updated, linesOf(updated, percentage === 0 ? "paused" : `rolled out to ${percentage} %`));
-};
-
 /** Commands that set a flag of a release, and clear it with --undo. */
 const FLAGS = {
   yank: { field: "yanked", set: "yanked", cleared: "no longer yanked" },

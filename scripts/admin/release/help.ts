@@ -46,6 +46,11 @@ Publishes releases. A running service loads the changed catalog within a second.
   edit RELEASE                Changes fields of a release: takes the options for fields. --no-critical and --no-rollback
                               undo a flag; --clear OPTION removes a field, such as --clear minimum-system
   rollout RELEASE N           Sets the rollout to N percent; 0 pauses it
+  rollout RELEASE --steps 5,20,50,100 --every 24h
+                              Advances the rollout by itself, and halts it when clients report failures or do not come
+                              back. Options: --max-failures PERCENT (5), --min-reports N (50), --min-adoption PERCENT (10)
+  rollout RELEASE --halt [--reason TEXT] | --resume
+                              Halts a scheduled rollout; resumes it at the same step
   promote RELEASE --from C --to C
                               Offers the same build on another channel. Options: --rollout N, --new, --prerelease
   yank RELEASE [--undo]       Withdraws a release

@@ -1,5 +1,7 @@
 import { renderTable } from "../../../lib/admin/releases/list";
+import { describeRollout } from "../../../lib/admin/releases/rollouts/list-rollouts";
 import type { VerifyResult } from "../../../lib/admin/releases/verify";
+import { readRollouts } from "../rollout/read-rollouts";
 import type { Command } from "./command";
 import { FILTER_OPTIONS, flag, parseOptions, toFilter } from "./options";
 
@@ -9,7 +11,15 @@ export const list: Command = async (args, open) => {
   const { store, output } = await open(values);
   const releases = await store.list(toFilter(values));
   if (releases.length === 0) console.error("No releases found.");
-  output.result(releases, releases.length > 0 ? [renderTable(releases)] : []);
+  const rollouts = releases.length > 0 ? await readRollouts() : new Map();
+  const scheduled = releases.filter(({ id }) => rollouts.has(id));
+  output.result(
+    releases.map((release) => ({ ...release, schedule: rollouts.get(release.id) ?? null })),
+    [
+      ...(releases.length > 0 ? [renderTable(releases)] : []),
+      ...scheduled.map(({ id }) => `${id}: ${describeRollout(rollouts.get(id))}`),
+    ],
+  );
 };
 
 /** `verify` */

@@ -20,7 +20,14 @@ type Service = TestCatalog & {
 };
 
 const countWith = (now: () => Date, change: Partial<Parameters<typeof createAdoption>[0]> = {}) =>
-  createAdoption({ db: ctx().db, log: pino({ level: "silent" }), now, secrets: ctx().config.secrets, ...change });
+  createAdoption({
+    db: ctx().db,
+    isOn: true,
+    log: pino({ level: "silent" }),
+    now,
+    secrets: ctx().config.secrets,
+    ...change,
+  });
 
 /** Runs `run` with a product of its own, whose release 2.0.0 is for everybody, and with counts of its own. */
 function withProduct(run: (service: Service) => Promise<void>, change: EntryFields = {}) {

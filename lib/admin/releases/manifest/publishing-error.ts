@@ -7,6 +7,7 @@
  * - `release_yanked`: the release is withdrawn
  * - `release_not_found`: no release matches
  * - `release_in_use`: clients may be downloading the release
+ * - `rollout_invalid`: a schedule that is not possible
  * - `signature_invalid`: a signature is for another file, key or version
  * - `file_unreadable`, `file_changed`: a file to publish is missing, empty, or changed meanwhile
  * - `folder_unknown`, `folder_incomplete`: no tool's output is recognized, or files of it are missing
@@ -20,6 +21,7 @@ export type PublishingErrorCode =
   | "release_yanked"
   | "release_not_found"
   | "release_in_use"
+  | "rollout_invalid"
   | "signature_invalid"
   | "file_unreadable"
   | "file_changed"

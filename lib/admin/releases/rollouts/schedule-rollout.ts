@@ -1,0 +1,116 @@
+import { type Operator, recordOperatorEvent } from "../../../audit/operator-events";
+import type { Context, Tx } from "../../../context";
+import { newId } from "../../../db/ids";
+import { sql } from "../../../db/sql";
+import { countReports } from "../../../releases/rollouts/rollout-facts";
+import { PublishingError } from "../manifest/publishing-error";
+
+type Deps = Pick<Context, "db" | "dbNow">;
+
+/** The releases of one version, as the catalog has them. */
+export type ScheduledRelease = { id: string; product: string; version: string; platform: string };
+
+/** How a rollout advances and what halts it. `steps` are percentages; shares are from 0 to 1. */
+export type RolloutPlan = {
+  steps: readonly number[];
+  everySeconds: number;
+  maxFailureShare?: number | undefined;
+  minReports?: number | undefined;
+  /** 0: silence never halts the rollout. */
+  minAdoptionShare?: number | undefined;
+};
+
+const MAX_STEPS = 20;
+const MIN_EVERY_SECONDS = 60;
+const MAX_EVERY_SECONDS = 90 * 24 * 60 * 60;
+const DEFAULTS = { maxFailureShare: 0.05, minReports: 50, minAdoptionShare: 0.1, minOfferedClients: 50 };
+
+/**
+ * Schedules the rollout of a version, whose first step the catalog must have already. Replaces the schedules of its
+ * releases. Returns the schedule's id.
+ * @throws PublishingError for releases of several versions, and for a plan that is not possible
+ */
+export async function scheduleRollout(
+  { db, dbNow }: Deps,
+  releases: readonly ScheduledRelease[],
+  plan: RolloutPlan,
+  operator: Operator,
+): Promise<string> {
+  const { product, version } = assertSchedulable(releases, plan);
+  const releaseIds = releases.map(({ id }) => id).sort();
+  const platforms = [...new Set(releases.map(({ platform }) => platform))].sort();
+  return db.$transaction(async (tx) => {
+    const now = await readClock(tx, dbNow);
+    const { count: replaced } = await tx.rolloutSchedule.deleteMany({ where: { releaseIds: { hasSome: releaseIds } } });
+    const { reports, failures } = await countReports(tx, { product, version, platforms });
+    const { steps, everySeconds } = plan;
+    const id = newId();
+    await tx.rolloutSchedule.create({
+      data: {
+        id,
+        product,
+        version,
+        platforms,
+        releaseIds,
+        everySeconds,
+        ...brakeOf(plan),
+        steps: [...steps],
+        catalogRollout: steps[0] ?? 0,
+        nextStepAt: new Date(now.getTime() + everySeconds * 1000),
+        observedAt: now,
+        reportsBefore: reports,
+        failuresBefore: failures,
+        countedFrom: now,
+        createdAt: now,
+      },
+    });
+    const details = { product, version, releaseIds, steps: [...steps], everySeconds, replaced };
+    await recordOperatorEvent(tx, now, operator, { type: "rollout_started", target: `rollout:${id}`, details });
+    return id;
+  });
+}
+
+function brakeOf(plan: RolloutPlan): typeof DEFAULTS {
+  return {
+    maxFailureShare: plan.maxFailureShare ?? DEFAULTS.maxFailureShare,
+    minReports: plan.minReports ?? DEFAULTS.minReports,
+    minAdoptionShare: plan.minAdoptionShare ?? DEFAULTS.minAdoptionShare,
+    minOfferedClients: DEFAULTS.minOfferedClients,
+  };
+}
+
+/** @throws PublishingError */
+export function assertSchedulable(
+  releases: readonly ScheduledRelease[],
+  { steps, everySeconds, maxFailureShare = 0, minReports = 1, minAdoptionShare = 0 }: RolloutPlan,
+): ScheduledRelease {
+  const [first] = releases;
+  if (!first) throw invalid("There is no release to roll out.");
+  const isOther = ({ product, version }: ScheduledRelease) => product !== first.product || version !== first.version;
+  if (releases.some(isOther)) throw invalid("A schedule is for one version of one product: narrow the selection.");
+  const isAscending = steps.every((step, i) => step > (steps[i - 1] ?? 0) && step <= 100 && isTenth(step));
+  if (steps.length === 0 || steps.length > MAX_STEPS || !isAscending) {
+    throw invalid(`The steps must be 1 to ${MAX_STEPS} ascending percentages up to 100, with at most one decimal.`);
+  }
+  if (everySeconds < MIN_EVERY_SECONDS || everySeconds > MAX_EVERY_SECONDS) {
+    throw invalid("The time of a step must be from 1 minute to 90 days.");
+  }
+  const isShare = (share: number) => share >= 0 && share <= 1;
+  if (!isShare(maxFailureShare) || !isShare(minAdoptionShare) || !Number.isInteger(minReports) || minReports < 1) {
+    throw invalid("The limits of failures and of adoption must be from 0 to 100 per cent, and reports at least 1.");
+  }
+  return first;
+}
+
+const isTenth = (step: number) => Math.abs(step * 10 - Math.round(step * 10)) < 1e-9;
+
+function invalid(message: string): PublishingError {
+  return new PublishingError(message, "rollout_invalid");
+}
+
+/** The database's time, with which the schedules' times are written. */
+export async function readClock(tx: Tx, dbNow: Context["dbNow"]): Promise<Date> {
+  const [row] = await tx.$queryRaw<{ now: Date }[]>(sql`SELECT ${dbNow()} AS "now"`);
+  if (!row) throw new Error("The database did not tell its time");
+  return row.now;
+}

@@ -1,0 +1,27 @@
+import { queueRolloutHalted } from "../accounts/emails/operator-emails";
+import { COMMAND_LINE, recordOperatorEvent } from "../audit/operator-events";
+import type { Context } from "../context";
+import { advanceRollouts } from "../releases/rollouts/advance-rollouts";
+
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "log" | "rollouts">;
+
+/** Advances the rollouts that are due and halts those that go wrong, with an event in the audit trail and emails. */
+export async function watchRollouts({ config, db, dbNow, emails, log, rollouts }: Deps): Promise<void> {
+  const operator = { actor: "service", accountId: null, source: COMMAND_LINE } as const;
+  const changes = await advanceRollouts({
+    db,
+    dbNow,
+    rollouts,
+    onChange: async (tx, at, { type, schedule, rollout, reason }) => {
+      const { id, product, version } = schedule;
+      const details = { product, version, rollout, reason };
+      await recordOperatorEvent(tx, at, operator, { type, target: `rollout:${id}`, details });
+      if (reason !== null) await queueRolloutHalted({ config, emails }, tx, { product, version, reason });
+    },
+  });
+  for (const { type, schedule, rollout, reason } of changes) {
+    const { product, version } = schedule;
+    log[reason === null ? "info" : "error"]({ product, version, rollout, reason }, type.replace("_", " "));
+  }
+  if (changes.some(({ reason }) => reason !== null)) emails.wake();
+}

@@ -1,0 +1,67 @@
+import type { Prisma, PrismaClient, RolloutSchedule } from "../../db/generated/client";
+import type { Tx } from "../../db/transaction";
+import { decideRollout, type RolloutDecision } from "./decide-rollout";
+import { readRolloutFacts } from "./rollout-facts";
+import type { Rollouts } from "./scheduled-catalog";
+
+/** What happened to a rollout, for the audit trail and the operators. */
+export type RolloutChange = {
+  type: "rollout_advanced" | "rollout_completed" | "rollout_halted";
+  schedule: Pick<RolloutSchedule, "id" | "product" | "version">;
+  /** The percentage from now on. */
+  rollout: number;
+  reason: string | null;
+};
+
+type Deps = {
+  db: PrismaClient;
+  dbNow: () => Prisma.Sql;
+  rollouts: Rollouts;
+  /** Records a change, and queues the emails about it, in its transaction. */
+  onChange: (tx: Tx, at: Date, change: RolloutChange) => Promise<void>;
+};
+
+/**
+ * Looks at every running rollout: advances it by a step when that is due, or halts it. Several processes may call this at
+ * the same time: each rollout is looked at by one of them. Returns the changes.
+ */
+export async function advanceRollouts(deps: Deps): Promise<RolloutChange[]> {
+  const running = await deps.db.rolloutSchedule.findMany({ where: { state: "running" }, select: { id: true } });
+  const changes: RolloutChange[] = [];
+  for (const { id } of running) {
+    const change = await deps.db.$transaction((tx) => advanceRollout(deps, tx, id));
+    if (change) changes.push(change);
+  }
+  await deps.rollouts.refresh();
+  return changes;
+}
+
+async function advanceRollout(deps: Deps, tx: Tx, id: string): Promise<RolloutChange | null> {
+  const [locked] = await tx.$queryRaw<{ now: Date }[]>`
+    SELECT ${deps.dbNow()} AS "now" FROM "RolloutSchedule"
+    WHERE "id" = ${id}::uuid AND "state" = 'running' FOR UPDATE SKIP LOCKED`;
+  if (!locked) return null;
+  const { now } = locked;
+  const schedule = await tx.rolloutSchedule.findUniqueOrThrow({ where: { id } });
+  const facts = await readRolloutFacts(tx, schedule, now);
+  const decision = decideRollout(schedule, facts, now, deps.rollouts.isApplied(schedule));
+  await tx.rolloutSchedule.update({ where: { id }, data: { observedAt: now, ...fieldsOf(decision, now) } });
+  const change = toChange(schedule, decision);
+  if (change) await deps.onChange(tx, now, change);
+  return change;
+}
+
+function fieldsOf(decision: RolloutDecision, now: Date): Prisma.RolloutScheduleUpdateInput {
+  if (decision.kind === "wait") return { nextStepAt: decision.nextStepAt };
+  if (decision.kind === "advance") return { step: decision.step, nextStepAt: decision.nextStepAt };
+  if (decision.kind === "complete") return { state: "completed" };
+  return { state: "halted", haltedAt: now, haltReason: decision.reason };
+}
+
+function toChange(schedule: RolloutSchedule, decision: RolloutDecision): RolloutChange | null {
+  const present = schedule.steps[schedule.step] ?? 0;
+  if (decision.kind === "wait") return null;
+  if (decision.kind === "complete") return { type: "rollout_completed", schedule, rollout: present, reason: null };
+  if (decision.kind === "halt") return { type: "rollout_halted", schedule, rollout: 0, reason: decision.reason };
+  return { type: "rollout_advanced", schedule, rollout: schedule.steps[decision.step] ?? present, reason: null };
+}

@@ -1,0 +1,59 @@
+import { z } from "zod";
+import { AppError } from "../../errors";
+import { isPublished } from "../catalog/snapshot";
+import type { Catalog } from "../catalog/watch";
+import { InstalledVersion } from "../http-schema";
+import { formatVersion, normalizeArchitecture } from "../schema";
+import { parsePlatform } from "../selection/release-selector";
+import type { UpdateReports } from "./update-reports";
+
+export const ReportParams = z.object({ product: z.string().max(64) });
+
+/** What a client tells about an update. */
+export const UpdateReport = z.object({
+  version: InstalledVersion.describe("The version that was to be installed."),
+  from: InstalledVersion.optional().describe("The version before the update."),
+  outcome: z.enum(["installed", "failed", "rolled_back"]),
+  code: z
+    .string()
+    .regex(/^[\w.:-]{1,64}$/, "Must have at most 64 letters, digits and _ . : -")
+    .optional()
+    .describe("Why the update failed: a code of the client's own, never text about its user."),
+  platform: z.string().max(64),
+  architecture: z.string().max(64),
+});
+export type UpdateReport = z.infer<typeof UpdateReport>;
+
+type Deps = {
+  catalog: Catalog;
+  limits: { consume: (limit: "updateReports", key: string) => Promise<void> };
+  updateReports: Pick<UpdateReports, "record">;
+};
+
+/**
+ * Counts a client's report about an update to a version that the catalog has or had: a yanked one too.
+ * @throws AppError validation_failed, release_not_found, catalog_unavailable, rate_limited
+ */
+export async function reportUpdate(
+  { catalog, limits, updateReports }: Deps,
+  product: string,
+  { platform: given, architecture, version, from, outcome, code = "" }: UpdateReport,
+): Promise<void> {
+  const snapshot = catalog.current();
+  if (!snapshot) throw new AppError("catalog_unavailable");
+  const target = { product, platform: parsePlatform(given), architecture: normalizeArchitecture(architecture) };
+  if (!target.platform) throw unknownValue("/platform");
+  if (!snapshot.knownValues.architecture.has(target.architecture)) throw unknownValue("/architecture");
+  const { platform } = target;
+  if (!isPublished(snapshot, { ...target, platform }, version)) throw new AppError("release_not_found");
+  await limits.consume("updateReports", "all");
+  const isKnown = from !== undefined && isPublished(snapshot, { ...target, platform }, from);
+  const known = from === undefined ? "unknown" : isKnown ? formatVersion(from) : "other";
+  updateReports.record({ ...target, platform, version: formatVersion(version), from: known, outcome, code });
+}
+
+function unknownValue(pointer: string): AppError {
+  return new AppError("validation_failed", {
+    errors: [{ pointer, code: "invalid_value", detail: "Is not in the catalog" }],
+  });
+}

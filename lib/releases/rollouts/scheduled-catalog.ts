@@ -1,0 +1,66 @@
+import type { Logger } from "pino";
+import type { PrismaClient } from "../../db/generated/client";
+import { indexReleases, type Snapshot } from "../catalog/snapshot";
+import type { Catalog } from "../catalog/watch";
+
+/** A schedule as the selection needs it. `rollout`: the percentage of its present step, or 0 while it is halted. */
+type AppliedSchedule = { releaseIds: readonly string[]; catalogRollout: number; rollout: number };
+
+/** The schedules of rollouts that this process applies to its catalog. */
+export type Rollouts = {
+  /** Reads the schedules. @throws the database's error; the last known schedules then stay in use */
+  refresh: () => Promise<void>;
+  /** Whether the catalog of this process has one of the releases with the rollout that its schedule replaces. */
+  isApplied: (schedule: Pick<AppliedSchedule, "releaseIds" | "catalogRollout">) => boolean;
+};
+
+type Deps = { catalog: Catalog; db: PrismaClient; log: Pick<Logger, "info"> };
+
+/**
+ * A catalog whose releases have the rollouts of their schedules. Without schedules, and until they are read for the first
+ * time, it is the catalog itself.
+ */
+export function createScheduledCatalog({ catalog, db, log }: Deps): { catalog: Catalog; rollouts: Rollouts } {
+  let schedules: AppliedSchedule[] = [];
+  let applied: { base: Snapshot; snapshot: Snapshot } | null = null;
+  const current = (): Snapshot | null => {
+    const base = catalog.current();
+    if (!base || schedules.length === 0) return base;
+    if (applied?.base !== base) applied = { base, snapshot: applySchedules(base, schedules) };
+    return applied.snapshot;
+  };
+  const refresh = async () => {
+    const read = await readSchedules(db);
+    if (JSON.stringify(read) === JSON.stringify(schedules)) return;
+    schedules = read;
+    applied = null;
+    log.info({ schedules: read.length }, "rollout schedules loaded");
+  };
+  const isApplied: Rollouts["isApplied"] = ({ releaseIds, catalogRollout }) =>
+    catalog.current()?.releases.some(({ id, rollout }) => releaseIds.includes(id) && rollout === catalogRollout) ??
+    false;
+  return { catalog: { ...catalog, current }, rollouts: { refresh, isApplied } };
+}
+
+async function readSchedules(db: PrismaClient): Promise<AppliedSchedule[]> {
+  const rows = await db.rolloutSchedule.findMany({
+    select: { releaseIds: true, catalogRollout: true, steps: true, step: true, state: true },
+    orderBy: { id: "asc" },
+  });
+  return rows.map(({ releaseIds, catalogRollout, steps, step, state }) => ({
+    releaseIds,
+    catalogRollout,
+    rollout: state === "halted" ? 0 : (steps[step] ?? 0),
+  }));
+}
+
+/** All releases are new objects, since caches of what depends on other releases are keyed by them. */
+function applySchedules(base: Snapshot, schedules: readonly AppliedSchedule[]): Snapshot {
+  const byRelease = new Map(schedules.flatMap((schedule) => schedule.releaseIds.map((id) => [id, schedule] as const)));
+  const releases = base.releases.map((release) => {
+    const schedule = byRelease.get(release.id);
+    const rollout = schedule?.catalogRollout === release.rollout ? schedule.rollout : release.rollout;
+    return { ...release, rollout };
+  });
+  return indexReleases(base.root, releases);
+}

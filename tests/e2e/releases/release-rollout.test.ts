@@ -1,0 +1,63 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { runCommand } from "@/tests/support/process/command";
+import { preparedDataDir } from "@/tests/support/process/service";
+
+/** Several commands that open the embedded database. */
+const SLOW = { timeout: 180_000 };
+const ID = "core-windows-x64-2.3.0";
+
+/** Runs `npm run release` in a folder with the release 2.3.0. */
+async function withRelease() {
+  const DATA_DIR = await preparedDataDir();
+  const file = path.join(DATA_DIR, "setup.exe");
+  await writeFile(file, "a build");
+  const run = (...args: string[]) => runCommand("release", args, { DATA_DIR });
+  const target = ["--product", "core", "--platform", "windows", "--arch", "x64"];
+  expect(await run("add", file, ...target, "--version", "2.3.0", "--rollout", "0")).toMatchObject({ code: 0 });
+  return run;
+}
+
+test("npm run release schedules, halts, resumes and ends a rollout, and lists the reason", SLOW, async () => {
+  const run = await withRelease();
+  const output = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(...args);
+    expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: "" });
+    return stdout;
+  };
+  expect(await output("rollout", "2.3.0", "--steps", "5,20.5,100", "--every", "24h")).toBe(
+    `${ID}: rolled out in steps: 5 %, 20.5 %, 100 %\n`,
+  );
+  expect(await output("list")).toContain(`${ID}: 5 % (step 1 of 3)`);
+  expect(await output("rollout", ID, "--halt", "--reason", "It crashes.")).toBe(`${ID}: halted\n`);
+  expect(await output("list")).toContain(`${ID}: halted at step 1 of 3: It crashes.`);
+  const [listed] = JSON.parse(await output("list", "--json")) as { schedule: unknown }[];
+  expect(listed).toMatchObject({ rollout: 5, schedule: { state: "halted", rollout: 0, haltReason: "It crashes." } });
+  expect(await output("rollout", ID, "--resume")).toBe(`${ID}: resumed\n`);
+  expect((await run("rollout", ID, "--resume")).stderr).toContain("has a rollout in this state");
+  expect(await output("rollout", ID, "50")).toBe(`${ID}: rolled out to 50 %\n`);
+  expect(await output("list")).toContain("50 %");
+});
+
+test("npm run release refuses a schedule that is not possible, and writes nothing", SLOW, async () => {
+  const run = await withRelease();
+  const schedule = (...args: string[]) => run("rollout", "2.3.0", ...args);
+  expect(await schedule("--steps", "5")).toMatchObject({ code: 2, stderr: expect.stringContaining("--every") });
+  expect(await schedule("--steps", "5", "--every", "1y")).toMatchObject({ code: 2 });
+  expect(await schedule("--steps", "5", "--every", "1h", "--halt")).toMatchObject({ code: 2 });
+  expect(await schedule("--steps", "20,5", "--every", "1h")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("ascending"),
+  });
+  expect(await run("rollout", "9.9.9", "--steps", "5", "--every", "1h")).toMatchObject({ code: 1 });
+  expect((await run("list")).stdout).toContain("paused");
+});
+
+test("npm run release shows adoption, which is empty at first", SLOW, async () => {
+  const run = await withRelease();
+  expect(await run("adoption", "--days", "0")).toMatchObject({ code: 2 });
+  expect(await run("adoption")).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("Nothing") });
+  const { stdout } = await run("adoption", "--days", "2", "--json");
+  expect(JSON.parse(stdout)).toMatchObject({ products: [], versions: [] });
+});

@@ -1,0 +1,122 @@
+import { describe, expect, test } from "vitest";
+import { decideRollout, type RolloutFacts, type RolloutState } from "@/lib/releases/rollouts/decide-rollout";
+
+const HOUR_MS = 60 * 60 * 1000;
+const START = new Date("2026-11-22T00:00:00Z");
+const atHour = (hours: number) => new Date(START.getTime() + hours * HOUR_MS);
+
+const STATE: RolloutState = {
+  version: "2.3.0",
+  steps: [5, 20, 100],
+  step: 0,
+  everySeconds: 24 * 60 * 60,
+  nextStepAt: atHour(24),
+  observedAt: START,
+  maxFailureShare: 0.05,
+  minReports: 50,
+  minAdoptionShare: 0.1,
+  minOfferedClients: 50,
+};
+const QUIET: RolloutFacts = { reports: 0, failures: 0, frequentCode: null, offeredClients: 0, clients: 0 };
+
+/** Decides at an hour, a minute after the last look unless another one is given. */
+function decideAt(
+  hours: number,
+  change: Partial<RolloutState> = {},
+  facts: Partial<RolloutFacts> = {},
+  isApplied = true,
+) {
+  const now = atHour(hours);
+  const state = { ...STATE, observedAt: new Date(now.getTime() - 60_000), ...change };
+  return decideRollout(state, { ...QUIET, ...facts }, now, isApplied);
+}
+
+describe("a step", () => {
+  test("lasts its whole time, then the next one begins", () => {
+    expect(decideAt(23.9)).toEqual({ kind: "wait", nextStepAt: atHour(24) });
+    expect(decideAt(24)).toEqual({ kind: "advance", step: 1, nextStepAt: atHour(48) });
+  });
+
+  test("is not skipped, however late it is looked at", () => {
+    expect(decideAt(24 * 30, { nextStepAt: atHour(24) })).toEqual({
+      kind: "advance",
+      step: 1,
+      nextStepAt: atHour(24 * 31),
+    });
+  });
+
+  test("is prolonged by the time in which no process ran", () => {
+    const stoppedAt = { observedAt: atHour(10) };
+    expect(decideAt(100, stoppedAt)).toEqual({ kind: "wait", nextStepAt: atHour(24 + 90) });
+  });
+
+  test("is prolonged while the catalog overrides the schedule, and nothing halts it", () => {
+    const failing = { reports: 100, failures: 100 };
+    const minute = 60_000;
+    expect(decideAt(24, {}, failing, false)).toEqual({
+      kind: "wait",
+      nextStepAt: new Date(atHour(24).getTime() + minute),
+    });
+  });
+
+  test("does not last longer after the clock was set back", () => {
+    expect(decideAt(-1000, { observedAt: atHour(10) })).toEqual({ kind: "wait", nextStepAt: atHour(-1000 + 24) });
+  });
+
+  test("that is the last one completes the rollout", () => {
+    expect(decideAt(24, { step: 2 })).toEqual({ kind: "complete" });
+  });
+});
+
+describe("reports of failures", () => {
+  test.each([
+    [49, 49, "wait"],
+    [50, 2, "wait"],
+    [60, 3, "wait"],
+    [60, 4, "halt"],
+    [1_000, 51, "halt"],
+  ])("of %i reports %i: %s", (reports, failures, kind) => {
+    expect(decideAt(1, {}, { reports, failures }).kind).toBe(kind);
+  });
+
+  test("halt at once, with the share and the most frequent code as reason", () => {
+    expect(decideAt(1, {}, { reports: 80, failures: 10, frequentCode: "E_SIGNATURE" })).toEqual({
+      kind: "halt",
+      reason:
+        "12.5 % of 80 reports tell that 2.3.0 failed or was rolled back, most often E_SIGNATURE. At most 5 % may.",
+    });
+  });
+
+  test("never halt if every share is allowed, or without a report", () => {
+    expect(decideAt(1, { maxFailureShare: 1 }, { reports: 80, failures: 80 }).kind).toBe("wait");
+    expect(decideAt(1, { maxFailureShare: 0, minReports: 0 }).kind).toBe("wait");
+  });
+});
+
+describe("clients that were offered the version and do not come back", () => {
+  test.each([
+    [49, 0, "advance"],
+    [50, 5, "advance"],
+    [50, 4, "halt"],
+    [10_000, 0, "halt"],
+  ])("%i offered, %i back: %s", (offeredClients, clients, kind) => {
+    expect(decideAt(24, {}, { offeredClients, clients }).kind).toBe(kind);
+  });
+
+  test("halt the rollout only after the whole step: updates take their time", () => {
+    expect(decideAt(23, {}, { offeredClients: 1_000, clients: 0 }).kind).toBe("wait");
+    expect(decideAt(24, {}, { offeredClients: 1_000, clients: 3 })).toEqual({
+      kind: "halt",
+      reason:
+        "Only 3 clients have checked for updates with 2.3.0 since yesterday, after 1000 clients were offered it. At least 10 % must.",
+    });
+  });
+
+  test("halt the last step, too", () => {
+    expect(decideAt(24, { step: 2 }, { offeredClients: 1_000, clients: 3 }).kind).toBe("halt");
+  });
+
+  test("never halt if no share is required", () => {
+    expect(decideAt(24, { minAdoptionShare: 0 }, { offeredClients: 1_000, clients: 0 }).kind).toBe("advance");
+  });
+});
