@@ -95,6 +95,29 @@ const UpdateTarget = {
 export const UpdateParams = z.object({ ...UpdateTarget, file: z.array(Segment).min(1).max(8) });
 export type UpdateParams = z.infer<typeof UpdateParams>;
 
+const wingetText = (minLength: number, description: string) =>
+  z.string().min(minLength).max(256).optional().describe(`For \`winget.yaml\`: ${description}`);
+
+/** What a winget manifest has besides the catalog (microsoft/winget-cli, schemas/JSON/manifests/v1.12.0). */
+const WINGET_PACKAGE = {
+  packageIdentifier: z
+    .string()
+    .regex(/^[^.\s\\/:*?"<>|\p{Cc}]{1,32}(\.[^.\s\\/:*?"<>|\p{Cc}]{1,32}){1,7}$/u, "Must be Publisher.Package")
+    .max(128)
+    .optional()
+    .describe("For `winget.yaml`: the package's identifier, such as `Example.Core`."),
+  publisher: wingetText(2, "the publisher's name."),
+  packageName: wingetText(2, "the name of the app. By default the product."),
+  license: wingetText(3, "the license."),
+  shortDescription: wingetText(3, "a description in one sentence."),
+  installerType: z
+    .enum(["nullsoft", "inno", "wix", "burn", "exe", "portable"])
+    .optional()
+    .describe(
+      "For `winget.yaml`: what made the .exe. By default `nullsoft` (NSIS), as for electron-builder and Tauri.",
+    ),
+};
+
 /** What updaters add to the URL of a feed. `localVersion` is an alias of `current`, and `stagingId` of `clientId`. */
 export const UpdateQuery = z.object({
   current: InstalledVersion.optional().describe("The installed version."),
@@ -102,8 +125,20 @@ export const UpdateQuery = z.object({
   systemVersion: SystemVersion.optional().describe("The client's version of macOS or Windows."),
   clientId,
   stagingId: clientId.describe("An alias of `clientId`, sent by Velopack."),
-  arch: z.string().max(64).optional().describe("The client's architecture, sent by Squirrel.Windows and Velopack."),
+  arch: z
+    .string()
+    .max(64)
+    .optional()
+    .describe(
+      "The client's architecture, sent by Squirrel.Windows and Velopack. For `appcast.xml`, `.appinstaller` and `winget.yaml`: the build, if the product has several.",
+    ),
   id: z.string().max(255).optional().describe("The package's id, sent by Squirrel.Windows and Velopack."),
+  bundleType: z
+    .string()
+    .max(64)
+    .optional()
+    .describe("What the app was installed from, as Tauri's `{{bundle_type}}` says."),
+  ...WINGET_PACKAGE,
 });
 export type UpdateQuery = z.infer<typeof UpdateQuery>;
 

@@ -81,6 +81,20 @@ const BlockMap = z
   .strictObject({ ...LOCATION, sizeBytes: z.int().min(1), sha256: Sha256 })
   .refine(hasOneLocation, ONE_LOCATION);
 
+/**
+ * The identity of an MSIX package as its manifest has it ("Identity", in Microsoft's package manifest schema). App
+ * Installer rejects a package whose identity differs from what the .appinstaller file names.
+ */
+export const PackageIdentity = z.strictObject({
+  name: z.string().regex(/^[A-Za-z0-9.-]{3,50}$/, "Must have 3 to 50 letters, digits, periods and dashes"),
+  /** The subject of the signing certificate, such as `CN=Example`. */
+  publisher: z.string().min(1).max(8192),
+  version: z.string().regex(/^\d{1,5}(\.\d{1,5}){3}$/, "Must be four numbers separated by dots"),
+  /** null for a bundle, which has several. */
+  architecture: z.enum(["x86", "x64", "arm", "arm64", "neutral"]).nullable(),
+});
+export type PackageIdentity = z.infer<typeof PackageIdentity>;
+
 const ARTIFACT = {
   ...LOCATION,
   /** The suggested file name of the download. */
@@ -111,6 +125,8 @@ const ARTIFACT = {
   blockMap: BlockMap.optional(),
   /** The size of the block map that electron-builder appends to an AppImage, without the four bytes of its length. */
   embeddedBlockMapBytes: z.int().min(1).optional(),
+  /** Of an .msix or .msixbundle. */
+  packageIdentity: PackageIdentity.optional(),
 };
 
 /** One file of a release. */

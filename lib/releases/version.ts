@@ -4,6 +4,7 @@ import type { Config } from "../config";
 import { AppError } from "../errors";
 import type { DocumentContent } from "../response-content";
 import type { Adoption, UpdateCheck } from "./adoption/adoption";
+import { findBuildVersion } from "./catalog/build-version";
 import type { Snapshot } from "./catalog/snapshot";
 import type { Catalog } from "./catalog/watch";
 import type { Feed } from "./feeds/feed";
@@ -159,6 +160,7 @@ function releaseBody(
       supportPolicyOf: policyOf,
       findReleasesForOlderSystems: () =>
         findReleasesForOlderSystems(snapshot, selector, selectArtifact, release, system),
+      buildVersionOf: (one, version) => findBuildVersion(snapshot, one, version),
     });
   });
 }

@@ -19,6 +19,8 @@ export type FeedInput = {
   requestedArchitecture: string;
   supportPolicyOf: (release: Release) => SupportPolicy;
   findReleasesForOlderSystems: () => Release[];
+  /** CFBundleVersion of another version of the release's app; undefined if it is unknown. */
+  buildVersionOf: (release: Release, version: SemVer) => string | undefined;
 };
 
 /** The update feed of one updater. */

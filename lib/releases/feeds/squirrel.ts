@@ -1,5 +1,5 @@
 import { downloadUrl } from "../download-url";
-import { formatVersion } from "../schema";
+import { formatVersion, type Release } from "../schema";
 import { type Feed, type FeedInput, selectByFileName } from "./feed";
 
 /** Squirrel.Mac (README, "Server Support"), which Electron's autoUpdater uses on macOS. */
@@ -16,10 +16,10 @@ export const squirrel: Feed = {
 
 function render({ release, artifact, baseUrl, updateAvailable }: FeedInput): string | null {
   if (!updateAvailable) return null;
-  return JSON.stringify({
-    url: downloadUrl(baseUrl, release, artifact),
-    name: formatVersion(release.version),
-    notes: release.notes,
-    pub_date: release.releasedAt.toISOString().replace(/\.\d+/, ""), // its date format has no fractions
-  });
+  return JSON.stringify({ url: downloadUrl(baseUrl, release, artifact), ...releaseFields(release) });
+}
+
+/** What Squirrel.Mac reads of a release. Its date format has no fractions. */
+export function releaseFields({ version, notes, releasedAt }: Release) {
+  return { name: formatVersion(version), notes, pub_date: releasedAt.toISOString().replace(/\.\d+/, "") };
 }

@@ -1,5 +1,5 @@
 import { downloadUrl } from "../download-url";
-import { formatVersion } from "../schema";
+import { formatVersion, type Release } from "../schema";
 import { type Feed, type FeedInput, selectByFileName } from "./feed";
 
 /** Tauri 2's updater plugin ("Dynamic Update Server"). It requires a signature, so unsigned releases are skipped. */
@@ -19,11 +19,11 @@ export const tauri: Feed = {
 
 function render({ release, artifact, baseUrl, updateAvailable }: FeedInput): string | null {
   if (updateAvailable === false) return null;
-  return JSON.stringify({
-    version: formatVersion(release.version),
-    notes: release.notes,
-    pub_date: release.releasedAt.toISOString(),
-    url: downloadUrl(baseUrl, release, artifact),
-    signature: artifact.minisign,
-  });
+  const url = downloadUrl(baseUrl, release, artifact);
+  return JSON.stringify({ ...releaseFields(release), url, signature: artifact.minisign });
+}
+
+/** What Tauri's formats say of a release. */
+export function releaseFields({ version, notes, releasedAt }: Release) {
+  return { version: formatVersion(version), notes, pub_date: releasedAt.toISOString() };
 }

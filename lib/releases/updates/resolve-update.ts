@@ -3,11 +3,14 @@ import type { DocumentContent, DownloadContent } from "../../response-content";
 import { resolveClientId } from "../client-id";
 import { artifactContent } from "../download";
 import type { UpdateParams, UpdateQuery } from "../http-schema";
+import { normalizeArchitecture } from "../schema";
 import { UPDATE_FEEDS } from "./feeds";
 import { findStoredFile } from "./stored-files";
-import type { UpdateRequest } from "./update-feed";
+import { installedVersionOf, type UpdateRequest } from "./update-feed";
 
 type Deps = UpdateRequest["deps"] & Parameters<typeof artifactContent>[0];
+/** The headers X-User-Staging-Id and User-Agent. */
+type Client = { stagingId: string | null; userAgent: string | null };
 
 /**
  * Finds what is at a path below `/api/updates/{product}/{channel}/`: an updater's feed, or a file of a release. The
@@ -16,20 +19,21 @@ type Deps = UpdateRequest["deps"] & Parameters<typeof artifactContent>[0];
  */
 export async function resolveUpdate(
   { catalog, config, ...deps }: Deps,
-  params: UpdateParams,
+  { product, channel, file: path }: UpdateParams,
   query: UpdateQuery,
-  stagingId: string | null,
+  { stagingId, userAgent }: Client,
 ): Promise<DocumentContent | DownloadContent> {
   const clientId = resolveClientId(query.clientId ?? query.stagingId, stagingId);
   const snapshot = catalog.current();
   if (!snapshot) throw new AppError("catalog_unavailable");
-  const { product, channel, file } = params;
   const { knownValues } = snapshot;
   if (!knownValues.product.has(product) || !knownValues.channel.has(channel)) throw new AppError("release_not_found");
-  const current = installedVersion(query);
-  const document = findFeed(file, { deps: { catalog, config }, snapshot, product, channel, clientId, current, query });
+  const { file, arch = query.arch, installed = installedVersion(query) } = parseSquirrelBase(path);
+  const target = { deps: { catalog, config }, snapshot, product, channel };
+  const client = { clientId, current: installed, query: { ...query, arch }, userAgent };
+  const document = findFeed(file, { ...target, ...client });
   if (document) return document;
-  return artifactContent(deps, { snapshot, ...findStoredFile(snapshot, params) });
+  return artifactContent(deps, { snapshot, ...findStoredFile(snapshot, { product, channel, file }, arch) });
 }
 
 function findFeed(file: readonly string[], request: UpdateRequest): DocumentContent | null {
@@ -39,6 +43,15 @@ function findFeed(file: readonly string[], request: UpdateRequest): DocumentCont
     if (match) return resolve(request, match.groups ?? {});
   }
   return null;
+}
+
+/** update-electron-app's base URL for Squirrel.Windows: `win32-x64/1.0.0`, below which are RELEASES and its packages. */
+function parseSquirrelBase(path: string[]) {
+  const [target = "", version = "", ...file] = path;
+  const [, arch] = /^win32-(.+)$/.exec(target) ?? [];
+  return arch !== undefined && version !== "msix" && file.length === 1
+    ? { file, arch: normalizeArchitecture(arch), installed: installedVersionOf(version) }
+    : { file: path };
 }
 
 function installedVersion({ current, localVersion }: UpdateQuery) {

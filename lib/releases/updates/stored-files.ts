@@ -23,12 +23,22 @@ export function storedFilePath({ version, platform, architecture }: Release, { f
   return segments.map((segment) => encodeURIComponent(segment).replaceAll("%2B", "+")).join("/");
 }
 
+/** Makes the absolute and permanent URLs of releases' files, for updaters that do not resolve relative ones. */
+export function storedFileUrls(baseUrl: string): (release: Release, file: Artifact) => string {
+  return (release, file) =>
+    `${baseUrl}/api/updates/${release.product}/${release.channel}/${storedFilePath(release, file)}`;
+}
+
 /**
  * Finds a file by its name, by version and name, or by version, build target and name. Its release is the channel's own
- * or a stable one, whatever its rollout, since the client names it.
+ * or a stable one, whatever its rollout, since the client names it. Of files with one name, that of `architecture` counts.
  * @throws AppError release_not_found, also if the path leads to different files
  */
-export function findStoredFile(snapshot: Snapshot, { product, channel, file }: UpdateParams): FoundFile {
+export function findStoredFile(
+  snapshot: Snapshot,
+  { product, channel, file }: UpdateParams,
+  architecture?: string,
+): FoundFile {
   const { fileName, target, version } = parsePath(file);
   const found = entriesOf(snapshot, product, fileName).filter(
     ({ release }) =>
@@ -37,7 +47,9 @@ export function findStoredFile(snapshot: Snapshot, { product, channel, file }: U
   );
   const ofChannel = (name: string) => found.filter(({ release }) => release.channel === name);
   const [own, stable] = [ofChannel(channel), ofChannel("stable")];
-  const candidates = own.length > 0 ? own : stable;
+  const named = own.length > 0 ? own : stable;
+  const ofArchitecture = named.filter(({ release }) => release.architecture === architecture);
+  const candidates = ofArchitecture.length > 0 ? ofArchitecture : named;
   const [first] = candidates;
   if (!first) throw new AppError("release_not_found");
   if (candidates.some(({ artifact }) => artifact.sha256 !== first.artifact.sha256)) {

@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import type { SemVer } from "semver";
 import type { Config } from "../../config";
+import { AppError } from "../../errors";
 import type { DocumentContent } from "../../response-content";
 import type { Snapshot } from "../catalog/snapshot";
 import type { Catalog } from "../catalog/watch";
 import type { UpdateQuery } from "../http-schema";
+import { NOT_A_VERSION, parseInstalledVersion } from "../selection/installed-version";
 
 /** What a client requests below `/api/updates/{product}/{channel}/`. */
 export type UpdateRequest = {
@@ -19,6 +21,7 @@ export type UpdateRequest = {
   /** The installed version. */
   current: SemVer | undefined;
   query: UpdateQuery;
+  userAgent: string | null;
 };
 
 /** A document that an updater requests by a fixed name. */
@@ -28,6 +31,23 @@ export type UpdateFeed = {
   /** Returns null if there is no release, or if the name means nothing in this catalog. */
   resolve: (request: UpdateRequest, names: Partial<Record<string, string>>) => DocumentContent | null;
 };
+
+/** The error if no release has a file that the updater can install. */
+export function missingRelease(requirements: string | undefined): AppError {
+  return new AppError("release_not_found", requirements === undefined ? {} : { detail: requirements });
+}
+
+/** 204 No Content: no release is newer than the client's. It must not outlive the next release in a cache. */
+export function noUpdate(contentType: string): DocumentContent {
+  return { text: null, contentType, etag: "", sizeBytes: 0, caching: "per-client" };
+}
+
+/** Parses the installed version in a path. @throws AppError invalid_query */
+export function installedVersionOf(text: string): SemVer {
+  const installed = parseInstalledVersion(text);
+  if (installed) return installed.version;
+  throw new AppError("invalid_query", { detail: `The installed version in the path: ${NOT_A_VERSION}.` });
+}
 
 /** A rendered feed. `isClientSpecific`: another client could get another one. */
 export type RenderedFeed = { text: string; contentType: string; isClientSpecific: boolean };

@@ -35,6 +35,7 @@ describe("sparkle", () => {
             length: "10",
             type: "application/zip",
             "sparkle:edSignature": ED_SIGNATURE,
+            "sparkle:os": "macos",
           },
         },
       ]);

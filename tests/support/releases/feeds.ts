@@ -37,9 +37,8 @@ export const getElectronFeed = async (query: string) => {
 
 type Item = Record<string, unknown> & { enclosure: Record<string, string> };
 
-/** The items of a Sparkle feed, which has to be well-formed. */
-export const getAppcast = async (query: string): Promise<Item[]> => {
-  const text = await (await getFeed("sparkle", query)).text();
+/** The items of a Sparkle feed of core, which has to be well-formed. */
+export const parseAppcast = (text: string): Item[] => {
   expect(XMLValidator.validate(text)).toBe(true);
   const parser = new XMLParser({
     ignoreAttributes: false,
@@ -53,8 +52,10 @@ export const getAppcast = async (query: string): Promise<Item[]> => {
     "xmlns:sparkle": "http://www.andymatuschak.org/xml-namespaces/sparkle",
     channel: { title: "core", link: BASE_URL, description: "Updates of core" },
   });
-  return rss.channel.item;
+  return rss.channel.item ?? [];
 };
+
+export const getAppcast = async (query: string) => parseAppcast(await (await getFeed("sparkle", query)).text());
 
 /** A release with an update of this file name, signed for Sparkle. */
 export const updatable = (fileName: string, change: EntryFields = {}, artifact: EntryFields = {}) =>

@@ -61,10 +61,14 @@ export type HashedFile = Pick<DraftFile, "file" | "kinds" | "from"> & {
 export type HashedDraft = Omit<ReleaseDraft, "files"> & { files: readonly HashedFile[] };
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  ".appx": "application/appx",
+  ".appxbundle": "application/appxbundle",
   ".dmg": "application/x-apple-diskimage",
   ".exe": "application/x-msdownload",
   ".gz": "application/gzip",
   ".msi": "application/x-msi",
+  ".msix": "application/msix",
+  ".msixbundle": "application/msixbundle",
   ".zip": "application/zip",
 };
 

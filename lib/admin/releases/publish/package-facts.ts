@@ -4,15 +4,22 @@ import { open } from "node:fs/promises";
 import { promisify } from "node:util";
 import { inflateRaw } from "node:zlib";
 import type { Artifact } from "../../../releases/schema";
+import { readPackageIdentity } from "./package-identity";
 
 const LENGTH_BYTES = 4;
 const MAX_BLOCK_MAP_BYTES = 16 * 1024 * 1024;
 
-/** What updaters need to know of a package besides its usual hashes: the SHA-1 of a .nupkg, and an AppImage's block map. */
+/**
+ * What updaters need to know of a package besides its usual hashes: the SHA-1 of a .nupkg, an AppImage's block map, and
+ * the identity of an MSIX package.
+ * @throws PublishingError if an MSIX package is not one
+ */
 export async function readPackageFacts(
   file: string,
   fileName: string,
-): Promise<Pick<Artifact, "sha1" | "embeddedBlockMapBytes">> {
+): Promise<Pick<Artifact, "sha1" | "embeddedBlockMapBytes" | "packageIdentity">> {
+  const packageIdentity = await readPackageIdentity(file, fileName);
+  if (packageIdentity) return { packageIdentity };
   if (/\.nupkg$/i.test(fileName)) return { sha1: await sha1Of(file) };
   if (!/\.AppImage$/i.test(fileName)) return {};
   const embeddedBlockMapBytes = await findEmbeddedBlockMap(file);

@@ -6,6 +6,7 @@ import { parseMinisignature } from "../../../releases/signatures";
 import { compareSystemVersions } from "../../../releases/system-version";
 import { squirrelPackageId, squirrelVersion, velopackPackageId } from "../../../releases/updates/nupkg";
 import { ConfirmationRequiredError, PublishingError } from "../manifest/publishing-error";
+import { assertPackageFitsRelease } from "./package-identity";
 
 /** What the operator confirms although it looks like a mistake. */
 export type Confirmations = {
@@ -30,6 +31,7 @@ export function assertPublishable(release: Release, others: readonly Release[], 
   assertNoSample(release);
   assertFilesFitPlatform(release);
   assertPackagesNamed(release);
+  assertPackageFitsRelease(release);
   assertDeltasLeadUp(release);
   assertPrereleaseChannel(release, confirmations);
   assertBuildVersionIncreases(release, others);

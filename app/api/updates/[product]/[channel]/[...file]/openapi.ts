@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { CatchAllPath } from "@/scripts/openapi/document";
 import { examplesOf, type OperationDetails } from "@/scripts/openapi/operation";
+import { APP_INSTALLER, APPCAST, LATEST_JSON, TauriStaticFile, WINGET_YAML } from "./openapi-examples";
 
 const SHA512 = "z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==";
 
@@ -79,17 +80,31 @@ export const paths: Record<string, CatchAllPath> = {
     params: Params,
     GET: fileAt(
       "getUpdate",
-      "Returns what an unmodified updater requests below its base URL `/api/updates/{product}/{channel}`. electron-updater's generic provider: `latest.yml`, `latest-mac.yml`, `latest-linux.yml`, `latest-linux-arm64.yml`, or the name of another channel in place of `latest`, with the files of all architectures; `latest-arm64.yml` has one architecture. Squirrel.Windows: `RELEASES`. Velopack: `releases.win.json`, `releases.linux-arm64.json`, `releases.osx-beta.json`. Any other name is that of a release's file.",
+      "Returns what an unmodified updater requests below its base URL `/api/updates/{product}/{channel}`. electron-updater's generic provider: `latest.yml`, `latest-mac.yml`, `latest-linux.yml`, `latest-linux-arm64.yml`, or the name of another channel in place of `latest`, with the files of all architectures; `latest-arm64.yml` has one architecture. Squirrel.Windows: `RELEASES`. Velopack: `releases.win.json`, `releases.linux-arm64.json`, `releases.osx-beta.json`. Sparkle and WinSparkle: `appcast.xml`. Tauri: `latest.json`. Windows' App Installer: `{product}.appinstaller`. winget: `winget.yaml`, or its parts `winget.version.yaml`, `winget.installer.yaml` and `winget.locale.en-US.yaml`. Any other name is that of a release's file.",
       {
-        "application/yaml": { schema: { type: "string" }, examples: examplesOf({ "latest.yml": LATEST_YML }) },
+        "application/yaml": {
+          schema: { type: "string" },
+          examples: examplesOf({ "latest.yml": LATEST_YML, "winget.yaml": WINGET_YAML }),
+        },
         "text/plain": { schema: { type: "string" }, examples: examplesOf({ RELEASES }) },
-        "application/json": { schema: VelopackFeed, examples: examplesOf({ "releases.win.json": VELOPACK }) },
+        "application/json": {
+          schema: z.union([VelopackFeed, TauriStaticFile]),
+          examples: examplesOf({ "releases.win.json": VELOPACK, "latest.json": LATEST_JSON }),
+        },
+        "application/rss+xml": { schema: { type: "string" }, examples: examplesOf({ "appcast.xml": APPCAST }) },
+        "application/appinstaller": {
+          schema: { type: "string" },
+          examples: examplesOf({ "core.appinstaller": APP_INSTALLER }),
+        },
       },
     ),
   },
   "/api/updates/{product}/{channel}/{version}/{file}": {
     params: Params.extend({ version }),
-    GET: fileAt("getFileOfVersion", "Returns a file of one version."),
+    GET: fileAt(
+      "getFileOfVersion",
+      "Returns a file of one version. update-electron-app, whose repository is `{product}/{channel}`, requests `darwin-{arch}/{version}` here, with the response that `/api/version` has for `format=squirrel`.",
+    ),
   },
   "/api/updates/{product}/{channel}/{version}/{target}/{file}": {
     params: Params.extend({
@@ -98,7 +113,7 @@ export const paths: Record<string, CatchAllPath> = {
     }),
     GET: fileAt(
       "getFileOfRelease",
-      "Returns a file of one release. The URL is permanent: the response can be cached. Feeds name files by this path.",
+      "Returns a file of one release. The URL is permanent: the response can be cached. Feeds name files by this path. Tauri requests `{{target}}/{{arch}}/{{current_version}}` here, with the response that `/api/version` has for `format=tauri`; update-electron-app requests `win32-{arch}/{version}/RELEASES` and its packages, and `win32-{arch}/msix/{version}`.",
     ),
   },
 };

@@ -16,10 +16,10 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(PATH
     errors: DOWNLOAD_ERRORS,
     responses: { 200: null, 204: null, 206: null, 302: null, 304: null },
     handle: async ({ ctx: { adoption, catalog, config, storage }, request, params, query, log }) => {
-      const stagingId = request.headers.get("x-user-staging-id");
+      const [stagingId, userAgent] = [request.headers.get("x-user-staging-id"), request.headers.get("user-agent")];
       const recordDownload = request.method === "HEAD" ? () => {} : adoption.recordDownload;
       const deps = { catalog, config, storage, log, recordDownload };
-      return contentResponse(await resolveUpdate(deps, params, query, stagingId), request);
+      return contentResponse(await resolveUpdate(deps, params, query, { stagingId, userAgent }), request);
     },
   }),
 });

@@ -1,0 +1,20 @@
+import { buffer } from "node:stream/consumers";
+import { openPromise } from "yauzl";
+
+/**
+ * Reads one file of a ZIP file without reading the others. Returns null if there is none of this name.
+ * @throws Error if the ZIP file is damaged, or the file in it has more than `maxBytes`
+ */
+export async function readZipEntry(file: string, name: string, maxBytes: number): Promise<Buffer | null> {
+  const zip = await openPromise(file, { lazyEntries: true, autoClose: false });
+  try {
+    for await (const entry of zip.eachEntry()) {
+      if (entry.fileName !== name) continue;
+      if (entry.uncompressedSize > maxBytes) throw new Error(`${name} is too large`);
+      return await buffer(await zip.openReadStreamPromise(entry)); // fails if it is larger than it says
+    }
+    return null;
+  } finally {
+    zip.close();
+  }
+}

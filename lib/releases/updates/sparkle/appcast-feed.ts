@@ -1,0 +1,63 @@
+import type { DocumentContent } from "../../../response-content";
+import { findBuildVersion } from "../../catalog/build-version";
+import { type AppcastItem, renderAppcast } from "../../feeds/appcast";
+import { sparkle } from "../../feeds/sparkle";
+import { normalizeArchitecture, type Platform, type Release } from "../../schema";
+import { installedByBuild } from "../../selection/installed-version";
+import { findReleasesForOlderSystems } from "../../selection/selection";
+import { evaluateUpdate, supportPolicyOf } from "../../selection/support-policy";
+import { selectUpdate, type UpdaterRules } from "../select-update";
+import { storedFileUrls } from "../stored-files";
+import { missingRelease, toDocument, type UpdateFeed, type UpdateRequest } from "../update-feed";
+import { parseSparkleClient, type SparkleClient } from "./user-agent";
+
+const { selectArtifact, comparesSystemVersion = () => true, contentType } = sparkle;
+const RULES: UpdaterRules = { selectArtifact, comparesSystemVersion };
+/** Of apps that name none in their URL. */
+const DEFAULT_ARCHITECTURES: Partial<Record<Platform, string>> = { macos: "universal", windows: "x64" };
+
+/**
+ * One appcast for Sparkle on macOS and WinSparkle on Windows. The User-Agent names the system and the installed version;
+ * without them, the appcast has both systems' items, of which each client skips the other's.
+ */
+export const appcastFeed: UpdateFeed = { pattern: /^appcast\.xml$/, resolve };
+
+function resolve(request: UpdateRequest): DocumentContent {
+  const client = parseSparkleClient(request.userAgent);
+  const platforms: readonly Platform[] = client ? [client.platform] : ["macos", "windows"];
+  const found = platforms.map((platform) => platformItems(request, platform, client));
+  if (found.every((items) => items === null)) throw missingRelease(sparkle.requirements);
+  const selected = found.flatMap((one) => one ?? []);
+  const items = selected.flatMap((one) => one.items);
+  const isClientSpecific = client !== undefined || selected.some((one) => one.isClientSpecific);
+  const text = renderAppcast(request.product, request.deps.config.baseUrl, items);
+  return toDocument({ text, contentType, isClientSpecific });
+}
+
+/** The platform's newest release, and older ones for older systems; null without any. */
+function platformItems(
+  request: UpdateRequest,
+  platform: Platform,
+  client: SparkleClient | undefined,
+): { items: AppcastItem[]; isClientSpecific: boolean } | null {
+  const { snapshot, product, channel, query, deps } = request;
+  const architecture = normalizeArchitecture(query.arch ?? DEFAULT_ARCHITECTURES[platform] ?? "");
+  const selector = { platform, product, channel, architecture };
+  const current = request.current ?? (client && installedByBuild(snapshot, selector, client.version)?.version);
+  const { release, isHeld, isClientSpecific, system } = selectUpdate({ ...request, current }, selector, RULES);
+  if (!release) return null;
+  const older = findReleasesForOlderSystems(snapshot, selector, selectArtifact, release, system);
+  const toItem = (one: Release): AppcastItem[] => {
+    const artifact = selectArtifact(one);
+    if (!artifact) return [];
+    const policy = supportPolicyOf(snapshot, selector, one);
+    const isMandatory = one === release && current !== undefined && evaluateUpdate(one, current, policy).mandatory;
+    const buildVersionOf: AppcastItem["buildVersionOf"] = (of, version) => findBuildVersion(snapshot, of, version);
+    return [
+      { release: one, artifact, isMandatory, policy, urlOf: storedFileUrls(deps.config.baseUrl), buildVersionOf },
+    ];
+  };
+  // An older version is left to the client, which compares build versions. A sample is no update for a real release.
+  const items = isHeld && release.sample ? [] : [release, ...older].flatMap(toItem);
+  return { items, isClientSpecific };
+}
