@@ -3,7 +3,9 @@ import { callerOf } from "../auth/caller";
 import type { Context } from "../context";
 import { clientIp } from "./client-ip";
 import type { Input, RequestScope } from "./endpoint";
-import type { RequestHead } from "./route-request";
+import type { RequestHead, RouteRequest } from "./route-request";
+
+const EMPTY: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: async function* () {} };
 
 type Received = Pick<RequestScope, "ctx" | "remoteAddress"> & { request: RequestHead };
 
@@ -24,6 +26,7 @@ export class EndpointInput implements Input {
   readonly principal: null;
   readonly #id: string;
   readonly #remoteAddress: string | undefined;
+  readonly #received: RouteRequest;
   #caller: Caller | undefined;
 
   constructor(
@@ -33,6 +36,7 @@ export class EndpointInput implements Input {
   ) {
     this.ctx = ctx;
     this.request = request;
+    this.#received = request;
     this.params = params;
     this.bytes = bytes;
     this.principal = principal as null;
@@ -48,6 +52,17 @@ export class EndpointInput implements Input {
 
   get ip(): string {
     return clientIp(this.request.headers, this.#remoteAddress, this.ctx.config.TRUSTED_PROXY_HOPS);
+  }
+
+  /** Opened when its first chunk is read: until then, a client that expects 100 (Continue) sends nothing. */
+  get stream(): AsyncIterable<Uint8Array> {
+    const request = this.#received;
+    return {
+      [Symbol.asyncIterator]: () => {
+        request.allowLongBody?.();
+        return ((request.body ?? EMPTY) as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+      },
+    };
   }
 
   get log(): Context["log"] {

@@ -48,6 +48,8 @@ export type Input<Params = unknown, Query = unknown, Body = unknown, Auth extend
   body: Body;
   /** The body as it was received. */
   bytes: Uint8Array;
+  /** The body of an endpoint that reads a "stream". It may take any time, and the handler limits its size. */
+  stream: AsyncIterable<Uint8Array>;
   /** The signed-in account and its session, or the API key; null on public routes. */
   principal: PrincipalOf<Auth>;
   caller: Caller;

@@ -9,7 +9,11 @@ export type RequestHead = {
 };
 
 /** A request with its body, which can be read once. */
-export type RouteRequest = RequestHead & { body: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array> | null };
+export type RouteRequest = RequestHead & {
+  body: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array> | null;
+  /** Lets the body take longer to arrive than the HTTP server allows otherwise. Absent where there is no such limit. */
+  allowLongBody?: () => void;
+};
 
 /** The request's ID: the caller's `X-Request-Id` if it is well-formed, otherwise a new UUID. */
 export function requestId({ headers }: Pick<RequestHead, "headers">): string {

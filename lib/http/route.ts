@@ -120,7 +120,8 @@ async function readInput(endpoint: AnyEndpoint, method: string, scope: RequestSc
   const { ctx, request } = scope;
   // Body cap
   const formats = [endpoint.reads ?? (endpoint.body ? "json" : "none")].flat();
-  if (!formats.includes("none")) scope.bytes = await readBody(request, endpoint.maxBodyBytes ?? MAX_BODY_BYTES);
+  const isRead = !formats.includes("none") && !formats.includes("stream");
+  if (isRead) scope.bytes = await readBody(request, endpoint.maxBodyBytes ?? MAX_BODY_BYTES);
   if (!endpoint.isBodyOptional || scope.bytes.length > 0) scope.format = formatOf(request, formats);
   // Session and origin
   if (endpoint.isOwnOriginRequired?.(request, ctx)) requireOwnOrigin(request.headers, ctx.config);

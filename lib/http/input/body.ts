@@ -1,12 +1,13 @@
 import { AppError, isAppError } from "../../errors";
 import type { RequestHead, RouteRequest } from "../route-request";
 
-/** How a body is read: "raw" leaves it to the handler, "none" ignores it. */
-export type BodyFormat = "json" | "form" | "raw" | "none";
+/** How a body is read: "raw" leaves its bytes to the handler, "stream" the reading, too, and "none" ignores it. */
+export type BodyFormat = "json" | "form" | "raw" | "stream" | "none";
 
 const MEDIA_TYPES: Partial<Record<BodyFormat, string>> = {
   json: "application/json",
   form: "application/x-www-form-urlencoded",
+  stream: "application/offset+octet-stream", // of tus uploads
 };
 
 /** The format that the request's Content-Type names. @throws AppError unsupported_media_type */

@@ -5,6 +5,7 @@ import { currentContext } from "../../context";
 import { AppError, ERRORS, type ErrorCode } from "../../errors";
 import { securityHeaders } from "../browser/security-headers";
 import { problemResponse } from "../problem";
+import { hasLongBody } from "./node-request";
 import { formatResponse } from "./send";
 
 /** How many requests of one connection may wait for the responses before theirs. */
@@ -49,6 +50,8 @@ export function handleInOrder({ socket }: IncomingMessage, outgoing: ServerRespo
  */
 export function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
   const latest = states.get(socket)?.latest;
+  // Node reports a request once. From then on, only the socket's timeout limits the upload.
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && latest && hasLongBody(latest.req)) return;
   const isResponding = latest !== undefined && !latest.writableFinished;
   const isInterrupting = isResponding && (latest.headersSent || latest.socket !== socket);
   if (error.code === "ECONNRESET" || !socket.writable || isInterrupting) return void socket.destroy();

@@ -1,6 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import type { RouteRequest } from "../route-request";
 
+/** The requests whose bodies may take longer than `requestTimeout`. */
+const longBodies = new WeakSet<IncomingMessage>();
+
+/** Whether the body of a request may take longer than `requestTimeout`. */
+export function hasLongBody(incoming: IncomingMessage): boolean {
+  return longBodies.has(incoming);
+}
+
 /** A Node request as route handlers read it, without a copy of its headers. */
 export class NodeRequest implements RouteRequest {
   readonly method: string;
@@ -17,6 +25,10 @@ export class NodeRequest implements RouteRequest {
     this.headers = new NodeHeaders(incoming);
     this.#incoming = incoming;
     this.#beforeBody = beforeBody;
+  }
+
+  allowLongBody(): void {
+    longBodies.add(this.#incoming);
   }
 
   get body(): AsyncIterable<Uint8Array> {
