@@ -6,6 +6,7 @@ import { watchRollouts } from "./background/watch-rollouts";
 import type { Context } from "./context";
 import { removeUnverifiedDevices } from "./push/devices";
 import { removeOldCounts } from "./releases/adoption/retention";
+import { removeExpiredUploads } from "./releases/uploads/uploads";
 import { retryEvents } from "./subscriptions/inbox/retry-events";
 import { removeReconcileJobs } from "./subscriptions/reconcile/schedule";
 
@@ -56,6 +57,7 @@ export function startBackground(ctx: Context): void {
         removeUnverifiedDevices(ctx),
         removeReconcileJobs(ctx),
         removeOldCounts(ctx),
+        removeExpiredUploads(ctx),
       ]),
     ),
   );

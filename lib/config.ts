@@ -74,6 +74,7 @@ export const Environment = z.object({
     .refine(isCatalog, "must be a path, an https address, or an http one on this machine")
     .optional(),
   RELEASE_ADOPTION: z.enum(["on", "off"]).default("on"),
+  RELEASE_UPLOAD_MAX_BYTES: z.coerce.number().int().min(1).default(5_368_709_120),
   RELEASE_S3_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
   RELEASE_S3_BUCKET: z
     .string()

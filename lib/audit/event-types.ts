@@ -46,6 +46,9 @@ export const EVENT_LABELS = {
   rollout_halted: "Rollout halted",
   rollout_resumed: "Rollout resumed",
   rollout_completed: "Rollout completed",
+  release_published: "Release published",
+  release_changed: "Release changed",
+  release_removed: "Release removed",
 } as const;
 
 /** The type of an event in the audit trail. */

@@ -5,7 +5,7 @@ const header = (description: string, example: string) => ({
   schema: { type: "string" as const },
   example,
 });
-const seconds = (description: string, example: number) => ({
+const integer = (description: string, example: number) => ({
   description,
   schema: { type: "integer" as const },
   example,
@@ -34,7 +34,10 @@ export const HEADERS = {
     "The SHA-512, or the SHA-256, of the whole file (RFC 9530).",
     "sha-512=:z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==:",
   ),
-  Location: header("The URL of the redirect.", "https://downloads.example.com/core-1.2.0-x64.exe"),
+  Location: header(
+    "The URL of the redirect, or of what was created.",
+    "https://downloads.example.com/core-1.2.0-x64.exe",
+  ),
   Link: header(
     "The replacement of this endpoint (RFC 8288, `successor-version`).",
     '<https://api.example.com/api/subscription/status>; rel="successor-version"',
@@ -42,11 +45,15 @@ export const HEADERS = {
   Allow: header("The supported methods.", "GET, HEAD, OPTIONS"),
   Accept: header("The supported media types of the body.", "application/json"),
   "WWW-Authenticate": header("The authentication scheme (RFC 6750).", 'Bearer realm="homeport"'),
+  "Idempotency-Replayed": header("`true` if this is the response to an earlier request.", "true"),
+  "Upload-Offset": integer("How many bytes of the upload have arrived (tus 1.0).", 52428800),
+  "Upload-Length": integer("The size of the whole file in bytes (tus 1.0).", 104857600),
+  "Upload-Expires": header("When the upload is deleted (tus 1.0, expiration).", "Sat, 21 Nov 2026 09:00:00 GMT"),
   "Set-Cookie": header(
     "Sets or deletes the session cookie.",
     "__Host-next-auth.session-token=eyJhbGciOiJkaXIi…; Path=/; Expires=Fri, 27 Nov 2026 09:00:00 GMT; HttpOnly; SameSite=Lax; Secure",
   ),
-  "Retry-After": seconds("Seconds to wait before a retry. Absent if waiting does not help.", 30),
+  "Retry-After": integer("Seconds to wait before a retry. Absent if waiting does not help.", 30),
   "RateLimit-Policy": header("The limit: `q` requests in `w` seconds.", '"resetRequestByEmail";q=3;w=3600'),
   RateLimit: header(
     "The remaining requests (`r`), and the seconds until the limit resets (`t`).",
@@ -102,6 +109,14 @@ export const PARAMETERS = {
     ),
     schema: { type: "string" as const, pattern: "^[!-~]{1,255}$" },
   },
+  TusResumable: { ...sent("Tus-Resumable", "The version of the protocol.", "1.0.0"), required: true },
+  UploadLength: { ...sent("Upload-Length", "The size of the whole file in bytes.", "104857600"), required: true },
+  UploadOffset: { ...sent("Upload-Offset", "How many bytes have arrived before.", "52428800"), required: true },
+  UploadMetadata: sent(
+    "Upload-Metadata",
+    "`filename` and its value in Base64. Other pairs are kept and returned.",
+    "filename QWNtZS0yLjMuMC14NjQuZXhl",
+  ),
   WebhookId: sent("webhook-id", "Standard Webhooks: the event's ID.", "msg_2KWPBgLlAfxdpx2AI54pPJ85f4W"),
   WebhookTimestamp: sent(
     "webhook-timestamp",

@@ -40,6 +40,9 @@ const HEADERS_OF: Record<number, readonly HeaderName[]> = {
   503: ["Retry-After"],
 };
 
+/** RFC 6750, section 3.1. */
+const SCOPE_CHALLENGE: readonly HeaderName[] = ["WWW-Authenticate"];
+
 /** The example of a code's problem document. */
 function problemExample(code: ErrorCode) {
   const [status, title] = ERRORS[code];
@@ -113,7 +116,7 @@ function describeProblem(status: number, codes: readonly ErrorCode[]): ZodOpenAp
   const schema = z.intersection(Problem, z.looseObject({ status: z.literal(status), code: z.enum(codes) }));
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code][1]}.`).join("\n"),
-    headers: headersOf(HEADERS_OF[status]),
+    headers: headersOf([...(HEADERS_OF[status] ?? []), ...(codes.includes("forbidden") ? SCOPE_CHALLENGE : [])]),
     content: { "application/problem+json": { schema, examples } },
   };
 }

@@ -29,11 +29,20 @@ export async function openCatalog(config: Config, log: Logger): Promise<Catalog>
     await Promise.race([catalog.refresh(), delay(START_TIMEOUT_MS, undefined, { ref: false })]);
     return catalog;
   }
-  const file = path.resolve(/* turbopackIgnore: true */ location ?? path.join(DATA_DIR, "releases", "catalog.json"));
+  const file = pathOf(config);
   if (mode === "embedded" && location === undefined) await tryWriteSample(file, log);
   const catalog = watchSource({ source: fileSource(file), isExpected, capabilities, log }, null);
   await catalog.refresh();
   return catalog;
+}
+
+/** The catalog's manifest: `RELEASE_CATALOG`, else `DATA_DIR/releases/catalog.json`. null: it is at a URL. */
+export function catalogFileOf(config: Pick<Config, "RELEASE_CATALOG" | "DATA_DIR">): string | null {
+  return isCatalogUrl(config.RELEASE_CATALOG) ? null : pathOf(config);
+}
+
+function pathOf({ RELEASE_CATALOG, DATA_DIR }: Pick<Config, "RELEASE_CATALOG" | "DATA_DIR">): string {
+  return path.resolve(/* turbopackIgnore: true */ RELEASE_CATALOG ?? path.join(DATA_DIR, "releases", "catalog.json"));
 }
 
 /** Whether `RELEASE_CATALOG` is a URL rather than a path. */

@@ -4,7 +4,8 @@ import type { ErrorCode } from "@/lib/errors";
 export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   malformed_request:
     "The request line, the `Host` header or the message framing violates RFC 9112. HTTP clients that parse URLs before they send them never get this error.",
-  request_timeout: "Send the headers within 10 seconds and the whole request within 30.",
+  request_timeout:
+    "Send the headers within 10 seconds and the whole request within 30. An upload may take longer, if no pause between its bytes exceeds 20 seconds.",
   headers_too_large: "The request line and headers may have 16 KiB in total.",
   malformed_json: "Send a JSON body in UTF-8 (RFC 8259). An empty body is not valid JSON.",
   invalid_query:
@@ -62,6 +63,8 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   not_found: "The URL or the resource does not exist, or it belongs to another account.",
   release_not_found: "The query is valid, but no release matches it.",
   device_not_found: "The account has no such device. If you wanted to remove it, nothing is left to do.",
+  upload_not_found:
+    "The upload does not exist, was published, has expired a day after its last byte, or was created by another key or account. Create a new one.",
   method_not_allowed: "`Allow` lists the methods of this URL.",
   email_taken: "Sign in instead, or reset the password.",
   passkey_registered: "The passkey belongs to an account already: this one or another. Create a new one.",
@@ -69,6 +72,20 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   challenge_expired: "A challenge is valid for 15 minutes. Register the device again to get a new one.",
   challenge_used: "A challenge can be used once. Register the device again to get a new one.",
   device_limit_reached: "Remove a device first.",
+  upload_offset_mismatch: "`offsetBytes` is how much has arrived, as HEAD says, too. Continue from there.",
+  upload_incomplete: "Send the rest of the file first: `uploadId` names the upload.",
+  upload_limit_reached: "Publish or delete unfinished uploads, or wait until they expire, a day after their last byte.",
+  release_conflict:
+    "The version is published with other files, which clients and caches keep. Publish a new version instead.",
+  release_yanked: "The version was withdrawn. Publish a new version instead.",
+  release_in_use: "Withdraw the release first and remove it later, or repeat the request with `force=true`.",
+  confirmation_required:
+    "`detail` says what looks like a mistake. If it is intended, repeat the request with `confirmations`: `isNew`, or `isPrerelease`.",
+  file_changed: "Nothing was published. Repeat the request.",
+  catalog_not_editable:
+    "`RELEASE_CATALOG` is a URL, so this service cannot change the catalog. Publish where the file is.",
+  catalog_invalid: "The manifest on disk cannot be read. `detail` says why. Repair it, or restore a backup.",
+  catalog_locked: "Another process has held the catalog's lock for a minute. Repeat the request later.",
   request_in_progress:
     "Another request with the same `Idempotency-Key` is being processed. Repeat the request a few seconds later.",
   idempotency_key_used:
@@ -78,14 +95,19 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   endpoint_retired: "The `Link` header contains the replacement.",
   precondition_failed:
     "The file no longer matches `If-Match` or `If-Unmodified-Since`. Start the download from the beginning.",
+  tus_version_unsupported: "Send `Tus-Resumable: 1.0.0`.",
   payload_too_large: "The body may have at most `limitBytes` bytes.",
-  unsupported_media_type: "Send `Content-Type: application/json`.",
+  unsupported_media_type: "`Accept` names the media type to send as `Content-Type`, such as `application/json`.",
   range_not_satisfiable:
     "The range starts after the end of the file, or the request has more than 512 ranges. `Content-Range` contains the file's size. Start the download from the beginning.",
   validation_failed: "`errors` points to each invalid field (JSON Pointer, RFC 6901) and describes the problem.",
   passkey_invalid:
     "`reason` names the check that the passkey failed. Ask for new options and let the user try again; a challenge works once, within five minutes. `credential_unknown`: the passkey was removed from the account. `counter_replayed`: the passkey may have been copied; it is in the account's audit trail.",
   evidence_invalid: "`reason` names the check that the device's evidence failed. Do not send the same evidence again.",
+  release_invalid: "`detail` names the fields or files of the release that are not valid. Nothing was published.",
+  signature_invalid:
+    "The signature is of another file, by another key or for another version. `detail` names the file. Nothing was published.",
+  upload_locked: "Another request writes to the upload, or publishes it. Repeat the request a few seconds later.",
   rate_limited:
     "Wait for the number of seconds in `Retry-After`. `RateLimit` and `RateLimit-Policy` name the limit that was reached.",
   internal_error: "The cause is logged with the `requestId`. A retry may succeed.",
@@ -99,5 +121,6 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
     "Set `BILLING_WEBHOOK_AUTHORIZATION` or `BILLING_WEBHOOK_SIGNING_SECRET`. The provider will retry the delivery.",
   provider_unavailable:
     "Apple's or Google's keys could not be loaded, so the ID token was not verified. Send the same token again after `Retry-After` seconds.",
+  disk_full: "What has arrived of an upload is kept. Free space on the catalog's disk, then continue.",
   push_not_configured: "This service has no connection to APNs. Continue without push notifications.",
 };

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Config } from "../../../config";
 import { makeFolder, writeDurably } from "../../../files/durable";
 import { FileLockedError, lockFile } from "../../../files/lock";
-import { isCatalogUrl } from "../../../releases/catalog/catalog";
+import { catalogFileOf } from "../../../releases/catalog/catalog";
 import { validateManifest } from "../../../releases/catalog/manifest";
 import { MAX_MANIFEST_BYTES } from "../../../releases/catalog/manifest-source";
 import type { Release } from "../../../releases/schema";
@@ -40,10 +40,9 @@ const MAX_LOCK_WAIT_MS = 60_000;
  * The service's manifest: `RELEASE_CATALOG`, else `DATA_DIR/releases/catalog.json`.
  * @throws PublishingError catalog_not_editable if it is at a URL
  */
-export function manifestFileOf({ RELEASE_CATALOG, DATA_DIR }: Pick<Config, "RELEASE_CATALOG" | "DATA_DIR">): string {
-  if (!isCatalogUrl(RELEASE_CATALOG)) {
-    return path.resolve(RELEASE_CATALOG ?? path.join(DATA_DIR, "releases", "catalog.json"));
-  }
+export function manifestFileOf(config: Pick<Config, "RELEASE_CATALOG" | "DATA_DIR">): string {
+  const file = catalogFileOf(config);
+  if (file !== null) return file;
   throw new PublishingError(
     "RELEASE_CATALOG is a URL: select the file that is published there with --catalog.",
     "catalog_not_editable",

@@ -1,6 +1,6 @@
 import { createHash, type Hash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { open, readdir, rm, stat } from "node:fs/promises";
+import { link, open, readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { makeFolder, moveDurably } from "../../../files/durable";
 import { PublishingError } from "../manifest/publishing-error";
@@ -65,16 +65,20 @@ export async function digestFile(file: string, onProgress?: OnProgress): Promise
   return digest();
 }
 
-/** A copy under a temporary name. `moveTo` gives it its final one. */
-export type FileCopy = Digest & { moveTo: (file: string) => Promise<void>; discard: () => Promise<void> };
+/** A file under a temporary name. `moveTo` gives it its final one. */
+type NamedFile = { moveTo: (file: string) => Promise<void>; discard: () => Promise<void> };
+/** A copy, with its hashes. */
+export type FileCopy = Digest & NamedFile;
+
+/** What `link` fails with where files cannot have a second name, or the folder is on another file system. */
+const NO_LINKS = new Set(["EXDEV", "EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EMLINK"]);
 
 /** Copies a file into a folder under a unique temporary name, hashes it on the way, and syncs it. */
 export async function copyToFolder(file: string, folder: string, onProgress?: OnProgress): Promise<FileCopy> {
   const totalBytes = await sizeOf(file);
   await makeFolder(folder);
   await removeStaleParts(folder);
-  const part = path.join(folder, `.${randomUUID()}${PART_EXTENSION}`);
-  const discard = () => rm(part, { force: true });
+  const { part, discard, moveTo } = namePart(folder);
   const { bytes, digest } = withDigest(readChunks(file, (done) => onProgress?.("Copying", done, totalBytes)));
   const handle = await open(part, "wx");
   try {
@@ -86,11 +90,31 @@ export async function copyToFolder(file: string, folder: string, onProgress?: On
   } finally {
     await handle.close();
   }
+  return { ...digest(), moveTo, discard };
+}
+
+/**
+ * Gives a file a second, temporary name in a folder, which saves copying it. Returns null if that is not possible. The file
+ * has to be synced, and must not change any more.
+ */
+export async function linkToFolder(file: string, folder: string): Promise<NamedFile | null> {
+  const { part, ...named } = namePart(folder);
+  try {
+    await link(file, part);
+    return named;
+  } catch (error) {
+    if (NO_LINKS.has((error as NodeJS.ErrnoException).code ?? "")) return null;
+    throw error;
+  }
+}
+
+function namePart(folder: string): NamedFile & { part: string } {
+  const part = path.join(folder, `.${randomUUID()}${PART_EXTENSION}`);
   const moveTo = async (to: string) => {
     await makeFolder(path.dirname(to));
     await moveDurably(part, to);
   };
-  return { ...digest(), moveTo, discard };
+  return { part, moveTo, discard: () => rm(part, { force: true }) };
 }
 
 export async function removeStaleParts(folder: string): Promise<void> {

@@ -18,6 +18,8 @@ export type Destination = { kind: "folder" } | { kind: "storage" } | { kind: "ur
 export type DraftFile = {
   /** The path of the file. */
   file: string;
+  /** Nobody else writes to the file, and it is deleted after it was published: it needs no copy. */
+  isTemporary?: true | undefined;
   /** One kind, or installer and update. */
   kinds: readonly FileKind[];
   /** The version that a delta turns into the release. */
@@ -50,7 +52,7 @@ export type ReleaseDraft = {
 export type ArtifactEntry = Partial<Artifact> & Pick<Artifact, "fileName" | "sizeBytes" | "sha256" | "sha512">;
 
 /** A draft's file with its size and hashes. */
-export type HashedFile = Pick<DraftFile, "file" | "kinds" | "from"> & {
+export type HashedFile = Pick<DraftFile, "file" | "isTemporary" | "kinds" | "from"> & {
   destination: Destination;
   artifact: ArtifactEntry;
   /** To store where `artifact.blockMap` says. */
@@ -72,7 +74,9 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".zip": "application/zip",
 };
 
-/** Hashes a draft's files. @throws PublishingError if one is not a regular file, or empty */
+const MAX_FILE_NAME_BYTES = 255;
+
+/** Hashes a draft's files. @throws PublishingError if one is not a regular file, is empty or has no valid name */
 export async function hashDraft(draft: ReleaseDraft, onProgress?: OnProgress): Promise<HashedDraft> {
   const platform = parsePlatform(String(draft.release.platform)) ?? draft.release.platform;
   const files: HashedFile[] = [];
@@ -80,11 +84,18 @@ export async function hashDraft(draft: ReleaseDraft, onProgress?: OnProgress): P
   return { ...draft, release: { ...draft.release, platform }, files };
 }
 
+/** What the manifest accepts, but file systems do not. @throws PublishingError */
+function assertFileName(name: string): void {
+  if (name !== "." && name !== ".." && Buffer.byteLength(name) <= MAX_FILE_NAME_BYTES) return;
+  throw new PublishingError(`"${name}" cannot be the name of a file.`);
+}
+
 async function hashFile(draft: DraftFile, onProgress?: OnProgress): Promise<HashedFile> {
-  const { file, kinds, from, artifact, destination = { kind: "folder" }, expected } = draft;
+  const { file, isTemporary, kinds, from, artifact, destination = { kind: "folder" }, expected } = draft;
   const digest = await digestFile(file, onProgress);
   assertExpected(file, digest, expected);
   const fileName = artifact?.fileName ?? path.basename(file);
+  assertFileName(fileName);
   const contentType = artifact?.contentType ?? CONTENT_TYPES[path.extname(fileName).toLowerCase()];
   const facts = await readPackageFacts(file, fileName);
   const blockMap = await findBlockMap({ ...draft, ...digest, fileName }, onProgress);
@@ -92,7 +103,7 @@ async function hashFile(draft: DraftFile, onProgress?: OnProgress): Promise<Hash
   const name = `${digest.sha256.slice(0, 16)}/${fileName}`; // named by content: other bytes never overwrite it
   const described = { ...locationOf(destination, name), ...signatures, ...digest, ...facts, fileName, contentType };
   const entry = blockMap ? blockMapEntry(blockMap, destination, path.posix.dirname(name)) : undefined;
-  return { file, kinds, from, destination, artifact: { ...described, blockMap: entry }, blockMap };
+  return { file, isTemporary, kinds, from, destination, artifact: { ...described, blockMap: entry }, blockMap };
 }
 
 function locationOf(destination: Destination, name: string): { url: string } | { s3Key: string } | { file: string } {

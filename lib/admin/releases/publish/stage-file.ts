@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import type { Context } from "../../../context";
 import { makeFolder, writeDurably } from "../../../files/durable";
 import { PublishingError } from "../manifest/publishing-error";
-import { copyToFolder, digestFile, type OnProgress, readChunks } from "./build-file";
+import { copyToFolder, digestFile, linkToFolder, type OnProgress, readChunks } from "./build-file";
 import type { ArtifactEntry, HashedFile } from "./draft";
 
 /** A file that is ready to serve once `commit` has given it its name. `discard` deletes what is not committed. */
@@ -18,9 +18,10 @@ const ELSEWHERE: StagedFile = { commit: async () => {}, discard: async () => {} 
  * Copies a file into the catalog's folder under a temporary name, or uploads it to the object storage.
  * @throws PublishingError if the file has changed since it was hashed; errors of the storage or the file system
  */
-export async function stageFile(deps: Deps, { file, artifact, destination }: HashedFile): Promise<StagedFile> {
+export async function stageFile(deps: Deps, hashed: HashedFile): Promise<StagedFile> {
+  const { file, artifact, destination } = hashed;
   if (destination.kind === "url") return ELSEWHERE;
-  if (destination.kind === "folder") return stageCopy(deps, file, artifact);
+  if (destination.kind === "folder") return stageCopy(deps, hashed);
   if (!deps.storage) throw new PublishingError("The object storage is not configured: set the RELEASE_S3_ variables.");
   const { s3Key: key = "", sizeBytes, sha256, contentType = "application/octet-stream" } = artifact;
   const bytes = readChunks(file, (doneBytes) => deps.onProgress?.("Uploading", doneBytes, sizeBytes));
@@ -54,10 +55,15 @@ export async function stageBlockMap(
   return { ...ELSEWHERE, commit };
 }
 
-async function stageCopy({ folder, onProgress }: Deps, file: string, artifact: ArtifactEntry): Promise<StagedFile> {
+async function stageCopy(
+  { folder, onProgress }: Deps,
+  { file, isTemporary, artifact }: HashedFile,
+): Promise<StagedFile> {
   const target = path.join(folder, artifact.file ?? "");
   // Copied by an interrupted run, unless it is deleted before this one has the lock.
   if (await hasSameBytes(target, artifact, onProgress)) return { ...ELSEWHERE, commit: () => assertPresent(target) };
+  const linked = isTemporary ? await linkToFolder(file, folder) : null;
+  if (linked) return { commit: () => linked.moveTo(target), discard: linked.discard };
   const copy = await copyToFolder(file, folder, onProgress);
   if (copy.sha256 !== artifact.sha256) {
     await copy.discard();

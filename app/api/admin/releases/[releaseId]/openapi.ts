@@ -1,0 +1,34 @@
+import type { OperationDetails } from "@/scripts/openapi/operation";
+
+export const PATCH: OperationDetails = {
+  operationId: "changeRelease",
+  description:
+    "Changes fields of a release: its rollout, its notes, whether it is withdrawn. Files never change. `newerServed` names releases because of which clients do not roll back to this one.",
+  requests: { "A larger rollout": { rollout: 50 }, Withdrawn: { yanked: true } },
+  responses: {
+    200: {
+      description: "The release has these fields.",
+      examples: {
+        Changed: { releases: [{ id: "core-windows-x64-2.3.0", outcome: "changed" }], newerServed: [] },
+      },
+    },
+  },
+};
+
+export const DELETE: OperationDetails = {
+  operationId: "removeRelease",
+  description:
+    "Removes a release from the catalog, and the files that no other release has. A release that is offered to clients is removed with `force=true` only.",
+  responses: {
+    200: {
+      description: "What was removed, or would be.",
+      examples: {
+        Removed: {
+          releases: ["core-windows-x64-2.3.0"],
+          files: ["9f86d081884c7d65/Acme-2.3.0-x64.exe"],
+          elsewhere: [],
+        },
+      },
+    },
+  },
+};

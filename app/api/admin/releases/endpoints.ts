@@ -1,0 +1,69 @@
+import { operatorOf, ownerOf } from "@/lib/admin/operator";
+import { changeRelease, listCatalog, removeRelease } from "@/lib/admin/publishing/manage-releases";
+import { publishUploads } from "@/lib/admin/publishing/publish-uploads";
+import {
+  ChangedRelease,
+  ChangeResult,
+  NewReleases,
+  PublishedReleases,
+  ReleaseParams,
+  Releases,
+  ReleasesQuery,
+  RemovalQuery,
+  RemovalResult,
+} from "@/lib/admin/publishing/schema";
+import { endpoint } from "@/lib/http/endpoint";
+
+const TO_WRITE = { role: "admin", stepUp: true, scope: "releases:write" } as const;
+const CATALOG_ERRORS = ["catalog_not_editable", "catalog_invalid"] as const;
+const CHANGE_ERRORS = [...CATALOG_ERRORS, "catalog_locked", "disk_full", "release_invalid"] as const;
+/** A draft's notes may be long, and a release has many files. */
+const MAX_BODY_BYTES = 1024 * 1024;
+
+export const listAll = endpoint({
+  summary: "List the releases of the catalog",
+  auth: { role: "support", scope: "releases:read" },
+  query: ReleasesQuery,
+  errors: CATALOG_ERRORS,
+  responses: { 200: Releases },
+  handle: ({ ctx, query }) => listCatalog(ctx, query),
+});
+
+export const publish = endpoint({
+  summary: "Publish uploaded files as releases",
+  auth: TO_WRITE,
+  idempotency: "replay",
+  body: NewReleases,
+  maxBodyBytes: MAX_BODY_BYTES,
+  errors: [
+    ...CHANGE_ERRORS,
+    ...(["upload_incomplete", "upload_locked", "confirmation_required", "signature_invalid"] as const),
+    ...(["release_conflict", "release_yanked", "file_changed"] as const),
+  ],
+  responses: { 201: PublishedReleases },
+  handle: ({ ctx, principal, body, caller }) =>
+    publishUploads(ctx, operatorOf(principal, caller), ownerOf(principal), body),
+});
+
+export const changeOne = endpoint({
+  summary: "Change a release",
+  auth: TO_WRITE,
+  params: ReleaseParams,
+  body: ChangedRelease,
+  maxBodyBytes: MAX_BODY_BYTES,
+  errors: [...CHANGE_ERRORS, "release_not_found"],
+  responses: { 200: ChangeResult },
+  handle: ({ ctx, principal, params, body, caller }) =>
+    changeRelease(ctx, operatorOf(principal, caller), params.releaseId, body),
+});
+
+export const removeOne = endpoint({
+  summary: "Remove a release",
+  auth: TO_WRITE,
+  params: ReleaseParams,
+  query: RemovalQuery,
+  errors: [...CHANGE_ERRORS, "release_not_found", "release_in_use"],
+  responses: { 200: RemovalResult },
+  handle: ({ ctx, principal, params, query, caller }) =>
+    removeRelease(ctx, operatorOf(principal, caller), params.releaseId, query),
+});

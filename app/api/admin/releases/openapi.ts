@@ -1,0 +1,67 @@
+import type { OperationDetails } from "@/scripts/openapi/operation";
+
+export const GET: OperationDetails = {
+  operationId: "listReleases",
+  description: "Lists releases by product, platform and architecture, newest first, with all fields of the catalog.",
+  responses: {
+    200: {
+      description: "A page of releases.",
+      examples: {
+        "One release": {
+          releases: [
+            {
+              id: "core-windows-x64-2.3.0",
+              product: "core",
+              platform: "windows",
+              architecture: "x64",
+              channel: "stable",
+              version: "2.3.0",
+              releasedAt: "2026-11-20T09:00:00.000Z",
+              rollout: 20,
+              critical: false,
+              rollback: false,
+              yanked: false,
+              sample: false,
+              artifacts: {
+                installer: { fileName: "Acme-2.3.0-x64.exe", sizeBytes: 104857600 },
+                others: [],
+                deltas: [],
+              },
+            },
+          ],
+          nextCursor: null,
+        },
+      },
+    },
+  },
+};
+
+export const POST: OperationDetails = {
+  operationId: "publishReleases",
+  description:
+    "Publishes complete uploads as releases, all of them visible at once, and deletes the uploads. If anything is wrong, nothing is published and the uploads stay. Publishing the same files again changes nothing. It can take minutes, because the files are hashed: send an `Idempotency-Key`, and repeat the request if the connection breaks.",
+  reads: ["IdempotencyKey"],
+  requests: {
+    "One release with one file": {
+      releases: [
+        {
+          release: { product: "core", platform: "windows", architecture: "x64", version: "2.3.0", notes: "Faster." },
+          files: [{ uploadId: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11", kinds: ["installer", "update"] }],
+        },
+      ],
+    },
+  },
+  responses: {
+    201: {
+      description: "The releases are in the catalog, in the order of the request.",
+      headers: ["Idempotency-Replayed"],
+      examples: {
+        Published: {
+          releases: [{ id: "core-windows-x64-2.3.0", outcome: "added" }],
+          removedSamples: [],
+          notes: [],
+        },
+      },
+    },
+  },
+};

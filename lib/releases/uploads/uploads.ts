@@ -1,0 +1,140 @@
+import { statfs } from "node:fs/promises";
+import { newId } from "../../db/ids";
+import { AppError } from "../../errors";
+import { catalogFileOf } from "../catalog/catalog";
+import { type AppendInput, appendBytes } from "./append";
+import {
+  createUploadFiles,
+  isExpired,
+  lastWrittenAt,
+  listUploadIds,
+  readUpload,
+  removeUploadFiles,
+  type Upload,
+  type UploadDeps,
+  type UploadInfo,
+  uploadFolder,
+  withUploadLock,
+} from "./upload-files";
+
+const MAX_UPLOADS = 1_000;
+/** Left free for the embedded database, which stops accepting writes when the disk is almost full. */
+const RESERVED_BYTES = 128 * 2 ** 20;
+
+/**
+ * Creates an upload for a file of a known size.
+ * @throws AppError payload_too_large, disk_full, upload_limit_reached, catalog_not_editable
+ */
+export async function createUpload(deps: UploadDeps, info: UploadInfo): Promise<Upload> {
+  const folder = await uploadFolder(deps);
+  const limitBytes = deps.config.RELEASE_UPLOAD_MAX_BYTES;
+  if (info.sizeBytes > limitBytes) {
+    throw new AppError("payload_too_large", { detail: `At most ${limitBytes} bytes.`, fields: { limitBytes } });
+  }
+  if ((await listUploadIds(folder)).length >= MAX_UPLOADS) throw new AppError("upload_limit_reached");
+  return asDiskError(async () => {
+    const created = await createUploadFiles(folder, newId(), info);
+    await requireSpace(folder, info.sizeBytes).catch(async (error: unknown) => {
+      await removeUploadFiles(folder, created.id);
+      throw error;
+    });
+    return created;
+  });
+}
+
+/** Finds an upload of an owner. Another's upload is not found. @throws AppError upload_not_found, catalog_not_editable */
+export async function findUpload(deps: UploadDeps, owner: string, id: string): Promise<Upload> {
+  return requireOwner(await readUpload(await uploadFolder(deps), id), owner);
+}
+
+/**
+ * Appends bytes to an upload. What has arrived is kept, whatever happens: the response to the next request says how much.
+ * @throws AppError upload_locked while another request writes; upload_offset_mismatch, payload_too_large, disk_full;
+ *   request_timeout if no byte arrives for a while; malformed_request if the client breaks off
+ */
+export async function appendToUpload(deps: UploadDeps, owner: string, id: string, input: AppendInput): Promise<Upload> {
+  const folder = await uploadFolder(deps);
+  requireOwner(await readUpload(folder, id), owner);
+  return withUploadLock(folder, id, () =>
+    asDiskError(async () => {
+      const upload = await readUpload(folder, id);
+      if (input.offsetBytes === upload.offsetBytes) await requireSpace(folder, upload.sizeBytes - upload.offsetBytes);
+      await appendBytes(upload, input);
+      return readUpload(folder, id);
+    }),
+  );
+}
+
+/** Deletes an upload. @throws AppError upload_not_found, upload_locked, catalog_not_editable */
+export async function removeUpload(deps: UploadDeps, owner: string, id: string): Promise<void> {
+  const folder = await uploadFolder(deps);
+  requireOwner(await readUpload(folder, id), owner);
+  await withUploadLock(folder, id, () => removeUploadFiles(folder, id));
+}
+
+/**
+ * Runs `use` with complete uploads, by their ids, and deletes them when it succeeds. Nobody changes them meanwhile.
+ * @throws AppError upload_locked, upload_incomplete, upload_not_found, catalog_not_editable
+ */
+export async function consumeUploads<T>(
+  deps: UploadDeps,
+  owner: string,
+  ids: readonly string[],
+  use: (uploads: ReadonlyMap<string, Upload>) => Promise<T>,
+): Promise<T> {
+  const folder = await uploadFolder(deps);
+  const uploads = new Map<string, Upload>();
+  const lockRest = async ([id, ...rest]: string[]): Promise<T> => {
+    if (id === undefined) return use(uploads);
+    requireOwner(await readUpload(folder, id), owner);
+    return withUploadLock(folder, id, async () => {
+      const upload = await readUpload(folder, id);
+      if (upload.offsetBytes < upload.sizeBytes) {
+        const detail = `${upload.offsetBytes} of ${upload.sizeBytes} bytes of the upload ${id} have arrived.`;
+        throw new AppError("upload_incomplete", { detail, fields: { uploadId: id } });
+      }
+      uploads.set(id, upload);
+      const result = await lockRest(rest);
+      await removeUploadFiles(folder, id);
+      return result;
+    });
+  };
+  return lockRest([...new Set(ids)].sort());
+}
+
+/** Deletes the uploads to which nothing was added for a day. Returns how many. */
+export async function removeExpiredUploads(deps: UploadDeps & { now: () => Date }): Promise<number> {
+  if (catalogFileOf(deps.config) === null) return 0;
+  const folder = await uploadFolder(deps);
+  let removed = 0;
+  for (const id of await listUploadIds(folder)) {
+    const writtenAt = await lastWrittenAt(folder, id);
+    if (!writtenAt || !isExpired(writtenAt, deps.now())) continue;
+    await withUploadLock(folder, id, () => removeUploadFiles(folder, id))
+      .then(() => {
+        removed += 1;
+      })
+      .catch(() => {}); // it is in use
+  }
+  return removed;
+}
+
+function requireOwner(upload: Upload, owner: string): Upload {
+  if (upload.owner !== owner) throw new AppError("upload_not_found");
+  return upload;
+}
+
+async function requireSpace(folder: string, bytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize < bytes + RESERVED_BYTES) throw new AppError("disk_full");
+}
+
+/** A full disk, or a used up quota, is no fault of the service. */
+async function asDiskError<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw code === "ENOSPC" || code === "EDQUOT" ? new AppError("disk_full", { cause: error }) : error;
+  }
+}

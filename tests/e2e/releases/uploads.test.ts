@@ -1,0 +1,164 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import path from "node:path";
+import { promisify } from "node:util";
+import { Upload } from "tus-js-client";
+import { expect, test } from "vitest";
+import { runCommand } from "@/tests/support/process/command";
+import { canMount, newDisk } from "@/tests/support/process/disk";
+import { preparedDataDir, type Service, startForTest } from "@/tests/support/process/service";
+
+const SLOW = { timeout: 300_000 };
+const POLL = { timeout: 30_000, interval: 20 };
+const TUS = { "tus-resumable": "1.0.0" };
+
+/** A data folder, and a key for its service. */
+async function newPipeline(folder?: string): Promise<{ env: { DATA_DIR: string }; key: string }> {
+  const env = { DATA_DIR: await preparedDataDir(folder) };
+  const { stdout } = await runCommand("keys", ["create", "CI", "--scope", "releases:write", "--json"], env);
+  return { env, key: (JSON.parse(stdout) as { key: string }).key };
+}
+
+type Options = { key: string; bytes: Buffer; uploadUrl?: string; onProgress?: (sentBytes: number) => void };
+
+/** Uploads with the protocol's own client, as a pipeline would. Returns the upload, which runs until `done`. */
+function upload(service: Service, { key, bytes, uploadUrl, onProgress }: Options) {
+  let client: Upload | undefined;
+  const done = new Promise<string>((resolve, reject) => {
+    client = new Upload(bytes, {
+      endpoint: `${service.url}/api/admin/uploads`,
+      ...(uploadUrl ? { uploadUrl } : {}),
+      headers: { Authorization: `Bearer ${key}` },
+      metadata: { filename: "setup.exe" },
+      chunkSize: 1_000_000,
+      retryDelays: null,
+      onProgress: (sentBytes) => onProgress?.(sentBytes),
+      onError: reject,
+      onSuccess: () => resolve(client?.url ?? ""),
+    });
+    client.start();
+  });
+  return { done, url: () => client?.url ?? "" };
+}
+
+async function publish(service: Service, key: string, uploadUrl: string, version: string) {
+  const release = { product: "core", platform: "windows", architecture: "x64", version };
+  const files = [{ uploadId: path.basename(uploadUrl), kinds: ["installer"] }];
+  return service.fetch("/api/admin/releases", {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ releases: [{ release, files }] }),
+  });
+}
+
+async function downloaded(service: Service, version: string): Promise<Buffer> {
+  const response = await service.fetch(`/api/download/windows?product=core&version=${version}`);
+  return Buffer.from(await response.arrayBuffer());
+}
+
+test("a tus client continues an upload after the service was killed, and its file is published", SLOW, async () => {
+  const { env, key } = await newPipeline();
+  const bytes = randomBytes(20_000_000);
+  const first = await startForTest(env);
+  let ended: Promise<unknown> | undefined;
+  const broken = upload(first, {
+    key,
+    bytes,
+    onProgress: (sentBytes) => {
+      if (sentBytes > 8_000_000) ended ??= first.end("SIGKILL");
+    },
+  });
+  await expect(broken.done).rejects.toThrow();
+  await ended;
+  const id = path.basename(broken.url());
+  const { size } = await stat(path.join(env.DATA_DIR, "releases", ".uploads", `${id}.part`));
+  expect(size).toBeGreaterThan(5_000_000);
+
+  const second = await startForTest(env);
+  const uploadUrl = `${second.url}/api/admin/uploads/${id}`;
+  const head = await fetch(uploadUrl, { method: "HEAD", headers: { ...TUS, authorization: `Bearer ${key}` } });
+  expect(head.headers.get("upload-offset")).toBe(String(size));
+  const progress: number[] = [];
+  await upload(second, { key, bytes, uploadUrl, onProgress: (sentBytes) => progress.push(sentBytes) }).done;
+  expect(Math.min(...progress)).toBeGreaterThanOrEqual(size);
+  expect((await publish(second, key, uploadUrl, "1.4.0")).status).toBe(201);
+  expect((await downloaded(second, "1.4.0")).equals(bytes)).toBe(true);
+});
+
+test("a connection that breaks keeps what has arrived", SLOW, async () => {
+  const { env, key } = await newPipeline();
+  const service = await startForTest(env);
+  const headers = { ...TUS, authorization: `Bearer ${key}` };
+  const created = await service.fetch("/api/admin/uploads", {
+    method: "POST",
+    headers: { ...headers, "upload-length": "1000000" },
+  });
+  const { pathname, port } = new URL(created.headers.get("location") ?? "");
+  const socket = connect(Number(port), "127.0.0.1");
+  await once(socket, "connect");
+  const lines = [
+    `PATCH ${pathname} HTTP/1.1`,
+    "Host: localhost",
+    `Authorization: Bearer ${key}`,
+    "Tus-Resumable: 1.0.0",
+    "Upload-Offset: 0",
+    "Content-Type: application/offset+octet-stream",
+    "Content-Length: 1000000",
+    "Expect: 100-continue",
+  ];
+  socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+  const [interim] = (await once(socket, "data")) as [Buffer];
+  expect(interim.toString()).toContain("100 Continue");
+  socket.write(Buffer.alloc(990_000, "x"));
+  const offset = async () =>
+    Number((await service.fetch(pathname, { method: "HEAD", headers })).headers.get("upload-offset"));
+  await expect.poll(offset, POLL).toBe(990_000);
+  socket.destroy();
+  const rest = { ...headers, "upload-offset": "990000", "content-type": "application/offset+octet-stream" };
+  const send = async () =>
+    (await service.fetch(pathname, { method: "PATCH", headers: rest, body: Buffer.alloc(10_000, "y") })).status;
+  await expect.poll(send, POLL).toBe(204); // 423 until the service has noticed
+  expect(await offset()).toBe(1_000_000);
+});
+
+test.runIf(canMount)("a full disk responds with 507, and the upload continues when there is space", SLOW, async () => {
+  const disk = await newDisk(400);
+  const { env, key } = await newPipeline(path.join(disk.folder, "data"));
+  const service = await startForTest(env);
+  const bytes = randomBytes(40_000_000);
+  const half = upload(service, { key, bytes: bytes.subarray(0, 1) });
+  await half.done;
+  const headers = { ...TUS, authorization: `Bearer ${key}`, "upload-length": String(bytes.byteLength) };
+  const created = await service.fetch("/api/admin/uploads", { method: "POST", headers });
+  const uploadUrl = created.headers.get("location") ?? "";
+  await disk.leaveFree(100_000_000);
+  await expect(upload(service, { key, bytes, uploadUrl }).done).rejects.toMatchObject({
+    originalResponse: expect.objectContaining({}),
+    message: expect.stringContaining("507"),
+  });
+  const refused = await service.fetch("/api/admin/uploads", { method: "POST", headers });
+  expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([507, "disk_full"]);
+  await disk.freeAll();
+  await upload(service, { key, bytes, uploadUrl }).done;
+  expect((await publish(service, key, uploadUrl, "1.4.0")).status).toBe(201);
+  expect((await downloaded(service, "1.4.0")).equals(bytes)).toBe(true);
+});
+
+test("the guide's commands upload and publish a file", SLOW, async () => {
+  const guide = await readFile("docs/guides/publishing-over-http.md", "utf8");
+  const [, commands = ""] = /^```sh\n([\s\S]*?)^```$/m.exec(guide) ?? [];
+  const { env, key } = await newPipeline();
+  const service = await startForTest(env);
+  const [file, bytes] = [path.join(env.DATA_DIR, "Acme Setup.exe"), randomBytes(300_000)];
+  await writeFile(file, bytes);
+  const { stdout } = await promisify(execFile)("sh", ["-ec", commands], {
+    env: { ...process.env, HOMEPORT_URL: service.url, HOMEPORT_API_KEY: key, FILE: file, VERSION: "2.3.0" },
+  });
+  expect(JSON.parse(stdout)).toMatchObject({ releases: [{ id: "core-windows-x64-2.3.0", outcome: "added" }] });
+  const response = await service.fetch("/api/download/windows?product=core&version=2.3.0");
+  expect(response.headers.get("content-disposition")).toContain("Acme Setup.exe");
+  expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true);
+});
