@@ -8,6 +8,7 @@ import { ManifestDocument, Release, type StoredFile } from "../schema";
 import type { PublicKeys } from "../signatures";
 import type { RawManifest } from "./manifest-source";
 import { indexReleases, type Snapshot } from "./snapshot";
+import { nearestField } from "./unknown-fields";
 
 /** Releases that are parsed before the event loop gets a turn. */
 const BATCH_SIZE = 100;
@@ -33,6 +34,7 @@ export async function loadSnapshot(
   if (root === null) omitFiles(releases, isFile, "a catalog at a URL has no folder for files", log);
   if (!capabilities.canPresign) omitFiles(releases, isObject, "the RELEASE_S3_ variables are not set", log);
   if (root !== null) for (const release of releases) await omitTraversingFiles(root, release, log);
+  warnOfPrereleases(releases, log);
   return indexReleases(root, releases);
 }
 
@@ -50,12 +52,12 @@ type ValidatedManifest = { publicKeys: Record<string, PublicKeys>; releases: Rel
 
 async function parseManifest(bytes: Uint8Array): Promise<ValidatedManifest> {
   const manifest = ManifestDocument.safeParse(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
-  if (!manifest.success) throw invalidManifest([], manifest.error.issues);
+  if (!manifest.success) throw invalidManifest(ManifestDocument, [], manifest.error.issues);
   const releases: Release[] = [];
   for (const [i, entry] of manifest.data.releases.entries()) {
     if (i % BATCH_SIZE === BATCH_SIZE - 1) await setImmediate();
     const release = Release.safeParse(entry);
-    if (!release.success) throw invalidManifest(["releases", i], release.error.issues, entry);
+    if (!release.success) throw invalidManifest(Release, ["releases", i], release.error.issues, entry);
     releases.push({ ...release.data, sample: isSample(release.data) });
   }
   return { publicKeys: manifest.data.publicKeys ?? {}, releases };
@@ -66,15 +68,33 @@ function isSample(release: Release): boolean {
 }
 
 /** Names each field by its path, and the release by its id, which is easier to find. */
-function invalidManifest(parent: PropertyKey[], issues: z.core.$ZodIssue[], entry: unknown = null): Error {
+function invalidManifest(
+  schema: z.ZodType,
+  parent: PropertyKey[],
+  issues: z.core.$ZodIssue[],
+  entry: unknown = null,
+): Error {
   const id = (entry as { id?: unknown } | null)?.id;
   const descriptions = issues.slice(0, MAX_REPORTED_ISSUES).flatMap((issue) => {
     const pathTo = (path: PropertyKey[]) => [...parent, ...path].join(".");
     if (issue.code !== "unrecognized_keys") return `${pathTo(issue.path)}: ${issue.message}`;
-    return issue.keys.map((key) => `${pathTo([...issue.path, key])}: Unknown field`);
+    return issue.keys.map((key) => {
+      const meant = nearestField(schema, issue.path, key);
+      return `${pathTo([...issue.path, key])}: Unknown field${meant ? `, did you mean ${meant}?` : ""}`;
+    });
   });
   const release = typeof id === "string" ? ` (in the release ${id.slice(0, 128)})` : "";
   return new Error(`The catalog is not valid: ${descriptions.join("; ")}${release}`);
+}
+
+/** `release add` rejects them unless they are confirmed. A catalog that was written by hand stays valid. */
+function warnOfPrereleases(releases: readonly Release[], log: Logger): void {
+  const prereleases = releases.filter(
+    ({ channel, version, yanked }) => channel === "stable" && version.prerelease.length > 0 && !yanked,
+  );
+  if (prereleases.length === 0) return;
+  const examples = prereleases.slice(0, MAX_LOGGED_EXAMPLES).map(({ id }) => id);
+  log.warn({ releases: prereleases.length, examples }, "prereleases on the stable channel are offered to every client");
 }
 
 function omitFiles(

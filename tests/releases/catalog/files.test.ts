@@ -1,5 +1,8 @@
+import { pino } from "pino";
 import { describe, expect, test } from "vitest";
+import { openCatalog } from "@/lib/releases/catalog/catalog";
 import { get } from "@/tests/support/api";
+import { ctx } from "@/tests/support/context";
 import {
   type EntryFields,
   manifestEntry,
@@ -94,6 +97,19 @@ describe("a release with several files", () => {
       expect(testCatalog.errors).toHaveLength(2);
     }));
 });
+
+test("a prerelease on stable is served, with a warning", () =>
+  withCatalog(async (testCatalog) => {
+    const warnings: unknown[] = [];
+    const log = pino({ level: "warn" }, { write: (line: string) => void warnings.push(JSON.parse(line)) });
+    await testCatalog.publish(manifestEntry({ id: "early", version: "2.0.0-beta.1" }));
+    expect(await getVersion("platform=windows&product=core&architecture=x64")).toMatchObject({
+      version: "2.0.0-beta.1",
+    });
+    const catalog = await openCatalog({ ...ctx().config, RELEASE_CATALOG: testCatalog.manifest }, log);
+    catalog.close();
+    expect(warnings).toMatchObject([{ examples: ["early"], msg: expect.stringContaining("prereleases") }]);
+  }));
 
 test.each([0.1, 33.3, 99.9])("a rollout may be %d per cent", (rollout) =>
   withCatalog(async (testCatalog) => {

@@ -161,6 +161,16 @@ describe("a likely mistake", () => {
     );
   });
 
+  test("is a required version that is not older, which is always rejected", async () => {
+    const testFolder = await newCatalog();
+    const file = await build(testFolder, "new.exe");
+    for (const requiresFrom of ["1.5.0", "2.0.0"]) {
+      const publishing = () => publish(testFolder, file, "1.5.0", { release: { requiresFrom } });
+      await expectRejected(testFolder, publishing, `The required version ${requiresFrom} must be older`);
+    }
+    await publish(testFolder, file, "1.5.0", { release: { requiresFrom: "1.4.0" } });
+  });
+
   test("is a decreasing build version, which is always rejected: Sparkle would not offer it", async () => {
     const testFolder = await newFolder();
     const mac = async (version: string, change: object) =>
@@ -187,17 +197,29 @@ describe("a likely mistake", () => {
     for (const [text, message] of [
       [
         manifestText([manifestEntry({ id: "mine", rolout: 5 })]),
-        "releases.0.rolout: Unknown field (in the release mine)",
+        "releases.0.rolout: Unknown field, did you mean rollout? (in the release mine)",
       ],
       [
         manifestText([manifestEntry({ artifacts: { installer: remoteArtifact({ minisgn: "" }) } })]),
-        "installer.minisgn: Unknown field",
+        "installer.minisgn: Unknown field, did you mean minisign?",
       ],
       [
         manifestText([manifestEntry({ artifacts: { updates: remoteArtifact() } })]),
-        "releases.0.artifacts.updates: Unknown field",
+        "releases.0.artifacts.updates: Unknown field, did you mean update?",
       ],
-      [JSON.stringify({ schemaVersion: 1, releases: [], publicKey: {} }), "publicKey: Unknown field"],
+      [
+        manifestText([manifestEntry({ artifacts: { others: [remoteArtifact({ edsignature: "" })] } })]),
+        "others.0.edsignature: Unknown field, did you mean edSignature?",
+      ],
+      [
+        manifestText([manifestEntry({ artifacts: { deltas: [{ ...remoteArtifact(), form: "1.0.0" }] } })]),
+        "deltas.0.form: Unknown field, did you mean from?",
+      ],
+      [manifestText([manifestEntry({ colour: "red" })]), "releases.0.colour: Unknown field (in the"],
+      [
+        JSON.stringify({ schemaVersion: 1, releases: [], publicKey: {} }),
+        "publicKey: Unknown field, did you mean publicKeys?",
+      ],
     ] as const) {
       await writeFile(testFolder.manifest, text);
       await expect(readManifest(testFolder.manifest)).rejects.toThrow(message);

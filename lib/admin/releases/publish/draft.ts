@@ -63,14 +63,17 @@ export type HashedFile = Pick<DraftFile, "file" | "isTemporary" | "kinds" | "fro
 export type HashedDraft = Omit<ReleaseDraft, "files"> & { files: readonly HashedFile[] };
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  ".appimage": "application/vnd.appimage",
   ".appx": "application/appx",
   ".appxbundle": "application/appxbundle",
+  ".deb": "application/vnd.debian.binary-package",
   ".dmg": "application/x-apple-diskimage",
   ".exe": "application/x-msdownload",
   ".gz": "application/gzip",
   ".msi": "application/x-msi",
   ".msix": "application/msix",
   ".msixbundle": "application/msixbundle",
+  ".rpm": "application/x-rpm",
   ".zip": "application/zip",
 };
 

@@ -29,6 +29,7 @@ const PLATFORM_FILES: readonly [RegExp, Platform][] = [
  */
 export function assertPublishable(release: Release, others: readonly Release[], confirmations: Confirmations): void {
   assertNoSample(release);
+  assertRequiredVersion(release);
   assertFilesFitPlatform(release);
   assertPackagesNamed(release);
   assertPackageFitsRelease(release);
@@ -140,5 +141,13 @@ function assertSameSigningKey(release: Release, others: readonly Release[]): voi
 function keyIdsOf(release: Release): string[] {
   return releaseFiles(release).flatMap(({ minisign }) =>
     minisign === undefined ? [] : parseMinisignature(minisign).keyId,
+  );
+}
+
+/** A release that requires itself could never be installed as an update. */
+function assertRequiredVersion({ requiresFrom, version }: Release): void {
+  if (requiresFrom === null || requiresFrom.compare(version) < 0) return;
+  throw new PublishingError(
+    `The required version ${formatVersion(requiresFrom)} must be older than the release, ${formatVersion(version)}.`,
   );
 }
