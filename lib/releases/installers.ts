@@ -2,10 +2,21 @@ import { compareBuild } from "semver";
 import type { Snapshot } from "./catalog/snapshot";
 import type { Catalog } from "./catalog/watch";
 import { downloadUrl } from "./download-url";
-import { formatVersion, type Platform, type Release } from "./schema";
+import { type Artifact, formatVersion, type Platform, type Release } from "./schema";
+import { type FileType, fileTypeOf } from "./selection/file-types";
 
-/** One installer of the download page. `href` is pinned to the version. */
-export type Installer = {
+/** One file that people install. `href` is pinned to the version. `type` null: a type that is not known. */
+export type InstallerFile = {
+  fileName: string;
+  type: FileType | null;
+  sizeBytes: number;
+  /** Hexadecimal. */
+  sha256: string;
+  href: string;
+};
+
+/** The installer of one release on the download page, in one or several formats. */
+export type Installer = InstallerFile & {
   id: string;
   isSample: boolean;
   version: string;
@@ -15,11 +26,7 @@ export type Installer = {
   notes: string;
   notesUrl: string | null;
   minimumSystemVersion: string | null;
-  fileName: string;
-  sizeBytes: number;
-  /** Hexadecimal. */
-  sha256: string;
-  href: string;
+  otherFormats: InstallerFile[];
 };
 
 /** The installers of one product on one platform and architecture. */
@@ -52,7 +59,7 @@ export function listInstallers({ catalog }: { catalog: Catalog }): InstallerGrou
 function groupInstallers({ releasesByChannel }: Snapshot): InstallerGroup[] {
   const releasesByTarget = new Map<string, Release[]>();
   for (const release of new Set([...releasesByChannel.values()].flat())) {
-    if (release.rollout < 100 || !release.artifacts.installer) continue;
+    if (release.rollout < 100 || filesForPeople(release).length === 0) continue;
     const key = `${release.product} ${release.platform} ${release.architecture}`;
     const group = releasesByTarget.get(key);
     if (group) group.push(release);
@@ -75,9 +82,11 @@ function toGroup(releases: Release[]): InstallerGroup[] {
 }
 
 function toInstaller(release: Release): Installer | null {
-  const artifact = release.artifacts.installer;
-  if (!artifact) return null;
+  const [file, ...otherFormats] = filesForPeople(release).map((artifact) => toFile(release, artifact));
+  if (!file) return null;
   return {
+    ...file,
+    otherFormats,
     id: release.id,
     isSample: release.sample,
     version: formatVersion(release.version),
@@ -86,9 +95,19 @@ function toInstaller(release: Release): Installer | null {
     notes: release.notes,
     notesUrl: release.notesUrl,
     minimumSystemVersion: release.minimumSystemVersion,
-    fileName: artifact.fileName,
-    sizeBytes: artifact.sizeBytes,
-    sha256: artifact.sha256,
-    href: downloadUrl("", release, artifact),
   };
+}
+
+/** The installer and the other files that people install; on Linux the AppImage first, as `/api/download` does. */
+function filesForPeople({ platform, artifacts: { installer, others } }: Release): Artifact[] {
+  const files = [installer, ...others.filter((artifact) => fileTypeOf(artifact) !== null)].filter(
+    (file) => file !== undefined,
+  );
+  const isFirst = (artifact: Artifact) => platform === "linux" && fileTypeOf(artifact) === "appimage";
+  return [...files.filter(isFirst), ...files.filter((artifact) => !isFirst(artifact))];
+}
+
+function toFile(release: Release, artifact: Artifact): InstallerFile {
+  const { fileName, sizeBytes, sha256 } = artifact;
+  return { fileName, type: fileTypeOf(artifact), sizeBytes, sha256, href: downloadUrl("", release, artifact) };
 }

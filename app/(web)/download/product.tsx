@@ -1,4 +1,6 @@
-import type { Installer, InstallerGroup } from "@/lib/releases/installers";
+import { Fragment } from "react";
+import type { Installer, InstallerFile, InstallerGroup } from "@/lib/releases/installers";
+import type { FileType } from "@/lib/releases/selection/file-types";
 import { Day } from "../components/time";
 import { ReleaseNotes } from "./release-notes";
 
@@ -33,6 +35,17 @@ export function Product({ group, platform }: { group: InstallerGroup; platform: 
                     <Day at={installer.releasedAt} />, {formatSize(installer.sizeBytes)}
                   </p>
                   <Checksum of={installer} />
+                  {installer.otherFormats.length > 0 && (
+                    <p>
+                      Other formats:
+                      {installer.otherFormats.map((file) => (
+                        <Fragment key={file.href}>
+                          {" "}
+                          <a href={file.href}>{file.fileName}</a>
+                        </Fragment>
+                      ))}
+                    </p>
+                  )}
                 </div>
               </li>
             ))}
@@ -44,7 +57,7 @@ export function Product({ group, platform }: { group: InstallerGroup; platform: 
 }
 
 function LatestInstaller({ installer, name, platform }: { installer: Installer; name: string; platform: string }) {
-  const { fileName, href, notes, notesUrl, sizeBytes, minimumSystemVersion, releasedAt } = installer;
+  const { fileName, href, notes, notesUrl, sizeBytes, minimumSystemVersion, releasedAt, otherFormats } = installer;
   return (
     <>
       <div className="download">
@@ -61,6 +74,7 @@ function LatestInstaller({ installer, name, platform }: { installer: Installer; 
         </p>
       </div>
       <Checksum of={installer} />
+      {otherFormats.length > 0 && <OtherFormats files={otherFormats} />}
       {(notes || notesUrl) && (
         <div className="notes">
           <h4>Release notes</h4>
@@ -76,7 +90,43 @@ function LatestInstaller({ installer, name, platform }: { installer: Installer; 
   );
 }
 
-function Checksum({ of: { sha256 } }: { of: Installer }) {
+const FORMATS: Record<FileType, string> = {
+  appimage: "any distribution",
+  deb: "Debian and Ubuntu",
+  rpm: "Fedora and openSUSE",
+  pacman: "Arch Linux",
+  tar: "archive",
+  exe: "installer",
+  msi: "Windows Installer",
+  msix: "App Installer",
+  dmg: "disk image",
+  pkg: "installer package",
+  zip: "archive",
+};
+
+function OtherFormats({ files }: { files: InstallerFile[] }) {
+  return (
+    <>
+      <h4>Other formats</h4>
+      <ul className="rows">
+        {files.map((file) => (
+          <li key={file.href} className="row">
+            <div className="details">
+              <a href={file.href}>{file.fileName}</a>
+              <p>
+                {file.type && `${FORMATS[file.type]}, `}
+                {formatSize(file.sizeBytes)}
+              </p>
+              <Checksum of={file} />
+            </div>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Checksum({ of: { sha256 } }: { of: InstallerFile }) {
   return (
     <p className="checksum">
       SHA-256 <code>{sha256}</code>

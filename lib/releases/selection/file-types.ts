@@ -58,6 +58,12 @@ function parseName<T extends string>(text: string, names: readonly T[], paramete
   throw new AppError("invalid_query", { errors, fields: { allowed: { [parameter]: names } } });
 }
 
+/** The type of a file; null for one that people do not install. */
+export function fileTypeOf({ fileName }: Pick<Artifact, "fileName">): FileType | null {
+  const types = Object.keys(FILE_TYPES) as FileType[];
+  return types.find((type) => FILE_TYPES[type].test(fileName)) ?? null;
+}
+
 /** Restricts a selector to the files of one type. Returns the same function every time: caches are keyed by it. */
 export function selectByFileType(select: ArtifactSelector, type: FileType): ArtifactSelector {
   return restrict(select, `file ${type}`, ({ fileName }) => FILE_TYPES[type].test(fileName));
