@@ -18,7 +18,7 @@ import type { InstalledVersion } from "./selection/installed-version";
 import { isReleaseQuery, parseReleaseSelector, type ReleaseSelector } from "./selection/release-selector";
 import { type ArtifactSelector, findReleasesForOlderSystems, findVersion, selectRelease } from "./selection/selection";
 import { evaluateUpdate, supportPolicyOf } from "./selection/support-policy";
-import { type SystemFilter, systemFilter } from "./selection/system-filter";
+import { type SystemFilter, systemFilter, systemOfUserAgent } from "./selection/system-filter";
 import { SystemVersion } from "./system-version";
 
 type Build = Config["build"];
@@ -28,7 +28,7 @@ type Deps = {
   config: Pick<Config, "baseUrl" | "build">;
 };
 /** `network` identifies clients without an id, for the count of distinct clients alone. */
-type Client = { clientId: string | undefined; network: () => string };
+type Client = { clientId: string | undefined; userAgent: string | null; network: () => string };
 /** `check` null: no release was asked for. */
 type Selected = { content: DocumentContent; check: UpdateCheck | null };
 /** `text` null: the client has no update. */
@@ -36,7 +36,7 @@ type Body = Pick<DocumentContent, "text" | "etag" | "sizeBytes">;
 
 const MAX_CACHED_BODIES = 1_000;
 
-type Result = Selected & { config: Deps["config"]; clientId: string | undefined };
+type Result = Selected & { config: Deps["config"]; clientId: string | undefined; atLeast: string | undefined };
 /**
  * The latest result by catalog and query. Requests with the same query string share the query object, and most requests
  * are the same. An old catalog's results are collected with it.
@@ -51,19 +51,25 @@ const cachedBodies = new WeakMap<Release | Build, Map<string, Body>>();
  * The client's id decides whether a release with a partial rollout counts. Counts the update check.
  * @throws AppError invalid_query, release_not_found, catalog_unavailable
  */
-export function resolveVersion(deps: Deps, query: VersionQuery, { clientId, network }: Client): DocumentContent {
-  const { content, check } = selectLatest(deps, query, clientId);
+export function resolveVersion(deps: Deps, query: VersionQuery, client: Client): DocumentContent {
+  const { clientId, userAgent, network } = client;
+  const { content, check } = selectLatest(deps, query, clientId, systemOfUserAgent(userAgent));
   if (check) deps.adoption.recordUpdateCheck({ ...check, clientId: clientId ?? network() });
   return content;
 }
 
-function selectLatest({ catalog, config }: Deps, query: VersionQuery, clientId: string | undefined): Selected {
+function selectLatest(
+  { catalog, config }: Deps,
+  query: VersionQuery,
+  clientId: string | undefined,
+  atLeast: string | undefined,
+): Selected {
   const snapshot = catalog.current();
-  if (!snapshot) return selectContent(config, snapshot, query, clientId);
+  if (!snapshot) return selectContent(config, snapshot, query, clientId, atLeast);
   const results = latestResults.get(snapshot) ?? new WeakMap<VersionQuery, Result>();
   const latest = results.get(query);
-  if (latest?.config === config && latest.clientId === clientId) return latest;
-  const selected = { ...selectContent(config, snapshot, query, clientId), config, clientId };
+  if (latest?.config === config && latest.clientId === clientId && latest.atLeast === atLeast) return latest;
+  const selected = { ...selectContent(config, snapshot, query, clientId, atLeast), config, clientId, atLeast };
   latestResults.set(snapshot, results.set(query, selected));
   return selected;
 }
@@ -73,6 +79,7 @@ function selectContent(
   snapshot: Snapshot | null,
   query: VersionQuery,
   clientId: string | undefined,
+  atLeast: string | undefined,
 ): Selected {
   if (!isReleaseQuery(query)) {
     readInstalledVersion(query);
@@ -88,14 +95,15 @@ function selectContent(
   const { comparesSystemVersion = () => true } = feed;
   const systemVersion = query.systemVersion ?? SystemVersion.safeParse(query.osVersion).data;
   const current = installed?.version;
-  const system = systemFilter(snapshot, selector, { systemVersion, current, comparesSystemVersion });
+  const system = systemFilter(snapshot, selector, { systemVersion, current, atLeast, comparesSystemVersion });
   const selectArtifact = artifactSelectorOf(feed, query);
   const client = { clientId, current, system };
   const { release, isClientSpecific } = selectRelease(snapshot, selector, selectArtifact, client);
   if (!release) throw new AppError("release_not_found", feed.requirements ? { detail: feed.requirements } : {});
   const body = releaseBody({ feed, selectArtifact, snapshot, selector, release, installed, system, baseUrl }, query);
   // "No update" must not outlive the next release in a cache.
-  const caching = isClientSpecific || body.text === null ? "per-client" : "shared";
+  const isPersonal = isClientSpecific || (atLeast !== undefined && systemVersion === undefined);
+  const caching = isPersonal || body.text === null ? "per-client" : "shared";
   return { content: { ...body, contentType: feed.contentType, caching }, check: toCheck(selector, release, current) };
 }
 

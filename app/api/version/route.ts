@@ -15,9 +15,10 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     errors: ["release_not_found", "catalog_unavailable"],
     responses: { 200: z.union([ServiceVersion, ReleaseVersion]), 204: null, 304: null },
     handle: (input) => {
-      const { ctx, request, query } = input;
+      const { ctx, query, request } = input;
       const clientId = resolveClientId(query.clientId, request.headers.get("x-user-staging-id"));
-      return documentResponse(resolveVersion(ctx, query, { clientId, network: () => input.ip }), request);
+      const client = { clientId, userAgent: request.headers.get("user-agent"), network: () => input.ip };
+      return documentResponse(resolveVersion(ctx, query, client), request);
     },
   }),
 });

@@ -103,8 +103,8 @@ export function findVersion(
 }
 
 /**
- * Older releases for systems on which the `selected` one does not run, newest first: each has a lower
- * `minimumSystemVersion` than the one before it.
+ * Older releases for clients that cannot install the `selected` one, newest first: each runs on an older system than the
+ * ones before it, or requires an older version.
  */
 export function findReleasesForOlderSystems(
   snapshot: Snapshot,
@@ -114,17 +114,21 @@ export function findReleasesForOlderSystems(
   { supports }: SystemFilter = ANY_SYSTEM,
 ): Release[] {
   const list = channelReleases(snapshot, { ...selector, architecture: selected.architecture });
-  const found: Release[] = [];
-  let lowest = selected.minimumSystemVersion;
+  const found = [selected];
   for (const release of list.slice(list.indexOf(selected) + 1)) {
-    if (lowest === null) break;
-    const minimum = release.minimumSystemVersion;
+    if (found.some((one) => one.minimumSystemVersion === null && one.requiresFrom === null)) break;
     if (release.rollout < 100 || !selectArtifact(release) || !supports(release)) continue;
-    if (minimum !== null && compareSystemVersions(minimum, lowest) >= 0) continue;
-    found.push(release);
-    lowest = minimum;
+    if (!found.some((newer) => servesAllClientsOf(newer, release))) found.push(release);
   }
-  return found;
+  return found.slice(1);
+}
+
+/** Whether every system and installed version that can have `older` can have `newer` as well. */
+function servesAllClientsOf(newer: Release, older: Release): boolean {
+  const [system, other] = [newer.minimumSystemVersion, older.minimumSystemVersion];
+  const runs = system === null || (other !== null && compareSystemVersions(system, other) <= 0);
+  const [from, otherFrom] = [newer.requiresFrom, older.requiresFrom];
+  return runs && (from === null || (otherFrom !== null && from.compare(otherFrom) <= 0));
 }
 
 /** Picks the installer, else the update, else another file. */

@@ -13,6 +13,8 @@ type SystemInput = {
   systemVersion?: string | undefined;
   /** The installed version. */
   current?: SemVer | undefined;
+  /** The oldest system version that the client may have, from its User-Agent. */
+  atLeast?: string | undefined;
   /** Whether the updater itself compares a release's `minimumSystemVersion`. */
   comparesSystemVersion: (release: Release) => boolean;
 };
@@ -22,15 +24,17 @@ export const ANY_SYSTEM: SystemFilter = { key: "any", supports: () => true };
 
 /**
  * Filters releases by `minimumSystemVersion`. With a `systemVersion`, accepts what runs on it. Without one, accepts
- * what the updater compares itself, and what needs no newer system than the installed release.
+ * what the updater compares itself, and what needs no newer system than the installed release or the User-Agent's.
  */
 export function systemFilter(snapshot: Snapshot, selector: ReleaseSelector, input: SystemInput): SystemFilter {
-  const { systemVersion, current, comparesSystemVersion } = input;
+  const { systemVersion, current, atLeast = null, comparesSystemVersion } = input;
   if (systemVersion !== undefined) {
     const highest = highestMinimum(snapshot, selector, systemVersion);
     return { key: `on ${highest}`, supports: (release) => runsOn(release, highest) };
   }
-  const known = current ? minimumSystemVersionOf(snapshot, selector, current) : null;
+  const installed = current ? minimumSystemVersionOf(snapshot, selector, current) : null;
+  const isNewer = atLeast !== null && (installed === null || compareSystemVersions(atLeast, installed) > 0);
+  const known = isNewer ? highestMinimum(snapshot, selector, atLeast) : installed;
   return {
     key: `known ${known}`,
     supports: (release) => comparesSystemVersion(release) || runsOn(release, known),
@@ -55,4 +59,15 @@ function highestMinimum(
     else high = middle;
   }
   return ascending[low - 1] ?? null;
+}
+
+/**
+ * The oldest macOS of a client whose User-Agent names Darwin, as that of Apple's networking does: Squirrel.Mac sends
+ * `App/1 CFNetwork/1494.0.7 Darwin/23.4.0` from macOS 14. Undefined for all others.
+ */
+export function systemOfUserAgent(userAgent: string | null): string | undefined {
+  const darwin = Number(/\bDarwin\/(\d{1,3})\b/.exec(userAgent ?? "")?.[1] ?? 0);
+  if (darwin < 5) return undefined;
+  if (darwin < 20) return `10.${darwin - 4}`;
+  return String(darwin < 25 ? darwin - 9 : darwin + 1);
 }

@@ -119,6 +119,27 @@ describe("a minimum system version", () => {
       expect(await named("squirrel", `${MACOS}&current=1.0.0`)).toBeNull();
     }));
 
+  test("is compared with the Darwin version of a User-Agent, which no shared cache mixes up", () =>
+    withCatalog(async (testCatalog) => {
+      await testCatalog.publish(
+        mac("1.1.0", "App.zip"),
+        mac("2.0.0", "App.zip", "14.0"),
+        mac("3.0.0", "App.zip", "26.1"),
+      );
+      const seen = async (darwin: string, query = "") => {
+        const headers = { "user-agent": `App/1.0 CFNetwork/1494.0.7 Darwin/${darwin}` };
+        const response = await getFeed("squirrel", `${MACOS}&current=1.0.0${query}`, { headers });
+        const { name } = (await response.json()) as { name: string };
+        return [name, response.headers.get("cache-control")];
+      };
+      expect(await seen("23.4.0")).toEqual(["2.0.0", "private, no-cache"]);
+      expect(await seen("22.6.0")).toEqual(["1.1.0", "private, no-cache"]);
+      expect(await seen("25.2.0")).toEqual(["2.0.0", "private, no-cache"]);
+      expect((await seen("25.2.0", "&systemVersion=26.2"))[0]).toBe("3.0.0");
+      expect((await seen("23.4.0", "&systemVersion=13.0"))[0]).toBe("1.1.0");
+      expect(await named("squirrel", `${MACOS}&current=1.0.0`)).toBe("1.1.0");
+    }));
+
   test("is left to the updater that compares it", () =>
     withCatalog(async (testCatalog) => {
       await testCatalog.publish(

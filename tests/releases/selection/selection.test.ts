@@ -136,6 +136,19 @@ describe("releases for older systems", () => {
     ]);
   });
 
+  test("are also the newest for each lower required version, and combine both", () => {
+    const from = (requiresFrom: string | null) => ({ requiresFrom });
+    expect(
+      found(needing("3.0.0", null, from("2.0.0")), needing("2.5.0", null, from("2.0.0")), needing("2.0.0", null)),
+    ).toEqual(["2.0.0"]);
+    const combined = [needing("3.0.0", "14.0", from("2.0.0")), needing("2.9.0", "12.0", from("2.0.0"))];
+    expect(found(...combined, needing("2.0.0", "14.0"), needing("1.9.0", "12.0"), needing("1.8.0", "12.0"))).toEqual([
+      "2.9.0",
+      "2.0.0",
+      "1.9.0",
+    ]);
+  });
+
   test("are none if the newest has no minimum, and never ones that are being rolled out", () => {
     expect(found(needing("3.0.0", null), needing("2.0.0", null))).toEqual([]);
     expect(found(needing("3.0.0", "14"), needing("2.0.0", "12", { rollout: 50 }), needing("1.0.0", "12"))).toEqual([
