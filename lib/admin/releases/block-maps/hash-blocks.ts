@@ -33,7 +33,7 @@ export async function makeBlockMap(file: string, onBytes: OnBytes): Promise<Bloc
   return { version: "2", files: [{ name: "file", offset: 0, checksums, sizes }] };
 }
 
-/** Whether a block map describes the first `sizeBytes` of a file: its blocks add up to them and have these checksums. */
+/** Whether a block map describes a file of `sizeBytes`: its blocks add up to them and have these checksums. */
 export async function describesFile(
   { files: [{ checksums, sizes }] }: BlockMap,
   file: string,
@@ -41,10 +41,9 @@ export async function describesFile(
   onBytes: OnBytes,
 ): Promise<boolean> {
   if (sizes.reduce((sum, size) => sum + size, 0) !== sizeBytes) return false;
-  if (sizeBytes === 0) return true;
   let [block, missing, hash] = [0, sizes[0] ?? 0, newHash()];
   let doneBytes = 0;
-  for await (const chunk of createReadStream(file, { highWaterMark: CHUNK_BYTES, end: sizeBytes - 1 })) {
+  for await (const chunk of createReadStream(file, { highWaterMark: CHUNK_BYTES })) {
     for (let rest = chunk as Uint8Array; rest.length > 0; ) {
       const part = rest.subarray(0, missing);
       rest = rest.subarray(part.length);
