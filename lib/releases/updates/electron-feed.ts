@@ -4,6 +4,7 @@ import { scalar } from "../feeds/yaml";
 import { completeFiles } from "../release-files";
 import { type Artifact, formatVersion, normalizeArchitecture, type Platform, type Release } from "../schema";
 import { compareSystemVersions } from "../system-version";
+import { recordCheck } from "./record-check";
 import { type SelectedUpdate, selectUpdate, type UpdaterRules } from "./select-update";
 import { siblingReleases } from "./sibling-releases";
 import { storedFilePath } from "./stored-files";
@@ -65,6 +66,8 @@ function resolveTarget(request: UpdateRequest, { channel, platform, architecture
     const selected = selectUpdate(request, { platform, architecture, channel }, RULES);
     if (!selected.release) continue;
     const { isClientSpecific } = selected;
+    const known = architectures.length === 1 ? architecture : null;
+    recordCheck(request, { platform, architecture: known, channel }, selected.release);
     if (selected.isHeld && request.current) return held(formatVersion(request.current), isClientSpecific);
     const { files, isDrawn } = filesOf(request, selected.release, selected, architectures, channel);
     const base = channel === request.channel ? "" : `../${channel}/`;

@@ -9,8 +9,8 @@ import { findStoredFile } from "./stored-files";
 import { installedVersionOf, type UpdateRequest } from "./update-feed";
 
 type Deps = UpdateRequest["deps"] & Parameters<typeof artifactContent>[0];
-/** The headers X-User-Staging-Id and User-Agent. */
-type Client = { stagingId: string | null; userAgent: string | null };
+/** The headers X-User-Staging-Id and User-Agent, and the network. */
+type Client = Pick<UpdateRequest, "userAgent" | "network"> & { stagingId: string | null };
 
 /**
  * Finds what is at a path below `/api/updates/{product}/{channel}/`: an updater's feed, or a file of a release. The
@@ -18,10 +18,10 @@ type Client = { stagingId: string | null; userAgent: string | null };
  * @throws AppError invalid_query, release_not_found, catalog_unavailable, artifact_unavailable
  */
 export async function resolveUpdate(
-  { catalog, config, ...deps }: Deps,
+  { adoption, catalog, config, ...deps }: Deps,
   { product, channel, file: path }: UpdateParams,
   query: UpdateQuery,
-  { stagingId, userAgent }: Client,
+  { stagingId, ...client }: Client,
 ): Promise<DocumentContent | DownloadContent> {
   const clientId = resolveClientId(query.clientId ?? query.stagingId, stagingId);
   const snapshot = catalog.current();
@@ -29,9 +29,14 @@ export async function resolveUpdate(
   const { knownValues } = snapshot;
   if (!knownValues.product.has(product) || !knownValues.channel.has(channel)) throw new AppError("release_not_found");
   const { file, arch = query.arch, installed = installedVersion(query) } = parseSquirrelBase(path);
-  const target = { deps: { catalog, config }, snapshot, product, channel };
-  const client = { clientId, current: installed, query: { ...query, arch }, userAgent };
-  const document = findFeed(file, { ...target, ...client });
+  const target = { deps: { adoption, catalog, config }, snapshot, product, channel };
+  const document = findFeed(file, {
+    ...target,
+    ...client,
+    clientId,
+    current: installed,
+    query: { ...query, arch },
+  });
   if (document) return document;
   return artifactContent(deps, { snapshot, ...findStoredFile(snapshot, { product, channel, file }, arch) });
 }

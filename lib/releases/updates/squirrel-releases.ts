@@ -5,6 +5,7 @@ import type { ReleaseSelector } from "../selection/release-selector";
 import { candidateLists } from "../selection/selection";
 import { deltaChain } from "./delta-chain";
 import { type NupkgKind, squirrelPackageId, squirrelVersion } from "./nupkg";
+import { recordCheck } from "./record-check";
 import { type SelectedUpdate, selectUpdate, type UpdaterRules } from "./select-update";
 import { toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";
 
@@ -36,6 +37,7 @@ export const squirrelReleases: UpdateFeed = {
         architecture,
       } as const;
       const selected = selectUpdate(request, selector, RULES);
+      if (selected.release) recordCheck(request, selector, selected.release);
       const staged = stagedReleases(request, selector, selected);
       if (selected.release || staged.length > 0) return render(request, selector, selected, staged);
     }

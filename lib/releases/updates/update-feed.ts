@@ -3,6 +3,7 @@ import type { SemVer } from "semver";
 import type { Config } from "../../config";
 import { AppError } from "../../errors";
 import type { DocumentContent } from "../../response-content";
+import type { Adoption } from "../adoption/adoption";
 import type { Snapshot } from "../catalog/snapshot";
 import type { Catalog } from "../catalog/watch";
 import type { UpdateQuery } from "../http-schema";
@@ -11,7 +12,11 @@ import { NOT_A_VERSION, parseInstalledVersion } from "../selection/installed-ver
 /** What a client requests below `/api/updates/{product}/{channel}/`. */
 export type UpdateRequest = {
   /** For feeds that `/api/version` has too. */
-  deps: { catalog: Catalog; config: Pick<Config, "baseUrl" | "build"> };
+  deps: {
+    catalog: Catalog;
+    config: Pick<Config, "baseUrl" | "build">;
+    adoption: Pick<Adoption, "recordUpdateCheck">;
+  };
   snapshot: Snapshot;
   /** Both are known to the catalog. */
   product: string;
@@ -22,6 +27,8 @@ export type UpdateRequest = {
   current: SemVer | undefined;
   query: UpdateQuery;
   userAgent: string | null;
+  /** The client's network, which stands for its id if it sends none. */
+  network: () => string;
 };
 
 /** A document that an updater requests by a fixed name. */

@@ -3,6 +3,7 @@ import { type Artifact, formatVersion, normalizeArchitecture, type Platform, typ
 import type { ReleaseSelector } from "../selection/release-selector";
 import { deltaChain } from "./delta-chain";
 import { type NupkgKind, velopackPackageId } from "./nupkg";
+import { recordCheck } from "./record-check";
 import { selectUpdate, type UpdaterRules } from "./select-update";
 import { toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";
 
@@ -34,6 +35,7 @@ export const velopackReleases: UpdateFeed = {
       const selector = { platform, channel, architecture, product: request.product };
       const { release, isHeld, isClientSpecific } = selectUpdate(request, selector, RULES);
       if (!release) continue;
+      recordCheck(request, selector, release);
       const text = JSON.stringify({ Assets: isHeld ? [] : assetsOf(request, selector, release) });
       const isOwn = isClientSpecific || isHeld;
       return toDocument({ text, contentType: "application/json", isClientSpecific: isOwn });

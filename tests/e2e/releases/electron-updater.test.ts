@@ -5,10 +5,10 @@ import path from "node:path";
 import { deflateRawSync, gzipSync } from "node:zlib";
 import type { AppUpdater } from "electron-updater";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { provideElectron } from "@/tests/support/electron/runtime";
 import { startCountingProxy } from "@/tests/support/network/counting-proxy";
 import { type Service, startService } from "@/tests/support/process/service";
 import { stockApp } from "@/tests/support/releases/electron";
-import { provideElectron } from "@/tests/support/releases/electron-runtime";
 import { type EntryFields, manifestEntry, manifestText } from "@/tests/support/releases/releases";
 
 const SIZE = 100 * 1024 * 1024;

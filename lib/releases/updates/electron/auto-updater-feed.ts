@@ -1,5 +1,6 @@
 import { releaseFields, squirrel } from "../../feeds/squirrel";
 import { normalizeArchitecture, type Platform } from "../../schema";
+import { recordCheck } from "../record-check";
 import { selectUpdate, type UpdaterRules } from "../select-update";
 import { storedFileUrls } from "../stored-files";
 import { installedVersionOf, missingRelease, noUpdate, toDocument, type UpdateFeed } from "../update-feed";
@@ -34,6 +35,7 @@ export const autoUpdaterFeed: UpdateFeed = {
     const { release, isHeld, isClientSpecific } = selectUpdate({ ...request, current }, target, rules);
     const file = release && rules.selectArtifact(release);
     if (!file) throw missingRelease(requirements);
+    recordCheck({ ...request, current }, target, release);
     if (isHeld || release.version.compare(current) === 0) return noUpdate(contentType);
     const url = storedFileUrls(request.deps.config.baseUrl)(release, file);
     const text = JSON.stringify({ url, ...releaseFields(release) });

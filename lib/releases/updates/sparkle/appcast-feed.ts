@@ -6,6 +6,7 @@ import { normalizeArchitecture, type Platform, type Release } from "../../schema
 import { installedByBuild } from "../../selection/installed-version";
 import { findReleasesForOlderSystems } from "../../selection/selection";
 import { evaluateUpdate, supportPolicyOf } from "../../selection/support-policy";
+import { recordCheck } from "../record-check";
 import { selectUpdate, type UpdaterRules } from "../select-update";
 import { storedFileUrls } from "../stored-files";
 import { missingRelease, toDocument, type UpdateFeed, type UpdateRequest } from "../update-feed";
@@ -46,6 +47,7 @@ function platformItems(
   const current = request.current ?? (client && installedByBuild(snapshot, selector, client.version)?.version);
   const { release, isHeld, isClientSpecific, system } = selectUpdate({ ...request, current }, selector, RULES);
   if (!release) return null;
+  if (client) recordCheck({ ...request, current }, selector, release);
   const older = findReleasesForOlderSystems(snapshot, selector, selectArtifact, release, system);
   const toItem = (one: Release): AppcastItem[] => {
     const artifact = selectArtifact(one);

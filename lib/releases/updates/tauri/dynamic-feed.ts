@@ -1,6 +1,7 @@
 import { releaseFields, tauri } from "../../feeds/tauri";
 import { normalizeArchitecture } from "../../schema";
 import { parsePlatform } from "../../selection/release-selector";
+import { recordCheck } from "../record-check";
 import { selectUpdate } from "../select-update";
 import { storedFileUrls } from "../stored-files";
 import { installedVersionOf, missingRelease, noUpdate, toDocument, type UpdateFeed } from "../update-feed";
@@ -19,6 +20,7 @@ export const tauriDynamicFeed: UpdateFeed = {
     const { release, isHeld, isClientSpecific } = selectUpdate({ ...request, current }, selector, rules);
     const file = release && selectArtifact(release);
     if (!file) throw missingRelease(tauri.requirements);
+    recordCheck({ ...request, current }, selector, release);
     if (isHeld || release.version.compare(current) === 0) return noUpdate(tauri.contentType);
     const url = storedFileUrls(request.deps.config.baseUrl)(release, file);
     const text = JSON.stringify({ ...releaseFields(release), url, signature: file.minisign });

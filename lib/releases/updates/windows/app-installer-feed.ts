@@ -2,6 +2,7 @@ import { emptyElement, escapeXml } from "../../feeds/xml";
 import { completeFiles } from "../../release-files";
 import { type Artifact, normalizeArchitecture, type PackageIdentity, type Release } from "../../schema";
 import { supportPolicyOf } from "../../selection/support-policy";
+import { recordCheck } from "../record-check";
 import { selectUpdate, type UpdaterRules } from "../select-update";
 import { storedFileUrls } from "../stored-files";
 import { missingRelease, toDocument, type UpdateFeed } from "../update-feed";
@@ -32,6 +33,7 @@ export const appInstallerFeed: UpdateFeed = {
     const { release, isClientSpecific } = selectUpdate(request, selector, RULES);
     const file = release && packageOf(release);
     if (!release || !file?.packageIdentity) throw missingRelease(PACKAGE_REQUIREMENTS);
+    recordCheck(request, { ...selector, architecture: arch === undefined ? null : architecture }, release);
     const { baseUrl } = request.deps.config;
     const query = arch === undefined ? "" : `?arch=${architecture}`;
     const uri = `${baseUrl}/api/updates/${request.product}/${request.channel}/${request.product}.appinstaller${query}`;

@@ -15,11 +15,11 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(PATH
     query: UpdateQuery,
     errors: DOWNLOAD_ERRORS,
     responses: { 200: null, 204: null, 206: null, 302: null, 304: null },
-    handle: async ({ ctx: { adoption, catalog, config, storage }, request, params, query, log }) => {
+    handle: async ({ ctx, request, params, query, caller, log }) => {
       const [stagingId, userAgent] = [request.headers.get("x-user-staging-id"), request.headers.get("user-agent")];
-      const recordDownload = request.method === "HEAD" ? () => {} : adoption.recordDownload;
-      const deps = { catalog, config, storage, log, recordDownload };
-      return contentResponse(await resolveUpdate(deps, params, query, { stagingId, userAgent }), request);
+      const recordDownload = request.method === "HEAD" ? () => {} : ctx.adoption.recordDownload;
+      const client = { stagingId, userAgent, network: () => caller.ip };
+      return contentResponse(await resolveUpdate({ ...ctx, log, recordDownload }, params, query, client), request);
     },
   }),
 });
