@@ -11,7 +11,7 @@ import type { AppUpdater } from "electron-updater";
 import { XMLParser } from "fast-xml-parser";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { rolloutBucket } from "@/lib/releases/selection/rollout";
-import { newFolder, runModules, snippet } from "@/tests/support/guide";
+import { newFolder, snippet } from "@/tests/support/guide";
 import { type Service, startService } from "@/tests/support/process/service";
 import { installedApp } from "@/tests/support/releases/electron";
 import { type EntryFields, manifestEntry, manifestText } from "@/tests/support/releases/releases";
@@ -34,7 +34,6 @@ async function startTampering(): Promise<typeof tampered> {
 
 beforeAll(async () => {
   tampered = await startTampering();
-  Object.assign(process, { getSystemVersion: () => "26.1" }); // as Electron's process has it
   const folder = await mkdtemp(path.join(tmpdir(), "homeport-updaters-"));
   const minisignKey = hasMinisign ? await newMinisignKey(folder) : "";
   const { privateKey, publicKey: edKey } = generateKeyPairSync("ed25519");
@@ -109,12 +108,12 @@ const sha512 = (bytes: Uint8Array) => createHash("sha512").update(bytes).digest(
 const published = (name: string) => readFile(path.join(shop.folder, name));
 
 describe("electron-updater, configured as in the guide", () => {
-  type Homeport = { useHomeport: (updater: AppUpdater, options: { url: string; product: string }) => void };
-
   async function app(version: string, product = "core"): Promise<AppUpdater> {
-    const source = await snippet("electron-updater", "js", shop.service.url);
-    const { useHomeport }: Homeport = await runModules({ "homeport.mjs": source }, { "electron-updater": null });
-    return installedApp(version, (updater) => useHomeport(updater, { url: shop.service.url, product }));
+    const config = await snippet("electron-updater", "yaml", shop.service.url);
+    const [, url = ""] = /^publish:\n {2}provider: generic\n {2}url: (\S+)\n$/.exec(config) ?? [];
+    return installedApp(version, (updater) =>
+      updater.setFeedURL({ provider: "generic", url: url.replace("/core/", `/${product}/`) }),
+    );
   }
 
   test("finds, downloads and verifies the newest version, and keeps it as a program", async () => {
@@ -130,13 +129,8 @@ describe("electron-updater, configured as in the guide", () => {
     expect(await (await app(version)).checkForUpdates()).toMatchObject({ isUpdateAvailable: false });
   });
 
-  test("goes back if the catalog marks a rollback", async () => {
-    const updater = await app("1.1.0", "regretted");
-    expect(await updater.checkForUpdates()).toMatchObject({
-      isUpdateAvailable: true,
-      updateInfo: { version: "1.0.0" },
-    });
-    expect(await updater.downloadUpdate()).toEqual([expect.stringMatching(/regretted-1\.0\.0\.exe$/)]);
+  test("never goes back, since it cannot know that a rollback is meant for it", async () => {
+    expect(await (await app("1.1.0", "regretted")).checkForUpdates()).toMatchObject({ isUpdateAvailable: false });
   });
 
   test("rejects a file that differs from the published one", async () => {
@@ -167,7 +161,8 @@ describe.runIf(hasMinisign)("Tauri's updater, configured as in the guide", () =>
     const { plugins } = JSON.parse(await snippet("Tauri 2", "json", shop.service.url));
     const [endpoint] = plugins.updater.endpoints as string[];
     const url = (endpoint ?? "")
-      .replace("product=core", `product=${product}`)
+      .replace("/core/", `/${product}/`)
+      .replace("{{bundle_type}}", target === "windows" ? "nsis" : "app")
       .replace("{{target}}", target)
       .replace("{{arch}}", arch)
       .replace("{{current_version}}", version.replaceAll("+", "%2B"));
@@ -200,6 +195,13 @@ describe.runIf(hasMinisign)("Tauri's updater, configured as in the guide", () =>
     expect((await check("windows", "x86_64", version)).status).toBe(204);
   });
 
+  test("finds its target in the static file of the same release", async () => {
+    const { plugins } = JSON.parse(await snippet("Tauri 2", "json", shop.service.url, 1));
+    const { version, platforms } = await (await fetch(plugins.updater.endpoints[0])).json();
+    expect(version).toBe("1.1.0");
+    expect(await download(platforms["windows-x86_64-nsis"])).toContain("version:1.1.0");
+  });
+
   test("does not accept another file under the signature", async () => {
     const answer = await (await check("windows", "x86_64", "1.0.0", "tampered")).json();
     await expect(download(answer)).rejects.toThrow("Signature verification failed");
@@ -209,8 +211,9 @@ describe.runIf(hasMinisign)("Tauri's updater, configured as in the guide", () =>
 describe("Sparkle and WinSparkle, configured as in the guide", () => {
   type Item = { "sparkle:version": string; enclosure: { url: string; length: string; "sparkle:edSignature": string } };
 
-  async function items(url: string): Promise<Item[]> {
-    const response = await fetch(url, { headers: { accept: "application/rss+xml,*/*;q=0.1" } });
+  async function items(url: string, userAgent: string): Promise<Item[]> {
+    const headers = { accept: "application/rss+xml,*/*;q=0.1", "user-agent": userAgent };
+    const response = await fetch(url, { headers });
     const options = { ignoreAttributes: false, attributeNamePrefix: "", parseTagValue: false, isArray: isItem };
     return new XMLParser(options).parse(await response.text()).rss.channel.item;
   }
@@ -233,48 +236,35 @@ describe("Sparkle and WinSparkle, configured as in the guide", () => {
     const url = await feedUrl();
     const swift = await snippet("Sparkle 2", "swift", shop.service.url);
     const added = [...swift.matchAll(/"key": "(\w+)"/g)].map(([, key]) => key);
-    expect(added).toEqual(["current", "clientId"]);
-    url.searchParams.set("current", "1.0.0");
+    expect(added).toEqual(["clientId"]);
     url.searchParams.set("clientId", randomUUID());
-    const [item] = await items(url.href);
+    const [item] = await items(url.href, "Example/1.0.0 Sparkle/2.9.4");
     expect(item?.["sparkle:version"]).toBe("1.1.0");
     expect(item && (await fits(item))).toBe(true);
   });
 
   test("an app on Windows downloads a file that its public key verifies, and no other", async () => {
     const [, url = ""] = /set_appcast_url\("([^"]+)"\)/.exec(await snippet("WinSparkle", "c", shop.service.url)) ?? [];
-    const [item] = await items(url);
+    const agent = "Example/1.0.0 WinSparkle/0.9.3 (Win64)";
+    const [item] = await items(url, agent);
     expect(item).toMatchObject({ "sparkle:version": "1.1.0", enclosure: { "sparkle:os": "windows" } });
     expect(item && (await fits(item))).toBe(true);
-    const [tampered] = await items(url.replace("product=core", "product=tampered"));
+    const [tampered] = await items(url.replace("/core/", "/tampered/"), agent);
     expect(tampered && (await fits(tampered))).toBe(false);
   });
 });
 
-describe("Electron's autoUpdater, configured as in the guide", () => {
-  /** An Electron whose autoUpdater does as Squirrel.Mac: what the server names is downloaded, without comparing. */
-  const electron = (version: string) => `
-    export const app = { getVersion: () => ${JSON.stringify(version)} };
-    export const autoUpdater = {
-      setFeedURL: (feed) => { autoUpdater.feed = feed; },
-      checkForUpdates: () => { autoUpdater.checked = check(autoUpdater.feed); },
-    };
-    async function check({ url, headers }) {
-      const response = await fetch(url, { headers: { ...headers, accept: "application/json" } });
-      if (!response.ok) throw new Error(await response.text());
-      if (response.status === 204) return null;
-      const update = await response.json();
-      const download = await fetch(update.url);
-      return { name: update.name, bytes: new Uint8Array(await download.arrayBuffer()) };
-    }`;
-
+describe("update-electron-app, configured as in the guide", () => {
+  /** What Squirrel.Mac downloads: update-electron-app sets `host/repo/platform-arch/version` as the URL of its feed. */
   async function update(version: string): Promise<{ name: string; bytes: Uint8Array } | null> {
-    const updates = await snippet("Squirrel.Mac", "js", shop.service.url);
-    const files = {
-      "updates.mjs": `${updates}\nexport { autoUpdater };`,
-      "installation.mjs": `export const installationId = ${JSON.stringify(randomUUID())};`,
-    };
-    return (await runModules(files, { electron: electron(version) })).autoUpdater.checked;
+    const source = await snippet("update-electron-app", "js", shop.service.url);
+    const [, host, repo] = /host: "([^"]+)",\s+repo: "([^"]+\/[^"]+)"/.exec(source) ?? [];
+    const headers = { accept: "application/json", "user-agent": "update-electron-app/3.3.0 (darwin: arm64)" };
+    const response = await fetch(`${host}/${repo}/darwin-arm64/${version}`, { headers });
+    if (!response.ok) throw new Error(await response.text());
+    if (response.status === 204) return null;
+    const { name, url } = await response.json();
+    return { name, bytes: new Uint8Array(await (await fetch(url)).arrayBuffer()) };
   }
 
   test("downloads the newest version whole", async () => {
@@ -285,6 +275,20 @@ describe("Electron's autoUpdater, configured as in the guide", () => {
 
   test.each(["1.1.0", "1.2.0"])("is offered nothing for %s", async (version) => {
     expect(await update(version)).toBeNull();
+  });
+});
+
+describe.runIf(hasCommands("curl"))("winget, as in the guide", () => {
+  test("gets the three files of a manifest, without placeholders", async () => {
+    const folder = await newFolder();
+    await run("sh", ["-eu", "-c", await snippet("winget", "sh", shop.service.url)], { cwd: folder });
+    const names = ["winget.installer.yaml", "winget.locale.en-US.yaml", "winget.version.yaml"];
+    expect((await readdir(folder)).sort()).toEqual(names);
+    const texts = await Promise.all(names.map((name) => readFile(path.join(folder, name), "utf8")));
+    for (const text of texts) expect(text).not.toContain("placeholder");
+    const [, url = ""] = /InstallerUrl: "([^"]+)"/.exec(texts[0] ?? "") ?? [];
+    const bytes = Buffer.from(await (await fetch(url)).arrayBuffer());
+    expect(texts[0]).toContain(createHash("sha256").update(bytes).digest("hex").toUpperCase());
   });
 });
 
