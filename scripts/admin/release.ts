@@ -1,3 +1,5 @@
+import { homedir } from "node:os";
+import path from "node:path";
 import { createObjectStorage } from "../../lib/adapters/s3";
 import { manifestFileOf } from "../../lib/admin/releases/manifest/manifest-file";
 import { loadConfig } from "../../lib/config";
@@ -14,6 +16,9 @@ import { createOutput } from "./release/output";
 import { list, verify } from "./release/read";
 import { prune, remove } from "./release/removal";
 import { localStore } from "./release/store/local-store";
+import { createHttpClient } from "./release/store/remote/http-client";
+import { remoteStore } from "./release/store/remote/remote-store";
+import { uploadMemory } from "./release/store/remote/upload-memory";
 import { adoption } from "./rollout/adoption";
 import { rollout } from "./rollout/rollout";
 
@@ -40,6 +45,13 @@ const COMMANDS: Record<string, Command> = {
 };
 
 const open: Open = async ({ catalog, json = false }) => {
+  const { HOMEPORT_URL, HOMEPORT_API_KEY, XDG_CACHE_HOME } = process.env;
+  if (HOMEPORT_URL) {
+    if (catalog !== undefined) throw new UsageError("--catalog and HOMEPORT_URL exclude each other.");
+    const memory = uploadMemory(path.join(XDG_CACHE_HOME ?? path.join(homedir(), ".cache"), "homeport-release"));
+    const store = remoteStore(createHttpClient(HOMEPORT_URL, HOMEPORT_API_KEY), memory);
+    return { store, output: createOutput(json) };
+  }
   const config = loadConfig();
   if (catalog === undefined && isCatalogUrl(config.RELEASE_CATALOG)) {
     throw new UsageError("RELEASE_CATALOG is a URL: select the file that is published there with --catalog.");

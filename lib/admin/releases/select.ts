@@ -14,12 +14,17 @@ export type ReleaseFilter = {
   channel?: string | undefined;
 };
 
+/** A release of the catalog, or its document. */
+type Selectable = Pick<Release, "id" | "product" | "platform" | "architecture" | "channel"> & {
+  version: Release["version"] | string;
+};
+
 /**
  * The releases that a command changes.
  * @throws PublishingError release_not_found if the filter, an id or a version matches nothing; release_invalid if the
  * filter is too wide
  */
-export function selectReleases(releases: readonly Release[], filter: ReleaseFilter): Release[] {
+export function selectReleases<T extends Selectable>(releases: readonly T[], filter: ReleaseFilter): T[] {
   const { ids = [], product, version } = filter;
   const matching = filterReleases(releases, filter);
   if (ids.length > 0) return [...new Set(ids.flatMap((id) => selectByIdOrVersion(matching, id)))];
@@ -29,7 +34,7 @@ export function selectReleases(releases: readonly Release[], filter: ReleaseFilt
   return matching.length > 0 ? matching : notFound("that matches these options");
 }
 
-function selectByIdOrVersion(matching: readonly Release[], idOrVersion: string): Release[] {
+function selectByIdOrVersion<T extends Selectable>(matching: readonly T[], idOrVersion: string): T[] {
   const byId = matching.find(({ id }) => id === idOrVersion);
   if (byId) return [byId];
   if (!parseVersion(idOrVersion)) return notFound(`with id ${idOrVersion}`);
@@ -42,7 +47,7 @@ function selectByIdOrVersion(matching: readonly Release[], idOrVersion: string):
 }
 
 /** The releases that match the filter's fields; all of them without fields. Ignores `ids`. */
-export function filterReleases(releases: readonly Release[], filter: ReleaseFilter): Release[] {
+export function filterReleases<T extends Selectable>(releases: readonly T[], filter: ReleaseFilter): T[] {
   const { product, version, platform, architecture, channel } = filter;
   const expected = {
     product,
@@ -52,7 +57,8 @@ export function filterReleases(releases: readonly Release[], filter: ReleaseFilt
     version: version && normalizeVersion(version),
   };
   return releases.filter((release) => {
-    const actual = { ...release, version: formatVersion(release.version) };
+    const { version: own } = release;
+    const actual = { ...release, version: typeof own === "string" ? own : formatVersion(own) };
     return (Object.keys(expected) as (keyof typeof expected)[]).every(
       (name) => expected[name] === undefined || expected[name] === actual[name],
     );

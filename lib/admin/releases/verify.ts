@@ -34,7 +34,12 @@ export async function* verifyReleases(
       if (verified.has(location) || (artifact.file === undefined && !options.remote)) continue;
       verified.add(location);
       const kinds = ArtifactKind.options.filter((kind) => artifacts[kind] && locationOf(artifacts[kind]) === location);
-      yield { id, kinds, location, problem: await findProblem(artifact, folder, options, onProgress) };
+      yield {
+        id,
+        kinds,
+        location,
+        problem: await findDifference(() => openArtifact(artifact, folder, options), artifact, onProgress),
+      };
     }
   }
 }
@@ -44,14 +49,14 @@ function locationOf({ file, url, s3Key, sha256 }: ServedFile): string {
   return `${file ?? url ?? `s3:${s3Key}`} ${sha256.slice(0, 12)}`;
 }
 
-async function findProblem(
-  artifact: ServedFile,
-  folder: string,
-  options: VerifyOptions,
+/** Reads bytes and compares them with what the catalog says. Returns null if they are the same. */
+export async function findDifference(
+  open: () => Promise<AsyncIterable<Uint8Array>>,
+  artifact: Pick<ServedFile, "sizeBytes" | "sha256" | "sha512">,
   onProgress?: OnProgress,
 ): Promise<string | null> {
   try {
-    const { bytes, digest } = withDigest(await openArtifact(artifact, folder, options));
+    const { bytes, digest } = withDigest(await open());
     let doneBytes = 0;
     for await (const chunk of bytes) {
       doneBytes += chunk.byteLength;
@@ -71,7 +76,7 @@ async function findProblem(
 
 async function openArtifact(artifact: ServedFile, folder: string, options: VerifyOptions) {
   const { file, url, s3Key, fileName, contentType } = artifact;
-  const { storage, stallTimeoutMs = STALL_TIMEOUT_MS } = options;
+  const { storage, stallTimeoutMs } = options;
   if (file !== undefined) return readChunks(await resolveArtifactPath(await realpath(folder), file), () => {});
   if (url !== undefined) return fetchBytes(url, stallTimeoutMs);
   if (!storage || s3Key === undefined) throw new Error("The RELEASE_S3_ variables are not set");
@@ -80,7 +85,7 @@ async function openArtifact(artifact: ServedFile, folder: string, options: Verif
 }
 
 /** Downloads without a total time limit, as long as bytes keep arriving. */
-async function* fetchBytes(url: string, stallTimeoutMs: number): AsyncGenerator<Uint8Array> {
+export async function* fetchBytes(url: string, stallTimeoutMs = STALL_TIMEOUT_MS): AsyncGenerator<Uint8Array> {
   const aborting = new AbortController();
   const onStall = () => aborting.abort(new Error(`no bytes arrived for ${stallTimeoutMs / 1000} s`));
   const timer = setTimeout(onStall, stallTimeoutMs);

@@ -70,6 +70,7 @@ Publishes releases. A running service loads the changed catalog within a second.
 
 RELEASE is one or more ids or versions, or --product P --version V; --platform, --arch and --channel narrow the selection.
 remove and prune ask before they remove anything. Without a terminal they need --yes; --dry-run only lists.
+With HOMEPORT_URL and HOMEPORT_API_KEY, the commands use the API of that service instead of the files of this machine.
 --catalog FILE selects another catalog than the service's (RELEASE_CATALOG, or DATA_DIR/releases/catalog.json).
 --json prints the result, or { "error": { "code", "message" } }, as one JSON document.
 Exit code: 0 for success, 1 for an error, 2 for invalid arguments.`;

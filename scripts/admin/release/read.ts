@@ -11,7 +11,7 @@ export const list: Command = async (args, open) => {
   const { store, output } = await open(values);
   const releases = await store.list(toFilter(values));
   if (releases.length === 0) console.error("No releases found.");
-  const rollouts = releases.length > 0 ? await readRollouts() : new Map();
+  const rollouts = releases.length > 0 && !store.isRemote ? await readRollouts() : new Map();
   const scheduled = releases.filter(({ id }) => rollouts.has(id));
   output.result(
     releases.map((release) => ({ ...release, schedule: rollouts.get(release.id) ?? null })),

@@ -14,6 +14,8 @@ export const adoption: Command = async (args) => {
   const { product, days, json = false } = parseOptions(OPTIONS, args, false).values;
   const query = AdoptionQuery.safeParse({ product, days });
   if (!query.success) throw new UsageError("--days takes a number from 1 to 92.");
+  if (process.env.HOMEPORT_URL)
+    throw new UsageError("adoption reads the service's database: run it there, without HOMEPORT_URL.");
   const report = await withDatabase(loadConfig(), (db) => readAdoption({ db, now: () => new Date() }, query.data));
   if (report.versions.length === 0) console.error(`Nothing was counted from ${report.from} to ${report.to}.`);
   createOutput(json).result(report, report.versions.length > 0 ? [renderReport(report)] : []);

@@ -41,6 +41,8 @@ export const rollout: Command = async (args, open) => {
   if (modes === 0) return setRollout(values, positionals, open);
   const plan = values.steps === undefined ? null : parsePlan(values);
   const { store, output } = await open(values);
+  if (store.isRemote)
+    throw new UsageError("Schedules are in the service's database: set them there, without HOMEPORT_URL.");
   const releases = await findReleases(store, toFilter(values, positionals));
   const ids = releases.map(({ id }) => id);
   if (plan) assertSchedulable(releases, plan);
@@ -61,8 +63,8 @@ async function setRollout(values: Values, positionals: string[], open: Open): Pr
   const { store, output } = await open(values);
   const updated = await store.update(toFilter(values, positionals.slice(0, -1)), { rollout: percentage });
   const ids = updated.releases.map(({ id }) => id);
-  const config = loadConfig();
-  if (config.mode === "server") await withDatabase(config, (db) => endRollouts({ db }, ids));
+  const config = store.isRemote ? null : loadConfig();
+  if (config?.mode === "server") await withDatabase(config, (db) => endRollouts({ db }, ids));
   const outcome = percentage === 0 ? "paused" : `rolled out to ${percentage} %`;
   output.result(
     updated,

@@ -15,6 +15,7 @@ import type { ReleaseStore } from "./release-store";
 export function localStore(manifestFile: string, storage: Context["storage"]): ReleaseStore {
   const now = () => new Date();
   return {
+    isRemote: false,
     list: async (filter) => listReleases(filterReleases((await readManifest(manifestFile)).releases, filter)),
     add: async (drafts) => {
       const added = await addReleases({ manifestFile, storage, now, onProgress: drawProgress }, drafts);

@@ -19,6 +19,8 @@ export type UpdateOutcome = { releases: UpdatedRelease[]; newerServed: string[] 
  * stable `code`.
  */
 export type ReleaseStore = {
+  /** The releases are those of a service elsewhere, whose database the command cannot open. */
+  isRemote: boolean;
   list: (filter: ReleaseFilter) => Promise<ReleaseDocument[]>;
   /** Publishes all drafts at once. */
   add: (drafts: readonly ReleaseDraft[]) => Promise<AddOutcome>;
