@@ -1,0 +1,19 @@
+import { operatorOf } from "@/lib/admin/operator";
+import { promoteInCatalog } from "@/lib/admin/publishing/maintain-catalog";
+import { PromotedReleases, Promotion } from "@/lib/admin/publishing/maintenance-schema";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/releases/promotions", {
+  POST: endpoint({
+    summary: "Offer builds on another channel",
+    auth: { role: "admin", stepUp: true, scope: "releases:write" },
+    body: Promotion,
+    errors: [
+      ...(["catalog_not_editable", "catalog_invalid", "catalog_locked", "disk_full", "release_invalid"] as const),
+      ...(["release_not_found", "release_conflict", "release_yanked", "confirmation_required"] as const),
+    ],
+    responses: { 200: PromotedReleases },
+    handle: ({ ctx, principal, body, caller }) => promoteInCatalog(ctx, operatorOf(principal, caller), body),
+  }),
+});

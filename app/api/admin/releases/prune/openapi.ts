@@ -1,0 +1,23 @@
+import type { OperationDetails } from "@/scripts/openapi/operation";
+
+export const POST: OperationDetails = {
+  operationId: "pruneReleases",
+  description:
+    "Removes files that no release has and, with a limit, old releases. With both limits, only those that exceed both. Releases that a client may need stay.",
+  requests: {
+    "What would be removed": { keep: 5, publishedBefore: "2026-08-20T00:00:00Z", isDryRun: true },
+  },
+  responses: {
+    200: {
+      description: "What was removed, or would be.",
+      examples: {
+        Removed: {
+          releases: ["core-windows-x64-1.0.0"],
+          files: ["9f86d081884c7d65/Acme-1.0.0-x64.exe"],
+          freedBytes: 104857600,
+          elsewhere: [],
+        },
+      },
+    },
+  },
+};

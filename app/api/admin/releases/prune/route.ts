@@ -1,0 +1,16 @@
+import { operatorOf } from "@/lib/admin/operator";
+import { pruneCatalog } from "@/lib/admin/publishing/maintain-catalog";
+import { CatalogPrune, PrunedCatalog } from "@/lib/admin/publishing/maintenance-schema";
+import { endpoint } from "@/lib/http/endpoint";
+import { defineRoute } from "@/lib/http/route";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/releases/prune", {
+  POST: endpoint({
+    summary: "Remove old releases and unused files",
+    auth: { role: "admin", stepUp: true, scope: "releases:write" },
+    body: CatalogPrune,
+    errors: ["catalog_not_editable", "catalog_invalid", "catalog_locked", "disk_full"],
+    responses: { 200: PrunedCatalog },
+    handle: ({ ctx, principal, body, caller }) => pruneCatalog(ctx, operatorOf(principal, caller), body),
+  }),
+});

@@ -1,0 +1,59 @@
+import { z } from "zod";
+
+const Filter = z
+  .strictObject({
+    ids: z.array(z.string().max(256)).max(1_000).optional().describe("Ids, or versions of one product."),
+    product: z.string().optional(),
+    platform: z.string().optional(),
+    architecture: z.string().optional(),
+    channel: z.string().optional(),
+    version: z.string().optional(),
+  })
+  .describe("Which releases: by id or version, by fields, or by both.");
+
+/** Which releases to offer on another channel. */
+export const Promotion = z.object({
+  filter: Filter,
+  from: z.string().max(64).describe("The channel of the releases."),
+  to: z.string().max(64).describe("The channel on which the same builds are offered."),
+  rollout: z
+    .number()
+    .min(0)
+    .max(100)
+    .optional()
+    .describe("The percentage of clients that receive them. 100 by default."),
+  confirmations: z.strictObject({ isNew: z.boolean().optional(), isPrerelease: z.boolean().optional() }).optional(),
+});
+export type Promotion = z.infer<typeof Promotion>;
+
+export const PromotedReleases = z.object({
+  releases: z.array(
+    z.object({
+      id: z.string(),
+      from: z.string().describe("The id of the release that was promoted."),
+      outcome: z.enum(["added", "unchanged"]),
+    }),
+  ),
+});
+export type PromotedReleases = z.infer<typeof PromotedReleases>;
+
+/** What to remove from the catalog. Without a limit, only files that no release has. */
+export const CatalogPrune = z.object({
+  filter: Filter.default({}),
+  keep: z.int().min(0).optional().describe("How many versions of each channel stay."),
+  publishedBefore: z.iso
+    .datetime({ offset: true })
+    .transform((text) => new Date(text))
+    .optional()
+    .describe("Only releases that were published before this time are removed."),
+  isDryRun: z.boolean().describe("`true` changes nothing."),
+});
+export type CatalogPrune = z.infer<typeof CatalogPrune>;
+
+export const PrunedCatalog = z.object({
+  releases: z.array(z.string()),
+  files: z.array(z.string()).describe("The files that were deleted from the catalog's folder."),
+  freedBytes: z.number(),
+  elsewhere: z.array(z.string()).describe("URLs and object keys that stay."),
+});
+export type PrunedCatalog = z.infer<typeof PrunedCatalog>;
