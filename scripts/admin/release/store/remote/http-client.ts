@@ -80,11 +80,18 @@ async function attemptJson<T>(send: () => Promise<Response>, url: string): Promi
   return { error, retryAfterMs: isRetried ? Math.min(seconds, 60) * 1000 : null };
 }
 
-/** The error that a problem document describes (RFC 9457). */
+type Problem = { code?: string; title?: string; detail?: string; errors?: { pointer: string; detail: string }[] };
+
+/** The error that a problem document describes (RFC 9457), with the fields that are invalid. */
 export async function toError(response: Response): Promise<CodedError> {
-  const problem = (await response.json().catch(() => ({}))) as { code?: string; title?: string; detail?: string };
-  const { code = `http_${response.status}`, title = `The response status is ${response.status}`, detail } = problem;
-  return new CodedError(code, detail ? `${title}: ${detail}` : title);
+  const problem = (await response.json().catch(() => ({}))) as Problem;
+  const {
+    code = `http_${response.status}`,
+    title = `The response status is ${response.status}`,
+    errors = [],
+  } = problem;
+  const fields = errors.map(({ pointer, detail }) => `\n  - ${pointer}: ${detail}`).join("");
+  return new CodedError(code, `${problem.detail ? `${title}: ${problem.detail}` : title}${fields}`);
 }
 
 /** The service did not respond. */

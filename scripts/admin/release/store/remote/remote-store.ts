@@ -104,6 +104,7 @@ async function add(client: HttpClient, memory: UploadMemory, drafts: readonly Re
 }
 
 function toRequestFile({ kinds, from, destination, artifact }: HashedFile, uploadId: string) {
-  const { fileName, contentType, minisign, edSignature, sha256 } = artifact;
-  return { uploadId, kinds, from, destination, sha256, artifact: { fileName, contentType, minisign, edSignature } };
+  const { fileName, contentType, minisign, edSignature, sizeBytes, sha256 } = artifact;
+  const expected = { by: "the client", sizeBytes, sha256 };
+  return { uploadId, kinds, from, destination, expected, artifact: { fileName, contentType, minisign, edSignature } };
 }

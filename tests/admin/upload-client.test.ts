@@ -5,11 +5,14 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { NewReleases } from "@/lib/admin/publishing/schema";
 import { createHttpClient } from "@/scripts/admin/release/store/remote/http-client";
+import { remoteStore } from "@/scripts/admin/release/store/remote/remote-store";
 import { uploadFile } from "@/scripts/admin/release/store/remote/upload";
 import { uploadMemory } from "@/scripts/admin/release/store/remote/upload-memory";
-import { build, filesIn, newFolder } from "@/tests/support/releases/publishing";
+import { build, draftOf, filesIn, newFolder } from "@/tests/support/releases/publishing";
 
+const UPLOAD_ID = "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11";
 const PROBLEM = { "content-type": "application/problem+json" };
 
 /** What a server does with a part instead of keeping it: an answer, or nothing where it drops the connection. */
@@ -24,8 +27,8 @@ async function startUploads(faultOf: (part: { offset: number; bytes: Buffer; att
     const id = request.url?.split("/").at(-1) ?? "";
     const upload = uploads.get(id);
     if (request.method === "POST") {
-      uploads.set("upload-1", { size: Number(request.headers["upload-length"]), bytes: Buffer.alloc(0) });
-      return response.writeHead(201, { location: "/api/admin/uploads/upload-1" }).end();
+      uploads.set(UPLOAD_ID, { size: Number(request.headers["upload-length"]), bytes: Buffer.alloc(0) });
+      return response.writeHead(201, { location: `/api/admin/uploads/${UPLOAD_ID}` }).end();
     }
     if (!upload) return response.writeHead(404, PROBLEM).end();
     if (request.method === "HEAD") {
@@ -114,6 +117,21 @@ describe("an upload", () => {
     const none = createHttpClient("http://127.0.0.1:9", "hp_test", 1);
     await expect(uploadFile(none, memory, upload)).rejects.toMatchObject({ code: "unreachable" });
   });
+});
+
+test("a draft is sent as the API expects it, once its file has arrived", async () => {
+  const { client } = await startUploads();
+  const { memory, upload, folder } = await newUpload(1_000);
+  const sent: unknown[] = [];
+  const json = async <T>({ body }: { body?: string | Uint8Array }): Promise<T> => {
+    sent.push(JSON.parse(String(body)));
+    return { releases: [], removedSamples: [], notes: [] } as T;
+  };
+  const change = { release: { notes: undefined }, artifact: { minisign: undefined, fileName: "Setup.exe" } };
+  await remoteStore({ ...client, json }, memory).add([draftOf(upload.file, "1.0.0", change)]);
+  const parsed = sent.map((body) => NewReleases.safeParse(body));
+  expect(parsed).toMatchObject([{ success: true, data: { releases: [{ files: [{ uploadId: UPLOAD_ID }] }] } }]);
+  expect(await filesIn(folder)).toEqual([]);
 });
 
 describe("the URL of a service", () => {
