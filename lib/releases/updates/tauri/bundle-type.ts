@@ -29,7 +29,7 @@ export const defaultTauriFile: ArtifactSelector = (release) => {
 
 /** The selector for a bundle type as the query has it. @throws AppError invalid_query for an unknown one */
 export function tauriSelector(bundleType: string | undefined): ArtifactSelector {
-  return bundleType === undefined
-    ? defaultTauriFile
-    : selectByBundleType(tauri.selectArtifact, parseBundleType(bundleType));
+  if (bundleType === undefined) return defaultTauriFile;
+  const type = parseBundleType(bundleType);
+  return selectByBundleType(type === "unknown" ? defaultTauriFile : tauri.selectArtifact, type);
 }
