@@ -100,9 +100,9 @@ export function createAdoption({ db, isOn, log, now, secrets }: Deps): Adoption 
 function countChecks(counts: DayCounts, checks: readonly Check[]): void {
   for (const check of checks) {
     const client = check.clientId === undefined ? null : counts.hashClient(check.clientId);
-    const { version, offered } = check;
-    counts.countCheck({ ...check, version: version ?? UNKNOWN_VERSION }, client);
-    if (offered) counts.countOffer({ ...check, version: offered }, client);
+    const { product, platform, architecture, channel, version, offered } = check;
+    counts.countCheck({ product, platform, architecture, channel, version: version ?? UNKNOWN_VERSION }, client);
+    if (offered) counts.countOffer({ product, platform, architecture, channel, version: offered }, client);
   }
 }
 

@@ -46,6 +46,8 @@ export class DayCounts {
   readonly #salt: string;
   readonly #entries = new Map<string, DayEntry>();
   #claimedKeys = 0;
+  #lastClaimed: DayEntry | undefined;
+  #lastServed: DayEntry | undefined;
 
   /** @param salt secret, and another one each day */
   constructor(salt: string) {
@@ -103,7 +105,13 @@ export class DayCounts {
 
   /** `isClaimed`: only the client names the version. */
   #countsOf(key: AdoptionKey, isClaimed: boolean): AdoptionCounts {
-    const entry = this.#entries.get(nameOf(key)) ?? this.#admit(this.#boundedKey(key, isClaimed), isClaimed);
+    const last = isClaimed ? this.#lastClaimed : this.#lastServed;
+    const entry =
+      last && isSameKey(last.key, key)
+        ? last
+        : (this.#entries.get(nameOf(key)) ?? this.#admit(this.#boundedKey(key, isClaimed), isClaimed));
+    if (isClaimed) this.#lastClaimed = entry;
+    else this.#lastServed = entry;
     entry.counts ??= noCounts();
     return entry.counts;
   }
@@ -139,4 +147,14 @@ function noCounts(): AdoptionCounts {
 function union(a: Sketch | null, b: Sketch | null): Sketch | null {
   if (a && b) mergeSketch(a, b);
   return a ?? b;
+}
+
+function isSameKey(a: AdoptionKey, b: AdoptionKey): boolean {
+  return (
+    a.version === b.version &&
+    a.product === b.product &&
+    a.platform === b.platform &&
+    a.architecture === b.architecture &&
+    a.channel === b.channel
+  );
 }
