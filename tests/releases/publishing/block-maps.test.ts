@@ -2,7 +2,6 @@ import { createCipheriv, createHash, randomBytes } from "node:crypto";
 import { readFile, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { blake2b } from "@noble/hashes/blake2.js";
 import { expect, test } from "vitest";
 import {
   build,
@@ -16,14 +15,7 @@ import {
   type TestFolder,
   verify,
 } from "@/tests/support/releases/publishing";
-
-type BlockMap = { version: string; files: { name: string; offset: number; checksums: string[]; sizes: number[] }[] };
-
-const checksum = (bytes: Uint8Array) => Buffer.from(blake2b(bytes, { dkLen: 18 })).toString("base64");
-const blockMapOf = (...blocks: Uint8Array[]): BlockMap => ({
-  version: "2",
-  files: [{ name: "file", offset: 0, checksums: blocks.map(checksum), sizes: blocks.map(({ length }) => length) }],
-});
+import { type BlockMap, blockMapOf } from "@/tests/support/releases/tools/block-map";
 
 /** Publishes a file as the Windows installer 1.0.0. Returns the block map that was stored. */
 async function publishedMap(testFolder: TestFolder, name: string, bytes: Buffer, change: Change = {}) {

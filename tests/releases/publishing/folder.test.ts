@@ -1,11 +1,13 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { draftFolder, type FolderOptions } from "@/lib/admin/releases/folder/draft-folder";
 import { formatVersion, type Release } from "@/lib/releases/schema";
 import { newFolder, publishAll, releasesOf, type TestFolder, verify } from "@/tests/support/releases/publishing";
 import { newSigningKey } from "@/tests/support/releases/signing";
+import { blockMapOf } from "@/tests/support/releases/tools/block-map";
 import { nupkg, zipOf } from "@/tests/support/releases/tools/nupkg";
 import { type ToolOutput, toolOutput, writeElectronUpdate, writeVelopack } from "@/tests/support/releases/tools/output";
 
@@ -59,7 +61,8 @@ describe("the folder of electron-builder", () => {
     await writeElectronUpdate(output, "latest-linux-arm64.yml", "1.4.0", ["Example-1.4.0-arm64.AppImage"]);
     await output.write("builder-effective-config.yaml", "productName: Example\n");
     await output.write("win-unpacked/Example.exe");
-    await output.write(`${SETUP}.blockmap`);
+    const setup = await readFile(path.join(output.folder, SETUP));
+    await output.write(`${SETUP}.blockmap`, gzipSync(JSON.stringify(blockMapOf(setup))));
     return output;
   }
 
@@ -93,7 +96,9 @@ describe("the folder of electron-builder", () => {
       ],
       ["windows x64 1.4.0 stable", { ...NONE, installer: SETUP, update: SETUP, others: ["Example 1.4.0.msi"] }],
     ]);
-    expect(await releasesOf(output)).toMatchObject([{}, {}, {}, {}, { notes: "Faster" }]);
+    const sizeBytes = (await readFile(path.join(output.folder, `${SETUP}.blockmap`))).length;
+    const update = { blockMap: { sizeBytes } };
+    expect(await releasesOf(output)).toMatchObject([{}, {}, {}, {}, { notes: "Faster", artifacts: { update } }]);
   });
 
   test("takes the channel from the file's name, and fields from the operator", async () => {
