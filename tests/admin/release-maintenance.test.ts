@@ -1,11 +1,10 @@
-import { rm } from "node:fs/promises";
-import path from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
 import { uploadFile } from "@/tests/support/admin/uploads";
 import { call } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { ctx } from "@/tests/support/context";
+import { isolateDataFolder } from "@/tests/support/releases/catalogs";
 
 const CORE = { product: "core", platform: "windows", architecture: "x64" };
 const ID = "core-windows-x64-2.0.0";
@@ -25,7 +24,7 @@ async function publish(key: { key: string; id: string }, version: string, channe
 const eventsOf = async (key: { id: string }, target: string) =>
   (await ctx().db.auditEvent.findMany({ where: { actor: `key:${key.id}`, target } })).map(({ type }) => type);
 
-afterEach(() => rm(path.join(ctx().config.DATA_DIR, "releases"), { recursive: true, force: true }));
+isolateDataFolder();
 
 describe("promoting releases", () => {
   const promotion = { filter: { ids: ["2.0.0"], product: "core" }, from: "beta", to: "stable" };

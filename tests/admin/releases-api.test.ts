@@ -1,12 +1,13 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
-import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
 import { createUpload, offsetOf, sendPart, type TestUpload, uploadFile } from "@/tests/support/admin/uploads";
 import { call, get, type Options } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, withContext } from "@/tests/support/context";
+import { isolateDataFolder } from "@/tests/support/releases/catalogs";
 
 const CORE = { product: "core", platform: "windows", architecture: "x64" };
 const folder = () => path.join(ctx().config.DATA_DIR, "releases");
@@ -47,7 +48,7 @@ async function eventsOf(key: { id: string }, id: string) {
   return events.map(({ type, details }) => [type, details]);
 }
 
-afterEach(() => rm(folder(), { recursive: true, force: true }));
+isolateDataFolder();
 
 describe("publishing uploads", () => {
   test("makes releases of several platforms visible at once, without a second copy of their bytes", async () => {

@@ -8,6 +8,9 @@ import { createUpload, offsetOf, sendPart, tus, uploadFile } from "@/tests/suppo
 import { call } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, withContext } from "@/tests/support/context";
+import { isolateDataFolder } from "@/tests/support/releases/catalogs";
+
+isolateDataFolder();
 
 const folder = () => path.join(ctx().config.DATA_DIR, "releases", ".uploads");
 const fileOf = ({ id }: { id: string }) => path.join(folder(), `${id}.part`);

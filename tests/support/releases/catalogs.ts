@@ -2,7 +2,8 @@ import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type Logger, pino } from "pino";
-import { onTestFinished } from "vitest";
+import { afterEach, beforeEach, onTestFinished } from "vitest";
+import { type Context, setContext } from "@/lib/context";
 import { openCatalog } from "@/lib/releases/catalog/catalog";
 import type { Catalog } from "@/lib/releases/catalog/watch";
 import { ctx } from "@/tests/support/context";
@@ -30,3 +31,17 @@ export const versionsOf = (catalog: Catalog) =>
     .current()
     ?.releasesByChannel.get("windows/core/x64/stable")
     ?.map(({ version }) => version.version);
+
+/**
+ * Gives each test of a file a data folder and a catalog of its own, so that other files do not get what it publishes.
+ */
+export function isolateDataFolder(): void {
+  let usual: Context;
+  beforeEach(async () => {
+    usual = ctx();
+    const DATA_DIR = await newFolder();
+    const catalog = await openForTest({ DATA_DIR, mode: "server" }); // the other mode would write the samples
+    setContext({ ...usual, catalog, config: { ...usual.config, DATA_DIR } });
+  });
+  afterEach(() => setContext(usual));
+}
