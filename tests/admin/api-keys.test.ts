@@ -8,6 +8,7 @@ import { newAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { newKey, statusOf } from "@/tests/support/auth/api-keys";
 import { BASE_URL, clock, ctx } from "@/tests/support/context";
+import { callsHandlers } from "@/tests/support/server";
 
 /** A route for keys that may read releases, and for support. */
 const route = defineRoute("/api/guarded", {
@@ -23,7 +24,8 @@ type Options = { ip?: string; query?: string };
 
 /** Calls the route with a bearer token. */
 async function call(token: string, { ip = "198.51.100.7", query = "" }: Options = {}) {
-  const headers = { authorization: `Bearer ${token}` };
+  // Behind the HTTP server, the tests trust a proxy.
+  const headers = { authorization: `Bearer ${token}`, ...(callsHandlers ? {} : { "x-forwarded-for": ip }) };
   const response = await route.GET(new Request(`${BASE_URL}/api/guarded${query}`, { headers }), { remoteAddress: ip });
   const body = (await response.json()) as { name?: string; code?: string; detail?: string };
   return { ...body, status: response.status, challenge: response.headers.get("www-authenticate") };

@@ -9,6 +9,7 @@ import { call } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { isolateDataFolder } from "@/tests/support/releases/catalogs";
+import { callsHandlers } from "@/tests/support/server";
 
 isolateDataFolder();
 
@@ -67,9 +68,11 @@ describe("an upload", () => {
     body.send(bytes.subarray(0, 99_000));
     await expect.poll(() => offsetOf(upload)).toBe(99_000);
     body.breakOff();
-    expect(await codeOf(await sending)).toEqual([400, "malformed_request"]);
+    if (callsHandlers) expect(await codeOf(await sending)).toEqual([400, "malformed_request"]);
+    else await expect(sending).rejects.toThrow(); // a connection that is broken off carries no response
     expect(await offsetOf(upload)).toBe(99_000);
-    expect((await sendPart(upload, 99_000, new Uint8Array(bytes.subarray(99_000)))).status).toBe(204);
+    const rest = () => sendPart(upload, 99_000, new Uint8Array(bytes.subarray(99_000)));
+    await expect.poll(async () => (await rest()).status).toBe(204); // 423 until the first part has ended
     expect((await readFile(fileOf(upload))).equals(bytes)).toBe(true);
   });
 

@@ -61,7 +61,7 @@ export async function sendToServer(request: Request): Promise<Response> {
   const answered = once(sent, "response") as Promise<[IncomingMessage]>;
   if (request.body) {
     Readable.fromWeb(request.body as Parameters<typeof Readable.fromWeb>[0])
-      .on("error", () => {})
+      .on("error", (error) => sent.destroy(error))
       .pipe(sent);
   } else sent.end();
   const [incoming] = await answered;
