@@ -41,7 +41,7 @@ export async function visit(browser: Browser, service: Service, options: Browser
   const baseURL = homeOf(service);
   const context = await browser.newContext({ baseURL, ...options });
   onTestFinished(() => context.close());
-  context.setDefaultTimeout(0);
+  context.setDefaultTimeout(120_000); // less than a test may take, so that the error names the step
   const page = await context.newPage();
   const faults: string[] = [];
   context.on("console", (message) => {
