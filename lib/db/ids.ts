@@ -23,6 +23,15 @@ export function firstIdAt(at: Date): string {
 
 const Id = z.uuid();
 
+/** Before and after every id: bounds of a list's first page, which an index then serves like the others. */
+export const MIN_ID = "00000000-0000-0000-0000-000000000000";
+export const MAX_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/** Returns the id that a cursor names, or a bound. */
+export function idOr(bound: string, after: string | null): string {
+  return after !== null && isUuid(after) ? after : bound;
+}
+
 /** Returns whether a string is a UUID (RFC 9562), in lower or upper case. */
 export function isUuid(text: string): boolean {
   return Id.safeParse(text).success;

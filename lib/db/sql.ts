@@ -23,3 +23,8 @@ export const empty = Prisma.empty;
 export function uuidArray(ids: readonly string[]): Prisma.Sql {
   return sql`${`{${ids.join(",")}}`}::text::uuid[]`;
 }
+
+/** Returns SQL literals of names in the code, never of input: the planner uses a partial index only for literals. */
+export function literals(names: readonly string[]): Prisma.Sql {
+  return Prisma.raw(names.map((name) => `'${name}'`).join(", "));
+}

@@ -1,5 +1,5 @@
 import type { Prisma, PrismaClient } from "../generated/client";
-import { identifier, seconds, sql } from "../sql";
+import { empty, identifier, seconds, sql } from "../sql";
 import { claimDue, type QueueTable } from "./claim";
 
 type Deps = { db: PrismaClient; dbNow: () => Prisma.Sql };
@@ -22,8 +22,11 @@ export type LeaseQueue<Row> = {
   claim: (where?: Prisma.Sql) => Promise<(Row & Lease) | null>;
   /** Deletes a claimed row, unless it was claimed or queued again in the meantime. */
   complete: (row: Row & Lease) => Promise<void>;
-  /** Makes a claimed row due again after a delay, unless it was claimed or queued again in the meantime. */
-  retry: (row: Row & Lease, delaySeconds: number) => Promise<void>;
+  /**
+   * Makes a claimed row due again after a delay, unless it was claimed or queued again in the meantime. `alsoSet` returns
+   * more of the SET clause; it begins with a comma.
+   */
+  retry: (row: Row & Lease, delaySeconds: number, alsoSet?: (dueAt: Prisma.Sql) => Prisma.Sql) => Promise<void>;
 };
 
 /** Opens a table as a queue. The table needs a column `attempts`; `Row` describes the other columns that are read. */
@@ -44,8 +47,9 @@ export function createLeaseQueue<Row extends Record<string, unknown>>(
       return { ...row, leaseUntil, claimedAt: new Date(leaseUntil.getTime() - leaseSeconds * 1000) };
     },
     complete: async (row) => void (await db.$executeRaw`DELETE FROM ${name} WHERE ${isClaim(row)}`),
-    retry: async (row, delaySeconds) => {
-      await db.$executeRaw`UPDATE ${name} SET ${due} = ${dbNow()} + ${seconds(delaySeconds)} WHERE ${isClaim(row)}`;
+    retry: async (row, delaySeconds, alsoSet = () => empty) => {
+      const dueAt = sql`${dbNow()} + ${seconds(delaySeconds)}`;
+      await db.$executeRaw`UPDATE ${name} SET ${due} = ${dueAt} ${alsoSet(dueAt)} WHERE ${isClaim(row)}`;
     },
   };
 }

@@ -1,0 +1,3 @@
+-- AlterTable
+ALTER TABLE "RolloutSchedule" ADD COLUMN     "settledAt" TIMESTAMPTZ(3),
+ADD COLUMN     "startsAt" TIMESTAMPTZ(3);

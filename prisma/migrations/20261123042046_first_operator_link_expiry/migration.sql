@@ -1,0 +1,2 @@
+-- CreateIndex
+CREATE INDEX "FirstOperatorLink_expiresAt_idx" ON "FirstOperatorLink"("expiresAt");
