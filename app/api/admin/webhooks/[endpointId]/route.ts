@@ -1,0 +1,8 @@
+import { getEndpoint, patchEndpoint, removeEndpoint } from "@/app/api/admin/webhooks/endpoints";
+import { defineRoute } from "@/lib/http/route";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/webhooks/[endpointId]", {
+  GET: getEndpoint,
+  PATCH: patchEndpoint,
+  DELETE: removeEndpoint,
+});

@@ -1,0 +1,41 @@
+import { z } from "zod";
+import { WebhookEventType } from "../../webhooks/events";
+import { checkedNames } from "../checkboxes";
+import { isStorableTime, NOT_STORABLE } from "../time";
+import { EndpointParams, NewEndpoint } from "./schema";
+
+/** The types of events that an endpoint can get. */
+export const EVENT_TYPES = WebhookEventType.options;
+
+/** The name of the checkbox of an event's type. */
+export const typeField = (type: string): string => `type.${type}`;
+
+const Fields = z.object({
+  url: NewEndpoint.shape.url,
+  eventTypes: z.array(z.string()).pipe(NewEndpoint.shape.eventTypes),
+  description: NewEndpoint.shape.description.default(null),
+});
+const withTypes = z
+  .looseObject({})
+  .transform((fields) => ({ ...fields, eventTypes: checkedNames(fields, typeField("")) }));
+
+/** The fields of the form that creates an endpoint. */
+export const NewEndpointForm = withTypes.pipe(Fields);
+
+/** The fields of the form that changes an endpoint: all of them. No description removes it. */
+export const EditEndpointForm = withTypes.pipe(Fields.extend(EndpointParams.shape));
+
+/** What the form that disables or enables an endpoint wants. */
+export const ToggleForm = EndpointParams.extend({ enabled: z.enum(["true", "false"]) });
+
+/** The fields of the form that replays events. Its time is UTC, to the minute, as `datetime-local` inputs have it. */
+export const ReplayForm = EndpointParams.extend({
+  since: z.iso
+    .datetime({ local: true, message: "Must be a time such as 2026-11-22T09:00" })
+    .transform((text) => new Date(text.endsWith("Z") ? text : `${text}Z`))
+    .refine(isStorableTime, NOT_STORABLE),
+  all: z.literal("on").optional(),
+});
+
+/** Which secret the page of an endpoint shows once: see `setShownSecretCookie`. */
+export const webhookSecretKind = (endpointId: string): string => `webhook:${endpointId}`;

@@ -1,0 +1,78 @@
+import type { Logger } from "pino";
+import type { Prisma, PrismaClient } from "../../db/generated/client";
+import { seconds } from "../../db/sql";
+import type { Tx } from "../../db/transaction";
+import { signWebhook } from "../signature";
+import type { AllowedNetworks } from "./addresses";
+import { type ClaimedDelivery, isClaim } from "./claim";
+import { type Outcome, outcomeOf } from "./outcome";
+import { type Attempt, postMessage } from "./post";
+
+/** An endpoint that is disabled because it does not take its deliveries. */
+export type DisabledEndpoint = { id: string; url: string; reason: "gone" | "failing" };
+
+export type DeliverDeps = {
+  allowed: AllowedNetworks;
+  db: PrismaClient;
+  dbNow: () => Prisma.Sql;
+  log: Pick<Logger, "warn">;
+  userAgent: string;
+  /** Decrypts an endpoint's secret. */
+  decrypt: (endpointId: string, stored: string) => Promise<string>;
+  /** Tells the operators, in the transaction that disables the endpoint. */
+  onDisabled: (tx: Tx, endpoint: DisabledEndpoint) => Promise<void>;
+};
+
+/** Attempts a claimed delivery, and stores how it ended. */
+export async function deliver(deps: DeliverDeps, claimed: ClaimedDelivery): Promise<void> {
+  const { type, data, occurredAt, endpointId, eventId, url, attempts, claimedAt: at, failingSince } = claimed;
+  const body = JSON.stringify({ type, timestamp: occurredAt.toISOString(), data });
+  const secrets = await Promise.all(validSecrets(claimed).map((stored) => deps.decrypt(endpointId, stored)));
+  const headers = {
+    "content-type": "application/json",
+    "user-agent": deps.userAgent,
+    ...signWebhook({ id: eventId, at, body }, secrets),
+  };
+  const attempt = await postMessage({ url, headers, body }, deps.allowed);
+  const outcome = outcomeOf(attempt, { attempts, failingSince, now: at, random: Math.random() });
+  if (outcome.state !== "delivered") {
+    const { status, error } = attempt;
+    deps.log.warn(
+      { eventId, endpointId, attempts, status, error, state: outcome.state },
+      "a webhook was not delivered",
+    );
+  }
+  await deps.db.$transaction((tx) => store(deps, tx, claimed, attempt, outcome));
+}
+
+function validSecrets({ secret, previousSecret, previousSecretExpiresAt, claimedAt }: ClaimedDelivery): string[] {
+  const isPreviousValid = previousSecretExpiresAt !== null && previousSecretExpiresAt > claimedAt;
+  return previousSecret !== null && isPreviousValid ? [secret, previousSecret] : [secret];
+}
+
+async function store(deps: DeliverDeps, tx: Tx, claimed: ClaimedDelivery, attempt: Attempt, outcome: Outcome) {
+  const { endpointId, claimedAt, url } = claimed;
+  const { state, delaySeconds, disable } = outcome;
+  const { status, body, error, durationMs } = attempt;
+  const stored = await tx.$executeRaw`
+    UPDATE "WebhookDelivery" SET "state" = ${state},
+      "nextAttemptAt" = CASE WHEN ${delaySeconds}::int IS NULL THEN NULL ELSE ${deps.dbNow()} + ${seconds(delaySeconds ?? 0)} END,
+      "responseStatus" = ${status}::smallint, "responseBody" = ${body}::text, "error" = ${error}::text,
+      "durationMs" = ${durationMs}::integer
+    WHERE ${isClaim(claimed)}`;
+  if (stored === 0) return; // an operator has queued it again, or deleted the endpoint
+  if (state === "delivered") {
+    await tx.$executeRaw`
+      UPDATE "WebhookEndpoint" SET "failingSince" = NULL
+      WHERE "id" = ${endpointId}::uuid AND "failingSince" IS NOT NULL`;
+    return;
+  }
+  await tx.$executeRaw`
+    UPDATE "WebhookEndpoint" SET "failingSince" = ${claimedAt}::timestamptz
+    WHERE "id" = ${endpointId}::uuid AND "failingSince" IS NULL`;
+  if (disable === null) return;
+  const disabled = await tx.$executeRaw`
+    UPDATE "WebhookEndpoint" SET "disabledAt" = ${claimedAt}::timestamptz, "disabledReason" = ${disable}
+    WHERE "id" = ${endpointId}::uuid AND "disabledAt" IS NULL`;
+  if (disabled > 0) await deps.onDisabled(tx, { id: endpointId, url, reason: disable });
+}

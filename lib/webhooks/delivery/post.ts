@@ -1,0 +1,92 @@
+import { type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { toStorableText } from "../../storable-text";
+import { type AllowedNetworks, resolveAddress } from "./addresses";
+
+/** The whole attempt: name resolution, connection, request and response. */
+const TIMEOUT_MS = 10_000;
+/** What is read and kept of a response's body. */
+const MAX_BODY_BYTES = 1_024;
+const MAX_ERROR_LENGTH = 300;
+
+/** How an attempt ended. `error` is set if there was no response. */
+export type Attempt = {
+  status: number | null;
+  body: string | null;
+  error: string | null;
+  retryAfterSeconds: number | null;
+  durationMs: number;
+};
+
+type Message = { url: string; headers: Record<string, string>; body: string };
+
+/** Posts a message. Follows no redirect, and reads the start of the response alone. Never throws. */
+export async function postMessage({ url, headers, body }: Message, allowed: AllowedNetworks): Promise<Attempt> {
+  const startedMs = performance.now();
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const none = { status: null, body: null, error: null, retryAfterSeconds: null };
+  const attempt = await send(new URL(url), headers, body, { allowed, signal }).catch((error: unknown) => ({
+    ...none,
+    error: signal.aborted ? `No response within ${TIMEOUT_MS / 1000} seconds` : describe(error),
+  }));
+  return { ...none, ...attempt, durationMs: Math.round(performance.now() - startedMs) };
+}
+
+async function send(
+  url: URL,
+  headers: Record<string, string>,
+  body: string,
+  { allowed, signal }: { allowed: AllowedNetworks; signal: AbortSignal },
+): Promise<Partial<Attempt>> {
+  const { address, family } = await abortable(resolveAddress(url, allowed), signal);
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const open = url.protocol === "https:" ? requestHttps : requestHttp;
+    const outgoing = open(url, {
+      method: "POST",
+      headers: { ...headers, "content-length": Buffer.byteLength(body) },
+      agent: false, // a connection of another delivery may go to another address
+      signal,
+      lookup: (_host, { all }, found) =>
+        all ? found(null, [{ address, family }]) : found(null, address as string, family),
+    });
+    outgoing.on("response", resolve).on("error", reject).end(body);
+  });
+  const { statusCode = 0, headers: received } = response;
+  const seconds = Number(received["retry-after"]);
+  return {
+    status: statusCode,
+    body: await readStart(response),
+    retryAfterSeconds: Number.isFinite(seconds) && seconds > 0 ? Math.ceil(seconds) : null,
+  };
+}
+
+/** The start of a body as text. A body that breaks off or takes too long does not change the response. */
+async function readStart(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of response) {
+      chunks.push(chunk as Buffer);
+      length += (chunk as Buffer).length;
+      if (length >= MAX_BODY_BYTES) break; // ends the iteration, which closes the connection
+    }
+  } catch {
+    // its start is enough
+  }
+  response.destroy();
+  return toStorableText(Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES).toString());
+}
+
+/** Name resolution takes no signal. */
+function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    promise.then(resolve, reject);
+  });
+}
+
+function describe(error: unknown): string {
+  const { code, message } = error as { code?: string; message?: string };
+  const text = message || code || String(error);
+  return toStorableText(text.slice(0, MAX_ERROR_LENGTH));
+}

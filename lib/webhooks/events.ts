@@ -1,0 +1,56 @@
+import { z } from "zod";
+
+const accountId = z.uuid();
+
+/** What each type of event says: ids and states, never personal data. Fields are added, not changed or removed. */
+const WebhookData = {
+  "account.created": z.object({ accountId }),
+  "account.deleted": z.object({ accountId }),
+  "subscription.changed": z.object({
+    accountId,
+    status: z.string().describe("The status that `GET /api/subscription/status` returns."),
+    previousStatus: z.string().describe("The status that the event before this one led to."),
+    isActive: z.boolean().describe("Whether the account has access."),
+    productId: z.string().nullable(),
+    entitlements: z.array(z.string()).describe("The ids of the active entitlements."),
+  }),
+  "release.published": z.object({ releaseId: z.string() }),
+  "push.device_verified": z.object({
+    accountId,
+    deviceId: z.uuid(),
+    environment: z.enum(["production", "sandbox"]),
+    bundleId: z.string(),
+  }),
+} as const;
+
+/** The types that an endpoint can subscribe to. */
+export const WebhookEventType = z.enum(Object.keys(WebhookData) as [SubscribableType, ...SubscribableType[]]);
+type SubscribableType = keyof typeof WebhookData;
+export type WebhookEventType = z.infer<typeof WebhookEventType>;
+
+/** The event of a new account. */
+export function accountCreated(accountId: string): NewWebhookEvent {
+  return { type: "account.created", data: { accountId }, ofAccount: accountId };
+}
+
+/** The event of a deleted account. It outlives the account. */
+export function accountDeleted(accountId: string): NewWebhookEvent {
+  return { type: "account.deleted", data: { accountId }, ofAccount: null };
+}
+
+/** The event of a release that clients can be offered from now on. */
+export function releasePublished(releaseId: string): NewWebhookEvent {
+  return { type: "release.published", data: { releaseId }, ofAccount: null };
+}
+
+/** The type of an event that an operator sends to see whether an endpoint works. */
+export const TEST_EVENT_TYPE = "webhook.test";
+
+/** An event to announce. `ofAccount`: deleting that account deletes the event. */
+export type NewWebhookEvent = {
+  [Type in WebhookEventType]: {
+    type: Type;
+    data: z.infer<(typeof WebhookData)[Type]>;
+    ofAccount: string | null;
+  };
+}[WebhookEventType];

@@ -1,0 +1,71 @@
+import type { Prisma } from "../db/generated/client";
+import { newId } from "../db/ids";
+import { sql } from "../db/sql";
+import type { Tx } from "../db/transaction";
+import type { NewWebhookEvent, WebhookEventType } from "./events";
+
+/** What records events. */
+export type WebhookRecorder = {
+  /**
+   * Whether an endpoint may subscribe to a type, from memory: without endpoints, events cost nothing. Another process's
+   * new endpoint is known after the next refresh. Before the first one, the answer is yes.
+   */
+  isSubscribed: (type: WebhookEventType) => boolean;
+  /** Records events in the transaction of what happened: one statement, or none if nobody subscribes to them. */
+  record: (tx: Tx, events: readonly NewWebhookEvent[]) => Promise<void>;
+};
+
+type Row = { type: string; data: object; ofAccount: string | null };
+
+/** Creates a recorder. `subscribed` returns the types that have an endpoint; null while they are not known. */
+export function createWebhookRecorder(
+  { dbNow }: { dbNow: () => Prisma.Sql },
+  subscribed: () => ReadonlySet<string> | null,
+): WebhookRecorder {
+  const isSubscribed = (type: WebhookEventType) => subscribed()?.has(type) ?? true;
+  return {
+    isSubscribed,
+    record: async (tx, events) => {
+      const wanted = events.filter(({ type }) => isSubscribed(type));
+      if (wanted.length > 0) await insertEvents(tx, dbNow(), wanted);
+    },
+  };
+}
+
+/**
+ * Inserts events with a delivery for each enabled endpoint of their types, in the transaction of what happened. An event
+ * without an endpoint is not inserted; one whose endpoint is disabled is, so that it can be replayed.
+ */
+async function insertEvents(tx: Tx, now: Prisma.Sql, events: readonly NewWebhookEvent[]): Promise<void> {
+  await tx.$executeRaw`
+    WITH ${newEvents(now, events)}, event AS (
+      INSERT INTO "WebhookEvent" ("id", "type", "data", "accountId", "occurredAt")
+      SELECT new."id", new."type", new."data", new."accountId", new."at" FROM new
+      WHERE EXISTS (SELECT FROM "WebhookEndpoint" WHERE new."type" = ANY("eventTypes"))
+      RETURNING "id", "type", "occurredAt"
+    )
+    INSERT INTO "WebhookDelivery" ("eventId", "endpointId", "nextAttemptAt")
+    SELECT event."id", endpoint."id", event."occurredAt" FROM event JOIN "WebhookEndpoint" AS endpoint
+      ON event."type" = ANY(endpoint."eventTypes") AND endpoint."disabledAt" IS NULL`;
+}
+
+/** Inserts an event for one endpoint, whatever types it subscribes to. Returns the event's id. */
+export async function insertEventFor(tx: Tx, now: Prisma.Sql, endpointId: string, event: Row): Promise<string> {
+  const [{ eventId } = { eventId: "" }] = await tx.$queryRaw<{ eventId: string }[]>`
+    WITH ${newEvents(now, [event])}, event AS (
+      INSERT INTO "WebhookEvent" ("id", "type", "data", "accountId", "occurredAt") SELECT * FROM new
+      RETURNING "id", "occurredAt"
+    )
+    INSERT INTO "WebhookDelivery" ("eventId", "endpointId", "nextAttemptAt")
+    SELECT "id", ${endpointId}::uuid, "occurredAt" FROM event RETURNING "eventId"::text`;
+  return eventId;
+}
+
+function newEvents(now: Prisma.Sql, events: readonly Row[]): Prisma.Sql {
+  return sql`new AS (
+    SELECT given."id", given."type", given."data"::jsonb AS "data", given."accountId", ${now} AS "at" FROM unnest(
+      ${events.map(() => newId())}::uuid[], ${events.map(({ type }) => type)}::text[],
+      ${events.map(({ data }) => JSON.stringify(data))}::text[],
+      ${events.map(({ ofAccount }) => ofAccount)}::uuid[]) AS given ("id", "type", "data", "accountId")
+  )`;
+}

@@ -1,0 +1,110 @@
+import { randomUUID } from "node:crypto";
+import { beforeEach, expect, test } from "vitest";
+import { sendTestEvent } from "@/lib/admin/webhooks/replay";
+import type { Tx } from "@/lib/db/transaction";
+import { recordStatusChanges } from "@/lib/subscriptions/status-changes";
+import { newAccount } from "@/tests/support/accounts";
+import { newReceiver, OPERATOR, removeEndpoints } from "@/tests/support/admin/webhooks";
+import { billingEvent, DAY_MS, deliverOk } from "@/tests/support/billing/billing";
+import { clock, ctx } from "@/tests/support/context";
+
+beforeEach(async () => {
+  clock.reset();
+  await removeEndpoints();
+});
+
+const recorded = async (type: string) =>
+  (await ctx().db.webhookEvent.findMany({ where: { type }, orderBy: { id: "asc" } })).map(({ data }) => data);
+
+test("nothing is recorded, and no transaction is opened, while nobody subscribes", async () => {
+  expect(ctx().webhooks.isSubscribed("account.created")).toBe(false);
+  await newAccount();
+  expect(await ctx().db.webhookEvent.count()).toBe(0);
+});
+
+test("a change of a purchase runs no statement for webhooks while nobody subscribes to it", async () => {
+  await newReceiver(["account.created"]);
+  const { id } = await newAccount();
+  await deliverOk(billingEvent("INITIAL_PURCHASE", { app_user_id: id }));
+  const purchase = await ctx().db.purchase.findFirstOrThrow({ where: { accountId: id } });
+  const refusing = new Proxy({} as Tx, { get: () => expect.fail("a statement") });
+  const change = { before: { ...purchase, accountId: null }, after: purchase };
+  await recordStatusChanges(refusing, ctx(), [change]);
+});
+
+test("an event whose transaction is rolled back is not sent", async () => {
+  const { id } = await newReceiver();
+  const { id: accountId } = await newAccount();
+  const event = { type: "account.created", data: { accountId }, ofAccount: accountId } as const;
+  const failing = ctx().db.$transaction(async (tx) => {
+    await ctx().webhooks.record(tx, [event]);
+    throw new Error("rolled back");
+  });
+  await expect(failing).rejects.toThrow("rolled back");
+  expect(await ctx().db.webhookDelivery.count({ where: { endpointId: id } })).toBe(1);
+});
+
+test("a change of a subscription is announced once, and a renewal that changes nothing is not", async () => {
+  await newReceiver(["subscription.changed"]);
+  const { id: accountId } = await newAccount();
+  const fields = { app_user_id: accountId, original_transaction_id: crypto.randomUUID() };
+  await deliverOk(billingEvent("INITIAL_PURCHASE", fields));
+  const active = { accountId, isActive: true, productId: "com.example.pro.monthly", entitlements: ["pro"] };
+  const bought = { ...active, status: "active", previousStatus: "none" };
+  expect(await recorded("subscription.changed")).toEqual([bought]);
+  const renewal = billingEvent("RENEWAL", fields);
+  await deliverOk(renewal);
+  await deliverOk(renewal);
+  expect(await recorded("subscription.changed")).toEqual([bought]);
+  await deliverOk(billingEvent("CANCELLATION", { ...fields, cancel_reason: "UNSUBSCRIBE" }));
+  expect((await recorded("subscription.changed")).slice(1)).toEqual([
+    { ...active, status: "canceled", previousStatus: "active" },
+  ]);
+});
+
+test("an expiry is announced, although the time of access was over before its event arrived", async () => {
+  await newReceiver(["subscription.changed"]);
+  const { id: accountId } = await newAccount();
+  const fields = { app_user_id: accountId, original_transaction_id: crypto.randomUUID() };
+  const expiresAt = clock.now().getTime() + DAY_MS;
+  await deliverOk(billingEvent("INITIAL_PURCHASE", { ...fields, expiration_at_ms: expiresAt }));
+  clock.advance(3 * DAY_MS);
+  await deliverOk(
+    billingEvent("EXPIRATION", { ...fields, expiration_at_ms: expiresAt, expiration_reason: "UNSUBSCRIBE" }),
+  );
+  expect((await recorded("subscription.changed")).at(-1)).toMatchObject({
+    ...{ accountId, status: "expired", previousStatus: "active", isActive: false, entitlements: [] },
+  });
+});
+
+test("a purchase in the sandbox, which gives no access, is not announced", async () => {
+  await newReceiver(["subscription.changed"]);
+  const { id } = await newAccount();
+  await deliverOk(billingEvent("INITIAL_PURCHASE", { app_user_id: id, environment: "SANDBOX" }));
+  expect(await recorded("subscription.changed")).toEqual([]);
+});
+
+test("a transfer is announced for both of its accounts, once each", async () => {
+  await newReceiver(["subscription.changed"]);
+  const [{ id: from }, { id: to }] = [await newAccount(), await newAccount()];
+  await deliverOk(billingEvent("INITIAL_PURCHASE", { app_user_id: from, aliases: [], original_app_user_id: from }));
+  const transfer = {
+    ...{ id: randomUUID(), type: "TRANSFER", event_timestamp_ms: clock.now().getTime(), store: "APP_STORE" },
+    ...{ environment: "PRODUCTION", transferred_from: [from], transferred_to: [to] },
+  };
+  await deliverOk(transfer);
+  const moved = (await recorded("subscription.changed")).slice(1);
+  expect(moved).toHaveLength(2);
+  expect(moved).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ accountId: from, status: "none", previousStatus: "active", isActive: false }),
+      expect.objectContaining({ accountId: to, status: "active", previousStatus: "none", isActive: true }),
+    ]),
+  );
+});
+
+test("a test event reaches an endpoint of other types", async () => {
+  const receiver = await newReceiver(["release.published"]);
+  await sendTestEvent(ctx(), OPERATOR, receiver.id);
+  await expect.poll(() => receiver.received.length).toBe(1);
+});
