@@ -1,24 +1,31 @@
 import type { Caller } from "../audit/caller";
-import { pseudonymizeEvents } from "../audit/pseudonym";
-import { type EventExtra, recordSecurityEvent } from "../audit/security-events";
+import { auditPseudonym, pseudonymizeEvents } from "../audit/pseudonym";
+import { type EventExtra, networkOf, recordSecurityEvent } from "../audit/security-events";
 import { takeOverSecurityEventsOf } from "../audit/take-over";
 import { queueRevocations } from "../auth/apple/refresh-token";
 import type { Principal } from "../auth/authenticate";
+import { requireAnotherAdmin } from "../auth/last-admin";
 import { consumeEmailLimit } from "../auth/limits/email-limits";
 import { requireStepUp, type StepUpProof } from "../auth/step-up";
-import type { Context } from "../context";
+import type { Context, Tx } from "../context";
+import { newId } from "../db/ids";
 import { withRetry } from "../db/with-retry";
 import { removeAccountReceipts } from "../push/outbox/receipts";
 import { anonymizeBilling } from "../subscriptions/account-data/anonymize-billing";
 import { listStoreSubscriptions } from "../subscriptions/account-data/store-subscriptions";
+import { accountDeleted } from "../webhooks/events";
+import type { WebhookRecorder } from "../webhooks/outbox";
 import type { AccountDeleted } from "./schema";
 
-type Deps = Pick<Context, "appleRevocations" | "config" | "db" | "dbNow" | "hasher" | "limits" | "emails" | "now">;
+type Deps = Pick<
+  Context,
+  "appleRevocations" | "config" | "db" | "dbNow" | "hasher" | "limits" | "emails" | "now" | "webhooks"
+>;
 
 /**
  * Deletes the caller's account (App Store Review Guidelines, 5.1.1(v)). Requires the password, if there is one, and a step-up. Returns the store
  * subscriptions, which a server cannot cancel.
- * @throws AppError reauthentication_required, rate_limited, overloaded
+ * @throws AppError last_admin, reauthentication_required, rate_limited, overloaded
  */
 export async function deleteAccount(
   ctx: Deps,
@@ -38,36 +45,60 @@ export async function deleteAccount(
   return { status: "deleted", subscriptions, storeSubscriptionsCancelled: false };
 }
 
-type RemoveDeps = Pick<Deps, "config" | "db" | "dbNow" | "now"> & { emails: Pick<Deps["emails"], "enqueue"> };
-type Removal = { caller: Pick<Caller, "ip" | "userAgent">; shouldEmail: boolean; extra?: EventExtra };
+type RemoveDeps = Pick<Deps, "config" | "db" | "dbNow" | "now"> & {
+  emails: Pick<Deps["emails"], "enqueue">;
+  webhooks: WebhookRecorder;
+};
+/** Of a deletion. `operator` is who deletes another's account: `caller` is then not the owner's client. */
+type Removal = {
+  caller: Pick<Caller, "ip" | "userAgent">;
+  shouldEmail: boolean;
+  operator?: EventExtra;
+};
 
 /**
  * Removes an account and all its data in one transaction, queues an email to its owner if `shouldEmail`, and queues the
  * revocation of Apple's tokens. Keeps its
  * events in the audit trail (under a pseudonym, until retention removes them) and its billing history (without personal
  * data). Retries if a concurrent billing event causes a deadlock. Returns whether the account existed.
+ * @throws AppError last_admin
  */
 export async function removeAccount(
-  { config, db, dbNow, emails, now }: RemoveDeps,
+  { config, db, dbNow, emails, now, webhooks }: RemoveDeps,
   accountId: string,
-  { caller, shouldEmail, extra }: Removal,
+  { caller, shouldEmail, operator }: Removal,
 ): Promise<boolean> {
   await takeOverSecurityEventsOf({ config, db }, accountId);
   return withRetry(() =>
     db.$transaction(async (tx) => {
+      await requireAnotherAdmin(tx, accountId);
       await anonymizeBilling(tx, accountId);
       await removeAccountReceipts(tx, accountId);
-      await recordSecurityEvent(tx, now(), accountId, "account_deleted", caller, extra);
+      if (!operator) await recordSecurityEvent(tx, now(), accountId, "account_deleted", caller);
       const [account] = await tx.$queryRaw<{ email: string; locale: string | null }[]>`
         WITH deleted AS (DELETE FROM "Account" WHERE "id" = ${accountId}::uuid RETURNING "id", "email", "locale"),
           revocations AS (${queueRevocations({ dbNow })})
         SELECT "email", "locale" FROM deleted`;
       if (!account) return false;
+      await webhooks.record(tx, [accountDeleted(accountId)]);
       // Locks the account before its queued email, as a password reset does.
       await tx.queuedEmail.deleteMany({ where: { email: account.email } });
       await pseudonymizeEvents(config, tx, [accountId]);
+      if (operator) await recordDeletion(tx, now(), auditPseudonym(config, accountId), caller, operator);
       if (shouldEmail) await emails.enqueue(tx, "account_deleted", account.email, null, account.locale);
       return true;
     }),
   );
+}
+
+/** Records who deleted an account, from where and why. Unlike the events of the account, this one stays as it is. */
+async function recordDeletion(
+  tx: Tx,
+  at: Date,
+  accountId: string,
+  { ip, userAgent }: Removal["caller"],
+  extra: EventExtra,
+): Promise<void> {
+  const data = { id: newId(), accountId, type: "account_deleted", at, network: networkOf(ip), userAgent, ...extra };
+  await tx.auditEvent.create({ data });
 }

@@ -20,9 +20,14 @@ export async function exportAccount(ctx: Deps, principal: Principal, caller: Cal
   const accountId = principal.account.id;
   await requireStepUp(ctx, principal, {}, caller);
   await ctx.limits.consume("exportByAccount", accountId);
-  await takeOverSecurityEventsOf(ctx, accountId);
   const exportedAt = ctx.now();
   await recordSecurityEvent(ctx.db, exportedAt, accountId, "exported", caller);
+  return readExport(ctx, accountId, exportedAt);
+}
+
+/** All data of an account from one snapshot. @throws if the account does not exist */
+export async function readExport(ctx: Pick<Deps, "config" | "db">, accountId: string, exportedAt: Date) {
+  await takeOverSecurityEventsOf(ctx, accountId);
   const data = await ctx.db.$transaction((tx) => collect(tx, accountId), { isolationLevel: "RepeatableRead" });
   return { schema: "account-export" as const, schemaVersion: 1 as const, exportedAt, ...data };
 }
@@ -55,14 +60,11 @@ async function collect(tx: Tx, accountId: string) {
     devices: await exportDevices(tx, accountId),
     ...(await exportBilling(tx, accountId)),
     securityEvents: (await tx.auditEvent.findMany({ where, orderBy: [{ at: "asc" }, { id: "asc" }] })).map(
-      ({ type, at, actor, network: address, userAgent: client, details }) => ({
-        type,
-        at,
-        actor: actor.split(":", 1)[0], // the name of an operator is not the owner's data
-        address,
-        client,
-        details,
-      }),
+      ({ type, at, actor, network, userAgent, details }) => {
+        // Who the operator is, and where they were, is not the owner's data.
+        if (actor !== "account") return { type, at, actor: "operator", address: null, client: null, details };
+        return { type, at, actor, address: network, client: userAgent, details };
+      },
     ),
   };
 }

@@ -5,9 +5,10 @@ import { consumeEmailLimit } from "../auth/limits/email-limits";
 import { addPendingVerification, unverifiedExpiresAt } from "../auth/verification/email-verification";
 import type { Context } from "../context";
 import type { Locale } from "../locale";
+import { accountCreated } from "../webhooks/events";
 import type { Register } from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "limits" | "emails" | "now">;
+type Deps = Pick<Context, "config" | "db" | "limits" | "emails" | "now" | "webhooks">;
 
 /**
  * Registers an email that has to be verified, and sends its owner a link, or the notice that the account exists. The
@@ -29,7 +30,10 @@ export async function registerUnverified(
     const { count } = isReserved ? { count: 0 } : await tx.account.createMany({ data, skipDuplicates: true });
     const account = await tx.account.findUnique({ where: { email } });
     const registration = count > 0 ? null : { passwordHash, name };
-    if (account && count > 0) await recordSecurityEvent(tx, now, account.id, "registered", caller);
+    if (account && count > 0) {
+      await recordSecurityEvent(tx, now, account.id, "registered", caller);
+      await ctx.webhooks.record(tx, [accountCreated(account.id)]);
+    }
     if (account?.emailVerifiedAt === null) await addPendingVerification(ctx, tx, account.id, registration);
     if (shouldEmail) await ctx.emails.enqueue(tx, kindFor(account), email);
   });

@@ -9,10 +9,14 @@ import type { Context } from "../context";
 import { newId } from "../db/ids";
 import { sql } from "../db/sql";
 import { AppError } from "../errors";
+import { accountCreated } from "../webhooks/events";
 import { registerUnverified } from "./register-unverified";
 import { type Register, toUser } from "./schema";
 
-type Deps = Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
+type Deps = Pick<
+  Context,
+  "breaches" | "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices" | "webhooks"
+>;
 
 /**
  * Creates an account and signs it in. If emails have to be verified, it sends an email instead and returns null, whether
@@ -40,7 +44,11 @@ export async function register(ctx: Deps, registration: Register, transport: Tra
     WHERE NOT ${isReservedEmail(email, now)}
     ON CONFLICT ("email") DO NOTHING RETURNING "id"`;
   const newSession = { account, accountStatement, event: "registered", transport, deviceName } as const;
-  const created = await createSession(ctx, ctx.db, now, { ...newSession, authentication: BY_PASSWORD }, caller);
+  const created = await ctx.webhooks.inTransaction("account.created", async (tx) => {
+    const session = await createSession(ctx, tx, now, { ...newSession, authentication: BY_PASSWORD }, caller);
+    if (session) await ctx.webhooks.record(tx, [accountCreated(account.id)]);
+    return session;
+  });
   if (!created) throw new AppError("email_taken");
   const token = await sessionToken(ctx, created.claims);
   return { user: toUser(account), session: created.session, token, deviceId: caller.deviceId };

@@ -56,6 +56,9 @@ export const Register = z.object({
 });
 export type Register = z.infer<typeof Register>;
 
+/** Without a name, the account has none from then on. */
+export const SetName = Register.pick({ name: true });
+
 /** The response to a registration if emails have to be verified, whether or not the email has an account. */
 export const VerificationRequired = z.object({ status: z.literal("verification_required") });
 

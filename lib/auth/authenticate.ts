@@ -3,6 +3,7 @@ import { AppError } from "../errors";
 import { authenticateKey, type KeyPrincipal, type Origin } from "./api-keys/authenticate-key";
 import { isMeantAsKey } from "./api-keys/key-text";
 import { sessionCookie } from "./cookie";
+import { authenticateLocalOperator, type OperatorPrincipal } from "./operator/local-operator";
 import { findSession } from "./sessions/sessions";
 
 type Found = NonNullable<Awaited<ReturnType<typeof findSession>>>;
@@ -26,18 +27,26 @@ export async function authenticate(deps: Deps, headers: ReadableHeaders): Promis
   return { account: found.account, session: { ...found.session, via: credentials.via } };
 }
 
+/** Everybody who may act as an operator: an account with a role, a program, and a person at the service's machine. */
+export type AnyPrincipal = Principal | KeyPrincipal | OperatorPrincipal;
+
+/** Where an operator's request comes from. */
+type RequestOrigin = Origin & { socketIp: string | undefined };
+
 /**
- * Authenticates an operator's request by its session token or its API key.
- * @throws AppError unauthenticated; those of `authenticateKey`
+ * Authenticates an operator's request by its session token, its API key, or the key of this machine's operator.
+ * @throws AppError unauthenticated; those of `authenticateKey` and `authenticateLocalOperator`
  */
 export async function authenticateOperator(
-  deps: Deps & Pick<Context, "limits" | "log">,
+  deps: Deps & Pick<Context, "limits" | "log" | "operatorKey">,
   headers: ReadableHeaders,
-  origin: () => Origin,
-): Promise<Principal | KeyPrincipal> {
+  origin: () => RequestOrigin,
+): Promise<AnyPrincipal> {
   const credentials = readCredentials(headers, deps.config);
   if (credentials?.via === "bearer" && isMeantAsKey(credentials.token)) {
-    return authenticateKey(deps, credentials.token, origin());
+    const from = origin();
+    const operator = authenticateLocalOperator(deps, credentials.token, headers, from.socketIp);
+    return operator ?? authenticateKey(deps, credentials.token, from);
   }
   return authenticate(deps, headers);
 }

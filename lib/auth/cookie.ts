@@ -79,6 +79,16 @@ export function recoveryCodesCookieName(config: BaseUrl): string {
   return isSecure(config) ? "__Host-homeport.recovery-codes" : "homeport.recovery-codes";
 }
 
+/** The name of the cookie that keeps the link for the first operator while they sign in. */
+export function firstOperatorCookieName(config: BaseUrl): string {
+  return isSecure(config) ? "__Host-homeport.first-operator" : "homeport.first-operator";
+}
+
+/** The name of the cookie that carries a new secret to the operator's page that shows it. */
+export function shownSecretCookieName(config: BaseUrl): string {
+  return isSecure(config) ? "__Host-homeport.shown-secret" : "homeport.shown-secret";
+}
+
 /** The name of the device cookie, by which an account recognizes a browser. */
 export function deviceCookieName(config: BaseUrl): string {
   return isSecure(config) ? "__Host-homeport.device" : "homeport.device";

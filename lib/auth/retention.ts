@@ -3,10 +3,11 @@ import type { Context } from "../context";
 import type { Prisma } from "../db/generated/client";
 import { REMOVAL_BATCH_SIZE, removeInBatches } from "../db/remove-in-batches";
 import { identifier, sql } from "../db/sql";
+import { accountDeleted } from "../webhooks/events";
 import { queueRevocations } from "./apple/refresh-token";
 import { unverifiedExpiresAt } from "./verification/email-verification";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "now">;
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "now" | "webhooks">;
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const AUDIT_EVENT_TTL_MS = 365 * DAY_MS;
@@ -16,7 +17,7 @@ const AUDIT_EVENT_TTL_MS = 365 * DAY_MS;
  * used ID tokens, responses to repeatable requests, OAuth codes a day after they expired, sign-ins and enrollments that were not completed, sign-in
  * failures, recognized clients, rate limits, and accounts whose email had to be verified and was not. Returns how many.
  */
-export async function removeExpiredRows({ config, db, dbNow, now }: Deps): Promise<number> {
+export async function removeExpiredRows({ config, db, dbNow, now, webhooks }: Deps): Promise<number> {
   const at = now();
   const expired = sql`"expiresAt" < ${at}::timestamptz`;
   const expiredForADay = sql`"expiresAt" < ${new Date(at.getTime() - DAY_MS)}::timestamptz`;
@@ -36,6 +37,7 @@ export async function removeExpiredRows({ config, db, dbNow, now }: Deps): Promi
     deleteBatch("TotpFactor", "id", expired, "expiresAt"),
     deleteBatch("PasskeyChallenge", "challenge", expired, "expiresAt"),
     deleteBatch("EmailChange", "id", expired, "expiresAt"),
+    deleteBatch("FirstOperatorLink", "tokenHash", expired, "expiresAt"),
     deleteBatch("AuthorizationCode", "id", expiredForADay, "expiresAt"),
     deleteBatch("DeviceCode", "id", expiredForADay, "expiresAt"),
     deleteBatch("IdempotentRequest", "id", sql`"expiresAt" < ${dbNow()}`, "expiresAt"),
@@ -48,7 +50,7 @@ export async function removeExpiredRows({ config, db, dbNow, now }: Deps): Promi
   for (const statement of statements) removed += await removeInBatches(() => db.$executeRaw(statement));
   if (!config.AUTH_REQUIRE_VERIFIED_EMAIL) return removed;
   await removeInBatches(() => scheduleRemoval(db, at));
-  return removed + (await removeInBatches(() => removeUnverifiedAccounts({ config, db, dbNow }, at)));
+  return removed + (await removeInBatches(() => removeUnverifiedAccounts({ config, db, dbNow, webhooks }, at)));
 }
 
 /** Gives the accounts that were created while emails did not have to be verified the same time from now on. */
@@ -65,7 +67,7 @@ function scheduleRemoval(db: Deps["db"], at: Date): Promise<number> {
  * purchase or a role. Keeps disabled ones, whose email would be free for a new account.
  */
 function removeUnverifiedAccounts(
-  { config, db, dbNow }: Pick<Deps, "config" | "db" | "dbNow">,
+  { config, db, dbNow, webhooks }: Pick<Deps, "config" | "db" | "dbNow" | "webhooks">,
   at: Date,
 ): Promise<number> {
   const condition = sql`"unverifiedExpiresAt" < ${at}::timestamptz AND "emailVerifiedAt" IS NULL AND NOT EXISTS (
@@ -80,11 +82,9 @@ function removeUnverifiedAccounts(
     const accounts = await tx.$queryRaw<{ id: string }[]>`
       WITH deleted AS (${statement} RETURNING "id", "email"), revocations AS (${queueRevocations({ dbNow })})
       SELECT "id"::text FROM deleted`;
-    await pseudonymizeEvents(
-      config,
-      tx,
-      accounts.map(({ id }) => id),
-    );
+    const ids = accounts.map(({ id }) => id);
+    await pseudonymizeEvents(config, tx, ids);
+    await webhooks.record(tx, ids.map(accountDeleted));
     return accounts.length;
   });
 }

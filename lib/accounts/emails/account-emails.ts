@@ -31,11 +31,12 @@ export const EMAIL_TTL_SECONDS: Record<EmailKind, number> = {
   identity_unlinked: 3 * DAY_SECONDS,
   account_deleted: 3 * DAY_SECONDS,
   rollout_halted: 3 * DAY_SECONDS,
+  webhook_disabled: 3 * DAY_SECONDS,
 };
 
 /**
  * Composes the emails to account holders. The queue calls this when it sends, so that links and lists are current;
- * null means that there is nothing left to send. Tokens stand in the link's fragment, which browsers send to no server.
+ * null means that there is nothing left to send. Tokens are in the link's fragment, which browsers send to no server.
  */
 export function accountEmails(deps: Deps): { [Kind in EmailKind]: Compose<EmailData[Kind]> } {
   const { baseUrl } = deps.config;
@@ -46,7 +47,7 @@ export function accountEmails(deps: Deps): { [Kind in EmailKind]: Compose<EmailD
   };
   const compose: ComposeKind = (kind, prepare) => async (queued) => {
     const input = await prepare(queued);
-    return input && composeEmail(kind, { to: queued.to, locale: queued.locale, baseUrl }, input);
+    return input && composeEmail(kind, { to: queued.to, locale: queued.locale, config: deps.config }, input);
   };
   const changes = emailChangeEmails(deps, compose);
   const reset = compose("password_reset", async ({ to }) => {
@@ -81,6 +82,7 @@ export function accountEmails(deps: Deps): { [Kind in EmailKind]: Compose<EmailD
     }),
     account_deleted: compose("account_deleted", async () => ({})),
     rollout_halted: compose("rollout_halted", async ({ data }) => data),
+    webhook_disabled: compose("webhook_disabled", async ({ data }) => data),
   };
 }
 

@@ -1,18 +1,32 @@
+import { recordOperatorEvent } from "../../audit/operator-events";
 import type { Context, Tx } from "../../context";
 import type { EmailData } from "../../mail/emails";
+import type { DisabledEndpoint } from "../../webhooks/delivery/deliver";
 
 type Deps = Pick<Context, "config"> & { emails: Pick<Context["emails"], "enqueue"> };
 
-/** Queues an email to every operator: those of OPERATOR_EMAIL, or the accounts with the role admin. */
-export async function queueRolloutHalted(
-  { config, emails }: Deps,
+/** Queues an email to every operator about a halted rollout. */
+export async function queueRolloutHalted(deps: Deps, tx: Tx, halted: EmailData["rollout_halted"]): Promise<void> {
+  for (const email of await operatorEmails(deps, tx)) await deps.emails.enqueue(tx, "rollout_halted", email, halted);
+}
+
+/** Records that the service has disabled a webhook endpoint, and queues an email to every operator. */
+export async function announceDisabledEndpoint(
+  { now, ...deps }: Deps & Pick<Context, "now">,
   tx: Tx,
-  halted: EmailData["rollout_halted"],
+  { id, url, reason }: DisabledEndpoint,
 ): Promise<void> {
-  const given = config.OPERATOR_EMAIL;
-  for (const email of given.length > 0 ? given : await adminEmails(tx)) {
-    await emails.enqueue(tx, "rollout_halted", email, halted);
+  const service = { actor: "service", accountId: null, source: { ip: "unknown", userAgent: null } } as const;
+  const event = { type: "webhook_disabled", target: `webhook:${id}`, details: { url, reason } } as const;
+  await recordOperatorEvent(tx, now(), service, event);
+  for (const email of await operatorEmails(deps, tx)) {
+    await deps.emails.enqueue(tx, "webhook_disabled", email, { url, reason });
   }
+}
+
+/** Those of OPERATOR_EMAIL, or of the accounts with the role admin. */
+async function operatorEmails({ config }: Deps, tx: Tx): Promise<string[]> {
+  return config.OPERATOR_EMAIL.length > 0 ? config.OPERATOR_EMAIL : adminEmails(tx);
 }
 
 async function adminEmails(tx: Tx): Promise<string[]> {

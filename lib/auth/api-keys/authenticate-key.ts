@@ -1,7 +1,7 @@
+import { isInNetworks } from "../../config/networks";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { hashKey, isKeyText } from "./key-text";
-import { isInNetworks } from "./networks";
 
 /** A program that an API key authenticates. */
 export type KeyPrincipal = { key: { id: string; name: string; scopes: readonly string[] } };

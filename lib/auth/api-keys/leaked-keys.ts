@@ -11,16 +11,25 @@ export function hasKeyInQuery(url: string): boolean {
 }
 
 /**
- * Refuses a request with an API key in its query, and revokes the key: proxies log URLs, and browsers keep them.
+ * Refuses a request with an API key in its query, and revokes the key: proxies log URLs, and browsers keep them. That of this
+ * machine's operator is of no use until the next start has made another.
  * @throws AppError key_in_url, always
  */
 export async function refuseKeyInQuery(
-  { db, now }: Pick<Context, "db" | "now">,
+  { db, now, operatorKey }: Pick<Context, "db" | "now" | "operatorKey">,
   url: string,
   source: EventSource,
 ): Promise<never> {
   const at = now();
   for (const text of findKeys(url.slice(url.indexOf("?")))) {
+    if (operatorKey?.matches(text)) {
+      operatorKey.revoke();
+      const operator = { actor: "operator", accountId: null, source } as const;
+      await db.$transaction((tx) =>
+        recordOperatorEvent(tx, at, operator, { type: "key_leaked", target: "key:operator" }),
+      );
+      continue;
+    }
     const key = await db.apiKey.findUnique({ where: { keyHash: hashKey(text) }, select: { id: true } });
     if (key === null) continue;
     await db.$transaction(async (tx) => {

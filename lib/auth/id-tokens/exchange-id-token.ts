@@ -12,7 +12,10 @@ import { BY_PROVIDER } from "../sessions/authentication";
 import { requireVerifiedEmail } from "../verification/email-verification";
 import { invalid, type VerifiedIdToken, verifyIdToken } from "./verify-id-token";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "log" | "now" | "removeDevices">;
+type Deps = Pick<
+  Context,
+  "config" | "db" | "dbNow" | "emails" | "limits" | "log" | "now" | "removeDevices" | "webhooks"
+>;
 
 /** `name` is the one that Apple tells the app alone, and only once. `authorizationCode` is Apple's. */
 type Exchange = { clientId: string; idToken: string; nonce: string; name?: string; authorizationCode?: string };

@@ -18,7 +18,10 @@ import { attempt, type OnFailure, orNull } from "./attempt";
 import type { CallSecrets } from "./call-secrets";
 import { authenticationOf, COOKIE_SESSION, type SignInCall, signInCallback } from "./sign-in-callback";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices">;
+type Deps = Pick<
+  Context,
+  "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices" | "webhooks"
+>;
 
 /** One call of next-auth, as far as its options depend on it. */
 type Call = SignInCall & { segments: string[]; cookieHeader: string | null; secrets: CallSecrets };
@@ -143,15 +146,22 @@ function callbacks(ctx: Deps, call: Call, onFailure: OnFailure): NonNullable<Nex
 async function decodeSession(ctx: Deps, token: string | undefined) {
   const found = token ? await findSession(ctx, token) : null;
   if (!found) return null;
-  const { name, email, image } = found.account;
-  return { ...found.claims, name, email, picture: image, sessionExpiresAt: found.session.expiresAt.toISOString() };
+  const { name, email, image, role } = found.account;
+  return {
+    ...found.claims,
+    name,
+    email,
+    picture: image,
+    role,
+    sessionExpiresAt: found.session.expiresAt.toISOString(),
+  };
 }
 
 /** The response of GET /api/auth/session. */
-function describeSession(session: Session, token: { sub?: string; sessionExpiresAt?: unknown }) {
+function describeSession(session: Session, token: { sub?: string; role?: unknown; sessionExpiresAt?: unknown }) {
   return {
     ...session,
-    user: { ...session.user, id: token.sub },
+    user: { ...session.user, id: token.sub, role: token.role },
     expires: typeof token.sessionExpiresAt === "string" ? token.sessionExpiresAt : session.expires,
   };
 }

@@ -24,7 +24,10 @@ import type { AdapterAccount } from "./adapter";
 import { attempt, type OnFailure } from "./attempt";
 import type { PendingIdentity } from "./pending-identity";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices">;
+type Deps = Pick<
+  Context,
+  "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices" | "webhooks"
+>;
 
 /** What a sign-in by next-auth depends on. */
 export type SignInCall = {

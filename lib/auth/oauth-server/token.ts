@@ -13,7 +13,10 @@ import {
   type TokenResponse,
 } from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "log" | "now" | "removeDevices">;
+type Deps = Pick<
+  Context,
+  "config" | "db" | "dbNow" | "emails" | "limits" | "log" | "now" | "removeDevices" | "webhooks"
+>;
 
 /**
  * Exchanges a grant for an access token: the token of a new session (RFC 6749, section 3.2).

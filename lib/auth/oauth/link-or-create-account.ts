@@ -3,6 +3,7 @@ import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context, Tx } from "../../context";
 import type { Account } from "../../db/generated/client";
 import { AppError, isUniqueViolation } from "../../errors";
+import { accountCreated } from "../../webhooks/events";
 import { findReservedEmail } from "../email-changes";
 import { requireEnabled } from "../require-enabled";
 import { removeFactors } from "../second-factor/factors";
@@ -11,7 +12,7 @@ import { revokeUnverifiedAccess, unverifiedExpiresAt } from "../verification/ema
 import { planLink } from "./link-plan";
 import type { ProviderIdentity } from "./profile";
 
-type Deps = Pick<Context, "config" | "db" | "emails" | "now" | "removeDevices">;
+type Deps = Pick<Context, "config" | "db" | "emails" | "now" | "removeDevices" | "webhooks">;
 type LinkingSession = { accountId: string; authenticatedAt: Date; aal: number } | null | undefined;
 
 /**
@@ -61,7 +62,10 @@ async function linkOrCreateInTx(
     plan.action === "create"
       ? await createAccount(ctx, tx, now, { ...identity, email: plan.email }, caller)
       : plan.accountId;
-  if (plan.action === "create") await recordSecurityEvent(tx, now, accountId, "registered", caller);
+  if (plan.action === "create") {
+    await recordSecurityEvent(tx, now, accountId, "registered", caller);
+    await ctx.webhooks.record(tx, [accountCreated(accountId)]);
+  }
   if (plan.action === "take_over") {
     await revokeUnverifiedAccess(ctx, tx, now, accountId);
     await removeFactors(tx, accountId);

@@ -4,7 +4,7 @@ import { AppError } from "../../errors";
 import type { Principal } from "../authenticate";
 import { requireStepUp, type StepUpProof } from "../step-up";
 import { CHALLENGE_TTL_MS, issueChallenge, type PasskeyPurpose } from "./challenges";
-import { RELYING_PARTY_NAME, relyingPartyId } from "./relying-party";
+import { relyingPartyId } from "./relying-party";
 import type { PasskeyCreationOptions, PasskeyRequestOptions } from "./schema";
 import { userHandleOf } from "./user-handle";
 
@@ -28,7 +28,7 @@ export async function createRegistrationOptions(
   const { id: accountId, email, name } = principal.account;
   return {
     challenge: await issueChallenge(ctx, { purpose: "registration", accountId }),
-    rp: { id: relyingPartyId(ctx.config), name: RELYING_PARTY_NAME },
+    rp: { id: relyingPartyId(ctx.config), name: ctx.config.BRAND_NAME },
     user: { id: userHandleOf(accountId), name: email, displayName: name ?? email },
     pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: "public-key", alg })),
     timeout: CHALLENGE_TTL_MS,

@@ -5,9 +5,6 @@ type PasskeyConfig = Pick<
   "baseUrl" | "AUTH_TRUSTED_ORIGINS" | "AUTH_PASSKEY_RP_ID" | "AUTH_PASSKEY_APPLE_APPS" | "AUTH_PASSKEY_ANDROID_APPS"
 >;
 
-/** The name that the browser or the system shows beside a passkey. */
-export const RELYING_PARTY_NAME = "Homeport";
-
 /** The domain that passkeys belong to (Web Authentication Level 3, section 4, "RP ID"). */
 export function relyingPartyId({ baseUrl, AUTH_PASSKEY_RP_ID }: PasskeyConfig): string {
   return AUTH_PASSKEY_RP_ID ?? new URL(baseUrl).hostname;

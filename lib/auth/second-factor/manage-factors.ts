@@ -10,7 +10,7 @@ import { replaceRecoveryCodes } from "./recovery-codes";
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "hasher" | "limits" | "now" | "removeDevices">;
 
 /**
- * Removes the caller's authenticator app, with the recovery codes that stand in for it.
+ * Removes the caller's authenticator app, with the recovery codes that replace it.
  * @throws AppError not_found, reauthentication_required, rate_limited
  */
 export async function removeTotp(ctx: Deps, principal: Principal, proof: StepUpProof, caller: Caller): Promise<void> {

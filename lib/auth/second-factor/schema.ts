@@ -69,7 +69,7 @@ export const ConfirmTotp = z.object({ id: z.uuid(), code: TotpCode });
 const RecoveryCodeList = z
   .array(z.string())
   .length(RECOVERY_CODE_COUNT)
-  .describe("Each stands in for the authenticator app once. They are shown this once.");
+  .describe("Each replaces a code of the authenticator app, once. They are shown only now.");
 
 export const TotpConfirmed = z.object({ createdAt: z.date(), recoveryCodes: RecoveryCodeList });
 export const NewRecoveryCodes = z.object({ recoveryCodes: RecoveryCodeList });

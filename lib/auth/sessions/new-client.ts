@@ -29,8 +29,8 @@ export async function isKnownClient(
 
 /**
  * The data of the email about a sign-in from an unknown client; null if no email is due: the client is known, this is the
- * account's first sign-in, or the owner got enough of these emails. A name that the client chose is told to the owner of a
- * verified email alone, so that nobody sends texts of their own to strangers.
+ * account's first sign-in, or the owner got enough of these emails. Only a verified email is sent
+ * a name that the client chose, so that nobody sends texts of their own to strangers.
  */
 export async function newSignInEmail(
   ctx: Deps,

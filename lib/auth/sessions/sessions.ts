@@ -50,6 +50,7 @@ const ACCOUNT = {
   name: true,
   image: true,
   role: true,
+  locale: true,
   disabledAt: true,
   sessionEpoch: true,
 } as const;

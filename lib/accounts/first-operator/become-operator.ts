@@ -1,0 +1,86 @@
+import type { Caller } from "../../audit/caller";
+import { recordSecurityEvent } from "../../audit/security-events";
+import { isReservedEmail } from "../../auth/email-changes";
+import { hashPassword } from "../../auth/passwords/password-hash";
+import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../../auth/passwords/policy";
+import { BY_PASSWORD } from "../../auth/sessions/authentication";
+import { createSession } from "../../auth/sessions/create-session";
+import { sessionToken } from "../../auth/sessions/sessions";
+import type { Context, Tx } from "../../context";
+import { newId } from "../../db/ids";
+import { sql } from "../../db/sql";
+import { withRetry } from "../../db/with-retry";
+import { AppError } from "../../errors";
+import { accountCreated } from "../../webhooks/events";
+import type { Register } from "../schema";
+import { consumeFirstOperatorLink, requireFirstOperatorLink } from "./links";
+
+type Deps = Pick<Context, "breaches" | "config" | "db" | "hasher" | "limits" | "now" | "webhooks">;
+
+/**
+ * Makes the account that is signed in the first admin. The link works once, and while there is no admin.
+ * @throws AppError invalid_or_expired_token
+ */
+export async function becomeFirstOperator(
+  { db, now }: Pick<Deps, "db" | "now">,
+  { token, accountId }: { token: string; accountId: string },
+  caller: Caller,
+): Promise<void> {
+  await requireFirstOperatorLink({ db, now }, token);
+  await withRetry(() =>
+    db.$transaction(async (tx) => {
+      await consumeFirstOperatorLink(tx, now(), token);
+      await makeAdmin(tx, now(), accountId, caller);
+    }),
+  );
+}
+
+/**
+ * Creates the account of the first admin and signs it in. Its email needs no verification: whoever reads the service's
+ * terminal may vouch for it, and mail may not work yet.
+ * @throws AppError invalid_or_expired_token, validation_failed, email_taken, rate_limited, overloaded
+ */
+export async function registerFirstOperator(
+  ctx: Deps,
+  token: string,
+  { email, name, password: given, locale }: Pick<Register, "email" | "password" | "name" | "locale">,
+  caller: Caller,
+) {
+  await requireFirstOperatorLink(ctx, token);
+  const password = await checkNewPassword(ctx, given);
+  rejectOwnEmail(password, email);
+  await ctx.limits.consume("registerByIp", caller.ip);
+  await rejectBreached(ctx, password);
+  const passwordHash = await hashPassword(ctx, password);
+  const at = ctx.now();
+  const account = { id: newId(), email, sessionEpoch: 0 };
+  const accountStatement = sql`
+    INSERT INTO "Account"
+      ("id", "email", "name", "passwordHash", "locale", "emailVerifiedAt", "createdAt", "updatedAt")
+    SELECT ${account.id}::uuid, ${email}, ${name ?? null}, ${passwordHash}, ${locale ?? caller.locale ?? null}, at, at, at
+    FROM (SELECT ${at}::timestamptz AS at) AS clock WHERE NOT ${isReservedEmail(email, at)}
+    ON CONFLICT ("email") DO NOTHING RETURNING "id"`;
+  const options = { account, accountStatement, transport: "cookie", deviceName: null } as const;
+  const created = await withRetry(() =>
+    ctx.db.$transaction(async (tx) => {
+      await consumeFirstOperatorLink(tx, at, token);
+      const registration = { ...options, event: "registered", authentication: BY_PASSWORD } as const;
+      const session = await createSession(ctx, tx, at, registration, caller);
+      if (!session) throw new AppError("email_taken");
+      await makeAdmin(tx, at, account.id, caller);
+      await ctx.webhooks.record(tx, [accountCreated(account.id)]);
+      return session;
+    }),
+  );
+  const session = { session: created.session, token: await sessionToken(ctx, created.claims) };
+  return { ...session, deviceId: caller.deviceId };
+}
+
+async function makeAdmin(tx: Tx, at: Date, id: string, caller: Caller): Promise<void> {
+  const [before] = await tx.$queryRaw<{ role: string }[]>`
+    SELECT "role"::text FROM "Account" WHERE "id" = ${id}::uuid FOR NO KEY UPDATE`;
+  if (!before) throw new AppError("unauthenticated");
+  await tx.account.update({ where: { id }, data: { role: "admin" } });
+  const details = { from: before.role, to: "admin", by: "the link for the first operator" };
+  await recordSecurityEvent(tx, at, id, "role_changed", caller, { details });
+}

@@ -1,0 +1,10 @@
+import { z } from "zod";
+import { PROVIDER_NAMES } from "../../auth/oauth/providers";
+import { Reason } from "../reason";
+import { Role } from "./schema";
+
+/** The form of a change to an account. Whoever changes one in the console says why. */
+export const AccountForm = z.object({ accountId: z.uuid(), reason: Reason });
+export const RoleForm = AccountForm.extend({ role: Role });
+export const SessionForm = AccountForm.extend({ sessionId: z.uuid() });
+export const ProviderForm = AccountForm.extend({ provider: z.enum(PROVIDER_NAMES) });

@@ -1,0 +1,57 @@
+import { isIP } from "node:net";
+import type { Context } from "../../context";
+import { AppError } from "../../errors";
+
+type ReadableHeaders = { get: (name: string) => string | null };
+
+/** Who runs a command on the service's machine, as the audit trail names them. */
+export type OperatorName = "operator" | `operator:${string}`;
+/** A person at the service's machine who can read its data folder. May do everything that an admin may. */
+export type OperatorPrincipal = { operator: OperatorName };
+
+/** The header in which a command names who runs it, percent-encoded. Nobody but the operator's key is believed. */
+const OPERATOR_HEADER = "x-homeport-operator";
+/** The headers that proxies add (RFC 7239; RFC 9110, 7.6.3). A command on the same machine sends none. */
+const PROXY_HEADERS = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
+/** A user's name: letters of any script, and no character that is invisible. Ranges, because classes take long to compile. */
+const NAME =
+  /^[\w.@+\\\u00c0-\u061b\u061d-\u1fff\u2c00-\ud7ff-][\w .@+\\\u00c0-\u061b\u061d-\u1fff\u2c00-\ud7ff-]{0,63}$/;
+
+/**
+ * Authenticates a request by the operator's key. Returns null if the token is not that key.
+ * @throws AppError forbidden for a request from another machine, or through a proxy
+ */
+export function authenticateLocalOperator(
+  { config, operatorKey }: Pick<Context, "config" | "operatorKey">,
+  token: string,
+  headers: ReadableHeaders,
+  remoteAddress: string | undefined,
+): OperatorPrincipal | null {
+  if (!operatorKey?.matches(token)) return null;
+  const isProxied = PROXY_HEADERS.some((name) => headers.get(name) !== null);
+  if (isProxied || !isOwnMachine(remoteAddress, config.HOST)) {
+    throw new AppError("forbidden", { detail: "The operator's key is valid on the service's own machine alone." });
+  }
+  return { operator: operatorNamed(headers.get(OPERATOR_HEADER)) };
+}
+
+/** The loopback interface, or the one address that the service listens on. */
+function isOwnMachine(remoteAddress: string | undefined, host: string): boolean {
+  const address = remoteAddress?.replace(/^::ffff:/i, "");
+  if (address === undefined) return false;
+  return /^127\.|^::1$/.test(address) || (isIP(host) !== 0 && address === host);
+}
+
+/** The operator whom a percent-encoded name names; "operator" if it is missing or not a name. */
+export function operatorNamed(encoded: string | null): OperatorName {
+  const name = decode(encoded ?? "");
+  return NAME.test(name) ? `operator:${name}` : "operator";
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return "";
+  }
+}
