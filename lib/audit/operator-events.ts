@@ -29,3 +29,29 @@ export async function recordOperatorEvent(
   const { ip, userAgent } = source;
   await tx.auditEvent.create({ data: { id: newId(), type, at, ...extra, network: networkOf(ip), userAgent } });
 }
+
+/** What an operator did to an account, and why, in the operator's own words. */
+type AccountChangeEvent = { type: AuditEventType; reason?: string; details?: EventExtra["details"] };
+
+/** Records what an operator does to an account, in that account's trail. */
+export function recordAccountChange(
+  tx: Tx,
+  at: Date,
+  operator: Operator,
+  accountId: string,
+  { type, reason, details }: AccountChangeEvent,
+): Promise<void> {
+  const extra = { actor: actorOn(operator, accountId), ...withReason(details, reason) };
+  return recordSecurityEvent(tx, at, accountId, type, operator.source, extra);
+}
+
+/** How an event of an account names the operator: by their own account, unless it is this one. */
+export function actorOn({ actor, accountId }: Operator, subjectId: string): Actor {
+  return accountId === null || accountId === subjectId ? actor : `account:${accountId}`;
+}
+
+/** The details of an event with the operator's reason; none at all if both are absent. */
+export function withReason(details: EventExtra["details"], reason: string | undefined): Pick<EventExtra, "details"> {
+  if (reason === undefined) return details === undefined ? {} : { details };
+  return { details: { ...details, reason } };
+}

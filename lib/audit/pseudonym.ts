@@ -27,7 +27,7 @@ function pseudonymOf(secret: string, accountId: string): string {
 
 /**
  * Replaces the ids of accounts in the audit trail by their pseudonyms, in the transaction that deletes the accounts, and
- * removes what describes a client: network, user agent and details.
+ * removes what describes a client: network, user agent and details. What the accounts did to others as operators stays.
  */
 export async function pseudonymizeEvents(config: Config, tx: Tx, accountIds: readonly string[]): Promise<void> {
   if (accountIds.length === 0) return;
@@ -36,4 +36,8 @@ export async function pseudonymizeEvents(config: Config, tx: Tx, accountIds: rea
     UPDATE "AuditEvent" SET "accountId" = "pseudonym", "network" = NULL, "userAgent" = NULL, "details" = NULL
     FROM unnest(${uuidArray(accountIds)}, ${uuidArray(pseudonyms)}) AS deleted ("id", "pseudonym")
     WHERE "accountId" = deleted."id"`;
+  await tx.$executeRaw`
+    UPDATE "AuditEvent" SET "actor" = 'account:' || "pseudonym"
+    FROM unnest(${uuidArray(accountIds)}, ${uuidArray(pseudonyms)}) AS deleted ("id", "pseudonym")
+    WHERE "actor" <> 'account' AND "actor" = 'account:' || deleted."id"`;
 }

@@ -4,11 +4,17 @@ import { takeOverSecurityEventsOf } from "./take-over";
 
 type Deps = Pick<Context, "config" | "db">;
 
-/** An account's newest events, also after the account was deleted. */
-export async function listSecurityEvents(ctx: Deps, accountId: string, limit: number) {
+/** An event's place in the trail. */
+export type EventPosition = { at: Date; id: string };
+
+/** An account's newest events, also after the account was deleted; those before `before`, if it is given. */
+export async function listSecurityEvents(ctx: Deps, accountId: string, limit: number, before?: EventPosition) {
   await takeOverSecurityEventsOf(ctx, accountId);
   return ctx.db.auditEvent.findMany({
-    where: { accountId: { in: [accountId, ...auditPseudonyms(ctx.config, accountId)] } },
+    where: {
+      accountId: { in: [accountId, ...auditPseudonyms(ctx.config, accountId)] },
+      ...(before && { at: { lte: before.at }, OR: [{ at: { lt: before.at } }, { id: { lt: before.id } }] }),
+    },
     omit: { accountId: true },
     orderBy: [{ at: "desc" }, { id: "desc" }],
     take: limit,
