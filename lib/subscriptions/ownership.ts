@@ -8,24 +8,33 @@ export type OwnerEvent = {
   transferredFrom: string[] | null;
 };
 
+/** An event that named or changed the owner, whose App User IDs it left in order of precedence, without aliases. */
+export type OwnerStep<Event extends OwnerEvent = OwnerEvent> = { event: Event; appUserIds: string[] };
+
 /**
  * Returns the App User IDs of a purchase's owner, in order of precedence. The newest event of the purchase names the
  * owner; the ids of older events follow, in case the newest ids have no account. A transfer moves the purchase only if
  * it names the owner at that time, and discards older ids. Each of `aliases` lists the ids of one customer.
  */
 export function ownerAppUserIds(events: OwnerEvent[], aliases: string[][]): string[] {
+  return withAliases(ownerSteps(events, aliases).at(-1)?.appUserIds ?? [], aliases);
+}
+
+/** The events that decide the owner, in the order in which they count. */
+export function ownerSteps<Event extends OwnerEvent>(events: Event[], aliases: string[][]): OwnerStep<Event>[] {
+  const steps: OwnerStep<Event>[] = [];
   let owner: string[] = [];
   let known: string[] = [];
-  for (const { appUserIds, transferredFrom } of events.toSorted(compareOwnerEvents)) {
-    if (transferredFrom === null && appUserIds.length > 0) {
-      owner = appUserIds;
-      known = [...new Set([...appUserIds, ...known])];
-    } else if (transferredFrom !== null && withAliases(owner, aliases).some((id) => transferredFrom.includes(id))) {
-      owner = appUserIds;
+  for (const event of events.toSorted(compareOwnerEvents)) {
+    const { appUserIds, transferredFrom } = event;
+    if (transferredFrom === null && appUserIds.length > 0) known = [...new Set([...appUserIds, ...known])];
+    else if (transferredFrom !== null && withAliases(owner, aliases).some((id) => transferredFrom.includes(id))) {
       known = appUserIds;
-    }
+    } else continue;
+    owner = appUserIds;
+    steps.push({ event, appUserIds: known });
   }
-  return withAliases(known, aliases);
+  return steps;
 }
 
 /** Sorts by time. A transfer follows the other events of the same time. */
@@ -38,7 +47,7 @@ function compareOwnerEvents(a: OwnerEvent, b: OwnerEvent): number {
 }
 
 /** Adds the aliases of the ids, and the aliases of those, transitively. */
-function withAliases(appUserIds: string[], aliases: string[][]): string[] {
+export function withAliases(appUserIds: string[], aliases: string[][]): string[] {
   const found = new Set(appUserIds);
   const remaining = new Set(aliases);
   let hasGrown = true;

@@ -6,7 +6,7 @@ import { configuredProvider } from "./providers/configured";
 import type { Delivery } from "./providers/provider";
 import type { DeliveryReceipt } from "./schema";
 
-type Deps = Pick<Context, "billing" | "config" | "count" | "db" | "dbNow" | "log" | "now" | "reconciler">;
+type Deps = Pick<Context, "billing" | "config" | "count" | "db" | "dbNow" | "log" | "now" | "reconciler" | "webhooks">;
 
 /**
  * Receives a webhook delivery: authenticates it, stores its event and applies it. Returns once the event is durable, or

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { listBillingEvents } from "@/lib/admin/billing/list-events";
-import { prunePayloads } from "@/lib/admin/billing/prune-payloads";
-import { replayEvents } from "@/lib/admin/billing/replay-events";
+import { countPendingEvents, listBillingEvents } from "@/lib/admin/billing/list-events";
+import { readPurchaseTimeline } from "@/lib/admin/billing/purchase-timeline";
+import { BillingEventsQuery } from "@/lib/admin/billing/schema";
+import { showBillingEvent } from "@/lib/admin/billing/show-event";
 import { anonymizeBilling } from "@/lib/subscriptions/account-data/anonymize-billing";
 import { exportBilling } from "@/lib/subscriptions/account-data/export-billing";
 import { retryEvents } from "@/lib/subscriptions/inbox/retry-events";
@@ -16,6 +17,7 @@ import {
   type Sent,
   storedEvent,
 } from "@/tests/support/billing/billing";
+import { prune, replay } from "@/tests/support/billing/operate";
 import { ctx, withContext } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 import { statementsWithoutIndex } from "@/tests/support/explain";
@@ -50,20 +52,56 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
   test.each<[string, (db: Db) => Promise<unknown>]>([
     ["the retry of pending events", (db) => retryEvents({ ...ctx(), db })],
     ["the status of an account", (db) => readStatus({ ...ctx(), db }, ann.id)],
-    ["the deletion of old payloads", (db) => prunePayloads({ ...ctx(), db }, 0)],
+    ["the deletion of old payloads", (db) => prune(0, { ...ctx(), db })],
     ["an account's export", (db) => exportBilling(db, ann.id)],
-    ["a list of events", (db) => listBillingEvents({ db }, { limit: 20 })],
-    ["a list of an account's events", (db) => listBillingEvents({ db }, { accountId: ann.id, limit: 20 })],
-    ["a list of unlinked events", (db) => listBillingEvents({ db }, { isUnlinked: true, limit: 20 })],
-    ["a replay of all events", replayAll],
+    ["a replay of one event", (db) => replay({ eventId: bought.id }, { ...ctx(), db })],
+    ["a replay of all events", (db) => replay("all", { ...ctx(), db })],
+    ["an event with what it changed", async (db) => showBillingEvent({ db }, (await storedEvent(bought.id))?.id ?? "")],
+    ["a transfer with what it changed", (db) => showTransfer(db)],
+    ["a purchase's timeline", async (db) => readPurchaseTimeline({ ...ctx(), db }, await purchaseId(), {})],
+    ["the numbers of events that need an operator", (db) => countPendingEvents({ db })],
     ["the search for customers to reconcile", findCustomers],
     ["an account's deletion", (db) => db.$transaction((tx) => anonymizeBilling(tx, ann.id))],
   ])("%s", async (_, run) => {
     expect(await statementsWithoutIndex(url, run)).toEqual([]);
   });
 
-  async function replayAll(db: Db): Promise<void> {
-    for await (const { status } of replayEvents({ ...ctx(), db }, "all")) expect(status).not.toBe("failed");
+  test.each<[string, () => Promise<Record<string, string>> | Record<string, string>]>([
+    ["nothing", () => ({})],
+    ["state", () => ({ state: "failed" })],
+    ["type", () => ({ type: "TRANSFER" })],
+    ["state and type", () => ({ state: "processed", type: "RENEWAL" })],
+    ["account", () => ({ account: ann.id })],
+    ["account and type", () => ({ account: ann.id, type: "RENEWAL" })],
+    ["purchase", async () => ({ purchase: await purchaseId() })],
+    ["the provider's id", () => ({ event: bought.id })],
+    ["unlinked", () => ({ unlinked: "true" })],
+    ["unlinked and state", () => ({ unlinked: "true", state: "ignored" })],
+    ["time", () => ({ receivedFrom: "2020-01-01T00:00:00Z", receivedBefore: "2100-01-01T00:00:00Z" })],
+  ])("a list of events, filtered by %s, and its next page", async (_, filter) => {
+    const query = BillingEventsQuery.parse({ limit: "1", ...(await filter()) });
+    const list = async (db: Db) => {
+      const { nextCursor } = await listBillingEvents({ db }, query);
+      if (nextCursor) await listBillingEvents({ db }, { ...query, cursor: nextCursor });
+    };
+    expect(await statementsWithoutIndex(url, list)).toEqual([]);
+  });
+
+  test.each([
+    ["nothing", {}],
+    ["a state", { state: "processed" }],
+    ["unlinked", { unlinked: "true" }],
+    ["time", { receivedBefore: "2100-01-01T00:00:00Z" }],
+  ])("in the order of a list, filtered by %s", async (_, filter) => {
+    const query = BillingEventsQuery.parse({ limit: "1", ...filter });
+    expect(await statementsWithoutIndex(url, (db) => listBillingEvents({ db }, query), { inOrder: true })).toEqual([]);
+  });
+
+  const purchaseId = async () => (await storedEvent(bought.id))?.purchaseId ?? "";
+
+  async function showTransfer(db: Db): Promise<void> {
+    const moved = await ctx().db.billingEvent.findFirst({ where: { type: "TRANSFER" }, select: { id: true } });
+    await showBillingEvent({ db }, moved?.id ?? "");
   }
 
   async function findCustomers(db: Db): Promise<void> {

@@ -1,59 +1,128 @@
 import type { Context } from "../../context";
-import type { BillingEventState } from "../../db/generated/client";
+import type { Prisma } from "../../db/generated/client";
+import { isUuid } from "../../db/ids";
+import { empty, identifier, join, sql } from "../../db/sql";
+import { readPage } from "../pages";
+import { eventsOfAccount, eventsWithId } from "./find-events";
+import { BillingEventState, type BillingEventSummary, type BillingEvents, type BillingEventsQuery } from "./schema";
 
 type Deps = Pick<Context, "db">;
-export type Selection = {
-  state?: BillingEventState;
-  accountId?: string;
-  /** Only events without an account. Ignored events, which never get one, are left out unless `state` selects them. */
-  isUnlinked?: boolean;
-  limit: number;
-};
+type Filter = Omit<BillingEventsQuery, "limit" | "cursor">;
+/** The last event of the page before. */
+type Position = { id: string; receivedAt: Date };
 
-const STATES: BillingEventState[] = ["received", "processed", "ignored", "failed"];
+/** The events that one request searches: a filter that few events pass does not read the whole inbox. */
+const MAX_SEARCHED = 10_000;
 
-/** Lists the events in the inbox, newest first. Reads each state by the index on state and time. */
-export async function listBillingEvents({ db }: Deps, { state, accountId, isUnlinked, limit }: Selection) {
-  const ids = accountId ? { id: { in: await findEventIds({ db }, accountId) } } : {};
-  const unlinked = isUnlinked ? { accountId: null, OR: [{ purchaseId: null }, { purchase: { accountId: null } }] } : {};
-  const states = state ? [state] : STATES.filter((one) => !isUnlinked || one !== "ignored");
-  const events = [];
-  for (const one of states) {
-    const page = await db.billingEvent.findMany({
-      where: { state: one, ...ids, ...unlinked },
-      select: {
-        id: true,
-        eventId: true,
-        type: true,
-        state: true,
-        reason: true,
-        environment: true,
-        store: true,
-        receivedAt: true,
-        accountId: true,
-      },
-      orderBy: [{ receivedAt: "desc" }, { id: "desc" }],
-      take: limit,
-    });
-    events.push(...page);
+/**
+ * Lists the events in the inbox, newest first. Each filter reads the events by an index in their order, or only those of
+ * one customer. @throws AppError invalid_query
+ */
+export async function listBillingEvents(
+  { db }: Deps,
+  { limit, cursor, ...filter }: BillingEventsQuery,
+): Promise<BillingEvents> {
+  const { entries, nextCursor } = await readPage("billing-events", { limit, cursor }, async ({ after, take }) => {
+    const position = after === null ? null : await findPosition(db, after);
+    const source = sourceOf(filter, position);
+    const events = await search(db, source, filter, take);
+    return events.length < take ? { entries: events, searchedTo: await findEnd(db, source) } : { entries: events };
+  });
+  return { events: [...entries], nextCursor };
+}
+
+function findPosition(db: Deps["db"], id: string): Promise<Position | null> {
+  const select = { id: true, receivedAt: true };
+  return isUuid(id) ? db.billingEvent.findUnique({ where: { id }, select }) : Promise.resolve(null);
+}
+
+/** Events as an index selects them, and its order. */
+type Source = { rows: Prisma.Sql; order: Prisma.Sql };
+
+const COLUMNS = [
+  ...["id", "provider", "eventId", "type", "state", "reason", "environment", "store", "occurredAt", "receivedAt"],
+  ...["processedAt", "purchaseId", "accountId"],
+];
+const SELECTED = join(COLUMNS.map(identifier));
+const NEWEST_FIRST = sql`event."receivedAt" DESC`;
+
+/** Reads by the filter that selects the fewest events. The others are compared row by row. */
+function sourceOf(filter: Filter, position: Position | null): Source {
+  const { event, purchase, account, state, unlinked } = filter;
+  const where = (condition: Prisma.Sql) =>
+    sql`SELECT ${SELECTED} FROM "BillingEvent" WHERE ${join([condition, ...timeBounds(filter, position)], " AND ")}`;
+  if (event) return { rows: where(sql`id = ANY(ARRAY(${eventsWithId(event)}))`), order: NEWEST_FIRST };
+  if (purchase) return { rows: where(sql`"purchaseId" = ${purchase}::uuid`), order: NEWEST_FIRST };
+  if (account) return { rows: where(sql`id = ANY(ARRAY(${eventsOfAccount(account)}))`), order: NEWEST_FIRST };
+  if (unlinked === "true" && (!state || state === "processed")) {
+    // The index on account and time. PostgreSQL does not take IS NULL for a constant that the order may leave out.
+    return { rows: where(sql`"accountId" IS NULL`), order: sql`event."accountId" DESC, ${NEWEST_FIRST}` };
   }
-  return events
-    .toSorted((a, b) => b.receivedAt.getTime() - a.receivedAt.getTime() || (a.id < b.id ? 1 : -1))
-    .slice(0, limit)
-    .map(({ id: _, ...event }) => event);
+  const states = state ? [state] : BillingEventState.options;
+  const branches = states.map((one) => {
+    const rows = where(sql`state = ${one}::"BillingEventState"`);
+    return sql`(${rows} ORDER BY "receivedAt" DESC FETCH FIRST (${MAX_SEARCHED}::integer) ROWS WITH TIES)`;
+  });
+  return { rows: join(branches, " UNION ALL "), order: NEWEST_FIRST };
 }
 
-/** Finds the events of an account: linked to it, of its purchases, or naming it. */
-async function findEventIds({ db }: Deps, accountId: string): Promise<string[]> {
-  const rows = await db.$queryRaw<{ id: string }[]>`
-    SELECT id FROM "BillingEvent" WHERE "accountId" = ${accountId}::uuid
-    UNION SELECT event.id FROM "Purchase" AS purchase JOIN "BillingEvent" AS event ON event."purchaseId" = purchase.id
-      WHERE purchase."accountId" = ${accountId}::uuid
-    UNION SELECT id FROM "BillingEvent" WHERE "appUserIds" @> ARRAY[${accountId}]`;
-  return rows.map(({ id }) => id);
+function timeBounds({ receivedFrom, receivedBefore }: Filter, position: Position | null): Prisma.Sql[] {
+  return [
+    ...(receivedFrom ? [sql`"receivedAt" >= ${receivedFrom}::timestamptz`] : []),
+    ...(receivedBefore ? [sql`"receivedAt" < ${receivedBefore}::timestamptz`] : []),
+    ...(position
+      ? [
+          sql`"receivedAt" <= ${position.receivedAt}::timestamptz`,
+          sql`("receivedAt", id) < (${position.receivedAt}::timestamptz, ${position.id}::uuid)`,
+        ]
+      : []),
+  ];
 }
 
-/** Returns the events with a provider's id, one per provider, each with its purchase. */
-export function findBillingEvents({ db }: Deps, eventId: string) {
-  return db.billingEvent.findMany({ where: { eventId }, include: { purchase: true } });
+/** What the rows of a source are compared with. */
+function conditionsOf({ state, type, account, purchase, unlinked }: Filter): Prisma.Sql {
+  const conditions = [
+    ...(state ? [sql`event.state = ${state}::"BillingEventState"`] : []),
+    ...(type ? [sql`event.type = ${type}`] : []),
+    ...(purchase ? [sql`event."purchaseId" = ${purchase}::uuid`] : []),
+    ...(account ? [sql`event.id = ANY(ARRAY(${eventsOfAccount(account)}))`] : []),
+    ...(unlinked === "true" ? [sql`COALESCE(event."accountId", purchase."accountId") IS NULL`] : []),
+    ...(unlinked === "true" && !state ? [sql`event.state <> 'ignored'`] : []),
+  ];
+  return conditions.length > 0 ? sql`WHERE ${join(conditions, " AND ")}` : empty;
+}
+
+function search(db: Deps["db"], { rows, order }: Source, filter: Filter, take: number): Promise<BillingEventSummary[]> {
+  return db.$queryRaw`
+    SELECT event.id::text, event.provider, event."eventId", event.type, event.state::text, event.reason,
+      event.environment, event.store, event."occurredAt", event."receivedAt", event."processedAt",
+      event."purchaseId"::text, COALESCE(event."accountId", purchase."accountId")::text AS "accountId"
+    FROM (
+      SELECT * FROM (${rows}) AS event ORDER BY ${order} FETCH FIRST (${MAX_SEARCHED}::integer) ROWS WITH TIES
+    ) AS event
+    LEFT JOIN "Purchase" AS purchase ON purchase.id = event."purchaseId"
+    ${conditionsOf(filter)}
+    ORDER BY ${order}, event.id DESC LIMIT ${take}::integer`;
+}
+
+/** Returns the last event that `search` reads; null if it reads all. */
+async function findEnd(db: Deps["db"], { rows, order }: Source): Promise<string | null> {
+  const [last] = await db.$queryRaw<{ id: string }[]>`
+    SELECT event.id::text FROM (${rows}) AS event ORDER BY ${order}, event.id DESC OFFSET ${MAX_SEARCHED - 1}::integer LIMIT 1`;
+  return last?.id ?? null;
+}
+
+/** Up to how many events of a state are counted. */
+export const MAX_COUNTED = 1_000;
+
+/** Counts the events that need an operator: `MAX_COUNTED` of each state at most. */
+export async function countPendingEvents({ db }: Deps): Promise<{ failed: number; received: number }> {
+  const count = (state: BillingEventState) =>
+    db.$queryRaw<{ count: number }[]>`
+      SELECT count(*)::integer AS count FROM (
+        SELECT 1 FROM "BillingEvent" WHERE state = ${state}::"BillingEventState" LIMIT ${MAX_COUNTED}::integer
+      ) AS counted`;
+  const [failed] = await count("failed");
+  const [received] = await count("received");
+  return { failed: failed?.count ?? 0, received: received?.count ?? 0 };
 }

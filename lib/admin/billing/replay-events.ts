@@ -1,48 +1,94 @@
-import type { Context } from "../../context";
+import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
+import type { Context, Tx } from "../../context";
 import { withRetry } from "../../db/with-retry";
+import { AppError } from "../../errors";
 import { possibleAccountIds } from "../../subscriptions/app-user-ids";
 import type { BillingRules } from "../../subscriptions/entitlement-rules";
 import { applyEvent } from "../../subscriptions/inbox/apply-event";
-import type { EventKey } from "../../subscriptions/inbox/lock-events";
+import type { Applied } from "../../subscriptions/inbox/apply-in-transaction";
 import { ownerAccountIds, storedAppUserIds } from "../../subscriptions/inbox/store-events";
 import { findProvider } from "../../subscriptions/providers/configured";
-import { eventPages } from "./event-pages";
-import { findBillingEvents } from "./list-events";
+import type { ReplayBatch, ReplayedBatch, ReplayedEvent } from "./changes-schema";
+import { type Position, progressOf, readBatch, toCursor } from "./event-batches";
 
-type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now"> & { config: BillingRules };
-
-/** The events to apply again: one event, those in one state, or all. */
-export type ReplaySelection = { eventId: string } | { state: "failed" | "ignored" | "received" } | "all";
-export type ReplayResult = EventKey & { type: string; status: "processed" | "duplicate" | "ignored" | "failed" };
-
-/**
- * Applies events again, oldest first. Parses each payload that is still stored again, so that this version's reader and
- * rules also apply to older events. Sends no notification for an event that was processed before.
- */
-export async function* replayEvents(deps: Deps, selection: ReplaySelection): AsyncGenerator<ReplayResult> {
-  for await (const id of selectedIds(deps, selection)) {
-    const row = await deps.db.billingEvent.findUnique({ where: { id } });
-    if (!row) continue;
-    const key = { provider: row.provider, eventId: row.eventId };
-    const { type, accountIds } = await reparse(deps, row);
-    const { status } = await applyEvent(deps, { ...key, accountIds }, { isReplay: true });
-    yield { ...key, type, status };
-  }
-}
-
-async function* selectedIds({ db, now }: Deps, selection: ReplaySelection): AsyncGenerator<string> {
-  if (selection !== "all" && "eventId" in selection) {
-    for (const { id } of await findBillingEvents({ db }, selection.eventId)) yield id;
-    return;
-  }
-  // Events that arrive during the replay are applied by this version anyway.
-  for await (const page of eventPages(db, now(), selection === "all" ? null : [selection.state])) yield* page;
-}
-
+type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now" | "webhooks"> & { config: BillingRules };
 type Row = NonNullable<Awaited<ReturnType<Deps["db"]["billingEvent"]["findUnique"]>>>;
 
+/** A request for many events ends after this time, and another one goes on. */
+const MAX_BATCH_MS = 5_000;
+
+/**
+ * Applies an event again. Parses its payload again, if it is still stored, so that this version's reader and rules also
+ * apply to older events. Sends no notification for an event that was processed before. Two operators may do this at the
+ * same time: the event is locked, and counts once. @throws AppError not_found
+ */
+export async function replayEvent(
+  deps: Deps,
+  operator: Operator,
+  id: string,
+  { reason }: { reason?: string } = {},
+): Promise<ReplayedEvent> {
+  let recorded: string | undefined;
+  const record = async (tx: Tx, { status }: { status: string }) => {
+    const details = { status, reason: reason ?? null };
+    const event = { type: "billing_event_replayed", target: `billing-event:${id}`, details } as const;
+    await recordOperatorEvent(tx, deps.now(), operator, event);
+    recorded = status;
+  };
+  const replayed = await applyAgain(deps, id, record);
+  if (replayed === null) throw new AppError("not_found");
+  // The transaction of an event that cannot be applied is rolled back.
+  if (recorded !== replayed.status) await deps.db.$transaction((tx) => record(tx, replayed));
+  return replayed;
+}
+
+/**
+ * Applies the next events of a state again, oldest first: `limit` at most, and for five seconds. Events that arrive after
+ * the first request are left out: this version applies them anyway. A request can be repeated.
+ */
+export async function replayBatch(
+  deps: Deps,
+  operator: Operator,
+  { state, limit, cursor, reason }: ReplayBatch,
+): Promise<ReplayedBatch> {
+  const selection = { states: state === "all" ? null : [state], take: limit };
+  const { events, isEnd } = await readBatch(deps.db, cursor ?? { until: deps.now() }, selection);
+  const deadline = performance.now() + MAX_BATCH_MS;
+  const counts: ReplayedBatch["counts"] = {};
+  const failures: ReplayedEvent[] = [];
+  let last: Position | undefined;
+  for (const event of events) {
+    const replayed = await applyAgain(deps, event.id);
+    if (replayed) counts[replayed.status] = (counts[replayed.status] ?? 0) + 1;
+    if (replayed?.status === "failed") failures.push(replayed);
+    last = event;
+    if (performance.now() > deadline) break;
+  }
+  if (!last) return { counts, failures, progress: 1, nextCursor: null };
+  const details = { state, ...counts, reason: reason ?? null };
+  const audited = { type: "billing_events_replayed", target: "billing-events", details } as const;
+  await deps.db.$transaction((tx) => recordOperatorEvent(tx, deps.now(), operator, audited));
+  if (isEnd && last === events.at(-1)) return { counts, failures, progress: 1, nextCursor: null };
+  return { counts, failures, progress: progressOf(last), nextCursor: toCursor(last) };
+}
+
+/** Returns the outcome; null if there is no such event. `inTransaction` runs in the transaction that applies the event. */
+async function applyAgain(
+  deps: Deps,
+  id: string,
+  inTransaction?: (tx: Tx, applied: Applied) => Promise<void>,
+): Promise<ReplayedEvent | null> {
+  const row = await deps.db.billingEvent.findUnique({ where: { id } });
+  if (!row) return null;
+  const { provider, eventId } = row;
+  const { type, accountIds } = await parseAgain(deps, row);
+  const { status } = await applyEvent(deps, { provider, eventId, accountIds }, { isReplay: true, inTransaction });
+  const after = await deps.db.billingEvent.findUniqueOrThrow({ where: { id }, select: { reason: true } });
+  return { id, eventId, type, status, reason: after.reason };
+}
+
 /** Parses a stored payload again and updates the event's columns. Without a payload they stay as they are. */
-async function reparse({ db }: Deps, row: Row): Promise<{ type: string; accountIds: string[] }> {
+async function parseAgain({ db }: Deps, row: Row): Promise<{ type: string; accountIds: string[] }> {
   const provider = findProvider(row.provider);
   if (row.payload === null || !provider) return { type: row.type, accountIds: possibleAccountIds(row.appUserIds) };
   const event = provider.read(row.payload, row.receivedAt);

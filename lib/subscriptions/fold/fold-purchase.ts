@@ -11,21 +11,39 @@ import {
 } from "./periods";
 
 /**
+ * One event's place in the fold. `before` is null for the first event. `isPeriodMissed`: the event is the first of its
+ * period, whose own event is missing.
+ */
+export type FoldStep<Event extends PurchaseEvent = PurchaseEvent> = {
+  event: Event;
+  before: PurchaseState | null;
+  after: PurchaseState;
+  isPeriodMissed: boolean;
+};
+
+/**
  * Folds the events of a purchase into its state, in any order of arrival. If the event of the first purchase is missing,
  * the state starts from the fields of the first event. Events with the same id count once.
  */
 export function foldPurchase(events: PurchaseEvent[]): PurchaseState {
+  return foldSteps(events).at(-1)?.after ?? EMPTY_STATE;
+}
+
+/** The steps by which events fold to a state, in the order in which they count. */
+export function foldSteps<Event extends PurchaseEvent>(events: Event[]): FoldStep<Event>[] {
   const unique = [...new Map(events.map((event) => [event.id, event])).values()];
-  let state: PurchaseState | null = null;
+  const steps: FoldStep<Event>[] = [];
   for (const event of unique.toSorted(compareEvents)) {
-    const before: PurchaseState = state ? startMissedPeriod(state, event) : initialState(event);
-    state = {
-      ...before,
-      ...EVENT_EFFECTS[event.type].effect(before, event),
-      lastEventAt: later(before.lastEventAt, event),
+    const before: PurchaseState | null = steps.at(-1)?.after ?? null;
+    const started = before ? startMissedPeriod(before, event) : initialState(event);
+    const after = {
+      ...started,
+      ...EVENT_EFFECTS[event.type].effect(started, event),
+      lastEventAt: later(started.lastEventAt, event),
     };
+    steps.push({ event, before, after, isPeriodMissed: before !== null && started !== before });
   }
-  return state ?? EMPTY_STATE;
+  return steps;
 }
 
 /** Sorts by the time of purchase. A temporary grant is first: the store's time of the validated purchase may be earlier. */

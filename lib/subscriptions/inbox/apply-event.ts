@@ -1,3 +1,4 @@
+import type { Tx } from "../../context";
 import { withRetry } from "../../db/with-retry";
 import { isAppError, isDatabaseUnavailable } from "../../errors";
 import { toStorableText } from "../../storable-text";
@@ -7,8 +8,15 @@ import { updateOwners } from "./update-owners";
 
 const MAX_REASON_LENGTH = 500;
 
-/** `isReplay`: apply the event even if it is processed. `timeoutMs` replaces the default time-out of a transaction. */
-type Options = { isReplay?: boolean; timeoutMs?: number };
+/**
+ * `isReplay`: apply the event even if it is processed. `timeoutMs` replaces the default time-out of a transaction.
+ * `inTransaction` runs in it, after the event was applied.
+ */
+type Options = {
+  isReplay?: boolean;
+  timeoutMs?: number;
+  inTransaction?: (tx: Tx, applied: Applied) => Promise<void>;
+};
 
 /**
  * Applies a stored event to its purchase, unless it is processed already. An event that cannot be applied is marked
@@ -37,15 +45,17 @@ export async function applyBatch(deps: ApplyDeps, events: readonly EventToApply[
 async function applyOrMarkFailed(
   deps: ApplyDeps,
   event: EventToApply,
-  { isReplay = false, timeoutMs: timeout }: Options,
+  { isReplay = false, timeoutMs: timeout, inTransaction }: Options,
 ): Promise<Applied> {
   const { db, log } = deps;
   const { provider, eventId } = event;
   try {
-    const [applied] = await withRetry(() =>
-      db.$transaction((tx) => applyInTransaction(deps, tx, [event], isReplay), { timeout }),
-    );
-    return applied as Applied;
+    const apply = async (tx: Tx) => {
+      const [applied] = (await applyInTransaction(deps, tx, [event], isReplay)) as [Applied];
+      await inTransaction?.(tx, applied);
+      return applied;
+    };
+    return await withRetry(() => db.$transaction(apply, { timeout }));
   } catch (error) {
     if (isAppError(error) || isDatabaseUnavailable(error)) throw error;
     log.error({ err: error, eventId }, "a billing event failed");

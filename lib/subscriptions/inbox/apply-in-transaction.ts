@@ -1,8 +1,10 @@
 import type { Context, Tx } from "../../context";
+import type { WebhookRecorder } from "../../webhooks/outbox";
 import type { BillingRules } from "../entitlement-rules";
 import { notifyOwners } from "../notify-owners";
 import { customersToReconcile, scheduleReconcile } from "../reconcile/schedule";
 import type { DeliveryReceipt } from "../schema";
+import { recordStatusChanges } from "../status-changes";
 import { findConnectedCustomers } from "./customers";
 import { type Decision, decide, type KnownEvent } from "./decide";
 import { type EventToApply, lockEvents } from "./lock-events";
@@ -11,7 +13,10 @@ import { type Refolded, refoldPurchases } from "./refold";
 
 /** The outcome of an event, and the App User IDs of the customers to reconcile because of it. */
 export type Applied = { status: DeliveryReceipt["status"]; toReconcile: string[] };
-export type ApplyDeps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now"> & { config: BillingRules };
+export type ApplyDeps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now"> & {
+  webhooks: WebhookRecorder;
+  config: BillingRules;
+};
 
 /** What an event changed: its own purchase, or those that it moved. */
 type Change = { event: KnownEvent; purchases: Refolded[] };
@@ -44,6 +49,11 @@ export async function applyInTransaction(
     tx,
     deps,
     changes.flatMap(({ event, purchases }) => purchases.map((one) => ({ event, ...one }))),
+  );
+  await recordStatusChanges(
+    tx,
+    deps,
+    changes.flatMap(({ purchases }) => purchases),
   );
   const toReconcile = await reconcileChanged(deps, tx, changes);
   return decisions.map((decision) => {

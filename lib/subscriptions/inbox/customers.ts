@@ -1,26 +1,17 @@
-import { z } from "zod";
 import type { Tx } from "../../context";
-import { EventFacts } from "../events";
+import { StoredEvent } from "../fold/stored-event";
 import type { OwnerEvent } from "../ownership";
-
-/** The part of an event in the inbox that decides the state and the owner of a purchase. */
-export const StoredEvent = z.object({
-  eventId: z.string(),
-  type: z.string(),
-  environment: z.string().nullable(),
-  store: z.string().nullable(),
-  facts: EventFacts,
-  appUserIds: z.array(z.string()),
-  transferredFrom: z.array(z.string()),
-  accountId: z.string().nullable(),
-});
-export type StoredEvent = z.infer<typeof StoredEvent>;
 
 /**
  * Customers connected by aliases and transfers. `hasSharedId`: an app has given many customers the same id. Aliases then
  * connect nobody.
  */
-type ConnectedCustomers = { appUserIds: string[]; aliases: string[][]; transfers: StoredEvent[]; hasSharedId: boolean };
+export type ConnectedCustomers = {
+  appUserIds: string[];
+  aliases: string[][];
+  transfers: StoredEvent[];
+  hasSharedId: boolean;
+};
 
 /** More App User IDs, or lists of them, than one customer has. */
 const MAX_APP_USER_IDS = 1_000;

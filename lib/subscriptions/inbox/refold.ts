@@ -1,11 +1,11 @@
 import type { Tx } from "../../context";
 import { Prisma } from "../../db/generated/client";
 import { possibleAccountIds } from "../app-user-ids";
-import { type PurchaseEvent, PurchaseEventType } from "../events";
 import { foldPurchase } from "../fold/fold-purchase";
-import { type OwnerEvent, ownerAppUserIds } from "../ownership";
+import { isPurchaseEvent, StoredEvent, toOwnerEvent, toPurchaseEvent } from "../fold/stored-event";
+import { ownerAppUserIds } from "../ownership";
 import { PurchaseState, type StoredPurchase } from "../purchase-state";
-import { findConnectedCustomers, StoredEvent, transfersOf } from "./customers";
+import { findConnectedCustomers, transfersOf } from "./customers";
 import type { KnownEvent } from "./decide";
 
 /** A locked purchase, and the events that this transaction has attached to it, in their order of arrival. */
@@ -72,17 +72,6 @@ function versionsOf({ before, earlier, newEvents, transfers, aliases }: History)
       appUserIds: ownerAppUserIds([...events.map(toOwnerEvent), ...moves], aliases),
     };
   });
-}
-
-type TypedEvent = StoredEvent & { type: PurchaseEventType };
-const isPurchaseEvent = (event: StoredEvent): event is TypedEvent => PurchaseEventType.safeParse(event.type).success;
-
-function toPurchaseEvent({ eventId, type, facts }: TypedEvent): PurchaseEvent {
-  return { id: eventId, type, ...facts };
-}
-
-function toOwnerEvent({ eventId, facts, appUserIds }: StoredEvent): OwnerEvent {
-  return { id: eventId, occurredAt: facts.occurredAt, appUserIds, transferredFrom: null };
 }
 
 async function readHistories(tx: Tx, purchases: PurchaseToFold[]): Promise<History[]> {

@@ -3,7 +3,7 @@ import { possibleAccountIds } from "../app-user-ids";
 import { applyEvent } from "./apply-event";
 import type { EventKey } from "./lock-events";
 
-type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "draining" | "log" | "now">;
+type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "draining" | "log" | "now" | "webhooks">;
 type ClaimedEvent = EventKey & { appUserIds: string[]; transferredFrom: string[]; attempts: number };
 
 /** Longer than the 10 s of a delivery's transaction, for events that take longer to apply. */

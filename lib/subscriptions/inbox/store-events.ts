@@ -1,4 +1,4 @@
-import type { Context } from "../../context";
+import type { Context, Tx } from "../../context";
 import { Prisma } from "../../db/generated/client";
 import { newId } from "../../db/ids";
 import { seconds } from "../../db/sql";
@@ -21,7 +21,7 @@ const COLUMNS = [
  * as it is. Returns the ids of those that are new. In the order of their ids, so that no two batches deadlock.
  */
 export async function storeEvents(
-  { db, dbNow }: Pick<Context, "db" | "dbNow">,
+  { db, dbNow }: Pick<Context, "dbNow"> & { db: Tx },
   newEvents: readonly NewEvent[],
 ): Promise<Set<string>> {
   const rows = newEvents.map((newEvent) => ({ newEvent, id: newId() }));

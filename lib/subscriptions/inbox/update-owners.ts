@@ -1,12 +1,18 @@
 import type { Context } from "../../context";
 import { withRetry } from "../../db/with-retry";
 import { isDatabaseUnavailable } from "../../errors";
+import type { WebhookRecorder } from "../../webhooks/outbox";
+import type { BillingRules } from "../entitlement-rules";
+import { recordStatusChanges } from "../status-changes";
 import { findConnectedCustomers } from "./customers";
 import { type EventKey, keysOf } from "./lock-events";
 import { lockPurchases } from "./purchases";
 import { refoldPurchases } from "./refold";
 
-type Deps = Pick<Context, "db" | "log" | "now">;
+type Deps = Pick<Context, "db" | "log" | "now"> & {
+  webhooks: WebhookRecorder;
+  config: BillingRules;
+};
 type OutdatedPurchase = EventKey & { id: string; appUserIds: string[] };
 
 /** The purchases of one customer that are updated for one event. The customer's next event updates the rest. */
@@ -35,7 +41,8 @@ export async function updateOwners(deps: Deps, events: readonly EventKey[]): Pro
   }
 }
 
-async function updatePurchases({ db, now }: Deps, { provider }: EventKey, purchases: OutdatedPurchase[]) {
+async function updatePurchases(deps: Deps, { provider }: EventKey, purchases: OutdatedPurchase[]) {
+  const { db, now } = deps;
   if (purchases.length === 0) return;
   const appUserIds = [...new Set(purchases.flatMap((purchase) => purchase.appUserIds))];
   if ((await findConnectedCustomers(db, provider, appUserIds)).hasSharedId) return;
@@ -43,7 +50,9 @@ async function updatePurchases({ db, now }: Deps, { provider }: EventKey, purcha
     await withRetry(() =>
       db.$transaction(async (tx) => {
         const [before] = await lockPurchases(tx, [id]);
-        if (before) await refoldPurchases(tx, [{ before, newEvents: [] }], now());
+        if (!before) return;
+        const changes = await refoldPurchases(tx, [{ before, newEvents: [] }], now());
+        await recordStatusChanges(tx, deps, changes.flat());
       }),
     );
   }

@@ -5,6 +5,9 @@ import { standardWebhooks } from "./standard-webhooks";
 
 const PROVIDERS = [revenueCat, standardWebhooks];
 
+/** The names of all providers in the database. */
+export const PROVIDER_NAMES = PROVIDERS.map(({ name }) => name);
+
 /** Returns the provider that `BILLING_PROVIDER` selects. */
 export function configuredProvider({ BILLING_PROVIDER: name }: Pick<Config, "BILLING_PROVIDER">): Provider {
   return name === "standard-webhooks" ? standardWebhooks : revenueCat;

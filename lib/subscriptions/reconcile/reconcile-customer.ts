@@ -1,4 +1,5 @@
 import type { Context } from "../../context";
+import type { WebhookRecorder } from "../../webhooks/outbox";
 import { possibleAccountIds } from "../app-user-ids";
 import { type BillingRules, statusRules } from "../entitlement-rules";
 import type { PurchaseEvent } from "../events";
@@ -12,6 +13,7 @@ import type { Purchase, StoredPurchase } from "../purchase-state";
 import { isRenewalOverdue, purchaseStatus } from "../status";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log" | "now"> & {
+  webhooks: WebhookRecorder;
   config: BillingRules;
   billing: NonNullable<Context["billing"]>;
 };

@@ -3,7 +3,7 @@ import { type Consumer, createConsumer } from "../../db/queue/consumer";
 import { revenueCat } from "../providers/revenuecat";
 import { reconcileCustomer } from "./reconcile-customer";
 
-type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "log" | "now">;
+type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "log" | "now" | "webhooks">;
 type ApiDeps = Deps & { billing: NonNullable<Context["billing"]> };
 type ClaimedJob = { appUserId: string; attempts: number; leaseUntil: Date };
 

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "vitest";
-import { eventPages } from "@/lib/admin/billing/event-pages";
+import { type Position, readBatch } from "@/lib/admin/billing/event-batches";
 import type { Tx } from "@/lib/context";
 import { anonymizeBilling } from "@/lib/subscriptions/account-data/anonymize-billing";
 import { exportBilling } from "@/lib/subscriptions/account-data/export-billing";
@@ -61,7 +61,14 @@ test("an export and a deletion read the account's billing history, however much 
 test("a replay of everything reads each event once or twice, oldest first", async () => {
   const ids: string[] = [];
   const read = await rowsRead(async (tx) => {
-    for await (const page of eventPages(tx, ctx().now())) ids.push(...page);
+    for (let start: Position | { until: Date } | undefined = { until: ctx().now() }; start; ) {
+      const { events, isEnd }: Awaited<ReturnType<typeof readBatch>> = await readBatch(tx, start, {
+        states: null,
+        take: 250,
+      });
+      ids.push(...events.map(({ id }) => id));
+      start = isEnd ? undefined : events.at(-1);
+    }
   });
   const events = await ctx().db.billingEvent.findMany({
     select: { id: true },

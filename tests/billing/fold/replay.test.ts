@@ -1,8 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { findBillingEvents, listBillingEvents } from "@/lib/admin/billing/list-events";
-import { prunePayloads } from "@/lib/admin/billing/prune-payloads";
-import { type ReplaySelection, replayEvents } from "@/lib/admin/billing/replay-events";
+import { listBillingEvents } from "@/lib/admin/billing/list-events";
 import { newAccount } from "@/tests/support/accounts";
 import {
   billingEvent,
@@ -12,15 +10,9 @@ import {
   statusOf,
   storedEvent,
 } from "@/tests/support/billing/billing";
+import { prune, replay } from "@/tests/support/billing/operate";
 import { clock, ctx, truncate } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
-
-/** Replays, and counts what became of the events. */
-async function replay(what: ReplaySelection): Promise<Record<string, number>> {
-  const counted: Record<string, number> = {};
-  for await (const { status } of replayEvents(ctx(), what)) counted[status] = (counted[status] ?? 0) + 1;
-  return counted;
-}
 
 /** Leaves an event as a service left it that did not understand its type yet. */
 async function forgetMeaning(eventId: string): Promise<void> {
@@ -56,10 +48,10 @@ test("what failed is replayed on its own, and stays failed with its reason while
   await ctx().db.billingEvent.updateMany({ where: { eventId: event.id }, data: broken });
   await ctx().db.$executeRaw`UPDATE "BillingEvent" SET payload = NULL WHERE "eventId" = ${event.id}`;
   await deliverOk(initialPurchase(randomUUID()));
-  expect(await replay({ state: "failed" })).toEqual({ failed: 1 });
+  expect(await replay("failed")).toEqual({ failed: 1 });
   expect(await storedEvent(event.id)).toMatchObject({ state: "failed", reason: expect.stringContaining("occurredAt") });
   await ctx().db.billingEvent.updateMany({ where: { eventId: event.id }, data: { payload: payload ?? {} } });
-  expect(await replay({ state: "failed" })).toEqual({ processed: 1 });
+  expect(await replay("failed")).toEqual({ processed: 1 });
   expect(await storedEvent(event.id)).toMatchObject({ state: "processed", reason: null, facts });
 });
 
@@ -206,8 +198,8 @@ test("pruning deletes old payloads only, and keeps those of failed events", asyn
   const young = billingEvent("UNCANCELLATION", { ...old, id: randomUUID(), type: "UNCANCELLATION" });
   await deliverOk(young);
   const status = await statusOf(ann);
-  expect(await prunePayloads(ctx(), 5)).toBe(1);
-  expect(await prunePayloads(ctx(), 5)).toBe(0);
+  expect(await prune(5)).toBe(1);
+  expect(await prune(5)).toBe(0);
   expect(await storedEvent(old.id)).toMatchObject({ payload: null, facts: { productId: old.product_id } });
   expect((await storedEvent(failed.id))?.payload).not.toBeNull();
   expect((await storedEvent(young.id))?.payload).not.toBeNull();
@@ -229,14 +221,12 @@ test("the inbox is listed newest first, by state, by account and unlinked events
     clock.advance(1000);
   }
   const ids = async (selection: Parameters<typeof listBillingEvents>[1]) =>
-    (await listBillingEvents(ctx(), selection)).map(({ eventId }) => eventId);
+    (await listBillingEvents(ctx(), selection)).events.map(({ eventId }) => eventId);
   expect(await ids({ limit: 50 })).toEqual([failed.id, nobodys.id, hers.id, ignored.id]);
   expect(await ids({ limit: 1 })).toEqual([failed.id]);
   expect(await ids({ limit: 50, state: "failed" })).toEqual([failed.id]);
-  expect(await ids({ limit: 50, accountId: ann.id })).toEqual([failed.id, hers.id]);
-  expect(await ids({ limit: 50, isUnlinked: true })).toEqual([nobodys.id]);
-  expect(await ids({ limit: 50, isUnlinked: true, state: "ignored" })).toEqual([ignored.id]);
-  expect(await findBillingEvents(ctx(), hers.id)).toMatchObject([
-    { eventId: hers.id, purchase: { accountId: ann.id } },
-  ]);
+  expect(await ids({ limit: 50, account: ann.id })).toEqual([failed.id, hers.id]);
+  expect(await ids({ limit: 50, unlinked: "true" })).toEqual([nobodys.id]);
+  expect(await ids({ limit: 50, unlinked: "true", state: "ignored" })).toEqual([ignored.id]);
+  expect(await ids({ event: hers.id })).toEqual([hers.id]);
 });

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { prunePayloads } from "@/lib/admin/billing/prune-payloads";
-import { reconcileAccount } from "@/lib/admin/billing/reconcile";
 import { newAccount } from "@/tests/support/accounts";
 import { billingEvent, DAY_MS, deliverOk, revokingRefund, statusOf } from "@/tests/support/billing/billing";
+import { prune, reconcile as reconcileWith } from "@/tests/support/billing/operate";
 import { bought, iso, send, subscriber } from "@/tests/support/billing/revenuecat";
 import { setUpRevenueCat } from "@/tests/support/billing/revenuecat-setup";
 import { clock, ctx, truncate } from "@/tests/support/context";
@@ -13,18 +12,14 @@ import { activate, registeredDevice } from "@/tests/support/push/push";
 const { revenueCat, billing } = await setUpRevenueCat();
 
 /** Has the operator ask about an account; tells what came of it. */
-async function reconcile({ id }: { id: string }) {
-  const results = [];
-  for await (const one of reconcileAccount({ ...ctx(), billing: billing() }, id)) results.push(one);
-  return results;
-}
+const reconcile = async ({ id }: { id: string }) => (await reconcileWith(billing(), id)).customers;
 
 test("a reconciliation without differences writes nothing", async () => {
   const ann = await newAccount();
   const { event, known } = bought(ann);
   await deliverOk(event);
   revenueCat.customers.set(ann.id, subscriber({ monthly: known }));
-  expect(await reconcile(ann)).toEqual([{ appUserId: ann.id, result: { known: 1, corrected: 0 } }]);
+  expect(await reconcile(ann)).toEqual([{ appUserId: ann.id, known: 1, corrected: 0, failure: null }]);
   expect(await ctx().db.billingEvent.count({ where: { type: "SNAPSHOT", appUserIds: { has: ann.id } } })).toBe(0);
 });
 
@@ -55,11 +50,11 @@ test.each<[string, (now: number) => Record<string, unknown>, Record<string, unkn
   const seen = { ...known, ...change(clock.now().getTime()) };
   if (seen.store_transaction_id === "next") seen.store_transaction_id = randomUUID();
   revenueCat.customers.set(ann.id, subscriber({ monthly: seen }));
-  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 1 } }]);
+  expect(await reconcile(ann)).toMatchObject([{ known: 1, corrected: 1 }]);
   const answer = await statusOf(ann);
   expect(answer).toMatchObject(expected);
   expect(answer.subscriptions).toHaveLength(1);
-  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 0 } }]);
+  expect(await reconcile(ann)).toMatchObject([{ corrected: 0 }]);
 });
 
 test("a subscription whose renewal the provider does not know lasts until the leeway is over, and then ends", async () => {
@@ -76,14 +71,14 @@ test("a subscription whose renewal the provider does not know lasts until the le
   const expiresDate = iso(expiresAt);
   revenueCat.customers.set(ann.id, subscriber({ monthly: { ...known, expires_date: expiresDate } }));
   clock.advance(2000);
-  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 0 } }]);
+  expect(await reconcile(ann)).toMatchObject([{ known: 1, corrected: 0 }]);
   expect(await statusOf(ann)).toMatchObject({ status: "active", isActive: true, stale: true });
   expect(await toldOf()).toEqual([]);
   clock.advance(ctx().config.BILLING_STALE_LEEWAY_SECONDS * 1000);
-  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 1 } }]);
+  expect(await reconcile(ann)).toMatchObject([{ known: 1, corrected: 1 }]);
   expect(await statusOf(ann)).toMatchObject({ status: "expired", isActive: false });
   expect(await toldOf()).toEqual(["billing.expired"]);
-  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 0 } }]);
+  expect(await reconcile(ann)).toMatchObject([{ corrected: 0 }]);
 });
 
 test("a known expiration is not undone by a response with the same period", async () => {
@@ -97,7 +92,7 @@ test("a known expiration is not undone by a response with the same period", asyn
   clock.advance(1000);
   // Its product has another name there, so that there is something to put right.
   revenueCat.customers.set(ann.id, subscriber({ yearly: { ...known, expires_date: iso(end - 500) } }));
-  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 1 } }]);
+  expect(await reconcile(ann)).toMatchObject([{ corrected: 1 }]);
   expect(await statusOf(ann)).toMatchObject({
     status: "expired",
     productId: "yearly",
@@ -115,7 +110,7 @@ test("an expiration notifies the owner within a day, and not when it is found by
     const now = clock.now().getTime();
     const expired = { expires_date: iso(now - agoMs), unsubscribe_detected_at: iso(now - agoMs) };
     revenueCat.customers.set(ann.id, subscriber({ monthly: { ...known, purchase_date: iso(now), ...expired } }));
-    expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 1 } }]);
+    expect(await reconcile(ann)).toMatchObject([{ corrected: 1 }]);
     expect(await statusOf(ann)).toMatchObject({ status: "expired" });
     const deliveries = await deliveriesOf({ deviceId: device.id });
     return deliveries.map(({ kind }) => kind).filter((kind) => kind.startsWith("billing."));
@@ -131,9 +126,9 @@ test("the API's times, without fractions of a second, count as the events' own",
   await deliverOk(event);
   const cut = { ...known, purchase_date: iso(now - 1000), expires_date: iso(now + 30 * DAY_MS) };
   revenueCat.customers.set(ann.id, subscriber({ monthly: cut }));
-  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 0 } }]);
+  expect(await reconcile(ann)).toMatchObject([{ corrected: 0 }]);
   revenueCat.customers.set(ann.id, subscriber({ monthly: { ...cut, refunded_at: iso(now), expires_date: iso(now) } }));
-  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 1 } }]);
+  expect(await reconcile(ann)).toMatchObject([{ corrected: 1 }]);
   expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
 });
 
@@ -146,7 +141,7 @@ test("a response from before the last renewal changes nothing", async () => {
     expires_date: iso(clock.now().getTime() - 1),
   };
   revenueCat.customers.set(ann.id, subscriber({ monthly: { ...known, ...before } }));
-  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 0 } }]);
+  expect(await reconcile(ann)).toMatchObject([{ known: 1, corrected: 0 }]);
   expect(await statusOf(ann)).toMatchObject({ status: "active", isActive: true });
 });
 
@@ -164,7 +159,7 @@ test("a response in flight when a refund arrives does not undo the refund", asyn
       .then(() => clock.advance(1000))
       .finally(answer);
   });
-  expect(await reconcile(ann)).toMatchObject([{ result: { corrected: 1 } }]);
+  expect(await reconcile(ann)).toMatchObject([{ corrected: 1 }]);
   expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
 });
 
@@ -173,7 +168,7 @@ test("a purchase without events is found, and later events belong to the same pu
   const [first, renewal] = [randomUUID(), randomUUID()];
   const { known } = bought(ann);
   revenueCat.customers.set(ann.id, subscriber({ monthly: { ...known, store_transaction_id: renewal } }));
-  expect(await reconcile(ann)).toMatchObject([{ appUserId: ann.id, result: { known: 1, corrected: 1 } }]);
+  expect(await reconcile(ann)).toMatchObject([{ appUserId: ann.id, known: 1, corrected: 1 }]);
   expect(await statusOf(ann)).toMatchObject({ status: "active", isActive: true, productId: "monthly" });
   clock.advance(1000);
   const refund = {
@@ -195,10 +190,10 @@ test("a lifetime purchase is found, and a purchase without an entitlement is lef
   const seen = subscriber({}, { lifetime: [{ ...purchase, store_transaction_id: randomUUID() }] });
   const coins = { coins: [{ ...purchase, store_transaction_id: randomUUID() }] };
   revenueCat.customers.set(ann.id, { ...seen, non_subscriptions: { ...seen.non_subscriptions, ...coins } });
-  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 1 } }]);
+  expect(await reconcile(ann)).toMatchObject([{ known: 1, corrected: 1 }]);
   expect(await statusOf(ann)).toMatchObject({ status: "active", isLifetime: true, store: "MAC_APP_STORE" });
   clock.advance(1000);
-  expect(await prunePayloads(ctx(), 0)).toBe(0); // it was never delivered: there is nothing to drop
+  expect(await prune(0)).toBe(0); // it was never delivered: there is nothing to drop
 });
 
 test("a purchase for life that was refunded stays so: of those the API lists, it does not say it", async () => {
@@ -212,7 +207,7 @@ test("a purchase for life that was refunded stays so: of those the API lists, it
   const purchase = { id: "x", is_sandbox: false, store: "app_store", store_transaction_id: event.transaction_id };
   const seen = { ...purchase, purchase_date: iso(event.purchased_at_ms as number) };
   revenueCat.customers.set(ann.id, subscriber({}, { lifetime: [seen] }));
-  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 0 } }]);
+  expect(await reconcile(ann)).toMatchObject([{ known: 1, corrected: 0 }]);
   expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false, cancelReason: "CUSTOMER_SUPPORT" });
 });
 
@@ -231,5 +226,5 @@ test("Google's base plans and renewal numbers are the ones of the webhook", asyn
   await deliverOk(event);
   const seen = { ...known, product_plan_identifier: "month", store_transaction_id: `${id}..7` };
   revenueCat.customers.set(ann.id, subscriber({ pro: seen }));
-  expect(await reconcile(ann)).toMatchObject([{ result: { known: 1, corrected: 0 } }]);
+  expect(await reconcile(ann)).toMatchObject([{ known: 1, corrected: 0 }]);
 });

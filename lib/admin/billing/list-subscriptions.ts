@@ -1,0 +1,37 @@
+import type { Context } from "../../context";
+import { idOr, MAX_ID } from "../../db/ids";
+import { sql } from "../../db/sql";
+import { isActiveSubscription } from "../../statistics/count-levels";
+import { type PageQuery, readPage } from "../pages";
+
+/** An active subscription in a list. */
+export type ListedSubscription = {
+  id: string;
+  productId: string | null;
+  store: string;
+  accountId: string | null;
+  startedAt: Date | null;
+  currentPeriodEndsAt: Date | null;
+};
+
+/** The purchases that one request searches. */
+const MAX_SEARCHED = 10_000;
+
+/**
+ * A page of the subscriptions that are active now, newest first: those that the overview counts. Searches 10,000 purchases at
+ * most, so that a page may have fewer entries than others follow. @throws AppError invalid_query
+ */
+export async function listActiveSubscriptions({ db, now }: Pick<Context, "db" | "now">, query: PageQuery) {
+  const { entries, nextCursor } = await readPage("active-subscriptions", query, async ({ after, take }) => {
+    const searched = sql`
+      SELECT * FROM "Purchase" WHERE "id" < ${idOr(MAX_ID, after)}::uuid ORDER BY "id" DESC LIMIT ${MAX_SEARCHED}::integer`;
+    const found = await db.$queryRaw<ListedSubscription[]>`
+      SELECT one."id"::text, one."productId", one."store", one."accountId"::text, one."startedAt", one."currentPeriodEndsAt"
+      FROM (${searched}) AS one WHERE ${isActiveSubscription(now())} ORDER BY one."id" DESC LIMIT ${take}::integer`;
+    if (found.length === take) return { entries: found };
+    const [end] = await db.$queryRaw<{ id: string }[]>`
+      SELECT one."id"::text FROM (${searched}) AS one ORDER BY one."id" DESC OFFSET ${MAX_SEARCHED - 1}::integer LIMIT 1`;
+    return { entries: found, searchedTo: end?.id ?? null };
+  });
+  return { subscriptions: entries, nextCursor };
+}

@@ -1,0 +1,82 @@
+import type { Context, Tx } from "../../context";
+import { AppError } from "../../errors";
+import { possibleAccountIds } from "../../subscriptions/app-user-ids";
+import { type BillingRules, statusRules } from "../../subscriptions/entitlement-rules";
+import { EMPTY_STATE } from "../../subscriptions/fold/periods";
+import { StoredEvent } from "../../subscriptions/fold/stored-event";
+import { changesOf, purchaseTimeline } from "../../subscriptions/fold/timeline";
+import { findConnectedCustomers, transfersOf } from "../../subscriptions/inbox/customers";
+import { purchaseStatus } from "../../subscriptions/status";
+import { type PageQuery, readPage } from "../pages";
+import type { PurchaseTimeline, TimelineStep } from "./schema";
+
+type Deps = Pick<Context, "db" | "now"> & { config: BillingRules };
+
+/**
+ * A purchase, and how its state and owner came about: its events as they are folded, newest first, with the state before
+ * and after each. Computed by this version's rules. @throws AppError not_found, invalid_query
+ */
+export async function readPurchaseTimeline(
+  { config, db, now }: Deps,
+  purchaseId: string,
+  page: PageQuery,
+): Promise<PurchaseTimeline> {
+  const history = await readHistory(db, purchaseId);
+  if (!history) throw new AppError("not_found");
+  const { purchase, steps, owners } = history;
+  const rules = statusRules(config, purchase.accountId ?? "");
+  const { store, environment } = purchase;
+  const { entries, nextCursor } = await readPage(`purchase ${purchaseId}`, page, ({ after, take }) => {
+    const newestFirst = steps.toReversed().map((step) => ({ id: step.event.id, step }));
+    const start = after === null ? 0 : newestFirst.findIndex(({ id }) => id === after) + 1;
+    return newestFirst.slice(start, start + take);
+  });
+  const current = steps.at(-1)?.after ?? EMPTY_STATE;
+  return {
+    purchase,
+    status: purchaseStatus(purchase, now(), rules),
+    isCurrent: changesOf(purchase, current).length === 0,
+    owners: owners.toReversed(),
+    steps: entries.map(({ step }): TimelineStep => {
+      const { status } = purchaseStatus({ ...step.after, store, environment }, step.event.occurredAt, rules);
+      return { ...step, status };
+    }),
+    nextCursor,
+  };
+}
+
+/** A purchase's events, folded; null if there is no such purchase. Leaves out events that cannot be read. */
+export async function readHistory(db: Tx, id: string) {
+  const purchase = await db.purchase.findUnique({ where: { id } });
+  if (!purchase) return null;
+  const rows = await db.billingEvent.findMany({ where: { purchaseId: id }, omit: { payload: true } });
+  const events = rows.flatMap((row) => StoredEvent.safeParse(row).data ?? []);
+  const names = [...new Set(events.flatMap(({ appUserIds }) => appUserIds))];
+  const { aliases, transfers } = await findConnectedCustomers(db, purchase.provider, names);
+  const moves = transfersOf(purchase, transfers);
+  const { steps, owners } = purchaseTimeline({ events, transfers: moves, aliases });
+  const accountIds = await existingAccounts(
+    db,
+    owners.flatMap((owner) => owner.appUserIds),
+  );
+  const types = new Map([...events, ...transfers].map(({ eventId, type }) => [eventId, type]));
+  const byEventId = new Map(rows.map((row) => [row.eventId, row]));
+  return {
+    purchase,
+    steps: steps.flatMap(({ event, ...step }) => {
+      const row = byEventId.get(event.id);
+      return row ? [{ ...step, event: row, changes: changesOf(step.before, step.after) }] : [];
+    }),
+    owners: owners.map(({ event, appUserIds }) => ({
+      event: { eventId: event.id, occurredAt: event.occurredAt, type: types.get(event.id) ?? "TRANSFER" },
+      appUserIds,
+      accountId: possibleAccountIds(appUserIds).find((one) => accountIds.has(one)) ?? null,
+    })),
+  };
+}
+
+async function existingAccounts(db: Tx, appUserIds: string[]): Promise<Set<string>> {
+  const ids = [...new Set(possibleAccountIds(appUserIds))];
+  const accounts = await db.account.findMany({ where: { id: { in: ids } }, select: { id: true } });
+  return new Set(accounts.map(({ id }) => id));
+}

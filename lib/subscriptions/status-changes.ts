@@ -1,0 +1,71 @@
+import type { Context, Tx } from "../context";
+import type { NewWebhookEvent } from "../webhooks/events";
+import type { WebhookRecorder } from "../webhooks/outbox";
+import { type BillingRules, statusRules } from "./entitlement-rules";
+import type { Refolded } from "./inbox/refold";
+import { StoredPurchase } from "./purchase-state";
+import { accountStatus } from "./status";
+
+type Deps = Pick<Context, "now"> & {
+  webhooks: WebhookRecorder;
+  config: BillingRules;
+};
+
+/**
+ * Announces the accounts whose subscription status these changes of purchases have changed, in their transaction: one event
+ * for each account, however many changes it had. Costs nothing while nobody subscribes to it.
+ */
+export async function recordStatusChanges(
+  tx: Tx,
+  { config, now, webhooks }: Deps,
+  changes: readonly Refolded[],
+): Promise<void> {
+  if (changes.length === 0 || !webhooks.isSubscribed("subscription.changed")) return;
+  const accountIds = new Set(
+    changes.flatMap(({ before, after }) => [before.accountId ?? [], after.accountId ?? []].flat()),
+  );
+  const current = await readPurchases(tx, [...accountIds]);
+  const earlier = asBefore(current, changes);
+  const events = [...accountIds].flatMap(
+    (accountId) => eventOf(accountId, { earlier, current, config, at: now() }) ?? [],
+  );
+  await webhooks.record(tx, events);
+}
+
+type States = { earlier: StoredPurchase[]; current: StoredPurchase[]; config: BillingRules; at: Date };
+
+/**
+ * Compares the status with the one after the account's event before, as of that event: time alone may have changed it
+ * since, which is no event.
+ */
+function eventOf(accountId: string, { earlier, current, config, at }: States): NewWebhookEvent | null {
+  const rules = statusRules(config, accountId);
+  const ofAccount = (purchase: StoredPurchase) => purchase.accountId === accountId;
+  const own = earlier.filter(ofAccount);
+  const lastEventMs = Math.max(...own.map(({ lastEventAt }) => lastEventAt?.getTime() ?? 0), 0);
+  const before = summaryOf(accountStatus(own, new Date(Math.min(lastEventMs, at.getTime())), rules));
+  const after = summaryOf(accountStatus(current.filter(ofAccount), at, rules));
+  if (JSON.stringify(before) === JSON.stringify(after)) return null;
+  const data = { accountId, ...after, previousStatus: before.status };
+  return { type: "subscription.changed", data, ofAccount: accountId };
+}
+
+function summaryOf({ status, isActive, productId, entitlements }: ReturnType<typeof accountStatus>) {
+  const active = entitlements.filter((entitlement) => entitlement.isActive).map(({ id }) => id);
+  return { status, isActive, productId, entitlements: active };
+}
+
+/** The purchases of accounts as the whole batch leaves them. */
+async function readPurchases(tx: Tx, accountIds: readonly string[]): Promise<StoredPurchase[]> {
+  const rows = await tx.$queryRaw<{ purchase: unknown }[]>`
+    SELECT to_jsonb(purchase) AS purchase FROM "Purchase" AS purchase
+    WHERE "accountId" = ANY(${accountIds}::uuid[]) ORDER BY id`;
+  return rows.map(({ purchase }) => StoredPurchase.parse(purchase));
+}
+
+/** The same purchases, and those that have left the accounts, as they were before the first change of each. */
+function asBefore(current: readonly StoredPurchase[], changes: readonly Refolded[]): StoredPurchase[] {
+  const versions = new Map(current.map((purchase) => [purchase.id, purchase]));
+  for (const { before } of changes.toReversed()) versions.set(before.id, before);
+  return [...versions.values()];
+}
