@@ -28,6 +28,7 @@ export type EmailData = {
   account_deleted: null;
   /** To operators. */
   rollout_halted: { product: string; version: string; reason: string };
+  webhook_disabled: { url: string; reason: "gone" | "failing" };
 };
 
 export type EmailKind = keyof EmailData;

@@ -22,7 +22,7 @@ type Rest<Data> = null extends Data ? [data?: Data, locale?: string | null] : [d
  * Queues an email, in the transaction of its cause. Without data, a kind is queued once for each recipient; with data,
  * each email is queued. It is written in the language of the account with this email, unless `locale` is given.
  */
-export type EnqueueEmail<Data extends object> = <Kind extends keyof Data & string>(
+type EnqueueEmail<Data extends object> = <Kind extends keyof Data & string>(
   tx: Tx,
   kind: Kind,
   email: string,
@@ -59,11 +59,12 @@ type Queue = LeaseQueue<Row>;
 const MAX_CONCURRENT = 4;
 const LEASE_SECONDS = 2 * 60;
 const RETRY_DELAYS_SECONDS = [5, 15, 60, 5 * 60, 10 * 60];
+const MAX_ERROR_LENGTH = 100;
 /** Between a kind and the id of an email with data. */
 const SEPARATOR = ":";
 
-/** Creates `enqueue` alone, for a process that sends no email. `ttlSeconds` is how long each kind is worth sending. */
-export function createEnqueueEmail<Data extends object>(
+/** `ttlSeconds` is how long each kind is worth sending. */
+function createEnqueueEmail<Data extends object>(
   { dbNow }: Pick<Deps, "dbNow">,
   ttlSeconds: Record<keyof Data, number>,
 ): EnqueueEmail<Data> {
@@ -77,7 +78,7 @@ export function createEnqueueEmail<Data extends object>(
         COALESCE(${locale}::text, (SELECT "locale" FROM "Account" WHERE "email" = ${email})),
         at, at, at + interval '1 second' * ${ttlSeconds[kind]}::int
       FROM (SELECT ${dbNow()} AS at) AS clock
-      ON CONFLICT ("kind", "email") DO UPDATE SET "attempts" = 0, "locale" = EXCLUDED."locale",
+      ON CONFLICT ("kind", "email") DO UPDATE SET "attempts" = 0, "lastError" = NULL, "locale" = EXCLUDED."locale",
         "createdAt" = EXCLUDED."createdAt", "nextAttemptAt" = EXCLUDED."nextAttemptAt",
         "expiresAt" = EXCLUDED."expiresAt"`;
   };
@@ -135,8 +136,19 @@ async function deliver<Data extends object>(
       return queue.complete(row);
     }
     log.warn(failure, "email not sent: it will be retried");
-    await queue.retry(row, backoffSeconds(RETRY_DELAYS_SECONDS, attempts));
+    const lastError = describeFailure(failure);
+    await queue.retry(
+      row,
+      backoffSeconds(RETRY_DELAYS_SECONDS, attempts),
+      (dueAt) => sql`, "retryAt" = ${dueAt}, "lastError" = ${lastError}`,
+    );
   }
+}
+
+/** The codes of a failure. They contain nothing of the email, as its message would. */
+function describeFailure({ code, command, responseCode }: Record<string, unknown>): string {
+  const known = [code, command, responseCode].filter((each) => typeof each === "string" || typeof each === "number");
+  return known.length > 0 ? known.join(" ").slice(0, MAX_ERROR_LENGTH) : "unknown";
 }
 
 /** Whether the mail server rejected the recipient or the content permanently (RFC 5321, section 4.2.1). */

@@ -1,23 +1,37 @@
+import type { Accent } from "../brand/colors";
 import type { Locale } from "../locale";
 import type { Block } from "./texts/texts";
 
 const FONT = "font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif";
-const BUTTON =
-  "display:inline-block;padding:10px 18px;border-radius:8px;background:#1f5fbf;color:#ffffff;font-weight:600";
-const NAME = "padding:2px 16px 2px 0;color:#5b6472;vertical-align:top;text-align:left;font-weight:400";
+const NAME = "padding:2px 16px 2px 0;color:#50616b;vertical-align:top;text-align:left;font-weight:400";
+
+/** Without a color of the brand. */
+const ACCENTS = {
+  light: { accent: "#0a5a78", onAccent: "#ffffff" },
+  dark: { accent: "#72c7e6", onAccent: "#06212c" },
+};
 
 /** The light colors are inline. Clients that support a style sheet show the dark ones, too. */
-const DARK = `@media (prefers-color-scheme: dark) {
-.page { background: #15181d !important; color: #e8eaee !important }
-.card { background: #1e2229 !important; border-color: #363c46 !important }
-.quiet { color: #a4adba !important }
-.button { background: #8ab4f8 !important; color: #10131a !important }
+const darkStyles = ({ accent, onAccent }: Accent) => `@media (prefers-color-scheme: dark) {
+.page { background: #0f1519 !important; color: #e3eaee !important }
+.card { background: #161f25 !important; border-color: #2d3b44 !important }
+.quiet { color: #a0b1bb !important }
+.brand { color: ${accent} !important }
+.button { background: ${accent} !important; color: ${onAccent} !important }
 }`;
 
-type Message = { subject: string; blocks: readonly Block[]; footer: string };
+type Message = {
+  /** The name above the text. */
+  brand: string;
+  accents: { light: Accent; dark: Accent } | null;
+  subject: string;
+  blocks: readonly Block[];
+  footers: readonly string[];
+};
 
 /** A message as HTML that loads nothing from elsewhere. All its texts are escaped. */
-export function renderHtml({ subject, blocks, footer }: Message, locale: Locale): string {
+export function renderHtml({ brand, accents, subject, blocks, footers }: Message, locale: Locale): string {
+  const { light, dark } = accents ?? ACCENTS;
   return `<!doctype html>
 <html lang="${locale}">
 <head>
@@ -26,23 +40,24 @@ export function renderHtml({ subject, blocks, footer }: Message, locale: Locale)
 <meta name="color-scheme" content="light dark">
 <meta name="supported-color-schemes" content="light dark">
 <title>${escapeHtml(subject)}</title>
-<style>${DARK}</style>
+<style>${darkStyles(dark)}</style>
 </head>
-<body class="page" style="margin:0;padding:24px 12px;background:#f3f5f8;color:#1b2027;${FONT}">
-<div class="card" style="max-width:560px;margin:0 auto;padding:12px 28px;background:#ffffff;border:1px solid #dbe0e7;border-radius:12px">
+<body class="page" style="margin:0;padding:24px 12px;background:#f5f7f8;color:#15232b;${FONT}">
+<p class="brand" style="max-width:560px;margin:0 auto 14px;padding:0 28px;font-size:17px;font-weight:650;color:${light.accent}">${escapeHtml(brand)}</p>
+<div class="card" style="max-width:560px;margin:0 auto;padding:12px 28px;background:#ffffff;border:1px solid #d4dce1;border-radius:12px">
 <h1 style="margin:16px 0;font-size:21px;line-height:1.3">${escapeHtml(subject)}</h1>
-${blocks.map(toHtml).join("\n")}
+${blocks.map((block) => toHtml(block, light)).join("\n")}
 </div>
-<p class="quiet" style="max-width:560px;margin:16px auto;padding:0 28px;font-size:14px;color:#5b6472">${escapeHtml(footer)}</p>
+<p class="quiet" style="max-width:560px;margin:16px auto;padding:0 28px;font-size:14px;color:#50616b">${footers.map(escapeHtml).join("<br>\n")}</p>
 </body>
 </html>
 `;
 }
 
-function toHtml(block: Block): string {
+function toHtml(block: Block, { accent, onAccent }: Accent): string {
   if (typeof block === "string") return `<p style="margin:16px 0;overflow-wrap:anywhere">${escapeHtml(block)}</p>`;
   if ("link" in block) {
-    const style = `${BUTTON};text-decoration:none`;
+    const style = `display:inline-block;padding:10px 18px;border-radius:8px;background:${accent};color:${onAccent};font-weight:600;text-decoration:none`;
     return `<p style="margin:20px 0"><a class="button" href="${escapeHtml(block.link)}" style="${style}">${escapeHtml(block.label)}</a></p>`;
   }
   if ("list" in block) {

@@ -4,8 +4,8 @@ import type { Block } from "./texts/texts";
 const MAX_LINE_LENGTH = 76;
 
 /** A message's plain text. Links stand on lines of their own. */
-export function renderText({ blocks, footer }: { blocks: readonly Block[]; footer: string }): string {
-  return `${[...blocks.map(toText), footer].join("\n\n")}\n`;
+export function renderText({ blocks, footers }: { blocks: readonly Block[]; footers: readonly string[] }): string {
+  return `${[...blocks.map(toText), footers.join("\n")].join("\n\n")}\n`;
 }
 
 function toText(block: Block): string {

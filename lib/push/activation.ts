@@ -3,6 +3,7 @@ import { recordSecurityEvent } from "../audit/security-events";
 import type { Context, Tx } from "../context";
 import type { Prisma, PushDevice, PushDeviceStatus } from "../db/generated/client";
 import { AppError } from "../errors";
+import type { NewWebhookEvent } from "../webhooks/events";
 import { APPLE_APP_ATTESTATION_ROOT } from "./evidence/apple-root";
 import { evidenceInvalid } from "./evidence/errors";
 import { keyIdOf } from "./evidence/p256";
@@ -12,7 +13,7 @@ import { lockOwner, type Owner } from "./owner";
 import { deviceLimitReached, MAX_DEVICES, type Registration } from "./registration/plan";
 import { type Device, toDevice } from "./schema";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "now">;
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "now" | "webhooks">;
 
 /** A device that is invalid has to register again first. */
 const VERIFIABLE_STATUSES: PushDeviceStatus[] = ["pending", "active"];
@@ -25,7 +26,7 @@ const VERIFIABLE_STATUSES: PushDeviceStatus[] = ["pending", "active"];
  * device_limit_reached, unauthenticated
  */
 export async function activateDevice(
-  { config, db, dbNow, now }: Deps,
+  { config, db, dbNow, now, webhooks }: Deps,
   owner: Owner,
   registration: Registration,
   evidence: Evidence,
@@ -56,8 +57,14 @@ export async function activateDevice(
     const row = await activate(tx, at, owner, where, registration, key);
     await enforceDeviceLimit(tx, row);
     await recordSecurityEvent(tx, now(), owner.account.id, "device_verified", caller);
+    await webhooks.record(tx, [deviceVerified(row)]);
     return toDevice(row, owner.session.id);
   });
+}
+
+function deviceVerified({ id: deviceId, accountId, environment, bundleId }: PushDevice): NewWebhookEvent {
+  const data = { accountId, deviceId, environment, bundleId };
+  return { type: "push.device_verified", data, ofAccount: accountId };
 }
 
 /** Finds a challenge of the registering device, created for the same token. */

@@ -149,6 +149,9 @@ export const SECRET_KINDS: readonly string[] = Object.entries(KINDS).flatMap(([k
   secret ? [kind] : [],
 );
 
+/** The kinds that operators send. The predicate of an index names them. */
+export const OPERATOR_KINDS: readonly Kind[] = ["custom", "app.new_version"];
+
 /** The queue priority of each kind. */
 export const QUEUE_PRIORITIES: Readonly<Record<string, number>> = Object.fromEntries(
   Object.entries(KINDS).map(([kind, { queuePriority }]) => [kind, queuePriority]),
@@ -158,7 +161,10 @@ export const QUEUE_PRIORITIES: Readonly<Record<string, number>> = Object.fromEnt
 type Payload = { aps: object; data: Record<string, string | number> };
 
 /** What the deliveries of a message share, prepared once. `body` returns the payload of one of them as JSON. */
-export type PreparedMessage = Pick<PushMessage, "kind" | "priority" | "collapseId"> & { body: (id: string) => string };
+export type PreparedMessage = Pick<PushMessage, "kind" | "priority" | "collapseId"> & {
+  isCanceled: boolean;
+  body: (id: string) => string;
+};
 
 /** A delivery with its message and its device's current state. */
 export type Outgoing = Pick<QueuedPush, "id" | "deviceId" | "messageId" | "expiresAt"> &
@@ -166,13 +172,13 @@ export type Outgoing = Pick<QueuedPush, "id" | "deviceId" | "messageId" | "expir
 
 /** Prepares a stored message for its deliveries. */
 export function prepareMessage(
-  stored: Pick<PushMessage, "kind" | "priority" | "collapseId" | "payload">,
+  stored: Pick<PushMessage, "kind" | "priority" | "collapseId" | "payload"> & { isCanceled?: boolean },
 ): PreparedMessage {
-  const { kind, priority, collapseId, payload } = stored;
+  const { kind, priority, collapseId, payload, isCanceled = false } = stored;
   const text = JSON.stringify(withId(payload as Payload, NIL_ID));
   const at = text.lastIndexOf(NIL_ID); // the id is last
   const [before, after] = [text.slice(0, at), text.slice(at + NIL_ID.length)];
-  return { kind, priority, collapseId, body: (id) => before + id + after };
+  return { kind, priority, collapseId, isCanceled, body: (id) => before + id + after };
 }
 
 /**
@@ -199,12 +205,9 @@ export function composeNotification(message: Message) {
   };
 }
 
-/** Returns why a delivery must not be sent any more, or null. */
-export function cancellationReason(row: Outgoing, now: Date): "unknown_kind" | "expired" | "device_state" | null {
-  if (row.expiresAt <= now) return "expired";
-  const { kind } = row.message;
-  if (!isKind(kind)) return "unknown_kind";
-  return row.status === KINDS[kind].recipientStatus ? null : "device_state";
+/** Returns what the deliveries of a stored message need of its kind. null: this build does not know the kind. */
+export function optionsOfKind(kind: string) {
+  return isKind(kind) ? (KINDS[kind] as KindOptions<Message>) : null;
 }
 
 /** Returns the notification for a delivery. */

@@ -25,6 +25,7 @@ const PASSED: { [Kind in EmailKind]: EmailData[Kind] } = {
   identity_unlinked: { provider: HOSTILE },
   account_deleted: null,
   rollout_halted: { product: "core", version: "2.3.0", reason: HOSTILE },
+  webhook_disabled: { url: `https://example.com/${HOSTILE}`, reason: "gone" },
 };
 const KINDS = Object.keys(PASSED) as EmailKind[];
 
@@ -95,11 +96,13 @@ describe.each<[Locale, string, string, string]>([
     const message = await send(kind, await newRecipient(locale));
     const [text, html] = [partOf(message, "text/plain"), partOf(message, "text/html")];
     expect(text.startsWith(`${greeting}\n\n`)).toBe(true);
-    expect(text).toContain(kind === "rollout_halted" ? operatorFooter : footer);
+    expect(text).toContain(
+      (["rollout_halted", "webhook_disabled"] as string[]).includes(kind) ? operatorFooter : footer,
+    );
     expect(html).toContain(`<html lang="${locale}">`);
     const sentences = text
       .split("\n\n")
-      .filter((block) => !/^(http|- |Hello|Guten|Time|Zeit|Reason|Grund)/.test(block));
+      .filter((block) => !/^(http|- |Hello|Guten|Time|Zeit|Reason|Grund|URL)/.test(block));
     expect(sentences.length).toBeGreaterThan(0);
     for (const sentence of sentences) expect(textOf(html)).toContain(sentence.replaceAll("\n", " "));
     const links = [...html.matchAll(/href="([^"]*)"/g)].map(([, link = ""]) => link.replaceAll("&amp;", "&"));

@@ -40,9 +40,13 @@ async function mailServer(...lines: (string | null)[]): Promise<string> {
   return `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A queue over another mail server; closed with the test. */
-function queueOver(mailer: Mailer) {
-  const emails = createEmailQueue({ ...ctx(), mailer }, EMAIL_TTL_SECONDS, accountEmails(ctx()));
+/**
+ * A queue over another mail server; closed with the test. Its clock may be ahead: then the service's own queue, which may
+ * still be busy with emails of the test before, does not claim its emails.
+ */
+function queueOver(mailer: Mailer, aheadMs = 0) {
+  const dbNow = () => Prisma.sql`(${ctx().dbNow()} + interval '1 millisecond' * ${aheadMs}::float8)`;
+  const emails = createEmailQueue({ ...ctx(), mailer, dbNow }, EMAIL_TTL_SECONDS, accountEmails(ctx()));
   onTestFinished(async () => {
     await mailer.close();
     await emails.close();
@@ -64,14 +68,14 @@ describe.each<[string, () => Promise<string>]>([
   // ASVS 6.3.7
   test("the response is 202, and the email arrives once the server is back", async () => {
     const { email } = await newAccount();
-    const emails = queueOver(smtp(await start()));
+    const emails = queueOver(smtp(await start()), MINUTE_MS);
     await withContext({ emails }, async () => expect((await request(email)).status).toBe(202));
     await expect.poll(async () => (await rows(email))[0], { timeout: 20_000 }).toMatchObject({ attempts: 1 });
     await emails.close(); // that attempt has ended, and put the next one off
     const [row] = await rows(email);
-    expect(row?.nextAttemptAt.getTime()).toBeLessThanOrEqual(clock.now().getTime() + 5_000);
+    expect(row?.nextAttemptAt.getTime()).toBeLessThanOrEqual(clock.now().getTime() + MINUTE_MS + 5_000);
     expect(mailbox.to(email)).toEqual([]);
-    clock.advance(6_000);
+    clock.advance(MINUTE_MS + 6_000);
     ctx().emails.wake();
     expect(await mailbox.waitFor(email)).toContain("#token=");
     await expect.poll(() => rows(email)).toEqual([]);

@@ -1,12 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import {
-  cancellationReason,
-  composeNotification,
-  type Message,
-  prepareMessage,
-  toNotification,
-} from "@/lib/push/notifications";
+import { cancellationReason } from "@/lib/push/cancellation-reason";
+import { composeNotification, type Message, prepareMessage, toNotification } from "@/lib/push/notifications";
 import { BUNDLE_ID } from "@/tests/support/push/push";
 
 const HOUR_MS = 60 * 60 * 1000;

@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
-import { listDeliveries, listPauses } from "@/lib/admin/push/deliveries";
-import { announceVersion, sendCustomNotification } from "@/lib/admin/push/notify";
+import { listDeliveries } from "@/lib/admin/push/deliveries/list-deliveries";
+import { listPauses } from "@/lib/admin/push/pauses";
 import { retryDeliveries } from "@/lib/admin/push/retry";
+import { sendMessage } from "@/lib/admin/push/send";
 import type { Context } from "@/lib/context";
 import { createSender, type SenderDeps } from "@/lib/push/worker/sender";
 import { newAccount } from "@/tests/support/accounts";
+import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { clock, ctx } from "@/tests/support/context";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
 import {
@@ -34,11 +36,15 @@ function gate<T>() {
   return { opened, open };
 }
 
+const send = (account: { id: string }, title = "A", body = "B") =>
+  sendMessage(ctx(), OPERATOR, { kind: "custom", to: { account: account.id }, title, body });
+const retry = (ids?: string[]) => retryDeliveries(ctx(), OPERATOR, { ids });
+
 describe("a custom notification", () => {
   test("is queued for each of the account's devices", async () => {
     const account = await newAccount();
     const devices = await activeDevices(account, 2);
-    expect(await sendCustomNotification(ctx(), { accountId: account.id, title: "A", body: "B", link: null })).toBe(2);
+    expect(await send(account)).toMatchObject({ devices: 2, waiting: 2, status: "sending", title: "A", body: "B" });
     const { push, sent } = recordingPush();
     await deliverDue({ push });
     expect(sent.map(({ token }) => token).sort()).toEqual(devices.map(({ token }) => token).sort());
@@ -48,64 +54,47 @@ describe("a custom notification", () => {
   test("that is too large for APNs is rejected before anything is queued", async () => {
     const account = await newAccount();
     await activeDevices(account, 1);
-    const words = { accountId: account.id, title: "A", body: "b".repeat(4096), link: null };
-    await expect(sendCustomNotification(ctx(), words)).rejects.toThrow("APNs accepts 4096");
-    expect(await listDeliveries(ctx(), { accountId: account.id, limit: 10 })).toEqual([]);
+    await expect(send(account, "A", "b".repeat(4096))).rejects.toMatchObject({
+      extras: { errors: [{ pointer: "/body", detail: expect.stringContaining("APNs accepts 4096") }] },
+    });
+    expect((await listDeliveries(ctx(), { account: account.id })).deliveries).toEqual([]);
   });
 });
 
-test("a version can be announced to the devices of one app", async () => {
-  const account = await newAccount();
-  const bundleId = `com.example.${randomUUID()}`;
-  const [device] = await activeDevices(account, 1, { bundleId });
-  await activeDevices(account, 1);
-  const version = `3.${Date.now()}.0`;
-  expect(await announceVersion(ctx(), { version, bundleId, perSecond: 1_000 })).toBe(1);
-  expect(await deliveriesOf({ eventKey: `version:${version}` })).toMatchObject([{ deviceId: device?.id }]);
-});
-
-test("a version is announced to each device once, however often the command runs", async () => {
-  const account = await newAccount();
-  const [device] = await activeDevices(account, 1);
-  const version = `2.${Date.now()}.0`;
-  const everybody = await ctx().db.pushDevice.count({ where: { status: "active" } });
-  expect(await announceVersion(ctx(), { version, perSecond: 1_000 })).toBe(everybody);
-  expect(await announceVersion(ctx(), { version, perSecond: 1_000 })).toBe(0);
-  const [row] = await deliveriesOf({ deviceId: device?.id });
-  expect(row).toMatchObject({ kind: "app.new_version", eventKey: `version:${version}`, collapseId: "version" });
-});
-
-test("the list is newest first, filters by account and state, and never contains payloads", async () => {
+test("the list of an account is newest first, filters by state, and never contains payloads", async () => {
   const account = await newAccount();
   await activeDevices(account, 1);
-  const words = { accountId: account.id, body: "Between us", link: null };
   for (const title of ["One", "Two", "Three"]) {
-    await sendCustomNotification(ctx(), { ...words, title });
+    await send(account, title, "Between us");
     clock.advance(1_000);
   }
-  const all = await listDeliveries(ctx(), { accountId: account.id, limit: 10 });
+  const of = { account: account.id };
+  const { deliveries: all } = await listDeliveries(ctx(), of);
   expect(all.map(({ createdAt }) => createdAt)).toEqual(
     all.map(({ createdAt }) => createdAt).toSorted((a, b) => +b - +a),
   );
   expect(all).toHaveLength(3);
   expect(JSON.stringify(all)).not.toContain("Between us");
-  expect(await listDeliveries(ctx(), { accountId: account.id, limit: 2 })).toEqual(all.slice(0, 2));
-  expect(await listDeliveries(ctx(), { accountId: account.id, state: "failed", limit: 10 })).toEqual([]);
+  const first = await listDeliveries(ctx(), { ...of, limit: 2 });
+  const rest = await listDeliveries(ctx(), { ...of, limit: 2, cursor: first.nextCursor ?? "" });
+  expect([...first.deliveries, ...rest.deliveries]).toEqual(all);
+  expect(await listDeliveries(ctx(), { ...of, state: "failed" })).toEqual({ deliveries: [], nextCursor: null });
 });
 
 test("a pause is listed with its reason until it ends", async () => {
   await queueFor(1);
   await deliverDue({ push: failing("InvalidProviderToken", 403) });
-  expect(await listPauses(ctx())).toMatchObject([{ environment: "production", reason: "403 InvalidProviderToken" }]);
+  const pause = { environment: "production", reason: "403 InvalidProviderToken" };
+  expect(await listPauses(ctx())).toMatchObject({ pauses: [pause] });
   clock.advance(6 * MINUTE_MS);
-  expect(await listPauses(ctx())).toEqual([]);
+  expect(await listPauses(ctx())).toEqual({ pauses: [] });
 });
 
 describe("a retry", () => {
   test("requeues failed deliveries and resets their attempts", async () => {
     const { rows } = await queueFor(2);
     await deliverDue({ push: failing("BadTopic") });
-    expect(await retryDeliveries(ctx())).toMatchObject({ retried: 2 });
+    expect(await retry()).toMatchObject({ retried: 2 });
     await deliverDue({ push: recordingPush().push });
     expect(await rows()).toMatchObject(Array(2).fill({ state: "sent", attempts: 1 }));
   });
@@ -114,7 +103,7 @@ describe("a retry", () => {
     const { rows } = await queueFor(2);
     await deliverDue({ push: failing("BadTopic") });
     const [first] = await rows();
-    expect(await retryDeliveries(ctx(), [first?.id ?? "", randomUUID()])).toMatchObject({ retried: 1 });
+    expect(await retry([first?.id ?? "", randomUUID()])).toMatchObject({ retried: 1 });
     expect(await rows()).toMatchObject([{ state: "queued" }, { state: "failed" }]);
   });
 
@@ -124,7 +113,7 @@ describe("a retry", () => {
     clock.advance(2 * DAY_MS);
     const { device } = await registeredDevice(await newAccount());
     await ctx().db.pushReceipt.updateMany({ where: { deviceId: device.id }, data: { state: "failed" } });
-    await retryDeliveries(ctx());
+    await retry();
     expect(await rows()).toMatchObject([{ state: "failed" }]);
     expect(await deliveriesOf({ deviceId: device.id })).toMatchObject([{ state: "failed" }]);
   });
@@ -136,7 +125,7 @@ describe("a retry", () => {
     const tomorrow = new Date(clock.now().getTime() + DAY_MS / 2);
     const [{ id } = { id: "" }] = await other.rows();
     await ctx().db.queuedPush.updateMany({ where: { id }, data: { nextAttemptAt: tomorrow } });
-    expect(await retryDeliveries(ctx())).toMatchObject({ resumed: 2 });
+    expect(await retry()).toMatchObject({ resumed: 2 });
     await deliverDue({ push: recordingPush().push });
     expect(await waiting.rows()).toMatchObject(Array(2).fill({ state: "sent" }));
     expect(await other.rows()).toMatchObject([{ state: "queued" }]);
@@ -159,7 +148,7 @@ describe("a retry", () => {
       await senders[i]?.sender.finish();
       clock.advance(MINUTE_MS);
     }
-    expect(await retryDeliveries(ctx())).toMatchObject({ resumed: 10 });
+    expect(await retry()).toMatchObject({ resumed: 10 });
     await deliverDue({ push: recordingPush().push });
     for (const { rows } of waiting) expect(await rows()).toMatchObject(Array(5).fill({ state: "sent" }));
   });
@@ -179,8 +168,8 @@ describe("a retry", () => {
     const push = failing("InvalidProviderToken", 403);
     const sender = createSender({ ...(ctx() as SenderDeps), push, db: slow });
     await sender.claimAndSend();
-    await expect.poll(() => listPauses(ctx())).toHaveLength(1);
-    await retryDeliveries(ctx());
+    await expect.poll(async () => (await listPauses(ctx())).pauses).toHaveLength(1);
+    await retry();
     writing.open();
     await sender.finish();
     await deliverDue({ push: recordingPush().push });

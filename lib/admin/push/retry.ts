@@ -1,74 +1,61 @@
-import type { Context } from "../../context";
+import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
+import type { Context, Tx } from "../../context";
 import { sql } from "../../db/sql";
 import { SECRET_KINDS } from "../../push/notifications";
+import { countOutcomes } from "../../push/outbox/outcome-counts";
 import { queuePriorityOf } from "../../push/outbox/rows";
-import { PAUSED } from "../../push/worker/outcomes";
+import { endPauses } from "./pauses";
+import type { Retry, RetryResult } from "./schema";
 
-type Deps = Pick<Context, "db" | "dbNow">;
-type RetryResult = { resumed: number; retried: number };
+type Deps = Pick<Context, "db" | "dbNow" | "now" | "wakePush">;
 
 /** Bounds how long a statement locks its rows. */
 const MAX_ROWS_PER_STATEMENT = 10_000;
-const NIL_ID = "00000000-0000-0000-0000-000000000000";
+/** Bounds how long a request takes. */
+const MAX_STATEMENTS = 10;
 
 /**
  * Ends all pauses and requeues the deliveries that waited for them, and the failed ones that have not expired, or only
- * those with the given ids. Returns the number of each. Devices that APNs reported as invalid stay invalid.
+ * those with the given ids, up to 100,000. Devices that APNs reported as invalid stay invalid.
  */
-export async function retryDeliveries(deps: Deps, ids: readonly string[] = []): Promise<RetryResult> {
+export async function retryDeliveries(deps: Deps, operator: Operator, { ids }: Retry): Promise<RetryResult> {
+  const { db, now, wakePush } = deps;
   const resumed = await endPauses(deps);
   let retried = 0;
-  for (let rows = MAX_ROWS_PER_STATEMENT; rows === MAX_ROWS_PER_STATEMENT; retried += rows)
-    rows = await retryFailed(deps, ids);
-  return { resumed, retried };
-}
-
-/**
- * Deletes the pauses in a statement of its own. It waits for the workers that are storing deliveries to wait for a pause,
- * and later workers find none, so the statements after it see every row. Goes by key, so that each row is requeued once,
- * even if APNs pauses again meanwhile.
- */
-async function endPauses({ db, dbNow }: Deps): Promise<number> {
-  await db.pushPause.deleteMany();
-  let resumed = 0;
-  let after: { deviceId: string; messageId: string } | null = { deviceId: NIL_ID, messageId: NIL_ID };
-  while (after !== null) {
-    const rows: { deviceId: string; messageId: string }[] = await db.$queryRaw`
-      WITH waiting AS MATERIALIZED (
-        SELECT "deviceId", "messageId" FROM "QueuedPush"
-        WHERE ("deviceId", "messageId") > (${after.deviceId}::uuid, ${after.messageId}::uuid)
-          AND "leaseUntil" IS NULL AND "reason" = ${PAUSED} AND "nextAttemptAt" > ${dbNow()}
-        ORDER BY "deviceId", "messageId" LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE
-      ), resumed AS (
-        UPDATE "QueuedPush" AS queued SET "nextAttemptAt" = ${dbNow()}
-        FROM waiting WHERE queued."deviceId" = waiting."deviceId" AND queued."messageId" = waiting."messageId"
-      )
-      SELECT * FROM waiting ORDER BY "deviceId", "messageId"`;
-    resumed += rows.length;
-    after = rows.at(-1) ?? null;
+  let rows = MAX_ROWS_PER_STATEMENT;
+  for (let i = 0; i < MAX_STATEMENTS && rows === MAX_ROWS_PER_STATEMENT; i++) {
+    rows = await db.$transaction(async (tx) => {
+      const moved = await retryFailed(tx, deps, ids);
+      const details = { deliveries: moved, resumed, isAll: ids === undefined };
+      const event = { type: "push_retried", target: "push:deliveries", details } as const;
+      if (moved > 0 || (i === 0 && resumed > 0)) await recordOperatorEvent(tx, now(), operator, event);
+      return moved;
+    });
+    retried += rows;
   }
-  return resumed;
+  wakePush();
+  return { resumed, retried, isComplete: rows < MAX_ROWS_PER_STATEMENT };
 }
 
 /** Moves receipts back to the queue. The payloads of secret kinds were deleted, so those cannot be sent again. */
-async function retryFailed({ db, dbNow }: Deps, ids: readonly string[]): Promise<number> {
-  const isChosen = ids.length === 0 ? sql`true` : sql`receipt."id" = ANY(${ids}::uuid[])`;
-  return db.$executeRaw`
+async function retryFailed(tx: Tx, { dbNow }: Deps, ids: Retry["ids"]): Promise<number> {
+  const isChosen = ids === undefined ? sql`true` : sql`receipt."id" = ANY(${ids}::uuid[])`;
+  return tx.$executeRaw`
     WITH failed AS MATERIALIZED (
       SELECT receipt."messageId", receipt."deviceId", message."kind"
       FROM "PushReceipt" AS receipt
       JOIN "PushMessage" AS message ON message."id" = receipt."messageId"
       JOIN "PushDevice" AS device ON device."id" = receipt."deviceId"
       WHERE receipt."state" = 'failed' AND receipt."expiresAt" > ${dbNow()} AND ${isChosen}
-        AND message."kind" <> ALL(${SECRET_KINDS})
+        AND message."kind" <> ALL(${SECRET_KINDS}) AND message."canceledAt" IS NULL
       LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE OF receipt SKIP LOCKED FOR KEY SHARE OF device SKIP LOCKED
-    ), removed AS (
+    ), "ended" AS (
       DELETE FROM "PushReceipt" AS receipt USING failed
       WHERE receipt."messageId" = failed."messageId" AND receipt."deviceId" = failed."deviceId"
-      RETURNING receipt.*, failed."kind"
-    )
+      RETURNING receipt.*, ${queuePriorityOf(sql`failed."kind"`)} AS "queuePriority"
+    ), ${countOutcomes(sql`"endedAt"`, { count: -1 })}
     INSERT INTO "QueuedPush" ("deviceId", "messageId", "id", "nextAttemptAt", "expiresAt", "queuePriority",
       "apnsStatus", "reason")
-    SELECT "deviceId", "messageId", "id", ${dbNow()}, "expiresAt", ${queuePriorityOf(sql`"kind"`)}, "apnsStatus", "reason"
-    FROM removed`;
+    SELECT "deviceId", "messageId", "id", ${dbNow()}, "expiresAt", "queuePriority", "apnsStatus", "reason"
+    FROM "ended"`;
 }

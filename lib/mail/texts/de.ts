@@ -18,8 +18,10 @@ const notMe = (link: string): Block[] => [
 /** The emails in German. */
 export const de: EmailTexts = {
   greeting: "Guten Tag,",
-  footer: (host) => `Diese E-Mail betrifft Ihr Konto bei ${host}.`,
+  footer: (brand, host) => `Diese E-Mail betrifft Ihr Konto bei ${brand} (${host}).`,
   operatorFooter: (host) => `Sie betreiben den Dienst unter ${host}.`,
+  support: (contact) => `Brauchen Sie Hilfe? ${contact}`,
+  imprint: (url) => `Impressum: ${url}`,
   emails: {
     password_reset: (to, { link, ttlMinutes }) => ({
       subject: "Passwort zurücksetzen",
@@ -147,6 +149,17 @@ export const de: EmailTexts = {
         `Der Dienst hat die Einführung von ${product} ${version} angehalten. Niemand sonst bekommt diese Version angeboten; wer sie hat, behält sie.`,
         { facts: [["Grund", reason]] },
         "Setzen Sie die Einführung mit dem Befehl npm run release fort, oder beenden Sie sie. Was Clients bis jetzt gemeldet haben, zählt dann nicht mehr.",
+      ],
+    }),
+    webhook_disabled: (_, { url, reason }) => ({
+      subject: "Ein Webhook-Endpunkt wurde deaktiviert",
+      isForOperator: true,
+      body: [
+        reason === "gone"
+          ? "Ein Endpunkt für Webhooks hat geantwortet, dass es ihn nicht mehr gibt (410). Er bekommt keine Zustellungen mehr."
+          : "Ein Endpunkt für Webhooks ist seit fünf Tagen nicht erreichbar oder antwortet mit Fehlern. Er bekommt keine Zustellungen mehr.",
+        { facts: [["URL", url]] },
+        "Aktivieren Sie ihn in der Konsole, sobald er wieder funktioniert, und wiederholen Sie die verpassten Zustellungen. Ereignisse werden 30 Tage lang aufbewahrt.",
       ],
     }),
   },

@@ -17,8 +17,10 @@ const notMe = (link: string): Block[] => [
 /** The emails in English. */
 export const en: EmailTexts = {
   greeting: "Hello,",
-  footer: (host) => `This email is about your account at ${host}.`,
+  footer: (brand, host) => `This email is about your account at ${brand} (${host}).`,
   operatorFooter: (host) => `You operate the service at ${host}.`,
+  support: (contact) => `Do you need help? ${contact}`,
+  imprint: (url) => `Imprint: ${url}`,
   emails: {
     password_reset: (to, { link, ttlMinutes }) => ({
       subject: "Reset your password",
@@ -146,6 +148,17 @@ export const en: EmailTexts = {
         `The service halted the rollout of ${product} ${version}. Nobody else is offered this version; those who have it keep it.`,
         { facts: [["Reason", reason]] },
         "Resume or end the rollout with the command npm run release. What clients have reported until now then no longer counts.",
+      ],
+    }),
+    webhook_disabled: (_, { url, reason }) => ({
+      subject: "A webhook endpoint was disabled",
+      isForOperator: true,
+      body: [
+        reason === "gone"
+          ? "An endpoint for webhooks has responded that it is gone (410). It gets no more deliveries."
+          : "An endpoint for webhooks has failed for five days, without a success. It gets no more deliveries.",
+        { facts: [["URL", url]] },
+        "Enable it in the console once it works again, and replay what it has missed. Events are kept for 30 days.",
       ],
     }),
   },

@@ -36,13 +36,16 @@ export type EmailInput = {
   identity_unlinked: NotMe & { provider: string | null };
   account_deleted: Record<never, never>;
   rollout_halted: { product: string; version: string; reason: string };
+  webhook_disabled: { url: string; reason: "gone" | "failing" };
 };
 
 /** All texts of one language. A missing text is a compile error. */
 export type EmailTexts = {
   greeting: string;
-  /** The last line. `host` is the service's. */
-  footer: (host: string) => string;
+  /** Below the text. `host` is the service's. */
+  footer: (brand: string, host: string) => string;
   operatorFooter: (host: string) => string;
+  support: (contact: string) => string;
+  imprint: (url: string) => string;
   emails: { [Kind in keyof EmailInput]: (to: string, input: EmailInput[Kind]) => EmailText };
 };

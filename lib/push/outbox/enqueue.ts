@@ -9,17 +9,11 @@ import { insertDeliveries, type NewDelivery, type NewMessage } from "./rows";
 /** One device, or all active devices of an account. */
 type Recipient = { deviceId: string } | { accountId: string };
 
-/**
- * The next `limit` devices by id, or those of one app. `perSecond` deliveries become due per second, starting at `from`
- * by the database's clock. A delivery's time to live starts when it is due.
- */
-type Broadcast = { afterDeviceId: string; bundleId: string | null; limit: number; from: Date; perSecond: number };
-
 /** The database's time: as SQL, or as read in this transaction. */
-type Now = ReturnType<Context["dbNow"]> | Date;
+export type Now = ReturnType<Context["dbNow"]> | Date;
 
 /** `eventKey` identifies the cause: each device is notified of it once, however often it is enqueued. */
-export type PushEvent<To = Recipient> = { eventKey: string; to: To; message: Message };
+export type PushEvent = { eventKey: string; to: Recipient; message: Message };
 
 /** A device that this transaction has locked. `now` is the database's time. */
 type LockedDevice = { id: string; accountId: string; status: PushDeviceStatus; now: Date };
@@ -47,28 +41,6 @@ export async function enqueueAll(tx: Tx, now: Now, events: readonly PushEvent[])
       .map((device) => toDelivery(message, device.id, device.now, device.now)),
   );
   return insertDeliveries(tx, deliveries);
-}
-
-/**
- * Adds a notification for every device, one batch a call. Returns the number of deliveries added, and the last device's
- * id for the next call; null after the last batch.
- */
-export async function enqueueBroadcast(
-  tx: Tx,
-  now: Now,
-  { eventKey, to, message: given }: PushEvent<Broadcast>,
-): Promise<{ added: number; lastDeviceId: string | null }> {
-  const message = newMessage(eventKey, given);
-  const devices = await tx.$queryRaw<{ id: string; now: Date }[]>`
-    SELECT "id", ${now}::timestamptz AS "now" FROM "PushDevice"
-    WHERE "status" = ${message.recipientStatus}::"PushDeviceStatus" AND "id" > ${to.afterDeviceId}::uuid
-      AND (${to.bundleId}::text IS NULL OR "bundleId" = ${to.bundleId})
-    ORDER BY "id" LIMIT ${to.limit} FOR KEY SHARE SKIP LOCKED`;
-  const deliveries = devices.map((device, i) => {
-    const dueAt = new Date(to.from.getTime() + (1000 * i) / to.perSecond);
-    return toDelivery(message, device.id, device.now, dueAt);
-  });
-  return { added: await insertDeliveries(tx, deliveries), lastDeviceId: devices.at(-1)?.id ?? null };
 }
 
 /** The columns of a new notification, and their types in SQL. */
@@ -104,14 +76,14 @@ export async function cancelDeliveries(tx: Tx, now: Date, deviceId: string, reas
       DELETE FROM "QueuedPush" WHERE "deviceId" = ${deviceId}::uuid AND "leaseUntil" IS NULL RETURNING *
     ), "ended" AS (
       SELECT "messageId", "deviceId", "id", "expiresAt", 'cancelled' AS "state", "attempts", "apnsStatus",
-        ${reason} AS "reason"
+        ${reason} AS "reason", "queuePriority"
       FROM "cancelled"
     ), ${insertReceipts(now)}
     SELECT 1`;
 }
 
-function newMessage(eventKey: string, message: Message, to?: Recipient): NewMessage {
-  const { deviceId = null, accountId = null } = (to ?? {}) as { deviceId?: string; accountId?: string };
+function newMessage(eventKey: string, message: Message, to: Recipient): NewMessage {
+  const { deviceId = null, accountId = null } = to as { deviceId?: string; accountId?: string };
   return { ...composeNotification(message), id: newId(), eventKey, accountId, deviceId };
 }
 

@@ -2,14 +2,22 @@ import type { Tx } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { empty, sql } from "../../db/sql";
 import { SECRET_KINDS } from "../notifications";
+import { countOutcomes } from "./outcome-counts";
+
+type ReceiptOptions = {
+  /** Whether the payloads of secret messages have to be deleted. */
+  hasSecrets?: boolean;
+  /** See `countOutcomes`. */
+  writer?: string;
+};
 
 /**
- * Returns the CTEs of a statement that has deleted deliveries from `QueuedPush`: they insert the receipts and, if
- * `hasSecrets`, delete the payloads of secret messages. The statement's CTE "ended" has the rows with their new `state`,
- * `attempts`, `apnsStatus` and `reason`. `now` is the database's time.
+ * Returns the CTEs of a statement that has deleted deliveries from `QueuedPush`: they insert the receipts, count them and
+ * delete the payloads of secret messages. The statement's CTE "ended" has the rows with their new `state`, `attempts`,
+ * `apnsStatus` and `reason`. `now` is the database's time.
  */
-export function insertReceipts(now: Prisma.Sql | Date, hasSecrets = true): Prisma.Sql {
-  return sql`${hasSecrets ? deleteSecrets : empty} "receipt" AS (
+export function insertReceipts(now: Prisma.Sql | Date, { hasSecrets = true, writer }: ReceiptOptions = {}): Prisma.Sql {
+  return sql`${hasSecrets ? deleteSecrets : empty} ${countOutcomes(sql`${now}::timestamptz`, { writer })}, "receipt" AS (
       INSERT INTO "PushReceipt" ("messageId", "deviceId", "id", "endedAt", "expiresAt", "state", "attempts",
         "apnsStatus", "reason")
       SELECT "messageId", "deviceId", "id", ${now}::timestamptz, "expiresAt", "state"::"PushDeliveryState", "attempts",

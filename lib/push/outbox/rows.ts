@@ -12,7 +12,16 @@ export type NewMessage = ReturnType<typeof composeNotification> & {
 };
 
 /** A row of `QueuedPush`, unless the device was notified of the event. Times are by the database's clock. */
-export type NewDelivery = { message: NewMessage; deviceId: string; id: string; dueAt: Date; expiresAt: Date };
+export type NewDelivery = Queueable & { message: NewMessage };
+
+/** A row of `QueuedPush` for a message that is stored. */
+export type Queueable = {
+  message: Pick<NewMessage, "eventKey" | "queuePriority">;
+  deviceId: string;
+  id: string;
+  dueAt: Date;
+  expiresAt: Date;
+};
 
 /**
  * Inserts deliveries and their messages, and returns the number of deliveries inserted. One statement, and a second one
@@ -36,14 +45,25 @@ export async function insertDeliveries(tx: Tx, deliveries: readonly NewDelivery[
   if (!result || result.known.length === 0) return result?.added ?? 0;
   const knownIdOf = new Map(result.known.map(({ id, eventKey }) => [eventKey, id]));
   const repeated = deliveries.filter(({ message }) => knownIdOf.has(message.eventKey));
-  const added = await tx.$executeRaw`
-    ${insertQueued(repeated, knownIdOf)} JOIN "PushMessage" AS message ON message."id" = delivery."messageId"
+  return result.added + (await insertRepeated(tx, repeated, knownIdOf));
+}
+
+/**
+ * Inserts deliveries of messages that are stored, unless the device was notified of the event. Returns how many. The
+ * transaction has locked the messages.
+ */
+export function insertRepeated(
+  tx: Tx,
+  deliveries: readonly Queueable[],
+  messageIdOf: ReadonlyMap<string, string>,
+): Promise<number> {
+  return tx.$executeRaw`
+    ${insertQueued(deliveries, messageIdOf)} JOIN "PushMessage" AS message ON message."id" = delivery."messageId"
     WHERE ${isNotInOldOutbox} AND NOT EXISTS (
       SELECT 1 FROM "PushReceipt" AS receipt
       WHERE receipt."messageId" = delivery."messageId" AND receipt."deviceId" = delivery."deviceId"
     )
     ON CONFLICT DO NOTHING`;
-  return result.added + added;
 }
 
 /** The messages of the deliveries, the first of each event, with the time at which the last delivery expires. */
@@ -71,7 +91,7 @@ function upsertMessages(messages: ReturnType<typeof uniqueMessages>): Prisma.Sql
 }
 
 /** The beginning of an INSERT of deliveries: a JOIN of `delivery` with their messages and a WHERE have to follow. */
-function insertQueued(deliveries: readonly NewDelivery[], messageIdOf: ReadonlyMap<string, string>): Prisma.Sql {
+function insertQueued(deliveries: readonly Queueable[], messageIdOf: ReadonlyMap<string, string>): Prisma.Sql {
   return sql`
     INSERT INTO "QueuedPush" ("deviceId", "messageId", "id", "nextAttemptAt", "expiresAt", "queuePriority")
     SELECT delivery."deviceId", delivery."messageId", delivery."id", delivery."dueAt", delivery."expiresAt",

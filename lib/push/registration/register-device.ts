@@ -11,7 +11,7 @@ import { columnsOf, deviceKey } from "./given-rows";
 import { createDevice } from "./new-devices";
 import { completeRegistration, planRegistration, type Registration, type RegistrationPlan } from "./plan";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "log" | "now" | "push" | "wakePush">;
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "limits" | "log" | "now" | "push" | "wakePush" | "webhooks">;
 
 type RegistrationResult = { device: Device; challenge?: Challenge };
 

@@ -1,5 +1,6 @@
 import type { Context } from "../../context";
-import { cancellationReason, toNotification } from "../notifications";
+import { cancellationReason } from "../cancellation-reason";
+import { toNotification } from "../notifications";
 import {
   type ApnsResult,
   CIRCUIT_BREAKER_PAUSE_SECONDS,

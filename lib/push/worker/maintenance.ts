@@ -21,7 +21,7 @@ export async function maintainOutbox(deps: Deps): Promise<void> {
   const [clock] = await deps.db.$queryRaw<{ now: Date }[]>`SELECT ${deps.dbNow()} AS "now"`;
   if (!clock) return;
   const before = new Date(clock.now.getTime() - RETENTION_MS);
-  for (const remove of [removeReceipts, removeMessages]) {
+  for (const remove of [removeReceipts, removeMessages, removeCounts]) {
     for (let i = 0; i < MAX_STATEMENTS; i++) if ((await remove(deps, before)) < MAX_ROWS_PER_STATEMENT) break;
   }
 }
@@ -48,7 +48,7 @@ async function releaseExpiredLeases({ db, dbNow }: Deps): Promise<number> {
       RETURNING queued.*
     ), "ended" AS (
       SELECT "messageId", "deviceId", "id", "expiresAt", 'failed' AS "state", "attempts" + 1 AS "attempts",
-        "apnsStatus", 'abandoned' AS "reason"
+        "apnsStatus", 'abandoned' AS "reason", "queuePriority"
       FROM "removed"
     ), ${insertReceipts(dbNow())}
     SELECT count(*)::int AS "rows" FROM expired`;
@@ -69,5 +69,13 @@ async function removeMessages({ db }: Deps, before: Date): Promise<number> {
     DELETE FROM "PushMessage" WHERE "id" IN (
       SELECT "id" FROM "PushMessage" WHERE "id" < ${firstIdAt(before)}::uuid AND "expiresAt" < ${before}
       ORDER BY "id" LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE SKIP LOCKED
+    )`;
+}
+
+async function removeCounts({ db }: Deps, before: Date): Promise<number> {
+  return db.$executeRaw`
+    DELETE FROM "PushOutcomeCount" WHERE ("messageId", "hour", "state", "reason", "writer") IN (
+      SELECT "messageId", "hour", "state", "reason", "writer" FROM "PushOutcomeCount" WHERE "hour" < ${before}
+      ORDER BY "hour" LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE SKIP LOCKED
     )`;
 }

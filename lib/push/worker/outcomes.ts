@@ -1,5 +1,6 @@
 import type { Context } from "../../context";
 import type { Prisma } from "../../db/generated/client";
+import { newId } from "../../db/ids";
 import { empty, seconds, sql, uuidArray } from "../../db/sql";
 import { SECRET_KINDS } from "../notifications";
 import { insertReceipts } from "../outbox/receipts";
@@ -18,6 +19,8 @@ type Deps = Pick<Context, "count" | "db" | "dbNow" | "log">;
 
 /** The reason of deliveries that wait for a pause to end. */
 export const PAUSED = "paused";
+/** This process, as the counts of outcomes name it. */
+const WRITER = newId();
 /** Spreads the deliveries that become due when a pause ends. */
 const AFTER_PAUSE_SECONDS = 30;
 
@@ -58,9 +61,9 @@ async function recordSent({ db, dbNow }: Deps, sent: readonly Outcome[]): Promis
       DELETE FROM "QueuedPush" AS queued USING held
       WHERE queued."deviceId" = held."deviceId" AND queued."messageId" = held."messageId"
       RETURNING queued."messageId", queued."deviceId", queued."id", queued."expiresAt", 'sent' AS "state",
-        queued."attempts" + 1 AS "attempts", 200 AS "apnsStatus", NULL AS "reason"
+        queued."attempts" + 1 AS "attempts", 200 AS "apnsStatus", NULL AS "reason", queued."queuePriority"
     ), ${devices.length > 0 ? setDeliveredAt(at, devices) : empty}
-    ${insertReceipts(at, sent.some(hasSecret))}
+    ${insertReceipts(at, { hasSecrets: sent.some(hasSecret), writer: WRITER })}
     SELECT 1`;
 }
 
@@ -85,8 +88,8 @@ async function recordUnsent({ db, dbNow }: Deps, outcomes: readonly Outcome[]): 
       WHERE queued."deviceId" = held."deviceId" AND queued."messageId" = held."messageId"
       RETURNING queued."messageId", queued."deviceId", queued."id", queued."expiresAt", held."state",
         queued."attempts" + held."attempt" AS "attempts", coalesce(held."status", queued."apnsStatus") AS "apnsStatus",
-        held."reason"
-    ), ${insertReceipts(dbNow(), outcomes.some(hasSecret))}
+        held."reason", queued."queuePriority"
+    ), ${insertReceipts(dbNow(), { hasSecrets: outcomes.some(hasSecret), writer: WRITER })}
     SELECT 1`;
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { queueBroadcast } from "../outbox/broadcasts";
 import { createSender, type SenderDeps } from "./sender";
 
 export type PushWorker = {
@@ -11,10 +12,11 @@ export type PushWorker = {
 const POLL_INTERVAL_MS = 1_000;
 const MAINTENANCE_INTERVAL_MS = 10_000;
 
-/** Starts to send what is in the outbox. Any number of workers may run on one PostgreSQL. */
+/** Starts to send what is in the outbox, and to queue broadcasts. Any number of workers may run on one PostgreSQL. */
 export function startWorker(deps: SenderDeps): PushWorker {
   let isStopping = false;
   const signal = createWakeSignal();
+  const broadcastSignal = createWakeSignal();
   const sender = createSender(deps, () => isStopping);
   const withDatabase = createDatabaseGuard(deps);
   const run = async () => {
@@ -30,12 +32,22 @@ export function startWorker(deps: SenderDeps): PushWorker {
       if (!started) await signal.wait(POLL_INTERVAL_MS);
     }
   };
-  const running = run();
+  const queueBroadcasts = async () => {
+    while (!isStopping) {
+      if (await withDatabase(() => queueBroadcast(deps))) signal.notify();
+      else await broadcastSignal.wait(POLL_INTERVAL_MS);
+    }
+  };
+  const running = Promise.all([run(), queueBroadcasts()]);
+  const wake = () => {
+    signal.notify();
+    broadcastSignal.notify();
+  };
   return {
-    wake: signal.notify,
+    wake,
     stop: async () => {
       isStopping = true;
-      signal.notify();
+      wake();
       await running;
       await sender.finish();
     },

@@ -1,8 +1,9 @@
 import { createHash, randomUUID, verify } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { newAttestKey } from "@/dev/app-attest/app-attest";
-import { sendCustomNotification } from "@/lib/admin/push/notify";
+import { sendMessage } from "@/lib/admin/push/send";
 import { get, post } from "@/tests/support/api";
+import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { ctx, withContext } from "@/tests/support/context";
 import { requeueReceipts } from "@/tests/support/push/deliveries";
 import { challengedAgain, challengedPhone, expectInvalid } from "@/tests/support/push/evidence";
@@ -63,7 +64,7 @@ describe("a device with evidence", () => {
 
   test("keeps its queued notifications when its token has changed", async () => {
     const { account, phone, challenged, deviceId } = await challengedAgain();
-    await sendCustomNotification(ctx(), { accountId: account.id, title: "A", body: "B", link: null });
+    await sendMessage(ctx(), OPERATOR, { kind: "custom", to: { account: account.id }, title: "A", body: "B" });
     expect((await answer(account, phone, asserted(account, phone, challenged, 1))).status).toBe(200);
     const { push, sent } = recordingPush();
     await requeueReceipts(deviceId);

@@ -1,20 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { enqueue, enqueueAll, enqueueBroadcast } from "@/lib/push/outbox/enqueue";
+import { enqueue, enqueueAll } from "@/lib/push/outbox/enqueue";
 import { newAccount } from "@/tests/support/accounts";
 import { clock, ctx } from "@/tests/support/context";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
-import {
-  activeDevices,
-  deliverDue,
-  insertDevices,
-  newToken,
-  recordingPush,
-  registeredDevice,
-} from "@/tests/support/push/push";
+import { activeDevices, deliverDue, recordingPush, registeredDevice } from "@/tests/support/push/push";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const NIL_ID = "00000000-0000-0000-0000-000000000000";
 const words = { kind: "custom", title: "A title", body: "A body", link: null } as const;
 const keyOfTest = () => `test:${randomUUID()}`;
 const rowsOf = (eventKey: string) => deliveriesOf({ eventKey });
@@ -112,42 +104,4 @@ test("deliveries have version 7 UUIDs, which are ordered by time", async () => {
   expect(ids).toHaveLength(9);
   for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   expect(ids).toEqual(ids.toSorted());
-});
-
-describe("a broadcast", () => {
-  const broadcast = (eventKey: string, afterDeviceId: string, limit: number, perSecond = 1_000, from = ctx().now()) => {
-    const to = { afterDeviceId, bundleId: null, limit, from, perSecond };
-    const message = { kind: "app.new_version", version: "2.1.0" } as const;
-    return ctx().db.$transaction((tx) => enqueueBroadcast(tx, ctx().dbNow(), { eventKey, to, message }));
-  };
-
-  test("is queued for every active device once, in batches", async () => {
-    const account = await newAccount();
-    await insertDevices(account, [newToken()]); // pending
-    const mine = await activeDevices(account, 5);
-    const eventKey = keyOfTest();
-    let after = NIL_ID;
-    for (let last: string | null = after; last; ) {
-      after = last;
-      ({ lastDeviceId: last } = await broadcast(eventKey, after, 2));
-    }
-    expect((await broadcast(eventKey, NIL_ID, 1_000)).added).toBe(0);
-    const told = (await rowsOf(eventKey)).map(({ deviceId }) => deviceId);
-    const active = await ctx().db.pushDevice.findMany({ where: { status: "active" }, select: { id: true } });
-    expect(new Set(told)).toEqual(new Set(active.map(({ id }) => id)));
-    expect(told).toEqual(expect.arrayContaining(mine.map(({ id }) => id)));
-    expect(told).toHaveLength(new Set(told).size);
-  });
-
-  test("is due at the given rate and expires seven days later", async () => {
-    await activeDevices(await newAccount(), 4);
-    const eventKey = keyOfTest();
-    const from = new Date("2030-01-01T00:00:00Z");
-    const { added } = await broadcast(eventKey, NIL_ID, 1_000, 2, from);
-    const rows = await rowsOf(eventKey);
-    const dueMs = rows.map(({ nextAttemptAt }) => nextAttemptAt.getTime() - from.getTime());
-    expect(dueMs.toSorted((a, b) => a - b)).toEqual(Array.from({ length: added }, (_, i) => i * 500));
-    const livesMs = rows.map(({ nextAttemptAt, expiresAt }) => expiresAt.getTime() - nextAttemptAt.getTime());
-    expect(livesMs).toEqual(Array(added).fill(7 * DAY_MS));
-  });
 });

@@ -15,10 +15,10 @@ let certificate: ReturnType<typeof newCertificate> | undefined;
 export type Apns = Awaited<ReturnType<typeof startApns>>;
 
 /**
- * Starts a fake APNs server for a test. It accepts every valid push, unless `replyWith` queues other replies for a token
- * or for any token ("*"); each reply is used once.
+ * Starts a fake APNs server for a test, or until the end that `onEnd` names. It accepts every valid push, unless
+ * `replyWith` queues other replies for a token or for any token ("*"); each reply is used once.
  */
-export async function startApns() {
+export async function startApns(onEnd: (close: () => Promise<void>) => void = onTestFinished) {
   certificate ??= newCertificate();
   const { privateKey, publicKey } = newSigningKey();
   const received: Push[] = [];
@@ -36,7 +36,7 @@ export async function startApns() {
     },
     onRejected: (reason) => rejected.push(reason),
   });
-  onTestFinished(server.close);
+  onEnd(server.close);
   const credentials = { key: privateKey, keyId: KEY_ID, teamId: TEAM_ID, ca: certificate.cert };
   return {
     ...server,

@@ -1,0 +1,22 @@
+import { ANNOUNCEMENT_DETAILS } from "@/app/api/admin/push/openapi-examples";
+import type { OperationDetails } from "@/scripts/openapi/operation";
+
+export const GET: OperationDetails = {
+  operationId: "showPushMessage",
+  description: "Shows a message, what it says if an operator wrote it, and its deliveries by state and reason.",
+  responses: { 200: { description: "The message.", examples: { "An announcement": ANNOUNCEMENT_DETAILS } } },
+};
+
+export const DELETE: OperationDetails = {
+  operationId: "cancelPushMessage",
+  description:
+    "Cancels the deliveries that no worker has begun to send. The queued ones of an announcement end, without being sent, when they would have been due, within a minute or when their retry is. The message stays in the list. A repetition changes nothing.",
+  responses: {
+    200: {
+      description: "The message.",
+      examples: {
+        "An announcement": { ...ANNOUNCEMENT_DETAILS, status: "canceled", canceledAt: "2026-11-20T09:05:00.000Z" },
+      },
+    },
+  },
+};

@@ -1,0 +1,30 @@
+/** An announcement that workers are queueing. */
+export const ANNOUNCEMENT = {
+  id: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11",
+  kind: "app.new_version",
+  status: "queueing",
+  to: { accountId: null, deviceId: null, bundleId: null },
+  title: "2.1.0",
+  createdAt: "2026-11-20T09:00:00.000Z",
+  expiresAt: "2026-11-27T09:05:00.000Z",
+  canceledAt: null,
+  devices: 1000000,
+  waiting: 55000,
+  sent: 243800,
+  failed: 1200,
+  cancelled: 0,
+};
+
+/** The same, with all that is known of it. */
+export const ANNOUNCEMENT_DETAILS = {
+  ...ANNOUNCEMENT,
+  body: null,
+  link: "updates",
+  perSecond: 1000,
+  queueingEndsAt: "2026-11-20T09:16:40.000Z",
+  outcomes: [
+    { state: "queued", reason: null, count: 55000 },
+    { state: "sent", reason: null, count: 243800 },
+    { state: "failed", reason: "Unregistered", count: 1200 },
+  ],
+};

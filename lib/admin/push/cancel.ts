@@ -1,0 +1,22 @@
+import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
+import type { Context } from "../../context";
+import { AppError } from "../../errors";
+import { cancelMessage as cancelDeliveries } from "../../push/outbox/cancel";
+import { showMessage } from "./messages/list-messages";
+import type { PushMessageDetails } from "./schema";
+
+type Deps = Pick<Context, "db" | "dbNow" | "now">;
+
+/** Cancels what is not sent yet of a message. Does nothing if nothing is left. @throws AppError not_found */
+export async function cancelMessage(deps: Deps, operator: Operator, id: string): Promise<PushMessageDetails> {
+  const { db, dbNow, now } = deps;
+  await db.$transaction(async (tx) => {
+    const before = await tx.pushMessage.findUnique({ where: { id }, select: { kind: true, canceledAt: true } });
+    const isLeft = before && (await cancelDeliveries(tx, dbNow(), id));
+    if (before === null || isLeft === null) throw new AppError("not_found");
+    if (!isLeft || before.canceledAt !== null) return;
+    const event = { type: "push_canceled", target: `push:${id}`, details: { kind: before.kind } } as const;
+    await recordOperatorEvent(tx, now(), operator, event);
+  });
+  return showMessage(deps, id);
+}

@@ -1,0 +1,45 @@
+import type { Context } from "../../context";
+import type { Prisma } from "../../db/generated/client";
+import { sql } from "../../db/sql";
+import { AppError } from "../../errors";
+import { DEFAULT_PER_SECOND, type Estimate, type EstimateQuery } from "./schema";
+
+type Deps = Pick<Context, "config" | "db">;
+
+/** So many devices are counted. Beyond, the planner's statistics are exact enough, and do not read the table. */
+const MAX_COUNTED = 100_000;
+
+/**
+ * Returns how many devices an announcement is for, and how long it takes.
+ * @throws AppError validation_failed for an app that is not in APNS_BUNDLE_IDS
+ */
+export async function estimateAnnouncement(
+  { config, db }: Deps,
+  { bundleId, perSecond = DEFAULT_PER_SECOND }: EstimateQuery,
+): Promise<Estimate> {
+  const known = config.APNS_BUNDLE_IDS;
+  if (bundleId !== undefined && !known.includes(bundleId)) {
+    const detail = `${bundleId} is not in APNS_BUNDLE_IDS: ${known.join(", ")}`;
+    const errors = [{ pointer: "/to/bundleId", code: "unknown_bundle_id", detail }];
+    throw new AppError("validation_failed", { detail, errors });
+  }
+  const select = selectDevices(bundleId);
+  const [counted] = await db.$queryRaw<{ devices: number }[]>`
+    SELECT count(*)::int AS "devices" FROM (${select} LIMIT ${MAX_COUNTED + 1}) AS device`;
+  const isExact = (counted?.devices ?? 0) <= MAX_COUNTED;
+  const devices = isExact ? (counted?.devices ?? 0) : Math.max(await planRows(db, select), MAX_COUNTED);
+  return { devices, isExact, perSecond, seconds: Math.ceil(devices / perSecond) };
+}
+
+function selectDevices(bundleId: string | undefined): Prisma.Sql {
+  const ofApp = bundleId === undefined ? sql`true` : sql`"bundleId" = ${bundleId}`;
+  return sql`SELECT 1 FROM "PushDevice" WHERE "status" = 'active' AND ${ofApp}`;
+}
+
+type Plan = { "QUERY PLAN": { Plan: { "Plan Rows": number } }[] };
+
+/** How many rows the planner expects (PostgreSQL, "EXPLAIN"). */
+async function planRows(db: Context["db"], select: Prisma.Sql): Promise<number> {
+  const [row] = await db.$queryRaw<Plan[]>`EXPLAIN (FORMAT JSON) ${select}`;
+  return row?.["QUERY PLAN"][0]?.Plan["Plan Rows"] ?? 0;
+}

@@ -1,0 +1,17 @@
+/** A message with its broadcast, if it is one. */
+export type MessageRow = {
+  id: string;
+  kind: string;
+  accountId: string | null;
+  deviceId: string | null;
+  payload: { aps?: { alert?: Record<string, string> }; data?: Record<string, string> };
+  expiresAt: Date;
+  canceledAt: Date | null;
+  /** null: no broadcast. */
+  queued: number | null;
+  estimatedDevices: number | null;
+  perSecond: number | null;
+  bundleId: string | null;
+  nextDueAt: Date | null;
+  endedAt: Date | null;
+};

@@ -1,0 +1,198 @@
+import { z } from "zod";
+import { NextCursor, PageQuery } from "../pages";
+
+const MAX_RETRIED_IDS = 1_000;
+export const MAX_PER_SECOND = 10_000;
+export const DEFAULT_PER_SECOND = 1_000;
+
+/** A CFBundleShortVersionString (Apple, "Information Property List") or a semantic version. */
+const Version = z
+  .string()
+  .max(64)
+  .regex(/^\d+(\.\d+){0,3}(-[\dA-Za-z.-]+)?(\+[\dA-Za-z.-]+)?$/, "Must be a version such as 2.1.0");
+const AccountName = z.string().trim().min(1).max(320).describe("An account's id or email.");
+const BundleId = z.string().min(1).max(255).describe("An app: one of `APNS_BUNDLE_IDS`.");
+const PerSecond = z.int().min(1).max(MAX_PER_SECOND);
+
+/** What a notification says. */
+export const CustomMessage = z.object({
+  kind: z.literal("custom"),
+  to: z.union([
+    z.object({ account: AccountName }).strict(),
+    z.object({ deviceId: z.uuid().toLowerCase().describe("One device, such as a test device.") }).strict(),
+  ]),
+  title: z.string().trim().min(1).max(200),
+  body: z.string().trim().min(1).max(2_000),
+  link: z.string().trim().min(1).max(1_000).nullish().describe("What the app opens: `data.link` of the notification."),
+});
+export type CustomMessage = z.infer<typeof CustomMessage>;
+
+/** A version to announce. */
+export const Announcement = z.object({
+  kind: z.literal("app.new_version"),
+  to: z
+    .object({ bundleId: BundleId.nullish() })
+    .strict()
+    .default({})
+    .describe("Every device, or every device of one app."),
+  version: Version,
+  perSecond: PerSecond.default(DEFAULT_PER_SECOND).describe("How many devices are notified per second."),
+});
+export type Announcement = z.infer<typeof Announcement>;
+
+export const NewMessage = z.discriminatedUnion("kind", [CustomMessage, Announcement]);
+export type NewMessage = z.infer<typeof NewMessage>;
+
+const count = () => z.int().min(0);
+const State = z.enum(["queued", "sending", "sent", "failed", "cancelled"]);
+
+const Outcomes = z.array(
+  z.object({
+    state: State,
+    reason: z.string().nullable().describe("APNs's reason, or the service's. null: none."),
+    count: count(),
+  }),
+);
+
+/** A message: what its deliveries share. */
+export const PushMessage = z.object({
+  id: z.uuid(),
+  kind: z.string(),
+  status: z
+    .enum(["queueing", "sending", "ended", "canceled"])
+    .describe("`queueing`: the deliveries of an announcement are being added to the queue. `sending`: some wait."),
+  to: z.object({
+    accountId: z.uuid().nullable(),
+    deviceId: z.uuid().nullable(),
+    bundleId: z.string().nullable(),
+  }),
+  title: z.string().nullable().describe("The title, or the version that is announced. null: the app's own text."),
+  createdAt: z.date(),
+  expiresAt: z.date(),
+  canceledAt: z.date().nullable(),
+  devices: count().describe("How many devices it is for. An announcement: about, when it began."),
+  waiting: count(),
+  sent: count(),
+  failed: count(),
+  cancelled: count(),
+});
+export type PushMessage = z.infer<typeof PushMessage>;
+
+export const PushMessageDetails = PushMessage.extend({
+  body: z.string().nullable(),
+  link: z.string().nullable(),
+  perSecond: z.int().nullable(),
+  queueingEndsAt: z.date().nullable().describe("When the last delivery is due, about. null: all are queued."),
+  outcomes: Outcomes,
+});
+export type PushMessageDetails = z.infer<typeof PushMessageDetails>;
+
+export const PushMessages = z.object({ messages: z.array(PushMessage), nextCursor: NextCursor });
+export type PushMessages = z.infer<typeof PushMessages>;
+
+export const MessagesQuery = PageQuery.extend({
+  account: AccountName.optional().describe("Only messages to an account: its id or email."),
+  by: z.enum(["operator"]).optional().describe("`operator`: only messages that operators sent."),
+});
+export type MessagesQuery = z.infer<typeof MessagesQuery>;
+
+export const MessageParams = z.object({ messageId: z.uuid().toLowerCase().describe("The `id` of a message.") });
+
+export const Delivery = z.object({
+  id: z.uuid().describe("The `apns-id`."),
+  messageId: z.uuid(),
+  deviceId: z.uuid(),
+  eventKey: z.string().nullable(),
+  kind: z.string().nullable().describe("null: the message was removed."),
+  state: State,
+  attempts: count(),
+  apnsStatus: z.int().nullable(),
+  reason: z.string().nullable(),
+  createdAt: z.date(),
+  expiresAt: z.date(),
+  nextAttemptAt: z.date().nullable().describe("null: it has ended."),
+  endedAt: z.date().nullable(),
+});
+export type Delivery = z.infer<typeof Delivery>;
+
+export const Deliveries = z.object({ deliveries: z.array(Delivery), nextCursor: NextCursor });
+export type Deliveries = z.infer<typeof Deliveries>;
+
+export const DeliveriesQuery = PageQuery.extend({
+  account: AccountName.optional(),
+  messageId: z.uuid().toLowerCase().optional(),
+  state: State.optional(),
+  reason: z.string().min(1).max(200).optional(),
+  endedFrom: z.iso
+    .datetime({ offset: true })
+    .transform((text) => new Date(text))
+    .optional()
+    .describe("Only deliveries that ended at this time or later."),
+});
+export type DeliveriesQuery = z.infer<typeof DeliveriesQuery>;
+
+export const Retry = z.object({
+  ids: z
+    .array(z.uuid().toLowerCase())
+    .min(1)
+    .max(MAX_RETRIED_IDS)
+    .optional()
+    .describe("The failed deliveries. Without it, all that have not expired."),
+});
+export type Retry = z.infer<typeof Retry>;
+
+export const RetryResult = z.object({
+  resumed: count().describe("How many deliveries had waited for a pause to end."),
+  retried: count().describe("How many failed deliveries are queued again."),
+  isComplete: z.boolean().describe("false: more are left. Send the request again."),
+});
+export type RetryResult = z.infer<typeof RetryResult>;
+
+const Environment = z.enum(["production", "sandbox"]);
+export const PushPause = z.object({ environment: Environment, until: z.date(), reason: z.string() });
+export type PushPause = z.infer<typeof PushPause>;
+export const PushPauses = z.object({ pauses: z.array(PushPause) });
+export const PauseParams = z.object({ environment: Environment });
+export type PauseParams = z.infer<typeof PauseParams>;
+export const EndedPause = z.object({ resumed: count() });
+
+export const EstimateQuery = z.object({
+  bundleId: BundleId.optional(),
+  perSecond: z
+    .string()
+    .regex(/^\d{1,5}$/, "Must be an integer")
+    .transform(Number)
+    .pipe(PerSecond)
+    .optional(),
+});
+export type EstimateQuery = z.infer<typeof EstimateQuery>;
+
+export const Estimate = z.object({
+  devices: count(),
+  isExact: z.boolean().describe("false: there are so many that the database's statistics say how many."),
+  perSecond: PerSecond,
+  seconds: count().describe("Until the last device is notified."),
+});
+export type Estimate = z.infer<typeof Estimate>;
+
+export const StatisticsQuery = z.object({
+  period: z.enum(["day", "month"]).optional().describe("`day`: the last 24 hours, by default. `month`: 30 days."),
+});
+export type StatisticsQuery = z.infer<typeof StatisticsQuery>;
+
+export const Statistics = z.object({
+  buckets: z.array(
+    z.object({
+      at: z.date().describe("The start of an hour or a day."),
+      sent: count(),
+      failed: count(),
+      cancelled: count(),
+    }),
+  ),
+  outcomes: Outcomes,
+  queue: z.object({
+    due: count().describe("How many deliveries wait to be sent now: at most 1,000."),
+    oldestDueAt: z.date().nullable(),
+  }),
+});
+export type Statistics = z.infer<typeof Statistics>;

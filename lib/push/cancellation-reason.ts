@@ -1,0 +1,14 @@
+import { type Outgoing, optionsOfKind } from "./notifications";
+
+/** Why deliveries of a message end that an operator has canceled. */
+export const CANCELED = "canceled_by_operator";
+
+/** Returns why a delivery must not be sent any more, or null. */
+export function cancellationReason(row: Outgoing, now: Date): string | null {
+  const { kind, isCanceled } = row.message;
+  if (isCanceled) return CANCELED;
+  if (row.expiresAt <= now) return "expired";
+  const options = optionsOfKind(kind);
+  if (!options) return "unknown_kind";
+  return row.status === options.recipientStatus ? null : "device_state";
+}

@@ -1,0 +1,144 @@
+import type { Context, Tx } from "../../context";
+import { newId } from "../../db/ids";
+import { seconds, sql, uuidArray } from "../../db/sql";
+import { CANCELED } from "../cancellation-reason";
+import { composeNotification, type Message, optionsOfKind, QueuePriority } from "../notifications";
+import type { Now } from "./enqueue";
+import { countOutcomes } from "./outcome-counts";
+import { insertRepeated } from "./rows";
+
+type Deps = Pick<Context, "db" | "dbNow">;
+
+/** Bounds how long a statement locks its devices, and how long other queries of an embedded database wait. */
+const BATCH_SIZE = 5_000;
+/** Deliveries are queued this long before they are due: a broadcast is a short part of the queue, and ends soon. */
+const QUEUED_AHEAD_SECONDS = 60;
+const NIL_ID = "00000000-0000-0000-0000-000000000000";
+
+export type NewBroadcast = {
+  /** Identifies the event. Each device is notified of it once. */
+  eventKey: string;
+  message: Message;
+  /** null: every app. */
+  bundleId: string | null;
+  perSecond: number;
+  estimatedDevices: number;
+};
+
+/**
+ * Stores a message for every device, or for one app's, and returns its id. Workers queue its deliveries. A message that is
+ * still being queued stays as it is. One that was sent or canceled starts again, for the devices that did not get it.
+ */
+export async function startBroadcast(tx: Tx, now: Now, broadcast: NewBroadcast): Promise<string> {
+  const { eventKey, bundleId, perSecond, estimatedDevices } = broadcast;
+  const { kind, payload, priority, collapseId, ttlSeconds } = composeNotification(broadcast.message);
+  const [row] = await tx.$queryRaw<{ id: string }[]>`
+    WITH message AS (
+      INSERT INTO "PushMessage" AS known ("id", "eventKey", "kind", "payload", "priority", "collapseId", "expiresAt")
+      VALUES (${newId()}::uuid, ${eventKey}, ${kind}, ${JSON.stringify(payload)}::jsonb, ${priority}::smallint,
+        ${collapseId}, ${now}::timestamptz + ${seconds(ttlSeconds)})
+      ON CONFLICT ("eventKey") DO UPDATE SET "canceledAt" = NULL,
+        "expiresAt" = greatest(known."expiresAt", EXCLUDED."expiresAt")
+      RETURNING "id"
+    ), broadcast AS (
+      INSERT INTO "PushBroadcast" AS known ("messageId", "bundleId", "perSecond", "estimatedDevices", "createdAt",
+        "afterDeviceId", "nextDueAt")
+      SELECT "id", ${bundleId}, ${perSecond}::int, ${estimatedDevices}::int, ${now}::timestamptz, ${NIL_ID}::uuid,
+        ${now}::timestamptz
+      FROM message
+      ON CONFLICT ("messageId") DO UPDATE SET "bundleId" = EXCLUDED."bundleId", "perSecond" = EXCLUDED."perSecond",
+        "estimatedDevices" = EXCLUDED."estimatedDevices", "afterDeviceId" = EXCLUDED."afterDeviceId",
+        "nextDueAt" = EXCLUDED."nextDueAt", "endedAt" = NULL
+      WHERE known."endedAt" IS NOT NULL
+    )
+    SELECT "id"::text FROM message`;
+  if (!row) throw new Error("the message was not stored");
+  return row.id;
+}
+
+type Row = {
+  messageId: string;
+  eventKey: string;
+  kind: string;
+  bundleId: string | null;
+  perSecond: number;
+  afterDeviceId: string;
+  from: Date;
+  now: Date;
+};
+
+/**
+ * Queues the next deliveries of one broadcast that is due, each due when its turn comes. Returns whether there was one:
+ * call it again. The deliveries and how far the broadcast has come are stored in one transaction, so a process can be
+ * killed at any time, and several may call this.
+ */
+export function queueBroadcast({ db, dbNow }: Deps): Promise<boolean> {
+  return db.$transaction(async (tx) => {
+    const [row] = await tx.$queryRaw<Row[]>`
+      SELECT broadcast."messageId"::text, message."eventKey", message."kind", broadcast."bundleId",
+        broadcast."perSecond", broadcast."afterDeviceId"::text,
+        greatest(broadcast."nextDueAt", ${dbNow()}::timestamptz) AS "from", ${dbNow()}::timestamptz AS "now"
+      FROM "PushBroadcast" AS broadcast JOIN "PushMessage" AS message ON message."id" = broadcast."messageId"
+      WHERE broadcast."endedAt" IS NULL
+        AND broadcast."nextDueAt" <= ${dbNow()}::timestamptz + ${seconds(QUEUED_AHEAD_SECONDS)}
+      ORDER BY broadcast."messageId" LIMIT 1 FOR UPDATE OF broadcast SKIP LOCKED FOR NO KEY UPDATE OF message SKIP LOCKED`;
+    if (!row) return false;
+    const options = optionsOfKind(row.kind);
+    const devices = options ? await nextDevices(tx, row, options.recipientStatus) : [];
+    const queued = options ? await queueDevices(tx, row, options, devices) : 0;
+    const nextDueAt = dueAt(row, devices.length);
+    await tx.$executeRaw`
+      UPDATE "PushBroadcast" SET "queued" = "queued" + ${queued}::int, "nextDueAt" = ${nextDueAt}::timestamptz,
+        "afterDeviceId" = ${devices.at(-1) ?? row.afterDeviceId}::uuid,
+        "endedAt" = CASE WHEN ${devices.length < BATCH_SIZE} THEN ${row.now}::timestamptz END
+      WHERE "messageId" = ${row.messageId}::uuid`;
+    return true;
+  });
+}
+
+async function nextDevices(tx: Tx, { afterDeviceId, bundleId }: Row, status: string): Promise<string[]> {
+  const devices = await tx.$queryRaw<{ id: string }[]>`
+    SELECT "id"::text FROM "PushDevice" AS device
+    WHERE "status" = ${status}::"PushDeviceStatus" AND "id" > ${afterDeviceId}::uuid
+      AND (${bundleId}::text IS NULL OR "bundleId" = ${bundleId})
+    ORDER BY device."id" LIMIT ${BATCH_SIZE} FOR KEY SHARE SKIP LOCKED`;
+  return devices.map(({ id }) => id);
+}
+
+type Options = NonNullable<ReturnType<typeof optionsOfKind>>;
+
+/** Returns how many more devices the message is queued for. */
+async function queueDevices(tx: Tx, row: Row, options: Options, devices: readonly string[]): Promise<number> {
+  if (devices.length === 0) return 0;
+  const { messageId, eventKey } = row;
+  const { queuePriority, ttlSeconds } = options;
+  const deliveries = devices.map((deviceId, i) => {
+    const due = dueAt(row, i);
+    const expiresAt = new Date(due.getTime() + 1000 * ttlSeconds);
+    return { message: { eventKey, queuePriority }, deviceId, id: newId(row.now), dueAt: due, expiresAt };
+  });
+  await tx.pushMessage.updateMany({
+    where: { id: messageId },
+    data: { expiresAt: deliveries.at(-1)?.expiresAt ?? row.now },
+  });
+  const forgotten = await forgetCanceled(tx, row, devices);
+  const queued = await insertRepeated(tx, deliveries, new Map([[eventKey, messageId]]));
+  return queued - forgotten;
+}
+
+/** A broadcast that starts again also reaches the devices for which it was canceled. */
+async function forgetCanceled(tx: Tx, { messageId }: Row, devices: readonly string[]): Promise<number> {
+  const [result] = await tx.$queryRaw<{ rows: number }[]>`
+    WITH "ended" AS (
+      DELETE FROM "PushReceipt" WHERE "messageId" = ${messageId}::uuid AND "deviceId" = ANY(${uuidArray(devices)})
+        AND "state" = 'cancelled' AND "reason" = ${CANCELED}
+      RETURNING *, ${QueuePriority.announcement}::smallint AS "queuePriority"
+    ), ${countOutcomes(sql`"endedAt"`, { count: -1 })}
+    SELECT count(*)::int AS "rows" FROM "ended"`;
+  return result?.rows ?? 0;
+}
+
+/** When the `i`-th device of a batch has its turn. */
+function dueAt({ from, perSecond }: Row, i: number): Date {
+  return new Date(from.getTime() + (1000 * i) / perSecond);
+}

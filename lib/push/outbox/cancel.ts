@@ -1,0 +1,57 @@
+import type { Tx } from "../../context";
+import { sql } from "../../db/sql";
+import { CANCELED } from "../cancellation-reason";
+import type { Now } from "./enqueue";
+import { insertReceipts } from "./receipts";
+
+type Row = { accountId: string | null; deviceId: string | null };
+
+/**
+ * Cancels the deliveries of a message that no worker has claimed, and what a broadcast has yet to queue. Deliveries of a
+ * broadcast that are in the queue end when they are due: a worker finds that their message is canceled. Returns whether
+ * anything was left; null: there is no such message.
+ */
+export async function cancelMessage(tx: Tx, now: Now, id: string): Promise<boolean | null> {
+  const [message] = await tx.$queryRaw<Row[]>`
+    SELECT "accountId"::text, "deviceId"::text FROM "PushMessage" WHERE "id" = ${id}::uuid FOR NO KEY UPDATE`;
+  if (!message) return null;
+  const isBroadcast = message.accountId === null && message.deviceId === null;
+  const isLeft = isBroadcast ? await endBroadcast(tx, now, id) : await endDeliveries(tx, now, id, message);
+  if (!isLeft) return false;
+  await tx.$executeRaw`
+    UPDATE "PushMessage" SET "canceledAt" = coalesce("canceledAt", ${now}::timestamptz) WHERE "id" = ${id}::uuid`;
+  return true;
+}
+
+async function endBroadcast(tx: Tx, now: Now, id: string): Promise<boolean> {
+  const ended = await tx.$executeRaw`
+    UPDATE "PushBroadcast" SET "endedAt" = ${now}::timestamptz
+    WHERE "messageId" = ${id}::uuid AND "endedAt" IS NULL`;
+  if (ended > 0) return true;
+  const [waiting] = await tx.$queryRaw<{ isLeft: boolean }[]>`
+    SELECT "queued" > coalesce((
+      SELECT sum("count") FROM "PushOutcomeCount" WHERE "messageId" = ${id}::uuid
+    ), 0) AS "isLeft" FROM "PushBroadcast" WHERE "messageId" = ${id}::uuid`;
+  return waiting?.isLeft ?? true; // an announcement of an earlier release: it queued every delivery at once
+}
+
+async function endDeliveries(tx: Tx, now: Now, id: string, { accountId, deviceId }: Row): Promise<boolean> {
+  const [result] = await tx.$queryRaw<{ isLeft: boolean }[]>`
+    WITH waiting AS MATERIALIZED (
+      SELECT "messageId", queued."deviceId", "leaseUntil" FROM "QueuedPush" AS queued
+      WHERE "messageId" = ${id}::uuid AND queued."deviceId" IN (
+        SELECT "id" FROM "PushDevice" WHERE "accountId" = ${accountId}::uuid UNION ALL SELECT ${deviceId}::uuid
+      )
+    ), removed AS (
+      DELETE FROM "QueuedPush" AS queued USING waiting
+      WHERE queued."deviceId" = waiting."deviceId" AND queued."messageId" = waiting."messageId"
+        AND queued."leaseUntil" IS NULL
+      RETURNING queued.*
+    ), "ended" AS (
+      SELECT "messageId", "deviceId", "id", "expiresAt", 'cancelled' AS "state", "attempts", "apnsStatus",
+        ${CANCELED} AS "reason", "queuePriority"
+      FROM removed
+    ), ${insertReceipts(sql`${now}::timestamptz`)}
+    SELECT EXISTS (SELECT 1 FROM waiting) AS "isLeft"`;
+  return result?.isLeft ?? false;
+}

@@ -1,0 +1,26 @@
+import type { Prisma } from "../../db/generated/client";
+import { newId } from "../../db/ids";
+import { sql } from "../../db/sql";
+import { QueuePriority } from "../notifications";
+
+/** The message under which the deliveries are counted that are not of an announcement. */
+const OTHER_MESSAGES = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * Returns the CTE "counted", which adds the rows of the CTE "ended" to the counts of their hour. `writer` is the process
+ * for a statement that commits at once. A statement in a longer transaction gets a writer of its own by default, so that
+ * no worker waits for the transaction. `count` is -1 for deliveries that are queued again.
+ */
+export function countOutcomes(
+  hour: Prisma.Sql,
+  { writer = newId(), count = 1 }: { writer?: string; count?: 1 | -1 } = {},
+): Prisma.Sql {
+  return sql`"counted" AS (
+      INSERT INTO "PushOutcomeCount" AS known ("messageId", "hour", "state", "reason", "writer", "count")
+      SELECT CASE WHEN "queuePriority" = ${QueuePriority.announcement} THEN "messageId" ELSE ${OTHER_MESSAGES}::uuid END,
+        date_trunc('hour', ${hour}, 'UTC'), "state"::"PushDeliveryState",
+        coalesce("reason", nullif("apnsStatus", 200)::text, ''), ${writer}::uuid, ${count}::int * count(*)
+      FROM "ended" GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+      ON CONFLICT ("messageId", "hour", "state", "reason", "writer") DO UPDATE SET "count" = known."count" + EXCLUDED."count"
+    )`;
+}

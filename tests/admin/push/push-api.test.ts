@@ -1,0 +1,275 @@
+import { randomUUID } from "node:crypto";
+import { beforeEach, describe, expect, test } from "vitest";
+import { newAccount } from "@/tests/support/accounts";
+import { call, get, post } from "@/tests/support/api";
+import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
+import { clock, ctx } from "@/tests/support/context";
+import { activeDevices, clearOutbox, deliverDue, queueFor, recordingPush } from "@/tests/support/push/push";
+
+type Message = { id: string; status: string; title: string | null; code?: string; devices: number };
+type Delivery = { id: string; state: string; reason: string | null; deviceId: string };
+
+const MESSAGES = "/api/admin/push/messages";
+const failing = (reason: string, status = 400) => recordingPush(async () => ({ status, reason })).push;
+
+beforeEach(clearOutbox);
+
+async function sender() {
+  return (await newKey({ scopes: ["push:send"] })).key;
+}
+
+async function json<T>(response: Promise<Response>): Promise<T & { http: number }> {
+  const answered = await response;
+  return { ...((await answered.json()) as T), http: answered.status };
+}
+
+const custom = (account: string, fields: object = {}) => ({
+  kind: "custom",
+  to: { account },
+  title: "A title",
+  body: "A body",
+  ...fields,
+});
+
+/** Every delivery of a list, page by page. */
+async function allDeliveries(query: string, token: string, limit = 2): Promise<Delivery[]> {
+  const found: Delivery[] = [];
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const path = `/api/admin/push/deliveries?limit=${limit}&${query}${cursor && `&cursor=${cursor}`}`;
+    const page: { deliveries: Delivery[]; nextCursor: string | null } = await json(get(path, { token }));
+    found.push(...page.deliveries);
+    cursor = page.nextCursor;
+  }
+  return found;
+}
+
+describe("a message to an account", () => {
+  test("is sent once for each Idempotency-Key, listed with its outcome, and in the audit trail", async () => {
+    const token = await sender();
+    const account = await newAccount();
+    await activeDevices(account, 2);
+    const headers = { "idempotency-key": randomUUID() };
+    const send = () => json<Message>(post(MESSAGES, custom(account.email), { token, headers }));
+    const sent = await send();
+    expect(sent).toMatchObject({
+      http: 201,
+      kind: "custom",
+      title: "A title",
+      devices: 2,
+      to: { accountId: account.id },
+    });
+    expect(await send()).toMatchObject({ id: sent.id });
+    await deliverDue({ push: recordingPush().push });
+    const { messages } = await json<{ messages: Message[] }>(get(`${MESSAGES}?account=${account.id}`, { token }));
+    expect(messages).toMatchObject([{ id: sent.id, status: "ended", sent: 2, failed: 0 }]);
+    const events = await ctx().db.auditEvent.findMany({ where: { target: `push:${sent.id}` } });
+    expect(events).toMatchObject([{ type: "push_sent", actor: expect.stringMatching(/^key:/) }]);
+    expect(JSON.stringify(events)).not.toContain("A body");
+  });
+
+  test("can be sent to one device first", async () => {
+    const token = await sender();
+    const account = await newAccount();
+    const [test] = await activeDevices(account, 2);
+    const { push, sent } = recordingPush();
+    const message = { ...custom("-"), to: { deviceId: test?.id } };
+    expect(await json(post(MESSAGES, message, { token }))).toMatchObject({ http: 201, devices: 1 });
+    await deliverDue({ push });
+    expect(sent).toMatchObject([{ token: test?.token, payload: { aps: { alert: { title: "A title" } } } }]);
+  });
+
+  test("shows an operator's text and that of no other kind", async () => {
+    const token = await sender();
+    const account = await newAccount();
+    const { token: deviceToken } = { token: "ab".repeat(32) };
+    await post("/api/push/register", { token: deviceToken }, { token: account.token });
+    const text = await (await get(`${MESSAGES}?account=${account.id}`, { token })).text();
+    const { messages } = JSON.parse(text) as { messages: Message[] };
+    expect(messages).toMatchObject([{ kind: "push.challenge", title: null }]);
+    const details = await get(`${MESSAGES}/${messages[0]?.id}`, { token });
+    expect(await details.json()).toMatchObject({ title: null, body: null, link: null });
+  });
+
+  test("is canceled while it waits", async () => {
+    const token = await sender();
+    const account = await newAccount();
+    await activeDevices(account, 1);
+    const { id } = await json<Message>(post(MESSAGES, custom(account.email), { token }));
+    const cancel = () => json<Message>(call("DELETE", `${MESSAGES}/${id}`, { token }));
+    expect(await cancel()).toMatchObject({ status: "canceled", cancelled: 1, waiting: 0 });
+    expect(await cancel()).toMatchObject({ status: "canceled" });
+    const { push, sent } = recordingPush();
+    await deliverDue({ push });
+    expect(sent).toEqual([]);
+    const events = await ctx().db.auditEvent.findMany({ where: { target: `push:${id}` }, orderBy: { id: "asc" } });
+    expect(events.map(({ type }) => type)).toEqual(["push_sent", "push_canceled"]);
+  });
+
+  test.each([
+    [{ to: { account: "nobody@example.com" } }, 404, "not_found"],
+    [{ to: { deviceId: randomUUID() } }, 409, "no_active_device"],
+    [{ to: {} }, 422, "validation_failed"],
+    [{ to: { account: "a@example.com", deviceId: randomUUID() } }, 422, "validation_failed"],
+    [{ title: " " }, 422, "validation_failed"],
+    [{ body: "x".repeat(2_001) }, 422, "validation_failed"],
+    [{ kind: "push.challenge" }, 422, "validation_failed"],
+    [{ kind: "app.new_version", to: {}, version: "v2" }, 422, "validation_failed"],
+    [{ kind: "app.new_version", to: {}, version: "2.0", perSecond: 0 }, 422, "validation_failed"],
+    [{ kind: "app.new_version", to: { bundleId: "com.example.other" }, version: "2.0" }, 422, "validation_failed"],
+  ])("with %j is refused", async (fields, status, code) => {
+    expect(await json(post(MESSAGES, custom("-", fields), { token: await sender() }))).toMatchObject({
+      http: status,
+      code,
+    });
+  });
+});
+
+describe("/api/admin/push", () => {
+  const reads = ["messages", "deliveries", "pauses", "estimates", "statistics"].map(
+    (name) => `/api/admin/push/${name}`,
+  );
+  const change = (token?: string) => [
+    post(MESSAGES, custom("nobody@example.com"), { token }),
+    post("/api/admin/push/retries", {}, { token }),
+    call("DELETE", `${MESSAGES}/${randomUUID()}`, { token }),
+    call("DELETE", "/api/admin/push/pauses/sandbox", { token }),
+  ];
+  const statuses = async (responses: Promise<Response>[]) => (await Promise.all(responses)).map(({ status }) => status);
+
+  test("is read by support and by keys that may read or send, and by nobody else", async () => {
+    const keys = [await newKey({ scopes: ["push:read"] }), await newKey({ scopes: ["push:send"] })];
+    for (const token of [(await accountWithRole("support")).token, ...keys.map(({ key }) => key)]) {
+      expect(await statuses(reads.map((path) => get(path, { token })))).toEqual(Array(reads.length).fill(200));
+    }
+    const other = await newKey({ scopes: ["billing:read", "mail:write"] });
+    for (const token of [(await newAccount()).token, other.key]) {
+      expect(await statuses(reads.map((path) => get(path, { token })))).toEqual(Array(reads.length).fill(403));
+    }
+    expect(await statuses(reads.map((path) => get(path)))).toEqual(Array(reads.length).fill(401));
+  });
+
+  test("is changed by admins who signed in lately, and by keys that may send", async () => {
+    const reader = await newKey({ scopes: ["push:read"] });
+    const admin = await accountWithRole("admin");
+    for (const token of [(await accountWithRole("support")).token, reader.key]) {
+      expect(await statuses(change(token))).toEqual([403, 403, 403, 403]);
+    }
+    for (const token of [admin.token, await sender()])
+      expect(await statuses(change(token))).toEqual([404, 200, 404, 404]);
+    expect(await statuses(change())).toEqual([401, 401, 401, 401]);
+    clock.advance(11 * 60_000);
+    expect(await statuses(change(admin.token))).toEqual([403, 403, 403, 403]);
+  });
+
+  test("estimates an announcement, and refuses an app that is not configured", async () => {
+    const token = await sender();
+    await activeDevices(await newAccount(), 3);
+    const devices = await ctx().db.pushDevice.count({ where: { status: "active" } });
+    const estimate = await json(get("/api/admin/push/estimates?perSecond=2", { token }));
+    expect(estimate).toMatchObject({ devices, isExact: true, perSecond: 2, seconds: Math.ceil(devices / 2) });
+    const other = await get("/api/admin/push/estimates?bundleId=com.example.other", { token });
+    expect([other.status, await other.json()]).toMatchObject([422, { code: "validation_failed" }]);
+  });
+
+  test("shows a pause, and ends it with what waits for it", async () => {
+    const token = await sender();
+    const { rows } = await queueFor(2);
+    await deliverDue({ push: failing("InvalidProviderToken", 403) });
+    const pause = { environment: "production", reason: "403 InvalidProviderToken" };
+    expect(await json(get("/api/admin/push/pauses", { token }))).toMatchObject({ pauses: [pause] });
+    const end = () => json(call("DELETE", "/api/admin/push/pauses/production", { token }));
+    expect(await end()).toMatchObject({ resumed: 2 });
+    expect(await end()).toMatchObject({ http: 404 });
+    await deliverDue({ push: recordingPush().push });
+    expect(await rows()).toMatchObject([{ state: "sent" }, { state: "sent" }]);
+  });
+
+  test("sends failed deliveries again", async () => {
+    const token = await sender();
+    const { rows } = await queueFor(2);
+    await deliverDue({ push: failing("BadTopic") });
+    const ids = [(await rows())[0]?.id];
+    const retry = (body: object) => json(post("/api/admin/push/retries", body, { token }));
+    expect(await retry({ ids })).toMatchObject({ retried: 1, isComplete: true });
+    expect(await retry({ ids: ["1"] })).toMatchObject({ http: 422 });
+    await deliverDue({ push: recordingPush().push });
+    expect((await rows()).map(({ state }) => state)).toEqual(["sent", "failed"]);
+  });
+});
+
+describe("the deliveries", () => {
+  test("are listed page by page, each once: those that wait in their order, then those that ended, newest first", async () => {
+    const token = await sender();
+    await ctx().db.$executeRaw`TRUNCATE "PushReceipt"`;
+    const failed = await queueFor(3);
+    await deliverDue({ push: failing("BadTopic") });
+    clock.advance(1_000);
+    const later = clock.now().toISOString();
+    const sent = await queueFor(3);
+    await deliverDue({ push: recordingPush().push });
+    clock.advance(1_000);
+    const waiting = await queueFor(3);
+    const claimed = (await waiting.rows())[0]?.id ?? "";
+    const leaseUntil = new Date(+clock.now() + 60_000);
+    await ctx().db.queuedPush.updateMany({ where: { id: claimed }, data: { leaseUntil } });
+    const all = await allDeliveries("", token);
+    expect(all.map(({ state }) => state)).toEqual([
+      ...["sending", "queued", "queued"],
+      ...["sent", "sent", "sent"],
+      ...["failed", "failed", "failed"],
+    ]);
+    expect(new Set(all.map(({ id }) => id)).size).toBe(9);
+    const ids = async (of: typeof sent) => (await of.rows()).map(({ id }) => id).sort();
+    const listed = async (query: string) => (await allDeliveries(query, token)).map(({ id }) => id).sort();
+    expect(await listed("state=failed")).toEqual(await ids(failed));
+    expect(await listed("reason=BadTopic")).toEqual(await ids(failed));
+    expect(await listed("state=sent")).toEqual(await ids(sent));
+    expect(await listed("state=sending")).toEqual([claimed]);
+    expect(await listed(`endedFrom=${later}`)).toEqual(await ids(sent));
+    expect(await listed(`state=failed&endedFrom=${later}`)).toEqual([]);
+    expect(await listed("state=cancelled")).toEqual([]);
+    expect(await listed(`account=${sent.account.email}`)).toEqual(await ids(sent));
+    const [row] = await failed.rows();
+    expect(await listed(`messageId=${row?.messageId}&state=failed&reason=BadTopic`)).toEqual(await ids(failed));
+    expect(await listed(`messageId=${row?.messageId}&state=sent`)).toEqual([]);
+  });
+
+  test("are not found with a cursor of another list or of none", async () => {
+    const token = await sender();
+    await queueFor(2);
+    const { nextCursor } = await json<{ nextCursor: string }>(
+      get("/api/admin/push/deliveries?limit=1&state=queued", { token }),
+    );
+    for (const query of [`state=failed&cursor=${nextCursor}`, `cursor=${nextCursor}`, "state=lost", "messageId=1"]) {
+      expect((await get(`/api/admin/push/deliveries?${query}`, { token })).status).toBe(400);
+    }
+    expect((await get(`/api/admin/push/deliveries?account=${"x".repeat(400)}`, { token })).status).toBe(400);
+    expect((await get("/api/admin/push/deliveries?account=nobody@example.com", { token })).status).toBe(404);
+  });
+});
+
+test("the statistics count by hour and reason what has ended, and what is due", async () => {
+  const token = await sender();
+  await ctx().db.pushOutcomeCount.deleteMany();
+  await queueFor(2);
+  await deliverDue({ push: recordingPush().push });
+  clock.advance(3_600_000);
+  await queueFor(1);
+  await deliverDue({ push: failing("BadTopic") });
+  await queueFor(3);
+  type Read = { buckets: { sent: number; failed: number }[]; outcomes: object[]; queue: object };
+  const day = await json<Read>(get("/api/admin/push/statistics", { token }));
+  expect(day.buckets).toHaveLength(24);
+  expect(day.buckets.slice(-2)).toMatchObject([
+    { sent: 2, failed: 0 },
+    { sent: 0, failed: 1 },
+  ]);
+  expect(day.outcomes).toEqual([
+    { state: "sent", reason: null, count: 2 },
+    { state: "failed", reason: "BadTopic", count: 1 },
+  ]);
+  expect(day.queue).toMatchObject({ due: 3, oldestDueAt: expect.any(String) });
+  const month = await json<Read>(get("/api/admin/push/statistics?period=month", { token }));
+  expect(month.buckets).toHaveLength(30);
+  expect(month.outcomes).toEqual(day.outcomes);
+});

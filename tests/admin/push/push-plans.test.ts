@@ -1,0 +1,82 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { listEmails } from "@/lib/admin/mail/list-emails";
+import { listDeliveries } from "@/lib/admin/push/deliveries/list-deliveries";
+import { listMessages, showMessage } from "@/lib/admin/push/messages/list-messages";
+import { readStatistics } from "@/lib/admin/push/statistics";
+import { cancelMessage } from "@/lib/push/outbox/cancel";
+import { clock, ctx } from "@/tests/support/context";
+import { postgresUrl } from "@/tests/support/database";
+import { statementsWithoutIndex } from "@/tests/support/explain";
+import { activeDevices, clearOutbox, deliverDue, queueFor, recordingPush } from "@/tests/support/push/push";
+
+type Db = ReturnType<typeof ctx>["db"];
+
+async function testUrl(): Promise<string> {
+  const [{ name } = { name: "" }] = await ctx().db.$queryRaw<{ name: string }[]>`SELECT current_database() AS name`;
+  return new URL(`/${name}`, postgresUrl ?? "").href;
+}
+
+/** Reads every page of a list. */
+async function readAll(read: (page: { limit: number; cursor?: string }) => Promise<{ nextCursor: string | null }>) {
+  let cursor: string | undefined;
+  do cursor = (await read({ limit: 1, cursor })).nextCursor ?? undefined;
+  while (cursor !== undefined);
+}
+
+async function makeRows() {
+  await clearOutbox();
+  const { account, rows } = await queueFor(2);
+  await deliverDue({ push: recordingPush().push });
+  await queueFor(2);
+  await deliverDue({ push: recordingPush(async () => ({ status: 400, reason: "BadTopic" })).push });
+  await queueFor(2);
+  await activeDevices(account, 1);
+  const { id } = await ctx().db.pushMessage.create({
+    data: { eventKey: randomUUID(), kind: "app.new_version", payload: {}, priority: 5, expiresAt: clock.now() },
+  });
+  return { account, broadcast: id, message: (await rows())[0]?.messageId ?? "" };
+}
+
+test.runIf(postgresUrl)(
+  "an index serves every page of messages, deliveries and figures, in its order",
+  async () => {
+    const { account, broadcast, message } = await makeRows();
+    const inOrder = async (db: Db) => {
+      const filters = [
+        {},
+        { state: "sent" },
+        { state: "failed" },
+        { state: "cancelled" },
+        { reason: "BadTopic" },
+        { state: "sent", endedFrom: new Date(0) },
+      ] as const;
+      for (const filter of filters) await readAll((page) => listDeliveries({ db }, { ...filter, ...page }));
+      for (const order of ["newest", "oldest"] as const)
+        await readAll((page) => listEmails({ db }, { order, ...page }));
+    };
+    // Sorts one page of what an index has read in its order.
+    const inPages = async (db: Db) => {
+      for (const state of [undefined, "sent", "failed"] as const) {
+        await readAll((page) => listDeliveries({ db }, { messageId: broadcast, state, ...page }));
+      }
+      await readAll((page) => listMessages({ db }, page));
+      await readAll((page) => listMessages({ db }, { by: "operator", ...page }));
+    };
+    const anyOrder = async (db: Db) => {
+      await inOrder(db);
+      await inPages(db);
+      await readAll((page) => listDeliveries({ db }, { account: account.id, ...page }));
+      await readAll((page) => listDeliveries({ db }, { messageId: message, ...page }));
+      await readAll((page) => listMessages({ db }, { account: account.id, ...page }));
+      await showMessage({ db }, message);
+      await showMessage({ db }, broadcast);
+      for (const period of ["day", "month"] as const) await readStatistics({ ...ctx(), db }, { period });
+      for (const id of [message, broadcast]) await db.$transaction((tx) => cancelMessage(tx, ctx().dbNow(), id));
+      await readAll((page) => listEmails({ db }, { to: account.email, ...page }));
+    };
+    expect(await statementsWithoutIndex(await testUrl(), inOrder, { inOrder: true })).toEqual([]);
+    expect(await statementsWithoutIndex(await testUrl(), anyOrder)).toEqual([]);
+  },
+  120_000,
+);

@@ -1,0 +1,194 @@
+import { randomUUID } from "node:crypto";
+import { beforeEach, describe, expect, test } from "vitest";
+import { announceVersion } from "@/lib/admin/push/announce";
+import { cancelMessage } from "@/lib/admin/push/cancel";
+import { showMessage } from "@/lib/admin/push/messages/list-messages";
+import { retryDeliveries } from "@/lib/admin/push/retry";
+import { queueBroadcast } from "@/lib/push/outbox/broadcasts";
+import type { SenderDeps } from "@/lib/push/worker/sender";
+import { startWorker } from "@/lib/push/worker/worker";
+import { newAccount } from "@/tests/support/accounts";
+import { OPERATOR } from "@/tests/support/auth/api-keys";
+import { clock, ctx, withContext } from "@/tests/support/context";
+import { postgresUrl } from "@/tests/support/database";
+import { statementsWithoutIndex } from "@/tests/support/explain";
+import { deliveriesOf } from "@/tests/support/push/deliveries";
+import {
+  activeDevices,
+  clearOutbox,
+  deliverDue,
+  insertDevices,
+  newToken,
+  recordingPush,
+} from "@/tests/support/push/push";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** A bundle of its own, so that a test announces to its own devices alone. */
+const newBundle = () => `com.example.${randomUUID()}`;
+let lastVersion = 0;
+const newVersion = () => `1.0.${++lastVersion}`;
+
+beforeEach(async () => {
+  await clearOutbox();
+  await ctx().db.pushBroadcast.updateMany({ data: { endedAt: ctx().now() } });
+});
+
+async function announce(version: string, bundleId: string, perSecond = 1_000) {
+  const config = { APNS_BUNDLE_IDS: [bundleId] };
+  return withContext({ config }, () =>
+    announceVersion(ctx(), OPERATOR, { kind: "app.new_version", version, to: { bundleId }, perSecond }),
+  );
+}
+
+async function queueAll(): Promise<void> {
+  while (await queueBroadcast(ctx()));
+}
+
+const deliveries = (version: string) => deliveriesOf({ eventKey: `version:${version}` });
+
+describe("an announcement", () => {
+  test("is queued for every active device of its app once, however often the version is announced", async () => {
+    const [bundleId, version] = [newBundle(), newVersion()];
+    const account = await newAccount();
+    const mine = await activeDevices(account, 5, { bundleId });
+    await activeDevices(account, 1);
+    await insertDevices(account, [newToken()]); // pending
+    const message = await announce(version, bundleId);
+    expect(message).toMatchObject({ status: "queueing", title: version, devices: 5, waiting: 0, perSecond: 1_000 });
+    await queueAll();
+    expect(await showMessage(ctx(), message.id)).toMatchObject({ status: "sending", waiting: 5, queueingEndsAt: null });
+    const [late] = await activeDevices(account, 1, { bundleId });
+    expect(await announce(version, bundleId)).toMatchObject({ id: message.id });
+    await queueAll();
+    const rows = await deliveries(version);
+    expect(rows.map(({ deviceId }) => deviceId).sort()).toEqual([...mine, late].map((device) => device?.id).sort());
+    await deliverDue({ push: recordingPush().push });
+    await announce(version, bundleId);
+    await queueAll();
+    expect(await showMessage(ctx(), message.id)).toMatchObject({ status: "ended", sent: 6, waiting: 0 });
+  });
+
+  test("is due at its rate and expires seven days later", async () => {
+    const [bundleId, version] = [newBundle(), newVersion()];
+    await activeDevices(await newAccount(), 4, { bundleId });
+    await announce(version, bundleId, 2);
+    await queueAll();
+    const rows = (await deliveries(version)).toSorted((a, b) => +a.nextAttemptAt - +b.nextAttemptAt);
+    const first = rows[0]?.nextAttemptAt.getTime() ?? 0;
+    expect(rows.map(({ nextAttemptAt }) => nextAttemptAt.getTime() - first)).toEqual([0, 500, 1000, 1500]);
+    expect(rows.map(({ nextAttemptAt, expiresAt }) => +expiresAt - +nextAttemptAt)).toEqual(Array(4).fill(7 * DAY_MS));
+  });
+
+  test("is queued a minute ahead, and keeps its rate after workers were away", async () => {
+    const [bundleId, version] = [newBundle(), newVersion()];
+    await activeDevices(await newAccount(), 3, { bundleId });
+    const { id } = await announce(version, bundleId, 1);
+    const soon = { messageId: id };
+    await ctx().db.pushBroadcast.update({ where: soon, data: { nextDueAt: new Date(+clock.now() + 61_000) } });
+    expect(await queueBroadcast(ctx())).toBe(false);
+    clock.advance(3_600_000);
+    await queueAll();
+    const due = (await deliveries(version)).map(({ nextAttemptAt }) => +nextAttemptAt).sort();
+    expect(due.map((at) => at - (due[0] ?? 0))).toEqual([0, 1_000, 2_000]);
+    expect(due[0]).toBeGreaterThan(+clock.now() - 60_000);
+  });
+
+  test("to another app is refused while the version is being announced", async () => {
+    const version = newVersion();
+    await announce(version, newBundle());
+    await expect(announce(version, newBundle())).rejects.toMatchObject({ code: "announcement_in_progress" });
+  });
+
+  test("is queued and sent by the worker, each device once, by two workers at once", async () => {
+    const [bundleId, version] = [newBundle(), newVersion()];
+    await activeDevices(await newAccount(), 20, { bundleId });
+    const { push, sent } = recordingPush();
+    const { id } = await announce(version, bundleId);
+    const workers = [1, 2].map(() => startWorker({ ...ctx(), push } as SenderDeps));
+    try {
+      await expect.poll(async () => (await showMessage(ctx(), id)).sent, { timeout: 20_000 }).toBe(20);
+    } finally {
+      for (const worker of workers) await worker.stop();
+    }
+    expect(new Set(sent.map(({ token }) => token)).size).toBe(20);
+    expect(sent).toHaveLength(20);
+  });
+});
+
+test.runIf(postgresUrl)(
+  "on PostgreSQL an index returns the next devices of an announcement in their order",
+  async () => {
+    const bundleId = newBundle();
+    await activeDevices(await newAccount(), 3, { bundleId });
+    await announce(newVersion(), bundleId);
+    const [{ name } = { name: "" }] = await ctx().db.$queryRaw<{ name: string }[]>`SELECT current_database() AS name`;
+    const queue = (db: ReturnType<typeof ctx>["db"]) => queueBroadcast({ ...ctx(), db });
+    const statements = await statementsWithoutIndex(new URL(`/${name}`, postgresUrl ?? "").href, queue, {
+      inOrder: true,
+    });
+    expect(statements.filter((statement) => statement.includes("PushDevice"))).toEqual([]);
+  },
+);
+
+describe("a canceled announcement", () => {
+  test("queues nothing more, and its queued deliveries end unsent", async () => {
+    const [bundleId, version] = [newBundle(), newVersion()];
+    await activeDevices(await newAccount(), 3, { bundleId });
+    const { id } = await announce(version, bundleId);
+    await queueAll();
+    await activeDevices(await newAccount(), 1, { bundleId });
+    expect(await cancelMessage(ctx(), OPERATOR, id)).toMatchObject({ status: "canceled", waiting: 3 });
+    const { push, sent } = recordingPush();
+    await deliverDue({ push });
+    expect(sent).toEqual([]);
+    expect(await queueBroadcast(ctx())).toBe(false);
+    const ended = { state: "cancelled", reason: "canceled_by_operator", count: 3 };
+    expect(await showMessage(ctx(), id)).toMatchObject({ waiting: 0, cancelled: 3, outcomes: [ended] });
+  });
+
+  test("can be announced again, and then reaches the devices that were not notified", async () => {
+    const [bundleId, version] = [newBundle(), newVersion()];
+    const account = await newAccount();
+    const [first] = await activeDevices(account, 1, { bundleId });
+    const { id } = await announce(version, bundleId);
+    await queueAll();
+    await deliverDue({ push: recordingPush().push });
+    const [second] = await activeDevices(account, 1, { bundleId });
+    await announce(version, bundleId);
+    await queueAll();
+    await cancelMessage(ctx(), OPERATOR, id);
+    await deliverDue({ push: recordingPush().push });
+    expect(await deliveries(version)).toMatchObject([
+      { deviceId: first?.id, state: "sent" },
+      { deviceId: second?.id, state: "cancelled" },
+    ]);
+    expect(await announce(version, bundleId)).toMatchObject({ status: "queueing", canceledAt: null });
+    await queueAll();
+    const { push, sent } = recordingPush();
+    await deliverDue({ push });
+    expect(sent).toMatchObject([{ token: second?.token }]);
+    expect(await showMessage(ctx(), id)).toMatchObject({ status: "ended", sent: 2, cancelled: 0, waiting: 0 });
+  });
+
+  test("that was sent to every device stays sent", async () => {
+    const [bundleId, version] = [newBundle(), newVersion()];
+    await activeDevices(await newAccount(), 1, { bundleId });
+    const { id } = await announce(version, bundleId);
+    await queueAll();
+    await deliverDue({ push: recordingPush().push });
+    expect(await cancelMessage(ctx(), OPERATOR, id)).toMatchObject({ status: "ended", canceledAt: null });
+  });
+});
+
+test("the counts of an announcement follow a retry of its failed deliveries", async () => {
+  const [bundleId, version] = [newBundle(), newVersion()];
+  await activeDevices(await newAccount(), 2, { bundleId });
+  const { id } = await announce(version, bundleId);
+  await queueAll();
+  await deliverDue({ push: recordingPush(async () => ({ status: 400, reason: "BadTopic" })).push });
+  expect(await showMessage(ctx(), id)).toMatchObject({ failed: 2, waiting: 0 });
+  await retryDeliveries(ctx(), OPERATOR, {});
+  expect(await showMessage(ctx(), id)).toMatchObject({ failed: 0, waiting: 2 });
+  await deliverDue({ push: recordingPush().push });
+  expect(await showMessage(ctx(), id)).toMatchObject({ failed: 0, sent: 2, waiting: 0, status: "ended" });
+});
