@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import type { SemVer } from "semver";
 import type { Config } from "../config";
 import { AppError } from "../errors";
 import type { DocumentContent } from "../response-content";
-import type { Adoption, UpdateCheck } from "./adoption/adoption";
+import type { Adoption } from "./adoption/adoption";
+import type { UpdateCheck } from "./adoption/day-counts";
+import { toUpdateCheck } from "./adoption/update-check";
 import { findBuildVersion } from "./catalog/build-version";
 import type { Snapshot } from "./catalog/snapshot";
 import type { Catalog } from "./catalog/watch";
@@ -54,7 +55,7 @@ const cachedBodies = new WeakMap<Release | Build, Map<string, Body>>();
 export function resolveVersion(deps: Deps, query: VersionQuery, client: Client): DocumentContent {
   const { clientId, userAgent, network } = client;
   const { content, check } = selectLatest(deps, query, clientId, systemOfUserAgent(userAgent));
-  if (check) deps.adoption.recordUpdateCheck({ ...check, clientId: clientId ?? network() });
+  if (check) deps.adoption.recordUpdateCheck(check, clientId ?? network());
   return content;
 }
 
@@ -104,13 +105,10 @@ function selectContent(
   // "No update" must not outlive the next release in a cache.
   const isPersonal = isClientSpecific || (atLeast !== undefined && systemVersion === undefined);
   const caching = isPersonal || body.text === null ? "per-client" : "shared";
-  return { content: { ...body, contentType: feed.contentType, caching }, check: toCheck(selector, release, current) };
-}
-
-function toCheck(selector: ReleaseSelector, release: Release, current: SemVer | undefined): UpdateCheck {
-  const isNewer = current !== undefined && release.version.compare(current) > 0;
-  const version = current ? formatVersion(current) : null;
-  return { ...selector, version, offered: isNewer ? formatVersion(release.version) : null };
+  return {
+    content: { ...body, contentType: feed.contentType, caching },
+    check: toUpdateCheck(selector, release, current),
+  };
 }
 
 function artifactSelectorOf({ selectArtifact }: Feed, { bundleType }: VersionQuery): ArtifactSelector {

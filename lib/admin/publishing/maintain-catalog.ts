@@ -1,11 +1,23 @@
 import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
 import type { Context } from "../../context";
+import { releasePublished } from "../../webhooks/events";
+import { listReleases } from "../releases/list";
+import { readManifest } from "../releases/manifest/manifest-file";
 import { promoteReleases } from "../releases/promote";
 import { pruneReleases } from "../releases/prune";
-import type { CatalogPrune, PromotedReleases, Promotion, PrunedCatalog } from "./maintenance-schema";
+import { endRollouts } from "../releases/rollouts/change-rollouts";
+import { rollBackReleases } from "../releases/rollouts/roll-back";
+import type {
+  CatalogPrune,
+  PromotedReleases,
+  Promotion,
+  PrunedCatalog,
+  Rollback,
+  RolledBack,
+} from "./maintenance-schema";
 import { requireCatalogFile, withAppErrors } from "./publishing-errors";
 
-type Deps = Pick<Context, "catalog" | "config" | "db" | "now">;
+type Deps = Pick<Context, "catalog" | "config" | "db" | "now" | "rollouts" | "webhooks">;
 
 /** Offers builds of one channel on another, in one write. @throws AppError release_not_found; those of `withAppErrors` */
 export async function promoteInCatalog(
@@ -18,10 +30,50 @@ export async function promoteInCatalog(
   const releases = await withAppErrors(manifestFile, promote);
   for (const { id, from, outcome } of releases) {
     const event = { type: "release_published", target: `release:${id}`, details: { outcome, from } } as const;
-    await deps.db.$transaction((tx) => recordOperatorEvent(tx, deps.now(), operator, event));
+    await deps.db.$transaction(async (tx) => {
+      await recordOperatorEvent(tx, deps.now(), operator, event);
+      if (outcome === "added") await deps.webhooks.record(tx, [releasePublished(id)]);
+    });
   }
   await deps.catalog.refresh();
   return { releases };
+}
+
+/**
+ * Rolls back to older releases and withdraws the newer ones, in one write. Ends the schedules of all of them.
+ * @throws AppError release_not_found, release_yanked; those of `withAppErrors`
+ */
+export async function rollBackCatalog(
+  deps: Deps,
+  operator: Operator,
+  { filter, withdrawal }: Rollback,
+): Promise<RolledBack> {
+  const file = requireCatalogFile(deps.config);
+  const { before, rolledBack } = await withAppErrors(file, async () => ({
+    before: listReleases((await readManifest(file)).releases),
+    rolledBack: await rollBackReleases(file, filter, withdrawal),
+  }));
+  const { releases, withdrawn } = rolledBack;
+  const ids = releases.map(({ id }) => id);
+  await endRollouts(deps, [...ids, ...withdrawn]);
+  const events = [
+    ...ids.map((id) => ({ id, to: { rollback: true, rollout: 100 } })),
+    ...withdrawn.map((id) => ({ id, to: withdrawal === "yank" ? { yanked: true } : { rollout: 0 } })),
+  ];
+  await deps.db.$transaction(async (tx) => {
+    for (const { id, to } of events) {
+      const release = before.find((one) => one.id === id);
+      const from = Object.fromEntries(
+        Object.keys(to).map((name) => [name, release?.[name as keyof typeof to] ?? null]),
+      );
+      const details = { from, to, rollback: ids };
+      const event = { type: "release_changed", target: `release:${id}`, details } as const;
+      await recordOperatorEvent(tx, deps.now(), operator, event);
+    }
+  });
+  await deps.catalog.refresh();
+  await deps.rollouts.refresh();
+  return rolledBack;
 }
 
 /** Removes old releases, and files that no release has. @throws AppError of `withAppErrors` */

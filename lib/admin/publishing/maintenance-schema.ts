@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { Time } from "../time";
+import { ChangedRelease, ChangeResult } from "./schema";
 
-const Filter = z
+export const ReleasesFilter = z
   .strictObject({
     ids: z.array(z.string().max(256)).max(1_000).optional().describe("Ids, or versions of one product."),
     product: z.string().optional(),
@@ -11,9 +13,29 @@ const Filter = z
   })
   .describe("Which releases: by id or version, by fields, or by both.");
 
+/** A change of several releases, all at once. */
+export const ChangedReleases = z.strictObject({ filter: ReleasesFilter, change: ChangedRelease });
+export type ChangedReleases = z.infer<typeof ChangedReleases>;
+
+/** The releases to roll back to. */
+export const Rollback = z.strictObject({
+  filter: ReleasesFilter,
+  withdrawal: z
+    .enum(["yank", "pause"])
+    .default("yank")
+    .describe("What happens to newer releases of the channel: withdrawn for good, or paused."),
+});
+export type Rollback = z.infer<typeof Rollback>;
+
+export const RolledBack = z.object({
+  releases: ChangeResult.shape.releases,
+  withdrawn: z.array(z.string()).describe("The ids of the newer releases, which are no longer offered."),
+});
+export type RolledBack = z.infer<typeof RolledBack>;
+
 /** Which releases to offer on another channel. */
 export const Promotion = z.object({
-  filter: Filter,
+  filter: ReleasesFilter,
   from: z.string().max(64).describe("The channel of the releases."),
   to: z.string().max(64).describe("The channel on which the same builds are offered."),
   rollout: z
@@ -39,13 +61,9 @@ export type PromotedReleases = z.infer<typeof PromotedReleases>;
 
 /** What to remove from the catalog. Without a limit, only files that no release has. */
 export const CatalogPrune = z.object({
-  filter: Filter.default({}),
+  filter: ReleasesFilter.default({}),
   keep: z.int().min(0).optional().describe("How many versions of each channel stay."),
-  publishedBefore: z.iso
-    .datetime({ offset: true })
-    .transform((text) => new Date(text))
-    .optional()
-    .describe("Only releases that were published before this time are removed."),
+  publishedBefore: Time.optional().describe("Only releases that were published before this time are removed."),
   isDryRun: z.boolean().describe("`true` changes nothing."),
 });
 export type CatalogPrune = z.infer<typeof CatalogPrune>;

@@ -1,31 +1,62 @@
+import { stat } from "node:fs/promises";
 import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import { catalogFileOf } from "../../releases/catalog/catalog";
+import type { Release } from "../../releases/schema";
 import { readPage } from "../pages";
 import { listReleases, type ReleaseDocument } from "../releases/list";
 import { readManifest } from "../releases/manifest/manifest-file";
 import { removeReleases } from "../releases/remove";
+import { endRollouts } from "../releases/rollouts/change-rollouts";
 import { filterReleases } from "../releases/select";
 import { findNewerServedReleases, updateReleases } from "../releases/update";
+import type { ChangedReleases } from "./maintenance-schema";
 import { requireCatalogFile, withAppErrors } from "./publishing-errors";
 import type { ChangedRelease, ChangeResult, Releases, ReleasesQuery, RemovalQuery, RemovalResult } from "./schema";
 
-type Deps = Pick<Context, "catalog" | "config" | "db" | "now">;
+type Deps = Pick<Context, "catalog" | "config" | "db" | "now" | "rollouts">;
 
 /**
  * A page of the catalog's releases, by product, platform and architecture, newest first.
- * @throws AppError invalid_query; those of `withAppErrors`
+ * @throws AppError invalid_query; those of `readCatalog`
  */
-export async function listCatalog({ config }: Pick<Deps, "config">, query: ReleasesQuery): Promise<Releases> {
+export async function listCatalog(deps: Pick<Deps, "config" | "rollouts">, query: ReleasesQuery): Promise<Releases> {
   const { limit, cursor, ...filter } = query;
-  const file = requireCatalogFile(config);
-  const { releases } = await withAppErrors(file, () => readManifest(file));
-  const documents = listReleases(filterReleases(releases, filter));
+  const documents = listReleases(filterReleases(await readCatalog(deps), filter));
   const page = await readPage("releases", { limit, cursor }, ({ after, take }) => {
     const start = after === null ? 0 : documents.findIndex(({ id }) => id === after) + 1;
     return documents.slice(start, start + take);
   });
   return { releases: [...page.entries], nextCursor: page.nextCursor };
+}
+
+/**
+ * The catalog's releases without their schedules: of the file as it is now, or of the URL as it was last read.
+ * @throws AppError catalog_unavailable; those of `withAppErrors`
+ */
+export async function readCatalog({
+  config,
+  rollouts,
+}: Pick<Deps, "config" | "rollouts">): Promise<readonly Release[]> {
+  const file = catalogFileOf(config);
+  if (file !== null) return withAppErrors(file, () => readIfChanged(file));
+  const releases = rollouts.catalogReleases();
+  if (!releases) throw new AppError("catalog_unavailable");
+  return releases;
+}
+
+/** The manifest that was read last. Parsing thousands of releases takes longer than a page may. */
+let last: { state: string; releases: readonly Release[] } | undefined;
+
+/** Reads the manifest, unless it is the file that was read last: a change gives it another time. */
+async function readIfChanged(file: string): Promise<readonly Release[]> {
+  const found = await stat(file, { bigint: true }).catch(() => null);
+  const state = found && [file, found.ino, found.size, found.mtimeNs, found.ctimeNs].join(" ");
+  if (state !== null && last?.state === state) return last.releases;
+  const { releases } = await readManifest(file);
+  if (state !== null) last = { state, releases };
+  return releases;
 }
 
 /** Changes a release. @throws AppError release_not_found, release_invalid; those of `withAppErrors` */
@@ -36,16 +67,37 @@ export async function changeRelease(
   change: ChangedRelease,
 ): Promise<ChangeResult> {
   const file = requireCatalogFile(deps.config);
+  await withAppErrors(file, () => findRelease(file, id));
+  return changeReleases(deps, operator, { filter: { ids: [id] }, change });
+}
+
+/**
+ * Changes several releases in one write: all of them or none. A percentage ends the schedules of their rollouts.
+ * @throws AppError release_not_found, release_invalid; those of `withAppErrors`
+ */
+export async function changeReleases(
+  deps: Deps,
+  operator: Operator,
+  { filter, change }: ChangedReleases,
+): Promise<ChangeResult> {
+  const file = requireCatalogFile(deps.config);
   const changed = await withAppErrors(file, async () => {
-    const before = await findRelease(file, id);
-    const result = await updateReleases(file, { ids: [id] }, change as Parameters<typeof updateReleases>[2]);
+    const before = listReleases((await readManifest(file)).releases);
+    const result = await updateReleases(file, filter, change as Parameters<typeof updateReleases>[2]);
+    const ids = result.map(({ id }) => id);
     const { releases } = await readManifest(file);
-    return { before, result, newerServed: findNewerServedReleases(releases, [id]) };
+    return { before, result, ids, newerServed: findNewerServedReleases(releases, ids) };
   });
+  if (change.rollout !== undefined) await endRollouts(deps, changed.ids);
   const names = Object.keys(change) as (keyof ChangedRelease & keyof ReleaseDocument)[];
-  const from = Object.fromEntries(names.map((name) => [name, changed.before[name] ?? null]));
-  await record(deps, operator, id, "release_changed", { from, to: change });
+  for (const { id, outcome } of changed.result) {
+    if (outcome === "unchanged") continue;
+    const release = changed.before.find((one) => one.id === id);
+    const from = Object.fromEntries(names.map((name) => [name, release?.[name] ?? null]));
+    await record(deps, operator, id, "release_changed", { from, to: change });
+  }
   await deps.catalog.refresh();
+  await deps.rollouts.refresh();
   return { releases: changed.result, newerServed: changed.newerServed };
 }
 

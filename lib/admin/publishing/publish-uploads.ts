@@ -3,12 +3,13 @@ import type { Context } from "../../context";
 import { AppError, isAppError } from "../../errors";
 import type { Upload } from "../../releases/uploads/upload-files";
 import { consumeUploads } from "../../releases/uploads/uploads";
+import { releasePublished } from "../../webhooks/events";
 import { addReleases } from "../releases/add";
 import type { ReleaseDraft } from "../releases/publish/draft";
 import { requireCatalogFile, withAppErrors } from "./publishing-errors";
 import type { NewReleases, PublishedReleases } from "./schema";
 
-type Deps = Pick<Context, "catalog" | "config" | "db" | "now" | "storage">;
+type Deps = Pick<Context, "catalog" | "config" | "db" | "now" | "storage" | "webhooks">;
 type Uploads = ReadonlyMap<string, Upload>;
 type NewFile = NewReleases["releases"][number]["files"][number];
 
@@ -38,7 +39,10 @@ export async function publishUploads(
     const added = await withAppErrors(manifestFile, () => addReleases({ manifestFile, storage, now }, drafts));
     for (const { id, outcome } of added.releases) {
       const event = { type: "release_published", target: `release:${id}`, details: { outcome } } as const;
-      await deps.db.$transaction((tx) => recordOperatorEvent(tx, now(), operator, event));
+      await deps.db.$transaction(async (tx) => {
+        await recordOperatorEvent(tx, now(), operator, event);
+        if (outcome === "added") await deps.webhooks.record(tx, [releasePublished(id)]);
+      });
     }
     return { ...added, removedSamples: added.removedSamples.map(({ id }) => id) };
   }).catch((error: unknown) => {

@@ -12,7 +12,7 @@ const CODES: Readonly<Record<PublishingErrorCode, ErrorCode>> = {
   release_yanked: "release_yanked",
   release_not_found: "release_not_found",
   release_in_use: "release_in_use",
-  rollout_invalid: "release_invalid",
+  rollout_invalid: "rollout_invalid",
   signature_invalid: "signature_invalid",
   file_unreadable: "file_changed",
   file_changed: "file_changed",
@@ -32,12 +32,17 @@ export function requireCatalogFile(config: Context["config"]): string {
 }
 
 /** Runs a change of the catalog. Its errors become those of the API, without the folder of this machine. */
-export async function withAppErrors<T>(catalogFile: string, run: () => Promise<T>): Promise<T> {
+export async function withAppErrors<T>(catalogFile: string | null, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
     if (!(error instanceof PublishingError)) throw error;
-    const detail = error.message.replaceAll(path.dirname(catalogFile), "The catalog's folder");
+    const detail = withoutFolder(error.message, catalogFile);
     throw new AppError(CODES[error.code], { detail, cause: error });
   }
+}
+
+/** Hides the folder of this machine in a message for callers of the API. */
+export function withoutFolder(message: string, catalogFile: string | null): string {
+  return catalogFile === null ? message : message.replaceAll(path.dirname(catalogFile), "The catalog's folder");
 }

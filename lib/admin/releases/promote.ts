@@ -5,6 +5,7 @@ import { PublishingError } from "./manifest/publishing-error";
 import { identityOf, makeReleaseId, parseRelease } from "./manifest/release-entry";
 import { assertPublishable, type Confirmations } from "./publish/publish-checks";
 import { filterReleases, type ReleaseFilter, selectReleases } from "./select";
+import type { ManifestPlan } from "./update";
 
 /** The channels, and how the promoted releases start. `rollout` is 100 by default. */
 export type Promotion = {
@@ -31,20 +32,28 @@ export async function promoteReleases(
   promotion: Promotion,
 ): Promise<PromotedRelease[]> {
   const releasedAt = now().toISOString();
-  return changeManifest(manifestFile, (manifest) => {
-    const onChannel = filterReleases(manifest.releases, { channel: promotion.from });
-    const selected = selectReleases(onChannel, filter);
-    const promoted: PromotedRelease[] = [];
-    let { entries, releases } = manifest;
-    for (const source of selected) {
-      const planned = promote({ ...manifest, entries, releases }, source, promotion, releasedAt);
-      promoted.push({ id: planned.release.id, from: source.id, outcome: planned.entry ? "added" : "unchanged" });
-      if (!planned.entry) continue;
-      entries = [...entries, planned.entry];
-      releases = [...releases, planned.release];
-    }
-    return { entries, result: promoted };
-  });
+  return changeManifest(manifestFile, (manifest) => planPromotion(manifest, filter, promotion, releasedAt));
+}
+
+/** Adds the promoted releases to a manifest. Writes nothing. @throws PublishingError */
+export function planPromotion(
+  manifest: EditableManifest,
+  filter: ReleaseFilter,
+  promotion: Promotion,
+  releasedAt: string,
+): ManifestPlan<PromotedRelease[]> {
+  const onChannel = filterReleases(manifest.releases, { channel: promotion.from });
+  const selected = selectReleases(onChannel, filter);
+  const result: PromotedRelease[] = [];
+  let { entries, releases } = manifest;
+  for (const source of selected) {
+    const planned = promote({ ...manifest, entries, releases }, source, promotion, releasedAt);
+    result.push({ id: planned.release.id, from: source.id, outcome: planned.entry ? "added" : "unchanged" });
+    if (!planned.entry) continue;
+    entries = [...entries, planned.entry];
+    releases = [...releases, planned.release];
+  }
+  return { entries, releases, result };
 }
 
 type Planned = { release: Release; entry: ManifestEntry | null };

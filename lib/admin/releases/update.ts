@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { compareBuild } from "semver";
 import type { Release } from "../../releases/schema";
-import { changeManifest, type ManifestEntry } from "./manifest/manifest-file";
+import { changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";
 import { parseRelease } from "./manifest/release-entry";
 import { assertBuildVersionIncreases } from "./publish/publish-checks";
 import { type ReleaseFilter, selectReleases } from "./select";
@@ -26,6 +26,9 @@ export type ReleaseChange = {
 
 export type UpdatedRelease = { id: string; outcome: "changed" | "unchanged" };
 
+/** What a change makes of a manifest: `releases` are the parsed `entries`, as `result` tells. */
+export type ManifestPlan<T> = Pick<EditableManifest, "entries" | "releases"> & { result: T };
+
 /**
  * Changes published releases in one write: all that the filter selects, or none.
  * @throws PublishingError if the filter matches none, an id does not exist, or the service would reject a field
@@ -35,25 +38,34 @@ export async function updateReleases(
   filter: ReleaseFilter,
   change: ReleaseChange,
 ): Promise<UpdatedRelease[]> {
-  return changeManifest(manifestFile, ({ entries, releases }) => {
-    const selected = selectReleases(releases, filter);
-    const changed = new Map<Release, ManifestEntry>();
-    for (const [i, entry] of entries.entries()) {
-      const release = releases[i];
-      if (!release || !selected.includes(release)) continue;
-      const next = applyChange(entry, change);
-      const parsed = parseRelease(next);
-      if (change.buildVersion !== undefined) assertBuildVersionIncreases(parsed, releases);
-      const names = Object.keys(change) as (keyof ReleaseChange)[];
-      if (names.some((name) => !isDeepStrictEqual(parsed[name], release[name]))) changed.set(release, next);
-    }
-    const next = entries.map((entry, i) => changed.get(releases[i] as Release) ?? entry);
-    const outcomeOf = (release: Release) => (changed.has(release) ? "changed" : "unchanged");
-    return {
-      entries: changed.size > 0 ? next : entries,
-      result: selected.map((release) => ({ id: release.id, outcome: outcomeOf(release) })),
-    };
-  });
+  return changeManifest(manifestFile, (manifest) => planUpdate(manifest, filter, change));
+}
+
+/** Applies a change to the releases that the filter selects. Writes nothing. @throws PublishingError */
+export function planUpdate(
+  { entries, releases }: Pick<EditableManifest, "entries" | "releases">,
+  filter: ReleaseFilter,
+  change: ReleaseChange,
+): ManifestPlan<UpdatedRelease[]> {
+  const selected = selectReleases(releases, filter);
+  const names = Object.keys(change) as (keyof ReleaseChange)[];
+  const changed = new Map<Release, { entry: ManifestEntry; parsed: Release }>();
+  for (const [i, before] of entries.entries()) {
+    const release = releases[i];
+    if (!release || !selected.includes(release)) continue;
+    const entry = applyChange(before, change);
+    const parsed = parseRelease(entry);
+    if (change.buildVersion !== undefined) assertBuildVersionIncreases(parsed, releases);
+    if (names.some((name) => !isDeepStrictEqual(parsed[name], release[name]))) changed.set(release, { entry, parsed });
+  }
+  const outcomeOf = (release: Release) => (changed.has(release) ? "changed" : "unchanged");
+  const result = selected.map((release) => ({ id: release.id, outcome: outcomeOf(release) }) as const);
+  if (changed.size === 0) return { entries, releases, result };
+  return {
+    entries: entries.map((entry, i) => changed.get(releases[i] as Release)?.entry ?? entry),
+    releases: releases.map((release) => changed.get(release)?.parsed ?? release),
+    result,
+  };
 }
 
 function applyChange(entry: ManifestEntry, change: ReleaseChange): ManifestEntry {

@@ -10,8 +10,16 @@ import { type OnProgress, readChunks, withDigest } from "./publish/build-file";
 /** The outcome for one file; `kinds` is empty for others, deltas and block maps. `problem` is null if every byte is as published. */
 export type VerifyResult = { id: string; kinds: ArtifactKind[]; location: string; problem: string | null };
 
-/** `remote`: also verify artifacts at URLs and in the storage. `stallTimeoutMs`: how long a transfer may send nothing. */
-export type VerifyOptions = { remote: boolean; storage: Context["storage"]; stallTimeoutMs?: number };
+/**
+ * `remote`: also verify artifacts in the storage, and at URLs unless `skipsUrls`. `stallTimeoutMs`: how long a transfer may
+ * send nothing.
+ */
+export type VerifyOptions = {
+  remote: boolean;
+  skipsUrls?: boolean;
+  storage: Context["storage"];
+  stallTimeoutMs?: number;
+};
 
 const STALL_TIMEOUT_MS = 30_000;
 
@@ -31,7 +39,7 @@ export async function* verifyReleases(
     const verified = new Set<string>();
     for (const artifact of servedFiles(release)) {
       const location = locationOf(artifact);
-      if (verified.has(location) || (artifact.file === undefined && !options.remote)) continue;
+      if (verified.has(location) || !isWithin(artifact, options)) continue;
       verified.add(location);
       const kinds = ArtifactKind.options.filter((kind) => artifacts[kind] && locationOf(artifacts[kind]) === location);
       yield {
@@ -42,6 +50,10 @@ export async function* verifyReleases(
       };
     }
   }
+}
+
+function isWithin({ file, url }: ServedFile, { remote, skipsUrls = false }: VerifyOptions): boolean {
+  return file !== undefined || (remote && !(url !== undefined && skipsUrls));
 }
 
 /** Includes the hash, so that two kinds with the same file are read once. */

@@ -1,16 +1,13 @@
 import { hkdfSync } from "node:crypto";
 import type { Logger } from "pino";
 import type { PrismaClient } from "../../db/generated/client";
-import { type AdoptionKey, DayCounts, UNKNOWN_VERSION } from "./day-counts";
+import { type AdoptionKey, DayCounts, type UpdateCheck } from "./day-counts";
 import { storeCounts } from "./stored-counts";
-
-/** An update check. `version` null: the client did not send its own. `offered`: the newer version that it was sent. */
-export type UpdateCheck = Omit<AdoptionKey, "version"> & { version: string | null; offered?: string | null };
 
 /** Counts who runs which version. The `record…` functions work in memory and never throw. */
 export type Adoption = {
   /** Counts a check. `clientId` is the client's id, or its network if it sends none; only a hash of it is used. */
-  recordUpdateCheck: (check: UpdateCheck & { clientId: string | undefined }) => void;
+  recordUpdateCheck: (check: UpdateCheck, clientId: string) => void;
   /** "started": the first byte was requested, or the client was redirected. "finished": the last byte was sent. */
   recordDownload: (download: AdoptionKey & { event: "started" | "finished" }) => void;
   /**
@@ -37,8 +34,6 @@ const OFF: Adoption = {
   close: async () => {},
 };
 
-type Check = Parameters<Adoption["recordUpdateCheck"]>[0];
-
 /** Checks that are hashed and counted together, which takes a third of the time of one by one: under a millisecond. */
 const MAX_WAITING = 500;
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -60,12 +55,18 @@ export function createAdoption({ db, isOn, log, now, secrets }: Deps): Adoption 
     return counts;
   };
   const today = () => Math.floor(now().getTime() / DAY_MS);
-  let waiting: Check[] = [];
+  /** Two arrays, so that a request allocates nothing. */
+  const waiting: UpdateCheck[] = [];
+  const waitingClients: string[] = [];
   let waitingDay = 0;
   const countWaiting = () => {
-    const checks = waiting;
-    waiting = [];
-    if (checks.length > 0) countChecks(days.get(waitingDay) ?? openDay(waitingDay), checks);
+    if (waiting.length === 0) return;
+    const counts = days.get(waitingDay) ?? openDay(waitingDay);
+    waiting.forEach((check, i) => {
+      counts.countCheck(check, waitingClients[i] ?? "");
+    });
+    waiting.length = 0;
+    waitingClients.length = 0;
   };
   const flush = async () => {
     countWaiting();
@@ -82,11 +83,12 @@ export function createAdoption({ db, isOn, log, now, secrets }: Deps): Adoption 
     }
   };
   return {
-    recordUpdateCheck: (check) => {
+    recordUpdateCheck: (check, clientId) => {
       const day = today();
       if (day !== waitingDay || waiting.length >= MAX_WAITING) countWaiting();
       waitingDay = day;
       waiting.push(check);
+      waitingClients.push(clientId);
     },
     recordDownload: (download) => {
       const counts = days.get(today()) ?? openDay(today());
@@ -95,15 +97,6 @@ export function createAdoption({ db, isOn, log, now, secrets }: Deps): Adoption 
     flush,
     close: () => flush().catch((error) => log.warn({ err: error }, "the last adoption counts could not be stored")),
   };
-}
-
-function countChecks(counts: DayCounts, checks: readonly Check[]): void {
-  for (const check of checks) {
-    const client = check.clientId === undefined ? null : counts.hashClient(check.clientId);
-    const { product, platform, architecture, channel, version, offered } = check;
-    counts.countCheck({ product, platform, architecture, channel, version: version ?? UNKNOWN_VERSION }, client);
-    if (offered) counts.countOffer({ product, platform, architecture, channel, version: offered }, client);
-  }
 }
 
 /** The UTC date of a day since 1970, such as "2026-11-22". */

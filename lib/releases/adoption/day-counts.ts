@@ -1,4 +1,4 @@
-import { addToSketch, createSketch, hashItem, type ItemHash, mergeSketch, type Sketch } from "./sketch";
+import { addToSketch, createSketch, hashItem, mergeSketch, type Sketch } from "./sketch";
 
 /** What is counted together. `version`: the one that the client runs or downloads. */
 export type AdoptionKey = {
@@ -9,6 +9,9 @@ export type AdoptionKey = {
   channel: string;
   version: string;
 };
+
+/** An update check: what the client runs, and the newer version that it was offered. null: none was. */
+export type UpdateCheck = { installed: AdoptionKey; offered: AdoptionKey | null };
 
 /** The counts of one key on one UTC day. `clients` and `offeredClients` count distinct clients; null: none. */
 export type AdoptionCounts = {
@@ -54,24 +57,17 @@ export class DayCounts {
     this.#salt = salt;
   }
 
-  hashClient(clientId: string): ItemHash {
-    return hashItem(this.#salt, clientId);
-  }
-
-  countCheck(key: AdoptionKey, client: ItemHash | null): void {
-    const counts = this.#countsOf(key, true);
+  countCheck({ installed, offered }: UpdateCheck, clientId: string): void {
+    const client = hashItem(this.#salt, clientId);
+    const counts = this.#countsOf(installed, true);
     counts.checks += 1;
-    if (!client) return;
     counts.clients ??= createSketch();
     addToSketch(counts.clients, client);
-  }
-
-  countOffer(key: AdoptionKey, client: ItemHash | null): void {
-    const counts = this.#countsOf(key, false);
-    counts.offers += 1;
-    if (!client) return;
-    counts.offeredClients ??= createSketch();
-    addToSketch(counts.offeredClients, client);
+    if (!offered) return;
+    const offers = this.#countsOf(offered, false);
+    offers.offers += 1;
+    offers.offeredClients ??= createSketch();
+    addToSketch(offers.offeredClients, client);
   }
 
   countDownload(key: AdoptionKey, event: "downloadsStarted" | "downloadsFinished"): void {

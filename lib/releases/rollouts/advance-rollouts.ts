@@ -1,7 +1,7 @@
 import type { Prisma, PrismaClient, RolloutSchedule } from "../../db/generated/client";
 import type { Tx } from "../../db/transaction";
 import { decideRollout, type RolloutDecision } from "./decide-rollout";
-import { readRolloutFacts } from "./rollout-facts";
+import { countReports, readRolloutFacts } from "./rollout-facts";
 import type { Rollouts } from "./scheduled-catalog";
 
 /** What happened to a rollout, for the audit trail and the operators. */
@@ -22,11 +22,12 @@ type Deps = {
 };
 
 /**
- * Looks at every running rollout: advances it by a step when that is due, or halts it. Several processes may call this at
+ * Looks at every running rollout: starts it or advances it by a step when that is due, or halts it. Several processes may call this at
  * the same time: each rollout is looked at by one of them. Returns the changes.
  */
 export async function advanceRollouts(deps: Deps): Promise<RolloutChange[]> {
-  const running = await deps.db.rolloutSchedule.findMany({ where: { state: "running" }, select: { id: true } });
+  const where = { OR: [{ state: "running" }, { startsAt: { not: null } }] };
+  const running = await deps.db.rolloutSchedule.findMany({ where, select: { id: true } });
   const changes: RolloutChange[] = [];
   for (const { id } of running) {
     const change = await deps.db.$transaction((tx) => advanceRollout(deps, tx, id));
@@ -39,16 +40,46 @@ export async function advanceRollouts(deps: Deps): Promise<RolloutChange[]> {
 async function advanceRollout(deps: Deps, tx: Tx, id: string): Promise<RolloutChange | null> {
   const [locked] = await tx.$queryRaw<{ now: Date }[]>`
     SELECT ${deps.dbNow()} AS "now" FROM "RolloutSchedule"
-    WHERE "id" = ${id}::uuid AND "state" = 'running' FOR UPDATE SKIP LOCKED`;
+    WHERE "id" = ${id}::uuid AND ("state" = 'running' OR "startsAt" <= ${deps.dbNow()}) FOR UPDATE SKIP LOCKED`;
   if (!locked) return null;
   const { now } = locked;
   const schedule = await tx.rolloutSchedule.findUniqueOrThrow({ where: { id } });
+  if (schedule.startsAt !== null) return startRollout(deps, tx, schedule, now);
   const facts = await readRolloutFacts(tx, schedule, now);
   const decision = decideRollout(schedule, facts, now, deps.rollouts.isApplied(schedule));
   await tx.rolloutSchedule.update({ where: { id }, data: { observedAt: now, ...fieldsOf(decision, now) } });
   const change = toChange(schedule, decision);
   if (change) await deps.onChange(tx, now, change);
   return change;
+}
+
+/** Starts a rollout at the time that it was scheduled for, or as soon as a process runs again. */
+async function startRollout(deps: Deps, tx: Tx, schedule: RolloutSchedule, now: Date): Promise<RolloutChange> {
+  const { id, steps, step } = schedule;
+  await tx.rolloutSchedule.update({ where: { id }, data: await runningFrom(tx, schedule, now) });
+  const change = { type: "rollout_advanced", schedule, rollout: steps[step] ?? 0, reason: null } as const;
+  await deps.onChange(tx, now, change);
+  return change;
+}
+
+/** The fields of a rollout that runs from now on: its step lasts its whole time, and earlier reports do not count. */
+export async function runningFrom(
+  tx: Tx,
+  schedule: Pick<RolloutSchedule, "product" | "version" | "platforms" | "everySeconds">,
+  now: Date,
+) {
+  const { reports, failures } = await countReports(tx, schedule);
+  return {
+    state: "running",
+    haltedAt: null,
+    haltReason: null,
+    startsAt: null,
+    observedAt: now,
+    nextStepAt: new Date(now.getTime() + schedule.everySeconds * 1000),
+    reportsBefore: reports,
+    failuresBefore: failures,
+    countedFrom: now,
+  };
 }
 
 function fieldsOf(decision: RolloutDecision, now: Date): Prisma.RolloutScheduleUpdateInput {

@@ -14,7 +14,7 @@ export type RolloutState = {
   minOfferedClients: number;
 };
 
-/** What clients have told since the schedule was created or resumed. */
+/** What clients have reported since the schedule was created or resumed. */
 export type RolloutFacts = {
   /** Reports of installed, failed and rolled back updates. */
   reports: number;

@@ -10,7 +10,7 @@ type Rollout = Pick<
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Reads what clients have told about a version since its schedule was created or resumed. */
+/** Reads what clients have reported about a version since its schedule was created or resumed. */
 export async function readRolloutFacts(tx: Tx, rollout: Rollout, now: Date): Promise<RolloutFacts> {
   const { reports, failures, frequentCode } = await countReports(tx, rollout);
   return {

@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import type { PrismaClient } from "../../db/generated/client";
 import { indexReleases, type Snapshot } from "../catalog/snapshot";
 import type { Catalog } from "../catalog/watch";
+import type { Release } from "../schema";
 
 /** A schedule as the selection needs it. `rollout`: the percentage of its present step, or 0 while it is halted. */
 type AppliedSchedule = { releaseIds: readonly string[]; catalogRollout: number; rollout: number };
@@ -12,15 +13,20 @@ export type Rollouts = {
   refresh: () => Promise<void>;
   /** Whether the catalog of this process has one of the releases with the rollout that its schedule replaces. */
   isApplied: (schedule: Pick<AppliedSchedule, "releaseIds" | "catalogRollout">) => boolean;
+  /** The releases as the catalog of this process has them, without schedules; null without a catalog. */
+  catalogReleases: () => readonly Release[] | null;
 };
 
-type Deps = { catalog: Catalog; db: PrismaClient; log: Pick<Logger, "info"> };
+type Deps = { catalog: Catalog; db: PrismaClient; log: Pick<Logger, "info">; now: () => Date };
+
+/** How long a settled schedule still applies, for instances that have not written their own catalog yet. */
+export const SETTLED_FOR_MS = 60 * 60 * 1000;
 
 /**
  * A catalog whose releases have the rollouts of their schedules. Without schedules, and until they are read for the first
  * time, it is the catalog itself.
  */
-export function createScheduledCatalog({ catalog, db, log }: Deps): { catalog: Catalog; rollouts: Rollouts } {
+export function createScheduledCatalog({ catalog, db, log, now }: Deps): { catalog: Catalog; rollouts: Rollouts } {
   let schedules: AppliedSchedule[] = [];
   let applied: { base: Snapshot; snapshot: Snapshot } | null = null;
   const current = (): Snapshot | null => {
@@ -30,7 +36,7 @@ export function createScheduledCatalog({ catalog, db, log }: Deps): { catalog: C
     return applied.snapshot;
   };
   const refresh = async () => {
-    const read = await readSchedules(db);
+    const read = await readSchedules(db, now());
     if (JSON.stringify(read) === JSON.stringify(schedules)) return;
     schedules = read;
     applied = null;
@@ -39,11 +45,14 @@ export function createScheduledCatalog({ catalog, db, log }: Deps): { catalog: C
   const isApplied: Rollouts["isApplied"] = ({ releaseIds, catalogRollout }) =>
     catalog.current()?.releases.some(({ id, rollout }) => releaseIds.includes(id) && rollout === catalogRollout) ??
     false;
-  return { catalog: { ...catalog, current }, rollouts: { refresh, isApplied } };
+  const catalogReleases = () => catalog.current()?.releases ?? null;
+  return { catalog: { ...catalog, current }, rollouts: { refresh, isApplied, catalogReleases } };
 }
 
-async function readSchedules(db: PrismaClient): Promise<AppliedSchedule[]> {
+async function readSchedules(db: PrismaClient, now: Date): Promise<AppliedSchedule[]> {
+  const isSettledSince = { settledAt: { gt: new Date(now.getTime() - SETTLED_FOR_MS) } };
   const rows = await db.rolloutSchedule.findMany({
+    where: { OR: [{ settledAt: null }, isSettledSince] },
     select: { releaseIds: true, catalogRollout: true, steps: true, step: true, state: true },
     orderBy: { id: "asc" },
   });

@@ -10,9 +10,10 @@ import { type UpgradePath, upgradePath } from "./upgrade-path";
 /** Picks the artifact of a release that a client can use; undefined if there is none. Caches are keyed by selector. */
 export type ArtifactSelector = (release: Release) => Artifact | undefined;
 
-/** What is known of the client: `clientId` decides on rollouts, `current` is the installed version. */
+/** What is known of the client: `clientId` decides on rollouts, or `reaches` does; `current` is the installed version. */
 export type Client = {
   clientId?: string | undefined;
+  reaches?: (release: Release) => boolean;
   current?: SemVer | undefined;
   system?: SystemFilter;
 };
@@ -183,8 +184,12 @@ function candidatesOf(
   return made;
 }
 
-function selectFrom({ newest, partial, unfinished }: Candidates, { clientId, current }: Client): Selection {
-  const reaches = (release: Release) => clientId !== undefined && isInRollout(release, clientId);
+function selectFrom(
+  { newest, partial, unfinished }: Candidates,
+  { clientId, current, reaches: isReached }: Client,
+): Selection {
+  const isDrawn = (release: Release) => clientId !== undefined && isInRollout(release, clientId);
+  const reaches = isReached ?? isDrawn;
   const offered = partial.find(reaches) ?? newest;
   const isClientSpecific = partial.length > 0;
   const installed = current && unfinished.get(current.version);

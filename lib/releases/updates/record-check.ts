@@ -1,4 +1,5 @@
-import { formatVersion, type Platform, type Release } from "../schema";
+import { toUpdateCheck } from "../adoption/update-check";
+import type { Platform, Release } from "../schema";
 import type { UpdateRequest } from "./update-feed";
 
 /** The architecture of clients that do not send theirs. */
@@ -10,14 +11,12 @@ export function recordCheck(
   target: { platform: Platform; architecture: string | null; channel?: string },
   release: Release,
 ): void {
-  const isNewer = current !== undefined && release.version.compare(current) > 0;
-  deps.adoption.recordUpdateCheck({
+  const { platform, architecture } = target;
+  const asked = {
     product,
-    platform: target.platform,
-    architecture: target.architecture ?? UNKNOWN_ARCHITECTURE,
+    platform,
+    architecture: architecture ?? UNKNOWN_ARCHITECTURE,
     channel: target.channel ?? channel,
-    version: current ? formatVersion(current) : null,
-    offered: isNewer ? formatVersion(release.version) : null,
-    clientId: clientId ?? network(),
-  });
+  };
+  deps.adoption.recordUpdateCheck(toUpdateCheck(asked, release, current), clientId ?? network());
 }

@@ -17,7 +17,10 @@ const indexes = new WeakMap<Snapshot, Map<string, Entry[]>>();
  * The path of a release's file below `/api/updates/{product}/{channel}/`: `1.2.0/windows-x64/Setup.exe`. electron-updater
  * recognizes architectures in it, and finds the previous release's file by replacing the version.
  */
-export function storedFilePath({ version, platform, architecture }: Release, { fileName }: Artifact): string {
+export function storedFilePath(
+  { version, platform, architecture }: Release,
+  { fileName }: Pick<Artifact, "fileName">,
+): string {
   const segments = [formatVersion(version), `${platform}-${architecture}`, fileName];
   // A + is allowed in paths (RFC 3986, 3.3), and electron-updater looks for the version as it is.
   return segments.map((segment) => encodeURIComponent(segment).replaceAll("%2B", "+")).join("/");

@@ -1,6 +1,6 @@
 import { statfs } from "node:fs/promises";
 import { newId } from "../../db/ids";
-import { AppError } from "../../errors";
+import { AppError, isAppError } from "../../errors";
 import { catalogFileOf } from "../catalog/catalog";
 import { type AppendInput, appendBytes } from "./append";
 import {
@@ -45,6 +45,20 @@ export async function createUpload(deps: UploadDeps, info: UploadInfo): Promise<
 /** Finds an upload of an owner. Another's upload is not found. @throws AppError upload_not_found, catalog_not_editable */
 export async function findUpload(deps: UploadDeps, owner: string, id: string): Promise<Upload> {
   return requireOwner(await readUpload(await uploadFolder(deps), id), owner);
+}
+
+/** The uploads of an owner, the oldest first. @throws AppError catalog_not_editable */
+export async function listUploads(deps: UploadDeps, owner: string): Promise<Upload[]> {
+  const folder = await uploadFolder(deps);
+  const uploads: Upload[] = [];
+  for (const id of (await listUploadIds(folder)).sort()) {
+    const upload = await readUpload(folder, id).catch((error: unknown) => {
+      if (isAppError(error)) return null; // it was published or removed meanwhile
+      throw error;
+    });
+    if (upload?.owner === owner) uploads.push(upload);
+  }
+  return uploads;
 }
 
 /**

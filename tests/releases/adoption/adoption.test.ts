@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
-import { setRole } from "@/lib/admin/accounts";
+import { setRole } from "@/lib/admin/accounts/set-role";
 import { readAdoption } from "@/lib/admin/releases/adoption";
 import { type Adoption, createAdoption } from "@/lib/releases/adoption/adoption";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get } from "@/tests/support/api";
+import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { ctx, withContext } from "@/tests/support/context";
 import { type EntryFields, manifestEntry, type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
 import { callsHandlers } from "@/tests/support/server";
@@ -134,16 +135,17 @@ describe("hostile input", () => {
   test("invented versions are counted as other beyond a thousand a day, and offered ones still by themselves", () =>
     withProduct(async (service) => {
       const target = { product: service.product, platform: "windows", architecture: "x64", channel: "stable" };
+      const run = (version: string) => ({ ...target, version });
       const invent = (from: number, to: number) => {
         for (let i = from; i < to; i++) {
-          service.adoption.recordUpdateCheck({ ...target, version: `0.0.${i}`, offered: "2.0.0", clientId: "a" });
+          service.adoption.recordUpdateCheck({ installed: run(`0.0.${i}`), offered: run("2.0.0") }, "a");
         }
       };
       invent(0, 900);
       await service.adoption.flush();
       invent(900, 1_500);
-      service.adoption.recordUpdateCheck({ ...target, version: `1.0.0-${"x".repeat(200)}`, clientId: "b" });
-      service.adoption.recordUpdateCheck({ ...target, version: "2.0.0", clientId: "b" });
+      service.adoption.recordUpdateCheck({ installed: run(`1.0.0-${"x".repeat(200)}`), offered: null }, "b");
+      service.adoption.recordUpdateCheck({ installed: run("2.0.0"), offered: null }, "b");
       const { versions } = await report(service);
       expect(versions).toHaveLength(1_002);
       expect(versions.find(({ version }) => version === "other")).toMatchObject({ checks: 501 });
@@ -188,8 +190,14 @@ describe("while the database is down", () => {
 
   test("closing the service does not fail", async () => {
     const adoption = countWith(() => NOON, { db: down });
-    const target = { product: "core", platform: "windows", architecture: "x64", channel: "stable" };
-    adoption.recordUpdateCheck({ ...target, version: null, clientId: undefined });
+    const installed = {
+      product: "core",
+      platform: "windows",
+      architecture: "x64",
+      channel: "stable",
+      version: "1.0.0",
+    };
+    adoption.recordUpdateCheck({ installed, offered: null }, "a");
     await expect(adoption.close()).resolves.toBeUndefined();
   });
 });
@@ -259,7 +267,7 @@ test("the API reports what was counted until the last flush", () =>
     await service.check({ current: "2.0.0", clientId: "a" });
     await service.adoption.flush();
     const { id, token } = await newAccount();
-    await setRole(ctx(), id, "support");
+    await setRole(ctx(), OPERATOR, id, { role: "support" });
     const response = await get(`/api/admin/releases/adoption?product=${service.product}&days=2`, { token });
     expect(await response.json()).toMatchObject({
       products: [{ product: service.product, checks: 1, clients: 1, downloadsStarted: 0, downloadsFinished: 0 }],
@@ -275,7 +283,7 @@ test("only accounts with a role read the counts", async () => {
 
 test.each(["days=0", "days=93", "days=x", "days=1&days=2"])("the query %s is refused", async (query) => {
   const { id, token } = await newAccount();
-  await setRole(ctx(), id, "support");
+  await setRole(ctx(), OPERATOR, id, { role: "support" });
   const response = await get(`/api/admin/releases/adoption?${query}`, { token });
   expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([400, "invalid_query"]);
 });

@@ -5,10 +5,11 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { draftFolder, type FolderOptions } from "@/lib/admin/releases/folder/draft-folder";
 import { formatVersion, type Release } from "@/lib/releases/schema";
+import { zipOf } from "@/tests/support/releases/formats/zip";
 import { newFolder, publishAll, releasesOf, type TestFolder, verify } from "@/tests/support/releases/publishing";
 import { newSigningKey } from "@/tests/support/releases/signing";
 import { blockMapOf } from "@/tests/support/releases/tools/block-map";
-import { nupkg, zipOf } from "@/tests/support/releases/tools/nupkg";
+import { nupkg } from "@/tests/support/releases/tools/nupkg";
 import { type ToolOutput, toolOutput, writeElectronUpdate, writeVelopack } from "@/tests/support/releases/tools/output";
 
 const OPTIONS: FolderOptions = { product: "core", hints: {}, fields: {} };

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { appxManifest, IDENTITY, msix, msixBundle, zipOf } from "@/tests/support/releases/formats/msix";
+import { appxManifest, IDENTITY, msix, msixBundle } from "@/tests/support/releases/formats/msix";
+import { zipOf } from "@/tests/support/releases/formats/zip";
 import { build, expectRejected, newCatalog, newFolder, publish, releasesOf } from "@/tests/support/releases/publishing";
 
 const KNOWN = { name: "Example.Core", publisher: "CN=Example & Sons, O=Example", version: "1.4.0.0" };

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
-import { setRole } from "@/lib/admin/accounts";
+import { setRole } from "@/lib/admin/accounts/set-role";
 import { endRollouts, haltRollouts, resumeRollouts } from "@/lib/admin/releases/rollouts/change-rollouts";
 import { type RolloutPlan, scheduleRollout } from "@/lib/admin/releases/rollouts/schedule-rollout";
 import { COMMAND_LINE } from "@/lib/audit/operator-events";
@@ -40,7 +40,7 @@ type Service = {
 
 /** Runs `run` with a product whose version 2.0.0 is at 5 per cent in the catalog, on two platforms. */
 function withRelease(run: (service: Service) => Promise<void>) {
-  return withCatalog(async ({ catalog: base, publish }) => {
+  return withCatalog(async ({ catalog: base, manifest, publish }) => {
     let now = new Date("2030-03-10T00:30:00Z");
     const product = `app-${randomUUID().slice(0, 8)}`;
     const releaseIds = [randomUUID(), randomUUID()];
@@ -49,7 +49,7 @@ function withRelease(run: (service: Service) => Promise<void>) {
     const deps = { db, log, now: () => now };
     const adoption = createAdoption({ ...deps, isOn: true, secrets: config.secrets });
     const updateReports = createUpdateReports(deps);
-    const scheduled = createScheduledCatalog({ catalog: base, db, log });
+    const scheduled = createScheduledCatalog({ catalog: base, db, log, now: () => now });
     const dbNow = () => Prisma.sql`${now}::timestamptz(3)`;
     const operatorEmail = `operator-${randomUUID()}@example.com`;
     const setCatalogRollout = (rollout: number) =>
@@ -113,7 +113,12 @@ function withRelease(run: (service: Service) => Promise<void>) {
         return [state, step, haltReason];
       },
     };
-    const change = { ...scheduled, adoption, updateReports, config: { OPERATOR_EMAIL: [operatorEmail] } };
+    const change = {
+      ...scheduled,
+      adoption,
+      updateReports,
+      config: { OPERATOR_EMAIL: [operatorEmail], RELEASE_CATALOG: manifest },
+    };
     await withContext(change, () => run(service)).finally(() => endRollouts({ db }, releaseIds));
   });
 }
@@ -308,7 +313,7 @@ describe("an operator", () => {
       await haltRollouts(ctx(), releaseIds, "It looks odd.", OPERATOR);
       const account = await newAccount();
       expect((await get("/api/admin/releases/rollouts", { token: account.token })).status).toBe(403);
-      await setRole(ctx(), account.id, "support");
+      await setRole(ctx(), OPERATOR, account.id, { role: "support" });
       const { rollouts } = (await (await get("/api/admin/releases/rollouts", { token: account.token })).json()) as {
         rollouts: { id: string }[];
       };

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, onTestFinished } from "vitest";
 import { type Context, setContext } from "@/lib/context";
 import { openCatalog } from "@/lib/releases/catalog/catalog";
 import type { Catalog } from "@/lib/releases/catalog/watch";
+import { createScheduledCatalog } from "@/lib/releases/rollouts/scheduled-catalog";
 import { ctx } from "@/tests/support/context";
 
 /** A folder that is removed after the test. */
@@ -40,8 +41,10 @@ export function isolateDataFolder(): void {
   beforeEach(async () => {
     usual = ctx();
     const DATA_DIR = await newFolder();
+    const { db, log, now } = usual;
     const catalog = await openForTest({ DATA_DIR, mode: "server" }); // the other mode would write the samples
-    setContext({ ...usual, catalog, config: { ...usual.config, DATA_DIR } });
+    const scheduled = createScheduledCatalog({ catalog, db, log, now });
+    setContext({ ...usual, ...scheduled, config: { ...usual.config, DATA_DIR } });
   });
   afterEach(() => setContext(usual));
 }

@@ -1,5 +1,6 @@
 import { operatorOf, ownerOf } from "@/lib/admin/operator";
-import { changeRelease, listCatalog, removeRelease } from "@/lib/admin/publishing/manage-releases";
+import { ChangedReleases } from "@/lib/admin/publishing/maintenance-schema";
+import { changeRelease, changeReleases, listCatalog, removeRelease } from "@/lib/admin/publishing/manage-releases";
 import { publishUploads } from "@/lib/admin/publishing/publish-uploads";
 import {
   ChangedRelease,
@@ -24,7 +25,7 @@ export const listAll = endpoint({
   summary: "List the releases of the catalog",
   auth: { role: "support", scope: "releases:read" },
   query: ReleasesQuery,
-  errors: CATALOG_ERRORS,
+  errors: ["catalog_invalid", "catalog_unavailable"],
   responses: { 200: Releases },
   handle: ({ ctx, query }) => listCatalog(ctx, query),
 });
@@ -48,6 +49,7 @@ export const publish = endpoint({
 export const changeOne = endpoint({
   summary: "Change a release",
   auth: TO_WRITE,
+  idempotency: "replay",
   params: ReleaseParams,
   body: ChangedRelease,
   maxBodyBytes: MAX_BODY_BYTES,
@@ -57,9 +59,21 @@ export const changeOne = endpoint({
     changeRelease(ctx, operatorOf(principal, caller), params.releaseId, body),
 });
 
+export const changeSeveral = endpoint({
+  summary: "Change several releases at once",
+  auth: TO_WRITE,
+  idempotency: "replay",
+  body: ChangedReleases,
+  maxBodyBytes: MAX_BODY_BYTES,
+  errors: [...CHANGE_ERRORS, "release_not_found"],
+  responses: { 200: ChangeResult },
+  handle: ({ ctx, principal, body, caller }) => changeReleases(ctx, operatorOf(principal, caller), body),
+});
+
 export const removeOne = endpoint({
   summary: "Remove a release",
   auth: TO_WRITE,
+  idempotency: "replay",
   params: ReleaseParams,
   query: RemovalQuery,
   errors: [...CHANGE_ERRORS, "release_not_found", "release_in_use"],

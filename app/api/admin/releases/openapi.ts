@@ -40,7 +40,6 @@ export const POST: OperationDetails = {
   operationId: "publishReleases",
   description:
     "Publishes complete uploads as releases, all of them visible at once, and deletes the uploads. If anything is wrong, nothing is published and the uploads stay. Publishing the same files again changes nothing. It can take minutes, because the files are hashed: send an `Idempotency-Key`, and repeat the request if the connection breaks.",
-  reads: ["IdempotencyKey"],
   requests: {
     "One release with one file": {
       releases: [
@@ -54,7 +53,6 @@ export const POST: OperationDetails = {
   responses: {
     201: {
       description: "The releases are in the catalog, in the order of the request.",
-      headers: ["Idempotency-Replayed"],
       examples: {
         Published: {
           releases: [{ id: "core-windows-x64-2.3.0", outcome: "added" }],
@@ -62,6 +60,21 @@ export const POST: OperationDetails = {
           notes: [],
         },
       },
+    },
+  },
+};
+
+export const PATCH: OperationDetails = {
+  operationId: "changeReleases",
+  description:
+    "Changes fields of several releases in one write: all that the filter selects, or none. A percentage ends the schedules of their rollouts.",
+  requests: {
+    "A larger rollout on all platforms": { filter: { product: "core", version: "2.3.0" }, change: { rollout: 50 } },
+  },
+  responses: {
+    200: {
+      description: "The releases have these fields.",
+      examples: { Changed: { releases: [{ id: "core-windows-x64-2.3.0", outcome: "changed" }], newerServed: [] } },
     },
   },
 };

@@ -1,7 +1,8 @@
-import { listAll, publish } from "@/app/api/admin/releases/endpoints";
+import { changeSeveral, listAll, publish } from "@/app/api/admin/releases/endpoints";
 import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/releases", {
   GET: listAll,
   POST: publish,
+  PATCH: changeSeveral,
 });

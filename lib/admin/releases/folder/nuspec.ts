@@ -1,7 +1,6 @@
 import path from "node:path";
-import { text } from "node:stream/consumers";
-import { openPromise } from "yauzl";
 import { z } from "zod";
+import { readZipEntry } from "../../../files/zip-entry";
 import { PublishingError } from "../manifest/publishing-error";
 
 /** A nuspec has a few kilobytes. */
@@ -36,20 +35,11 @@ export async function readNuspec(file: string): Promise<Nuspec> {
 }
 
 async function parseNuspec(file: string): Promise<Nuspec> {
-  const zip = await openPromise(file, { lazyEntries: true, autoClose: false });
-  try {
-    for await (const entry of zip.eachEntry()) {
-      if (!/^[^/]+\.nuspec$/i.test(entry.fileName)) continue;
-      if (entry.uncompressedSize > MAX_NUSPEC_BYTES) throw new Error("its nuspec is too large");
-      const xml = await text(await zip.openReadStreamPromise(entry)); // fails if it is larger than it says
-      const parsed = Nuspec.safeParse(readMetadata(xml));
-      if (!parsed.success) throw new Error("its nuspec has no id or version");
-      return parsed.data;
-    }
-    throw new Error("it has no nuspec");
-  } finally {
-    zip.close();
-  }
+  const bytes = await readZipEntry(file, (name) => /^[^/]+\.nuspec$/i.test(name), MAX_NUSPEC_BYTES);
+  if (!bytes) throw new Error("it has no nuspec");
+  const parsed = Nuspec.safeParse(readMetadata(bytes.toString()));
+  if (!parsed.success) throw new Error("its nuspec has no id or version");
+  return parsed.data;
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };

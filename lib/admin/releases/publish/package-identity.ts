@@ -18,7 +18,7 @@ const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"'
 export async function readPackageIdentity(file: string, fileName: string): Promise<PackageIdentity | undefined> {
   const kind = [PACKAGE, BUNDLE].find(({ pattern }) => pattern.test(fileName));
   if (!kind) return undefined;
-  const bytes = await readZipEntry(file, kind.manifest, MAX_MANIFEST_BYTES).catch((error: Error) => {
+  const bytes = await readZipEntry(file, (name) => name === kind.manifest, MAX_MANIFEST_BYTES).catch((error: Error) => {
     throw notPackage(fileName, error.message);
   });
   if (!bytes) throw notPackage(fileName, `It has no ${kind.manifest}`);

@@ -1,57 +1,90 @@
 import { type Operator, recordOperatorEvent } from "../../../audit/operator-events";
-import type { Context } from "../../../context";
-import { countReports } from "../../../releases/rollouts/rollout-facts";
+import type { EventExtra } from "../../../audit/security-events";
+import type { Context, Tx } from "../../../context";
+import type { Prisma, RolloutSchedule } from "../../../db/generated/client";
+import { runningFrom } from "../../../releases/rollouts/advance-rollouts";
 import { readClock } from "./schedule-rollout";
 
 type Deps = Pick<Context, "db" | "dbNow">;
 
+/** How an operator changes a schedule, and what the audit trail keeps of it. */
+type Change = {
+  data: Prisma.RolloutScheduleUpdateInput;
+  event: { type: "rollout_halted" | "rollout_resumed" | "rollout_completed"; details: EventExtra["details"] };
+};
+
 /**
- * Halts the rollouts of releases: nobody else is offered them, and who has them keeps them. Returns the ids of the schedules that this call halted.
+ * Halts the rollouts of releases: nobody else is offered them, and who has them keeps them. A rollout that has not started
+ * does not start. Returns the ids of the schedules that this call halted.
  */
 export function haltRollouts(
-  { db, dbNow }: Deps,
+  deps: Deps,
   releaseIds: readonly string[],
   reason: string,
   operator: Operator,
 ): Promise<string[]> {
-  return db.$transaction(async (tx) => {
-    const now = await readClock(tx, dbNow);
-    const where = { releaseIds: { hasSome: [...releaseIds] }, state: { not: "halted" } };
-    const data = { state: "halted", haltedAt: now, haltReason: reason };
-    const halted = await tx.rolloutSchedule.updateManyAndReturn({ where, data, select: { id: true } });
-    for (const { id } of halted) {
-      const event = { type: "rollout_halted", target: `rollout:${id}`, details: { reason } } as const;
-      await recordOperatorEvent(tx, now, operator, event);
-    }
-    return halted.map(({ id }) => id);
+  const isHalted = { state: "halted", startsAt: null };
+  return changeRollouts(deps, releaseIds, operator, { NOT: isHalted }, (now, { steps, step, settledAt }) => {
+    // The catalog of a settled rollout has its last percentage, which the schedule replaces from now on.
+    const again = settledAt === null ? {} : { catalogRollout: steps[step], settledAt: null };
+    const data = { ...isHalted, haltedAt: now, haltReason: reason, ...again };
+    return { data, event: { type: "rollout_halted", details: { reason } } };
   });
 }
 
 /**
  * Resumes the halted rollouts of releases at the step at which they were halted, which lasts its whole time again. What
- * clients have reported until now no longer counts. Returns the ids of the schedules that this call resumed.
+ * clients have reported until now no longer counts. Starts those that have not started. Returns the ids of the schedules
+ * that this call resumed.
  */
-export function resumeRollouts(
+export function resumeRollouts(deps: Deps, releaseIds: readonly string[], operator: Operator): Promise<string[]> {
+  return changeRollouts(deps, releaseIds, operator, { state: "halted" }, async (now, schedule, tx) => ({
+    data: await runningFrom(tx, schedule, now),
+    event: { type: "rollout_resumed", details: { haltReason: schedule.haltReason } },
+  }));
+}
+
+/** Completes the rollouts of releases at their last step. Returns the ids of the schedules that this call completed. */
+export function completeRollouts(deps: Deps, releaseIds: readonly string[], operator: Operator): Promise<string[]> {
+  const isOpen = { NOT: { state: "completed" } };
+  return changeRollouts(deps, releaseIds, operator, isOpen, (_, { product, version, steps }) => {
+    const step = steps.length - 1;
+    const data = { state: "completed", step, startsAt: null, haltedAt: null, haltReason: null };
+    return { data, event: { type: "rollout_completed", details: { product, version, rollout: steps[step] ?? 0 } } };
+  });
+}
+
+/** Changes and records the schedules of releases in a state, in one transaction. Returns their ids. */
+function changeRollouts(
   { db, dbNow }: Deps,
   releaseIds: readonly string[],
   operator: Operator,
+  state: Prisma.RolloutScheduleWhereInput,
+  change: (now: Date, schedule: RolloutSchedule, tx: Tx) => Change | Promise<Change>,
 ): Promise<string[]> {
   return db.$transaction(async (tx) => {
     const now = await readClock(tx, dbNow);
-    const where = { releaseIds: { hasSome: [...releaseIds] }, state: "halted" };
-    const halted = await tx.rolloutSchedule.findMany({ where, orderBy: { id: "asc" } });
-    for (const schedule of halted) {
-      const { id, everySeconds, haltReason } = schedule;
-      const { reports, failures } = await countReports(tx, schedule);
-      const nextStepAt = new Date(now.getTime() + everySeconds * 1000);
-      const counted = { reportsBefore: reports, failuresBefore: failures, countedFrom: now };
-      const data = { state: "running", haltedAt: null, haltReason: null, observedAt: now, nextStepAt, ...counted };
+    const schedules = await lockRollouts(tx, releaseIds, state);
+    for (const schedule of schedules) {
+      const { id } = schedule;
+      const { data, event } = await change(now, schedule, tx);
       await tx.rolloutSchedule.update({ where: { id }, data });
-      const event = { type: "rollout_resumed", target: `rollout:${id}`, details: { haltReason } } as const;
-      await recordOperatorEvent(tx, now, operator, event);
+      await recordOperatorEvent(tx, now, operator, { ...event, target: `rollout:${id}` });
     }
-    return halted.map(({ id }) => id);
+    return schedules.map(({ id }) => id);
   });
+}
+
+/** The schedules of releases in a state, locked in the order of their ids until the transaction ends. */
+async function lockRollouts(
+  tx: Tx,
+  releaseIds: readonly string[],
+  state: Prisma.RolloutScheduleWhereInput,
+): Promise<RolloutSchedule[]> {
+  await tx.$queryRaw`
+    SELECT "id" FROM "RolloutSchedule" WHERE "releaseIds" && ${[...releaseIds]}::text[] ORDER BY "id" FOR UPDATE`;
+  const where = { releaseIds: { hasSome: [...releaseIds] }, ...state };
+  return tx.rolloutSchedule.findMany({ where, orderBy: { id: "asc" } });
 }
 
 /** Ends the schedules of releases, whose rollout is then the catalog's. Returns how many there were. */

@@ -2,7 +2,7 @@ import { type Operator, recordOperatorEvent } from "../../../audit/operator-even
 import type { Context, Tx } from "../../../context";
 import { newId } from "../../../db/ids";
 import { sql } from "../../../db/sql";
-import { countReports } from "../../../releases/rollouts/rollout-facts";
+import { runningFrom } from "../../../releases/rollouts/advance-rollouts";
 import { PublishingError } from "../manifest/publishing-error";
 
 type Deps = Pick<Context, "db" | "dbNow">;
@@ -18,15 +18,18 @@ export type RolloutPlan = {
   minReports?: number | undefined;
   /** 0: silence never halts the rollout. */
   minAdoptionShare?: number | undefined;
+  /** When the first step begins: at once by default, or if the time has passed. */
+  startsAt?: Date | undefined;
 };
 
 const MAX_STEPS = 20;
 const MIN_EVERY_SECONDS = 60;
 const MAX_EVERY_SECONDS = 90 * 24 * 60 * 60;
+const MAX_START_DELAY_MS = 366 * 24 * 60 * 60 * 1000;
 const DEFAULTS = { maxFailureShare: 0.05, minReports: 50, minAdoptionShare: 0.1, minOfferedClients: 50 };
 
 /**
- * Schedules the rollout of a version, whose first step the catalog must have already. Replaces the schedules of its
+ * Schedules the rollout of a version, whose `initialRollout` the catalog must have already. Replaces the schedules of its
  * releases. Returns the schedule's id.
  * @throws PublishingError for releases of several versions, and for a plan that is not possible
  */
@@ -42,8 +45,7 @@ export async function scheduleRollout(
   return db.$transaction(async (tx) => {
     const now = await readClock(tx, dbNow);
     const { count: replaced } = await tx.rolloutSchedule.deleteMany({ where: { releaseIds: { hasSome: releaseIds } } });
-    const { reports, failures } = await countReports(tx, { product, version, platforms });
-    const { steps, everySeconds } = plan;
+    const { steps, everySeconds, startsAt } = plan;
     const id = newId();
     await tx.rolloutSchedule.create({
       data: {
@@ -55,19 +57,25 @@ export async function scheduleRollout(
         everySeconds,
         ...brakeOf(plan),
         steps: [...steps],
-        catalogRollout: steps[0] ?? 0,
-        nextStepAt: new Date(now.getTime() + everySeconds * 1000),
-        observedAt: now,
-        reportsBefore: reports,
-        failuresBefore: failures,
-        countedFrom: now,
+        catalogRollout: initialRollout(plan),
+        ...(await runningFrom(tx, { product, version, platforms, everySeconds }, now)),
+        ...(startsAt && { state: "halted", haltReason: `It starts at ${startsAt.toISOString()}.`, startsAt }),
         createdAt: now,
       },
     });
-    const details = { product, version, releaseIds, steps: [...steps], everySeconds, replaced };
+    const start = startsAt?.toISOString() ?? null;
+    const details = { product, version, releaseIds, steps: [...steps], everySeconds, replaced, startsAt: start };
     await recordOperatorEvent(tx, now, operator, { type: "rollout_started", target: `rollout:${id}`, details });
     return id;
   });
+}
+
+/**
+ * What the catalog says while the schedule applies. An instance that has not read the schedule yet offers no more than
+ * that: nothing before the start.
+ */
+export function initialRollout({ steps, startsAt }: RolloutPlan): number {
+  return startsAt ? 0 : (steps[0] ?? 0);
 }
 
 function brakeOf(plan: RolloutPlan): typeof DEFAULTS {
@@ -82,7 +90,8 @@ function brakeOf(plan: RolloutPlan): typeof DEFAULTS {
 /** @throws PublishingError */
 export function assertSchedulable(
   releases: readonly ScheduledRelease[],
-  { steps, everySeconds, maxFailureShare = 0, minReports = 1, minAdoptionShare = 0 }: RolloutPlan,
+  { steps, everySeconds, startsAt, maxFailureShare = 0, minReports = 1, minAdoptionShare = 0 }: RolloutPlan,
+  now?: Date,
 ): ScheduledRelease {
   const [first] = releases;
   if (!first) throw invalid("There is no release to roll out.");
@@ -94,6 +103,9 @@ export function assertSchedulable(
   }
   if (everySeconds < MIN_EVERY_SECONDS || everySeconds > MAX_EVERY_SECONDS) {
     throw invalid("The time of a step must be from 1 minute to 90 days.");
+  }
+  if (now && startsAt && startsAt.getTime() - now.getTime() > MAX_START_DELAY_MS) {
+    throw invalid("The rollout must start within a year.");
   }
   const isShare = (share: number) => share >= 0 && share <= 1;
   if (!isShare(maxFailureShare) || !isShare(minAdoptionShare) || !Number.isInteger(minReports) || minReports < 1) {

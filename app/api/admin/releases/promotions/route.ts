@@ -8,6 +8,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
   POST: endpoint({
     summary: "Offer builds on another channel",
     auth: { role: "admin", stepUp: true, scope: "releases:write" },
+    idempotency: "replay",
     body: Promotion,
     errors: [
       ...(["catalog_not_editable", "catalog_invalid", "catalog_locked", "disk_full", "release_invalid"] as const),

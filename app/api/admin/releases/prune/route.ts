@@ -8,6 +8,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
   POST: endpoint({
     summary: "Remove old releases and unused files",
     auth: { role: "admin", stepUp: true, scope: "releases:write" },
+    idempotency: "replay",
     body: CatalogPrune,
     errors: ["catalog_not_editable", "catalog_invalid", "catalog_locked", "disk_full"],
     responses: { 200: PrunedCatalog },

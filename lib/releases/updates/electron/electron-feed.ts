@@ -1,14 +1,14 @@
-import type { DocumentContent } from "../../response-content";
-import { comparesKernelVersion, kernelVersion } from "../feeds/electron";
-import { scalar } from "../feeds/yaml";
-import { completeFiles } from "../release-files";
-import { type Artifact, formatVersion, normalizeArchitecture, type Platform, type Release } from "../schema";
-import { compareSystemVersions } from "../system-version";
-import { recordCheck } from "./record-check";
-import { type SelectedUpdate, selectUpdate, type UpdaterRules } from "./select-update";
+import type { DocumentContent } from "../../../response-content";
+import { comparesKernelVersion, kernelVersion } from "../../feeds/electron";
+import { scalar } from "../../feeds/yaml";
+import { completeFiles } from "../../release-files";
+import { type Artifact, formatVersion, normalizeArchitecture, type Platform, type Release } from "../../schema";
+import { compareSystemVersions } from "../../system-version";
+import { recordCheck } from "../record-check";
+import { type SelectedUpdate, selectUpdate, type UpdaterRules } from "../select-update";
+import { storedFilePath } from "../stored-files";
+import { toDocument, type UpdateFeed, type UpdateRequest } from "../update-feed";
 import { siblingReleases } from "./sibling-releases";
-import { storedFilePath } from "./stored-files";
-import { toDocument, type UpdateFeed, type UpdateRequest } from "./update-feed";
 
 /** The extensions that electron-updater looks for on each platform; on Linux the one of the installed package. */
 const EXTENSIONS: Readonly<Record<Platform, readonly RegExp[]>> = {

@@ -1,8 +1,8 @@
-import { versionReleases } from "../catalog/snapshot";
-import type { Release } from "../schema";
-import { isInRollout } from "../selection/rollout";
-import type { SystemFilter } from "../selection/system-filter";
-import type { UpdateRequest } from "./update-feed";
+import { versionReleases } from "../../catalog/snapshot";
+import type { Release } from "../../schema";
+import { isInRollout } from "../../selection/rollout";
+import type { SystemFilter } from "../../selection/system-filter";
+import type { UpdateRequest } from "../update-feed";
 
 /**
  * The releases of the same version for other architectures, in their order. A sibling with a lower rollout than

@@ -1,0 +1,19 @@
+import type { OperationDetails } from "@/scripts/openapi/operation";
+
+export const POST: OperationDetails = {
+  operationId: "rollBackReleases",
+  description:
+    "Rolls back to an older version, all at once: marks its releases as rollbacks for everybody, and withdraws the newer releases of their channel that the same computers get. Clients with a withdrawn version are offered the older one, if their updater can install it. Ends the schedules of all these releases.",
+  requests: { "Back to 1.1.0": { filter: { product: "core", version: "1.1.0", channel: "stable" } } },
+  responses: {
+    200: {
+      description: "The older version is offered.",
+      examples: {
+        "Rolled back": {
+          releases: [{ id: "core-windows-x64-1.1.0", outcome: "changed" }],
+          withdrawn: ["core-windows-x64-1.2.0"],
+        },
+      },
+    },
+  },
+};

@@ -1,0 +1,49 @@
+import { operatorOf } from "@/lib/admin/operator";
+import { changeRollout, readRollout, startRollout } from "@/lib/admin/publishing/manage-rollouts";
+import { ChangedRollout, NewRollout, RolloutParams } from "@/lib/admin/publishing/rollout-schema";
+import { listRollouts, RolloutList, RolloutState } from "@/lib/admin/releases/rollouts/list-rollouts";
+import { endpoint } from "@/lib/http/endpoint";
+
+const TO_READ = { role: "support", scope: "releases:read" } as const;
+const TO_WRITE = { role: "admin", stepUp: true, scope: "releases:write" } as const;
+
+export const listAll = endpoint({
+  summary: "List the schedules of rollouts",
+  auth: TO_READ,
+  responses: { 200: RolloutList },
+  handle: async ({ ctx }) => ({ rollouts: await listRollouts(ctx) }),
+});
+
+export const schedule = endpoint({
+  summary: "Schedule a rollout",
+  auth: TO_WRITE,
+  idempotency: "replay",
+  body: NewRollout,
+  errors: [
+    ...(["release_not_found", "release_invalid", "rollout_invalid"] as const),
+    ...(["catalog_not_editable", "catalog_invalid", "catalog_locked", "catalog_unavailable", "disk_full"] as const),
+  ],
+  responses: { 201: RolloutState },
+  handle: ({ ctx, principal, body, caller }) => startRollout(ctx, operatorOf(principal, caller), body),
+});
+
+export const readOne = endpoint({
+  summary: "Get the schedule of a rollout",
+  auth: TO_READ,
+  params: RolloutParams,
+  errors: ["rollout_not_found"],
+  responses: { 200: RolloutState },
+  handle: ({ ctx, params }) => readRollout(ctx, params.rolloutId),
+});
+
+export const changeOne = endpoint({
+  summary: "Halt, resume or complete a rollout",
+  auth: TO_WRITE,
+  idempotency: "replay",
+  params: RolloutParams,
+  body: ChangedRollout,
+  errors: ["rollout_not_found", "rollout_conflict"],
+  responses: { 200: RolloutState },
+  handle: ({ ctx, principal, params, body, caller }) =>
+    changeRollout(ctx, operatorOf(principal, caller), params.rolloutId, body),
+});

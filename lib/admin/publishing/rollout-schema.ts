@@ -1,0 +1,39 @@
+import { z } from "zod";
+import { Time } from "../time";
+import { ReleasesFilter } from "./maintenance-schema";
+
+/** Fits the column, and is more than any version has. */
+const MAX_REPORTS = 1_000_000_000;
+const share = z.number().min(0).max(1).optional();
+
+/** A rollout that advances by itself. */
+export const NewRollout = z.strictObject({
+  filter: ReleasesFilter,
+  steps: z.array(z.number()).min(1).max(20).describe("Ascending percentages, in tenths at most."),
+  everySeconds: z.int().describe("How long a step lasts: a minute to 90 days."),
+  startsAt: Time.optional().describe(
+    "When the first step begins. Until then nobody is offered the version. At once by default.",
+  ),
+  maxFailureShare: share.describe("The greatest share of reports of failures, from 0 to 1. 0.05 by default."),
+  minReports: z
+    .int()
+    .min(1)
+    .max(MAX_REPORTS)
+    .optional()
+    .describe("From how many reports on failures halt the rollout. 50 by default."),
+  minAdoptionShare: share.describe(
+    "The least share of offered clients that must come back with the version. 0.1 by default; 0 turns it off.",
+  ),
+});
+export type NewRollout = z.infer<typeof NewRollout>;
+
+export const RolloutParams = z.object({ rolloutId: z.string().max(64) });
+
+/** The state that a rollout shall have. */
+export const ChangedRollout = z.strictObject({
+  state: z
+    .enum(["running", "halted", "completed"])
+    .describe("`running` resumes a halted rollout and starts a scheduled one; `completed` goes to the last step."),
+  reason: z.string().trim().min(1).max(500).optional().describe("Why it is halted, for operators."),
+});
+export type ChangedRollout = z.infer<typeof ChangedRollout>;

@@ -1,0 +1,26 @@
+import type { Operator } from "../../../audit/operator-events";
+import type { Context } from "../../../context";
+import { promoteInCatalog, rollBackCatalog } from "../../publishing/maintain-catalog";
+import { changeReleases } from "../../publishing/manage-releases";
+import { changeRollout, startRollout } from "../../publishing/manage-rollouts";
+import { fieldsOf, filterOf, planOf, promotionOf, type ReleaseAction, stateOf } from "./release-action";
+
+type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "log" | "now" | "rollouts" | "webhooks">;
+
+/** Does what an operator has seen the preview of. @throws AppError as the API's routes for the same */
+export async function performAction(deps: Deps, operator: Operator, action: ReleaseAction): Promise<void> {
+  const filter = filterOf(action);
+  const state = stateOf(action);
+  if (state !== null) {
+    const reason = action.reason ? { reason: action.reason } : {};
+    await changeRollout(deps, operator, action.rolloutId ?? "", { state, ...reason });
+  } else if (action.action === "rollback") {
+    await rollBackCatalog(deps, operator, { filter, withdrawal: action.withdrawal ?? "yank" });
+  } else if (action.action === "promote") {
+    await promoteInCatalog(deps, operator, promotionOf(action));
+  } else if (action.action === "schedule") {
+    await startRollout(deps, operator, { filter, ...planOf(action) });
+  } else {
+    await changeReleases(deps, operator, { filter, change: fieldsOf(action) ?? {} });
+  }
+}
