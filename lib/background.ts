@@ -7,23 +7,30 @@ import type { Context } from "./context";
 import { removeUnverifiedDevices } from "./push/devices";
 import { removeOldCounts } from "./releases/adoption/retention";
 import { removeExpiredUploads } from "./releases/uploads/uploads";
+import { updateStatistics } from "./statistics/update-statistics";
 import { retryEvents } from "./subscriptions/inbox/retry-events";
 import { removeReconcileJobs } from "./subscriptions/reconcile/schedule";
 
 const EMAIL_INTERVAL_MS = 10 * 1000;
 const REVOCATION_INTERVAL_MS = 10 * 1000;
+const WEBHOOK_INTERVAL_MS = 2 * 1000;
+/** How long a process may not know of a new endpoint that another one has created. */
+const ENDPOINTS_INTERVAL_MS = 10 * 1000;
 const BILLING_INTERVAL_MS = 30 * 1000;
 const ADOPTION_INTERVAL_MS = 60 * 1000;
 const ROLLOUT_INTERVAL_MS = 60 * 1000;
 /** How long a process may apply a halted or changed schedule. */
 const SCHEDULES_INTERVAL_MS = 10 * 1000;
+/** How old the figures of the console's overview may be. Processes look a little more often. */
+const STATISTICS_INTERVAL_MS = 5 * 60 * 1000;
 const RETENTION_INTERVAL_MS = 60 * 60 * 1000;
 /** Age at which emails and notifications in files are removed. The links in them expire earlier. */
 const MAX_OUTBOX_FILE_AGE_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * Starts the periodic tasks: sending queued email, revoking Apple's tokens, retrying billing events, reconciling with the billing provider, and
- * removing expired data. Several processes may run them at the same time. They end when the process begins to stop.
+ * Starts the periodic tasks: sending email and webhooks, revoking Apple's tokens, retrying billing events, reconciling
+ * with the billing provider, and removing expired data. Several processes may run them at the same time. They end when
+ * the process begins to stop.
  */
 export function startBackground(ctx: Context): void {
   const every = (ms: number, run: () => void) => setInterval(() => !ctx.draining && run(), ms).unref();
@@ -58,24 +65,42 @@ export function startBackground(ctx: Context): void {
         removeReconcileJobs(ctx),
         removeOldCounts(ctx),
         removeExpiredUploads(ctx),
+        ctx.webhooks.removeOldEvents(),
       ]),
     ),
   );
+  const countStatistics = oneAtATime(ctx, "counting the overview's statistics failed", () =>
+    updateStatistics(ctx, { minAgeMs: STATISTICS_INTERVAL_MS - 1_000 }),
+  );
+  every(STATISTICS_INTERVAL_MS, countStatistics);
+  countStatistics();
   const takeOver = oneAtATime(ctx, "moving security events to the audit trail failed", () =>
     takeOverSecurityEvents(ctx),
   );
   every(RETENTION_INTERVAL_MS, takeOver);
   takeOver();
-  if (ctx.config.mode === "embedded" || ctx.mailer.mode === "files") {
-    const outbox = path.join(ctx.config.DATA_DIR, "outbox");
-    const removeFiles = () => removeOldFiles(outbox, new Date(ctx.now().getTime() - MAX_OUTBOX_FILE_AGE_MS));
-    const sweep = oneAtATime(ctx, "removing old files from the outbox folder failed", removeFiles);
-    every(RETENTION_INTERVAL_MS, sweep);
-    sweep();
-  }
-  ctx.emails.wake();
-  ctx.appleRevocations.wake();
-  ctx.reconciler.wake();
+  removeOutboxFiles(ctx, every);
+  startWebhooks(ctx, every);
+  for (const queue of [ctx.emails, ctx.appleRevocations, ctx.reconciler]) queue.wake();
+}
+
+function startWebhooks(ctx: Context, every: (ms: number, run: () => void) => void): void {
+  every(WEBHOOK_INTERVAL_MS, ctx.webhooks.wake);
+  const refresh = oneAtATime(ctx, "webhook endpoints could not be read: the last known ones stay", () =>
+    ctx.webhooks.refresh(),
+  );
+  every(ENDPOINTS_INTERVAL_MS, refresh);
+  refresh();
+}
+
+/** Removes old emails and notifications from the folder that embedded mode writes them to. */
+function removeOutboxFiles(ctx: Context, every: (ms: number, run: () => void) => void): void {
+  if (ctx.config.mode !== "embedded" && ctx.mailer.mode !== "files") return;
+  const outbox = path.join(ctx.config.DATA_DIR, "outbox");
+  const removeFiles = () => removeOldFiles(outbox, new Date(ctx.now().getTime() - MAX_OUTBOX_FILE_AGE_MS));
+  const sweep = oneAtATime(ctx, "removing old files from the outbox folder failed", removeFiles);
+  every(RETENTION_INTERVAL_MS, sweep);
+  sweep();
 }
 
 /** Returns a function that starts `run` unless it is still running, and logs its failure. */

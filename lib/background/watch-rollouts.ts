@@ -1,12 +1,17 @@
 import { queueRolloutHalted } from "../accounts/emails/operator-emails";
+import { settleRollouts } from "../admin/releases/rollouts/settle-rollouts";
 import { COMMAND_LINE, recordOperatorEvent } from "../audit/operator-events";
 import type { Context } from "../context";
 import { advanceRollouts } from "../releases/rollouts/advance-rollouts";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "log" | "rollouts">;
+type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "emails" | "log" | "now" | "rollouts">;
 
-/** Advances the rollouts that are due and halts those that go wrong, with an event in the audit trail and emails. */
-export async function watchRollouts({ config, db, dbNow, emails, log, rollouts }: Deps): Promise<void> {
+/**
+ * Advances the rollouts that are due and halts those that go wrong, with an event in the audit trail and emails. Writes the
+ * completed ones to the catalog.
+ */
+export async function watchRollouts(deps: Deps): Promise<void> {
+  const { config, db, dbNow, emails, log, rollouts } = deps;
   const operator = { actor: "service", accountId: null, source: COMMAND_LINE } as const;
   const changes = await advanceRollouts({
     db,
@@ -24,4 +29,5 @@ export async function watchRollouts({ config, db, dbNow, emails, log, rollouts }
     log[reason === null ? "info" : "error"]({ product, version, rollout, reason }, type.replace("_", " "));
   }
   if (changes.some(({ reason }) => reason !== null)) emails.wake();
+  await settleRollouts(deps);
 }

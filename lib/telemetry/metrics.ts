@@ -1,10 +1,12 @@
 import { createServer, type Server } from "node:http";
 import type { Registry } from "prom-client";
 import type { Context, Counts, RequestRecord } from "../context";
+import { createAccountGauges } from "./accounts";
 import { createBillingGauges } from "./billing";
+import { createMailGauges } from "./mail";
 import { createPushGauges } from "./push";
 
-type Deps = Pick<Context, "db" | "dbNow" | "log">;
+type Deps = Pick<Context, "db" | "dbNow" | "log" | "now">;
 type Address = { port: number; host: string };
 type Metrics = {
   observe: (record: RequestRecord) => void;
@@ -33,7 +35,9 @@ export async function openMetrics(deps: Deps, address: Address): Promise<Metrics
     registers: [registry],
   });
   const counters = createCounters(prom, registry);
-  const gauges = [createPushGauges(prom, registry, deps), createBillingGauges(prom, registry, deps)];
+  const gauges = [createAccountGauges, createBillingGauges, createMailGauges, createPushGauges].map((create) =>
+    create(prom, registry, deps),
+  );
   const server = createMetricsServer(registry, gauges, deps.log);
   await listen(server, address);
   deps.log.info(address, "serving metrics at /metrics");

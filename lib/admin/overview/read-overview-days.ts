@@ -1,0 +1,12 @@
+import type { Context } from "../../context";
+import { readDays } from "../../statistics/read-days";
+
+/** Two weeks, so that the same day of last week is among them. */
+const DAYS = 14;
+
+export type OverviewDays = Awaited<ReturnType<typeof readDays>>;
+
+/** Reads the figures of the overview. */
+export function readOverviewDays(deps: Pick<Context, "db" | "now">): Promise<OverviewDays> {
+  return readDays(deps, DAYS);
+}
