@@ -11,7 +11,8 @@ const BUNDLES = ".next/bin";
  */
 const ENTRY_POINTS = [
   ...["server.ts", "worker.ts", "lib/db/embedded/pglite-code.ts"],
-  ...["accounts", "billing", "db-migrate", "keys", "push", "release"].map((command) => `scripts/admin/${command}.ts`),
+  "scripts/admin/db-migrate.ts",
+  "scripts/homeport/homeport.ts",
 ];
 /**
  * Loaded from node_modules: what Next does not bundle either, so that the pages and the server share its classes, the
@@ -19,7 +20,7 @@ const ENTRY_POINTS = [
  * All other packages are bundled, because Node takes longer to find their files than to run them.
  */
 const EXTERNAL = [
-  ...["@prisma/client", "@zxcvbn-ts/language-common", "next", "yaml", "yauzl"],
+  ...["@prisma/client", "@zxcvbn-ts/language-common", "commander", "next", "yaml", "yauzl"],
   ...nextConfig.serverExternalPackages,
 ];
 

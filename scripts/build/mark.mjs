@@ -3,12 +3,12 @@ import { createHash } from "node:crypto";
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-/** What the build is made from. Generated files are not part of it, nor package.json, which is read at run time. */
+/** What the build is made from, without generated files and tools. package.json is not part of it: it is read at run time. */
 const SOURCES = [
   ...["app", "lib", "prisma/schema.prisma", "public", "scripts", "instrumentation.ts", "next.config.mjs", "proxy.ts"],
   ...["server.ts", "worker.ts", "package-lock.json", "tsconfig.json"],
 ];
-const GENERATED = /^lib\/db\/generated$|\.generated\.ts$/;
+const EXCLUDED = /^lib\/db\/generated$|\.generated\.ts$|\/node_modules$/;
 /** Written last, so an interrupted build has none. lib/config.ts reads it. */
 const MARK = ".next/build.json";
 const PIECE_BYTES = 64 * 1024;
@@ -50,7 +50,7 @@ function hashSources() {
 }
 
 function filesIn(file) {
-  if (GENERATED.test(file)) return [];
+  if (EXCLUDED.test(file)) return [];
   const stat = statSync(file, { throwIfNoEntry: false });
   if (!stat?.isDirectory()) return stat ? [file] : [];
   return readdirSync(file)

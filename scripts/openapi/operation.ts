@@ -42,7 +42,17 @@ type ResponseDetails = {
 
 export type Declared = Pick<
   AnyEndpoint,
-  "summary" | "auth" | "body" | "database" | "errors" | "limit" | "params" | "query" | "reads" | "responses"
+  | "summary"
+  | "auth"
+  | "body"
+  | "database"
+  | "errors"
+  | "idempotency"
+  | "limit"
+  | "params"
+  | "query"
+  | "reads"
+  | "responses"
 >;
 
 /** Describes an operation by its declaration and its details. HEAD responses have no bodies. */
@@ -52,8 +62,9 @@ export function describeOperation(
   declaration: Declared,
   details: OperationDetails,
 ): ZodOpenApiOperationObject {
-  const { summary, params, query, auth } = declaration;
-  const { operationId, description, deprecated, reads = [] } = details;
+  const { summary, params, query, auth, idempotency } = declaration;
+  const { operationId, description, deprecated } = details;
+  const reads: ParameterName[] = [...(details.reads ?? []), ...(idempotency ? (["IdempotencyKey"] as const) : [])];
   const requestBody = details.requestBody ?? declaredBody(declaration, details);
   const responses = union(successes(declaration, details), describeProblems(errorsOf(declaration, verb)));
   return {
@@ -100,14 +111,18 @@ function declaredBody(declared: Declared, { requests = {} }: OperationDetails): 
   return { required: true, content: { [mediaType]: { schema: body, examples: examplesOf(requests) } } };
 }
 
-function successes({ summary, responses }: Declared, { responses: details }: OperationDetails) {
+function successes({ summary, responses, idempotency }: Declared, { responses: details }: OperationDetails) {
+  const replayed: HeaderName[] = idempotency === "replay" ? ["Idempotency-Replayed"] : [];
   const described = Object.entries(responses).map(([status, schema]) => {
     const one = details[Number(status)];
     if (!one) throw new Error(`No description of ${status} of "${summary}"`);
-    const { description, headers, examples = {} } = one;
+    const { description, headers = [], examples = {} } = one;
     const json = schema && { "application/json": { schema, examples: examplesOf(examples) } };
     const content = one.content ?? json;
-    return [status, { description, headers: headersOf(headers), ...(content ? { content } : {}) }] as const;
+    return [
+      status,
+      { description, headers: headersOf([...headers, ...replayed]), ...(content ? { content } : {}) },
+    ] as const;
   });
   return Object.fromEntries(described);
 }

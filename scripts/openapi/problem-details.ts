@@ -21,5 +21,10 @@ export const PROBLEM_DETAILS: Partial<Record<ErrorCode, { detail?: string; [fiel
   evidence_invalid: { detail: "The assertion's counter has not increased.", reason: "counter_replayed" },
   device_limit_reached: { detail: "An account can have at most 20 devices." },
   payload_too_large: { detail: "At most 16384 bytes.", limitBytes: 16384 },
+  assignment_conflict: {
+    detail: "The customer has another account. Transfer the purchases at the provider.",
+    reason: "linked",
+  },
+  billing_api_not_configured: { detail: "BILLING_API_KEY is not set: the provider's API needs it." },
   endpoint_retired: { detail: "Use /api/subscription/status instead." },
 };

@@ -16,7 +16,10 @@ const route = defineRoute("/api/guarded", {
     summary: "Guarded",
     auth: { role: "support", scope: "releases:read" },
     responses: { 200: z.object({ name: z.string() }) },
-    handle: ({ principal }) => ({ name: "key" in principal ? principal.key.name : principal.account.email }),
+    handle: ({ principal }) => {
+      if ("operator" in principal) return { name: principal.operator };
+      return { name: "key" in principal ? principal.key.name : principal.account.email };
+    },
   }),
 });
 

@@ -1,10 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { responders } from "@/app/routes.generated";
 import { removeExpiredRows } from "@/lib/auth/retention";
+import type { Responder } from "@/lib/http/server/routes";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { accountWithRole, newKey, statusOf } from "@/tests/support/auth/api-keys";
 import { clock, ctx } from "@/tests/support/context";
+
+type Handlers = Exclude<Responder, string>;
 
 const NEW_KEY = { name: "Release pipeline", scopes: ["releases:write"] };
 
@@ -196,6 +200,42 @@ describe("an Idempotency-Key", () => {
       admin = await accountWithRole("admin");
       expect((await withKey(key)).status).toBe(201);
     }
+  });
+
+  test("of a change whose response has no body replays that, too", async () => {
+    const { token } = await accountWithRole("admin");
+    const url = "https://hooks.example.com/";
+    const endpoint = await post("/api/admin/webhooks", { url, eventTypes: ["account.created"] }, { token });
+    const headers = { "idempotency-key": randomUUID() };
+    const path = `/api/admin/webhooks/${(await endpoint.json()).id}`;
+    for (const replayed of [null, "true"]) {
+      const response = await call("DELETE", path, { token, headers });
+      expect([response.status, await response.text()]).toEqual([204, ""]);
+      expect(response.headers.get("idempotency-replayed")).toBe(replayed);
+    }
+  });
+
+  test("with another query is refused, as with another body", async () => {
+    const { id } = await newAccount();
+    const { key: token } = await newKey({ scopes: ["accounts:write"] });
+    const headers = { "idempotency-key": randomUUID() };
+    const remove = (reason: string) => call("DELETE", `/api/admin/accounts/${id}?reason=${reason}`, { token, headers });
+    expect((await remove("one")).status).toBe(200);
+    const other = await remove("two");
+    expect([other.status, (await other.json()).code]).toEqual([422, "idempotency_key_reused"]);
+  });
+
+  test("is declared by every change of the admin API but uploads, which can be resumed", () => {
+    const isChange = (method: string, path: string) =>
+      !["GET", "HEAD", "OPTIONS"].includes(method) && path.startsWith("/api/admin/") && !isRead(path);
+    const isRead = (path: string) => /^\/api\/admin\/(uploads|releases\/(previews|verifications))(\/|$)/.test(path);
+    const missing = Object.entries(responders).flatMap(([path, responder]) => {
+      const handlers: Handlers = typeof responder === "object" ? responder : {};
+      return Object.entries(handlers).flatMap(([method, { endpoint }]) =>
+        endpoint && isChange(method, path) && !endpoint.idempotency ? [`${method} ${path}`] : [],
+      );
+    });
+    expect(missing).toEqual([]);
   });
 
   test.each(["", "two words", "x".repeat(256)])("%j is not valid", async (key) => {

@@ -6,10 +6,10 @@ import path from "node:path";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { NewReleases } from "@/lib/admin/publishing/schema";
-import { createHttpClient } from "@/scripts/admin/release/store/remote/http-client";
-import { remoteStore } from "@/scripts/admin/release/store/remote/remote-store";
-import { uploadFile } from "@/scripts/admin/release/store/remote/upload";
-import { uploadMemory } from "@/scripts/admin/release/store/remote/upload-memory";
+import { remoteStore } from "@/scripts/homeport/release/store/remote/remote-store";
+import { uploadFile } from "@/scripts/homeport/release/store/remote/upload";
+import { uploadMemory } from "@/scripts/homeport/release/store/remote/upload-memory";
+import { createHttpClient } from "@/scripts/homeport/transport/http-client";
 import { build, draftOf, filesIn, newFolder } from "@/tests/support/releases/publishing";
 
 const UPLOAD_ID = "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11";

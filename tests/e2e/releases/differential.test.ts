@@ -1,31 +1,13 @@
 import { createHash, randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { type AddressInfo, connect, createServer } from "node:net";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { addReleases } from "@/lib/admin/releases/add";
+import { startCountingProxy } from "@/tests/support/network/counting-proxy";
 import { newDataDir, preparedDataDir, type Service, startForTest } from "@/tests/support/process/service";
 import { installedApp } from "@/tests/support/releases/electron";
 
 const MIB = 1024 * 1024;
-
-/** An address of the service's that counts the bytes that it sends. */
-async function counting({ url }: Service): Promise<{ url: string; sentBytes: () => number }> {
-  const { hostname, port } = new URL(url);
-  let sentBytes = 0;
-  const server = createServer((near) => {
-    const far = connect(Number(port), hostname);
-    for (const socket of [near, far]) socket.on("error", () => socket.destroy());
-    near.pipe(far).on("data", (chunk) => {
-      sentBytes += chunk.byteLength;
-    });
-    far.pipe(near);
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, sentBytes: () => sentBytes };
-}
 
 /** Publishes two versions of a program as `npm run release -- add` does, and serves them. */
 async function serve(before: Buffer, after: Buffer): Promise<Service> {
@@ -50,7 +32,8 @@ async function serve(before: Buffer, after: Buffer): Promise<Service> {
 
 /** Updates an installed app that keeps its installer. Returns what the new one has, and how many bytes were sent. */
 async function update(service: Service, before: Buffer): Promise<{ installer: Buffer; sentBytes: number }> {
-  const proxy = await counting(service);
+  const proxy = await startCountingProxy(service.url);
+  onTestFinished(() => void proxy.close());
   const updater = await installedApp("1.0.0", (one) =>
     one.setFeedURL({ provider: "generic", url: `${proxy.url}/api/updates/core/stable` }),
   );
@@ -59,7 +42,7 @@ async function update(service: Service, before: Buffer): Promise<{ installer: Bu
   await writeFile(path.join(baseCachePath, "app-updater", "installer.exe"), before);
   expect(await updater.checkForUpdates()).toMatchObject({ isUpdateAvailable: true });
   const [file = ""] = await updater.downloadUpdate();
-  return { installer: await readFile(file), sentBytes: proxy.sentBytes() };
+  return { installer: await readFile(file), sentBytes: proxy.receivedBytes() };
 }
 
 const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");

@@ -66,7 +66,8 @@ test("the commands publish, change and remove releases of a service elsewhere", 
   expect(Buffer.from(await download.arrayBuffer()).equals(bytes)).toBe(true);
   expect(await run("verify")).toMatchObject({ code: 0, json: { valid: 2, invalid: 0 } });
 
-  expect(await run("edit", "2.0.0", "--critical")).toMatchObject(published("changed"));
+  expect(await run("edit", "2.0.0", "--notes", "Faster still")).toMatchObject(published("changed"));
+  expect(await run("critical", "2.0.0")).toMatchObject(published("changed"));
   expect(await run("remove", "2.0.0", "--yes")).toMatchObject({ code: 1, json: { error: { code: "release_in_use" } } });
   await writeFile(path.join(folder, "beta.exe"), randomBytes(100));
   const beta = ["add", path.join(folder, "beta.exe"), ...CORE, "--version", "2.1.0", "--channel", "beta"];

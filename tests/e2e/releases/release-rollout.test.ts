@@ -1,26 +1,26 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { runCommand } from "@/tests/support/process/command";
-import { preparedDataDir } from "@/tests/support/process/service";
+import { preparedDataDir, startForTest } from "@/tests/support/process/service";
 
 /** Several commands that open the embedded database. */
-const SLOW = { timeout: 180_000 };
+const SLOW = { timeout: 300_000 };
 const ID = "core-windows-x64-2.3.0";
 
-/** Runs `npm run release` in a folder with the release 2.3.0. */
-async function withRelease() {
-  const DATA_DIR = await preparedDataDir();
+/** Runs `homeport release` in a folder with the release 2.3.0. */
+async function withRelease(DATA_DIR: string) {
   const file = path.join(DATA_DIR, "setup.exe");
   await writeFile(file, "a build");
-  const run = (...args: string[]) => runCommand("release", args, { DATA_DIR });
+  const run = (...args: string[]) => runCommand("release", args, { DATA_DIR, SUDO_USER: "ann" });
   const target = ["--product", "core", "--platform", "windows", "--arch", "x64"];
   expect(await run("add", file, ...target, "--version", "2.3.0", "--rollout", "0")).toMatchObject({ code: 0 });
   return run;
 }
 
-test("npm run release schedules, halts, resumes and ends a rollout, and lists the reason", SLOW, async () => {
-  const run = await withRelease();
+test("schedules, halts, resumes and ends a rollout of a running service, which lists the reason", SLOW, async () => {
+  const service = await startForTest();
+  const run = await withRelease(service.dataDir);
   const output = async (...args: string[]) => {
     const { code, stdout, stderr } = await run(...args);
     expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: "" });
@@ -38,10 +38,20 @@ test("npm run release schedules, halts, resumes and ends a rollout, and lists th
   expect((await run("rollout", ID, "--resume")).stderr).toContain("has a rollout in this state");
   expect(await output("rollout", ID, "50")).toBe(`${ID}: rolled out to 50 %\n`);
   expect(await output("list")).toContain("50 %");
+  expect(await run("adoption", "--days", "0")).toMatchObject({ code: 2 });
+  expect(await run("adoption")).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("Nothing") });
+  const { stdout } = await run("adoption", "--days", "2", "--json");
+  expect(JSON.parse(stdout)).toMatchObject({ products: [], versions: [] });
+
+  const { key } = JSON.parse(await readFile(path.join(service.dataDir, "operator.json"), "utf8")) as { key: string };
+  const headers = { authorization: `Bearer ${key}` };
+  const audit = await service.fetch("/api/admin/audit?actor=operator:ann", { headers });
+  const { events } = (await audit.json()) as { events: { type: string }[] };
+  expect(events.map(({ type }) => type)).toEqual(["rollout_resumed", "rollout_halted", "rollout_started"]);
 });
 
-test("npm run release refuses a schedule that is not possible, and writes nothing", SLOW, async () => {
-  const run = await withRelease();
+test("refuses a schedule that is not possible, and writes nothing", SLOW, async () => {
+  const run = await withRelease(await preparedDataDir());
   const schedule = (...args: string[]) => run("rollout", "2.3.0", ...args);
   expect(await schedule("--steps", "5")).toMatchObject({ code: 2, stderr: expect.stringContaining("--every") });
   expect(await schedule("--steps", "5", "--every", "1y")).toMatchObject({ code: 2 });
@@ -52,12 +62,4 @@ test("npm run release refuses a schedule that is not possible, and writes nothin
   });
   expect(await run("rollout", "9.9.9", "--steps", "5", "--every", "1h")).toMatchObject({ code: 1 });
   expect((await run("list")).stdout).toContain("paused");
-});
-
-test("npm run release shows adoption, which is empty at first", SLOW, async () => {
-  const run = await withRelease();
-  expect(await run("adoption", "--days", "0")).toMatchObject({ code: 2 });
-  expect(await run("adoption")).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("Nothing") });
-  const { stdout } = await run("adoption", "--days", "2", "--json");
-  expect(JSON.parse(stdout)).toMatchObject({ products: [], versions: [] });
 });

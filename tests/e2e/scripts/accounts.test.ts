@@ -5,12 +5,18 @@ import { createServer, type Socket } from "node:net";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createDatabase } from "@/dev/postgres";
+import type { AccountDetails } from "@/lib/admin/accounts/schema";
 import { loadConfig } from "@/lib/config";
 import { applyMigrations } from "@/lib/db/migrations";
 import { openDatabase } from "@/lib/db/open";
 import { migrationAdapter } from "@/lib/db/server/adapter";
+import { Authenticator } from "@/tests/support/auth/authenticator";
+import { Jar } from "@/tests/support/auth/browser";
+import { IdentityProvider } from "@/tests/support/auth/identity-provider";
+import { BASE_URL } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 import { runCommand } from "@/tests/support/process/command";
+import { signInWith } from "@/tests/support/process/provider-sign-in";
 import { type Service, startForTest } from "@/tests/support/process/service";
 
 const POLL = { timeout: 30_000, interval: 100 };
@@ -47,71 +53,129 @@ async function endLeases(dataDir: string): Promise<void> {
 const statusOf = async (service: Service, token: string) =>
   (await service.fetch("/api/push/devices", { headers: { authorization: `Bearer ${token}` } })).status;
 
+/** Takes an account's provider, its second factor and one of its sessions from it. */
+async function changeSignIn(
+  service: Service,
+  google: IdentityProvider,
+  homeport: (...args: string[]) => ReturnType<typeof accounts>,
+): Promise<void> {
+  const { email, token } = await register(service);
+  const send = async (to: string, json: object) => {
+    const headers = { ...JSON_BODY, authorization: `Bearer ${token}` };
+    const response = await service.fetch(to, { method: "POST", headers, body: JSON.stringify(json) });
+    return (await response.json()) as { id: string; secret: string };
+  };
+  const { id, secret } = await send("/api/auth/factors/totp", {});
+  await send("/api/auth/factors/totp/confirm", { id, code: new Authenticator(secret).code() });
+  const show = async (account: string) => JSON.parse((await homeport("show", account)).output) as AccountDetails;
+  const [session] = (await show(email)).sessions;
+  expect((await homeport("revoke-sessions", email, "--session", session?.id ?? "")).output).toBe(
+    `${email}: 1 session revoked.\n`,
+  );
+  expect(await statusOf(service, token)).toBe(401);
+  expect((await show(email)).factors).toMatchObject({ totp: { id } });
+  expect((await homeport("reset-factors", email)).output).toBe(
+    `${email}: the second factors and passkeys are removed, signed out on all devices.\n`,
+  );
+  expect((await show(email)).factors).toMatchObject({ totp: null });
+
+  const linked = `linked-${crypto.randomUUID()}@example.com`;
+  google.person = { sub: crypto.randomUUID(), claims: { email: linked, email_verified: true, hd: "example.com" } };
+  await signInWith(google, service, new Jar());
+  expect(await show(linked)).toMatchObject({ identities: [{ provider: "google" }], sessions: [{}] });
+  expect((await homeport("unlink", linked, "google", "--reason", "sold")).output).toBe(
+    `${linked}: 1 google identity removed, signed out on all devices.\n`,
+  );
+  expect(await show(linked)).toMatchObject({ identities: [], sessions: [] });
+}
+
 test(
   // ASVS 7.4.5
-  "an operator lists, shows, signs out and deletes accounts of the embedded database while the service is stopped",
+  "an operator searches, shows, signs out, changes and deletes accounts of a running embedded service",
   async () => {
-    const first = await startForTest();
-    const env = { DATA_DIR: first.dataDir };
-    const [ann, bob] = [await register(first), await register(first)];
-    const refused = await accounts(env, "list");
-    expect(refused.code).toBe(1);
-    expect(refused.output).toMatch(/Another process \(pid \d+\) is using .*db: .* Stop it first/);
-    expect(await first.end("SIGTERM")).toBe(0);
+    const google = await IdentityProvider.start("google", BASE_URL);
+    onTestFinished(() => google.close());
+    const service = await startForTest({ ...google.variables, NEXTAUTH_URL: BASE_URL });
+    const env = { DATA_DIR: service.dataDir, SUDO_USER: "ops" };
+    const [ann, bob] = [await register(service), await register(service)];
+    const homeport = (...args: string[]) => accounts(env, ...args);
+    const jsonOf = async (...args: string[]) => JSON.parse((await homeport(...args, "--json")).output);
 
-    expect((await accounts(env, "list")).output).toMatch(
-      new RegExp(`${bob.id} .* unverified .*${bob.email}\n${ann.id} `),
+    expect((await homeport("list")).output).toMatch(
+      new RegExp(`^${bob.id}\\t.*\\t${bob.email}\\tunverified\\tuser\\tactive\\t-\n${ann.id}\\t`),
     );
-    expect((await accounts(env, "list", "person_")).output).toBe("No accounts found.\n");
-    expect((await accounts(env, "list", ` ${ann.email.toUpperCase()}`)).output).toContain(ann.id);
-    const shown = await accounts(env, "show", ann.email.toUpperCase());
-    expect(JSON.parse(shown.output)).toMatchObject({
+    expect((await homeport("list", "person_")).output).toBe("No accounts found.\n");
+    expect(await jsonOf("list", ` ${ann.email.toUpperCase()}`)).toMatchObject([{ id: ann.id }]);
+    expect(await homeport("list", "--role", "root")).toMatchObject({ code: 2 });
+    expect(await jsonOf("show", ann.email.toUpperCase())).toMatchObject({
       id: ann.id,
       hasPassword: true,
       sessions: [{ transport: "token" }],
       securityEvents: [{ type: "registered" }],
     });
-    expect(shown.output).not.toMatch(/\$2b\$|passwordHash/);
-    expect((await accounts(env, "grant", ann.id, "admin")).output).toBe(`${ann.email}: admin, was user.\n`);
-    expect((await accounts(env, "grant", ann.id, "root")).output).toContain("Unknown role: root. Use user, support");
-    expect((await accounts(env, "disable", bob.email)).output).toBe(`${bob.email} is disabled, 1 sessions revoked.\n`);
-    expect((await accounts(env, "list", bob.email)).output).toMatch(/ unverified {2}disabled /);
-    expect((await accounts(env, "enable", bob.email)).output).toBe(`${bob.email} can sign in again.\n`);
-    const history = JSON.parse((await accounts(env, "show", bob.id)).output).securityEvents;
-    expect(history).toMatchObject([
-      { type: "account_enabled", actor: expect.stringMatching(/^operator:./) },
-      { type: "signed_out" },
-      { type: "account_disabled" },
+    expect((await homeport("show", ann.id)).output).not.toMatch(/\$2b\$|passwordHash/);
+
+    expect((await homeport("grant", ann.id, "admin")).output).toBe(`${ann.email}: admin, was user.\n`);
+    expect((await homeport("grant", ann.id, "root")).output).toContain("Unknown role: root. Use user, support, admin.");
+    expect(await homeport("grant", ann.id, "user")).toMatchObject({
+      code: 1,
+      output: expect.stringContaining("admin"),
+    });
+    expect(await jsonOf("list", "--role", "admin")).toMatchObject([{ id: ann.id }]);
+
+    expect((await homeport("disable", bob.email, "--reason", "fraud")).output).toBe(
+      `${bob.email} is disabled, 1 sessions revoked.\n`,
+    );
+    expect(await statusOf(service, bob.token)).toBe(401);
+    expect((await homeport("list", "--state", "disabled")).output).toContain(
+      `${bob.email}\tunverified\tuser\tdisabled`,
+    );
+    expect((await homeport("enable", bob.email)).output).toBe(`${bob.email} can sign in again.\n`);
+    expect(await jsonOf("events", bob.email)).toMatchObject([
+      { type: "account_enabled", actor: "operator:ops" },
+      { type: "signed_out", details: { sessionsEnded: 1 } },
+      { type: "account_disabled", details: { reason: "fraud" } },
       { type: "registered", actor: "account" },
     ]);
-    expect((await accounts(env, "revoke-sessions", ann.id)).output).toBe(`${ann.email}: 1 sessions revoked.\n`);
-    expect((await accounts(env, "unlink", ann.id)).output).toContain("Usage: npm run accounts"); // of which provider?
-    expect(await accounts(env, "unlink", bob.id, "gogle")).toMatchObject({
+
+    expect(await homeport("revoke-sessions", ann.id, "--session", bob.id)).toMatchObject({ code: 1 });
+    expect((await homeport("revoke-sessions", ann.id)).output).toBe(`${ann.email}: 1 sessions revoked.\n`);
+    expect(await statusOf(service, ann.token)).toBe(401);
+    expect(await homeport("unlink", ann.id)).toMatchObject({ code: 2 }); // of which provider?
+    expect(await homeport("unlink", bob.id, "gogle")).toMatchObject({
       code: 2,
       output: expect.stringContaining("Unknown provider: gogle. Use google, apple, github."),
     });
-    expect(await accounts(env, "unlink", bob.id, "google")).toEqual({
+    expect(await homeport("unlink", bob.id, "google")).toEqual({
       code: 1,
       output: `${bob.email} is not linked to google. Nothing was changed.\n`,
     });
-    expect(await accounts(env, "reset-factors", bob.id)).toEqual({
+    expect(await homeport("reset-factors", bob.id)).toEqual({
       code: 1,
       output: `${bob.email} has no second factor and no passkey. Nothing was changed.\n`,
     });
-    expect((await accounts(env, "delete", bob.email)).code).toBe(2); // without --yes
-    expect((await accounts(env, "delete", bob.email, "--yes")).output).toContain(`${bob.email} is deleted.`);
-    const gone = await accounts(env, "show", bob.id);
+
+    await changeSignIn(service, google, homeport);
+    expect(await jsonOf("export", bob.id, "--reason", "asked for")).toMatchObject({ account: { id: bob.id } });
+    const file = path.join(service.dataDir, "bob.json");
+    expect((await homeport("export", bob.id, "--output", file)).output).toBe(`${bob.email}: exported to ${file}.\n`);
+    expect(JSON.parse(await readFile(file, "utf8"))).toMatchObject({ account: { id: bob.id } });
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+
+    expect((await homeport("delete", bob.email)).code).toBe(2); // without --yes
+    expect(await homeport("delete", ann.email, "--yes")).toMatchObject({ code: 1 }); // the only admin
+    expect((await homeport("delete", bob.email, "--yes")).output).toContain(`${bob.email} is deleted.`);
+    const gone = await homeport("show", bob.id);
     expect(gone).toMatchObject({ code: 1, output: expect.stringContaining(`The account ${bob.id} was deleted.`) });
     expect(gone.output).toContain('"account_deleted"');
-    expect(await accounts(env, "show", crypto.randomUUID())).toMatchObject({
+    expect(await homeport("show", crypto.randomUUID())).toMatchObject({
       code: 1,
       output: expect.stringContaining("There is no account"),
     });
-    expect((await accounts(env)).output).toContain("Usage: npm run accounts");
-
-    const second = await startForTest(env);
-    expect(await statusOf(second, ann.token)).toBe(401);
-    expect(await statusOf(second, bob.token)).toBe(401);
+    expect(await homeport("rotate-keys")).toMatchObject({
+      code: 1,
+      output: expect.stringMatching(/Another process \(pid \d+\) is using/),
+    });
   },
   PATIENCE_MS,
 );

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { COMMANDS, runCommand } from "@/tests/support/process/command";
+import { COMMANDS, runCommand, usageOf } from "@/tests/support/process/command";
 
 const NAMES = [...COMMANDS.keys()];
 /** A data folder that cannot be written. */
@@ -11,10 +11,10 @@ test("the commands are found in package.json", () => {
 
 test.each(NAMES)("npm run %s -- --help prints its usage and does nothing", async (name) => {
   const { code, stdout, stderr } = await runCommand(name, ["--help"], env);
-  expect({ code, stderr, stdout }).toEqual({ code: 0, stderr: "", stdout: expect.stringContaining(`npm run ${name}`) });
+  expect({ code, stderr, stdout }).toEqual({ code: 0, stderr: "", stdout: expect.stringContaining(usageOf(name)) });
 });
 
 test.each(NAMES)("npm run %s rejects an unknown argument with exit code 2 and its usage", async (name) => {
   const { code, stderr } = await runCommand(name, ["no such argument"], env);
-  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`npm run ${name}`) });
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(usageOf(name)) });
 });

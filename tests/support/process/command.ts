@@ -16,14 +16,18 @@ const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { script
 /** Node's arguments for every npm command that parses arguments: it runs from the build, or by tsx. */
 export const COMMANDS: ReadonlyMap<string, string[]> = new Map(
   Object.entries(scripts).flatMap(([name, line]) => {
-    const [, runner, ...args] = /^(node scripts\/run\.mjs|tsx) ([\w/.-]+)$/.exec(line) ?? [];
+    const [, runner, args = ""] = /^(node scripts\/run\.mjs|tsx) ([\w/. -]+)$/.exec(line) ?? [];
     if (!runner) return [];
-    return [[name, [...NODE_FLAGS, ...(runner === "tsx" ? ["--import", "tsx"] : ["scripts/run.mjs"]), ...args]]];
+    const script = runner === "tsx" ? ["--import", "tsx"] : ["scripts/run.mjs"];
+    return [[name, [...NODE_FLAGS, ...script, ...args.split(" ")]]];
   }),
 );
 
+/** Node's arguments for `npx homeport`. */
+const HOMEPORT = [...NODE_FLAGS, "scripts/run.mjs", "homeport"];
+
 /**
- * Starts what `npm run NAME -- ARGS` runs, without npm and without the environment of the tests. It is killed after
+ * Starts what `npm run NAME -- ARGS` or `npx homeport ARGS` runs, without npm and without the environment of the tests. It is killed after
  * the test. @throws Error if package.json has no such command
  */
 export function startCommand(
@@ -31,7 +35,7 @@ export function startCommand(
   args: string[],
   env: Record<string, string> = {},
 ): { child: ChildProcess; output: () => string; ended: Promise<Ended> } {
-  const command = COMMANDS.get(name);
+  const command = name === "homeport" ? HOMEPORT : COMMANDS.get(name);
   if (!command) throw new Error(`There is no command npm run ${name}`);
   const child = spawn(process.execPath, [...command, ...args], {
     env: { PATH: process.env.PATH ?? "", NODE_ENV: "production", ...env },
@@ -48,6 +52,9 @@ export function startCommand(
   const ended = once(child, "close").then(([code]: (number | null)[]) => ({ code: code ?? null, ...text }));
   return { child, output: () => text.output, ended };
 }
+
+/** How a command calls itself in its usage: those of `homeport` are the same as `homeport NAME`. */
+export const usageOf = (name: string) => `${COMMANDS.get(name)?.includes("homeport") ? "homeport" : "npm run"} ${name}`;
 
 /** Runs what `npm run NAME -- ARGS` runs, and resolves to how it ended. */
 export const runCommand = (name: string, args: string[], env?: Record<string, string>): Promise<Ended> =>

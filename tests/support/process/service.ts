@@ -15,6 +15,8 @@ export type Service = {
   pid: number | undefined;
   /** Everything it printed so far. */
   output: () => string;
+  /** The standard output alone: the log. */
+  log: () => string;
   fetch: (path: string, init?: RequestInit) => Promise<Response>;
   /** Sends a signal and waits for the end. Resolves to the exit code; null after a kill. */
   end: (signal: NodeJS.Signals) => Promise<number | null>;
@@ -40,14 +42,16 @@ export async function preparedDataDir(folder?: string): Promise<string> {
 export async function startService(env: Record<string, string> = {}, script?: Script): Promise<Service> {
   const port = await freePort();
   const dataDir = env.DATA_DIR ?? (await (env.DATABASE_URL ? newDataDir() : preparedDataDir()));
-  const { child, output } = spawnService({ PORT: String(port), HOST: "127.0.0.1", DATA_DIR: dataDir, ...env }, script);
+  const variables = { PORT: String(port), HOST: "127.0.0.1", DATA_DIR: dataDir, ...env };
+  const { child, output, log } = spawnService(variables, script);
   const url = `http://127.0.0.1:${port}`;
   const give = Date.now() + BOOT_MS;
   while (!(await answers(url))) {
     if (child.exitCode !== null || Date.now() > give) throw new Error(`The service did not start:\n${output()}`);
     await delay(POLL_MS);
   }
-  return { url, dataDir, pid: child.pid, output, end: enderOf(child), fetch: (to, init) => fetch(`${url}${to}`, init) };
+  const get: Service["fetch"] = (to, init) => fetch(`${url}${to}`, init);
+  return { url, dataDir, pid: child.pid, output, log, end: enderOf(child), fetch: get };
 }
 
 /** Starts `npm run worker` for one test, after which it is killed, and waits until it is ready. */
@@ -111,13 +115,16 @@ function spawnService(env: Record<string, string>, script: Script = "start") {
     },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  let text = "";
+  let [text, log] = ["", ""];
   const keep = (chunk: Buffer) => {
     text += chunk;
   };
   child.stdout.on("data", keep);
   child.stderr.on("data", keep);
-  return { child, output: () => text };
+  child.stdout.on("data", (chunk: Buffer) => {
+    log += chunk;
+  });
+  return { child, output: () => text, log: () => log };
 }
 
 async function answers(url: string): Promise<boolean> {

@@ -1,0 +1,45 @@
+import { parseArgs } from "node:util";
+import { seedDatabase } from "../../dev/seed/seed";
+import { loadConfig } from "../../lib/config";
+import { COMMAND } from "../../lib/db/limits";
+import { openDatabase } from "../../lib/db/open";
+import { runCommandLine, UsageError } from "../command-line";
+
+const HELP = `Usage: npm run seed -- [--accounts 1000] [--seed 1]
+
+Fills an empty database with invented accounts, subscriptions with about ten events each, notifications and update checks,
+for demos and measurements. With the embedded database, stop the service first.`;
+
+const MAX_ACCOUNTS = 10_000_000;
+
+async function main(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: { accounts: { type: "string", default: "1000" }, seed: { type: "string", default: "1" } },
+  });
+  const [accounts, seed] = [values.accounts, values.seed].map(Number);
+  if (!isCount(accounts) || accounts > MAX_ACCOUNTS) throw new UsageError(`--accounts takes 1 to ${MAX_ACCOUNTS}.`);
+  if (!isCount(seed)) throw new UsageError("--seed takes a positive integer.");
+  const fail = (error: Error) => {
+    throw error;
+  };
+  const { client: db, migrated, close } = await openDatabase(loadConfig(), { onConnectionError: fail }, COMMAND);
+  try {
+    if (!(await migrated())) throw new Error("Migrations are missing: run `npm run db:migrate` first.");
+    const onProgress = (done: number) => {
+      if (process.stderr.isTTY) process.stderr.write(`\r${done} of ${accounts} accounts`);
+    };
+    await seedDatabase({ db, now: new Date() }, { accounts, seed, onProgress });
+    if (process.stderr.isTTY) process.stderr.write("\n");
+    const [events, deliveries] = [await db.billingEvent.count(), await db.pushReceipt.count()];
+    console.log(`${accounts} accounts, ${events} billing events, ${deliveries} deliveries.`);
+  } finally {
+    await close();
+  }
+}
+
+function isCount(value: number | undefined): value is number {
+  return value !== undefined && Number.isSafeInteger(value) && value > 0;
+}
+
+runCommandLine(HELP, main).finally(() => process.exit());

@@ -1,0 +1,54 @@
+import { type Argument, Command } from "commander";
+import { createOutput, type Output } from "./output/output";
+import type { AdminApi } from "./transport/admin-api";
+import { openAdminApi } from "./transport/open-api";
+
+/** What a command works with. */
+export type Tools = { api: AdminApi; output: Output };
+
+/**
+ * A command of `homeport`, or a group of them. Each that runs something has `--json`. Whatever is wrong with the arguments is
+ * thrown, and reported in one place.
+ */
+export class HomeportCommand extends Command {
+  constructor(name?: string) {
+    super(name);
+    this.exitOverride();
+    this.configureOutput({ outputError: () => {} });
+    this.helpOption("-h, --help", "show this help");
+    this.helpCommand(false);
+    this.configureHelp({
+      subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(shown)].join(" "),
+    });
+  }
+
+  override createCommand(name?: string): HomeportCommand {
+    return new HomeportCommand(name);
+  }
+
+  /**
+   * Runs `handle` with the arguments in their order, and the options last. The API is opened by its first request, so
+   * that arguments can be refused before.
+   */
+  run<Args extends unknown[]>(handle: (tools: Tools, ...args: Args) => Promise<void>): this {
+    this.option("--json", "print JSON");
+    return this.action(async (...given: unknown[]) => {
+      const args = given.slice(0, -1) as Args;
+      const { json = false } = this.opts<{ json?: boolean }>();
+      const { api, close } = openAdminApi();
+      try {
+        await handle({ api, output: createOutput(json) }, ...args);
+      } finally {
+        await close();
+      }
+    });
+  }
+}
+
+const shown = (argument: Argument) => {
+  const name = `${argument.name()}${argument.variadic ? "..." : ""}`;
+  return argument.required ? `<${name}>` : `[${name}]`;
+};
+
+/** Adds the commands of a subject, such as `create` to `homeport keys`. */
+export type DefineSubject = (subject: HomeportCommand) => void;

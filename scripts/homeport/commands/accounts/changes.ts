@@ -1,0 +1,133 @@
+import {
+  type AccountChange,
+  type DeletedAccount,
+  type ProviderChange,
+  Role,
+  type RoleChange,
+} from "../../../../lib/admin/accounts/schema";
+import { PROVIDER_NAMES } from "../../../../lib/auth/oauth/providers";
+import { isUuid } from "../../../../lib/db/ids";
+import { CodedError, UsageError } from "../../../command-line";
+import type { Tools } from "../../command";
+import { confirm, isInteractive } from "../../output/confirm";
+import { ACCOUNTS, findAccount } from "./find-account";
+
+type Options = { reason?: string };
+
+export async function grant(tools: Tools, account: string, role: string, options: Options): Promise<void> {
+  requireOneOf("role", role, Role.options);
+  await change<RoleChange>(
+    tools,
+    account,
+    "grant",
+    { role, reason: options.reason },
+    ({ email }, { isChanged, previousRole }) =>
+      isChanged ? `${email}: ${role}, was ${previousRole}.` : `${email} has the role ${role} already.`,
+  );
+}
+
+export async function disable(tools: Tools, account: string, options: Options): Promise<void> {
+  await change<AccountChange>(
+    tools,
+    account,
+    "disable",
+    { reason: options.reason },
+    ({ email }, { isChanged, sessionsEnded }) =>
+      isChanged ? `${email} is disabled, ${sessionsEnded} sessions revoked.` : `${email} is disabled already.`,
+  );
+}
+
+export async function enable(tools: Tools, account: string, options: Options): Promise<void> {
+  await change<AccountChange>(tools, account, "enable", { reason: options.reason }, ({ email }, { isChanged }) =>
+    isChanged ? `${email} can sign in again.` : `${email} is not disabled.`,
+  );
+}
+
+export async function revokeSessions(
+  tools: Tools,
+  account: string,
+  { session, reason }: Options & { session?: string },
+): Promise<void> {
+  if (session === undefined) {
+    return change<AccountChange>(
+      tools,
+      account,
+      "revoke-sessions",
+      { reason },
+      ({ email }, { sessionsEnded }) => `${email}: ${sessionsEnded} sessions revoked.`,
+    );
+  }
+  if (!isUuid(session)) throw new UsageError("--session takes the id of a session, as `show` prints it.");
+  const { id, email } = await findAccount(tools.api, account);
+  const path = `${ACCOUNTS}/${id}/sessions/${session}${reason === undefined ? "" : `?${new URLSearchParams({ reason })}`}`;
+  const missing = { not_found: `${email} has no live session ${session}. Nothing was changed.` };
+  const result = await withMessages(missing, () => tools.api.request<AccountChange>("DELETE", path));
+  tools.output.result(result, [`${email}: 1 session revoked.`]);
+}
+
+export async function unlink(tools: Tools, account: string, provider: string, options: Options): Promise<void> {
+  requireOneOf("provider", provider, PROVIDER_NAMES);
+  await change<ProviderChange>(
+    tools,
+    account,
+    "unlink",
+    { provider, reason: options.reason },
+    ({ email }, { identitiesRemoved: count }) =>
+      `${email}: ${count} ${provider} ${count === 1 ? "identity" : "identities"} removed, signed out on all devices.`,
+    (email) => ({ not_found: `${email} is not linked to ${provider}. Nothing was changed.` }),
+  );
+}
+
+export async function resetFactors(tools: Tools, account: string, options: Options): Promise<void> {
+  await change<AccountChange>(
+    tools,
+    account,
+    "reset-factors",
+    { reason: options.reason },
+    ({ email }) => `${email}: the second factors and passkeys are removed, signed out on all devices.`,
+    (email) => ({ no_second_factor: `${email} has no second factor and no passkey. Nothing was changed.` }),
+  );
+}
+
+export async function deleteAccount(
+  { api, output }: Tools,
+  account: string,
+  { yes = false, reason }: Options & { yes?: boolean },
+): Promise<void> {
+  if (!yes && !isInteractive()) throw new UsageError("delete: --yes is missing.");
+  const { id, email } = await findAccount(api, account);
+  if (!yes && !(await confirm(`Delete ${email} and all its data?`)))
+    throw new CodedError("canceled", "Nothing was changed.");
+  const query = reason === undefined ? "" : `?${new URLSearchParams({ reason })}`;
+  const deleted = await api.request<DeletedAccount>("DELETE", `${ACCOUNTS}/${id}${query}`);
+  output.result(deleted, [`${email} is deleted. Store subscriptions continue until they are cancelled in the store.`]);
+}
+
+/** Makes a change and prints what it did. `messagesOf` has a message of its own for some errors, by their codes. */
+async function change<Result extends object>(
+  { api, output }: Tools,
+  idOrEmail: string,
+  verb: string,
+  body: Options & { role?: string; provider?: string },
+  describe: (account: { email: string }, result: Result) => string,
+  messagesOf: (email: string) => Readonly<Record<string, string>> = () => ({}),
+): Promise<void> {
+  const account = await findAccount(api, idOrEmail);
+  const send = () => api.request<Result>("POST", `${ACCOUNTS}/${account.id}/${verb}`, body);
+  const result = await withMessages(messagesOf(account.email), send);
+  output.result(result, [describe(account, result)]);
+}
+
+async function withMessages<T>(messages: Readonly<Record<string, string>>, send: () => Promise<T>): Promise<T> {
+  try {
+    return await send();
+  } catch (error) {
+    const message = error instanceof CodedError ? messages[error.code] : undefined;
+    throw message === undefined ? error : new CodedError((error as CodedError).code, message);
+  }
+}
+
+/** @throws UsageError */
+function requireOneOf(name: string, value: string, values: readonly string[]): void {
+  if (!values.includes(value)) throw new UsageError(`Unknown ${name}: ${value}. Use ${values.join(", ")}.`);
+}

@@ -1,0 +1,82 @@
+import { writeFile } from "node:fs/promises";
+import type {
+  AccountDetails,
+  AccountEvents,
+  AccountSummary,
+  AccountsQuery,
+} from "../../../../lib/admin/accounts/schema";
+import { AccountsQuery as Query } from "../../../../lib/admin/accounts/schema";
+import { isUuid } from "../../../../lib/db/ids";
+import { CodedError } from "../../../command-line";
+import type { Tools } from "../../command";
+import { parseLimit, parseWith } from "../../options";
+import type { Json } from "../../transport/admin-api";
+import { ACCOUNTS, findAccount } from "./find-account";
+
+const DEFAULT_LIMIT = "50";
+
+type ListOptions = Pick<AccountsQuery, "role" | "state"> & { limit?: string };
+type Event = Json<AccountEvents["events"][number]>;
+
+export async function list({ api, output }: Tools, text: string | undefined, options: ListOptions): Promise<void> {
+  const { role, state } = options;
+  const query = { query: text?.trim() || undefined, role, state };
+  parseWith(Query, query, { query: "TEXT", role: "--role", state: "--state" });
+  const accounts = await api.list<Json<AccountSummary>>(
+    ACCOUNTS,
+    "accounts",
+    query,
+    parseLimit(options.limit ?? DEFAULT_LIMIT),
+  );
+  if (accounts.length === 0) output.note("No accounts found.");
+  output.table(accounts, {
+    id: ({ id }) => id,
+    created: ({ createdAt }) => createdAt,
+    email: ({ email }) => email,
+    verified: ({ emailVerifiedAt }) => (emailVerifiedAt ? "verified" : "unverified"),
+    role: ({ role }) => role,
+    state: ({ disabledAt }) => (disabledAt ? "disabled" : "active"),
+    name: ({ name }) => name,
+  });
+}
+
+/** Shows an account. Of a deleted one, shows the events, and throws. @throws CodedError not_found */
+export async function show({ api, output }: Tools, idOrEmail: string): Promise<void> {
+  const account = await findAccount(api, idOrEmail).catch(async (error: unknown) => {
+    const events = await readEvents({ api }, idOrEmail.trim(), Number(DEFAULT_LIMIT)).catch(() => []);
+    if (events.length === 0) throw error;
+    output.result(events, [JSON.stringify(events, null, 2)]);
+    throw new CodedError("not_found", `The account ${idOrEmail} was deleted. Its events are all that is left.`);
+  });
+  const details = await api.get<Json<AccountDetails>>(`${ACCOUNTS}/${account.id}`);
+  output.result(details, [JSON.stringify(details, null, 2)]);
+}
+
+export async function events({ api, output }: Tools, idOrEmail: string, options: { limit?: string }): Promise<void> {
+  const limit = parseLimit(options.limit ?? DEFAULT_LIMIT);
+  const id = isUuid(idOrEmail.trim()) ? idOrEmail.trim() : (await findAccount(api, idOrEmail)).id;
+  output.table(await readEvents({ api }, id, limit), {
+    time: ({ at }) => at,
+    event: ({ type }) => type,
+    actor: ({ actor }) => actor,
+    network: ({ network }) => network,
+    details: ({ details }) => (details ? JSON.stringify(details) : null),
+  });
+}
+
+export async function exportData(
+  { api, output }: Tools,
+  idOrEmail: string,
+  { output: file, reason }: { output?: string; reason?: string },
+): Promise<void> {
+  const { id, email } = await findAccount(api, idOrEmail);
+  const data = await api.get<object>(`${ACCOUNTS}/${id}/export`, { reason });
+  const text = JSON.stringify(data, null, 2);
+  if (file === undefined) return output.result(data, [text]);
+  await writeFile(file, `${text}\n`, { mode: 0o600, flag: "wx" });
+  output.result({ id, email, file }, [`${email}: exported to ${file}.`]);
+}
+
+async function readEvents({ api }: Pick<Tools, "api">, id: string, limit: number): Promise<Event[]> {
+  return isUuid(id) ? api.list<Event>(`${ACCOUNTS}/${id}/events`, "events", {}, limit) : [];
+}

@@ -1,0 +1,54 @@
+import { type AuditEntry, AuditFilter } from "../../../lib/admin/audit/schema";
+import { EVENT_LABELS } from "../../../lib/audit/event-types";
+import { isUuid } from "../../../lib/db/ids";
+import { UsageError } from "../../command-line";
+import type { DefineSubject, Tools } from "../command";
+import { oneOf, parseLimit, parseWith } from "../options";
+import type { AdminApi, Json } from "../transport/admin-api";
+import { findAccount } from "./accounts/find-account";
+
+const AUDIT = "/api/admin/audit";
+const DEFAULT_LIMIT = "50";
+
+type Filter = Partial<Record<"type" | "actor" | "target" | "account" | "from" | "to", string>>;
+type ListOptions = Filter & { limit?: string; csv?: boolean };
+
+/** `homeport audit` */
+export const defineAudit: DefineSubject = (audit) => {
+  audit
+    .command("list")
+    .description("list what operators and accounts did, newest first")
+    .addOption(oneOf("--type <type>", "what happened, such as role_changed", Object.keys(EVENT_LABELS)))
+    .option("--actor <actor>", "who acted, such as operator:ann or key:ID")
+    .option("--target <target>", "what was acted on, such as webhook:ID")
+    .option("--account <id|email>", "the account that acted or was acted on; a deleted one by its id")
+    .option("--from <time>", "from this time on: 2026-11-22 or 2026-11-22T09:00:00Z")
+    .option("--to <time>", "before this time")
+    .option("--limit <count>", `at most so many (default: ${DEFAULT_LIMIT})`)
+    .option("--csv", "print all that fit, as CSV")
+    .run(list);
+};
+
+async function list({ api, output }: Tools, { limit, csv = false, account, ...filter }: ListOptions): Promise<void> {
+  if (csv && (output.isJson || limit !== undefined)) throw new UsageError("--csv takes no --json and no --limit.");
+  parseWith(AuditFilter, filter, { type: "--type", actor: "--actor", target: "--target", from: "--from", to: "--to" });
+  const maxEntries = parseLimit(limit ?? DEFAULT_LIMIT);
+  const query = { ...filter, account: await accountId(api, account) };
+  if (csv) return void process.stdout.write(await api.text(`${AUDIT}.csv`, query));
+  const events = await api.list<Json<AuditEntry>>(AUDIT, "events", query, maxEntries);
+  if (events.length === 0) output.note("No events found.");
+  output.table(events, {
+    time: ({ at }) => at,
+    event: ({ type }) => type,
+    actor: ({ actor }) => actor,
+    account: ({ email, accountId }) => email ?? accountId,
+    target: ({ target }) => target,
+    network: ({ network }) => network,
+    details: ({ details }) => (details ? JSON.stringify(details) : null),
+  });
+}
+
+async function accountId(api: AdminApi, idOrEmail: string | undefined): Promise<string | undefined> {
+  const given = idOrEmail?.trim();
+  return given === undefined || isUuid(given) ? given : (await findAccount(api, given)).id;
+}

@@ -1,0 +1,243 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type {
+  AssignedPurchases,
+  PrunedBatch,
+  ReconciledCustomers,
+  ReplayedBatch,
+  ReplayedEvent,
+} from "../../../lib/admin/billing/changes-schema";
+import type { BillingEventSummary, PurchaseTimeline } from "../../../lib/admin/billing/schema";
+import { isUuid } from "../../../lib/db/ids";
+import { CodedError, UsageError } from "../../command-line";
+import type { DefineSubject, Tools } from "../command";
+import { parseLimit } from "../options";
+import { printable } from "../output/output";
+import { drawShare } from "../output/progress";
+
+const BILLING = "/api/admin/billing";
+/** How often in a row a command waits for the provider, and for how long at most. */
+const MAX_WAITS = 5;
+const MAX_WAIT_SECONDS = 300;
+
+type StateOptions = { failed?: boolean; received?: boolean; ignored?: boolean };
+type ListOptions = StateOptions & {
+  unlinked?: boolean;
+  account?: string;
+  purchase?: string;
+  type?: string;
+  limit: string;
+};
+type ReplayOptions = StateOptions & { event?: string; all?: boolean; reason?: string };
+type ReconcileOptions = { account?: string; all?: boolean; reason?: string };
+type AssignOptions = { purchase?: string; customer?: string; account: string; dryRun?: boolean; reason?: string };
+/** As JSON has it: times are text. */
+type Event = Omit<BillingEventSummary, "receivedAt"> & { receivedAt: string };
+
+/** `homeport billing`. */
+export const defineBilling: DefineSubject = (billing) => {
+  const withStates = (name: string) =>
+    billing
+      .command(name)
+      .option("--failed", "events that could not be applied")
+      .option("--received", "events that are not applied yet")
+      .option("--ignored", "events that change nothing");
+  const reason = ["--reason <text>", "why, for the audit trail"] as const;
+  withStates("list")
+    .description("list the newest events in the inbox")
+    .option("--unlinked", "events without an account")
+    .option("--account <id>", "events of an account")
+    .option("--purchase <id>", "events of a purchase")
+    .option("--type <type>", "events of a type, such as RENEWAL")
+    .option("--limit <number>", "how many", "50")
+    .run(list);
+  billing.command("show <event>").description("print an event with its payload and what it changed, as JSON").run(show);
+  billing.command("timeline <purchase>").description("show how a purchase's state came about").run(timeline);
+  withStates("replay")
+    .description("parse stored payloads again, and apply their events again")
+    .option("--event <event>", "one event")
+    .option("--all", "all events, oldest first")
+    .option(...reason)
+    .run(replay);
+  billing
+    .command("reconcile")
+    .description("compare purchases with the provider (needs BILLING_API_KEY)")
+    .option("--account <id>", "one account")
+    .option("--all", "all customers")
+    .option(...reason)
+    .run(reconcile);
+  billing
+    .command("assign")
+    .description("give an unlinked customer's purchases to an account")
+    .requiredOption("--account <id>", "the account")
+    .option("--purchase <id>", "one of the customer's purchases")
+    .option("--customer <id>", "an App User ID of the customer")
+    .option("--dry-run", "change nothing")
+    .option(...reason)
+    .run(assign);
+  billing
+    .command("prune")
+    .description("delete payloads older than BILLING_PAYLOAD_RETENTION_DAYS")
+    .option(...reason)
+    .run(prune);
+};
+
+async function list({ api, output }: Tools, { limit, account, unlinked, ...options }: ListOptions): Promise<void> {
+  const maxEntries = parseLimit(limit);
+  requireAccountId(account);
+  const { purchase, type } = options;
+  if (purchase !== undefined && !isUuid(purchase)) throw new UsageError("--purchase takes a purchase's id.");
+  const filter = { state: stateOf(options), unlinked, account, purchase, type };
+  const events = await api.list<Event>(`${BILLING}/events`, "events", filter, maxEntries);
+  if (events.length === 0) output.note("No events found.");
+  output.table(events, {
+    received: ({ receivedAt }) => receivedAt,
+    state: ({ state }) => state,
+    type: ({ type }) => type,
+    event: ({ eventId }) => eventId,
+    account: ({ accountId }) => accountId,
+    reason: ({ reason }) => reason ?? "",
+  });
+}
+
+async function show({ api, output }: Tools, eventId: string): Promise<void> {
+  const events = [];
+  for (const { id } of await findEvents(api, eventId)) events.push(await api.get<object>(`${BILLING}/events/${id}`));
+  const document = events.length === 1 ? events[0] : events;
+  output.result(document, [JSON.stringify(document, null, 2)]);
+}
+
+/** The events with an id: one for each provider. @throws Error if there is none */
+async function findEvents(api: Tools["api"], eventId: string): Promise<Event[]> {
+  const events = await api.list<Event>(`${BILLING}/events`, "events", { event: eventId });
+  if (events.length === 0) throw new CodedError("not_found", `There is no event ${eventId}.`);
+  return events;
+}
+
+async function timeline({ api, output }: Tools, purchaseId: string): Promise<void> {
+  if (!isUuid(purchaseId)) throw new UsageError("timeline takes a purchase's id.");
+  type Step = PurchaseTimeline["steps"][number];
+  const steps = await api.list<Step>(`${BILLING}/purchases/${purchaseId}`, "steps");
+  output.table(steps, {
+    occurred: ({ event }) => String(event.occurredAt),
+    type: ({ event }) => event.type,
+    event: ({ event }) => event.eventId,
+    status: ({ status }) => status,
+    changes: ({ changes }) => changes.map(({ field, after }) => `${field}=${JSON.stringify(after)}`).join(" "),
+  });
+}
+
+async function replay(tools: Tools, { event, all, reason, ...states }: ReplayOptions): Promise<void> {
+  const state = stateOf(states) ?? (all ? "all" : undefined);
+  requireOne({ event, all, ...states });
+  if (!event && !state) {
+    throw new UsageError("replay takes --event EVENT, --failed, --received, --ignored or --all.");
+  }
+  const counts = new Map<string, number>();
+  const count = (status: string, by: number) => counts.set(status, (counts.get(status) ?? 0) + by);
+  const failures: ReplayedEvent[] = [];
+  const { api, output } = tools;
+  if (event) {
+    for (const { id } of await findEvents(api, event)) {
+      const replayed = await api.request<ReplayedEvent>("POST", `${BILLING}/events/${id}/replay`, { reason });
+      count(replayed.status, 1);
+      if (replayed.status === "failed") failures.push(replayed);
+    }
+  } else {
+    for await (const batch of batches<ReplayedBatch>(tools, "replays", { state, reason })) {
+      for (const [status, by] of Object.entries(batch.counts)) count(status, by);
+      failures.push(...batch.failures);
+    }
+  }
+  for (const { type, eventId } of failures)
+    output.note(printable(`${type} ${eventId}: failed. \`show\` prints the reason.`));
+  if (failures.length > 0) process.exitCode = 1;
+  const text = [...counts].map(([status, by]) => `${by} ${status}`).join(", ") || "Nothing to replay.";
+  output.result({ counts: Object.fromEntries(counts), failures }, [text]);
+}
+
+async function reconcile(tools: Tools, { account, all, reason }: ReconcileOptions): Promise<void> {
+  if (!account && !all) throw new UsageError("reconcile takes --account ID or --all.");
+  requireOne({ account, all });
+  requireAccountId(account);
+  const { output } = tools;
+  const customers: ReconciledCustomers["customers"] = [];
+  let waits = 0;
+  for await (const batch of batches<ReconciledCustomers>(tools, "reconciliations", { accountId: account, reason })) {
+    for (const { appUserId, known, corrected, failure } of batch.customers) {
+      if (failure !== null) process.exitCode = 1;
+      if (failure !== null) output.note(printable(`${appUserId}: ${failure}`));
+      else if (!output.isJson) {
+        output.result(null, [printable(`${appUserId}: ${known} purchases, ${corrected} corrected`)]);
+      }
+    }
+    customers.push(...batch.customers);
+    waits = batch.customers.length > 0 ? 0 : waits;
+    if (batch.retry) await waitFor(tools, batch.retry, ++waits);
+  }
+  if (output.isJson) output.result(customers, []);
+}
+
+/** Waits as long as the provider asks for. @throws Error if it still does after several times */
+async function waitFor(
+  { output }: Tools,
+  { appUserId, afterSeconds }: NonNullable<ReconciledCustomers["retry"]>,
+  waits: number,
+) {
+  if (waits >= MAX_WAITS)
+    throw new CodedError("rate_limited", `${appUserId}: the provider limits requests. Try again later.`);
+  const seconds = Math.min(afterSeconds, MAX_WAIT_SECONDS);
+  output.note(printable(`${appUserId}: the provider limits requests. Retrying in ${seconds} s.`));
+  await delay(seconds * 1000);
+}
+
+async function assign({ api, output }: Tools, options: AssignOptions): Promise<void> {
+  const { purchase, customer, account, dryRun, reason } = options;
+  requireAccountId(account);
+  if ((purchase === undefined) === (customer === undefined)) {
+    throw new UsageError("assign takes either --purchase ID or --customer ID.");
+  }
+  const body = { purchaseId: purchase, appUserId: customer, accountId: account, isDryRun: dryRun, reason };
+  const assigned = await api.request<AssignedPurchases>("POST", `${BILLING}/assignments`, body);
+  const lines = assigned.purchases.map(({ id, store, productId }) =>
+    [id, store, productId ?? "-"].map(printable).join("\t"),
+  );
+  const isChanged = assigned.eventId !== null;
+  if (!isChanged) output.note(dryRun ? "Nothing was changed." : "The account has these purchases already.");
+  output.result(assigned, lines);
+}
+
+async function prune(tools: Tools, { reason }: { reason?: string }): Promise<void> {
+  let deleted = 0;
+  for await (const batch of batches<PrunedBatch>(tools, "prune", { reason })) deleted += batch.deleted;
+  tools.output.result({ deleted }, [`${deleted} payloads deleted.`]);
+}
+
+/** Repeats a request of bounded work until all is done. A command that is interrupted can be run again. */
+async function* batches<Batch extends { progress: number; nextCursor: string | null }>(
+  { api }: Tools,
+  name: string,
+  body: object,
+): AsyncGenerator<Batch> {
+  for (let cursor: string | undefined; ; ) {
+    const batch = await api.request<Batch>("POST", `${BILLING}/${name}`, { ...body, cursor });
+    drawShare(name, batch.progress);
+    yield batch;
+    if (batch.nextCursor === null) return;
+    cursor = batch.nextCursor;
+  }
+}
+
+function requireAccountId(account: string | undefined): void {
+  if (account !== undefined && !isUuid(account)) throw new UsageError("--account takes an account's id.");
+}
+
+function stateOf({ failed, received, ignored }: StateOptions) {
+  requireOne({ failed, received, ignored });
+  return failed ? "failed" : received ? "received" : ignored ? "ignored" : undefined;
+}
+
+/** @throws UsageError if several options are given of which each excludes the others */
+function requireOne(options: Record<string, unknown>): void {
+  const given = Object.keys(options).filter((name) => options[name] !== undefined);
+  if (given.length > 1) throw new UsageError(`${given.map((name) => `--${name}`).join(" and ")} exclude each other.`);
+}

@@ -1,0 +1,19 @@
+import type { DefineSubject } from "../command";
+import { bashScript, zshScript } from "../completion/bash-script";
+
+const HELP_AFTER = `
+For bash:  npx homeport completion bash > ~/.local/share/bash-completion/completions/homeport
+For zsh:   npx homeport completion zsh > ~/.homeport-completion.zsh, and in ~/.zshrc: source ~/.homeport-completion.zsh
+They complete the word homeport: make it an alias of "npx homeport", or install the command by npm link.`;
+
+/** `homeport completion`. It needs the commands of all subjects, which are the command's parent here. */
+export const defineCompletion: DefineSubject = (completion) => {
+  const scripts = { bash: bashScript, zsh: zshScript };
+  for (const [shell, write] of Object.entries(scripts)) {
+    completion
+      .command(shell)
+      .description(`print the completion script for ${shell}`)
+      .action(() => console.log(write(completion.parent ?? completion)));
+  }
+  completion.addHelpText("after", HELP_AFTER);
+};

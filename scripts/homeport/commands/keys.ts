@@ -1,0 +1,65 @@
+import { type ApiKey, type CreatedKey, NewKey } from "../../../lib/admin/keys/schema";
+import { Scope } from "../../../lib/auth/api-keys/scopes";
+import { isUuid } from "../../../lib/db/ids";
+import { UsageError } from "../../command-line";
+import type { DefineSubject, Tools } from "../command";
+import { parseSpanMs, parseWith, repeatable } from "../options";
+import type { Json } from "../transport/admin-api";
+
+const KEYS = "/api/admin/keys";
+
+type CreateOptions = { scope?: string[]; network?: string[]; expires?: string };
+
+/** `homeport keys`: the model of a subject. See CONTRIBUTING.md, "Add a command". */
+export const defineKeys: DefineSubject = (keys) => {
+  keys
+    .command("create <name>")
+    .description("create an API key and print it: this is the only time")
+    .addOption(repeatable("--scope <scope>", "what it may do; repeat it for several", Scope.options))
+    .option("--expires <when>", "12h, 90d or a time such as 2027-01-31T00:00:00Z (default: never)")
+    .addOption(
+      repeatable("--network <cidr>", "a network that may use it, such as 203.0.113.0/24; repeat it for several"),
+    )
+    .run(create);
+  keys.command("list").description("list the keys, newest first").run(list);
+  keys.command("revoke <id...>").description("revoke keys, at once").run(revoke);
+};
+
+async function create(
+  { api, output }: Tools,
+  name: string,
+  { scope = [], network = [], expires }: CreateOptions,
+): Promise<void> {
+  const input = { name, scopes: scope, networks: network, expiresAt: parseExpiry(expires) };
+  parseWith(NewKey, input, { scopes: "--scope", networks: "--network", expiresAt: "--expires", name: "NAME" });
+  const created = await api.request<Json<CreatedKey>>("POST", KEYS, input);
+  output.result(created, [created.key]);
+  if (!output.isJson) output.note(`Created ${created.id}. Store the key now: it is not shown again.`);
+}
+
+function parseExpiry(input: string | undefined): string | undefined {
+  const spanMs = parseSpanMs(input);
+  return spanMs === null ? input : new Date(Date.now() + spanMs).toISOString();
+}
+
+async function list({ api, output }: Tools): Promise<void> {
+  const keys = await api.list<Json<ApiKey>>(KEYS, "keys");
+  if (keys.length === 0) output.note("No keys found.");
+  output.table(keys, {
+    id: ({ id }) => id,
+    key: ({ prefix }) => `${prefix}…`,
+    status: ({ status }) => status,
+    "last used": ({ lastUsedAt }) => lastUsedAt,
+    scopes: ({ scopes }) => scopes.join(","),
+    name: ({ name }) => name,
+  });
+}
+
+async function revoke({ api, output }: Tools, ids: string[]): Promise<void> {
+  if (!ids.every(isUuid)) throw new UsageError("revoke takes the ids of keys, as `list` prints them.");
+  for (const id of ids) await api.request("DELETE", `${KEYS}/${id}`);
+  output.result(
+    { revoked: ids },
+    ids.map((id) => `${id} is revoked.`),
+  );
+}

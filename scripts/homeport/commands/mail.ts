@@ -1,0 +1,58 @@
+import { EmailRetry, EmailsQuery, type QueuedEmail } from "../../../lib/admin/mail/schema";
+import { isUuid } from "../../../lib/db/ids";
+import { UsageError } from "../../command-line";
+import type { DefineSubject, Tools } from "../command";
+import { parseLimit, parseWith } from "../options";
+import type { Json } from "../transport/admin-api";
+
+const MAIL = "/api/admin/mail";
+const DEFAULT_LIMIT = "50";
+
+type ListOptions = { state?: string; to?: string; oldest?: boolean; limit: string };
+
+/** `homeport mail` */
+export const defineMail: DefineSubject = (mail) => {
+  mail
+    .command("list")
+    .description("list the emails that wait to be sent, newest first, and why")
+    .option("--state <state>", "queued, sending or retrying")
+    .option("--to <email>", "only those to this recipient")
+    .option("--oldest", "oldest first")
+    .option("--limit <count>", "how many", DEFAULT_LIMIT)
+    .run(list);
+  mail.command("retry [id...]").description("send emails at once: these, or all that wait").run(retry);
+  mail.command("remove <id...>").description("remove emails from the queue: they are not sent").run(remove);
+};
+
+async function list({ api, output }: Tools, { oldest, limit, ...filter }: ListOptions): Promise<void> {
+  const query = { ...filter, order: oldest ? "oldest" : undefined };
+  parseWith(EmailsQuery, query, { state: "--state", to: "--to" });
+  const found = await api.list<Json<QueuedEmail>>(`${MAIL}/messages`, "messages", query, parseLimit(limit));
+  if (found.length === 0) output.note("No emails wait.");
+  output.table(found, {
+    id: ({ id }) => id,
+    created: ({ createdAt }) => createdAt,
+    state: ({ state }) => state,
+    attempts: ({ attempts }) => attempts,
+    "next attempt": ({ nextAttemptAt }) => nextAttemptAt,
+    kind: ({ kind }) => kind,
+    to: ({ to }) => to,
+    "last error": ({ lastError }) => lastError,
+  });
+}
+
+async function retry({ api, output }: Tools, ids: string[]): Promise<void> {
+  const input = ids.length > 0 ? { ids } : {};
+  parseWith(EmailRetry, input, { ids: "ID" });
+  const result = await api.request<{ retried: number }>("POST", `${MAIL}/retries`, input);
+  output.result(result, [`Sending ${result.retried} ${result.retried === 1 ? "email" : "emails"} now.`]);
+}
+
+async function remove({ api, output }: Tools, ids: string[]): Promise<void> {
+  if (!ids.every(isUuid)) throw new UsageError("remove takes the ids of emails, as `list` prints them.");
+  for (const id of ids) await api.request("DELETE", `${MAIL}/messages/${id}`);
+  output.result(
+    { removed: ids },
+    ids.map((id) => `${id} is removed.`),
+  );
+}

@@ -1,0 +1,188 @@
+import {
+  Announcement,
+  CustomMessage,
+  DeliveriesQuery,
+  type Delivery,
+  PauseParams,
+  type PushMessage,
+  type PushMessageDetails,
+  type PushPause,
+  Retry,
+  type RetryResult,
+} from "../../../lib/admin/push/schema";
+import { isUuid } from "../../../lib/db/ids";
+import { CodedError, UsageError } from "../../command-line";
+import type { DefineSubject, Tools } from "../command";
+import { parseWith, repeatable } from "../options";
+import type { Json } from "../transport/admin-api";
+
+const PUSH = "/api/admin/push";
+const DEFAULT_LIMIT = "20";
+const MAX_LIMIT = 10_000;
+
+type SendOptions = { account?: string; device?: string; title?: string; body?: string; link?: string };
+type AnnounceOptions = { version?: string; bundle?: string; perSecond: string };
+type ListOptions = { account?: string; state?: string; reason?: string; message?: string; limit: string };
+
+/** `homeport push` */
+export const definePush: DefineSubject = (push) => {
+  push
+    .command("send")
+    .description("notify the devices of an account, or one device")
+    .option("--account <id|email>", "the account")
+    .option("--device <id>", "one device, such as a test device")
+    .option("--title <text>", "the title")
+    .option("--body <text>", "the text")
+    .option("--link <url>", "what the app opens")
+    .run(send);
+  push
+    .command("announce")
+    .description("announce a version to every device, or to one app's")
+    .option("--version <version>", "the version, such as 2.1.0")
+    .option("--bundle <id>", "the app: one of APNS_BUNDLE_IDS")
+    .option("--per-second <count>", "how many devices are notified per second", "1000")
+    .run(announce);
+  push
+    .command("list")
+    .description("list deliveries and current pauses: those that wait first, then the newest that have ended")
+    .option("--account <id|email>", "only those of an account")
+    .option("--message <id>", "only those of a message")
+    .option("--state <state>", "queued, sending, sent, failed or cancelled")
+    .option("--reason <reason>", "only those that failed or were cancelled for this reason")
+    .option("--limit <count>", "how many", DEFAULT_LIMIT)
+    .run(list);
+  push
+    .command("messages")
+    .description("list the newest messages that operators sent, and how far they are")
+    .option("--limit <count>", "how many", DEFAULT_LIMIT)
+    .run(listMessages);
+  push.command("cancel <id>").description("cancel what is not sent yet of a message").run(cancel);
+  push
+    .command("retry")
+    .description("end pauses and send failed notifications again")
+    .addOption(repeatable("--id <id>", "only this delivery; repeat it for several"))
+    .run(retry);
+  push
+    .command("pauses")
+    .description("list the APNs environments that are paused")
+    .option("--end <environment>", "end the pause of production or sandbox")
+    .run(pauses);
+};
+
+async function send({ api, output }: Tools, { account, device, title, body, link }: SendOptions): Promise<void> {
+  if ((account === undefined) === (device === undefined) || !title || !body) {
+    throw new UsageError("send needs --account or --device, and --title and --body");
+  }
+  const to = account === undefined ? { deviceId: device } : { account };
+  const input = { kind: "custom", to, title, body, link };
+  parseWith(CustomMessage, input, { to: "--account, --device", title: "--title", body: "--body", link: "--link" });
+  try {
+    const message = await api.request<Json<PushMessageDetails>>("POST", `${PUSH}/messages`, input);
+    output.result(message, [`Queued for ${count(message.devices, "device")}.`]);
+  } catch (error) {
+    if (!(error instanceof CodedError && error.code === "no_active_device")) throw error;
+    const text = account === undefined ? "The device is not active." : "The account has no active device.";
+    output.result({ devices: 0 }, [text]);
+  }
+}
+
+async function announce({ api, output }: Tools, { version, bundle, perSecond }: AnnounceOptions): Promise<void> {
+  if (!version) throw new UsageError("announce needs --version");
+  const to = bundle === undefined ? {} : { bundleId: bundle };
+  const input = { kind: "app.new_version", version, to, perSecond: positive(perSecond, "--per-second") };
+  parseWith(Announcement, input, { version: "--version", to: "--bundle", perSecond: "--per-second" });
+  const message = await api.request<Json<PushMessageDetails>>("POST", `${PUSH}/messages`, input);
+  const seconds = Math.ceil(message.devices / (message.perSecond ?? 1));
+  output.result(message, [`Queued for ${count(message.devices, "device")}. The last one is due in ${seconds} s.`]);
+  if (message.devices > 0) output.note(`Cancel it with \`homeport push cancel ${message.id}\`.`);
+}
+
+async function list({ api, output }: Tools, { limit, message, ...filter }: ListOptions): Promise<void> {
+  const query = { ...filter, messageId: message };
+  parseWith(DeliveriesQuery, query, {
+    account: "--account",
+    messageId: "--message",
+    state: "--state",
+    reason: "--reason",
+  });
+  const maxEntries = positive(limit, "--limit");
+  const found = await api.list<Json<Delivery>>(`${PUSH}/deliveries`, "deliveries", query, maxEntries);
+  output.table(found, {
+    id: ({ id }) => id,
+    created: ({ createdAt }) => createdAt,
+    state: ({ state }) => state,
+    kind: ({ kind }) => kind,
+    attempts: ({ attempts }) => attempts,
+    status: ({ apnsStatus }) => apnsStatus,
+    reason: ({ reason }) => reason,
+    device: ({ deviceId }) => deviceId,
+    message: ({ messageId }) => messageId,
+  });
+  if (found.length === 0) output.note("No notifications found.");
+  const { pauses: paused } = await api.get<{ pauses: Json<PushPause>[] }>(`${PUSH}/pauses`);
+  for (const { environment, until, reason } of paused) {
+    output.note(`Deliveries to ${environment} are paused until ${until}: ${reason}. "retry" ends the pause.`);
+  }
+}
+
+async function listMessages({ api, output }: Tools, { limit }: { limit: string }): Promise<void> {
+  const maxEntries = positive(limit, "--limit");
+  const found = await api.list<Json<PushMessage>>(`${PUSH}/messages`, "messages", { by: "operator" }, maxEntries);
+  if (found.length === 0) output.note("No messages found.");
+  output.table(found, {
+    id: ({ id }) => id,
+    created: ({ createdAt }) => createdAt,
+    status: ({ status }) => status,
+    kind: ({ kind }) => kind,
+    devices: ({ devices }) => devices,
+    waiting: ({ waiting }) => waiting,
+    sent: ({ sent }) => sent,
+    failed: ({ failed }) => failed,
+    cancelled: ({ cancelled }) => cancelled,
+    title: ({ title }) => title,
+  });
+}
+
+async function cancel({ api, output }: Tools, id: string): Promise<void> {
+  if (!isUuid(id)) throw new UsageError("cancel takes the id of a message, as `messages` prints it.");
+  const message = await api.request<Json<PushMessageDetails>>("DELETE", `${PUSH}/messages/${id}`);
+  const sent = count(message.sent, "device");
+  const text = message.canceledAt ? `Canceled. It was sent to ${sent}.` : `Nothing was left to cancel: ${sent} got it.`;
+  output.result(message, [text]);
+}
+
+async function retry({ api, output }: Tools, { id: ids }: { id?: string[] }): Promise<void> {
+  parseWith(Retry, { ids }, { ids: "--id" });
+  const total = { resumed: 0, retried: 0 };
+  for (let isComplete = false; !isComplete; ) {
+    const result = await api.request<RetryResult>("POST", `${PUSH}/retries`, { ids });
+    total.resumed += result.resumed;
+    total.retried += result.retried;
+    isComplete = result.isComplete;
+  }
+  const [retried, resumed] = [count(total.retried, "failed notification"), count(total.resumed, "paused notification")];
+  output.result(total, [`Requeued ${retried} and ${resumed}.`]);
+}
+
+async function pauses({ api, output }: Tools, { end }: { end?: string }): Promise<void> {
+  if (end !== undefined) {
+    const { environment } = parseWith(PauseParams, { environment: end }, { environment: "--end" });
+    const ended = await api.request<{ resumed: number }>("DELETE", `${PUSH}/pauses/${environment}`);
+    return output.result(ended, [`The pause has ended. Requeued ${count(ended.resumed, "paused notification")}.`]);
+  }
+  const { pauses: found } = await api.get<{ pauses: Json<PushPause>[] }>(`${PUSH}/pauses`);
+  if (found.length === 0) output.note("Nothing is paused.");
+  output.table(found, {
+    environment: ({ environment }) => environment,
+    until: ({ until }) => until,
+    reason: ({ reason }) => reason,
+  });
+}
+
+function positive(text: string, option: string): number {
+  const number = Number(text);
+  if (Number.isInteger(number) && number >= 1 && number <= MAX_LIMIT) return number;
+  throw new UsageError(`${option} must be an integer from 1 to ${MAX_LIMIT}`);
+}
+
+const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? "" : "s"}`;

@@ -1,0 +1,61 @@
+import { existsSync, readFileSync } from "node:fs";
+import { type Command, CommanderError } from "commander";
+import { UsageError } from "../command-line";
+import { HomeportCommand } from "./command";
+import { SUBJECTS } from "./subjects";
+
+const HELP_AFTER = `
+With HOMEPORT_URL and HOMEPORT_API_KEY, commands work on the service at that URL. Otherwise they work on the service of this
+folder (.env, DATA_DIR or DATABASE_URL), whether it runs or not.
+Exit codes: 0 done, 1 failed, 2 wrong arguments. With --json, an error is { "error": { "code", "message" } }.`;
+
+/** The commands of one subject; without a known one, the names of all subjects. `completion` gets all commands. */
+async function createProgram(subjectName: string | undefined): Promise<HomeportCommand> {
+  const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+  const program = new HomeportCommand("homeport").description("Operates a Homeport service.").enablePositionalOptions();
+  program.version(version, "-V, --version", "show the version").addHelpText("after", HELP_AFTER);
+  for (const [name, { summary, load }] of Object.entries(SUBJECTS)) {
+    const subject = program.command(name).description(summary);
+    if (name === subjectName || subjectName === "completion") (await load())(subject);
+  }
+  return program;
+}
+
+/** Runs the command line. Sets the exit code: 1 if the command failed, 2 if its arguments do not fit it. */
+async function main(args: string[]): Promise<void> {
+  const isHelp = args[0] === "help";
+  const given = isHelp ? [...args.slice(1), "--help"] : args;
+  let program: HomeportCommand | undefined;
+  try {
+    if (existsSync(".env")) process.loadEnvFile(".env");
+    program = await createProgram(given[0]);
+    await program.parseAsync(given.length === 0 ? ["--help"] : given, { from: "user" });
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return; // --help, --version
+    report(error as Error & { code?: string }, given, usageOf(program, given));
+  }
+}
+
+function report(error: Error & { code?: string }, args: string[], usage: string): void {
+  const isUsage = error instanceof UsageError || error instanceof CommanderError;
+  const code = isUsage ? "invalid_arguments" : (error.code ?? "internal_error");
+  const isHelp = error.code === "commander.help"; // a subject without a command, after its help
+  const message = isHelp ? "No command is given." : error.message.replace(/^error: /, "") || String(error);
+  process.exitCode = isUsage ? 2 : 1;
+  console.error(message);
+  if (isUsage) console.error(`\nRun \`${usage}\` to see the usage.`);
+  if (args.includes("--json")) console.log(JSON.stringify({ error: { code, message } }));
+}
+
+/** The command line that shows the usage of the command which the arguments name. */
+function usageOf(program: HomeportCommand | undefined, args: string[]): string {
+  const names = ["homeport"];
+  for (let command: Command | undefined = program; command; ) {
+    const next: Command | undefined = command.commands.find((one) => one.name() === args[names.length - 1]);
+    if (next) names.push(next.name());
+    command = next;
+  }
+  return [...names, "--help"].join(" ");
+}
+
+main(process.argv.slice(2)).finally(() => process.exit());

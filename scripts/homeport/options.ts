@@ -1,0 +1,47 @@
+import { Option } from "commander";
+import type { z } from "zod";
+import { UsageError } from "../command-line";
+
+/** For an option that may be repeated: collects its values. Without the option there is no array. */
+const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];
+
+/** An option with one of several values. `choices` are completed; whether the value is one, the command checks. */
+export function oneOf(flags: string, help: string, choices: readonly string[]): Option {
+  const option = new Option(flags, help);
+  option.argChoices = [...choices];
+  return option;
+}
+
+/** An option that may be repeated. `choices` are shown and completed; whether they are right, the command checks. */
+export function repeatable(flags: string, help: string, choices?: readonly string[]): Option {
+  const option = new Option(flags, help).argParser(collect);
+  option.argChoices = choices && [...choices];
+  return option;
+}
+
+/**
+ * Checks arguments by the schema of the request that they become, before anything is opened. `optionOf` names the argument of
+ * each field. @throws UsageError with every fault
+ */
+export function parseWith<T>(schema: z.ZodType<T>, input: object, optionOf: Readonly<Record<string, string>>): T {
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map(
+    ({ path: [field], message }) => `${optionOf[String(field)] ?? String(field)}: ${message}`,
+  );
+  throw new UsageError([...new Set(faults)].join("\n"));
+}
+
+const UNITS_MS = { h: 3_600_000, d: 86_400_000 } as const;
+
+/** A span such as 12h or 90d, in milliseconds; null for any other text. */
+export function parseSpanMs(text: string | undefined): number | null {
+  const [, count, unit] = /^(\d{1,5})([hd])$/.exec(text ?? "") ?? [];
+  return count === undefined ? null : Number(count) * UNITS_MS[unit as "h" | "d"];
+}
+
+/** The value of `--limit`. @throws UsageError */
+export function parseLimit(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new UsageError("--limit: Must be an integer from 1 to 999999");
+  return Number(text);
+}

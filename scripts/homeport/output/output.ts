@@ -1,0 +1,44 @@
+import { renderTable } from "./table";
+
+/** A cell of a table. null and undefined are printed as "-". */
+type Cell = string | number | boolean | null | undefined;
+
+/** Writes what a command finds or does: to the standard output as text, or with --json as one JSON document. */
+export type Output = {
+  isJson: boolean;
+  /** The result of a command, for JSON and as lines of text. */
+  result: (document: unknown, lines: readonly string[]) => void;
+  /**
+   * A list, as JSON: the entries; at a terminal: a table with a heading; into a pipe or a file: a line for each entry, its
+   * cells separated by tabs.
+   */
+  table: <Entry>(entries: readonly Entry[], columns: Readonly<Record<string, (entry: Entry) => Cell>>) => void;
+  /** What is not part of the result, on standard error. */
+  note: (text: string) => void;
+};
+
+export function createOutput(isJson: boolean): Output {
+  const result: Output["result"] = (document, lines) => {
+    if (isJson) console.log(JSON.stringify(document, null, 2));
+    else for (const line of lines) console.log(line);
+  };
+  return {
+    isJson,
+    result,
+    note: (text) => console.error(text),
+    table: (entries, columns) => {
+      const rows = entries.map((entry) => Object.values(columns).map((cellOf) => textOf(cellOf(entry))));
+      const isTerminal = process.stdout.isTTY;
+      const heading = isTerminal && rows.length > 0 ? [Object.keys(columns).map((name) => name.toUpperCase())] : [];
+      const all = [...heading, ...rows];
+      result(entries, isTerminal ? renderTable(all, process.stdout.columns) : all.map((row) => row.join("\t")));
+    },
+  };
+}
+
+const textOf = (cell: Cell) => (cell === null || cell === undefined ? "-" : printable(String(cell)));
+
+/** A text without characters that would control a terminal or break the line. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, " ");
+}

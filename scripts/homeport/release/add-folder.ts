@@ -1,0 +1,39 @@
+import { UsageError } from "../../command-line";
+import { publishDrafts } from "./add";
+import type { Verb } from "./define-verb";
+import { CHECK_OPTIONS, FIELD_OPTIONS, parseChecks, parseDestination, parseFields } from "./draft";
+import { resolveFromCaller } from "./options";
+
+/** The options of `add-folder`. */
+export const FOLDER_OPTIONS = {
+  product: { value: "name", help: "the product (required)" },
+  channel: { value: "name", help: "the channel (default: as the tool says, else by the version)" },
+  version: { value: "version", help: "the version to publish, if the folder has several" },
+  arch: { value: "arch", help: "for files whose name has no architecture" },
+  "dry-run": { help: "only list what would be published" },
+  ...FIELD_OPTIONS,
+  s3: { help: "upload to the object storage" },
+  ...CHECK_OPTIONS,
+} as const;
+
+/** `add-folder DIR --product P` */
+export const addFolder: Verb<typeof FOLDER_OPTIONS> = async ({ openStore, output }, values, [folder = ""]) => {
+  if (values.product === undefined) throw new UsageError("add-folder requires --product.");
+  // The other commands start without the packages that read archives and YAML.
+  const { draftFolder } = await import("../../../lib/admin/releases/folder/draft-folder");
+  const { tool, drafts, notes } = await draftFolder(resolveFromCaller(folder), {
+    product: values.product,
+    channel: values.channel,
+    hints: { version: values.version, architecture: values.arch },
+    fields: await parseFields(values),
+    destination: parseDestination(values),
+    ...(await parseChecks(values)),
+  });
+  const store = await openStore();
+  for (const note of notes) console.error(note);
+  if (!values["dry-run"]) return publishDrafts(store, output, drafts);
+  const lines = drafts.flatMap(({ release: { platform, architecture, version, channel }, files }) =>
+    files.map(({ file, kinds }) => [platform, architecture, version, channel, kinds.join("+"), file].join("  ")),
+  );
+  output.result({ dryRun: true, tool, releases: drafts }, [`${tool}:`, ...lines]);
+};

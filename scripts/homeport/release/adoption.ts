@@ -1,0 +1,48 @@
+import { AdoptionQuery, type AdoptionReport } from "../../../lib/admin/releases/adoption";
+import { alignColumns } from "../../../lib/admin/releases/columns";
+import { UsageError } from "../../command-line";
+import type { Verb } from "./define-verb";
+
+export const ADOPTION_OPTIONS = {
+  product: { value: "name", help: "one product (default: all)" },
+  days: { value: "count", help: "how many UTC days, until today (default: 7)" },
+} as const;
+
+/** `adoption`: who ran and downloaded which version. */
+export const adoption: Verb<typeof ADOPTION_OPTIONS> = async ({ api, output }, { product, days }) => {
+  if (!AdoptionQuery.safeParse({ product, days }).success) throw new UsageError("--days takes a number from 1 to 92.");
+  const report = await api.get<AdoptionReport>("/api/admin/releases/adoption", { product, days });
+  if (report.versions.length === 0) console.error(`Nothing was counted from ${report.from} to ${report.to}.`);
+  output.result(report, report.versions.length > 0 ? [renderReport(report)] : []);
+};
+
+/** A client that runs several versions on a day counts once in the product's total. */
+function renderReport({ products, versions }: AdoptionReport): string {
+  const heading = [
+    "DAY",
+    "PRODUCT",
+    "PLATFORM",
+    "ARCH",
+    "CHANNEL",
+    "VERSION",
+    "CLIENTS",
+    "CHECKS",
+    "OFFERED",
+    "DOWNLOADS",
+  ];
+  const rows = products.flatMap((total) => [
+    ...versions
+      .filter(({ day, product }) => day === total.day && product === total.product)
+      .map((row) => [
+        ...[row.day, row.product, row.platform, row.architecture, row.channel, row.version],
+        ...[row.clients, row.checks, row.offeredClients].map(String),
+        `${row.downloadsFinished}/${row.downloadsStarted}`,
+      ]),
+    [
+      ...[total.day, total.product, "all", "", "", ""],
+      ...[String(total.clients), String(total.checks), ""],
+      `${total.downloadsFinished}/${total.downloadsStarted}`,
+    ],
+  ]);
+  return alignColumns([heading, ...rows]);
+}

@@ -1,0 +1,103 @@
+import type { ReleaseChange } from "../../../lib/admin/releases/update";
+import { UsageError } from "../../command-line";
+import type { Verb } from "./define-verb";
+import { FIELD_OPTIONS, parseFields } from "./draft";
+import { FILTER_OPTIONS, parsePercentage, toFilter } from "./options";
+import type { UpdateOutcome } from "./store/release-store";
+
+/** Commands that set a flag of a release, and clear it with --undo. */
+const FLAGS = {
+  yank: { field: "yanked", set: "yanked", cleared: "no longer yanked" },
+  rollback: {
+    field: "rollback",
+    set: "also offered to clients with a withdrawn version",
+    cleared: "no longer a rollback",
+  },
+  critical: { field: "critical", set: "critical", cleared: "no longer critical" },
+} as const;
+
+export const FLAG_OPTIONS = { ...FILTER_OPTIONS, undo: { help: "undo it" } } as const;
+
+function flagVerb(name: keyof typeof FLAGS): Verb<typeof FLAG_OPTIONS> {
+  const { field, set, cleared } = FLAGS[name];
+  return async ({ openStore, output }, values, positionals) => {
+    const { undo = false } = values;
+    const store = await openStore();
+    const updated = await store.update(toFilter(values, positionals), { [field]: !undo });
+    const newerServed = name === "rollback" && !undo ? updated.newerServed : [];
+    const blocking = newerServed.map(
+      (id) => `${id} is newer and still served, so its clients do not roll back: yank it, or set its rollout to 0.`,
+    );
+    output.result({ ...updated, newerServed }, [...linesOf(updated, undo ? cleared : set), ...blocking]);
+  };
+}
+
+export const yank = flagVerb("yank");
+export const rollback = flagVerb("rollback");
+export const critical = flagVerb("critical");
+
+export const EDIT_OPTIONS = {
+  ...FILTER_OPTIONS,
+  ...FIELD_OPTIONS,
+  clear: { value: "option", help: "remove a field, such as minimum-system; repeat it for several", isRepeatable: true },
+} as const;
+
+/** The options that `edit --clear` takes, and their fields. */
+const CLEARABLE: Readonly<Record<string, keyof ReleaseChange>> = {
+  "notes-url": "notesUrl",
+  "minimum-supported": "minimumSupportedVersion",
+  "minimum-system": "minimumSystemVersion",
+  "requires-from": "requiresFrom",
+  "rollout-series": "rolloutSeries",
+  "build-version": "buildVersion",
+  "phased-rollout-interval": "phasedRolloutIntervalSeconds",
+};
+
+/** `edit RELEASE --notes TEXT …` */
+export const edit: Verb<typeof EDIT_OPTIONS> = async ({ openStore, output }, values, positionals) => {
+  const change = await parseFields(values);
+  const given = Object.entries(change).filter(([, value]) => value !== undefined);
+  const cleared = (values.clear ?? []).map((name) => [clearableField(name), null]);
+  if (given.length + cleared.length === 0) throw new UsageError("edit takes at least one option that changes a field.");
+  const store = await openStore();
+  const updated = await store.update(toFilter(values, positionals), Object.fromEntries([...given, ...cleared]));
+  output.result(updated, linesOf(updated, "changed"));
+};
+
+function clearableField(name: string): keyof ReleaseChange {
+  const field = Object.hasOwn(CLEARABLE, name) ? CLEARABLE[name] : undefined;
+  if (!field) throw new UsageError(`--clear must be one of ${Object.keys(CLEARABLE).join(", ")}.`);
+  return field;
+}
+
+export const PROMOTE_OPTIONS = {
+  from: { value: "channel", help: "the channel of the build (required)" },
+  to: { value: "channel", help: "the channel on which the same build is offered, too (required)" },
+  rollout: { value: "percent", help: "how many clients of that channel receive it (default: 100)" },
+  new: { help: "confirm a new channel" },
+  prerelease: { help: "confirm a prerelease on the stable channel" },
+  ...FILTER_OPTIONS,
+} as const;
+
+/** `promote RELEASE --from beta --to stable` */
+export const promote: Verb<typeof PROMOTE_OPTIONS> = async ({ openStore, output }, values, positionals) => {
+  const { from, to } = values;
+  if (from === undefined || to === undefined) throw new UsageError("promote requires --from and --to.");
+  if (from === to) throw new UsageError("--from and --to must be different channels.");
+  const promotion = {
+    from,
+    to,
+    rollout: values.rollout === undefined ? undefined : parsePercentage(values.rollout),
+    confirmations: { isNew: values.new, isPrerelease: values.prerelease },
+  };
+  const store = await openStore();
+  const promoted = await store.promote(toFilter({ ...values, channel: undefined }, positionals), promotion);
+  const lines = promoted.releases.map(
+    ({ id, outcome }) => `${id}: ${outcome === "added" ? "published" : "already published"} on ${to}`,
+  );
+  output.result(promoted, lines);
+};
+
+function linesOf({ releases }: UpdateOutcome, outcome: string): string[] {
+  return releases.map(({ id }) => `${id}: ${outcome}`);
+}

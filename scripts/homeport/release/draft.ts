@@ -1,0 +1,141 @@
+import { existsSync, statSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import type { Destination, DraftFile, ReleaseDraft } from "../../../lib/admin/releases/publish/draft";
+import { FileKind } from "../../../lib/admin/releases/publish/file-kind";
+import { UsageError } from "../../command-line";
+import { parseInteger, parsePercentage, resolveFromCaller, type Values } from "./options";
+
+/** Options that say what a file is for. */
+const TARGET_OPTIONS = {
+  product: { value: "name", help: "the product (required)" },
+  platform: { value: "platform", help: "windows, macos or linux (required)" },
+  arch: { value: "arch", help: "the architecture (required)" },
+  version: { value: "version", help: "the version (required)" },
+  channel: { value: "name", help: "the channel (default: stable)" },
+} as const;
+/** Options that set a release's fields. */
+export const FIELD_OPTIONS = {
+  notes: { value: "text|file", help: "release notes in Markdown" },
+  "notes-url": { value: "url", help: "a page with the release notes" },
+  "minimum-supported": { value: "version", help: "clients with older versions must update" },
+  "minimum-system": { value: "version", help: "the oldest system that the release runs on, such as 12.0" },
+  "requires-from": { value: "version", help: "clients with older versions are offered an older release first" },
+  "build-version": { value: "number", help: "the version that Sparkle compares, if it is another" },
+  "phased-rollout-interval": { value: "seconds", help: "Sparkle's phased rollout" },
+  "released-at": { value: "time", help: "when it was released (default: now)" },
+  rollout: { value: "percent", help: "how many clients receive the release (default: 100)" },
+  "rollout-series": { value: "name", help: "releases of one series are rolled out to the same clients first" },
+  critical: { help: "all clients with older versions must update", isNegatable: true },
+  rollback: { help: "also offer it to clients whose newer version is yanked or paused", isNegatable: true },
+} as const;
+/** Options that say where files are served from. */
+export const DESTINATION_OPTIONS = {
+  s3: { help: "upload to the object storage" },
+  url: { value: "url", help: "the file is already available at this URL" },
+} as const;
+/** Options that confirm what looks like a mistake, and set the product's keys. */
+export const CHECK_OPTIONS = {
+  "minisign-key": { value: "file", help: "the product's public key for Tauri (.pub); the catalog keeps it" },
+  "ed-key": { value: "key", help: "the product's public key for Sparkle; the catalog keeps it" },
+  new: { help: "confirm a new product, architecture, channel or key" },
+  prerelease: { help: "confirm a prerelease on the stable channel" },
+} as const;
+
+/** The options of `add`. */
+export const ADD_OPTIONS = {
+  ...TARGET_OPTIONS,
+  kind: {
+    value: "kind",
+    help: "installer, update, other or delta (default: installer); repeat it if the file is installer and update",
+    isRepeatable: true,
+  },
+  from: { value: "version", help: "with --kind delta: the version that it turns into this one" },
+  id: { value: "id", help: "the release's id (default: PRODUCT-PLATFORM-ARCH-VERSION)" },
+  "file-name": { value: "name", help: "the name of the download (default: that of the file)" },
+  "content-type": { value: "type", help: "the media type (default: by the name)" },
+  minisign: { value: "file", help: "the signature for Tauri (.sig)" },
+  "ed-signature": { value: "signature", help: "the signature for Sparkle and WinSparkle" },
+  blockmap: { value: "file", help: "the block map for electron-updater (default: FILE.blockmap, else a new one)" },
+  ...FIELD_OPTIONS,
+  ...DESTINATION_OPTIONS,
+  ...CHECK_OPTIONS,
+} as const;
+
+/** Parses the arguments of `add`. @throws UsageError */
+export async function parseDraft(file: string, values: Values<typeof ADD_OPTIONS>): Promise<ReleaseDraft> {
+  const missing = (["product", "platform", "arch", "version"] as const).filter((name) => values[name] === undefined);
+  if (missing.length > 0) throw new UsageError(`add requires ${missing.map((name) => `--${name}`).join(", ")}.`);
+  const { id, product, platform, arch: architecture, version, channel } = values;
+  const draftFile: DraftFile = {
+    file: resolveFromCaller(file),
+    ...parseKinds(values.kind, values.from),
+    destination: parseDestination(values),
+    blockMapFile: values.blockmap === undefined ? undefined : resolveFromCaller(values.blockmap),
+    artifact: {
+      fileName: values["file-name"],
+      contentType: values["content-type"],
+      minisign: await textOrFile(values.minisign),
+      edSignature: values["ed-signature"],
+    },
+  };
+  const release = { id, product, platform, architecture, version, channel, ...(await parseFields(values)) };
+  return { release, files: [draftFile], ...(await parseChecks(values)) };
+}
+
+/** The fields of a release as the manifest has them; undefined where no option sets one. @throws UsageError */
+export async function parseFields(values: Values<typeof FIELD_OPTIONS>) {
+  return {
+    notes: await textOrFile(values.notes),
+    notesUrl: values["notes-url"],
+    minimumSupportedVersion: values["minimum-supported"],
+    minimumSystemVersion: values["minimum-system"],
+    requiresFrom: values["requires-from"],
+    buildVersion: values["build-version"],
+    phasedRolloutIntervalSeconds: parseInteger(values["phased-rollout-interval"], "--phased-rollout-interval"),
+    releasedAt: values["released-at"],
+    rollout: values.rollout === undefined ? undefined : parsePercentage(values.rollout),
+    rolloutSeries: values["rollout-series"],
+    critical: values.critical,
+    rollback: values.rollback,
+  };
+}
+
+/** @throws UsageError */
+export async function parseChecks(
+  values: Values<typeof CHECK_OPTIONS>,
+): Promise<Required<Pick<ReleaseDraft, "publicKeys" | "confirmations">>> {
+  return {
+    publicKeys: { minisign: await textOrFile(values["minisign-key"]), ed: values["ed-key"] },
+    confirmations: { isNew: values.new, isPrerelease: values.prerelease },
+  };
+}
+
+/** @throws UsageError */
+export function parseDestination({ url, s3 }: Values<typeof DESTINATION_OPTIONS>): Destination {
+  if (url !== undefined && s3) throw new UsageError("--url and --s3 exclude each other.");
+  if (url !== undefined) return { kind: "url", url };
+  return { kind: s3 ? "storage" : "folder" };
+}
+
+function parseKinds(inputs: string[] = ["installer"], from: string | undefined): Pick<DraftFile, "kinds" | "from"> {
+  const kinds = inputs.map((input) => {
+    const kind = FileKind.options.find((known) => known === input);
+    if (kind === undefined) throw new UsageError(`--kind must be one of ${FileKind.options.join(", ")}.`);
+    return kind;
+  });
+  const isDelta = kinds.includes("delta");
+  if (isDelta !== (from !== undefined)) throw new UsageError("--kind delta and --from VERSION belong together.");
+  if (kinds.length > 1 && (isDelta || kinds.includes("other"))) {
+    throw new UsageError("Only installer and update can be combined.");
+  }
+  return { kinds, from };
+}
+
+/** Reads a file's text, or returns the argument itself. @throws UsageError if a path's file does not exist */
+async function textOrFile(input: string | undefined): Promise<string | undefined> {
+  if (input === undefined) return input;
+  const file = resolveFromCaller(input);
+  if (existsSync(file) && statSync(file).isFile()) return readFile(file, "utf8");
+  if (/^\S+\.(md|txt|sig|minisig|pub)$/i.test(input)) throw new UsageError(`The file ${input} does not exist.`);
+  return input;
+}

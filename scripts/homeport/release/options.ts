@@ -1,0 +1,58 @@
+import path from "node:path";
+import type { ReleaseFilter } from "../../../lib/admin/releases/select";
+import { UsageError } from "../../command-line";
+
+/** The option `--NAME`, with what its value is called in the help; a flag has none. */
+export type OptionSpec = { value?: string; help: string; isRepeatable?: true; isNegatable?: true };
+export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
+
+/** The values of options by their names. */
+export type Values<Specs extends OptionSpecs> = {
+  [name in keyof Specs]?:
+    | (Specs[name] extends { isRepeatable: true } ? string[] : Specs[name] extends { value: string } ? string : boolean)
+    | undefined;
+};
+
+/** Options that select releases. */
+export const FILTER_OPTIONS = {
+  product: { value: "name", help: "the releases of a product" },
+  platform: { value: "platform", help: "of a platform: windows, macos or linux" },
+  arch: { value: "arch", help: "of an architecture" },
+  channel: { value: "name", help: "of a channel" },
+  version: { value: "version", help: "of a version" },
+} as const;
+
+/** Resolves a path against the folder in which npm was called. */
+export const resolveFromCaller = (file: string) => path.resolve(process.env.INIT_CWD ?? ".", file);
+
+export function toFilter(
+  { product, platform, arch, channel, version }: Values<typeof FILTER_OPTIONS>,
+  ids: string[] = [],
+): ReleaseFilter {
+  return { product, platform, architecture: arch, channel, version, ids };
+}
+
+/** @throws UsageError */
+export function parsePercentage(input: string | undefined): number {
+  const [, digits] = /^(\d{1,3}(?:\.\d)?) ?%?$/.exec(input ?? "") ?? [];
+  if (digits === undefined || Number(digits) > 100)
+    throw new UsageError("The rollout must be a number from 0 to 100, with at most one decimal.");
+  return Number(digits);
+}
+
+/** @throws UsageError */
+export function parseInteger(input: string | undefined, name: string): number | undefined {
+  if (input !== undefined && !/^\d{1,9}$/.test(input)) throw new UsageError(`${name} must be an integer.`);
+  return input === undefined ? undefined : Number(input);
+}
+
+const UNIT_MS = { h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+
+/** Parses an age such as `12h`, `90d` or `8w`, in milliseconds. @throws UsageError */
+export function parseAge(input: string | undefined): number | undefined {
+  if (input === undefined) return undefined;
+  const [, digits, unit] = /^(\d{1,5})([hdw])$/.exec(input) ?? [];
+  if (digits === undefined)
+    throw new UsageError("The age must be a number of hours, days or weeks, such as 12h or 90d.");
+  return Number(digits) * UNIT_MS[unit as keyof typeof UNIT_MS];
+}

@@ -1,0 +1,38 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+import type { RolloutState } from "../../../lib/admin/releases/rollouts/list-rollouts";
+import type { AdminApi } from "../transport/admin-api";
+
+export const ROLLOUTS = "/api/admin/releases/rollouts";
+
+/** The schedules of rollouts, newest first. */
+export async function listRollouts(api: AdminApi): Promise<RolloutState[]> {
+  const { rollouts } = await api.get<{ rollouts: RolloutState[] }>(ROLLOUTS);
+  return rollouts.map(withDates);
+}
+
+/**
+ * The schedules of rollouts by release id, for a list of releases. A machine that only publishes files has no database, and
+ * so no schedules. If they cannot be read, says so on standard error.
+ */
+export async function readRollouts(api: AdminApi): Promise<Map<string, RolloutState>> {
+  const { HOMEPORT_URL, DATABASE_URL, DATA_DIR } = process.env;
+  const hasDatabase = HOMEPORT_URL || DATABASE_URL?.trim() || existsSync(path.join(DATA_DIR?.trim() || "./data", "db"));
+  if (!hasDatabase) return new Map();
+  try {
+    const rollouts = await listRollouts(api);
+    return new Map(rollouts.flatMap((rollout) => rollout.releaseIds.map((id) => [id, rollout] as const)));
+  } catch (error) {
+    console.error(`Scheduled rollouts are not shown: ${(error as Error).message}`);
+    return new Map();
+  }
+}
+
+/** JSON has times as text. */
+function withDates(rollout: RolloutState): RolloutState {
+  const dated = Object.entries(rollout).map(([name, value]) => {
+    const isTime = name.endsWith("At") && typeof value === "string";
+    return [name, isTime ? new Date(value) : value];
+  });
+  return Object.fromEntries(dated) as RolloutState;
+}

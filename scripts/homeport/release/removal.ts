@@ -1,0 +1,74 @@
+import type { PruneResult } from "../../../lib/admin/releases/prune";
+import type { RemoveResult } from "../../../lib/admin/releases/remove";
+import { CodedError, UsageError } from "../../command-line";
+import { confirm, isInteractive } from "../output/confirm";
+import { formatBytes } from "../output/format-bytes";
+import type { Output } from "../output/output";
+import type { Verb } from "./define-verb";
+import { FILTER_OPTIONS, parseAge, parseInteger, toFilter } from "./options";
+
+const CONFIRM_OPTIONS = {
+  "dry-run": { help: "only list what would be removed" },
+  yes: { help: "do not ask; required without a terminal" },
+} as const;
+export const REMOVE_OPTIONS = {
+  ...FILTER_OPTIONS,
+  force: { help: "also a release that is offered to clients" },
+  ...CONFIRM_OPTIONS,
+} as const;
+export const PRUNE_OPTIONS = {
+  keep: { value: "count", help: "how many releases of a channel stay: the newest" },
+  "older-than": { value: "age", help: "the age beyond which a release is removed: 12h, 90d or 8w" },
+  ...CONFIRM_OPTIONS,
+  ...FILTER_OPTIONS,
+} as const;
+
+/** `remove RELEASE` */
+export const remove: Verb<typeof REMOVE_OPTIONS> = async ({ openStore, output }, values, positionals) => {
+  const store = await openStore();
+  const isForced = values.force ?? false;
+  const run = (isDryRun: boolean) => store.remove(toFilter(values, positionals), { isForced, isDryRun });
+  await runConfirmed(output, values, run);
+};
+
+/** `prune --keep N --older-than AGE` */
+export const prune: Verb<typeof PRUNE_OPTIONS> = async ({ openStore, output }, values) => {
+  if (values.version !== undefined) throw new UsageError("prune takes no --version: use remove.");
+  const keep = parseInteger(values.keep, "--keep");
+  const ageMs = parseAge(values["older-than"]);
+  const publishedBefore = ageMs === undefined ? undefined : new Date(Date.now() - ageMs);
+  const store = await openStore();
+  const run = (isDryRun: boolean) => store.prune(toFilter(values), { keep, publishedBefore, isDryRun });
+  await runConfirmed(output, values, run);
+};
+
+type Removed = RemoveResult & Partial<Pick<PruneResult, "freedBytes">>;
+
+/** Shows what would be removed, and removes it if that is confirmed: at a terminal, or by --yes. */
+async function runConfirmed(
+  output: Output,
+  { "dry-run": isDryRun = false, yes = false }: { "dry-run"?: boolean; yes?: boolean },
+  run: (isDryRun: boolean) => Promise<Removed>,
+): Promise<void> {
+  if (!yes || isDryRun) {
+    const planned = await run(true);
+    const isNothing = planned.releases.length + planned.files.length === 0;
+    if (isDryRun || isNothing) return output.result({ dryRun: true, ...planned }, linesOf(planned, "Would remove"));
+    for (const line of linesOf(planned, "Would remove")) console.error(line);
+    if (!isInteractive()) throw new CodedError("confirmation_required", "Nothing was removed: confirm with --yes.");
+    if (!(await confirm("Remove this?"))) throw new CodedError("confirmation_required", "Nothing was removed.");
+  }
+  const removed = await run(false);
+  output.result({ dryRun: false, ...removed }, linesOf(removed, "Removed"));
+}
+
+function linesOf({ releases, files, freedBytes, elsewhere }: Removed, verb: string): string[] {
+  if (releases.length + files.length === 0) return ["Nothing to remove."];
+  const size = freedBytes === undefined ? "" : ` (${formatBytes(freedBytes)})`;
+  return [
+    ...releases.map((id) => `${verb} ${id}`),
+    ...files.map((file) => `${verb} the file ${file}`),
+    `${releases.length} releases, ${files.length} files${size}`,
+    ...elsewhere.map((location) => `Not removed, because it is not in the catalog's folder: ${location}`),
+  ];
+}

@@ -1,0 +1,102 @@
+import type { ReleaseDocument } from "../../../lib/admin/releases/list";
+import type { RolloutState } from "../../../lib/admin/releases/rollouts/list-rollouts";
+import { type ReleaseFilter, selectReleases } from "../../../lib/admin/releases/select";
+import { UsageError } from "../../command-line";
+import type { AdminApi } from "../transport/admin-api";
+import type { ReleaseTools, Verb } from "./define-verb";
+import { FILTER_OPTIONS, parseInteger, parsePercentage, toFilter, type Values } from "./options";
+import { listRollouts, ROLLOUTS } from "./read-rollouts";
+import { openRemoteStore } from "./store/open-store";
+
+export const ROLLOUT_OPTIONS = {
+  steps: { value: "percents", help: "advance by itself, such as 5,20,50,100" },
+  every: { value: "time", help: "with --steps: how long a step lasts: 90m, 24h or 3d" },
+  start: {
+    value: "time",
+    help: "with --steps: when the first step begins, such as 2027-01-31T06:00:00Z (default: now)",
+  },
+  "max-failures": { value: "percent", help: "with --steps: halts it when more reports tell of failures (default: 5)" },
+  "min-reports": { value: "count", help: "with --steps: from how many reports on failures count (default: 50)" },
+  "min-adoption": { value: "percent", help: "with --steps: halts it when fewer clients come back (default: 10)" },
+  halt: { help: "halt a scheduled rollout" },
+  reason: { value: "text", help: "with --halt: why" },
+  resume: { help: "resume a halted rollout at the same step" },
+  ...FILTER_OPTIONS,
+} as const;
+type RolloutValues = Values<typeof ROLLOUT_OPTIONS>;
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 };
+
+/** `rollout RELEASE N`, `rollout RELEASE --steps 5,20,100 --every 24h`, `rollout RELEASE --halt` and `--resume` */
+export const rollout: Verb<typeof ROLLOUT_OPTIONS> = async (tools, values, positionals) => {
+  const modes = [values.steps !== undefined, values.halt, values.resume].filter(Boolean).length;
+  if (modes > 1) throw new UsageError("--steps, --halt and --resume exclude each other.");
+  if (modes === 0) return setRollout(tools, values, positionals);
+  if (tools.hasOwnCatalog) throw new UsageError("Schedules are for the service's own catalog: leave --catalog out.");
+  const filter = toFilter(values, positionals);
+  if (values.steps !== undefined) return scheduleRollout(tools, filter, values);
+  return changeRollouts(tools, filter, values);
+};
+
+/**
+ * Sets a percentage in the catalog, which ends a schedule. On PostgreSQL by the API, because each instance of the service
+ * has a catalog of its own; otherwise the service notices it by itself.
+ */
+async function setRollout(tools: ReleaseTools, values: RolloutValues, positionals: string[]): Promise<void> {
+  const percentage = parsePercentage(positionals.at(-1));
+  const isByApi = Boolean(process.env.DATABASE_URL?.trim()) && !tools.hasOwnCatalog;
+  const store = isByApi ? await openRemoteStore(tools.api) : await tools.openStore();
+  const updated = await store.update(toFilter(values, positionals.slice(0, -1)), { rollout: percentage });
+  const outcome = percentage === 0 ? "paused" : `rolled out to ${percentage} %`;
+  tools.output.result(
+    updated,
+    updated.releases.map(({ id }) => `${id}: ${outcome}`),
+  );
+}
+
+async function scheduleRollout({ api, output }: ReleaseTools, filter: ReleaseFilter, values: RolloutValues) {
+  const plan = parsePlan(values);
+  const { releaseIds } = await api.request<RolloutState>("POST", ROLLOUTS, { filter, ...plan });
+  const start = plan.startsAt === undefined ? "" : ` from ${plan.startsAt}`;
+  print(output, releaseIds, `rolled out in steps${start}: ${plan.steps.map((step) => `${step} %`).join(", ")}`);
+}
+
+async function changeRollouts({ api, output }: ReleaseTools, filter: ReleaseFilter, { halt, reason }: RolloutValues) {
+  const ids = await selectIds(api, filter);
+  const hasState = ({ state }: RolloutState) => (halt ? state !== "halted" : state === "halted");
+  const rollouts = (await listRollouts(api)).filter(
+    (one) => hasState(one) && one.releaseIds.some((id) => ids.includes(id)),
+  );
+  const change = halt ? { state: "halted", reason } : { state: "running" };
+  for (const { id } of rollouts) await api.request("PATCH", `${ROLLOUTS}/${id}`, change);
+  if (rollouts.length === 0) output.note("None of these releases has a rollout in this state.");
+  print(output, ids, rollouts.length === 0 ? null : halt ? "halted" : "resumed");
+}
+
+function print(output: ReleaseTools["output"], releases: string[], outcome: string | null): void {
+  output.result({ releases, outcome }, outcome === null ? [] : releases.map((id) => `${id}: ${outcome}`));
+}
+
+/** The releases that a command names. @throws PublishingError if there are none */
+async function selectIds(api: AdminApi, filter: ReleaseFilter): Promise<string[]> {
+  const { ids: _, ...query } = filter;
+  const releases = await api.list<ReleaseDocument>("/api/admin/releases", "releases", query);
+  return selectReleases(releases, filter).map(({ id }) => id);
+}
+
+/** @throws UsageError */
+function parsePlan(values: RolloutValues) {
+  const { steps = "", every } = values;
+  const [, digits, unit = ""] = /^(\d{1,5})([mhd])$/.exec(every ?? "") ?? [];
+  if (digits === undefined) throw new UsageError("--steps requires --every, such as 24h, 90m or 3d.");
+  return {
+    steps: steps.split(",").map(parsePercentage),
+    everySeconds: Number(digits) * (UNIT_SECONDS[unit] ?? 0),
+    startsAt: values.start,
+    maxFailureShare: parseShare(values["max-failures"]),
+    minReports: parseInteger(values["min-reports"], "--min-reports"),
+    minAdoptionShare: parseShare(values["min-adoption"]),
+  };
+}
+
+const parseShare = (input: string | undefined) => (input === undefined ? undefined : parsePercentage(input) / 100);

@@ -1,0 +1,39 @@
+import { addReleases } from "../../../../lib/admin/releases/add";
+import { listReleases } from "../../../../lib/admin/releases/list";
+import { readManifest } from "../../../../lib/admin/releases/manifest/manifest-file";
+import { promoteReleases } from "../../../../lib/admin/releases/promote";
+import { pruneReleases } from "../../../../lib/admin/releases/prune";
+import { removeReleases } from "../../../../lib/admin/releases/remove";
+import { filterReleases } from "../../../../lib/admin/releases/select";
+import { findNewerServedReleases, updateReleases } from "../../../../lib/admin/releases/update";
+import { verifyReleases } from "../../../../lib/admin/releases/verify";
+import type { Context } from "../../../../lib/context";
+import { drawProgress } from "../../output/progress";
+import type { ReleaseStore } from "./release-store";
+
+/** The catalog of this machine. */
+export function localStore(manifestFile: string, storage: Context["storage"]): ReleaseStore {
+  const now = () => new Date();
+  return {
+    isRemote: false,
+    list: async (filter) => listReleases(filterReleases((await readManifest(manifestFile)).releases, filter)),
+    add: async (drafts) => {
+      const added = await addReleases({ manifestFile, storage, now, onProgress: drawProgress }, drafts);
+      return { ...added, removedSamples: added.removedSamples.map(({ id }) => id) };
+    },
+    update: async (filter, change) => {
+      const releases = await updateReleases(manifestFile, filter, change);
+      const ids = releases.map(({ id }) => id);
+      return { releases, newerServed: findNewerServedReleases((await readManifest(manifestFile)).releases, ids) };
+    },
+    promote: async (filter, promotion) => ({
+      releases: await promoteReleases({ manifestFile, now }, filter, promotion),
+    }),
+    remove: (filter, options) => removeReleases(manifestFile, filter, options),
+    prune: (filter, options) => pruneReleases(manifestFile, filter, options),
+    verify: async function* (filter, { remote }) {
+      const matching = filterReleases((await readManifest(manifestFile)).releases, filter);
+      yield* verifyReleases(manifestFile, matching, { remote, storage }, drawProgress);
+    },
+  };
+}

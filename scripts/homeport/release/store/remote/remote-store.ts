@@ -1,0 +1,110 @@
+import { createHash } from "node:crypto";
+import type { ReleaseDocument } from "../../../../../lib/admin/releases/list";
+import { type HashedFile, hashDraft, type ReleaseDraft } from "../../../../../lib/admin/releases/publish/draft";
+import type { RemoveResult } from "../../../../../lib/admin/releases/remove";
+import { type ReleaseFilter, selectReleases } from "../../../../../lib/admin/releases/select";
+import { drawProgress } from "../../../output/progress";
+import type { HttpClient } from "../../../transport/http-client";
+import type { AddOutcome, ReleaseStore, UpdateOutcome } from "../release-store";
+import { verifyDownloads } from "./remote-verify";
+import { uploadFile } from "./upload";
+import type { UploadMemory } from "./upload-memory";
+
+const RELEASES = "/api/admin/releases";
+const JSON_BODY = { "content-type": "application/json" };
+
+/** The catalog of a service, over its API. Several releases are changed one after the other. */
+export function remoteStore(client: HttpClient, memory: UploadMemory): ReleaseStore {
+  const list = (filter: ReleaseFilter) => listAll(client, filter);
+  const select = async (filter: ReleaseFilter) => selectReleases(await list(filter), filter).map(({ id }) => id);
+  const post = <T>(path: string, body: object) => client.json<T>(postRequest(`${RELEASES}${path}`, body));
+  return {
+    isRemote: true,
+    list,
+    add: (drafts) => add(client, memory, drafts),
+    update: async (filter, change) => {
+      const outcomes: UpdateOutcome[] = [];
+      for (const id of await select(filter)) {
+        const request = { method: "PATCH", path: releasePath(id), headers: JSON_BODY, body: JSON.stringify(change) };
+        outcomes.push(await client.json<UpdateOutcome>(request));
+      }
+      const newerServed = new Set(outcomes.flatMap((outcome) => outcome.newerServed));
+      return { releases: outcomes.flatMap(({ releases }) => releases), newerServed: [...newerServed] };
+    },
+    promote: (filter, promotion) => post("/promotions", { filter, ...promotion }),
+    remove: async (filter, { isForced, isDryRun }) => {
+      const ids = await select(filter);
+      const remove = (id: string, isDry: boolean) => {
+        const query = new URLSearchParams({ force: String(isForced), dryRun: String(isDry) });
+        return client.json<RemoveResult>({ method: "DELETE", path: `${releasePath(id)}?${query}` });
+      };
+      const planned = await inTurn(ids, (id) => remove(id, true)); // so that one refusal refuses all
+      return joinRemoved(isDryRun ? planned : await inTurn(ids, (id) => remove(id, false)));
+    },
+    prune: (filter, { publishedBefore, ...options }) =>
+      post("/prune", { filter, ...options, publishedBefore: publishedBefore?.toISOString() }),
+    verify: (filter) => verifyDownloads(client, () => list(filter)),
+  };
+}
+
+const releasePath = (id: string) => `${RELEASES}/${encodeURIComponent(id)}`;
+
+/** Sent again with the same key, it gets the first response. */
+function postRequest(path: string, body: object) {
+  const text = JSON.stringify(body);
+  const key = createHash("sha256").update(text).digest("hex");
+  return { method: "POST", path, headers: { ...JSON_BODY, "idempotency-key": key }, body: text };
+}
+
+async function inTurn<T>(ids: readonly string[], run: (id: string) => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  for (const id of ids) results.push(await run(id));
+  return results;
+}
+
+function joinRemoved(all: readonly RemoveResult[]): RemoveResult {
+  return {
+    releases: all.flatMap(({ releases }) => releases),
+    files: all.flatMap(({ files }) => files),
+    elsewhere: all.flatMap(({ elsewhere }) => elsewhere),
+  };
+}
+
+async function listAll(client: HttpClient, { ids: _, ...fields }: ReleaseFilter): Promise<ReleaseDocument[]> {
+  const releases: ReleaseDocument[] = [];
+  const query = new URLSearchParams(Object.entries(fields).filter(([, value]) => value !== undefined));
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    if (cursor) query.set("cursor", cursor);
+    type Page = { releases: ReleaseDocument[]; nextCursor: string | null };
+    const page: Page = await client.json<Page>({ method: "GET", path: `${RELEASES}?${query}` });
+    releases.push(...page.releases);
+    cursor = page.nextCursor;
+  }
+  return releases;
+}
+
+async function add(client: HttpClient, memory: UploadMemory, drafts: readonly ReleaseDraft[]): Promise<AddOutcome> {
+  const uploads = new Map<string, Awaited<ReturnType<typeof uploadFile>>>();
+  const releases = [];
+  for (const draft of drafts) {
+    const { release, files, publicKeys, confirmations } = await hashDraft(draft, drawProgress);
+    const sent = [];
+    for (const file of files) {
+      const { fileName, sizeBytes, sha256 } = file.artifact;
+      const known = uploads.get(file.file);
+      const upload = known ?? (await uploadFile(client, memory, { file: file.file, fileName, sizeBytes, sha256 }));
+      uploads.set(file.file, upload);
+      sent.push(toRequestFile(file, upload.uploadId));
+    }
+    releases.push({ release, files: sent, publicKeys, confirmations });
+  }
+  const added = await client.json<AddOutcome>(postRequest(RELEASES, { releases }));
+  for (const { forget } of uploads.values()) await forget();
+  return added;
+}
+
+function toRequestFile({ kinds, from, destination, artifact }: HashedFile, uploadId: string) {
+  const { fileName, contentType, minisign, edSignature, sizeBytes, sha256 } = artifact;
+  const expected = { by: "the client", sizeBytes, sha256 };
+  return { uploadId, kinds, from, destination, expected, artifact: { fileName, contentType, minisign, edSignature } };
+}

@@ -1,0 +1,43 @@
+import type { DefineSubject } from "./command";
+
+type Subject = { summary: string; load: () => Promise<DefineSubject> };
+
+/** What `homeport` works on, in the order of its help. Only the subject of a command line is loaded. */
+export const SUBJECTS: Readonly<Record<string, Subject>> = {
+  release: {
+    summary: "releases: publish, roll out, withdraw and verify them",
+    load: async () => (await import("./commands/release")).defineRelease,
+  },
+  accounts: {
+    summary: "accounts: find, show and change them",
+    load: async () => (await import("./commands/accounts/accounts")).defineAccounts,
+  },
+  billing: {
+    summary: "the billing inbox: list, show, replay, reconcile, assign and prune",
+    load: async () => (await import("./commands/billing")).defineBilling,
+  },
+  keys: {
+    summary: "API keys: create, list and revoke them",
+    load: async () => (await import("./commands/keys")).defineKeys,
+  },
+  push: {
+    summary: "notifications: send, announce, list, cancel and retry them",
+    load: async () => (await import("./commands/push")).definePush,
+  },
+  mail: {
+    summary: "the mail queue: list, retry and remove emails",
+    load: async () => (await import("./commands/mail")).defineMail,
+  },
+  webhooks: {
+    summary: "webhooks: their endpoints and deliveries",
+    load: async () => (await import("./commands/webhooks/webhooks")).defineWebhooks,
+  },
+  audit: {
+    summary: "the audit trail: what operators and accounts did",
+    load: async () => (await import("./commands/audit")).defineAudit,
+  },
+  completion: {
+    summary: "completion of commands and options in bash and zsh",
+    load: async () => (await import("./commands/completion")).defineCompletion,
+  },
+};

@@ -1,0 +1,127 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { CodedError, UsageError } from "../../command-line";
+
+/** Of a request that may be repeated. */
+const MAX_ATTEMPTS = 6;
+/** Before the second attempt; then twice as long each time. */
+const RETRY_DELAY_MS = 1_000;
+const TIMEOUT_MS = 300_000;
+/** Responses that a repetition of the request may change. */
+const RETRIED_STATUSES = new Set([408, 423, 425, 429, 500, 502, 503, 504]);
+const RETRIED_CODES = new Set(["request_in_progress"]);
+
+/** A request to a path of the service, with its query. */
+export type HttpRequest = {
+  method: string;
+  path: string;
+  headers?: Record<string, string>;
+  body?: string | Uint8Array<ArrayBuffer>;
+};
+
+/** A response, as `fetch` and node:http have it. */
+export type ApiResponse = Pick<Response, "status" | "ok" | "text" | "json"> & {
+  headers: Pick<Headers, "get">;
+  body: Pick<ReadableStream, "cancel"> | null;
+};
+
+/** A service, and who sends the requests. Its routes may also run in this process. */
+export type HttpClient = {
+  url: string;
+  /** How long to wait before the second attempt of a request. */
+  retryDelayMs: number;
+  /** Sends one request. Rejects if there is no response. */
+  send: (request: HttpRequest) => Promise<ApiResponse>;
+  /**
+   * Sends a request that may be repeated until there is a response. Says on stderr when it does. Returns its JSON; null for
+   * one without a body.
+   * @throws CodedError for an error's code, `unreachable` without a response, `invalid_response` if it is not JSON
+   */
+  json: <T>(request: HttpRequest) => Promise<T>;
+  /** The same for a response that is not JSON. */
+  text: (request: HttpRequest) => Promise<string>;
+};
+
+/** The service at a URL. @throws UsageError if the URL would send the key in the clear, or the key is missing */
+export function createHttpClient(baseUrl: string, key: string | undefined, retryDelayMs = RETRY_DELAY_MS): HttpClient {
+  const url = parseBaseUrl(baseUrl);
+  if (!key) throw new UsageError("HOMEPORT_URL requires HOMEPORT_API_KEY: create one with `homeport keys create`.");
+  const send: HttpClient["send"] = ({ method, path, headers = {}, body }) =>
+    fetch(`${url}${path}`, {
+      method,
+      headers: { accept: "application/json", authorization: `Bearer ${key}`, ...headers },
+      redirect: "error", // never shows the key to another server
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      ...(body !== undefined && { body }),
+    });
+  return clientOf(url, send, retryDelayMs);
+}
+
+/** A client whose requests `send` sends. `url` names the service in messages. */
+export function clientOf(url: string, send: HttpClient["send"], retryDelayMs = RETRY_DELAY_MS): HttpClient {
+  const text: HttpClient["text"] = async (request) => {
+    for (let attempt = 1; ; attempt += 1) {
+      const { body, error, retryAfterMs } = await attemptText(() => send(request), url);
+      if (!error) return body;
+      if (retryAfterMs === null || attempt >= MAX_ATTEMPTS) throw error;
+      const waitMs = retryAfterMs || retryDelayMs * 2 ** (attempt - 1);
+      if (waitMs >= 1_000) process.stderr.write(`Trying again in ${Math.ceil(waitMs / 1_000)} s: ${error.message}\n`);
+      await delay(waitMs);
+    }
+  };
+  const json: HttpClient["json"] = async (request) => {
+    const body = await text(request);
+    try {
+      return body === "" ? null : JSON.parse(body);
+    } catch {
+      throw new CodedError("invalid_response", `${url} did not respond with JSON. Is it the URL of the service?`);
+    }
+  };
+  return { url, retryDelayMs, send, json, text };
+}
+
+function parseBaseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isOwnMachine = url !== null && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
+  if (url?.protocol === "https:" || (url?.protocol === "http:" && isOwnMachine)) return url.href.replace(/\/+$/, "");
+  throw new UsageError(
+    "HOMEPORT_URL must be an https URL. http is for this machine alone, since requests contain the key.",
+  );
+}
+
+/** `retryAfterMs` null: a repetition would fail too. 0: the server does not say when. */
+type Attempt = { body: string; error?: CodedError; retryAfterMs: number | null };
+
+async function attemptText(send: () => Promise<ApiResponse>, url: string): Promise<Attempt> {
+  let response: ApiResponse;
+  try {
+    response = await send();
+    if (response.ok) return { body: await response.text(), retryAfterMs: null };
+  } catch (error) {
+    return { body: "", error: unreachable(url, error), retryAfterMs: 0 };
+  }
+  const error = await toError(response);
+  const isRetried = RETRIED_STATUSES.has(response.status) || RETRIED_CODES.has(error.code);
+  const seconds = Number(response.headers.get("retry-after") ?? 0) || 0;
+  return { body: "", error, retryAfterMs: isRetried ? Math.min(seconds, 60) * 1000 : null };
+}
+
+type Problem = { code?: string; title?: string; detail?: string; errors?: { pointer: string; detail: string }[] };
+
+/** The error that a problem document describes (RFC 9457), with the fields that are invalid. */
+export async function toError(response: ApiResponse): Promise<CodedError> {
+  const problem = (await response.json().catch(() => ({}))) as Problem;
+  const {
+    code = `http_${response.status}`,
+    title = `The response status is ${response.status}`,
+    errors = [],
+  } = problem;
+  const fields = errors.map(({ pointer, detail }) => `\n  - ${pointer}: ${detail}`).join("");
+  return new CodedError(code, `${problem.detail ? `${title}: ${problem.detail}` : title}${fields}`);
+}
+
+/** The service did not respond. */
+export function unreachable(url: string, error: unknown): CodedError {
+  const { message, cause } = error as Error;
+  const reason = cause instanceof Error ? cause.message : message;
+  return new CodedError("unreachable", `${url} cannot be reached: ${reason}`);
+}

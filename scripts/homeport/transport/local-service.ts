@@ -1,0 +1,75 @@
+import { pino } from "pino";
+import { responders } from "../../../app/routes.generated";
+import { operatorNamed } from "../../../lib/auth/operator/local-operator";
+import { composeContext } from "../../../lib/compose";
+import { loadConfig } from "../../../lib/config";
+import { type Context, setContext } from "../../../lib/context";
+import { COMMAND } from "../../../lib/db/limits";
+import { openDatabase } from "../../../lib/db/open";
+import { createRouteTable, findRoute } from "../../../lib/http/server/routes";
+import { openCatalog } from "../../../lib/releases/catalog/catalog";
+import type { Catalog } from "../../../lib/releases/catalog/watch";
+import { type ApiResponse, clientOf, type HttpClient, type HttpRequest } from "./http-client";
+import { toApiResponse, toRouteRequest } from "./local-messages";
+import { encodedOperatorName } from "./operator-name";
+
+const RELEASES = "/api/admin/releases";
+
+/**
+ * The service's routes in this process, on its database, without its background work: no worker, no listener, no task.
+ * @throws DataDirInUseError; Error if migrations are missing
+ */
+export async function openLocalService(): Promise<HttpClient & { close: () => Promise<void> }> {
+  const config = { ...loadConfig(), PUSH_WORKER: "off", METRICS_PORT: undefined } as const;
+  const log = pino({ level: "error" }, pino.destination({ dest: process.stderr.fd, sync: true }));
+  const onConnectionError = (error: Error) => {
+    throw error;
+  };
+  const database = await openDatabase(config, { onConnectionError }, COMMAND);
+  if (!(await database.migrated())) {
+    await database.close();
+    throw new Error("Migrations are missing: run `npm run db:migrate` first.");
+  }
+  const quiet = { ...config, OTEL_EXPORTER_OTLP_ENDPOINT: undefined };
+  const context = withoutWork(
+    await composeContext(quiet, { database, log, catalog: lazyCatalog(() => openCatalog(config, log)) }),
+  );
+  setContext(context);
+  const table = createRouteTable(responders);
+  const operator = operatorNamed(encodedOperatorName());
+  const send = async (request: HttpRequest): Promise<ApiResponse> => {
+    const { method, path } = request;
+    const match = findRoute(table, path.replace(/\?.*/, ""));
+    const handler = typeof match?.responder === "object" ? match.responder[method] : undefined;
+    if (!match || !handler) throw new Error(`There is no route ${method} ${path}`);
+    if (match.path.startsWith(RELEASES)) await context.catalog.refresh();
+    return toApiResponse(await handler.respond(toRouteRequest(request), { params: match.params, operator }));
+  };
+  return { ...clientOf("The service", send), close: context.close };
+}
+
+/** What a command queues is sent by the service, which may be another process, or the next start. */
+function withoutWork(context: Context): Context {
+  const wake = () => {};
+  return {
+    ...context,
+    emails: { ...context.emails, wake },
+    appleRevocations: { ...context.appleRevocations, wake },
+    reconciler: { ...context.reconciler, wake },
+    webhooks: { ...context.webhooks, wake },
+  };
+}
+
+/** A catalog that is opened by the first `refresh`: few commands need it, and it may be at a URL. */
+function lazyCatalog(open: () => Promise<Catalog>): Catalog {
+  let opened: Catalog | null = null;
+  return {
+    current: () => opened?.current() ?? null,
+    state: () => opened?.state() ?? "warn",
+    refresh: async () => {
+      if (opened) return opened.refresh();
+      opened = await open();
+    },
+    close: () => opened?.close(),
+  };
+}

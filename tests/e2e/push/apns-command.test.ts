@@ -1,0 +1,66 @@
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { pino } from "pino";
+import { expect, onTestFinished, test } from "vitest";
+import { freePort } from "@/dev/free-port";
+import { createApnsTransport } from "@/lib/adapters/apns/transport";
+import { startCommand } from "@/tests/support/process/command";
+import { newDataDir, preparedDataDir } from "@/tests/support/process/service";
+import { startApns } from "@/tests/support/push/apns";
+import { BUNDLE_ID, newToken } from "@/tests/support/push/push";
+
+const POLL = { timeout: 50_000 };
+
+const apns = (dataDir: string, port: string) => startCommand("apns", [port], { DATA_DIR: dataDir });
+
+test("npm run apns prints the variables to set and each push, and keeps its key for the next start", async () => {
+  const dataDir = await preparedDataDir();
+  const port = await freePort();
+  const { child, output } = apns(dataDir, String(port));
+  await expect.poll(output, POLL).toContain("npm start");
+  const told = Object.fromEntries(
+    [...output().matchAll(/(APNS_[A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name, value]),
+  );
+  const read = (name: string) => readFile(told[name] ?? "", "utf8");
+  const key = await read("APNS_KEY");
+  const { send, close } = createApnsTransport(
+    {
+      ...{ key, keyId: told.APNS_KEY_ID ?? "", teamId: told.APNS_TEAM_ID ?? "", ca: await read("APNS_CA") },
+      ...{ host: told.APNS_HOST, port: Number(told.APNS_PORT) },
+    },
+    pino({ level: "silent" }),
+  );
+  onTestFinished(close);
+  const token = newToken();
+  const data = { v: 1, kind: "push.challenge", nonce: "a-nonce" };
+  const sendOne = () =>
+    send({
+      ...{ id: "0198c0de-0000-7000-8000-000000000000", token, environment: "sandbox", bundleId: BUNDLE_ID },
+      ...{ pushType: "background", priority: 5, collapseId: null, expiresAt: new Date("2030-01-01T00:00:00Z") },
+      body: JSON.stringify({ aps: { "content-available": 1 }, data }),
+    });
+  expect(await sendOne()).toEqual({ status: 200, reason: null });
+  child.stdin?.write("503 2 retry-after=30\n");
+  await expect.poll(output, POLL).toContain("reply to the next 2 pushes: 503");
+  const busy = { status: 503, reason: "ServiceUnavailable", retryAfterSeconds: 30 };
+  expect([await sendOne(), await sendOne(), await sendOne()]).toEqual([busy, busy, { status: 200, reason: null }]);
+  await expect.poll(output, POLL).toMatch(new RegExp(`to ${token}[\\s\\S]*a-nonce`));
+  const [file = ""] = await readdir(path.join(dataDir, "outbox"));
+  expect(JSON.parse(await readFile(path.join(dataDir, "outbox", file), "utf8"))).toMatchObject({
+    token,
+    payload: { data },
+  });
+
+  child.kill();
+  const again = apns(dataDir, String(await freePort()));
+  await expect.poll(again.output, POLL).toContain("npm start");
+  expect(await read("APNS_KEY")).toBe(key);
+});
+
+test.each([
+  ["an invalid port", async () => "abc", 2, expect.stringMatching(/^Invalid port: abc\n/)],
+  ["a port in use", async () => String((await startApns()).port), 1, expect.stringMatching(/^Port \d+ is in use/)],
+])("npm run apns rejects %s", async (_, port, exitCode, output) => {
+  const ended = await apns(await newDataDir(), await port()).ended;
+  expect({ code: ended.code, output: ended.output }).toEqual({ code: exitCode, output });
+});

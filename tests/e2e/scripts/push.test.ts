@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import { runCommand } from "@/tests/support/process/command";
+import { preparedDataDir, type Service, startForTest } from "@/tests/support/process/service";
+
+/** Each start of a process may take long on a busy machine. */
+const PATIENCE_MS = 240_000;
+const UNKNOWN_ID = "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11";
+
+test(
+  "an operator sends, announces, lists, cancels and retries notifications while the service runs",
+  async () => {
+    const service = await startForTest({ SMTP_URL: "smtp://127.0.0.1:9" }); // nobody takes emails there
+    const push = (...args: string[]) => runCommand("push", args, { DATA_DIR: service.dataDir });
+
+    const nobody = await push("send", "--account", "nobody@example.com", "--title", "A", "--body", "B");
+    expect(nobody).toMatchObject({ code: 1, stderr: expect.stringContaining("Account not found: nobody@example.com") });
+    const device = await push("send", "--device", UNKNOWN_ID, "--title", "A", "--body", "B");
+    expect(device).toMatchObject({ code: 0, stdout: "The device is not active.\n" });
+    const stranger = await push("announce", "--version", "2.1.0", "--bundle", "com.example.other");
+    expect(stranger).toMatchObject({ code: 1, stderr: expect.stringContaining("not in APNS_BUNDLE_IDS") });
+    const announced = await push("announce", "--version", "2.1.0");
+    expect(announced).toMatchObject({ code: 0, output: "Queued for 0 devices. The last one is due in 0 s.\n" });
+    const messages = await push("messages", "--json");
+    const [message] = JSON.parse(messages.stdout) as { id: string }[];
+    expect(message).toMatchObject({ kind: "app.new_version", title: "2.1.0", sent: 0 });
+    expect(await push("cancel", message?.id ?? "")).toMatchObject({ code: 0 });
+    expect(await push("cancel", UNKNOWN_ID)).toMatchObject({ code: 1 });
+    expect(await push("list")).toMatchObject({ code: 0, stdout: "", stderr: "No notifications found.\n" });
+    expect(await push("list", "--state", "failed", "--json")).toMatchObject({ code: 0, stdout: "[]\n" });
+    expect(await push("retry")).toMatchObject({
+      code: 0,
+      stdout: "Requeued 0 failed notifications and 0 paused notifications.\n",
+    });
+    expect(await push("pauses")).toMatchObject({ code: 0, stderr: "Nothing is paused.\n" });
+    expect(await push("pauses", "--end", "sandbox")).toMatchObject({ code: 1 });
+    const mail = (...args: string[]) => runCommand("mail", args, { DATA_DIR: service.dataDir });
+    expect(await mail("list")).toMatchObject({ code: 0, stdout: "", stderr: "No emails wait.\n" });
+    await queueEmail(service);
+    const retried = async (): Promise<{ id: string }[]> =>
+      JSON.parse((await mail("list", "--to", "ann@example.com", "--state", "retrying", "--json")).stdout);
+    await expect.poll(retried, { timeout: 60_000, interval: 100 }).toMatchObject([{ to: "ann@example.com" }]);
+    const [email] = await retried();
+    const id = email?.id ?? "";
+    expect(await mail("retry", id)).toMatchObject({ code: 0, stdout: "Sending 1 email now.\n" });
+    expect(await mail("remove", id)).toMatchObject({ code: 0, stdout: `${id} is removed.\n` });
+    expect(await mail("retry")).toMatchObject({ code: 0, stdout: "Sending 0 emails now.\n" });
+    expect(await mail("remove", UNKNOWN_ID)).toMatchObject({ code: 1 });
+  },
+  PATIENCE_MS,
+);
+
+/** Makes the service send one email, which stays in the queue. */
+async function queueEmail(service: Service): Promise<void> {
+  const send = (to: string, json: object) => {
+    const headers = { "content-type": "application/json" };
+    return service.fetch(to, { method: "POST", headers, body: JSON.stringify(json) });
+  };
+  const email = "ann@example.com";
+  expect((await send("/api/auth/register", { email, password: "correct horse battery" })).status).toBe(201);
+  expect((await send("/api/auth/reset/request", { email })).status).toBe(202);
+}
+
+test("npm run push works on the embedded database while the service is stopped", async () => {
+  const announced = await runCommand("push", ["announce", "--version", "2.1.0"], { DATA_DIR: await preparedDataDir() });
+  expect(announced).toMatchObject({ code: 0, output: "Queued for 0 devices. The last one is due in 0 s.\n" });
+});
+
+test.each([
+  ["push", "sned"],
+  ["push", "send --title A"],
+  ["push", "send --account a@example.com --device 1 --title A --body B"],
+  ["push", "announce"],
+  ["push", "announce --version 1 --per-second 0"],
+  ["push", "announce --version not-a-version"],
+  ["push", "announce --version v2.1.0"],
+  ["push", "list --state lost"],
+  ["push", "list --message 1"],
+  ["push", "cancel 1"],
+  ["push", "retry --id 1"],
+  ["push", "retry --all"],
+  ["push", "pauses --end everywhere"],
+  ["mail", "list --state lost"],
+  ["mail", "retry 1"],
+  ["mail", "remove"],
+])("npm run %s refuses %s with exit code 2", async (name, line) => {
+  const { code, stderr } = await runCommand(name, line.split(" "), { DATA_DIR: "/proc/none" });
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(new RegExp(`homeport ${name}.* --help`)) });
+});
