@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { brandName, color, logo, productNames, support, webPage } from "./config/brand";
+import { Network } from "./config/networks";
 import { oauthClients } from "./config/oauth-clients";
 import { androidApps, appleApps, domain, foreignRelyingParty } from "./config/passkeys";
 import {
@@ -62,8 +64,19 @@ export const Environment = z.object({
   RATE_LIMITS: z.enum(["on", "off"]).default("on"),
   SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
   MAIL_OUTBOX: flag.optional(),
+  WEBHOOK_ALLOWED_NETWORKS: list.pipe(z.array(Network)).default([]),
   OPERATOR_EMAIL: list.pipe(z.array(z.email())).default([]),
-  MAIL_FROM: text.default("Homeport <no-reply@localhost>"),
+  MAIL_FROM: text.optional(),
+  BRAND_NAME: brandName.default("Homeport"),
+  BRAND_PRODUCTS: productNames.default(new Map()),
+  BRAND_COLOR: color.optional(),
+  BRAND_COLOR_DARK: color.optional(),
+  BRAND_LOGO: logo.optional(),
+  BRAND_LOGO_DARK: logo.optional(),
+  BRAND_SUPPORT: support.optional(),
+  BRAND_TERMS_URL: webPage.optional(),
+  BRAND_PRIVACY_URL: webPage.optional(),
+  BRAND_IMPRINT_URL: webPage.optional(),
   BILLING_PROVIDER: z.enum(["revenuecat", "standard-webhooks"]).default("revenuecat"),
   BILLING_WEBHOOK_AUTHORIZATION: list.default([]),
   BILLING_WEBHOOK_SIGNING_SECRET: text.optional(),
@@ -113,8 +126,9 @@ const STORAGE_VARIABLES = [
 
 /** The whole configuration, read once at the start and frozen. `mode` is "server" if `DATABASE_URL` is set. */
 export type Config = Readonly<
-  Omit<Environment, "NEXTAUTH_URL" | "NEXTAUTH_SECRET"> & {
+  Omit<Environment, "NEXTAUTH_URL" | "NEXTAUTH_SECRET" | "MAIL_FROM"> & {
     mode: "embedded" | "server";
+    MAIL_FROM: string;
     /** The base URL of every link, without a trailing slash. */
     baseUrl: string;
     /** The secrets of sessions and stored keys, the one that encrypts first. Embedded mode generates it once. */
@@ -143,6 +157,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
         missingForApns,
         weakWebhookSecret,
         foreignRelyingParty,
+        missingForBrand,
       ].flatMap((findErrors) => findErrors(parsed.data))
     : parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
   if (!parsed.success || errors.length > 0) {
@@ -153,6 +168,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     ...rest,
     mode: rest.DATABASE_URL ? ("server" as const) : ("embedded" as const),
     baseUrl: NEXTAUTH_URL ?? `http://localhost:${rest.PORT}`,
+    MAIL_FROM: rest.MAIL_FROM ?? `"${rest.BRAND_NAME.replaceAll(/["\\]/g, "")}" <no-reply@localhost>`,
     secrets: NEXTAUTH_SECRET && Object.freeze(NEXTAUTH_SECRET),
     build: readBuild(),
   });
@@ -199,6 +215,13 @@ function missingForApns(env: Environment): string[] {
   return (["APNS_KEY", "APNS_KEY_ID", "APNS_TEAM_ID"] as const)
     .filter((name) => env[name] === undefined)
     .map((name) => `${name}: is needed, since another part of APNs's credentials is set`);
+}
+
+/** The dark variants complete the light ones. */
+function missingForBrand(env: Environment): string[] {
+  return (["BRAND_COLOR", "BRAND_LOGO"] as const).flatMap((name) =>
+    env[`${name}_DARK`] ? missing(env, [name], `${name}_DARK`) : [],
+  );
 }
 
 /** With an empty or public key anybody could sign. Standard Webhooks specification, "Signature scheme". */
