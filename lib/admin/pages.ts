@@ -20,6 +20,12 @@ export type PageQuery = z.infer<typeof PageQuery>;
 export const NextCursor = z.string().nullable().describe("The `cursor` of the next page. null: this is the last one.");
 
 /**
+ * The next entries of a list. `searchedTo`: the id up to which a search that reads so many rows at most has come, with
+ * fewer entries than were asked for. null: to the end.
+ */
+type Found<Entry> = readonly Entry[] | { entries: readonly Entry[]; searchedTo?: string | null };
+
+/**
  * Reads a page of a list. `read` returns up to `take` entries that follow the one with the id `after`, in the list's
  * order. A cursor is valid for its own list alone.
  * @throws AppError invalid_query
@@ -27,12 +33,13 @@ export const NextCursor = z.string().nullable().describe("The `cursor` of the ne
 export async function readPage<Entry extends { id: string }>(
   list: string,
   { limit = DEFAULT_LIMIT, cursor }: PageQuery,
-  read: (page: { after: string | null; take: number }) => Promise<readonly Entry[]> | readonly Entry[],
+  read: (page: { after: string | null; take: number }) => Promise<Found<Entry>> | Found<Entry>,
 ): Promise<{ entries: readonly Entry[]; nextCursor: string | null }> {
-  const found = await read({ after: cursor === undefined ? null : decodeCursor(list, cursor), take: limit + 1 });
+  const result = await read({ after: cursor === undefined ? null : decodeCursor(list, cursor), take: limit + 1 });
+  const { entries: found, searchedTo = null } = "length" in result ? { entries: result } : result;
   const entries = found.slice(0, limit);
-  const last = entries.at(-1);
-  return { entries, nextCursor: last && found.length > limit ? encodeCursor(list, last.id) : null };
+  const end = found.length > limit ? entries.at(-1)?.id : searchedTo;
+  return { entries, nextCursor: end ? encodeCursor(list, end) : null };
 }
 
 function encodeCursor(list: string, after: string): string {

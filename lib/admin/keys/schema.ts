@@ -1,7 +1,8 @@
 import { z } from "zod";
-import { Network } from "../../auth/api-keys/networks";
 import { Scope } from "../../auth/api-keys/scopes";
+import { Network } from "../../config/networks";
 import { NextCursor } from "../pages";
+import { Time } from "../time";
 
 const MAX_NETWORKS = 50;
 
@@ -13,11 +14,7 @@ export const NewKey = z.object({
     .min(1)
     .max(Scope.options.length)
     .transform((scopes) => [...new Set(scopes)].sort()),
-  expiresAt: z.iso
-    .datetime({ offset: true })
-    .transform((text) => new Date(text))
-    .nullish()
-    .describe("null: the key does not expire."),
+  expiresAt: Time.nullish().describe("null: the key does not expire."),
   networks: z
     .array(Network)
     .max(MAX_NETWORKS)
@@ -26,7 +23,7 @@ export const NewKey = z.object({
 });
 export type NewKey = z.infer<typeof NewKey>;
 
-export const KeyParams = z.object({ keyId: z.uuid() });
+export const KeyParams = z.object({ keyId: z.uuid().toLowerCase() });
 
 /** An API key, without the key itself. */
 export const ApiKey = z.object({

@@ -1,0 +1,91 @@
+import { type ReactNode, useId } from "react";
+import { confirmPath } from "@/lib/http/pages/own-path";
+import { Field } from "../../(web)/components/field";
+import { Form } from "../../(web)/components/form";
+import { hasRole, type OperatorRole, requireOperator } from "../frame/operator";
+
+type Props = {
+  /** The path of the form's route: see `defineConsoleForm`. */
+  form: string;
+  /** What the button on the page says. `name` is what it acts on, for screen readers: "Revoke CI". */
+  label: string;
+  name?: string;
+  /** The question of the dialog, such as "Revoke “CI”?", and its button. */
+  title: string;
+  submit: string;
+  /** Hidden fields. */
+  values?: Record<string, string>;
+  /** Who sees the button. Default: admins. */
+  role?: OperatorRole;
+  isDanger?: true;
+  /** Whether the dialog asks for a reason, which the audit event keeps: the field `reason`. */
+  reason?: "required" | "optional";
+  /** What will happen, in numbers; and further fields. */
+  children: ReactNode;
+};
+
+/**
+ * A button that changes something. It opens a dialog that says what will happen; its form is sent from there. The dialog is a
+ * popover, which needs no script. Without a recent sign-in, the button leads to the page that asks for one, and back.
+ */
+export async function Action(props: Props) {
+  const { label, name, role = "admin" } = props;
+  const operator = await requireOperator();
+  if (!hasRole(operator, role)) return null;
+  if (operator.isRecent) return <Dialog {...props} returnTo={operator.pageUrl} />;
+  return (
+    <a className="button quiet" href={confirmPath(operator.pageUrl)} aria-label={name && `${label} ${name}`}>
+      {label}
+    </a>
+  );
+}
+
+function Dialog({
+  form,
+  label,
+  name,
+  title,
+  submit,
+  values = {},
+  isDanger,
+  reason,
+  returnTo,
+  children,
+}: Props & { returnTo: string }) {
+  const id = useId();
+  const fields = Object.entries({ ...values, returnTo });
+  return (
+    <>
+      <button type="button" className="quiet" popoverTarget={id} aria-label={name && `${label} ${name}`}>
+        {label}
+      </button>
+      <div className="dialog" id={id} popover="auto" role="dialog" aria-labelledby={`${id}-title`}>
+        <h2 id={`${id}-title`}>{title}</h2>
+        <Form action={form}>
+          {fields.map(([key, value]) => (
+            <input key={key} type="hidden" name={key} value={value} />
+          ))}
+          {children}
+          {reason && (
+            <Field
+              name="reason"
+              label={reason === "required" ? "Reason" : "Reason (optional)"}
+              hint="The audit trail keeps it."
+              required={reason === "required"}
+              maxLength={500}
+              autoComplete="off"
+            />
+          )}
+          <div className="buttons">
+            <button type="submit" className={isDanger && "danger"}>
+              {submit}
+            </button>
+            <button type="button" className="quiet" popoverTarget={id} popoverTargetAction="hide">
+              Cancel
+            </button>
+          </div>
+        </Form>
+      </div>
+    </>
+  );
+}

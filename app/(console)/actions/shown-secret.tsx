@@ -1,0 +1,27 @@
+import { headers } from "next/headers";
+import { readShownSecret } from "@/lib/admin/shown-secret";
+import { pageContext } from "@/lib/http/pages/visitor";
+import { Form } from "../../(web)/components/form";
+import { requireOperator } from "../frame/operator";
+
+const LEAD = "Copy it now. It is stored as a hash only, and nobody can show it again.";
+
+/** A secret that was just created, until the operator has kept it. Nothing at other times. */
+export async function ShownSecret({ kind, title, lead = LEAD }: { kind: string; title: string; lead?: string }) {
+  const { account, pageUrl } = await requireOperator();
+  const secret = await readShownSecret(pageContext(), account.id, kind, await headers());
+  if (secret === null) return null;
+  return (
+    <section className="panel secret" aria-label={title}>
+      <h2>{title}</h2>
+      <p>{lead}</p>
+      <code className="secret-value">{secret}</code>
+      <Form action="/forms/console/secret-kept">
+        <input type="hidden" name="returnTo" value={pageUrl} />
+        <button type="submit" className="quiet">
+          I have kept it
+        </button>
+      </Form>
+    </section>
+  );
+}

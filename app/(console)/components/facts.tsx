@@ -1,0 +1,16 @@
+import type { ReactNode } from "react";
+import { None } from "./none";
+
+/** A definition list. An entry without a value shows a dash. */
+export function Facts({ entries }: { entries: readonly (readonly [term: string, value: ReactNode])[] }) {
+  return (
+    <dl className="facts">
+      {entries.map(([term, value]) => (
+        <div key={term}>
+          <dt>{term}</dt>
+          <dd>{value === null || value === undefined || value === "" ? <None /> : value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

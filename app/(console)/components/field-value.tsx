@@ -1,0 +1,25 @@
+import { ExactTime } from "./moment";
+import { None } from "./none";
+
+/** A field's name in words: "currentPeriodEndsAt" becomes "Current period ends at", and "productId" "Product ID". */
+export function fieldLabel(field: string): string {
+  if (field === "amr") return "Authenticated by";
+  const words = field.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replace(/\bid(?=s?$)/, "ID");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** The value of a field, such as of an event: text, a list, or fields of its own. A dash for none. */
+export function FieldValue({ value }: { value: unknown }) {
+  if (value instanceof Date) return <ExactTime at={value} />;
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) {
+    return <None />;
+  }
+  if (Array.isArray(value) && value.every((one) => typeof one !== "object")) return <bdi>{value.join(", ")}</bdi>;
+  if (typeof value !== "object") return <bdi>{String(value)}</bdi>;
+  return Object.entries(value).map(([name, one]) => (
+    <div key={name}>
+      {fieldLabel(name)}: <FieldValue value={one} />
+    </div>
+  ));
+}

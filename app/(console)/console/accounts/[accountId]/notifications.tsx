@@ -1,0 +1,47 @@
+import { listDeliveries } from "@/lib/admin/push/deliveries/list-deliveries";
+import type { Delivery } from "@/lib/admin/push/schema";
+import type { Context } from "@/lib/context";
+import { Section } from "../../../components/headings";
+import { Ago } from "../../../components/moment";
+import { EmptyState } from "../../../components/states";
+import { type Column, Table } from "../../../lists/table";
+import { DeliveryState } from "../../push/status";
+
+const MAX_SHOWN = 20;
+const COLUMNS: Column<Delivery>[] = [
+  {
+    head: "Kind",
+    isRowHead: true,
+    cell: ({ messageId, kind }) => <a href={`/console/push/messages/${messageId}`}>{kind ?? "Removed"}</a>,
+  },
+  {
+    head: "State",
+    cell: ({ state, reason }) => (
+      <>
+        <DeliveryState state={state} /> {reason}
+      </>
+    ),
+  },
+  { head: "Attempts", align: "end", cell: ({ attempts }) => attempts },
+  { head: "Queued", isTight: true, cell: ({ createdAt }) => <Ago at={createdAt} /> },
+  { head: "Ended", isTight: true, cell: ({ endedAt }) => <Ago at={endedAt} /> },
+];
+
+/** The newest notifications to the devices of the account. */
+export async function Notifications({ ctx, accountId }: { ctx: Context; accountId: string }) {
+  const { deliveries, nextCursor } = await listDeliveries(ctx, { account: accountId, limit: MAX_SHOWN });
+  const all = nextCursor !== null && (
+    <a href={`/console/push/deliveries?${new URLSearchParams({ account: accountId })}`}>All notifications</a>
+  );
+  return (
+    <Section title="Notifications" actions={all}>
+      <Table
+        caption="Notifications, the newest first"
+        columns={COLUMNS}
+        rows={deliveries}
+        rowKey={({ id }) => id}
+        empty={<EmptyState title="No notification was sent to a device of this account" />}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,56 @@
+import { listAccountEvents } from "@/lib/admin/accounts/details/list-events";
+import { showAccount } from "@/lib/admin/accounts/details/show-account";
+import { AccountParams } from "@/lib/admin/accounts/schema";
+import { PageQuery } from "@/lib/admin/pages";
+import { AppError } from "@/lib/errors";
+import { PageHead } from "../../../components/headings";
+import { consolePage } from "../../../frame/console-page";
+import { AccountBadges } from "../account-badges";
+import { AccountActions } from "./account-actions";
+import { Devices } from "./devices";
+import { Notifications } from "./notifications";
+import { Profile } from "./profile";
+import { Purchases } from "./purchases";
+import { SecurityEvents } from "./security-events";
+import { Sessions } from "./sessions";
+import { SignInMethods } from "./sign-in-methods";
+
+export const metadata = { title: "Account" };
+
+const DONE = {
+  disabled: "The account is disabled. Its sessions have ended, and nobody can sign in to it.",
+  enabled: "The account is enabled. Its owner can sign in again.",
+  sessions_ended: "Every session has ended.",
+  session_ended: "The session has ended.",
+  unlinked: "The provider is unlinked, and every session has ended. The owner gets an email.",
+  factors_reset: "The second factors and passkeys are removed, and every session has ended. The owner gets an email.",
+  role_changed: "The account has the role. Its sessions have it at once.",
+};
+
+export default consolePage({ query: PageQuery, done: DONE }, async ({ ctx, params, query }) => {
+  const parsed = AccountParams.safeParse(params);
+  if (!parsed.success) throw new AppError("not_found");
+  const { accountId } = parsed.data;
+  const account = await showAccount(ctx, accountId);
+  const { events, nextCursor } = await listAccountEvents(ctx, accountId, { limit: 25, ...query });
+  return (
+    <>
+      <PageHead
+        title={account.email}
+        parent={{ href: "/console/accounts", label: "Accounts" }}
+        aside={<AccountBadges account={account} />}
+        lead={account.name}
+        actions={<AccountActions account={account} />}
+      />
+      <div className="columns">
+        <Profile account={account} />
+        <SignInMethods account={account} />
+      </div>
+      <Sessions account={account} />
+      <Devices devices={account.devices} />
+      <Purchases purchases={account.purchases} />
+      <Notifications ctx={ctx} accountId={accountId} />
+      <SecurityEvents events={events} nextCursor={nextCursor} />
+    </>
+  );
+});

@@ -1,0 +1,124 @@
+import { countPendingEvents, listBillingEvents, MAX_COUNTED } from "@/lib/admin/billing/list-events";
+import { BillingEventsQuery } from "@/lib/admin/billing/schema";
+import { formatCount } from "../../components/figures";
+import { PageHead, Section } from "../../components/headings";
+import { EmptyState } from "../../components/states";
+import { Tabs } from "../../components/tabs";
+import { consolePage } from "../../frame/console-page";
+import { FilterTime } from "../../lists/filter-time";
+import { Filters, InputFilter, SelectFilter, TimeFilter } from "../../lists/filters";
+import { Pager } from "../../lists/pager";
+import { Table } from "../../lists/table";
+import { BatchProgress, BatchQuery } from "./batch-progress";
+import { EVENT_COLUMNS, EVENT_TYPES } from "./event-columns";
+import { InboxActions } from "./inbox-actions";
+
+export const metadata = { title: "Billing" };
+
+const FIRST_FAILURES = 10;
+
+export default consolePage(
+  {
+    query: BillingEventsQuery.extend(BatchQuery.shape).extend({
+      receivedFrom: FilterTime.optional(),
+      receivedBefore: FilterTime.optional(),
+    }),
+    done: { provider_waits: "The provider limits requests. Wait a minute, then go on." },
+  },
+  async ({ ctx, query: { batch, at, only, share, failures, ...query } }) => {
+    const { state, unlinked, type, event, account, purchase, receivedFrom, receivedBefore } = query;
+    const counts = await countPendingEvents(ctx);
+    const { events, nextCursor } = await listBillingEvents(ctx, query);
+    const isWhole = Object.values(query).every((value) => value === undefined);
+    const isFailedFirst = isWhole && counts.failed > 0;
+    const failed = isFailedFirst ? await listBillingEvents(ctx, { state: "failed", limit: FIRST_FAILURES }) : null;
+    return (
+      <>
+        <PageHead
+          title="Billing"
+          lead="What the billing provider sent, and what became of it."
+          actions={<InboxActions state={state} counts={counts} ctx={ctx} />}
+        />
+        <BatchProgress batch={batch} at={at} only={only} share={share} failures={failures} />
+        <Tabs label="Events by state" tabs={tabsOf({ state, unlinked }, counts)} />
+        {failed && (
+          <Section title="Failed" lead="These events could not be applied. Mend the cause, then replay them.">
+            <Table
+              caption="Failed events, the newest first"
+              columns={EVENT_COLUMNS}
+              rows={failed.events}
+              rowKey={({ id }) => id}
+              empty={null}
+            />
+          </Section>
+        )}
+        <Section title={state === undefined ? "Events" : STATE_TITLES[state]}>
+          <Filters>
+            {state && <input type="hidden" name="state" value={state} />}
+            {unlinked && <input type="hidden" name="unlinked" value={unlinked} />}
+            <InputFilter name="event" label="Event ID" value={event} />
+            <SelectFilter name="type" label="Type" value={type} options={EVENT_TYPES} />
+            <InputFilter name="account" label="Account ID" value={account} />
+            <InputFilter name="purchase" label="Purchase ID" value={purchase} />
+            <TimeFilter name="receivedFrom" label="Received from" value={receivedFrom} />
+            <TimeFilter name="receivedBefore" label="Received before" value={receivedBefore} />
+          </Filters>
+          <Table
+            caption="Billing events, the newest first"
+            columns={EVENT_COLUMNS}
+            rows={events}
+            rowKey={({ id }) => id}
+            empty={
+              nextCursor === null ? (
+                <EmptyState title="No events">
+                  {isWhole ? (
+                    <>
+                      The provider has sent nothing yet. <a href="/console/settings/guides/billing">Connect it</a>
+                    </>
+                  ) : (
+                    "No event fits the filters."
+                  )}
+                </EmptyState>
+              ) : (
+                <EmptyState title="None among the newest events">
+                  The search goes on with older ones on the next page.
+                </EmptyState>
+              )
+            }
+          />
+          <Pager nextCursor={nextCursor} />
+        </Section>
+      </>
+    );
+  },
+);
+
+const STATE_TITLES = {
+  failed: "Failed events",
+  received: "Events that wait",
+  processed: "Processed events",
+  ignored: "Ignored events",
+};
+
+function tabsOf(
+  { state, unlinked }: { state?: string | undefined; unlinked?: string | undefined },
+  counts: { failed: number; received: number },
+) {
+  const href = "/console/billing";
+  const count = (number: number) => (number >= MAX_COUNTED ? `${formatCount(MAX_COUNTED)}+` : formatCount(number));
+  const tab = (label: string, value: string, number?: number) => ({
+    href: `${href}?state=${value}`,
+    label,
+    isCurrent: state === value,
+    ...(number === undefined ? {} : { count: count(number) }),
+  });
+  return [
+    { href, label: "All", isCurrent: !state && unlinked !== "true" },
+    tab("Failed", "failed", counts.failed),
+    tab("Waiting", "received", counts.received),
+    tab("Processed", "processed"),
+    tab("Ignored", "ignored"),
+    { href: `${href}?unlinked=true`, label: "Without an account", isCurrent: unlinked === "true" && !state },
+    { href: `${href}/purchases`, label: "Active subscriptions", isCurrent: false },
+  ];
+}

@@ -1,0 +1,109 @@
+import { readPurchaseTimeline } from "@/lib/admin/billing/purchase-timeline";
+import { BillingIdParams, type PurchaseTimeline } from "@/lib/admin/billing/schema";
+import { PageQuery } from "@/lib/admin/pages";
+import { AppError } from "@/lib/errors";
+import { Facts } from "../../../../components/facts";
+import { PageHead, Section } from "../../../../components/headings";
+import { ExactTime } from "../../../../components/moment";
+import { EmptyState } from "../../../../components/states";
+import { consolePage } from "../../../../frame/console-page";
+import { Pager } from "../../../../lists/pager";
+import { type Column, Table } from "../../../../lists/table";
+import { PurchaseActions } from "./purchase-actions";
+import { PurchaseState } from "./purchase-state";
+import { Timeline } from "./timeline";
+
+export const metadata = { title: "Purchase" };
+
+const AccountLink = ({ id }: { id: string }) => <a href={`/console/accounts/${id}`}>{id}</a>;
+
+const OWNER_COLUMNS: Column<PurchaseTimeline["owners"][number]>[] = [
+  { head: "Event", isRowHead: true, cell: ({ event }) => event.type },
+  { head: "At", cell: ({ event }) => <ExactTime at={event.occurredAt} /> },
+  { head: "App User IDs", cell: ({ appUserIds }) => <span className="ids">{appUserIds.join(", ")}</span> },
+  {
+    head: "Account",
+    cell: ({ accountId }) =>
+      accountId && (
+        <span className="ids">
+          <AccountLink id={accountId} />
+        </span>
+      ),
+  },
+];
+
+export default consolePage(
+  {
+    query: PageQuery,
+    done: {
+      assigned: "The account has the customer’s purchases.",
+      assigned_before: "The account has these purchases already.",
+      reconciled: "The provider was asked, and the purchase is as it says.",
+      reconcile_failed: "The provider could not be asked about every App User ID. Try again later.",
+    },
+  },
+  async ({ ctx, params, query }) => {
+    const id = BillingIdParams.safeParse(params).data?.id;
+    if (id === undefined) throw new AppError("not_found");
+    const timeline = await readPurchaseTimeline(ctx, id, query);
+    const { purchase, status, owners, nextCursor, isCurrent } = timeline;
+    return (
+      <>
+        <PageHead
+          title={purchase.productId ?? "Purchase"}
+          aside={<PurchaseState status={status.status} />}
+          parent={{ href: "/console/billing", label: "Billing" }}
+          lead={status.isActive ? "It gives access now." : "It gives no access now."}
+          actions={<PurchaseActions ctx={ctx} purchase={purchase} />}
+        />
+        {!isCurrent && (
+          <p className="notice error">
+            The stored state is not what this version’s rules make of the events. Replay one of them.
+          </p>
+        )}
+        <Section title="Purchase">
+          <Facts entries={factsOf(timeline)} />
+        </Section>
+        <Section title="Owner" lead="The events that named the customer, or moved the purchase, newest first.">
+          <Table
+            caption="The purchase's owners, the newest first"
+            columns={OWNER_COLUMNS}
+            rows={changesOfOwner(owners)}
+            rowKey={({ event }) => event.eventId}
+            empty={<EmptyState title="No event names a customer" />}
+          />
+        </Section>
+        <Section
+          title="Timeline"
+          lead="The events in the order in which they count, newest first. Each shows what it changed, and the state that it left."
+        >
+          <Timeline steps={timeline.steps} />
+          <Pager nextCursor={nextCursor} />
+        </Section>
+      </>
+    );
+  },
+);
+
+/** Without the events that name the same owner as the one before. */
+function changesOfOwner(owners: PurchaseTimeline["owners"]): PurchaseTimeline["owners"] {
+  return owners.filter(({ appUserIds, accountId }, i) => {
+    const before = owners[i + 1];
+    return !before || before.accountId !== accountId || before.appUserIds.join() !== appUserIds.join();
+  });
+}
+
+function factsOf({ purchase, status }: PurchaseTimeline) {
+  return [
+    ["Account", purchase.accountId && <AccountLink key="account" id={purchase.accountId} />],
+    ["Store", `${purchase.store}, ${purchase.environment}`],
+    ["Original transaction", purchase.originalTransactionId],
+    ["Entitlements", purchase.entitlementIds.join(", ")],
+    ["Period", purchase.periodType ?? "One-time purchase"],
+    ["Started", <ExactTime key="started" at={purchase.startedAt} />],
+    ["Period ends", purchase.isLifetime ? "Never" : <ExactTime key="ends" at={purchase.currentPeriodEndsAt} />],
+    ["Access ends", <ExactTime key="access" at={status.accessEndsAt} />],
+    ["Renews", status.willRenew ? "yes" : "no"],
+    ["Last compared with the provider", <ExactTime key="reconciled" at={purchase.reconciledAt} />],
+  ] as const;
+}

@@ -1,0 +1,46 @@
+import { countPurchasesOf } from "@/lib/admin/billing/assign-purchases";
+import type { BillingPurchase } from "@/lib/admin/billing/schema";
+import type { Context } from "@/lib/context";
+import { Field } from "../../../../../(web)/components/field";
+import { Action } from "../../../../actions/action";
+import { formatCount } from "../../../../components/figures";
+
+type Props = { ctx: Pick<Context, "billing" | "db">; purchase: BillingPurchase };
+
+/** What can be done with a purchase: compare it with the provider, and assign it while nobody has it. */
+export async function PurchaseActions({ ctx, purchase: { id, accountId, appUserIds, provider } }: Props) {
+  const isAssignable = accountId === null && appUserIds.length > 0;
+  const purchases = isAssignable ? await countPurchasesOf(ctx, { appUserIds, provider }) : 0;
+  return (
+    <>
+      {ctx.billing && accountId && (
+        <Action
+          form="/forms/console/billing/reconcile"
+          label="Reconcile"
+          title="Compare with the provider?"
+          submit="Reconcile the account"
+          values={{ accountId, purchaseId: id }}
+          reason="optional"
+        >
+          <p>The provider is asked about the account, and its purchases that differ are corrected.</p>
+        </Action>
+      )}
+      {isAssignable && (
+        <Action
+          form="/forms/console/billing/assign"
+          label="Assign to an account"
+          title="Assign this customer’s purchases?"
+          submit="Assign"
+          values={{ purchaseId: id }}
+          reason="required"
+        >
+          <p>
+            The account gets {purchases === 1 ? "this purchase" : `${formatCount(purchases)} purchases`}, and those that
+            the customer makes later. Only a transfer at the provider moves them to another account.
+          </p>
+          <Field name="accountId" label="Account ID" required autoComplete="off" spellCheck={false} />
+        </Action>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,42 @@
+import { readNewestVersions } from "@/lib/admin/overview/read-newest-versions";
+import { readOverviewDays } from "@/lib/admin/overview/read-overview-days";
+import { readQueues } from "@/lib/admin/overview/read-queues";
+import { checkHealth } from "@/lib/http/health";
+import { PageHead } from "../components/headings";
+import { Ago } from "../components/moment";
+import { consolePage } from "../frame/console-page";
+import { Adoption } from "./overview/adoption";
+import { Figures } from "./overview/figures";
+import { Health } from "./overview/health";
+import { Trends } from "./overview/trends";
+
+export const metadata = { title: "Overview" };
+
+export default consolePage({}, async ({ ctx }) => {
+  const [health, queues, days, versions] = await Promise.all([
+    checkHealth(ctx, { probe: "ready" }),
+    readQueues(ctx),
+    readOverviewDays(ctx),
+    readNewestVersions(ctx),
+  ]);
+  return (
+    <>
+      <PageHead
+        title="Overview"
+        lead={
+          days.countedAt ? (
+            <>
+              Days are in UTC. Counted <Ago at={days.countedAt} />.
+            </>
+          ) : (
+            "Nothing is counted yet. The first figures appear within five minutes."
+          )
+        }
+      />
+      <Health health={health} queues={queues} mailer={ctx.mailer.mode} isPushConfigured={ctx.push !== null} />
+      <Figures days={days} />
+      <Trends days={days} />
+      <Adoption versions={versions} />
+    </>
+  );
+});

@@ -1,0 +1,40 @@
+import type { Delivery } from "@/lib/admin/push/schema";
+import { Action } from "../../actions/action";
+import { Ago } from "../../components/moment";
+import type { Column } from "../../lists/table";
+import { DeliveryState } from "./status";
+
+/** The columns of a list of deliveries. */
+export const DELIVERY_COLUMNS: Column<Delivery>[] = [
+  {
+    head: "Notification",
+    isRowHead: true,
+    cell: ({ messageId, kind }) => <a href={`/console/push/messages/${messageId}`}>{kind ?? "Removed"}</a>,
+  },
+  { head: "State", cell: ({ state }) => <DeliveryState state={state} /> },
+  { head: "Response", cell: ({ reason, apnsStatus }) => [apnsStatus, reason].filter(Boolean).join(" ") },
+  { head: "Attempts", align: "end", cell: ({ attempts }) => attempts },
+  { head: "Device", cell: ({ deviceId }) => <code>{deviceId.slice(-12)}</code> },
+  { head: "Ended", isTight: true, cell: ({ endedAt }) => <Ago at={endedAt} /> },
+  { head: "Due", isTight: true, cell: ({ nextAttemptAt }) => <Ago at={nextAttemptAt} /> },
+  {
+    head: "Actions",
+    align: "end",
+    cell: ({ id, state }) => state === "failed" && <RetryDelivery id={id} />,
+  },
+];
+
+function RetryDelivery({ id }: { id: string }) {
+  return (
+    <Action
+      form="/forms/console/push/retry"
+      label="Retry"
+      name={id}
+      title="Send this notification again?"
+      submit="Send again"
+      values={{ id }}
+    >
+      <p>It is queued again, unless it has expired. Pauses of APNs environments end.</p>
+    </Action>
+  );
+}

@@ -1,0 +1,93 @@
+import { listEmails } from "@/lib/admin/mail/list-emails";
+import { EmailsQuery, type QueuedEmail } from "@/lib/admin/mail/schema";
+import { Action } from "../../../actions/action";
+import { Badge, type Tone } from "../../../components/badge";
+import { PageHead, Section } from "../../../components/headings";
+import { Ago } from "../../../components/moment";
+import { EmptyState } from "../../../components/states";
+import { consolePage } from "../../../frame/console-page";
+import { Filters, InputFilter, SelectFilter } from "../../../lists/filters";
+import { Pager } from "../../../lists/pager";
+import { type Column, Table } from "../../../lists/table";
+import { PushTabs } from "../push-tabs";
+
+export const metadata = { title: "Mail queue" };
+
+const STATES = { queued: "Queued", sending: "Sending", retrying: "Retrying" };
+const TONES: Record<QueuedEmail["state"], Tone> = { queued: "neutral", sending: "active", retrying: "warning" };
+
+const COLUMNS: Column<QueuedEmail>[] = [
+  { head: "To", isRowHead: true, cell: ({ to }) => to },
+  { head: "Kind", cell: ({ kind }) => <code>{kind}</code> },
+  { head: "State", cell: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge> },
+  { head: "Attempts", align: "end", cell: ({ attempts }) => attempts },
+  { head: "Last error", cell: ({ lastError }) => lastError },
+  { head: "Created", isTight: true, cell: ({ createdAt }) => <Ago at={createdAt} /> },
+  { head: "Next attempt", isTight: true, cell: ({ nextAttemptAt }) => <Ago at={nextAttemptAt} /> },
+  { head: "Actions", align: "end", cell: (email) => <Remove email={email} /> },
+];
+
+export default consolePage(
+  {
+    query: EmailsQuery,
+    done: { retried: "The emails that waited are being sent now.", removed: "The email is removed from the queue." },
+  },
+  async ({ ctx, query }) => {
+    const { messages, nextCursor } = await listEmails(ctx, query);
+    return (
+      <>
+        <PageHead
+          title="Mail queue"
+          lead="Emails leave the queue when the mail server takes them, rejects them for good, or when they expire."
+          actions={<RetryAll />}
+        />
+        <PushTabs current="/console/push/mail" />
+        <Filters>
+          <SelectFilter name="state" label="State" value={query.state} options={STATES} />
+          <InputFilter name="to" label="Recipient" value={query.to} hint="ann@example.com" />
+          <SelectFilter
+            name="order"
+            label="Order"
+            value={query.order}
+            options={{ oldest: "Oldest first" }}
+            any="Newest first"
+          />
+        </Filters>
+        <Section title="Emails">
+          <Table
+            caption="Emails that wait to be sent"
+            columns={COLUMNS}
+            rows={messages}
+            rowKey={({ id }) => id}
+            empty={<EmptyState title="No email waits">What is queued is sent within seconds.</EmptyState>}
+          />
+          <Pager nextCursor={nextCursor} />
+        </Section>
+      </>
+    );
+  },
+);
+
+function RetryAll() {
+  return (
+    <Action form="/forms/console/mail/retry" label="Send all now" title="Send all that wait now?" submit="Send now">
+      <p>Every email that waits for another attempt is sent at once. Do this when the mail server is back.</p>
+    </Action>
+  );
+}
+
+function Remove({ email: { id, to, kind } }: { email: QueuedEmail }) {
+  return (
+    <Action
+      form="/forms/console/mail/remove"
+      label="Remove"
+      name={`${kind} to ${to}`}
+      title={`Remove the email to ${to}?`}
+      submit="Remove the email"
+      values={{ id }}
+      isDanger
+    >
+      <p>It is not sent. This cannot be undone: the recipient has to ask for another one.</p>
+    </Action>
+  );
+}

@@ -1,0 +1,26 @@
+import type { PushMessage } from "@/lib/admin/push/schema";
+import { formatCount } from "../../components/figures";
+import { Ago } from "../../components/moment";
+import type { Column } from "../../lists/table";
+import { MessageStatus } from "./status";
+
+/** The columns of a list of messages. */
+export const MESSAGE_COLUMNS: Column<PushMessage>[] = [
+  {
+    head: "Message",
+    isRowHead: true,
+    cell: ({ id, kind, title }) => <a href={`/console/push/messages/${id}`}>{title ? `${kind}: ${title}` : kind}</a>,
+  },
+  { head: "Status", cell: ({ status }) => <MessageStatus status={status} /> },
+  { head: "To", cell: recipientOf },
+  { head: "Waiting", align: "end", cell: ({ waiting }) => formatCount(waiting) },
+  { head: "Sent", align: "end", cell: ({ sent }) => formatCount(sent) },
+  { head: "Failed", align: "end", cell: ({ failed }) => formatCount(failed) },
+  { head: "Created", isTight: true, cell: ({ createdAt }) => <Ago at={createdAt} /> },
+];
+
+/** Who a message is for. */
+export function recipientOf({ to: { accountId, deviceId, bundleId } }: PushMessage) {
+  if (accountId) return <a href={`/console/accounts/${accountId}`}>An account</a>;
+  return deviceId ? "One device" : (bundleId ?? "Every device");
+}

@@ -1,0 +1,120 @@
+import { PageQuery } from "@/lib/admin/pages";
+import { listDeliveries } from "@/lib/admin/push/deliveries/list-deliveries";
+import { showMessage } from "@/lib/admin/push/messages/list-messages";
+import { MessageParams, type PushMessageDetails } from "@/lib/admin/push/schema";
+import { AppError } from "@/lib/errors";
+import { Action } from "../../../../actions/action";
+import { Facts } from "../../../../components/facts";
+import { formatCount } from "../../../../components/figures";
+import { PageHead, Section } from "../../../../components/headings";
+import { Ago, ExactTime } from "../../../../components/moment";
+import { EmptyState } from "../../../../components/states";
+import { consolePage } from "../../../../frame/console-page";
+import { Pager } from "../../../../lists/pager";
+import { Table } from "../../../../lists/table";
+import { DELIVERY_COLUMNS } from "../../delivery-columns";
+import { recipientOf } from "../../message-columns";
+import { Outcomes } from "../../outcomes";
+import { MessageStatus } from "../../status";
+
+export const metadata = { title: "Message" };
+
+export default consolePage(
+  {
+    query: PageQuery,
+    done: {
+      sent: "The message is queued.",
+      announced: "The version is being announced.",
+      canceled: "What was not sent yet is canceled.",
+      retried: "The notification is queued again.",
+    },
+  },
+  async ({ ctx, params, query }) => {
+    const parsed = MessageParams.safeParse(params);
+    if (!parsed.success) throw new AppError("not_found");
+    const { messageId } = parsed.data;
+    const message = await showMessage(ctx, messageId);
+    const { deliveries, nextCursor } = await listDeliveries(ctx, { ...query, messageId });
+    return (
+      <>
+        <PageHead
+          title={message.title ?? message.kind}
+          parent={{ href: "/console/push", label: "Push" }}
+          aside={<MessageStatus status={message.status} />}
+          actions={<Cancel message={message} />}
+        />
+        <div className="columns">
+          <Section title="Message">
+            <MessageFacts message={message} />
+          </Section>
+          <Section title="Outcomes">
+            <Outcomes outcomes={message.outcomes} query={{ messageId }} />
+          </Section>
+        </div>
+        <Section title="Deliveries">
+          <Table
+            caption="Deliveries of the message"
+            columns={DELIVERY_COLUMNS}
+            rows={deliveries}
+            rowKey={({ id }) => id}
+            empty={
+              <EmptyState title="There are no deliveries">Workers queue them shortly before they are due.</EmptyState>
+            }
+          />
+          <Pager nextCursor={nextCursor} />
+        </Section>
+      </>
+    );
+  },
+);
+
+function MessageFacts({ message }: { message: PushMessageDetails }) {
+  const ended = message.sent + message.failed + message.cancelled;
+  return (
+    <>
+      {message.devices > 0 && (
+        <progress
+          max={message.devices}
+          value={Math.min(ended, message.devices)}
+          aria-label="Deliveries that have ended"
+        >
+          {ended}
+        </progress>
+      )}
+      <Facts
+        entries={[
+          ["Kind", <code key="kind">{message.kind}</code>],
+          ["To", recipientOf(message)],
+          ["Text", message.body],
+          ["Link", message.link],
+          ["Devices", formatCount(message.devices)],
+          ["Waiting", formatCount(message.waiting)],
+          ["Per second", message.perSecond === null ? null : formatCount(message.perSecond)],
+          ["Last one due", message.queueingEndsAt && <Ago at={message.queueingEndsAt} />],
+          ["Created", <ExactTime key="created" at={message.createdAt} />],
+          ["Expires", <ExactTime key="expires" at={message.expiresAt} />],
+          ["Canceled", message.canceledAt && <ExactTime at={message.canceledAt} />],
+        ]}
+      />
+    </>
+  );
+}
+
+function Cancel({ message: { id, status, devices, sent } }: { message: PushMessageDetails }) {
+  if (status !== "queueing" && status !== "sending") return null;
+  return (
+    <Action
+      form="/forms/console/push/cancel"
+      label="Cancel"
+      title="Cancel what is not sent yet?"
+      submit="Cancel the rest"
+      values={{ id }}
+      isDanger
+    >
+      <p>
+        {formatCount(sent)} of {formatCount(devices)} devices have got it. The others will not, but for those that are
+        being sent to just now. An announcement can be made again: it then reaches the devices that are left.
+      </p>
+    </Action>
+  );
+}

@@ -1,0 +1,43 @@
+import type { PushPause } from "@/lib/admin/push/schema";
+import { Action } from "../../actions/action";
+import { Section } from "../../components/headings";
+import { Ago } from "../../components/moment";
+import { type Column, Table } from "../../lists/table";
+
+const COLUMNS: Column<PushPause>[] = [
+  { head: "Environment", isRowHead: true, cell: ({ environment }) => environment },
+  { head: "Reason", cell: ({ reason }) => reason },
+  { head: "Ends", isTight: true, cell: ({ until }) => <Ago at={until} /> },
+  { head: "Actions", align: "end", cell: ({ environment }) => <End environment={environment} /> },
+];
+
+/** The APNs environments to which nothing is sent for now. Nothing if there are none. */
+export function Pauses({ pauses }: { pauses: readonly PushPause[] }) {
+  if (pauses.length === 0) return null;
+  return (
+    <Section title="Paused" lead="APNs refused the service. Notifications wait: correct the cause, then end the pause.">
+      <Table
+        caption="Paused APNs environments"
+        columns={COLUMNS}
+        rows={pauses}
+        rowKey={({ environment }) => environment}
+        empty={null}
+      />
+    </Section>
+  );
+}
+
+function End({ environment }: Pick<PushPause, "environment">) {
+  return (
+    <Action
+      form="/forms/console/push/resume"
+      label="End the pause"
+      name={`of ${environment}`}
+      title={`Send to ${environment} again?`}
+      submit="End the pause"
+      values={{ environment }}
+    >
+      <p>What waited is sent at once. If APNs still refuses the service, it is paused again.</p>
+    </Action>
+  );
+}

@@ -1,0 +1,42 @@
+import { Draft } from "@/lib/admin/push/forms";
+import { listActiveDevices } from "@/lib/admin/push/recipients";
+import { PageHead, Section } from "../../../components/headings";
+import { consolePage } from "../../../frame/console-page";
+import { hasRole } from "../../../frame/operator";
+import { PushTabs } from "../push-tabs";
+import { unknownAccount } from "../unknown-account";
+import { DraftFields } from "./draft-fields";
+import { NotificationPreview } from "./notification-preview";
+import { Recipients } from "./recipients";
+
+export const metadata = { title: "Send a notification" };
+
+export default consolePage(
+  {
+    query: Draft,
+    queryFields: ["account"],
+    done: { test_sent: "The test is queued. Look at the device, then send it to all of the account’s." },
+  },
+  async ({ ctx, operator, query }) => {
+    const { account, title, body, link } = query;
+    const draft = account && title && body ? { title, body, link } : null;
+    const found = draft && account ? await listActiveDevices(ctx, account).catch(unknownAccount) : null;
+    return (
+      <>
+        <PageHead title="Send a notification" lead="To the devices of one account, and to a test device first." />
+        <PushTabs current="/console/push/send" />
+        <div className="columns">
+          <Section title="Text">
+            <DraftFields draft={query} />
+          </Section>
+          {draft && found && (
+            <Section title="Preview">
+              <NotificationPreview {...draft} appName={ctx.config.APNS_BUNDLE_IDS[0] ?? ""} />
+              <Recipients {...found} draft={draft} canSend={hasRole(operator, "admin")} />
+            </Section>
+          )}
+        </div>
+      </>
+    );
+  },
+);

@@ -1,0 +1,67 @@
+import { randomUUID } from "node:crypto";
+import type { ActiveDevice } from "@/lib/admin/push/recipients";
+import { Action } from "../../../actions/action";
+import { formatCount } from "../../../components/figures";
+import { Ago } from "../../../components/moment";
+import { EmptyState } from "../../../components/states";
+import { type Column, Table } from "../../../lists/table";
+
+type Props = {
+  accountId: string;
+  devices: readonly ActiveDevice[];
+  draft: { title: string; body: string; link?: string | undefined };
+  canSend: boolean;
+};
+
+/** The devices that the notification would go to, with a button for one of them and one for all. */
+export function Recipients({ accountId, devices, draft, canSend }: Props) {
+  const { link = "", ...text } = draft;
+  const values = () => ({ ...text, link, accountId, messageKey: randomUUID() });
+  const columns: Column<ActiveDevice>[] = [
+    { head: "Device", isRowHead: true, cell: ({ name, model }) => name ?? model ?? "Unnamed" },
+    { head: "App", cell: ({ appVersion, bundleId }) => `${bundleId} ${appVersion ?? ""}` },
+    { head: "Environment", cell: ({ environment }) => environment },
+    { head: "Last seen", isTight: true, cell: ({ lastSeenAt }) => <Ago at={lastSeenAt} /> },
+    {
+      head: "Actions",
+      align: "end",
+      cell: ({ id, name }) => (
+        <Action
+          form="/forms/console/push/send"
+          label="Send a test"
+          name={`to ${name ?? id}`}
+          title="Send it to this device only?"
+          submit="Send the test"
+          values={{ ...values(), deviceId: id }}
+        >
+          <p>The notification goes to this device, and to no other of the account.</p>
+        </Action>
+      ),
+    },
+  ];
+  const count = `${formatCount(devices.length)} ${devices.length === 1 ? "device" : "devices"}`;
+  return (
+    <>
+      <Table
+        caption="Devices of the account"
+        columns={canSend ? columns : columns.slice(0, -1)}
+        rows={devices}
+        rowKey={({ id }) => id}
+        empty={<EmptyState title="The account has no device that receives notifications" />}
+      />
+      {devices.length > 0 && (
+        <div className="buttons">
+          <Action
+            form="/forms/console/push/send"
+            label={`Send to ${count}`}
+            title={`Send to ${count}?`}
+            submit="Send"
+            values={values()}
+          >
+            <p>“{draft.title}” goes to every device of the account. What was sent cannot be taken back.</p>
+          </Action>
+        </div>
+      )}
+    </>
+  );
+}

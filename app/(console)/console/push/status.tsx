@@ -1,0 +1,25 @@
+import type { Delivery, PushMessage } from "@/lib/admin/push/schema";
+import { Badge, type Tone } from "../../components/badge";
+
+const MESSAGE_TONES: Record<PushMessage["status"], Tone> = {
+  queueing: "active",
+  sending: "active",
+  ended: "good",
+  canceled: "neutral",
+};
+
+const STATE_TONES: Record<Delivery["state"], Tone> = {
+  queued: "neutral",
+  sending: "active",
+  sent: "good",
+  failed: "bad",
+  cancelled: "neutral",
+};
+
+export function MessageStatus({ status }: Pick<PushMessage, "status">) {
+  return <Badge tone={MESSAGE_TONES[status]}>{status}</Badge>;
+}
+
+export function DeliveryState({ state }: Pick<Delivery, "state">) {
+  return <Badge tone={STATE_TONES[state]}>{state}</Badge>;
+}

@@ -1,0 +1,72 @@
+import { ReleaseAction, toProposedChange } from "@/lib/admin/releases/actions/release-action";
+import { previewChange } from "@/lib/admin/releases/preview/preview-change";
+import { Field } from "../../../../(web)/components/field";
+import { Form } from "../../../../(web)/components/form";
+import { ConfirmLink } from "../../../actions/confirm-link";
+import { PageHead, Section } from "../../../components/headings";
+import { consolePage } from "../../../frame/console-page";
+import type { ConsoleOperator } from "../../../frame/operator";
+import { versionPath } from "../parts/links";
+import { Preview } from "./preview";
+import { ACTION_TEXTS } from "./texts";
+
+export const metadata = { title: "Change a release" };
+
+export default consolePage({ role: "admin", query: ReleaseAction }, async ({ ctx, operator, query: action }) => {
+  const { title, consequence } = ACTION_TEXTS[action.action];
+  const preview = await previewChange(ctx, toProposedChange(action));
+  return (
+    <>
+      <PageHead
+        title={title(action)}
+        parent={{ href: versionPath(action), label: `${action.product} ${action.version}` }}
+        lead={consequence}
+      />
+      <Section title="Who gets what">
+        <Preview preview={preview} />
+      </Section>
+      <Confirmation action={action} operator={operator} />
+    </>
+  );
+});
+
+function Confirmation({ action, operator }: { action: ReleaseAction; operator: ConsoleOperator }) {
+  const { button, isDanger, takesReason } = ACTION_TEXTS[action.action];
+  if (!operator.isRecent) {
+    return <ConfirmLink operator={operator} to="go on" />;
+  }
+  const fields = Object.entries({ ...action, returnTo: operator.pageUrl });
+  return (
+    <Form action="/forms/console/releases/change" className="form">
+      {fields.map(
+        ([name, value]) => value !== undefined && <input key={name} type="hidden" name={name} value={value} />,
+      )}
+      {action.action === "rollback" && <Withdrawal />}
+      {takesReason && (
+        <Field name="reason" label="Reason (optional)" hint="The audit trail keeps it." maxLength={500} />
+      )}
+      <div className="buttons">
+        <button type="submit" className={isDanger && "danger"}>
+          {button}
+        </button>
+        <a className="button quiet" href={versionPath(action)}>
+          Cancel
+        </a>
+      </div>
+    </Form>
+  );
+}
+
+function Withdrawal() {
+  return (
+    <fieldset>
+      <legend>Newer versions</legend>
+      <label className="check">
+        <input type="radio" name="withdrawal" value="yank" defaultChecked /> are yanked: they are broken
+      </label>
+      <label className="check">
+        <input type="radio" name="withdrawal" value="pause" /> are paused: they may be rolled out again
+      </label>
+    </fieldset>
+  );
+}

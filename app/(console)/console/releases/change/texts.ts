@@ -1,0 +1,80 @@
+import type { ActionName, ReleaseAction } from "@/lib/admin/releases/actions/release-action";
+
+type Text = {
+  /** The title of the page. */
+  title: (action: ReleaseAction) => string;
+  /** What happens, beyond the figures of the preview. */
+  consequence: string;
+  button: string;
+  isDanger?: true;
+  takesReason?: true;
+};
+
+const nameOf = ({ product, version }: ReleaseAction) => `${product} ${version}`;
+
+/** What each action is called and does. */
+export const ACTION_TEXTS: Readonly<Record<ActionName, Text>> = {
+  rollout: {
+    title: (action) => `Change the rollout of ${nameOf(action)}`,
+    consequence: "Clients that have the version keep it. A schedule of this version ends.",
+    button: "Set the percentage",
+  },
+  schedule: {
+    title: (action) => `Schedule the rollout of ${nameOf(action)}`,
+    consequence:
+      "The preview is of the first step, or of the time until the start. The service advances the rollout by itself and halts it when clients report failures or do not come back. An earlier schedule is replaced.",
+    button: "Schedule the rollout",
+  },
+  halt: {
+    title: (action) => `Halt the rollout of ${nameOf(action)}`,
+    consequence: "Nobody else is offered the version. Who has it keeps it. It can be resumed at the same step.",
+    button: "Halt the rollout",
+    isDanger: true,
+    takesReason: true,
+  },
+  resume: {
+    title: (action) => `Resume the rollout of ${nameOf(action)}`,
+    consequence: "The step lasts its whole time again. What clients have reported until now no longer counts.",
+    button: "Resume the rollout",
+  },
+  complete: {
+    title: (action) => `Complete the rollout of ${nameOf(action)}`,
+    consequence: "The rollout goes to its last step at once, and nothing halts it any more.",
+    button: "Complete the rollout",
+  },
+  yank: {
+    title: (action) => `Yank ${nameOf(action)}`,
+    consequence:
+      "The version is no longer served: not as an update, not as a download. Who has it keeps it, unless an older version is a rollback. It can be offered again.",
+    button: "Yank the version",
+    isDanger: true,
+  },
+  restore: {
+    title: (action) => `Offer ${nameOf(action)} again`,
+    consequence: "The version is served again, to the percentage that it had.",
+    button: "Offer it again",
+  },
+  critical: {
+    title: (action) => `Mark ${nameOf(action)} as critical`,
+    consequence:
+      "Clients with an older version must update: updaters that know mandatory updates do not let users skip it.",
+    button: "Mark as critical",
+  },
+  not_critical: {
+    title: (action) => `${nameOf(action)} is no longer critical`,
+    consequence: "Users may skip the update again.",
+    button: "Remove the mark",
+  },
+  rollback: {
+    title: (action) => `Roll back to ${nameOf(action)}`,
+    consequence:
+      "Newer versions of the channel are withdrawn, and their schedules end. Clients with one of them are offered this version if their updater can go back; the others keep what they have and get no further update until a newer version is published.",
+    button: "Roll back",
+    isDanger: true,
+  },
+  promote: {
+    title: (action) => `Offer ${nameOf(action)} on ${action.to ?? "stable"}`,
+    consequence: "The same files are published on the other channel, too. This channel stays as it is.",
+    button: "Offer it there",
+  },
+};

@@ -1,0 +1,17 @@
+import type { ReleaseAction } from "@/lib/admin/releases/actions/release-action";
+
+type Version = { product: string; channel: string; version: string };
+
+/** The page of a version. */
+export function versionPath({ product, channel, version }: Version): string {
+  return `/console/releases/${[product, channel, version].map(encodeURIComponent).join("/")}`;
+}
+
+/** The page that shows what an action would do, before it is confirmed. */
+export function actionPath(
+  { product, channel, version }: Version,
+  action: ReleaseAction["action"],
+  fields: Record<string, string> = {},
+): string {
+  return `/console/releases/change?${new URLSearchParams({ action, product, channel, version, ...fields })}`;
+}

@@ -1,0 +1,50 @@
+import type { CatalogVersion } from "@/lib/admin/releases/versions/list-versions";
+import type { Flash } from "@/lib/http/pages/flash";
+import { Field } from "../../../../(web)/components/field";
+import { Form } from "../../../../(web)/components/form";
+import { ReleaseNotes } from "../../../../(web)/download/release-notes";
+import { ConfirmLink } from "../../../actions/confirm-link";
+import type { ConsoleOperator } from "../../../frame/operator";
+
+type Props = { version: CatalogVersion; operator: ConsoleOperator; isEditable: boolean; flash: Flash | null };
+
+/** The release notes and, for those who may, the form that changes them. */
+export function NotesFields({ version: { product, channel, version, releases }, operator, isEditable, flash }: Props) {
+  const { notes = "", notesUrl = null } = releases[0] ?? {};
+  const isSame = releases.every((release) => release.notes === notes);
+  return (
+    <>
+      {notes === "" ? (
+        <p className="muted">There are none.</p>
+      ) : (
+        <div className="release-notes">
+          <ReleaseNotes markdown={notes} heading="h3" />
+        </div>
+      )}
+      {isEditable && !operator.isRecent && (
+        <p>
+          <ConfirmLink operator={operator} to="edit them" isQuiet />
+        </p>
+      )}
+      {isEditable && operator.isRecent && (
+        <details open={flash?.form === "/forms/console/releases/notes"}>
+          <summary>Edit</summary>
+          <Form action="/forms/console/releases/notes" flash={flash} className="form">
+            {Object.entries({ product, channel, version, returnTo: operator.pageUrl }).map(([name, value]) => (
+              <input key={name} type="hidden" name={name} value={value} />
+            ))}
+            <div className="field">
+              <label htmlFor="notes">Notes in Markdown</label>
+              <p className="hint" id="notes-hint">
+                For all platforms.{isSame ? "" : " The platforms have different notes now: this replaces them."}
+              </p>
+              <textarea id="notes" name="notes" rows={10} defaultValue={notes} aria-describedby="notes-hint" />
+            </div>
+            <Field name="notesUrl" label="A page with the notes (optional)" type="url" defaultValue={notesUrl ?? ""} />
+            <button type="submit">Save</button>
+          </Form>
+        </details>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,41 @@
+"use client";
+
+import { useState } from "react";
+
+/**
+ * A slider and a number for the same percentage. Without JavaScript they are sent as they are: the number counts if it was
+ * changed, else the slider.
+ */
+export function PercentageFields({ present }: { present: number }) {
+  const [percentage, setPercentage] = useState(String(present));
+  const shared = { min: 0, max: 100, value: percentage };
+  return (
+    <div className="percentage">
+      <input type="hidden" name="shown" value={present} />
+      <div className="field">
+        <label htmlFor="slider">Rollout</label>
+        <input
+          {...shared}
+          id="slider"
+          name="slider"
+          type="range"
+          step="1"
+          onChange={(event) => setPercentage(event.target.value)}
+        />
+      </div>
+      <div className="field">
+        <label htmlFor="percentage">Per cent</label>
+        <input
+          {...shared}
+          id="percentage"
+          name="percentage"
+          type="number"
+          step="0.1"
+          inputMode="decimal"
+          required
+          onChange={(event) => setPercentage(event.target.value)}
+        />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,35 @@
+import type { CatalogVersion } from "@/lib/admin/releases/versions/list-versions";
+import { actionPath } from "./links";
+
+type Version = CatalogVersion & { older: string[]; channels: string[] };
+
+/** What can be done with a version. Each link leads to a page that says what would happen. */
+export function VersionActions({ version }: { version: Version }) {
+  const { releases, channel, channels, older } = version;
+  const isYanked = releases.every(({ yanked }) => yanked);
+  const isCritical = releases.every(({ critical }) => critical);
+  const [previous] = older;
+  return (
+    <>
+      {!isYanked && previous !== undefined && (
+        <a className="button quiet" href={actionPath({ ...version, version: previous }, "rollback")}>
+          Roll back to {previous}
+        </a>
+      )}
+      {!isYanked &&
+        channels
+          .filter((name) => name !== channel)
+          .map((to) => (
+            <a key={to} className="button quiet" href={actionPath(version, "promote", { to, percentage: "100" })}>
+              Offer on {to}
+            </a>
+          ))}
+      <a className="button quiet" href={actionPath(version, isCritical ? "not_critical" : "critical")}>
+        {isCritical ? "No longer critical" : "Mark as critical"}
+      </a>
+      <a className="button quiet" href={actionPath(version, isYanked ? "restore" : "yank")}>
+        {isYanked ? "Offer again" : "Yank"}
+      </a>
+    </>
+  );
+}

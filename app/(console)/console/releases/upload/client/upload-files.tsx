@@ -1,0 +1,111 @@
+"use client";
+
+import { type ChangeEvent, useEffect, useRef, useState } from "react";
+import { type KnownUpload, UploadError, uploadFile } from "./upload-file";
+
+type Transfer = {
+  file: File;
+  offsetBytes: number;
+  state: "uploading" | "paused" | "complete";
+  error?: string;
+};
+
+/**
+ * Uploads the files that the operator chooses, several at a time. A file that was uploaded in part, also before the page was
+ * reloaded, is continued when it is chosen again.
+ */
+export function UploadFiles({ known }: { known: readonly KnownUpload[] }) {
+  const [transfers, setTransfers] = useState<readonly Transfer[]>([]);
+  const running = useRef(new Map<File, AbortController>());
+  const created = useRef(new Map<File, string>());
+
+  const update = (file: File, change: Partial<Transfer>) =>
+    setTransfers((all) => all.map((one) => (one.file === file ? { ...one, ...change } : one)));
+  const start = async (file: File) => {
+    const aborting = new AbortController();
+    running.current.set(file, aborting);
+    update(file, { state: "uploading", error: "" });
+    try {
+      const id = created.current.get(file) ?? known.find((one) => isSameFile(one, file))?.id;
+      await uploadFile(file, id, {
+        signal: aborting.signal,
+        onCreated: (newId) => created.current.set(file, newId),
+        onProgress: (offsetBytes) => update(file, { offsetBytes }),
+      });
+      update(file, { state: "complete" });
+    } catch (error) {
+      update(file, { state: "paused", error: error instanceof UploadError ? error.message : "" });
+    }
+    running.current.delete(file);
+  };
+  // The page then has the form that publishes them. While one is under way, it would break off.
+  useEffect(() => {
+    const isDone = transfers.length > 0 && transfers.every(({ state }) => state === "complete");
+    if (isDone) window.location.reload();
+  }, [transfers]);
+  const choose = (event: ChangeEvent<HTMLInputElement>) => {
+    const files = [...(event.target.files ?? [])].filter((file) => file.size > 0);
+    event.target.value = "";
+    setTransfers((all) => [
+      ...all.filter(({ file }) => !files.some((other) => isSameChoice(file, other))),
+      ...files.map((file): Transfer => ({ file, offsetBytes: 0, state: "uploading" })),
+    ]);
+    for (const file of files) void start(file);
+  };
+
+  return (
+    <>
+      <div className="field">
+        <label htmlFor="files">Files</label>
+        <p className="hint" id="files-hint">
+          Choose a file again to continue its upload, also after a reload.
+        </p>
+        <input id="files" type="file" multiple onChange={choose} aria-describedby="files-hint" />
+      </div>
+      <ul className="transfers">
+        {transfers.map((transfer) => (
+          <TransferRow
+            key={`${transfer.file.name} ${transfer.file.size} ${transfer.file.lastModified}`}
+            transfer={transfer}
+            pause={() => running.current.get(transfer.file)?.abort()}
+            resume={() => void start(transfer.file)}
+          />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function isSameFile({ fileName, sizeBytes, lastModified }: KnownUpload, file: File): boolean {
+  return fileName === file.name && sizeBytes === file.size && lastModified === String(file.lastModified);
+}
+
+function isSameChoice(a: File, b: File): boolean {
+  return a.name === b.name && a.size === b.size && a.lastModified === b.lastModified;
+}
+
+type RowProps = { transfer: Transfer; pause: () => void; resume: () => void };
+
+function TransferRow({ transfer: { file, offsetBytes, state, error }, pause, resume }: RowProps) {
+  const percent = Math.floor((offsetBytes / file.size) * 100);
+  return (
+    <li>
+      <span className="file-name">{file.name}</span>
+      <progress value={offsetBytes} max={file.size} aria-label={`Upload of ${file.name}`} />
+      <span role="status">
+        {state === "complete" ? "Uploaded" : state === "paused" ? `Stopped at ${percent} %` : `${percent} %`}
+      </span>
+      {error && <span className="field-error">{error}</span>}
+      {state === "uploading" && (
+        <button type="button" className="quiet" onClick={pause} aria-label={`Pause ${file.name}`}>
+          Pause
+        </button>
+      )}
+      {state === "paused" && (
+        <button type="button" className="quiet" onClick={resume} aria-label={`Resume ${file.name}`}>
+          Resume
+        </button>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,98 @@
+import { ownerOf } from "@/lib/admin/operator";
+import { listVersions } from "@/lib/admin/releases/versions/list-versions";
+import { metadataValue } from "@/lib/http/content/tus";
+import { catalogFileOf } from "@/lib/releases/catalog/catalog";
+import type { Upload } from "@/lib/releases/uploads/upload-files";
+import { listUploads } from "@/lib/releases/uploads/uploads";
+import { Notice } from "../../../../(web)/components/notice";
+import { Action } from "../../../actions/action";
+import { PageHead, Section } from "../../../components/headings";
+import { Ago } from "../../../components/moment";
+import { EmptyState } from "../../../components/states";
+import { consolePage } from "../../../frame/console-page";
+import { type Column, Table } from "../../../lists/table";
+import { formatSize } from "../parts/format-size";
+import { ReadOnlyNotice } from "../parts/read-only-notice";
+import { UploadFiles } from "./client/upload-files";
+import { PublishFields } from "./publish-fields";
+
+export const metadata = { title: "Upload a release" };
+
+const COLUMNS: Column<Upload>[] = [
+  { head: "File", isRowHead: true, cell: ({ fileName }) => <span className="file-name">{fileName ?? "Unnamed"}</span> },
+  { head: "Arrived", cell: (upload) => describeProgress(upload) },
+  { head: "Kept until", isTight: true, cell: ({ expiresAt }) => <Ago at={expiresAt} /> },
+  { head: "Action", cell: (upload) => <Remove upload={upload} /> },
+];
+
+export default consolePage(
+  { role: "admin", done: { removed: "The upload was deleted." }, ownForms: ["/forms/console/releases/publish"] },
+  async ({ ctx, operator, flash }) => {
+    if (catalogFileOf(ctx.config) === null) {
+      return (
+        <>
+          <PageHead title="Upload a release" parent={{ href: "/console/releases", label: "Releases" }} />
+          <ReadOnlyNotice config={ctx.config} />
+        </>
+      );
+    }
+    const uploads = await listUploads(ctx, ownerOf(operator));
+    const complete = uploads.filter(({ offsetBytes, sizeBytes }) => offsetBytes === sizeBytes);
+    const { products } = await listVersions(ctx, {});
+    return (
+      <>
+        <PageHead
+          title="Upload a release"
+          parent={{ href: "/console/releases", label: "Releases" }}
+          lead="Upload the files, then publish them. All platforms become visible at once."
+        />
+        <Section title="1. Upload">
+          <noscript>
+            <Notice>Uploads need JavaScript. Publish with the command line or from your pipeline instead.</Notice>
+          </noscript>
+          <UploadFiles known={uploads.map(toKnown)} />
+          <Table
+            caption="Your uploads"
+            columns={COLUMNS}
+            rows={uploads}
+            rowKey={({ id }) => id}
+            empty={<EmptyState title="Nothing is uploaded yet" />}
+          />
+        </Section>
+        <Section title="2. Publish">
+          {complete.length === 0 ? (
+            <EmptyState title="No upload is complete">The form appears when a file has arrived.</EmptyState>
+          ) : (
+            <PublishFields uploads={complete} products={products} operator={operator} flash={flash} />
+          )}
+        </Section>
+      </>
+    );
+  },
+);
+
+function toKnown({ id, fileName, sizeBytes, metadata }: Upload) {
+  const lastModified = metadataValue(metadata ?? "", "lastModified") ?? "";
+  return { id, fileName: fileName ?? "", sizeBytes, lastModified };
+}
+
+function describeProgress({ offsetBytes, sizeBytes }: Upload): string {
+  if (offsetBytes === sizeBytes) return `Complete, ${formatSize(sizeBytes)}`;
+  return `${Math.floor((offsetBytes / sizeBytes) * 100)} % of ${formatSize(sizeBytes)}`;
+}
+
+function Remove({ upload: { id, fileName } }: { upload: Upload }) {
+  return (
+    <Action
+      form="/forms/console/releases/remove-upload"
+      label="Delete"
+      name={fileName ?? "the upload"}
+      title={`Delete the upload of ${fileName ?? "a file"}?`}
+      submit="Delete the upload"
+      values={{ uploadId: id }}
+      isDanger
+    >
+      <p>What has arrived is deleted. Nothing that is published changes.</p>
+    </Action>
+  );
+}

@@ -1,0 +1,79 @@
+import { FILE_KINDS } from "@/lib/admin/publishing/publish-form";
+import type { Flash } from "@/lib/http/pages/flash";
+import { Platform } from "@/lib/releases/schema";
+import type { Upload } from "@/lib/releases/uploads/upload-files";
+import { Field } from "../../../../(web)/components/field";
+import { Form } from "../../../../(web)/components/form";
+import { ConfirmLink } from "../../../actions/confirm-link";
+import { FieldError } from "../../../actions/field-error";
+import { SelectField } from "../../../actions/select-field";
+import type { ConsoleOperator } from "../../../frame/operator";
+import { formatSize } from "../parts/format-size";
+import { type Guess, guessTargets } from "./guess-target";
+
+type Props = {
+  uploads: readonly Upload[];
+  products: readonly string[];
+  operator: ConsoleOperator;
+  flash: Flash | null;
+};
+
+const PLATFORMS = Object.fromEntries(Platform.options.map((one) => [one, one]));
+
+/** The form that publishes complete uploads as the releases of one version. */
+export function PublishFields({ uploads, products, operator, flash }: Props) {
+  if (!operator.isRecent) {
+    return <ConfirmLink operator={operator} to="publish" />;
+  }
+  const guesses = guessTargets(uploads.map(({ fileName }) => fileName ?? ""));
+  return (
+    <Form action="/forms/console/releases/publish" flash={flash} className="form">
+      <Field
+        name="product"
+        label="Product"
+        defaultValue={products[0] ?? "core"}
+        required
+        maxLength={64}
+        list="products"
+      />
+      <datalist id="products">
+        {products.map((product) => (
+          <option key={product} value={product} />
+        ))}
+      </datalist>
+      <Field name="version" label="Version" defaultValue={guesses[0]?.version} required />
+      <Field name="channel" label="Channel" defaultValue="stable" required maxLength={64} />
+      <Field name="rollout" label="Rollout in per cent" type="number" min="0" max="100" step="0.1" defaultValue="100" />
+      <FieldError name="files" />
+      {uploads.map((upload, i) => (
+        <FileFields key={upload.id} upload={upload} guess={guesses[i]} />
+      ))}
+      <div className="field">
+        <label htmlFor="notes">Release notes in Markdown (optional)</label>
+        <textarea id="notes" name="notes" rows={6} />
+      </div>
+      <label className="check">
+        <input type="checkbox" name="isNew" value="on" /> It is a new product, architecture, channel or key
+      </label>
+      <label className="check">
+        <input type="checkbox" name="isPrerelease" value="on" /> It is a prerelease on the stable channel
+      </label>
+      <button type="submit">Publish</button>
+    </Form>
+  );
+}
+
+/** What one upload is. Uploads for the same platform and architecture become one release. */
+function FileFields({ upload: { id, fileName, sizeBytes }, guess }: { upload: Upload; guess: Guess | undefined }) {
+  return (
+    <fieldset className="upload-fields">
+      <legend>{fileName ?? "File"}</legend>
+      <label className="check">
+        <input type="checkbox" name={`use.${id}`} value="on" defaultChecked /> Publish ({formatSize(sizeBytes)})
+      </label>
+      <SelectField name={`platform.${id}`} label="Platform" options={PLATFORMS} defaultValue={guess?.platform} />
+      <Field name={`architecture.${id}`} label="Architecture" defaultValue={guess?.architecture} required />
+      <SelectField name={`kinds.${id}`} label="Used as" options={FILE_KINDS} defaultValue={guess?.kinds} />
+    </fieldset>
+  );
+}

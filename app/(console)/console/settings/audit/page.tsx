@@ -1,0 +1,61 @@
+import { listAuditEvents } from "@/lib/admin/audit/list-events";
+import { nameActors } from "@/lib/admin/audit/name-actors";
+import { type AuditFilter, AuditQuery } from "@/lib/admin/audit/schema";
+import { EVENT_LABELS } from "@/lib/audit/event-types";
+import { PageHead, Section } from "../../../components/headings";
+import { EmptyState } from "../../../components/states";
+import { consolePage } from "../../../frame/console-page";
+import { FilterTime } from "../../../lists/filter-time";
+import { Filters, InputFilter, SelectFilter, TimeFilter } from "../../../lists/filters";
+import { Pager } from "../../../lists/pager";
+import { Table } from "../../../lists/table";
+import { eventColumns } from "./event-columns";
+
+export const metadata = { title: "Audit trail" };
+
+const PageQuery = AuditQuery.extend({ from: FilterTime.optional(), to: FilterTime.optional() });
+
+export default consolePage({ role: "admin", query: PageQuery }, async ({ ctx, query }) => {
+  const { limit, cursor, ...filter } = query;
+  const { events, nextCursor } = await listAuditEvents(ctx, query);
+  const names = await nameActors(ctx, events);
+  return (
+    <>
+      <PageHead
+        title="Audit trail"
+        lead="Sign-ins, changes of how accounts sign in, and everything that operators change. Events are kept for a year."
+        actions={
+          <a className="button quiet" href={csvPath(filter)} download>
+            Download as CSV
+          </a>
+        }
+      />
+      <Section title="Events">
+        <Filters>
+          <SelectFilter name="type" label="Event" value={filter.type} options={EVENT_LABELS} />
+          <InputFilter name="actor" label="Actor" value={filter.actor} hint="operator:ann" />
+          <InputFilter name="target" label="Target" value={filter.target} hint="key:ID" />
+          <InputFilter name="account" label="Account ID" value={filter.account} />
+          <TimeFilter name="from" label="From" value={filter.from} />
+          <TimeFilter name="to" label="Before" value={filter.to} />
+        </Filters>
+        <Table
+          caption="Events, the newest first"
+          columns={eventColumns(names)}
+          rows={events}
+          rowKey={({ id }) => id}
+          empty={<EmptyState title="No event fits the filters" />}
+        />
+        <Pager nextCursor={nextCursor} />
+      </Section>
+    </>
+  );
+});
+
+/** The download of the events that the filters show, on all pages. */
+function csvPath({ from, to, ...texts }: AuditFilter): string {
+  const given = { ...texts, from: from?.toISOString(), to: to?.toISOString() };
+  const pairs = Object.entries(given).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  const query = new URLSearchParams(pairs);
+  return query.size > 0 ? `/api/admin/audit.csv?${query}` : "/api/admin/audit.csv";
+}

@@ -1,0 +1,39 @@
+import Markdown from "markdown-to-jsx/react";
+import type { ReactNode } from "react";
+import { guideLink, readGuide } from "@/lib/admin/configuration/read-guide";
+import { AppError } from "@/lib/errors";
+import { consolePage } from "../../../../frame/console-page";
+
+export const metadata = { title: "Guide" };
+
+export default consolePage({}, async ({ params }) => {
+  const guide = await readGuide(params.guide ?? "");
+  if (guide === null) throw new AppError("not_found");
+  return (
+    <>
+      <p className="parent">
+        <a href="/console/settings">Configuration</a>
+      </p>
+      <article className="guide">
+        <Guide {...guide} />
+      </article>
+    </>
+  );
+});
+
+function Guide({ file, markdown }: { file: string; markdown: string }) {
+  const Link = ({ href = "", children }: { href?: string; children?: ReactNode }) => {
+    const to = guideLink(file, href);
+    return to === null ? children : <a href={to}>{children}</a>;
+  };
+  const overrides = { a: { component: Link }, img: { component: () => null }, pre: { component: Code } };
+  return <Markdown options={{ disableParsingRawHTML: true, forceBlock: true, overrides }}>{markdown}</Markdown>;
+}
+
+/** A keyboard scrolls a region that has the focus. */
+function Code({ children }: { children?: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: see above.
+    <pre tabIndex={0}>{children}</pre>
+  );
+}

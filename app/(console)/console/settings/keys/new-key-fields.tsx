@@ -1,0 +1,47 @@
+import { KEY_LIFETIMES, scopeField } from "@/lib/admin/keys/form";
+import { Scope } from "@/lib/auth/api-keys/scopes";
+import type { Flash } from "@/lib/http/pages/flash";
+import { Field } from "../../../../(web)/components/field";
+import { Form } from "../../../../(web)/components/form";
+import { ConfirmLink } from "../../../actions/confirm-link";
+import { FieldError } from "../../../actions/field-error";
+import { SelectField } from "../../../actions/select-field";
+import type { ConsoleOperator } from "../../../frame/operator";
+
+/** The form that creates a key. Without a recent sign-in, the page that asks for one comes first. */
+export function NewKeyFields({ operator, flash }: { operator: ConsoleOperator; flash: Flash | null }) {
+  if (!operator.isRecent) {
+    return (
+      <p>
+        <ConfirmLink operator={operator} to="create a key" />
+      </p>
+    );
+  }
+  return (
+    <Form action="/forms/console/keys/create" flash={flash} className="form">
+      <Field name="name" label="Name" hint="What the key is for, such as “Release pipeline”." required maxLength={80} />
+      <fieldset>
+        <legend>Scopes</legend>
+        <p className="hint">A scope to write includes the one to read.</p>
+        <FieldError name="scopes" />
+        <div className="checks">
+          {Scope.options.map((scope) => (
+            <label key={scope} className="check">
+              <input type="checkbox" name={scopeField(scope)} value="on" />
+              <code>{scope}</code>
+            </label>
+          ))}
+        </div>
+      </fieldset>
+      <SelectField name="lifetime" label="Expires after" options={KEY_LIFETIMES} defaultValue="90" />
+      <Field
+        name="networks"
+        label="Networks (optional)"
+        hint="Only these may use the key, such as 203.0.113.0/24, 2001:db8::/32. Empty: all."
+        autoComplete="off"
+        spellCheck={false}
+      />
+      <button type="submit">Create key</button>
+    </Form>
+  );
+}

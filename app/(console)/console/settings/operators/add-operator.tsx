@@ -1,0 +1,35 @@
+import type { Flash } from "@/lib/http/pages/flash";
+import { Field } from "../../../../(web)/components/field";
+import { Form } from "../../../../(web)/components/form";
+import { ConfirmLink } from "../../../actions/confirm-link";
+import { SelectField } from "../../../actions/select-field";
+import { Section } from "../../../components/headings";
+import type { ConsoleOperator } from "../../../frame/operator";
+import { OPERATOR_ROLES } from "./roles";
+
+/** The form that gives an account a role. Without a recent sign-in, the page that asks for one comes first. */
+export function AddOperator({ operator, flash }: { operator: ConsoleOperator; flash: Flash | null }) {
+  return (
+    <Section title="Add an operator">
+      {operator.isRecent ? (
+        <Form action="/forms/console/operators/role" flash={flash} className="form">
+          <Field
+            name="email"
+            label="Email"
+            hint="Of an account. Its owner should have a second factor."
+            type="email"
+            required
+            autoComplete="off"
+          />
+          <SelectField name="role" label="Role" options={OPERATOR_ROLES} defaultValue="support" />
+          <Field name="reason" label="Reason (optional)" hint="The audit trail keeps it." maxLength={500} />
+          <button type="submit">Give the role</button>
+        </Form>
+      ) : (
+        <p>
+          <ConfirmLink operator={operator} to="add an operator" />
+        </p>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,32 @@
+import type { ListedOperator } from "@/lib/admin/operators/list-operators";
+import { Action } from "../../../actions/action";
+import { SelectField } from "../../../actions/select-field";
+import { OPERATOR_ROLES } from "./roles";
+
+/** The button that gives an operator another role, or none. */
+export function ChangeRole({ listed, isSelf }: { listed: ListedOperator; isSelf: boolean }) {
+  const { email, role } = listed;
+  return (
+    <Action
+      form="/forms/console/operators/role"
+      label="Change role"
+      name={`of ${email}`}
+      title={`Change the role of ${email}`}
+      submit="Change the role"
+      values={{ email }}
+      reason="optional"
+    >
+      <SelectField
+        name="role"
+        label="Role"
+        options={{ ...OPERATOR_ROLES, user: "None: a customer" }}
+        defaultValue={role === "admin" ? "support" : "admin"}
+      />
+      <p>
+        {isSelf
+          ? "This is your own account: without a role you leave the console at once. The only admin keeps theirs."
+          : "The sessions of the account have the role at once. It can be changed back at any time."}
+      </p>
+    </Action>
+  );
+}

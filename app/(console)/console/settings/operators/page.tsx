@@ -1,0 +1,72 @@
+import { type ListedOperator, listOperators } from "@/lib/admin/operators/list-operators";
+import { PageQuery } from "@/lib/admin/pages";
+import { Badge } from "../../../components/badge";
+import { PageHead, Section } from "../../../components/headings";
+import { Ago } from "../../../components/moment";
+import { EmptyState } from "../../../components/states";
+import { consolePage } from "../../../frame/console-page";
+import { hasRole } from "../../../frame/operator";
+import { Pager } from "../../../lists/pager";
+import { type Column, Table } from "../../../lists/table";
+import { AddOperator } from "./add-operator";
+import { ChangeRole } from "./change-role";
+
+export const metadata = { title: "Operators" };
+
+const COLUMNS: Column<ListedOperator>[] = [
+  { head: "Email", isRowHead: true, cell: ({ id, email }) => <a href={`/console/accounts/${id}`}>{email}</a> },
+  { head: "Name", cell: ({ name }) => name ?? "–" },
+  {
+    head: "Role",
+    cell: ({ role, disabledAt }) => (
+      <>
+        <Badge tone={role === "admin" ? "active" : "neutral"}>{role === "admin" ? "Admin" : "Support"}</Badge>{" "}
+        {disabledAt && <Badge tone="bad">Disabled</Badge>}
+      </>
+    ),
+  },
+  {
+    head: "Second factor",
+    cell: ({ hasSecondFactor }) => (hasSecondFactor ? "Yes" : <Badge tone="warning">None</Badge>),
+  },
+  { head: "Last used", isTight: true, cell: ({ lastSeenAt }) => <Ago at={lastSeenAt} /> },
+];
+
+export default consolePage(
+  {
+    query: PageQuery,
+    done: {
+      role_granted: "The role was changed. Live sessions have it at once.",
+      role_removed: "The role was removed. The account can no longer open the console.",
+    },
+    ownForms: ["/forms/console/operators/role"],
+  },
+  async ({ ctx, operator, query, flash }) => {
+    const { operators, nextCursor } = await listOperators(ctx, query);
+    const ownId = operator.account.id;
+    const actions: Column<ListedOperator> = {
+      head: "Actions",
+      align: "end",
+      cell: (listed) => <ChangeRole listed={listed} isSelf={listed.id === ownId} />,
+    };
+    return (
+      <>
+        <PageHead
+          title="Operators"
+          lead="Accounts that may open this console. Admins may do everything; support reads, and ends sessions."
+        />
+        <Section title="Accounts with a role">
+          <Table
+            caption="Accounts with a role"
+            columns={hasRole(operator, "admin") ? [...COLUMNS, actions] : COLUMNS}
+            rows={operators}
+            rowKey={({ id }) => id}
+            empty={<EmptyState title="No account has a role" />}
+          />
+          <Pager nextCursor={nextCursor} />
+        </Section>
+        {hasRole(operator, "admin") && <AddOperator operator={operator} flash={flash} />}
+      </>
+    );
+  },
+);

@@ -1,0 +1,92 @@
+import type { DeliveryCounts } from "@/lib/admin/webhooks/count-deliveries";
+import type { Endpoint } from "@/lib/admin/webhooks/schema";
+import { Action } from "../../../../actions/action";
+import { countBounded } from "../../../../components/figures";
+import { EndpointFields } from "../endpoint-fields";
+
+type Props = { endpoint: Endpoint; counts: DeliveryCounts };
+
+/** What an admin can do with an endpoint. */
+export function EndpointActions({ endpoint, counts }: Props) {
+  const { id: endpointId, url, disabledAt } = endpoint;
+  const { pending, failed, delivered } = counts;
+  const values = { endpointId };
+  return (
+    <>
+      {disabledAt === null && (
+        <Action
+          form="/forms/console/webhooks/test"
+          label="Send a test"
+          title="Send a test?"
+          submit="Send the test"
+          values={values}
+        >
+          <p>The endpoint gets an event of type webhook.test, now.</p>
+        </Action>
+      )}
+      <Action
+        form="/forms/console/webhooks/edit"
+        label="Edit"
+        title="Edit the endpoint"
+        submit="Save the changes"
+        values={values}
+      >
+        <EndpointFields {...endpoint} />
+      </Action>
+      <Action
+        form="/forms/console/webhooks/rotate-secret"
+        label="Rotate the secret"
+        title="Replace the secret?"
+        submit="Replace the secret"
+        values={values}
+      >
+        <RotationText endpoint={endpoint} />
+      </Action>
+      <Toggle endpoint={endpoint} counts={counts} />
+      <Action
+        form="/forms/console/webhooks/delete"
+        label="Delete"
+        title="Delete the endpoint?"
+        submit="Delete the endpoint"
+        values={values}
+        isDanger
+      >
+        <p>
+          <bdi className="ids">{url}</bdi> gets nothing more. The log of{" "}
+          {countBounded(pending + failed + delivered, "delivery", "deliveries")} is deleted
+          {pending > 0 && `; ${countBounded(pending, "of them still waits", "of them still wait")}`}. This cannot be
+          undone. Disabling the endpoint keeps them.
+        </p>
+      </Action>
+    </>
+  );
+}
+
+function RotationText({ endpoint: { previousSecretExpiresAt } }: Pick<Props, "endpoint">) {
+  return (
+    <p>
+      The new secret is shown once. For a day deliveries are signed with both, so change it in the receiver within that
+      day.
+      {previousSecretExpiresAt && " The secret before the present one no longer signs, at once."}
+    </p>
+  );
+}
+
+function Toggle({ endpoint: { id, disabledAt }, counts: { pending } }: Props) {
+  const isEnabled = disabledAt === null;
+  return (
+    <Action
+      form="/forms/console/webhooks/toggle"
+      label={isEnabled ? "Disable" : "Enable"}
+      title={isEnabled ? "Disable the endpoint?" : "Enable the endpoint?"}
+      submit={isEnabled ? "Disable the endpoint" : "Enable the endpoint"}
+      values={{ endpointId: id, enabled: String(!isEnabled) }}
+    >
+      <p>
+        {isEnabled
+          ? `It gets nothing until it is enabled again. ${countBounded(pending, "delivery waits", "deliveries wait")} until then. What happens meanwhile can be replayed, for 30 days.`
+          : `${countBounded(pending, "delivery that waits is", "deliveries that wait are")} made now. What happened meanwhile is delivered by a replay.`}
+      </p>
+    </Action>
+  );
+}

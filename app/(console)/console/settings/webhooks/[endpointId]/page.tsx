@@ -1,0 +1,90 @@
+import { countDeliveries } from "@/lib/admin/webhooks/count-deliveries";
+import { listDeliveries } from "@/lib/admin/webhooks/deliveries";
+import { findEndpoint } from "@/lib/admin/webhooks/endpoints";
+import { webhookSecretKind } from "@/lib/admin/webhooks/form";
+import { DeliveriesQuery, EndpointParams } from "@/lib/admin/webhooks/schema";
+import { AppError } from "@/lib/errors";
+import { ShownSecret } from "../../../../actions/shown-secret";
+import { PageHead, Section } from "../../../../components/headings";
+import { EmptyState } from "../../../../components/states";
+import { consolePage } from "../../../../frame/console-page";
+import { Filters, SelectFilter } from "../../../../lists/filters";
+import { Pager } from "../../../../lists/pager";
+import { Table } from "../../../../lists/table";
+import { endpointName } from "../endpoint-parts";
+import { EndpointStatus } from "../status";
+import { deliveryColumns } from "./delivery-columns";
+import { EndpointActions } from "./endpoint-actions";
+import { DeliveryFigures, EndpointFacts } from "./endpoint-facts";
+import { Replay } from "./replay";
+
+export const metadata = { title: "Webhook endpoint" };
+
+const STATES = { pending: "Pending", delivered: "Delivered", failed: "Failed" };
+
+export default consolePage(
+  {
+    query: DeliveriesQuery,
+    done: {
+      created: "The endpoint was created. It gets what happens from now on.",
+      changed: "The endpoint was changed.",
+      enabled: "The endpoint is enabled. What waited for it is delivered now.",
+      disabled: "The endpoint is disabled. It gets nothing until it is enabled.",
+      rotated: "The secret was replaced. For a day, deliveries are signed with both.",
+      retried: "The delivery is queued again.",
+      replayed: "The events are queued again.",
+      replayed_none: "There is nothing to deliver again since that time.",
+    },
+  },
+  async ({ ctx, params, query }) => {
+    const endpointId = EndpointParams.safeParse(params).data?.endpointId;
+    if (endpointId === undefined) throw new AppError("not_found");
+    const endpoint = await findEndpoint(ctx, endpointId);
+    const [{ deliveries, nextCursor }, counts] = await Promise.all([
+      listDeliveries(ctx, endpointId, query),
+      countDeliveries(ctx, endpointId),
+    ]);
+    return (
+      <>
+        <PageHead
+          title={<bdi>{endpointName(endpoint)}</bdi>}
+          parent={{ href: "/console/settings/webhooks", label: "Webhooks" }}
+          aside={<EndpointStatus status={endpoint.status} />}
+          actions={<EndpointActions endpoint={endpoint} counts={counts} />}
+        />
+        <ShownSecret
+          kind={webhookSecretKind(endpointId)}
+          title="The secret"
+          lead="Copy it to the receiver now, which verifies the signatures with it. It is stored encrypted, and not shown again."
+        />
+        <div className="columns">
+          <Section title="Endpoint">
+            <EndpointFacts endpoint={endpoint} />
+          </Section>
+          <Section title="Last 30 days">
+            <DeliveryFigures endpointId={endpointId} counts={counts} />
+          </Section>
+        </div>
+        <Section title="Deliveries" actions={<Replay endpoint={endpoint} counts={counts} now={ctx.now()} />}>
+          <Filters>
+            <SelectFilter name="state" label="State" value={query.state} options={STATES} />
+          </Filters>
+          <Table
+            caption="Deliveries, the newest event first"
+            columns={deliveryColumns(endpoint)}
+            rows={deliveries}
+            rowKey={({ eventId }) => eventId}
+            empty={
+              query.state ? (
+                <EmptyState title={`No delivery is ${query.state}`} />
+              ) : (
+                <EmptyState title="There are no deliveries yet">A test shows whether the receiver works.</EmptyState>
+              )
+            }
+          />
+          <Pager nextCursor={nextCursor} />
+        </Section>
+      </>
+    );
+  },
+);

@@ -1,0 +1,24 @@
+import { checkedNames } from "@/lib/admin/checkboxes";
+import { typeField } from "@/lib/admin/webhooks/form";
+import type { Flash } from "@/lib/http/pages/flash";
+import { Form } from "../../../../(web)/components/form";
+import { ConfirmLink } from "../../../actions/confirm-link";
+import type { ConsoleOperator } from "../../../frame/operator";
+import { EndpointFields } from "./endpoint-fields";
+
+/** The form that creates an endpoint. Without a recent sign-in, the page that asks for one comes first. */
+export function NewEndpointFields({ operator, flash }: { operator: ConsoleOperator; flash: Flash | null }) {
+  if (!operator.isRecent) {
+    return (
+      <p>
+        <ConfirmLink operator={operator} to="create an endpoint" />
+      </p>
+    );
+  }
+  return (
+    <Form action="/forms/console/webhooks/create" flash={flash} className="form">
+      <EndpointFields eventTypes={checkedNames(flash?.values ?? {}, typeField(""))} />
+      <button type="submit">Create endpoint</button>
+    </Form>
+  );
+}

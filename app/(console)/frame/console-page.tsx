@@ -1,0 +1,106 @@
+import { headers } from "next/headers";
+import { notFound } from "next/navigation";
+import type { ReactNode } from "react";
+import type { z } from "zod";
+import type { Context } from "@/lib/context";
+import { type AppError, isAppError } from "@/lib/errors";
+import { type Flash, readFlash } from "@/lib/http/pages/flash";
+import { pageContext } from "@/lib/http/pages/visitor";
+import { Notice } from "../../(web)/components/notice";
+import { FormValues } from "../actions/form-values";
+import { ErrorState } from "../components/states";
+import { ConsoleFrame } from "./console-frame";
+import { type ConsoleOperator, hasRole, type OperatorRole, requireOperator } from "./operator";
+import { OutcomeNotices } from "./outcome-notices";
+import { type QueryErrors, renderQuery } from "./page-query";
+
+type NextProps = {
+  params: Promise<Record<string, string>>;
+  searchParams: Promise<Record<string, string | string[] | undefined>>;
+};
+
+/** What a page of the console is rendered from. */
+type Input<Query> = {
+  ctx: Context;
+  operator: ConsoleOperator;
+  params: Record<string, string>;
+  query: Query;
+  /** The errors of a form that was posted without JavaScript. */
+  flash: Flash | null;
+};
+
+type Options<Query> = {
+  /** The least role. Operators without it get "not found". */
+  role?: OperatorRole;
+  /** The query parameters that the page reads. An empty one counts as absent. */
+  query?: z.ZodType<Query>;
+  /** Those that the operator fills in: only their fields say what is wrong with them. */
+  queryFields?: readonly string[];
+  /** The message for each `done` that a form returns. */
+  done?: Record<string, string>;
+  /** The paths of forms that show their errors themselves: `<Form flash>`. */
+  ownForms?: readonly string[];
+};
+
+/**
+ * A page of the console: the gate, the frame, the query parameters and the outcome of forms. `render` makes the content. If
+ * it throws AppError not_found, the page does not exist. If it throws invalid_query, see `renderQuery`. Other AppErrors are
+ * shown in the frame.
+ */
+export function consolePage<Query = unknown>(
+  { role = "support", query: schema, queryFields = [], done = {}, ownForms = [] }: Options<Query>,
+  render: (input: Input<Query>) => Promise<ReactNode>,
+) {
+  return async function Page({ params, searchParams }: NextProps) {
+    const operator = await requireOperator();
+    if (!hasRole(operator, role)) notFound();
+    const ctx = pageContext();
+    const given = toFields(await searchParams);
+    const flash = readFlash(ctx.config, (await headers()).get("cookie"), given.formErrors);
+    const found = await params;
+    const { content, errors } = await renderQuery(schema, given, (query) =>
+      render({ ctx, operator, params: found, query, flash }),
+    ).catch((error) => ({ content: describeError(error), errors: {} }));
+    return (
+      <ConsoleFrame operator={operator}>
+        <OutcomeNotices
+          message={given.done && Object.hasOwn(done, given.done) ? done[given.done] : undefined}
+          flash={flash && ownForms.includes(flash.form) ? null : flash}
+        />
+        <QueryNotice errors={errors} shown={queryFields} />
+        <FormValues fields={errors} values={Object.keys(errors).length > 0 ? given : {}}>
+          {content}
+        </FormValues>
+      </ConsoleFrame>
+    );
+  };
+}
+
+/** Says which parameters were left out, unless their fields say it. */
+function QueryNotice({ errors, shown }: { errors: QueryErrors; shown: readonly string[] }) {
+  const texts = Object.entries(errors).flatMap(([name, text]) => (shown.includes(name) ? [] : [`${name}: ${text}`]));
+  if (texts.length === 0) return null;
+  return <Notice kind="error">This link has filters that the page does not accept. {texts.join(". ")}</Notice>;
+}
+
+/** Of a repeated parameter, the first value. */
+function toFields(given: Record<string, string | string[] | undefined>): Record<string, string> {
+  const pairs = Object.entries(given).map(([name, value]) => [name, [value].flat()[0]] as const);
+  return Object.fromEntries(pairs.filter((pair): pair is [string, string] => Boolean(pair[1]?.trim())));
+}
+
+/** @throws the error, unless it says what is wrong with the request */
+function describeError(error: unknown): ReactNode {
+  if (!isAppError(error) || error.code === "internal_error" || error.code === "unavailable") throw error;
+  if (error.code === "not_found") notFound();
+  return <ErrorState title={titleOf(error)}>{detailOf(error)}</ErrorState>;
+}
+
+function titleOf({ code }: AppError): string {
+  return code === "invalid_query" ? "This link is not valid" : "This did not work";
+}
+
+function detailOf({ extras, message }: AppError): string {
+  const details = (extras.errors ?? []).map(({ pointer, detail }) => `${pointer.replace(/^[?/]/, "")}: ${detail}`);
+  return extras.detail ?? (details.length > 0 ? details.join(". ") : message);
+}

@@ -1,0 +1,53 @@
+import { headers } from "next/headers";
+import { notFound, redirect } from "next/navigation";
+import { cache } from "react";
+import { requireAccess } from "@/lib/auth/access";
+import type { Principal } from "@/lib/auth/authenticate";
+import { isFresh } from "@/lib/auth/sessions/authentication";
+import { readStepUpMethods } from "@/lib/auth/step-up";
+import type { AccountRole } from "@/lib/db/generated/client";
+import { isAppError } from "@/lib/errors";
+import { confirmPath, signInPath } from "@/lib/http/pages/own-path";
+import { findVisitor, PAGE_URL_HEADER, pageContext } from "@/lib/http/pages/visitor";
+
+export type OperatorRole = Exclude<AccountRole, "user">;
+
+/** The operator who looks at a page of the console. */
+export type ConsoleOperator = Pick<Principal, "account" | "session"> & {
+  /** The path and query of the page. */
+  pageUrl: string;
+  /** Whether the session was authenticated recently, so that a change needs no confirmation first. */
+  isRecent: boolean;
+};
+
+/**
+ * Lets operators in, once a request. A stranger is sent to sign in. A customer gets "not found", as of a page that does not
+ * exist. An operator with a second factor has to have signed in with it.
+ */
+export const requireOperator = cache(async (): Promise<ConsoleOperator> => {
+  const given = await headers();
+  const pageUrl = given.get(PAGE_URL_HEADER) ?? "/console";
+  const principal = await findVisitor(given);
+  if (!principal) redirect(signInPath(pageUrl));
+  if (!hasRole(principal, "support")) notFound();
+  const ctx = pageContext();
+  const { level, isFresh: isRecent } = await readStepUpMethods(ctx, principal);
+  const isAtLevel = isFresh(principal.session, {
+    aal: level,
+    freshSeconds: Number.POSITIVE_INFINITY,
+    now: ctx.now(),
+  });
+  if (!isAtLevel) redirect(confirmPath(pageUrl));
+  return { account: principal.account, session: principal.session, pageUrl, isRecent };
+});
+
+/** Whether an operator may do what requires a role. */
+export function hasRole(operator: Pick<Principal, "account" | "session">, role: OperatorRole): boolean {
+  try {
+    requireAccess(operator, { role }, pageContext().now());
+    return true;
+  } catch (error) {
+    if (isAppError(error)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,17 @@
+import type { Flash } from "@/lib/http/pages/flash";
+import { Notice } from "../../(web)/components/notice";
+
+/** The outcome of the form that led to the page. */
+export function OutcomeNotices({ message, flash }: { message: string | undefined; flash: Flash | null }) {
+  const details = flash ? Object.values(flash.fields).join(". ") : "";
+  return (
+    <>
+      {message && <Notice>{message}</Notice>}
+      {flash && (
+        <Notice kind="error">
+          {flash.message} {details}
+        </Notice>
+      )}
+    </>
+  );
+}

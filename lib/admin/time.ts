@@ -1,0 +1,17 @@
+import { z } from "zod";
+
+const FIRST = Date.parse("0001-01-01T00:00:00Z");
+const END = Date.parse("+010000-01-01T00:00:00Z");
+
+/** Whether PostgreSQL and RFC 3339 can write a time: it is in the years 1 to 9999. */
+export function isStorableTime(time: Date): boolean {
+  return time.getTime() >= FIRST && time.getTime() < END;
+}
+
+export const NOT_STORABLE = "Must be in the years 1 to 9999";
+
+/** A time as clients send it (RFC 3339). */
+export const Time = z.iso
+  .datetime({ offset: true })
+  .transform((text) => new Date(text))
+  .refine(isStorableTime, NOT_STORABLE);

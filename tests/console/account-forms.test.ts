@@ -1,0 +1,98 @@
+import { randomUUID } from "node:crypto";
+import { beforeEach, describe, expect, test } from "vitest";
+import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
+import { get } from "@/tests/support/api";
+import { newProtectedAccount } from "@/tests/support/auth/authenticator";
+import { operatorWithRole } from "@/tests/support/console/operators";
+import { ctx, truncate } from "@/tests/support/context";
+import { flashOf, submit } from "@/tests/support/web/forms";
+
+const reason = "Asked for by telephone";
+const locationOf = (response: Response) => response.headers.get("location");
+const isSignedIn = async ({ token }: TestAccount) => (await get("/api/subscription/status", { token })).status === 200;
+
+let admin: Awaited<ReturnType<typeof operatorWithRole>>;
+
+beforeEach(async () => {
+  admin = await operatorWithRole("admin");
+});
+
+/** Sends a form from the page of an account. */
+function send(form: string, account: { id: string }, fields: Record<string, string> = {}, { cookie } = admin) {
+  const returnTo = `/console/accounts/${account.id}`;
+  return submit(`console/accounts/${form}`, { accountId: account.id, reason, returnTo, ...fields }, { cookie });
+}
+
+const read = ({ id }: TestAccount) => ctx().db.account.findUniqueOrThrow({ where: { id } });
+
+describe("a form on the page of an account", () => {
+  test("disables, enables and changes the role, with the reason in the trail, and returns to the page", async () => {
+    const account = await newAccount();
+    const page = `/console/accounts/${account.id}`;
+    expect(locationOf(await send("disable", account))).toBe(`${page}?done=disabled`);
+    expect((await read(account)).disabledAt).not.toBeNull();
+    expect(locationOf(await send("enable", account))).toBe(`${page}?done=enabled`);
+    expect(locationOf(await send("role", account, { role: "support" }))).toBe(`${page}?done=role_changed`);
+    expect(await read(account)).toMatchObject({ disabledAt: null, role: "support" });
+    const events = await ctx().db.auditEvent.findMany({
+      where: { accountId: account.id, type: { in: ["account_disabled", "account_enabled", "role_changed"] } },
+    });
+    expect(events).toHaveLength(3);
+    for (const { actor, details } of events) {
+      expect({ actor, details }).toMatchObject({ actor: `account:${admin.id}`, details: { reason } });
+    }
+  });
+
+  test("ends one session or all, also for support", async () => {
+    const support = await operatorWithRole("support");
+    const account = await newAccount();
+    const one = await send("end-session", account, { sessionId: account.sessionId }, support);
+    expect(locationOf(one)).toContain("done=session_ended");
+    expect(await isSignedIn(account)).toBe(false);
+    expect(locationOf(await send("end-sessions", account, {}, support))).toContain("done=sessions_ended");
+  });
+
+  test("unlinks a provider, resets factors, and deletes the account", async () => {
+    const account = await newProtectedAccount();
+    const identity = { provider: "github", issuer: "https://github.com", subject: randomUUID() };
+    await ctx().db.identity.create({ data: { ...identity, accountId: account.id } });
+    expect(locationOf(await send("unlink", account, { provider: "github" }))).toContain("done=unlinked");
+    expect(locationOf(await send("reset-factors", account))).toContain("done=factors_reset");
+    expect(flashOf(await send("reset-factors", account))?.message).toMatch(/no second factor/);
+    expect(locationOf(await send("delete", account))).toBe("/console/accounts?done=deleted");
+    expect(await eventsOf(account.id)).toContain("account_deleted");
+  });
+
+  test("leads to the download of an export", async () => {
+    const account = await newAccount();
+    const to = locationOf(await send("export", account));
+    expect(to).toBe(`/api/admin/accounts/${account.id}/export?reason=Asked+for+by+telephone`);
+    const download = await get(to ?? "", { cookie: admin.cookie, headers: { "sec-fetch-site": "same-origin" } });
+    expect(await download.json()).toMatchObject({ account: { id: account.id } });
+    const elsewhere = await get(to ?? "", { cookie: admin.cookie, headers: { "sec-fetch-site": "cross-site" } });
+    expect(elsewhere.status).toBe(403);
+  });
+
+  test.each(["disable", "enable", "role", "unlink", "reset-factors", "delete", "export"])(
+    "%s is refused to support and without a reason, and changes nothing",
+    async (form) => {
+      const account = await newAccount();
+      const fields = { role: "admin", provider: "google" };
+      const support = await operatorWithRole("support");
+      expect(flashOf(await send(form, account, fields, support))?.message).toBe("Your role does not allow this.");
+      expect(Object.keys(flashOf(await send(form, account, { ...fields, reason: "" }))?.fields ?? {})).toEqual([
+        "reason",
+      ]);
+      expect(await eventsOf(account.id)).toEqual(["registered"]);
+    },
+  );
+
+  test("tells the only admin why nothing was changed", async () => {
+    await truncate();
+    const only = await operatorWithRole("admin");
+    for (const [form, fields] of [["disable"], ["delete"], ["role", { role: "user" }]] as const) {
+      expect(flashOf(await send(form, only, fields, only))?.message).toContain("This is the only admin");
+    }
+    expect(await read(only)).toMatchObject({ role: "admin", disabledAt: null });
+  });
+});

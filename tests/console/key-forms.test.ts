@@ -1,0 +1,103 @@
+import { describe, expect, test } from "vitest";
+import { readShownSecret } from "@/lib/admin/shown-secret";
+import { hashKey } from "@/lib/auth/api-keys/key-text";
+import { newKey, statusOf } from "@/tests/support/auth/api-keys";
+import { operatorWithRole } from "@/tests/support/console/operators";
+import { clock, ctx } from "@/tests/support/context";
+import { cookiesOf, flashOf, submit, submitByScript } from "@/tests/support/web/forms";
+
+const PAGE = "/console/settings/keys";
+const NEW_KEY = { name: "CI", "scope.releases:write": "on", "scope.audit:read": "on", lifetime: "30" };
+
+const locationOf = (response: Response) => response.headers.get("location");
+const shownTo = (accountId: string, cookie: string) =>
+  readShownSecret(ctx(), accountId, "key", new Headers({ cookie }));
+
+describe("the form that creates an API key", () => {
+  test("creates it, and shows it to the operator who asked alone, until it is kept", async () => {
+    const { id, cookie } = await operatorWithRole("admin");
+    const created = await submit("console/keys/create", { ...NEW_KEY, networks: "203.0.113.0/24, ::1" }, { cookie });
+    expect([created.status, locationOf(created)]).toEqual([303, `${PAGE}?done=key_created`]);
+    const shown = cookiesOf(created);
+    const key = await shownTo(id, shown);
+    expect(shown).not.toContain(key);
+    const { id: otherId } = await operatorWithRole("admin");
+    expect(await shownTo(otherId, shown)).toBeNull();
+    const row = await ctx().db.apiKey.findUniqueOrThrow({ where: { keyHash: hashKey(key ?? "") } });
+    expect(row).toMatchObject({
+      scopes: ["audit:read", "releases:write"],
+      networks: ["203.0.113.0/24", "::1/128"],
+    });
+    expect(Math.round((Number(row.expiresAt) - row.createdAt.getTime()) / 86_400_000)).toBe(30);
+    const kept = await submit("console/secret-kept", { returnTo: PAGE }, { cookie });
+    expect(kept.headers.getSetCookie().join()).toMatch(/shown-secret=;.*Expires=Thu, 01 Jan 1970/i);
+  });
+
+  test.each([
+    [{ "scope.releases:write": "" }, { "scope.audit:read": "" }, "scopes", "Required"],
+    [{ name: "" }, {}, "name", "Required"],
+    [{ "scope.root": "on" }, {}, "scopes/2", ""],
+    [{ networks: "example.com" }, {}, "networks", "Must be a network"],
+  ])("with %j and %j names the field %s", async (changed, alsoChanged, field, message) => {
+    const { cookie } = await operatorWithRole("admin");
+    const response = await submit("console/keys/create", { ...NEW_KEY, ...changed, ...alsoChanged }, { cookie });
+    const flash = flashOf(response);
+    expect(Object.keys(flash?.fields ?? {})).toEqual([field]);
+    expect(flash?.fields[field]).toContain(message);
+  });
+});
+
+describe("a form of the console", () => {
+  const revoke = async (id: string, cookie: string, fields: Record<string, string> = {}) =>
+    submit("console/keys/revoke", { id, ...fields }, { cookie });
+
+  test("returns to the page that it was sent from, and to no other site's", async () => {
+    const { cookie } = await operatorWithRole("admin");
+    const id = async () => (await newKey()).id;
+    const to = async (returnTo: string) => locationOf(await revoke(await id(), cookie, { returnTo }));
+    expect(await to("/console/settings/keys?cursor=abc&done=old")).toBe(`${PAGE}?cursor=abc&done=key_revoked`);
+    for (const foreign of ["https://evil.example/console", "//evil.example/console", "/account", "/consoles", "%"]) {
+      expect([foreign, await to(foreign)]).toEqual([foreign, `${PAGE}?done=key_revoked`]);
+    }
+  });
+
+  test("of an admin changes nothing for support, a customer or a stranger", async () => {
+    const { id } = await newKey();
+    for (const role of ["support", "user"] as const) {
+      const { cookie } = await operatorWithRole(role);
+      const refused = await revoke(id, cookie);
+      expect([role, flashOf(refused)?.message]).toEqual([role, "Your role does not allow this."]);
+    }
+    expect(locationOf(await revoke(id, ""))).toMatch(/^\/sign-in\?callbackUrl=%2Fconsole%2Fsettings%2Fkeys/);
+    expect(await statusOf(id)).toBe("active");
+  });
+
+  test("asks for a recent authentication first, and leads back to the page", async () => {
+    const { id } = await newKey();
+    const { cookie } = await operatorWithRole("admin");
+    clock.advance(11 * 60 * 1000);
+    const returnTo = `${PAGE}?cursor=abc`;
+    const refused = await revoke(id, cookie, { returnTo });
+    expect(locationOf(refused)).toBe(`/confirm?${new URLSearchParams({ callbackUrl: returnTo })}`);
+    const byScript = await submitByScript("console/keys/revoke", { id, returnTo }, { cookie });
+    expect(await byScript.json()).toEqual({ location: locationOf(refused) });
+    expect(await statusOf(id)).toBe("active");
+  });
+
+  test("from another site's page is refused", async () => {
+    const { id } = await newKey();
+    const { cookie } = await operatorWithRole("admin");
+    for (const headers of [{ origin: "https://evil.example" }, { origin: "null" }, { origin: "" }]) {
+      const refused = await submit("console/keys/revoke", { id }, { cookie, headers });
+      expect([headers, refused.status]).toEqual([headers, 403]);
+    }
+    expect(await statusOf(id)).toBe("active");
+  });
+
+  test("accepts no API key", async () => {
+    const { key, id } = await newKey();
+    const refused = await submit("console/keys/revoke", { id }, { headers: { authorization: `Bearer ${key}` } });
+    expect(flashOf(refused)?.message).toBe("API keys may not do this.");
+    expect(await statusOf(id)).toBe("active");
+  });
+});

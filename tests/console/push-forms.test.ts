@@ -1,0 +1,92 @@
+import { randomUUID } from "node:crypto";
+import { beforeEach, describe, expect, test } from "vitest";
+import { operatorWithRole } from "@/tests/support/console/operators";
+import { clock, ctx } from "@/tests/support/context";
+import { activeDevices, clearOutbox, deliverDue, queueFor, recordingPush } from "@/tests/support/push/push";
+import { flashOf, submit } from "@/tests/support/web/forms";
+
+beforeEach(clearOutbox);
+
+const locationOf = (response: Response) => response.headers.get("location") ?? "";
+
+async function textFor(accountId: string, fields: Record<string, string> = {}) {
+  return { accountId, messageKey: randomUUID(), title: "A title", body: "A text", link: "", ...fields };
+}
+
+describe("the form that sends a notification", () => {
+  test("sends it to a test device, then to all of the account, once however often it is submitted", async () => {
+    const admin = await operatorWithRole("admin");
+    const [first, second] = await activeDevices(admin, 2);
+    const returnTo = `/console/push/send?account=${admin.id}&title=A`;
+    const tested = await submit(
+      "console/push/send",
+      await textFor(admin.id, { deviceId: first?.id ?? "", returnTo }),
+      admin,
+    );
+    expect(locationOf(tested)).toBe(`${returnTo}&done=test_sent`);
+    const fields = await textFor(admin.id, { deviceId: "" });
+    const sent = await submit("console/push/send", fields, admin);
+    expect(locationOf(sent)).toMatch(/^\/console\/push\/messages\/[\da-f-]{36}\?done=sent$/);
+    expect(locationOf(await submit("console/push/send", fields, admin))).toBe(locationOf(sent));
+    const { push, sent: arrived } = recordingPush();
+    await deliverDue({ push });
+    expect(arrived.map(({ token }) => token).sort()).toEqual([first?.token, first?.token, second?.token].sort());
+  });
+
+  test("says which field is wrong, and that an account has no device", async () => {
+    const admin = await operatorWithRole("admin");
+    const wrong = await submit("console/push/send", await textFor(admin.id, { title: " " }), admin);
+    expect(Object.keys(flashOf(wrong)?.fields ?? {})).toEqual(["title"]);
+    const nobody = await submit("console/push/send", await textFor(admin.id), admin);
+    expect(flashOf(nobody)?.message).toBeTruthy();
+  });
+});
+
+test("the forms of push and email change nothing for support, and nothing without a recent sign-in", async () => {
+  const support = await operatorWithRole("support");
+  const admin = await operatorWithRole("admin");
+  await activeDevices(admin, 1);
+  const { rows } = await queueFor(1);
+  const [row] = await rows();
+  const email = await ctx().db.queuedEmail.create({
+    data: {
+      ...{ kind: "password_reset", email: `${randomUUID()}@example.com`, createdAt: clock.now() },
+      ...{ nextAttemptAt: new Date(+clock.now() + 3_600_000), expiresAt: new Date(+clock.now() + 7_200_000) },
+    },
+  });
+  const forms: [string, Record<string, string>][] = [
+    ["push/send", await textFor(admin.id)],
+    ["push/announce", { version: "7.7.7", bundleId: "", perSecond: "10" }],
+    ["push/cancel", { id: row?.messageId ?? "" }],
+    ["push/retry", {}],
+    ["push/resume", { environment: "production" }],
+    ["mail/retry", {}],
+    ["mail/remove", { id: email.id }],
+  ];
+  const submitAll = async (who: { cookie: string }) => {
+    for (const [form, fields] of forms) await submit(`console/${form}`, fields, who);
+  };
+  const before = await ctx().db.auditEvent.count();
+  await submitAll(support);
+  clock.advance(11 * 60_000);
+  await submitAll(admin);
+  expect(await rows()).toMatchObject([{ state: "queued" }]);
+  expect(await ctx().db.queuedEmail.count({ where: { id: email.id } })).toBe(1);
+  expect(await ctx().db.pushMessage.count({ where: { eventKey: "version:7.7.7" } })).toBe(0);
+  expect(await ctx().db.auditEvent.count()).toBe(before);
+});
+
+test("an announcement is made and canceled by forms, and an email removed", async () => {
+  const admin = await operatorWithRole("admin");
+  await activeDevices(admin, 1);
+  const version = `5.${Date.now()}`;
+  const made = await submit("console/push/announce", { version, bundleId: "", perSecond: "100" }, admin);
+  expect(locationOf(made)).toMatch(/done=announced$/);
+  const message = await ctx().db.pushMessage.findUniqueOrThrow({ where: { eventKey: `version:${version}` } });
+  const returnTo = `/console/push/messages/${message.id}`;
+  const canceled = await submit("console/push/cancel", { id: message.id, returnTo }, admin);
+  expect(locationOf(canceled)).toBe(`${returnTo}?done=canceled`);
+  expect(await ctx().db.pushMessage.findUnique({ where: { id: message.id } })).toMatchObject({
+    canceledAt: expect.any(Date),
+  });
+});

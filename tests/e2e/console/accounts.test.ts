@@ -1,0 +1,169 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readOperatorAccess } from "@/lib/files/operator-file";
+import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
+import { type Service, startService } from "@/tests/support/process/service";
+import { newToken } from "@/tests/support/push/push";
+import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
+import { accessibilityFaults, COLOR_RULES, type Person, signInOn, visit } from "@/tests/support/web/pages";
+
+/** Starting the service and the browser takes long on a busy machine. */
+const STARTS_MS = 180_000;
+const MARKUP = `<img src=x onerror="document.title='run'">`;
+const JSON_BODY = { "content-type": "application/json" };
+
+type Customer = Person & { id: string; token: string };
+
+describe.runIf(hasChromium)("an admin in Chromium", () => {
+  let service: Service;
+  let browser: Browser;
+  let page: Page;
+  let faults: string[];
+  let customer: Customer;
+  let admin: Customer;
+
+  const send = (path: string, body: object, headers: Record<string, string> = {}) =>
+    service.fetch(path, { method: "POST", headers: { ...JSON_BODY, ...headers }, body: JSON.stringify(body) });
+
+  async function register(email: string, name: string): Promise<Customer> {
+    const person = { email, password: "a password for the console" };
+    const response = await send(
+      "/api/auth/register",
+      { ...person, name, deviceName: MARKUP },
+      { "user-agent": MARKUP },
+    );
+    const { user, token } = (await response.json()) as { user: { id: string }; token: string };
+    return { ...person, id: user.id, token };
+  }
+
+  /** Somebody with a role, which the operator of this machine gives them. */
+  async function registerAs(role: "admin" | "support"): Promise<Customer> {
+    const operator = await register(`${role}@operators.example`, role);
+    const authorization = `Bearer ${readOperatorAccess(service.dataDir)?.key}`;
+    const granted = await send(`/api/admin/accounts/${operator.id}/grant`, { role }, { authorization });
+    expect(granted.status).toBe(200);
+    return operator;
+  }
+
+  /** A browser in which somebody has signed in: `page` until the end of the test. */
+  async function openAs(person: Person): Promise<void> {
+    ({ page, faults } = await visit(browser, service));
+    await signInOn(page, person);
+    await page.waitForURL("/account");
+  }
+
+  const openAccount = () => page.goto(`/console/accounts/${customer.id}`);
+
+  /** Opens the dialog of an action, says why, and sends it. Returns what the dialog said. */
+  async function act(button: string, submit: string, also: () => Promise<unknown> = async () => {}): Promise<string> {
+    await page.getByRole("button", { name: button, exact: true }).first().click();
+    const dialog = page.locator(".dialog:popover-open");
+    const text = await dialog.innerText();
+    await dialog.getByLabel("Reason").fill("Asked for by telephone");
+    await also();
+    await dialog.getByRole("button", { name: submit }).click();
+    return text;
+  }
+
+  beforeAll(async () => {
+    [service, browser] = await Promise.all([startService({ RATE_LIMITS: "off" }), launchChromium()]);
+    customer = await register("customer@example.com", `Ann ${MARKUP}`);
+    const device = { name: MARKUP, model: MARKUP, osVersion: "20.1" };
+    const authorization = `Bearer ${customer.token}`;
+    expect((await send("/api/push/register", { token: newToken(), device }, { authorization })).status).toBe(202);
+    const purchase = { app_user_id: customer.id, product_id: "com.example.pro", original_transaction_id: "1000" };
+    expect((await deliverTo(service, billingEvent("INITIAL_PURCHASE", purchase))).status).toBe(200);
+    expect((await deliverTo(service, billingEvent("CANCELLATION", purchase))).status).toBe(200);
+    await register("customer2@example.com", "Bob Example");
+    admin = await registerAs("admin");
+  }, STARTS_MS);
+
+  afterAll(async () => {
+    await browser.close();
+    expect(await service.end("SIGTERM")).toBe(0);
+  });
+
+  test("finds a customer while typing, sees everything about them, and acts on the account", async () => {
+    await openAs(admin);
+    await page.goto("/console/accounts");
+    await page.getByLabel("Search").pressSequentially("custom");
+    await page.getByRole("link", { name: /^customer2@example.com/ }).waitFor();
+    await page.getByLabel("Search").press("Enter");
+    await page.getByRole("heading", { name: "Found accounts" }).waitFor();
+    expect(await page.locator("tbody th").allInnerTexts()).toEqual(["customer2@example.com", "customer@example.com"]);
+    await page.getByLabel("Search").fill("customer@");
+    await page.getByRole("list", { name: "Matches" }).getByRole("link").click();
+    await page.getByRole("heading", { name: "customer@example.com" }).waitFor();
+
+    for (const text of ["INITIAL_PURCHASE", "CANCELLATION", "com.example.pro", "Account created"]) {
+      expect(await page.getByText(text).count(), text).toBeGreaterThan(0);
+    }
+    expect(await page.getByText(MARKUP).count()).toBeGreaterThanOrEqual(3);
+    expect(await page.title()).not.toBe("run");
+    expect(await page.locator("main img").count()).toBe(0);
+
+    expect(await act("End all sessions", "End 1 session")).toContain("Ends 1 session and removes 1 device");
+    await page.getByText("Every session has ended.").waitFor();
+    expect(await page.getByText("Asked for by telephone").count()).toBeGreaterThan(0);
+    expect(await act("Disable", "Disable the account")).toContain("Ends 0 sessions.");
+    await page.getByText("nobody can sign in to it").waitFor();
+    expect((await send("/api/auth/login", customer)).status).toBe(403);
+    await act("Enable", "Enable the account");
+    await page.getByText("Its owner can sign in again.").waitFor();
+    await act("Change role", "Change the role", () => page.getByLabel("Role", { exact: true }).selectOption("support"));
+    await page.getByText("The account has the role.").waitFor();
+    const download = page.waitForEvent("download");
+    await act("Export", "Download the export");
+    expect((await download).suggestedFilename()).toMatch(/^account-export-.*\.json$/);
+    expect(faults).toEqual([]);
+  });
+
+  test("sees pages that fit phones, tablets and screens, and that axe finds nothing wrong with", async () => {
+    await openAs(admin);
+    for (const [width, colorScheme] of [
+      [360, "light"],
+      [768, "dark"],
+      [1280, "light"],
+    ] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme });
+      for (const path of ["/console/accounts", "/console/accounts?query=nobody", `/console/accounts/${customer.id}`]) {
+        await page.goto(path);
+        const overflow = () => document.documentElement.scrollWidth - window.innerWidth;
+        expect([path, width, await page.evaluate(overflow)]).toEqual([path, width, 0]);
+        const rules = width === 360 ? undefined : COLOR_RULES;
+        expect([path, width, await accessibilityFaults(page, rules)]).toEqual([path, width, []]);
+      }
+    }
+  });
+
+  test("deletes an account, and cannot delete the only admin", async () => {
+    await openAs(admin);
+    await openAccount();
+    expect(await act("Delete", "Delete the account")).toContain("the personal data out of 1 purchase");
+    await page.getByText("The account and all its data are deleted.").waitFor();
+    expect((await openAccount())?.status()).toBe(404);
+    await page.goto("/console/accounts?role=admin");
+    await page.locator("tbody").getByRole("link", { name: admin.email }).click();
+    await act("Delete", "Delete the account");
+    await page.getByText("This is the only admin").first().waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("lets support end sessions and nothing else, and shows nothing to customers and strangers", async () => {
+    const other = await register("customer3@example.com", "Eve");
+    await openAs(await registerAs("support"));
+    await page.goto(`/console/accounts/${other.id}`);
+    expect(await page.getByRole("button", { name: "End all sessions" }).count()).toBe(1);
+    for (const name of ["Disable", "Change role", "Export", "Delete"]) {
+      expect(await page.getByRole("button", { name, exact: true }).count(), name).toBe(0);
+    }
+    const paths = ["/console/accounts", `/console/accounts/${other.id}`];
+    await openAs(other);
+    for (const path of paths) {
+      expect((await page.goto(path))?.status()).toBe(404);
+      const stranger = await service.fetch(path, { redirect: "manual" });
+      expect([stranger.status, stranger.headers.get("location")]).toEqual([307, expect.stringContaining("/sign-in?")]);
+    }
+  });
+});

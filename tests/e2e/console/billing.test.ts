@@ -1,0 +1,156 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loadConfig } from "@/lib/config";
+import { openDatabase } from "@/lib/db/open";
+import { readOperatorAccess } from "@/lib/files/operator-file";
+import { anonymous, billingEvent, deliverTo } from "@/tests/support/billing/billing";
+import { preparedDataDir, type Service, startService } from "@/tests/support/process/service";
+import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
+import { accessibilityFaults, COLOR_RULES, type Person, signInOn, visit } from "@/tests/support/web/pages";
+
+/** Starting the service and the browser takes long on a busy machine. */
+const STARTS_MS = 180_000;
+const MARKUP = `<img src=x onerror="document.title='run'">`;
+const WIDTHS = [360, 768, 1280];
+
+const customer = anonymous();
+const bought = billingEvent("INITIAL_PURCHASE", {
+  app_user_id: customer,
+  original_app_user_id: null,
+  aliases: null,
+  product_id: MARKUP,
+});
+
+/** A data folder with an event that an older version could not apply. */
+async function dataDirWithFailure(): Promise<string> {
+  const dataDir = await preparedDataDir();
+  const database = await openDatabase(loadConfig({ DATA_DIR: dataDir }), { onConnectionError: () => {} });
+  const eventId = bought.id;
+  const at = new Date();
+  const stored = {
+    provider: "revenuecat",
+    eventId,
+    type: "INITIAL_PURCHASE",
+    state: "failed",
+    reason: "not_understood",
+  } as const;
+  const data = {
+    ...stored,
+    appUserIds: [],
+    occurredAt: at,
+    receivedAt: at,
+    facts: {},
+    payload: { event: bought } as object,
+  };
+  await database.client.billingEvent.create({ data });
+  await database.close();
+  return dataDir;
+}
+
+describe.runIf(hasChromium)("the billing pages of the console", () => {
+  let service: Service;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    const DATA_DIR = await dataDirWithFailure();
+    [service, browser] = await Promise.all([startService({ RATE_LIMITS: "off", DATA_DIR }), launchChromium()]);
+    const purchase = { app_user_id: customer, original_transaction_id: bought.original_transaction_id };
+    const canceled = billingEvent("CANCELLATION", { ...purchase, cancel_reason: "UNSUBSCRIBE", product_id: MARKUP });
+    for (const event of [canceled, billingEvent(MARKUP)]) {
+      expect((await deliverTo(service, event)).status).toBe(200);
+    }
+  }, STARTS_MS);
+
+  afterAll(async () => {
+    await browser.close();
+    expect(await service.end("SIGTERM")).toBe(0);
+  });
+
+  const send = (path: string, body: object, headers: Record<string, string> = {}) =>
+    service.fetch(path, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify(body),
+    });
+
+  /** Somebody who signs in, with a role that the operator of this machine gives them. */
+  async function signInAs(page: Page, role: "admin" | "support" | "user"): Promise<Person & { id: string }> {
+    const person = { email: `${role}@operators.example`, password: "a password for the console" };
+    const { user } = (await (await send("/api/auth/register", person)).json()) as { user: { id: string } };
+    const authorization = `Bearer ${readOperatorAccess(service.dataDir)?.key}`;
+    if (role !== "user") await send(`/api/admin/accounts/${user.id}/grant`, { role }, { authorization });
+    await signInOn(page, person);
+    await page.waitForURL("/account");
+    return { ...person, id: user.id };
+  }
+
+  /** Checks a page at each width, and its colors in the dark. */
+  async function check(page: Page) {
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 900 });
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      expect([page.url(), width, overflow]).toEqual([page.url(), width, 0]);
+      expect(await accessibilityFaults(page)).toEqual([]);
+    }
+    await page.emulateMedia({ colorScheme: "dark" });
+    expect(await accessibilityFaults(page, COLOR_RULES)).toEqual([]);
+    await page.emulateMedia({ colorScheme: "light" });
+  }
+
+  test("an admin replays a failed event, sees how the purchase came about, and assigns it", {
+    timeout: STARTS_MS,
+  }, async () => {
+    const { page, faults } = await visit(browser, service);
+    const { id: accountId } = await signInAs(page, "admin");
+    await page.goto("/console/billing");
+    await check(page);
+    await page.getByRole("region", { name: "Failed" }).getByRole("link", { name: "INITIAL_PURCHASE" }).click();
+    await page.getByRole("heading", { name: "INITIAL_PURCHASE failed" }).waitFor();
+    expect(await page.getByRole("region", { name: "Payload" }).innerText()).toContain(`"id": "${bought.id}"`);
+    await check(page);
+    await page.getByRole("button", { name: "Replay" }).click();
+    await page.getByLabel("Reason (optional)").fill("The version is newer");
+    await page.getByRole("button", { name: "Replay the event" }).click();
+    await page.getByText("The event was applied.").waitFor();
+    await page.getByRole("heading", { name: "INITIAL_PURCHASE processed" }).waitFor();
+    expect(await page.getByRole("region", { name: "What it changed" }).innerText()).toContain(MARKUP);
+
+    await page.getByRole("region", { name: "Event" }).getByRole("link").last().click();
+    await page.getByRole("heading", { name: `${MARKUP} canceled` }).waitFor();
+    const steps = page.getByRole("region", { name: "Timeline" }).locator("ol > li");
+    expect(await steps.locator("h3").allInnerTexts()).toEqual(["CANCELLATION canceled", "INITIAL_PURCHASE active"]);
+    expect(await steps.first().locator("ul").innerText()).toContain("Cancel reason: – → UNSUBSCRIBE");
+    await check(page);
+    await page.getByRole("button", { name: "Assign to an account" }).click();
+    await page.getByLabel("Account ID").fill(accountId);
+    await page.getByLabel("Reason").fill("The receipt was shown");
+    await page.getByRole("button", { name: "Assign", exact: true }).click();
+    await page.getByText("The account has the customer’s purchases.").waitFor();
+    expect(await page.getByRole("region", { name: "Owner" }).innerText()).toContain(accountId);
+
+    await page.goto(`/console/billing?account=${accountId}`);
+    expect(await page.locator("tbody th").allInnerTexts()).toEqual(
+      expect.arrayContaining(["SUBSCRIBER_ALIAS", "CANCELLATION", "INITIAL_PURCHASE"]),
+    );
+    expect(await page.title()).not.toBe("run");
+    expect(faults).toEqual([]);
+  });
+
+  test("support reads and replays nothing, a customer finds no page, a stranger signs in", {
+    timeout: STARTS_MS,
+  }, async () => {
+    const { page } = await visit(browser, service);
+    await page.goto("/console/billing");
+    expect(new URL(page.url()).pathname).toBe("/sign-in");
+    await signInAs(page, "support");
+    await page.goto("/console/billing?state=processed");
+    await page.getByRole("link", { name: "CANCELLATION" }).click();
+    await page.getByRole("heading", { name: "CANCELLATION processed" }).waitFor();
+    expect(await page.getByRole("button", { name: "Replay" }).count()).toBe(0);
+    const { page: other } = await visit(browser, service);
+    await signInAs(other, "user");
+    for (const path of ["", "/events/019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11"]) {
+      expect((await other.goto(`/console/billing${path}`))?.status()).toBe(404);
+    }
+  });
+});

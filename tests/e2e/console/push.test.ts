@@ -1,0 +1,180 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Service, startService } from "@/tests/support/process/service";
+import { type Apns, startApns } from "@/tests/support/push/apns";
+import { newPhone, signedByDeviceKey } from "@/tests/support/push/phone";
+import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
+import { accessibilityFaults, COLOR_RULES, signInOn, visit } from "@/tests/support/web/pages";
+
+/** Starting the service and the browser takes long on a busy machine. */
+const STARTS_MS = 240_000;
+const POLL = { timeout: 60_000, interval: 50 };
+const WIDTHS = [360, 768, 1280];
+
+type Posted = { user: { id: string }; token: string; device: { id: string }; challenge: { id: string; value: string } };
+
+describe.runIf(hasChromium)("in Chromium", () => {
+  let service: Service;
+  let browser: Browser;
+  let apns: Apns;
+  let closeApns: () => Promise<void>;
+
+  beforeAll(async () => {
+    apns = await startApns((close) => {
+      closeApns = close;
+    });
+    [service, browser] = await Promise.all([
+      startService({ RATE_LIMITS: "off", ...apns.env, SMTP_URL: "smtp://127.0.0.1:9" }),
+      launchChromium(),
+    ]);
+  }, STARTS_MS);
+
+  afterAll(async () => {
+    await browser.close();
+    expect(await service.end("SIGTERM")).toBe(0);
+    await closeApns();
+  });
+
+  async function post(to: string, body: object, token?: string): Promise<Posted> {
+    const headers = { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) };
+    const response = await service.fetch(to, { method: "POST", headers, body: JSON.stringify(body) });
+    return (await response.json()) as Posted;
+  }
+
+  /** An admin with a simulator that receives notifications. */
+  async function adminWithDevice() {
+    const person = { email: `admin-${crypto.randomUUID()}@example.com`, password: "a password for pages" };
+    const { user, token } = await post("/api/auth/register", person);
+    const access = JSON.parse(await readFile(path.join(service.dataDir, "operator.json"), "utf8")) as { key: string };
+    await post(`/api/admin/accounts/${user.id}/grant`, { role: "admin" }, access.key);
+    const { token: session } = await post("/api/auth/login", person);
+    const phone = newPhone({ environment: "sandbox" });
+    const wanted = { token: phone.token, installationId: phone.installationId, environment: phone.environment };
+    const { device, challenge } = await post("/api/push/register", wanted, session);
+    await expect.poll(() => nonceOf(challenge.id), POLL).toBeTruthy();
+    const asked = { deviceId: device.id, challengeId: challenge.id, challengeValue: challenge.value };
+    const evidence = signedByDeviceKey(user, phone, { ...asked, pushNonce: nonceOf(challenge.id) ?? "" });
+    await post("/api/push/register", { ...wanted, device: { name: "Test phone" }, evidence }, session);
+    return { person, phone, token };
+  }
+
+  const nonceOf = (challengeId: string) =>
+    apns.received
+      .map(({ payload }) => payload.data as { challengeId?: string; nonce?: string })
+      .find((data) => data.challengeId === challengeId)?.nonce;
+  const titlesOf = (token: string) =>
+    apns.received.flatMap((push) => {
+      const { alert } = push.payload.aps as { alert?: { title?: string; "loc-key"?: string } };
+      return push.token === token && alert ? [alert.title ?? alert["loc-key"]] : [];
+    });
+
+  /** What is wrong with a page at the widths of a phone, a tablet and a laptop, in light and dark. */
+  async function faultsOf(page: Page): Promise<string[]> {
+    const found: string[] = [];
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 900 });
+      const isWide = await page.evaluate(
+        () => document.documentElement.scrollWidth > document.documentElement.clientWidth,
+      );
+      if (isWide) found.push(`${page.url()} scrolls sideways at ${width} px`);
+    }
+    found.push(...(await accessibilityFaults(page)));
+    await page.emulateMedia({ colorScheme: "dark" });
+    found.push(...(await accessibilityFaults(page, COLOR_RULES)));
+    await page.emulateMedia({ colorScheme: "light" });
+    return found;
+  }
+
+  test(
+    "an operator tests a notification on a device, sends it, announces a version and looks at what became of it",
+    async () => {
+      const { page, faults } = await visit(browser, service);
+      const { person, phone } = await adminWithDevice();
+      const wrong: string[] = [];
+      await signInOn(page, person);
+      await page.waitForURL("/account");
+
+      await page.goto("/console/push/deliveries?account=nobody@example.com");
+      await page.getByText("No account has this email or ID.").waitFor();
+      await page.goto("/console/push/announce?version=x");
+      await page.getByText("Must be a version such as 2.1.0").waitFor();
+      expect(await page.getByRole("textbox", { name: "Version" }).inputValue()).toBe("x");
+      wrong.push(...(await faultsOf(page)));
+      await page.goto("/console/push/send?account=nobody@example.com&title=Hello&body=Hello");
+      await page.getByText("No account has this email or ID.").waitFor();
+      await page.getByRole("textbox", { name: "Account" }).fill(person.email);
+      await page.getByRole("textbox", { name: "Title" }).fill("<b>Hello</b>");
+      await page.getByRole("textbox", { name: "Text" }).fill("Does it arrive?");
+      await page.getByRole("button", { name: "Preview" }).click();
+      await page.getByRole("region", { name: "Preview" }).getByText("<b>Hello</b>", { exact: true }).waitFor();
+      wrong.push(...(await faultsOf(page)));
+      await page.getByRole("button", { name: "Send a test" }).click();
+      await page.getByRole("button", { name: "Send the test" }).click();
+      await page.getByText("The test is queued.").waitFor();
+      await expect.poll(() => titlesOf(phone.token), POLL).toContain("<b>Hello</b>");
+      await page.getByRole("button", { name: "Send to 1 device" }).click();
+      await page.getByRole("button", { name: "Send", exact: true }).click();
+      await page.getByText("The message is queued.").waitFor();
+      await expect.poll(() => titlesOf(phone.token).filter((title) => title === "<b>Hello</b>"), POLL).toHaveLength(2);
+
+      await page.goto("/console/push/announce");
+      await page.getByRole("textbox", { name: "Version" }).fill("9.1.0");
+      await page.getByRole("button", { name: "Estimate" }).click();
+      await page.getByRole("region", { name: "Estimate" }).getByText("1 device", { exact: true }).waitFor();
+      wrong.push(...(await faultsOf(page)));
+      await page.getByRole("button", { name: "Announce 9.1.0" }).click();
+      await page.getByRole("button", { name: "Announce", exact: true }).click();
+      await page.getByText("The version is being announced.").waitFor();
+      await expect.poll(() => titlesOf(phone.token), POLL).toContain("app.new_version.body");
+      await expect
+        .poll(async () => {
+          await page.reload();
+          return page.getByRole("region", { name: "Outcomes" }).getByRole("link", { name: "1", exact: true }).count();
+        }, POLL)
+        .toBe(1);
+      wrong.push(...(await faultsOf(page)));
+
+      await page.goto("/console/push");
+      await page.getByRole("link", { name: "app.new_version: 9.1.0" }).waitFor();
+      wrong.push(...(await faultsOf(page)));
+      await page.getByRole("link", { name: "Deliveries" }).click();
+      await page.getByRole("combobox", { name: "State" }).selectOption("sent");
+      await page.getByRole("button", { name: "Filter" }).click();
+      await page.waitForURL(/state=sent/);
+      await page.getByRole("table").getByText("app.new_version").waitFor();
+      wrong.push(...(await faultsOf(page)));
+
+      await page.getByRole("link", { name: "Mail queue" }).click();
+      await page.waitForURL("/console/push/mail");
+      wrong.push(...(await faultsOf(page)));
+      // A hint about when a style sheet was used.
+      const logged = faults.filter((fault) => !fault.includes("preloaded using link preload"));
+      expect({ logged, wrong }).toEqual({ logged: [], wrong: [] });
+    },
+    STARTS_MS,
+  );
+
+  test(
+    "an announcement is canceled half-way",
+    async () => {
+      const { page } = await visit(browser, service);
+      const { person } = await adminWithDevice();
+      await adminWithDevice();
+      await signInOn(page, person);
+      await page.waitForURL("/account");
+      await page.goto("/console/push/announce?version=9.2.0&perSecond=1");
+      apns.replyWith("*", ...Array.from({ length: 4 }, () => new Promise<never>(() => {})));
+      await page.getByRole("button", { name: "Announce 9.2.0" }).click();
+      await page.getByRole("button", { name: "Announce", exact: true }).click();
+      await page.getByText("The version is being announced.").waitFor();
+      await page.getByRole("button", { name: "Cancel", exact: true }).first().click();
+      await page.getByRole("button", { name: "Cancel the rest" }).click();
+      await page.getByText("What was not sent yet is canceled.").waitFor();
+      await page.getByText("canceled", { exact: true }).waitFor();
+      apns.replyWith("*");
+    },
+    STARTS_MS,
+  );
+});

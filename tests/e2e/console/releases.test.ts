@@ -1,0 +1,190 @@
+import { randomBytes } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { firstOperatorLink } from "@/tests/support/console/first-admin";
+import { newDataDir, type Service, startService } from "@/tests/support/process/service";
+import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
+import { accessibilityFaults, visit } from "@/tests/support/web/pages";
+
+/** Starting the service and the browser takes long on a busy machine. */
+const STARTS_MS = 180_000;
+/** What the page sends in one request. */
+const PART_BYTES = 4 * 1024 * 1024;
+/** The second part has the last per cent. */
+const SIZE_BYTES = PART_BYTES + 40_000;
+const TARGET = "platform=windows&product=app&architecture=x64";
+
+describe.runIf(hasChromium)("in Chromium", () => {
+  let service: Service;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    [service, browser] = await Promise.all([startService({ RATE_LIMITS: "off" }), launchChromium()]);
+  }, STARTS_MS);
+
+  afterAll(async () => {
+    await browser.close();
+    expect(await service.end("SIGTERM")).toBe(0);
+  });
+
+  /** Becomes the first operator, by the link that the service has printed. */
+  async function becomeOperator(page: Page) {
+    await page.goto(await firstOperatorLink(service));
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByLabel("Email").fill("operator@example.com");
+    await page.getByLabel("Password").fill("a password for the operator");
+    await page.getByRole("button", { name: "Create account" }).click();
+    await page.waitForURL("/console");
+  }
+
+  /** A build of the product app. */
+  async function newBuild(version: string): Promise<string> {
+    const file = path.join(await newDataDir(), `app-${version}-x64.exe`);
+    await writeFile(file, randomBytes(SIZE_BYTES));
+    return file;
+  }
+
+  async function publish(page: Page, version: string) {
+    await page.getByRole("heading", { name: "2. Publish" }).waitFor();
+    await page.getByRole("combobox", { name: "Product" }).fill("app");
+    expect(await page.getByLabel("Version", { exact: true }).inputValue()).toBe(version);
+    await page.getByLabel("It is a new product").check();
+    await page.getByRole("button", { name: "Publish" }).click();
+    await page.getByText("The version was published.").waitFor();
+  }
+
+  const upload = async (page: Page, file: string) => {
+    await page.goto("/console/releases/upload");
+    await page.getByLabel("Files", { exact: true }).setInputFiles(file);
+  };
+
+  /** What a client is told at the far end. */
+  async function offerFor(current: string, clientId?: string): Promise<string> {
+    const query = `${TARGET}&current=${current}${clientId ? `&clientId=${clientId}` : ""}`;
+    const response = await service.fetch(`/api/version?${query}`);
+    const body = (await response.json()) as { version: string; updateAvailable: boolean };
+    return body.updateAvailable ? body.version : "none";
+  }
+
+  const offersTo = async (clients: number) => {
+    const offers = await Promise.all(Array.from({ length: clients }, (_, i) => offerFor("1.0.0", `client${i}`)));
+    return offers.filter((version) => version === "2.0.0").length;
+  };
+
+  /** Follows a link to the preview, and confirms. */
+  async function confirm(page: Page, button: string, outcome: string) {
+    await page.getByRole("heading", { name: "Who gets what" }).waitFor();
+    await page.getByRole("button", { name: button, exact: true }).click();
+    await page.getByText(outcome).waitFor();
+  }
+
+  test(
+    "an operator uploads, publishes, rolls out, halts and rolls back, as clients notice",
+    async () => {
+      const { page, faults } = await visit(browser, service);
+      await becomeOperator(page);
+      await page.goto("/console/releases");
+      await upload(page, await newBuild("1.0.0"));
+      await page.getByText("Complete, 4.2 MB").waitFor();
+      await publish(page, "1.0.0");
+
+      // The connection breaks in the last part, and the page is reloaded.
+      const file = await newBuild("2.0.0");
+      let isBroken = true;
+      await page.route("**/api/admin/uploads/*", async (route) => {
+        const { method, offset } = {
+          method: route.request().method(),
+          offset: route.request().headers()["upload-offset"],
+        };
+        if (isBroken && method === "PATCH" && offset !== "0") await route.abort();
+        else await route.continue();
+      });
+      await upload(page, file);
+      await page.getByText("99 %", { exact: true }).waitFor();
+      await page.getByRole("button", { name: "Pause" }).click();
+      await page.getByText("Stopped at 99 %").waitFor();
+      isBroken = false;
+      await page.reload();
+      const resumed = page.waitForRequest((request) => request.method() === "PATCH");
+      await page.getByLabel("Files", { exact: true }).setInputFiles(file);
+      expect((await resumed).headers()["upload-offset"]).toBe(String(PART_BYTES));
+      await page.getByText("Complete, 4.2 MB").waitFor();
+      expect(await accessibilityFaults(page)).toEqual([]);
+      await publish(page, "2.0.0");
+      expect(await offerFor("1.0.0")).toBe("2.0.0");
+
+      // Rolled out to a tenth of the clients.
+      const setPercentage = async () => {
+        for (const typed of ["11", "10"]) await page.getByLabel("Per cent").fill(typed);
+        return page.getByRole("slider", { name: "Rollout" }).inputValue();
+      };
+      await expect.poll(setPercentage, { timeout: 10_000 }).toBe("10"); // once React runs
+      await page.getByRole("button", { name: "Preview", exact: true }).click();
+      await page.getByRole("heading", { name: "Who gets what" }).waitFor();
+      const row = page.getByRole("row").filter({ has: page.getByRole("rowheader", { name: "1.0.0" }) });
+      expect(await row.innerText()).toContain("no update to 90%");
+      expect(await accessibilityFaults(page)).toEqual([]);
+      await confirm(page, "Set the percentage", "The rollout was changed.");
+      const reached = await offersTo(200);
+      expect([reached > 5, reached < 40]).toEqual([true, true]);
+
+      // Scheduled, halted and resumed.
+      await page.getByRole("button", { name: "Preview the first step" }).click();
+      await confirm(page, "Schedule the rollout", "The rollout is scheduled.");
+      await page.getByRole("link", { name: "Halt" }).click();
+      await page.getByLabel("Reason").fill("It crashes.");
+      await confirm(page, "Halt the rollout", "The rollout was halted.");
+      expect(await page.getByText("It crashes.").isVisible()).toBe(true);
+      expect(await offersTo(50)).toBe(0);
+      expect(await accessibilityFaults(page)).toEqual([]);
+
+      // Rolled back: who has the version gets the older one.
+      await page.getByRole("link", { name: "Roll back to 1.0.0" }).click();
+      await confirm(page, "Roll back", "Clients roll back to this version.");
+      expect(await offerFor("2.0.0")).toBe("1.0.0");
+      await page.goto("/console/releases?product=app");
+      expect(await page.getByRole("row").filter({ hasText: "2.0.0" }).innerText()).toContain("Yanked");
+      expect(await accessibilityFaults(page)).toEqual([]);
+      // The broken connection, and a hint about when a style sheet was used.
+      expect(faults.filter((fault) => !/ERR_FAILED|preloaded using link preload/.test(fault))).toEqual([]);
+    },
+    STARTS_MS,
+  );
+
+  test(
+    "a version is changed without JavaScript, and its pages fit a phone",
+    async () => {
+      const { page } = await visit(browser, service, {
+        javaScriptEnabled: false,
+        viewport: { width: 360, height: 740 },
+      });
+      await page.goto("/sign-in?callbackUrl=/console/releases");
+      await page.getByLabel("Email").fill("operator@example.com");
+      await page.getByLabel("Password").fill("a password for the operator");
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.waitForURL("/console/releases");
+      await page.goto("/console/releases/app/stable/1.0.0");
+      await page.getByRole("slider", { name: "Rollout" }).fill("40");
+      await page.getByRole("button", { name: "Preview", exact: true }).click();
+      await confirm(page, "Set the percentage", "The rollout was changed.");
+      await page.getByText("Edit", { exact: true }).click();
+      await page.getByLabel("Notes in Markdown").fill("Faster. <script>alert(1)</script>");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("The release notes were changed.").waitFor();
+      await page.getByRole("button", { name: "Verify the files" }).click();
+      await page.getByText("Every file is as it was published.").waitFor();
+      const { version, notes, rollout } = await readManifest();
+      expect([version, notes, rollout]).toEqual(["1.0.0", "Faster. <script>alert(1)</script>", 40]);
+      expect(await page.locator("html").evaluate((html) => html.scrollWidth > html.clientWidth)).toBe(false);
+    },
+    STARTS_MS,
+  );
+
+  async function readManifest() {
+    const text = await readFile(path.join(service.dataDir, "releases", "catalog.json"), "utf8");
+    const { releases } = JSON.parse(text) as { releases: { version: string; notes: string; rollout: number }[] };
+    return releases.find(({ version }) => version === "1.0.0") ?? expect.fail("1.0.0 is not in the catalog");
+  }
+});

@@ -1,0 +1,28 @@
+import type { Page } from "playwright-core";
+import { vi } from "vitest";
+import type { Service } from "../process/service";
+import type { Person } from "../web/pages";
+
+/** The path of the link for the first operator. The service prints it once it listens, so it may not be there yet. */
+export async function firstOperatorLink(service: Service): Promise<string> {
+  const find = () => {
+    const [, link] = /(\/first-operator#token=[\w.-]+)/.exec(service.output()) ?? [];
+    if (link === undefined) throw new Error("No link for the first operator was printed");
+    return link;
+  };
+  return vi.waitFor(find, { timeout: 30_000 });
+}
+
+/** Makes the first admin by the link that the service has printed, and is signed in. */
+export async function becomeAdminOn(page: Page, service: Service): Promise<Person> {
+  const person = { email: `admin-${crypto.randomUUID()}@example.com`, password: "a password for operators" };
+  const [, token = ""] = (await firstOperatorLink(service)).split("#token=");
+  const headers = { "sec-fetch-site": "same-origin", accept: "application/json" };
+  const post = async (form: string, fields: Record<string, string>) => {
+    const response = await page.request.post(`/forms/first-operator/${form}`, { form: fields, headers });
+    if (response.status() !== 200) throw new Error(`${form}: ${response.status()} ${await response.text()}`);
+  };
+  await post("open", { token });
+  await post("register", person);
+  return person;
+}
