@@ -1,63 +1,79 @@
-import { api, nameOf, operationsOf } from "./reference/document";
+import { pageContext } from "@/lib/http/pages/visitor";
+import { DocsFrame } from "./frame/docs-frame";
+import { GroupTiles } from "./frame/group-tiles";
+import { OldLinks } from "./frame/old-links";
+import { api } from "./reference/document";
+import { GROUPS, operationHref } from "./reference/groups";
+import { Heading } from "./reference/heading";
 import { MarkdownText } from "./reference/markdown";
-import { OperationCard } from "./reference/operation";
-import { Fields, Type } from "./reference/schema";
-import "../styles/reference.css";
+import { Samples } from "./reference/samples";
+import { sampleRequest } from "./samples/request";
 
 export const metadata = { title: "API reference" };
 
-const GROUPS = api.tags.map((tag) => ({ ...tag, operations: operationsOf(tag.name) }));
+/** Where the parts of the former single page are. */
+const OLD_LINKS: Record<string, string> = Object.fromEntries([
+  ...GROUPS.flatMap(({ operations }) => operations.map(({ operationId }) => [operationId, operationHref(operationId)])),
+  ...Object.keys(api.components.schemas).map((name) => [`schema-${name}`, `/docs/schemas#schema-${name}`]),
+  ["schemas", "/docs/schemas"],
+  ...Object.entries({
+    Core: "desktop",
+    Accounts: "web",
+    Sessions: "next-auth",
+    OAuth: "desktop",
+    Billing: "billing",
+    Push: "ios",
+    Admin: "operators",
+  }).map(([tag, slug]) => [`tag-${tag}`, `/docs/${slug}`]),
+]);
 
 export default function Page() {
   return (
-    <>
+    <DocsFrame current="">
+      <OldLinks hrefs={OLD_LINKS} />
       <h1>API reference</h1>
       <p className="lead">
-        Every endpoint with its parameters and responses, generated from <a href="/openapi.json">openapi.json</a>{" "}
-        (OpenAPI 3.1). See also the <a href="/docs/errors">error reference</a>.
+        Every operation with its parameters and responses, generated from <a href="/openapi.json">openapi.json</a>{" "}
+        (OpenAPI 3.1).
       </p>
-      <MarkdownText block>{api.info.description}</MarkdownText>
-      <OperationList />
-      {GROUPS.map(({ name, description, operations }) => (
-        <section key={name} aria-labelledby={`tag-${name}`}>
-          <h2 id={`tag-${name}`}>{name}</h2>
-          <p>{description}</p>
-          {operations.map((operation) => (
-            <OperationCard key={operation.operationId} operation={operation} />
-          ))}
-        </section>
-      ))}
       <Authentication />
-      <Schemas />
-    </>
-  );
-}
-
-function OperationList() {
-  return (
-    <nav className="card operations" aria-label="Operations">
-      {GROUPS.map(({ name, operations }) => (
-        <div key={name}>
-          <a href={`#tag-${name}`}>{name}</a>
-          <ul>
-            {operations.map(({ operationId, method, path }) => (
-              <li key={operationId}>
-                <a href={`#${operationId}`}>
-                  <span className="method">{method}</span> <code>{path}</code>
-                </a>
-              </li>
-            ))}
-          </ul>
-        </div>
-      ))}
-    </nav>
+      <Heading level={2} id="conventions" name="Conventions">
+        Conventions
+      </Heading>
+      <MarkdownText block>{api.info.description}</MarkdownText>
+      <Heading level={2} id="clients" name="By client">
+        By client
+      </Heading>
+      <GroupTiles groups={GROUPS.filter(({ slug }) => !slug.includes("/"))} />
+    </DocsFrame>
   );
 }
 
 function Authentication() {
+  const operations = GROUPS.flatMap((group) => group.operations);
+  const [signIn, status] = ["logIn", "getSubscriptionStatus"].map((id) =>
+    operations.find(({ operationId }) => operationId === id),
+  );
+  const { baseUrl } = pageContext().config;
   return (
     <section aria-labelledby="authentication">
-      <h2 id="authentication">Authentication</h2>
+      <Heading level={2} id="authentication" name="Authentication">
+        Authentication
+      </Heading>
+      {signIn && (
+        <>
+          <p>
+            Sign in once. Keep the <code>token</code> of the response:
+          </p>
+          <Samples request={sampleRequest(signIn, baseUrl)} />
+        </>
+      )}
+      {status && (
+        <>
+          <p>Then send it with every request:</p>
+          <Samples request={sampleRequest(status, baseUrl)} />
+        </>
+      )}
       <dl className="fields">
         {Object.entries(api.components.securitySchemes).map(([name, { description }]) => (
           <div key={name} id={`auth-${name}`}>
@@ -70,34 +86,6 @@ function Authentication() {
           </div>
         ))}
       </dl>
-    </section>
-  );
-}
-
-function Schemas() {
-  return (
-    <section aria-labelledby="schemas">
-      <h2 id="schemas">Schemas</h2>
-      {Object.entries(api.components.schemas).map(([name, schema]) => (
-        <section key={name} className="card operation" id={`schema-${name}`} aria-labelledby={`schema-${name}-title`}>
-          <h3 id={`schema-${name}-title`}>{name}</h3>
-          {schema.description && (
-            <p>
-              <MarkdownText>{schema.description}</MarkdownText>
-            </p>
-          )}
-          {(schema.anyOf ?? schema.oneOf ?? [schema]).map((variant) => (
-            <div key={JSON.stringify(variant)}>
-              {!nameOf(variant) && !variant.properties && (
-                <p>
-                  <Type schema={variant} />
-                </p>
-              )}
-              <Fields schema={variant} />
-            </div>
-          ))}
-        </section>
-      ))}
     </section>
   );
 }

@@ -58,6 +58,8 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   identity_unverified:
     "An account with this email exists, and the provider does not guarantee that the email belongs to the user who signed in. Sign in to that account with its usual method, then add the provider there.",
   identity_in_use: "Sign out first, then sign in with this provider.",
+  last_admin:
+    "The service would have no admin left who can sign in. Give another account the role first, or enable it.",
   last_sign_in_method: "Set a password, add a passkey or link another provider before you remove this one.",
   identity_without_email: "Verify the email with the provider, or register with an email and password.",
   not_found: "The URL or the resource does not exist, or it belongs to another account.",
@@ -72,6 +74,10 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   challenge_expired: "A challenge is valid for 15 minutes. Register the device again to get a new one.",
   challenge_used: "A challenge can be used once. Register the device again to get a new one.",
   device_limit_reached: "Remove a device first.",
+  no_active_device:
+    "The account has no verified device, or the device is not verified. See `GET /api/push/devices` of the account.",
+  announcement_in_progress:
+    "The version is being announced to the devices of another app. Wait until that has ended, or cancel it.",
   upload_offset_mismatch: "`offsetBytes` is how much has arrived, as HEAD says, too. Continue from there.",
   upload_incomplete: "Send the rest of the file first: `uploadId` names the upload.",
   upload_limit_reached: "Publish or delete unfinished uploads, or wait until they expire, a day after their last byte.",
@@ -91,7 +97,12 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   idempotency_key_used:
     "A request with the same `Idempotency-Key` has succeeded. Its response contained a secret, which is not stored and therefore not sent again.",
   idempotency_key_reused:
-    "Another body was sent with the same `Idempotency-Key` within 24 hours. Use a new key for each request that is not a repetition.",
+    "Another body or query was sent with the same `Idempotency-Key` within 24 hours. Use a new key for each request that is not a repetition.",
+  assignment_conflict:
+    "`reason` is `linked` if a purchase has another account already, `shared_id` if many customers have one of the App User IDs, and `no_customer` if no event names a customer. Transfer a purchase of another account at the provider, whose next event would otherwise undo it.",
+  retention_not_configured: "Set `BILLING_PAYLOAD_RETENTION_DAYS`.",
+  webhook_limit_reached: "The service has 50 webhook endpoints. Delete those that are not used.",
+  webhook_disabled: "Enable the endpoint first, with `PATCH /api/admin/webhooks/{endpointId}`.",
   endpoint_retired: "The `Link` header contains the replacement.",
   precondition_failed:
     "The file no longer matches `If-Match` or `If-Unmodified-Since`. Start the download from the beginning.",
@@ -105,6 +116,10 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
     "`reason` names the check that the passkey failed. Ask for new options and let the user try again; a challenge works once, within five minutes. `credential_unknown`: the passkey was removed from the account. `counter_replayed`: the passkey may have been copied; it is in the account's audit trail.",
   evidence_invalid: "`reason` names the check that the device's evidence failed. Do not send the same evidence again.",
   release_invalid: "`detail` names the fields or files of the release that are not valid. Nothing was published.",
+  rollout_invalid: "`detail` says what is wrong with the steps, the times or the limits. Nothing was changed.",
+  rollout_not_found: "The rollout's schedule was ended or replaced. List the schedules again.",
+  rollout_conflict:
+    "The rollout has completed, or the catalog has another percentage, which overrides the schedule. `detail` says which. Set the percentage of the releases instead.",
   signature_invalid:
     "The signature is of another file, by another key or for another version. `detail` names the file. Nothing was published.",
   upload_locked: "Another request writes to the upload, or publishes it. Repeat the request a few seconds later.",
@@ -119,6 +134,7 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
     "The release exists, but its file is missing, unreadable or different from what was published. The cause is logged. Retry after `Retry-After`.",
   webhook_not_configured:
     "Set `BILLING_WEBHOOK_AUTHORIZATION` or `BILLING_WEBHOOK_SIGNING_SECRET`. The provider will retry the delivery.",
+  billing_api_not_configured: "Set `BILLING_API_KEY`, with which the provider's API is called.",
   provider_unavailable:
     "Apple's or Google's keys could not be loaded, so the ID token was not verified. Send the same token again after `Retry-After` seconds.",
   disk_full: "What has arrived of an upload is kept. Free space on the catalog's disk, then continue.",

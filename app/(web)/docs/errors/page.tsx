@@ -1,4 +1,5 @@
 import { ERRORS, type ErrorCode } from "@/lib/errors";
+import { DocsFrame } from "../frame/docs-frame";
 import { ERROR_DESCRIPTIONS } from "./descriptions";
 
 export const metadata = { title: "Error reference" };
@@ -11,7 +12,7 @@ const CODES = (Object.keys(ERRORS) as ErrorCode[]).map((code) => ({
 
 export default function Page() {
   return (
-    <>
+    <DocsFrame current="errors">
       <h1>Error reference</h1>
       <p className="lead">
         Every error of the API is a problem document (<a href="https://www.rfc-editor.org/rfc/rfc9457">RFC 9457</a>).
@@ -33,7 +34,7 @@ export default function Page() {
           </div>
         ))}
       </dl>
-    </>
+    </DocsFrame>
   );
 }
 

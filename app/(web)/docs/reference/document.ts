@@ -26,7 +26,7 @@ export type Parameter = {
   required?: boolean;
   description?: string;
   schema: Schema;
-  example?: string;
+  example?: unknown;
 };
 export type Content = Record<
   string,
@@ -52,7 +52,7 @@ type Api = {
   paths: Record<string, Record<string, OperationObject>>;
   components: {
     schemas: Record<string, Schema>;
-    securitySchemes: Record<string, { description: string }>;
+    securitySchemes: Record<string, { type: string; in?: string; name?: string; description: string }>;
   };
 };
 
@@ -60,12 +60,12 @@ export const api = document as unknown as Api;
 /** HEAD and OPTIONS are not listed. */
 const METHODS = ["get", "post", "put", "patch", "delete"];
 
-/** The operations of a tag. A retired path responds to every method alike and is listed once. */
-export function operationsOf(tag: string): Operation[] {
+/** All operations. A retired path responds to every method alike and is listed once. */
+export function allOperations(): Operation[] {
   return Object.entries(api.paths).flatMap(([path, methods]) =>
     METHODS.flatMap((method) => {
       const operation = methods[method];
-      if (operation?.tags[0] !== tag || (operation.deprecated && method !== "post")) return [];
+      if (!operation || (operation.deprecated && method !== "post")) return [];
       return [{ ...operation, method: operation.deprecated ? "any" : method.toUpperCase(), path }];
     }),
   );

@@ -1,3 +1,7 @@
+import { pageContext } from "@/lib/http/pages/visitor";
+import { FieldList } from "../fields/fields";
+import { Fields, fieldOf, Type } from "../fields/schema";
+import { exampleOf, type SampleRequest, sampleRequest } from "../samples/request";
 import {
   api,
   type Content,
@@ -8,10 +12,20 @@ import {
   resolve,
   type Schema,
 } from "./document";
+import { ErrorCodes } from "./error-codes";
+import { Heading } from "./heading";
 import { MarkdownText } from "./markdown";
-import { FieldList, Fields, Type } from "./schema";
+import { Samples } from "./samples";
+import { TryIt } from "./try-it";
 
-/** One operation with its parameters, body and responses. */
+const PLACES = [
+  ["path", "Path parameters"],
+  ["query", "Query parameters"],
+  ["header", "Request headers"],
+  ["cookie", "Cookies"],
+] as const;
+
+/** One operation with its parameters, body, responses and samples. */
 export function OperationCard({ operation }: { operation: Operation }) {
   const { operationId, method, path, summary, description, requestBody, deprecated, security } = operation;
   const parameters = (operation.parameters ?? []).map((parameter) => resolve<Parameter>(parameter));
@@ -20,36 +34,75 @@ export function OperationCard({ operation }: { operation: Operation }) {
     ...resolve<ResponseObject>(response),
   }));
   return (
-    <section className="card operation" id={operationId} aria-labelledby={`${operationId}-title`}>
-      <h3 id={`${operationId}-title`}>
-        <span className="method">{method}</span> <code>{path}</code>
-      </h3>
-      <p>
-        <strong>{summary}.</strong> <MarkdownText>{description}</MarkdownText>{" "}
+    <section className="card operation" id={operationId} aria-label={`${summary}: ${method} ${path}`}>
+      <Heading level={2} id={`${operationId}-title`} name={summary}>
+        {summary}
+      </Heading>
+      <p className="route">
+        <span className="method">{method}</span> <code>{path}</code>{" "}
         {deprecated && <span className="tag">retired</span>}
       </p>
+      <p>
+        <MarkdownText>{description}</MarkdownText>
+      </p>
       {security.length > 0 && <Authentication security={security} />}
-      {parameters.length > 0 && (
-        <>
-          <h4>Parameters</h4>
-          <FieldList
-            fields={parameters.map((parameter) => ({ ...parameter, required: parameter.required ?? false }))}
-          />
-        </>
-      )}
+      {PLACES.map(([place, title]) => (
+        <Parameters key={place} title={title} parameters={parameters.filter((one) => one.in === place)} />
+      ))}
       {requestBody && (
         <>
-          <h4>Body</h4>
+          <h3>Body</h3>
           <Body content={requestBody.content} isExpanded />
         </>
       )}
-      <h4>Responses</h4>
+      <h3>Request</h3>
+      <Samples request={sampleRequest(operation, pageContext().config.baseUrl)} />
+      {!deprecated && <TryOperation operation={operation} parameters={parameters} />}
+      <h3>Responses</h3>
       {responses.filter(hasOwnBody).map((response) => (
         <ResponseDetails key={response.status} {...response} />
       ))}
-      <ErrorCodes responses={responses} />
+      <ErrorCodes errors={responses.flatMap((one) => errorCodesOf(one).map((code) => [one.status, code] as const))} />
     </section>
   );
+}
+
+function Parameters({ title, parameters }: { title: string; parameters: Parameter[] }) {
+  if (parameters.length === 0) return null;
+  return (
+    <>
+      <h3>{title}</h3>
+      <FieldList fields={parameters.map((one) => fieldOf({ ...one, required: one.required ?? false }))} />
+    </>
+  );
+}
+
+/** Nothing for operations that take files, or that a signature authenticates. */
+function TryOperation({ operation, parameters }: { operation: Operation; parameters: Parameter[] }) {
+  const { method, path, requestBody, security } = operation;
+  const request = sampleRequest(operation, "");
+  const isSigned = security.length > 0 && !security.some((one) => "cookie" in one || Object.keys(one).length === 0);
+  const isFile = request.body !== undefined && "fileOfType" in request.body;
+  if (isFile || (requestBody && !request.body) || isSigned) return null;
+  return (
+    <TryIt
+      method={method}
+      path={path}
+      parameters={parameters.map((one) => ({
+        name: one.name,
+        in: one.in,
+        required: one.required ?? false,
+        example: exampleOf(one),
+      }))}
+      body={request.body && bodyToTry(request.body)}
+    />
+  );
+}
+
+function bodyToTry(body: NonNullable<SampleRequest["body"]>) {
+  if ("fileOfType" in body) return undefined;
+  if ("json" in body) return { mediaType: "application/json", text: JSON.stringify(body.json, null, 2) };
+  return { mediaType: "application/x-www-form-urlencoded", text: String(new URLSearchParams(body.form)) };
 }
 
 /** Whether a response is more than a problem document; those are listed by their codes. */
@@ -65,7 +118,7 @@ function Authentication({ security }: Pick<Operation, "security">) {
       {names.map((name, i) => (
         <span key={name} title={api.components.securitySchemes[name]?.description}>
           {i > 0 && (i === names.length - 1 ? " or " : ", ")}
-          <a href={`#auth-${name}`}>{name}</a>
+          <a href={`/docs#auth-${name}`}>{name}</a>
         </span>
       ))}
       .
@@ -123,21 +176,4 @@ function bodiesOf(content: Content) {
     ...body,
     mediaTypes: own.filter(([, other]) => JSON.stringify(other) === text).map(([mediaType]) => mediaType),
   }));
-}
-
-function ErrorCodes({ responses }: { responses: (ResponseObject & { status: string })[] }) {
-  return (
-    <ul className="error-codes" aria-label="Errors">
-      {responses.flatMap((response) =>
-        errorCodesOf(response).map((code) => (
-          <li key={code}>
-            {response.status}{" "}
-            <a href={`/docs/errors#${code}`}>
-              <code>{code}</code>
-            </a>
-          </li>
-        )),
-      )}
-    </ul>
-  );
 }

@@ -1,0 +1,145 @@
+import { execFile } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Operation } from "@/app/(web)/docs/reference/document";
+import { GROUPS } from "@/app/(web)/docs/reference/groups";
+import { curlSample } from "@/app/(web)/docs/samples/curl";
+import { sampleRequest } from "@/app/(web)/docs/samples/request";
+import { type Service, startService } from "@/tests/support/process/service";
+import { hasCommands } from "@/tests/support/requirements";
+import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
+import { accessibilityFaults, newVisitorOn, visit } from "@/tests/support/web/pages";
+
+const run = promisify(execFile);
+const START_MS = 120_000;
+const TESTS_MS = 120_000;
+
+/** What the files at `/.well-known` are made of. */
+const APPS = {
+  AUTH_PASSKEY_APPLE_APPS: "ABCDE12345.com.example.app",
+  AUTH_PASSKEY_ANDROID_APPS: `com.example.app=${Array(32).fill("14").join(":")}`,
+};
+
+let service: Service;
+let browser: Browser | undefined;
+
+beforeAll(async () => {
+  service = await startService({ RATE_LIMITS: "off", ...APPS });
+  browser = hasChromium ? await launchChromium() : undefined;
+}, START_MS);
+afterAll(async () => {
+  await browser?.close();
+  await service.end("SIGKILL");
+});
+
+/** What a sample may not be refused for: it would be a bad example. */
+const BAD_EXAMPLE = [
+  ...["malformed_json", "unsupported_media_type", "method_not_allowed", "invalid_query", "validation_failed"],
+  ...["unauthenticated", "not_found"],
+];
+/** What needs something that a new account or this service does not have. */
+const EXPECTED: Record<string, string> = {
+  removeTotp: "not_found", // an authenticator app
+  createPasskeyStepUpOptions: "not_found", // a passkey
+  handleAppleCallback: "not_found", // a client at Apple
+  handleAppleFormPost: "not_found",
+  assignPurchases: "validation_failed unknown", // the account
+  publishReleases: "validation_failed unknown_upload", // the uploads
+};
+
+/** Whether the error codes say that the sample is a bad example. The ids in paths are of nothing that exists here. */
+function isBadExample({ operationId, path: route }: Operation, codes: string[]): boolean {
+  const [code = ""] = codes;
+  if (!BAD_EXAMPLE.includes(code) || EXPECTED[operationId] === codes.join(" ")) return false;
+  return !(code === "not_found" && route.includes("{"));
+}
+
+async function newToken(): Promise<string> {
+  const response = await service.fetch("/api/auth/register", {
+    method: "POST",
+    body: JSON.stringify({ email: `${crypto.randomUUID()}@example.com`, password: "a password for samples" }),
+    headers: { "content-type": "application/json" },
+  });
+  return ((await response.json()) as { token: string }).token;
+}
+
+/** A key that may do everything. */
+async function operatorKey(): Promise<string> {
+  return (JSON.parse(await readFile(path.join(service.dataDir, "operator.json"), "utf8")) as { key: string }).key;
+}
+
+/** Runs an operation's curl sample, beside a file for it. Returns the status, the error code, and those of the fields. */
+async function runSample(operation: Operation, token: string, apiKey: string) {
+  const command = curlSample(sampleRequest(operation, service.url));
+  const env = { ...process.env, TOKEN: token, API_KEY: apiKey, WEBHOOK_AUTHORIZATION: "Bearer unknown" };
+  const { stdout } = await run("sh", ["-c", `${command} --silent --output - --write-out '\n%{http_code}'`], {
+    env,
+    cwd: service.dataDir,
+    maxBuffer: 20_000_000,
+    encoding: "latin1",
+  });
+  const [, body = "", status = ""] = /^([\s\S]*)\n(\d+)$/.exec(stdout) ?? [];
+  return { status, codes: [...body.matchAll(/"code":"(\w+)"/g)].map(([, code = ""]) => code) };
+}
+
+describe.runIf(hasCommands("curl"))("the curl samples of the reference", () => {
+  test(
+    "are understood by the service, which responds as documented",
+    async () => {
+      const [token, apiKey] = await Promise.all([newToken(), operatorKey()]);
+      await writeFile(path.join(service.dataDir, "file"), "content");
+      const faults: unknown[] = [];
+      for (const operation of GROUPS.flatMap((group) => group.operations)) {
+        const { status, codes } = await runSample(operation, token, apiKey);
+        const isDocumented = status in operation.responses;
+        if (!isDocumented || isBadExample(operation, codes)) faults.push([operation.operationId, status, codes]);
+      }
+      expect(faults).toEqual([]);
+    },
+    TESTS_MS,
+  );
+});
+
+describe.runIf(hasChromium)("in Chromium", () => {
+  const open = async () => visit(browser as Browser, service, { viewport: { width: 360, height: 740 } });
+
+  test(
+    "every page of the reference is accessible on a phone, and nothing is wider than it",
+    async () => {
+      const { page, faults } = await open();
+      for (const slug of ["", ...GROUPS.map((group) => `/${group.slug}`), "/schemas", "/errors"]) {
+        await page.goto(`/docs${slug}`);
+        const beyond = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+        expect([slug, beyond, await accessibilityFaults(page), faults]).toEqual([slug, 0, [], []]);
+      }
+    },
+    TESTS_MS,
+  );
+
+  test("a link to the former single page leads to the operation's new place", async () => {
+    const { page } = await open();
+    await page.goto("/docs#logIn");
+    await page.waitForURL("/docs/web#logIn");
+    await page.goto("/docs#schema-Auth");
+    await page.waitForURL("/docs/schemas#schema-Auth");
+  });
+
+  test("the search leads to an operation, and a request of one's own session is tried there", async () => {
+    const { page, faults } = await open();
+    const { email } = await newVisitorOn(page);
+    await page.goto("/docs");
+    await page.getByLabel("Search the reference").fill("auth/session get");
+    await page.getByRole("link", { name: /GET \/api\/auth\/session/ }).click();
+    const operation = page.locator("section.operation", { has: page.getByText("/api/auth/session", { exact: true }) });
+    await operation.first().getByText("Try it").click();
+    await operation.first().getByRole("button", { name: "Send" }).click();
+    await operation.first().getByText("200 OK").waitFor();
+    expect(await operation.first().getByRole("status").innerText()).toContain(email);
+    await operation.first().getByRole("tab", { name: "Swift" }).click();
+    expect(await operation.first().getByRole("tabpanel").innerText()).toContain("URLSession");
+    expect(faults).toEqual([]);
+  });
+});
