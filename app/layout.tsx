@@ -1,58 +1,38 @@
 import type { Metadata, Viewport } from "next";
 import type { ReactNode } from "react";
+import { brandStylesheetPath } from "@/lib/brand/brand";
 import { pageContext } from "@/lib/http/pages/visitor";
-import { ReloadRestoredPage } from "./(web)/components/reload-restored-page";
+import { FRAME } from "./(web)/frame/texts";
+import { pageLocale } from "./(web)/language/page-language";
 import "./(web)/styles/base.css";
-import "./(web)/styles/components.css";
 import "./(web)/styles/forms.css";
 
-export const metadata: Metadata = {
-  title: { default: "Homeport", template: "%s – Homeport" },
-  description: "Downloads and updates for our apps, and your account.",
-};
+export function generateMetadata(): Metadata {
+  const { BRAND_NAME: name, BRAND_LOGO: logo } = pageContext().config;
+  return {
+    title: { default: name, template: `%s – ${name}` },
+    icons: { icon: logo ? "/brand/logo" : "/icon.svg" },
+  };
+}
 
 export const viewport: Viewport = { colorScheme: "light dark" };
 
 // Every response has its own nonce.
 export const dynamic = "force-dynamic";
 
-export default function Layout({ children }: { children: ReactNode }) {
-  const { build } = pageContext().config;
+/** What the public pages and the console share. Each has its own frame. */
+export default async function Layout({ children }: { children: ReactNode }) {
+  const locale = await pageLocale();
+  const stylesheet = brandStylesheetPath(pageContext().config);
   return (
-    <html lang="en">
+    <html lang={locale}>
       <body>
+        {stylesheet && <link rel="stylesheet" href={stylesheet} precedence="brand" />}
         <a className="skip" href="#content">
-          Skip to content
+          {FRAME[locale].skip}
         </a>
-        <header className="site-header">
-          <a className="brand" href="/">
-            <Logo />
-            Homeport
-          </a>
-          <nav aria-label="Main">
-            <a href="/download">Download</a>
-            <a href="/account">Account</a>
-          </nav>
-        </header>
-        <main id="content">{children}</main>
-        <ReloadRestoredPage />
-        <footer className="site-footer">
-          <span>Homeport {build.version}</span>
-          <nav aria-label="Reference">
-            <a href="/docs">API reference</a>
-            <a href="/docs/errors">Errors</a>
-          </nav>
-        </footer>
+        {children}
       </body>
     </html>
-  );
-}
-
-function Logo() {
-  return (
-    <svg viewBox="0 0 32 32" width="28" height="28" aria-hidden="true">
-      <path d="M6 9v7a10 10 0 0 0 20 0V9" fill="none" stroke="currentColor" strokeWidth="3.5" strokeLinecap="round" />
-      <circle cx="16" cy="13" r="3.5" fill="currentColor" />
-    </svg>
   );
 }

@@ -1,13 +1,26 @@
-export const metadata = { title: "Not found" };
+import { SiteFrame } from "./(web)/components/site-frame";
+import { SupportLink } from "./(web)/components/support-link";
+import { textsOf, titleOf } from "./(web)/language/page-language";
+import { defineTexts } from "./(web)/language/texts";
+import { COMMON } from "./(web)/language/words";
 
-export default function NotFound() {
+const TEXTS = defineTexts({
+  en: { title: "Not found", lead: "Check the URL. The page may also have been removed." },
+  de: { title: "Nicht gefunden", lead: "Prüfen Sie die Adresse. Vielleicht wurde die Seite auch entfernt." },
+});
+
+export const generateMetadata = titleOf(TEXTS);
+
+export default async function NotFound() {
+  const [texts, common] = [await textsOf(TEXTS), await textsOf(COMMON)];
   return (
-    <>
-      <h1>Not found</h1>
-      <p className="lead">Check the URL. The page may also have been removed.</p>
+    <SiteFrame isForEverybody>
+      <h1>{texts.title}</h1>
+      <p className="lead">{texts.lead}</p>
+      <SupportLink />
       <p>
-        <a href="/">Go to the home page</a>
+        <a href="/">{common.home}</a>
       </p>
-    </>
+    </SiteFrame>
   );
 }

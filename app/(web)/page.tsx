@@ -1,66 +1,122 @@
-import { checkHealth } from "@/lib/http/health";
+import { headers } from "next/headers";
+import { productName } from "@/lib/brand/brand";
 import { pageContext } from "@/lib/http/pages/visitor";
-import { Moment } from "./components/time";
+import { type InstallerGroup, listInstallers } from "@/lib/releases/installers";
+import type { Platform } from "@/lib/releases/schema";
+import { PLATFORM_NAMES, platformFromUserAgent } from "./download/platform";
+import { currentVisitor, textsOf } from "./language/page-language";
+import { defineTexts } from "./language/texts";
+
+const TEXTS = defineTexts({
+  en: {
+    lead: "Downloads and updates for our apps, and your account.",
+    apps: "Our apps",
+    download: (name: string, platform: string) => `Download ${name} for ${platform}`,
+    forPlatforms: (platforms: string[]) => `For ${new Intl.ListFormat("en").format(platforms)}`,
+    allDownloads: "All downloads, release notes and checksums",
+    account: "Your account",
+    signedIn: "Your subscription, devices and sign-in. Export or delete your data.",
+    signedOut: "Sign in to see your subscription and devices, and to change how you sign in.",
+    open: "Open your account",
+    signIn: "Sign in",
+    register: "Create account",
+  },
+  de: {
+    lead: "Downloads und Updates für unsere Apps, und Ihr Konto.",
+    apps: "Unsere Apps",
+    download: (name, platform) => `${name} für ${platform} herunterladen`,
+    forPlatforms: (platforms) => `Für ${new Intl.ListFormat("de").format(platforms)}`,
+    allDownloads: "Alle Downloads, Versionshinweise und Prüfsummen",
+    account: "Ihr Konto",
+    signedIn: "Ihr Abonnement, Ihre Geräte und Ihre Anmeldung. Exportieren oder löschen Sie Ihre Daten.",
+    signedOut: "Melden Sie sich an, um Ihr Abonnement und Ihre Geräte zu sehen und Ihre Anmeldung zu ändern.",
+    open: "Konto öffnen",
+    signIn: "Anmelden",
+    register: "Konto erstellen",
+  },
+});
+type PageTexts = (typeof TEXTS)["en"];
 
 export default async function Page() {
   const ctx = pageContext();
-  const { version, commit, builtAt } = ctx.config.build;
-  const { status } = await checkHealth(ctx, { probe: "ready" });
+  const texts = await textsOf(TEXTS);
+  const groups = (listInstallers(ctx) ?? []).filter(({ latest }) => latest !== null);
+  const products = [...new Set(groups.map(({ product }) => product))];
+  const platform = platformFromUserAgent((await headers()).get("user-agent") ?? "");
   return (
     <>
-      <h1>Homeport</h1>
-      <p className="lead">Downloads and updates for our apps, and your account.</p>
-      <section className="card" aria-labelledby="service">
-        <h2 id="service">Service status</h2>
-        <p className={status === "ok" ? "status ok" : "status error"}>{HEALTH_MESSAGES[status]}</p>
-        <dl>
-          <dt>Version</dt>
-          <dd>{version}</dd>
-          {commit && (
-            <>
-              <dt>Commit</dt>
-              <dd>
-                <code>{commit.slice(0, 12)}</code>
-              </dd>
-            </>
-          )}
-          {builtAt && (
-            <>
-              <dt>Built</dt>
-              <dd>
-                <Moment at={new Date(builtAt)} />
-              </dd>
-            </>
-          )}
-        </dl>
-      </section>
-      <ul className="tiles">
-        {LINKS.map(({ href, title, text }) => (
-          <li key={href}>
-            <a href={href}>{title}</a>
-            <p>{text}</p>
-          </li>
-        ))}
-      </ul>
+      <h1>{ctx.config.BRAND_NAME}</h1>
+      <p className="lead">{texts.lead}</p>
+      {products.length > 0 && (
+        <section aria-labelledby="apps">
+          <h2 id="apps">{texts.apps}</h2>
+          <ul className="tiles">
+            {products.map((product) => (
+              <li key={product}>
+                <App
+                  name={productName(ctx.config, product)}
+                  groups={groups.filter((group) => group.product === product)}
+                  platform={platform}
+                  texts={texts}
+                />
+              </li>
+            ))}
+          </ul>
+          <p>
+            <a href="/download">{texts.allDownloads}</a>
+          </p>
+        </section>
+      )}
+      <AccountCard texts={texts} />
     </>
   );
 }
 
-const HEALTH_MESSAGES = {
-  ok: "All systems operational",
-  error: "The service is degraded",
-  draining: "This instance is restarting",
-} as const;
+type AppProps = { name: string | null; groups: InstallerGroup[]; platform: Platform | null; texts: PageTexts };
 
-const LINKS = [
-  { href: "/download", title: "Download", text: "The latest installers, with release notes and checksums." },
-  {
-    href: "/account",
-    title: "Your account",
-    text: "Your subscription, devices and sessions. Export or delete your data.",
-  },
-  { href: "/docs", title: "API reference", text: "Every endpoint with its parameters and responses." },
-  { href: "/docs/errors", title: "Error reference", text: "Every error code, and how to handle it." },
-  { href: "/api/health", title: "Health", text: "For uptime probes. Returns 200 while the service is healthy." },
-  { href: "/api/version", title: "Version", text: "The version of this service, as JSON." },
-];
+/** A product with its newest installer for the visitor's platform. */
+function App({ name: given, groups, platform, texts }: AppProps) {
+  const matching = groups.find((group) => group.platform === platform);
+  const platforms = [...new Set(groups.map((group) => PLATFORM_NAMES[group.platform]))];
+  const id = groups[0]?.product ?? "";
+  const name = given ?? id;
+  return (
+    <>
+      <h3 className={given ? undefined : "product"}>{name}</h3>
+      <p>{texts.forPlatforms(platforms)}</p>
+      {matching?.latest && (
+        <p>
+          <a className="button" href={matching.latest.href}>
+            {texts.download(name, PLATFORM_NAMES[matching.platform])}
+          </a>
+        </p>
+      )}
+    </>
+  );
+}
+
+async function AccountCard({ texts }: { texts: PageTexts }) {
+  const visitor = await currentVisitor();
+  return (
+    <section className="card" aria-labelledby="account">
+      <h2 id="account">{texts.account}</h2>
+      <p>{visitor ? texts.signedIn : texts.signedOut}</p>
+      <div className="actions">
+        {visitor ? (
+          <a className="button" href="/account">
+            {texts.open}
+          </a>
+        ) : (
+          <>
+            <a className="button" href="/sign-in">
+              {texts.signIn}
+            </a>
+            <a className="button quiet" href="/register">
+              {texts.register}
+            </a>
+          </>
+        )}
+      </div>
+    </section>
+  );
+}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeStatus } from "@/app/(web)/account/describe-status";
+import { describeStatus } from "@/app/(web)/account/subscription/describe-status";
 import { platformFromUserAgent } from "@/app/(web)/download/platform";
 import { retryMessage } from "@/lib/http/pages/form-errors";
 import { PurchaseStatus } from "@/lib/subscriptions/schema";
@@ -34,7 +34,7 @@ test.each([
   [{ status: "revoked", refundedAt: day(3) }, "Refunded or revoked on 3 Dec 2026."],
 ] as [Partial<PurchaseStatus>, string | RegExp][])("a subscription of %j is described to its owner", (known, words) => {
   const fields = Object.keys(PurchaseStatus.shape).map((name) => [name, null]);
-  expect(describeStatus({ ...Object.fromEntries(fields), ...known })).toMatch(words);
+  expect(describeStatus({ ...Object.fromEntries(fields), ...known }, "en")).toMatch(words);
 });
 
 test.each([

@@ -1,13 +1,16 @@
 import { Form } from "../components/form";
+import { textsOf } from "../language/page-language";
+import { COMMON } from "../language/words";
 
 /** The title of a page for signed-in users, with a button to sign out. */
-export function AccountHeading({ title }: { title: string }) {
+export async function AccountHeading({ title }: { title: string }) {
+  const { signOut } = await textsOf(COMMON);
   return (
     <div className="heading">
       <h1>{title}</h1>
       <Form action="/forms/sign-out">
         <button type="submit" className="quiet">
-          Sign out
+          {signOut}
         </button>
       </Form>
     </div>

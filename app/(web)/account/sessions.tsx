@@ -1,34 +1,39 @@
 import { listSessions } from "@/lib/accounts/sessions";
 import type { Principal } from "@/lib/auth/authenticate";
-import { clientName } from "@/lib/auth/sessions/client-name";
+import { clientName, UNKNOWN_CLIENT } from "@/lib/auth/sessions/client-name";
 import { Form } from "../components/form";
 import { Day, Moment } from "../components/time";
+import { textsOf } from "../language/page-language";
+import { COMMON } from "../language/words";
+import type { AccountTexts } from "./texts/account";
 
-type Props = { ctx: Parameters<typeof listSessions>[0]; visitor: Principal };
+type Props = { ctx: Parameters<typeof listSessions>[0]; visitor: Principal; texts: AccountTexts };
 
 /** The account's active sessions. */
-export async function Sessions({ ctx, visitor }: Props) {
+export async function Sessions({ ctx, visitor, texts: { sessions: texts, lastUsed } }: Props) {
   const sessions = await listSessions(ctx, visitor.account.id);
+  const { signOut } = await textsOf(COMMON);
   return (
     <section className="card" aria-labelledby="sessions">
-      <h2 id="sessions">Active sessions</h2>
+      <h2 id="sessions">{texts.title}</h2>
       <ul className="rows">
         {sessions.map(({ id, deviceName, userAgent, createdAt, lastSeenAt }) => {
-          const name = clientName(deviceName, userAgent);
+          const known = clientName(deviceName, userAgent);
+          const name = known === UNKNOWN_CLIENT ? texts.unknownClient : known;
           const isCurrent = id === visitor.session.id;
           return (
             <li key={id} className="row">
               <div className="details">
-                <strong>{name}</strong> {isCurrent && <span className="tag">this session</span>}
+                <strong>{name}</strong> {isCurrent && <span className="tag">{texts.current}</span>}
                 <p>
-                  Signed in <Day at={createdAt} />, last used <Moment at={lastSeenAt} />
+                  {texts.signedIn} <Day at={createdAt} />, {lastUsed} <Moment at={lastSeenAt} />
                 </p>
               </div>
               {!isCurrent && (
                 <Form action="/forms/account/session">
                   <input type="hidden" name="id" value={id} />
-                  <button type="submit" className="quiet" aria-label={`Sign out ${name}`}>
-                    Sign out
+                  <button type="submit" className="quiet" aria-label={texts.signOut(name)}>
+                    {signOut}
                   </button>
                 </Form>
               )}
@@ -39,7 +44,7 @@ export async function Sessions({ ctx, visitor }: Props) {
       {sessions.length > 1 && (
         <Form action="/forms/account/other-sessions">
           <button type="submit" className="quiet">
-            Sign out all other sessions
+            {texts.signOutOthers}
           </button>
         </Form>
       )}

@@ -9,8 +9,11 @@ import { requireVisitor } from "../account/require-visitor";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
+import { textsOf, titleOf } from "../language/page-language";
+import { COMMON } from "../language/words";
+import { AUTHORIZE } from "./texts";
 
-export const metadata = { title: "Sign in to an app", robots: { index: false } };
+export const generateMetadata = titleOf(AUTHORIZE);
 
 export default async function Page(props: PageProps) {
   const { formErrors, ...query } = await queryOf(props);
@@ -20,26 +23,24 @@ export default async function Page(props: PageProps) {
   const page = authorizationPage(parameters);
   const { user } = await requireVisitor(page);
   const { name } = request.client;
+  const [texts, common] = [await textsOf(AUTHORIZE), await textsOf(COMMON)];
   return (
     <div className="narrow">
-      <h1>Continue to {name}</h1>
-      <p>
-        <strong>{name}</strong> on this device will be signed in as <strong>{user.name ?? user.email}</strong>
-        {user.name !== null && ` (${user.email})`}. Continue only if you started this in {name}.
-      </p>
+      <h1>{texts.heading(name)}</h1>
+      <p>{texts.intro(name, user)}</p>
       <Form action="/forms/authorize" flash={await flashOf(formErrors)}>
         {Object.entries(parameters).map(([field, value]) => (
           <input key={field} type="hidden" name={field} value={value} />
         ))}
         <button type="submit" name="decision" value="allow">
-          Continue as {user.name ?? user.email}
+          {texts.allow(user.name ?? user.email)}
         </button>
         <button type="submit" name="decision" value="deny" className="quiet">
-          Cancel
+          {common.cancel}
         </button>
       </Form>
       <p className="aside">
-        <a href={`/sign-in?${new URLSearchParams({ callbackUrl: page })}`}>Use another account</a>
+        <a href={`/sign-in?${new URLSearchParams({ callbackUrl: page })}`}>{texts.otherAccount}</a>
       </p>
     </div>
   );
@@ -54,12 +55,13 @@ function findRequest(parameters: AuthorizationParameters) {
   }
 }
 
-function InvalidRequest() {
+async function InvalidRequest() {
+  const texts = await textsOf(AUTHORIZE);
   return (
     <div className="narrow">
-      <h1>This link does not work</h1>
-      <Notice kind="error">The app that sent you here is not registered, or its request is incomplete.</Notice>
-      <p>Go back to the app and try again. If it does not help, update the app.</p>
+      <h1>{texts.invalidTitle}</h1>
+      <Notice kind="error">{texts.invalid}</Notice>
+      <p>{texts.advice}</p>
     </div>
   );
 }

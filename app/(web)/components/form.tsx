@@ -1,6 +1,9 @@
 "use client";
 
 import { createContext, type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import type { Locale } from "@/lib/locale";
+import { translateError } from "../language/german-errors";
+import { useSite } from "../language/site-context";
 import { type FormErrors, sendForm } from "./send-form";
 
 /** The errors of the last submission, and the values to fill in again. */
@@ -19,6 +22,7 @@ type Props = { action: string; flash?: FormState | null; className?: string; chi
 export function Form({ action, flash, className, children }: Props) {
   const [state, setState] = useState(flash ?? EMPTY_STATE);
   const [isBusy, setBusy] = useState(false);
+  const { locale } = useSite();
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
     if (state === EMPTY_STATE) return;
@@ -32,9 +36,9 @@ export function Form({ action, flash, className, children }: Props) {
     const { submitter } = event.nativeEvent as SubmitEvent; // its name and value are sent, too
     const result = await sendForm(action, new FormData(event.currentTarget, submitter));
     if ("location" in result) window.location.assign(result.location);
-    else setState({ ...result, values: {} });
-    // A page stays open when an app is opened.
-    setBusy("location" in result && result.location.startsWith("/"));
+    else setState({ ...translated(result, locale), values: {} });
+    // A page stays open when an app is opened or a file is downloaded.
+    setBusy("location" in result && /^\/(?!api\/)/.test(result.location));
   };
 
   const hasFieldErrors = Object.keys(state.fields).length > 0;
@@ -50,4 +54,9 @@ export function Form({ action, flash, className, children }: Props) {
       </form>
     </FormContext>
   );
+}
+
+function translated({ message, fields }: FormErrors, locale: Locale): FormErrors {
+  const entries = Object.entries(fields).map(([name, text]) => [name, translateError(text, locale)]);
+  return { message: translateError(message, locale), fields: Object.fromEntries(entries) };
 }

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 
-/** A success or error message above the content it concerns. */
-export function Notice({ kind = "success", children }: { kind?: "success" | "error"; children: ReactNode }) {
+/** A message above the content it concerns. `info` is neither a success nor an error. */
+export function Notice({ kind = "success", children }: { kind?: "success" | "info" | "error"; children: ReactNode }) {
   return (
     <p className={`notice ${kind}`} role={kind === "error" ? "alert" : "status"}>
       {children}

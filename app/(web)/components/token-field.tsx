@@ -1,16 +1,27 @@
 "use client";
 
 import { use, useEffect, useState } from "react";
+import { useTexts } from "../language/site-context";
+import { defineTexts } from "../language/texts";
 import { Field } from "./field";
 import { FormContext } from "./form";
 
+const TEXTS = defineTexts({
+  en: { label: "Link from the email", hint: "Paste the complete link from the email." },
+  de: { label: "Link aus der E-Mail", hint: "Fügen Sie den ganzen Link aus der E-Mail ein." },
+});
+
+/** `label` and `hint`, if it is another link than an emailed one. */
+type Props = { label?: string; hint?: string };
+
 /**
- * The token of an emailed link. It is in the URL's fragment, which is not sent to the server; this reads it and
+ * The token of a link, such as an emailed one. It is in the URL's fragment, which is not sent to the server; this reads it and
  * removes it from the browser's history. Without JavaScript, or if the token is invalid, the user pastes the link.
  */
-export function TokenField() {
+export function TokenField(given: Props) {
   const [token, setToken] = useState<string>();
   const { fields } = use(FormContext);
+  const { label, hint } = { ...useTexts(TEXTS), ...given };
   useEffect(() => {
     const linked = new URLSearchParams(window.location.hash.slice(1)).get("token");
     if (!linked) return;
@@ -19,14 +30,5 @@ export function TokenField() {
   }, []);
   if (token && fields.token) setToken(undefined);
   if (token) return <input type="hidden" name="token" value={token} />;
-  return (
-    <Field
-      name="token"
-      label="Link from the email"
-      hint="Paste the complete link from the email."
-      required
-      autoComplete="off"
-      spellCheck={false}
-    />
-  );
+  return <Field name="token" label={label} hint={hint} required autoComplete="off" spellCheck={false} />;
 }

@@ -1,16 +1,25 @@
 import { Notice } from "../components/notice";
 import { StoreBillingNote } from "../components/store-billing-note";
+import { textsOf, titleOf } from "../language/page-language";
+import { defineTexts } from "../language/texts";
+import { COMMON } from "../language/words";
 
-export const metadata = { title: "Account deleted" };
+const TEXTS = defineTexts({
+  en: { title: "Account deleted", done: "Your account and all of its data have been deleted." },
+  de: { title: "Konto gelöscht", done: "Ihr Konto und alle seine Daten wurden gelöscht." },
+});
 
-export default function Page() {
+export const generateMetadata = titleOf(TEXTS);
+
+export default async function Page() {
+  const [texts, common] = [await textsOf(TEXTS), await textsOf(COMMON)];
   return (
     <div className="narrow">
-      <h1>Account deleted</h1>
-      <Notice>Your account and all of its data have been deleted.</Notice>
+      <h1>{texts.title}</h1>
+      <Notice>{texts.done}</Notice>
       <StoreBillingNote />
       <p className="aside">
-        <a href="/">Go to the home page</a>
+        <a href="/">{common.home}</a>
       </p>
     </div>
   );

@@ -8,28 +8,29 @@ import { Form } from "../components/form";
 import { Notice } from "../components/notice";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
 import { Moment } from "../components/time";
+import { translateError } from "../language/german-errors";
+import { pageLocale, textsOf, titleOf } from "../language/page-language";
+import { COMMON } from "../language/words";
+import { DEVICE, type DeviceTexts } from "./texts";
 
-export const metadata = { title: "Connect a device", robots: { index: false } };
-
-const DONE: Record<string, string> = {
-  allowed: "Your device is signed in. You can close this page.",
-  denied: "The request was refused. The device is not signed in.",
-};
+export const generateMetadata = titleOf(DEVICE);
 
 export default async function Page(props: PageProps) {
   const { done, formErrors, user_code: typed } = await queryOf(props);
   const page = typed === undefined ? "/device" : `/device?${new URLSearchParams({ user_code: typed })}`;
   const visitor = await requireVisitor(page);
-  const success = done && Object.hasOwn(DONE, done) ? DONE[done] : null;
+  const texts = await textsOf(DEVICE);
+  const success = done === "allowed" || done === "denied" ? texts[done] : null;
   const flash = await flashOf(formErrors);
   const found = typed === undefined ? null : await find(visitor, typed);
   return (
     <div className="narrow">
-      <h1>Connect a device</h1>
+      <h1>{texts.title}</h1>
       {success && <Notice>{success}</Notice>}
       {flash && <Notice kind="error">{flash.message}</Notice>}
       {found?.error && !flash && <Notice kind="error">{found.error}</Notice>}
-      {found?.request ? <Decision request={found.request} email={visitor.user.email} /> : !success && <CodeForm />}
+      {found?.request && <Decision request={found.request} email={visitor.user.email} texts={texts} />}
+      {!found?.request && !success && <CodeForm texts={texts} />}
     </div>
   );
 }
@@ -38,19 +39,20 @@ async function find(visitor: Parameters<typeof findDeviceRequest>[1], typed: str
   try {
     return { request: await findDeviceRequest(pageContext(), visitor, typed) };
   } catch (error) {
-    if (isAppError(error)) return { error: toFormError(error).message };
+    if (isAppError(error)) return { error: translateError(toFormError(error).message, await pageLocale()) };
     throw error;
   }
 }
 
 /** A GET form: the code ends up in the URL, as in the link that a device shows. */
-function CodeForm() {
+async function CodeForm({ texts }: { texts: DeviceTexts }) {
+  const common = await textsOf(COMMON);
   return (
     <form action="/device" method="get">
       <div className="field">
-        <label htmlFor="user_code">Code</label>
+        <label htmlFor="user_code">{common.code}</label>
         <p className="hint" id="user_code-hint">
-          Enter the code that your device shows.
+          {texts.codeHint}
         </p>
         <input
           id="user_code"
@@ -63,35 +65,34 @@ function CodeForm() {
           aria-describedby="user_code-hint"
         />
       </div>
-      <button type="submit">Continue</button>
+      <button type="submit">{common.continueButton}</button>
     </form>
   );
 }
 
-function Decision({ request, email }: { request: DeviceRequest; email: string }) {
+async function Decision({ request, email, texts }: { request: DeviceRequest; email: string; texts: DeviceTexts }) {
+  const common = await textsOf(COMMON);
   const { userCode, clientName: app, network, userAgent, createdAt } = request;
   return (
     <>
-      <p>
-        Allow <strong>{app}</strong> to sign in as <strong>{email}</strong>?
-      </p>
+      <p>{texts.question(app, email)}</p>
       <dl>
-        <dt>Code</dt>
+        <dt>{common.code}</dt>
         <dd>{userCode}</dd>
-        <dt>Requested</dt>
+        <dt>{texts.requested}</dt>
         <dd>
           <Moment at={createdAt} />, {clientName(null, userAgent)}
-          {network && `, from ${network}`}
+          {network && `, ${texts.from(network)}`}
         </dd>
       </dl>
-      <p>Allow it only if your own device shows this code. If somebody sent you the code, refuse.</p>
+      <p>{texts.warning}</p>
       <Form action="/forms/device">
         <input type="hidden" name="user_code" value={userCode} />
         <button type="submit" name="decision" value="allow">
-          Allow
+          {texts.allow}
         </button>
         <button type="submit" name="decision" value="deny" className="quiet">
-          Refuse
+          {texts.refuse}
         </button>
       </Form>
     </>

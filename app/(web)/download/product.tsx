@@ -1,123 +1,146 @@
 import { Fragment } from "react";
+import { productName } from "@/lib/brand/brand";
+import { pageContext } from "@/lib/http/pages/visitor";
+import type { Locale } from "@/lib/locale";
 import type { Installer, InstallerFile, InstallerGroup } from "@/lib/releases/installers";
-import type { FileType } from "@/lib/releases/selection/file-types";
 import { Day } from "../components/time";
+import { pageLocale } from "../language/page-language";
+import { Checksum } from "./checksum";
+import { PLATFORM_NAMES } from "./platform";
 import { ReleaseNotes } from "./release-notes";
+import { DOWNLOAD, type DownloadTexts } from "./texts";
 
 /** A product on one platform and architecture: its newest installer, and a list of its other versions. */
-export function Product({ group, platform }: { group: InstallerGroup; platform: string }) {
+export async function Product({ group, isMain }: { group: InstallerGroup; isMain: boolean }) {
   const { product, architecture, latest, others } = group;
+  const locale = await pageLocale();
+  const texts = DOWNLOAD[locale];
+  const given = productName(pageContext().config, product);
+  const name = given ?? product;
+  const platform = PLATFORM_NAMES[group.platform];
   return (
-    <section className="card" aria-label={`${product} for ${platform}, ${architecture}`}>
+    <section className="card" aria-label={texts.productFor(name, platform, architecture)}>
       <div className="heading">
         <h3>
-          <span className="product">{product}</span> {latest?.version}
+          <span className={given ? undefined : "product"}>{name}</span> {latest?.version}
         </h3>
         <span>
           <span className="tag">{platform}</span> <span className="tag">{architecture}</span>
         </span>
       </div>
       {latest ? (
-        <LatestInstaller installer={latest} name={`${product} ${latest.version}`} platform={platform} />
+        <Latest
+          installer={latest}
+          name={`${name} ${latest.version}`}
+          platform={platform}
+          isMain={isMain}
+          locale={locale}
+        />
       ) : (
-        <p>There is no stable release yet.</p>
+        <p>{texts.noStable}</p>
       )}
       {others.length > 0 && (
         <details>
-          <summary>Other versions</summary>
-          <ul className="rows">
-            {others.map((installer) => (
-              <li key={installer.id} className="row">
-                <div className="details">
-                  <a href={installer.href}>{installer.version}</a>{" "}
-                  {installer.channel !== "stable" && <span className="tag">{installer.channel}</span>}
-                  <p>
-                    <Day at={installer.releasedAt} />, {formatSize(installer.sizeBytes)}
-                  </p>
-                  <Checksum of={installer} />
-                  {installer.otherFormats.length > 0 && (
-                    <p>
-                      Other formats:
-                      {installer.otherFormats.map((file) => (
-                        <Fragment key={file.href}>
-                          {" "}
-                          <a href={file.href}>{file.fileName}</a>
-                        </Fragment>
-                      ))}
-                    </p>
-                  )}
-                </div>
-              </li>
-            ))}
-          </ul>
+          <summary>{texts.otherVersions}</summary>
+          <OtherVersions installers={others} locale={locale} />
         </details>
       )}
     </section>
   );
 }
 
-function LatestInstaller({ installer, name, platform }: { installer: Installer; name: string; platform: string }) {
-  const { fileName, href, notes, notesUrl, sizeBytes, minimumSystemVersion, releasedAt, otherFormats } = installer;
+type LatestProps = { installer: Installer; name: string; platform: string; isMain: boolean; locale: Locale };
+
+function Latest({ installer, name, platform, isMain, locale }: LatestProps) {
+  const { fileName, href, sizeBytes, sha256, minimumSystemVersion, releasedAt, otherFormats } = installer;
+  const texts = DOWNLOAD[locale];
   return (
     <>
       <div className="download">
-        <a className="button" href={href} aria-label={`Download ${name} for ${platform}`}>
-          Download
+        <a
+          className={isMain ? "button main" : "button quiet"}
+          href={href}
+          aria-label={texts.downloadFor(name, platform)}
+        >
+          {texts.download}
         </a>
         <p>
           {fileName}
           <br />
           <span className="aside">
-            {formatSize(sizeBytes)}, <Day at={releasedAt} />
-            {minimumSystemVersion && `, requires ${platform} ${minimumSystemVersion} or newer`}
+            {formatSize(sizeBytes, locale)}, <Day at={releasedAt} />
+            {minimumSystemVersion && `, ${texts.requires(`${platform} ${minimumSystemVersion}`)}`}
           </span>
         </p>
       </div>
-      <Checksum of={installer} />
-      {otherFormats.length > 0 && <OtherFormats files={otherFormats} />}
-      {(notes || notesUrl) && (
-        <div className="notes">
-          <h4>Release notes</h4>
-          <ReleaseNotes markdown={notes} />
-          {notesUrl && (
-            <p>
-              <a href={notesUrl}>Full release notes</a>
-            </p>
-          )}
-        </div>
-      )}
+      <Checksum sha256={sha256} />
+      {otherFormats.length > 0 && <OtherFormats files={otherFormats} locale={locale} />}
+      <Notes installer={installer} texts={texts} />
     </>
   );
 }
 
-const FORMATS: Record<FileType, string> = {
-  appimage: "any distribution",
-  deb: "Debian and Ubuntu",
-  rpm: "Fedora and openSUSE",
-  pacman: "Arch Linux",
-  tar: "archive",
-  exe: "installer",
-  msi: "Windows Installer",
-  msix: "App Installer",
-  dmg: "disk image",
-  pkg: "installer package",
-  zip: "archive",
-};
+function Notes({ installer: { notes, notesUrl }, texts }: { installer: Installer; texts: DownloadTexts }) {
+  if (!notes && !notesUrl) return null;
+  return (
+    <div className="notes">
+      <h4>{texts.notes}</h4>
+      <ReleaseNotes markdown={notes} />
+      {notesUrl && (
+        <p>
+          <a href={notesUrl}>{texts.fullNotes}</a>
+        </p>
+      )}
+    </div>
+  );
+}
 
-function OtherFormats({ files }: { files: InstallerFile[] }) {
+function OtherVersions({ installers, locale }: { installers: Installer[]; locale: Locale }) {
+  const texts = DOWNLOAD[locale];
+  return (
+    <ul className="rows">
+      {installers.map((installer) => (
+        <li key={installer.id} className="row">
+          <div className="details">
+            <a href={installer.href}>{installer.version}</a>{" "}
+            {installer.channel !== "stable" && <span className="tag">{installer.channel}</span>}
+            <p>
+              <Day at={installer.releasedAt} />, {formatSize(installer.sizeBytes, locale)}
+            </p>
+            <Checksum sha256={installer.sha256} />
+            {installer.otherFormats.length > 0 && (
+              <p>
+                {texts.otherFormats}:
+                {installer.otherFormats.map((file) => (
+                  <Fragment key={file.href}>
+                    {" "}
+                    <a href={file.href}>{file.fileName}</a>
+                  </Fragment>
+                ))}
+              </p>
+            )}
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function OtherFormats({ files, locale }: { files: InstallerFile[]; locale: Locale }) {
+  const texts = DOWNLOAD[locale];
   return (
     <>
-      <h4>Other formats</h4>
+      <h4>{texts.otherFormats}</h4>
       <ul className="rows">
         {files.map((file) => (
           <li key={file.href} className="row">
             <div className="details">
               <a href={file.href}>{file.fileName}</a>
               <p>
-                {file.type && `${FORMATS[file.type]}, `}
-                {formatSize(file.sizeBytes)}
+                {file.type && `${texts.formats[file.type]}, `}
+                {formatSize(file.sizeBytes, locale)}
               </p>
-              <Checksum of={file} />
+              <Checksum sha256={file.sha256} />
             </div>
           </li>
         ))}
@@ -126,18 +149,9 @@ function OtherFormats({ files }: { files: InstallerFile[] }) {
   );
 }
 
-function Checksum({ of: { sha256 } }: { of: InstallerFile }) {
-  return (
-    <p className="checksum">
-      SHA-256 <code>{sha256}</code>
-    </p>
-  );
-}
-
-const SIZE = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 3 });
-
 /** 268435456 is "268 MB". */
-function formatSize(bytes: number): string {
-  const [unit, name] = bytes < 1e6 ? [1e3, "kB"] : bytes < 1e9 ? [1e6, "MB"] : [1e9, "GB"];
-  return `${SIZE.format(bytes / (unit as number))} ${name}`;
+function formatSize(bytes: number, locale: Locale): string {
+  const [unit, name] =
+    bytes < 1e6 ? ([1e3, "kB"] as const) : bytes < 1e9 ? ([1e6, "MB"] as const) : ([1e9, "GB"] as const);
+  return `${new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 }).format(bytes / unit)} ${name}`;
 }

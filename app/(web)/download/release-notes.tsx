@@ -1,17 +1,17 @@
 import Markdown from "markdown-to-jsx/react";
 import type { ReactNode } from "react";
 
-/** Renders a release's notes. HTML is shown as text, images as their alt text, headings as h5. */
-export function ReleaseNotes({ markdown }: { markdown: string }) {
+/** Renders a release's notes. HTML is shown as text, images as their alt text, and headings follow the page's. */
+export function ReleaseNotes({ markdown, heading = "h5" }: { markdown: string; heading?: "h3" | "h5" }) {
+  const headings = Object.fromEntries(
+    ["h1", "h2", "h3", "h4", "h5", "h6"].map((name) => [name, { component: heading }]),
+  );
+  const overrides = { ...OVERRIDES, ...headings };
   return (
-    <Markdown options={{ disableParsingRawHTML: true, forceBlock: true, wrapper: "div", overrides: OVERRIDES }}>
+    <Markdown options={{ disableParsingRawHTML: true, forceBlock: true, wrapper: "div", overrides }}>
       {markdown}
     </Markdown>
   );
-}
-
-function Heading({ children }: { children?: ReactNode }) {
-  return <h5>{children}</h5>;
 }
 
 function Link({ href, children }: { href?: string; children?: ReactNode }) {
@@ -30,7 +30,6 @@ function AltText({ alt }: { alt?: string }) {
 }
 
 const OVERRIDES = {
-  ...Object.fromEntries(["h1", "h2", "h3", "h4", "h5", "h6"].map((name) => [name, { component: Heading }])),
   a: { component: Link },
   img: { component: AltText },
 };

@@ -2,31 +2,59 @@ import { Field } from "../components/field";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
+import { textsOf, titleOf } from "../language/page-language";
+import { defineTexts } from "../language/texts";
+import { COMMON } from "../language/words";
 
-export const metadata = { title: "Forgot your password?" };
+const TEXTS = defineTexts({
+  en: {
+    title: "Forgot your password?",
+    intro: "Enter your email address, and we will send you a link to reset your password.",
+    submit: "Send reset link",
+    sent: "If an account with this email exists, we have sent a reset link.",
+    next: (
+      <>
+        The link is valid for 30 minutes. No email? Check your spam folder, or <a href="/forgot">try another address</a>
+        .
+      </>
+    ),
+  },
+  de: {
+    title: "Passwort vergessen?",
+    intro: "Geben Sie Ihre E-Mail-Adresse ein. Wir schicken Ihnen einen Link, mit dem Sie Ihr Passwort zurücksetzen.",
+    submit: "Link senden",
+    sent: "Wenn es ein Konto mit dieser E-Mail-Adresse gibt, haben wir einen Link geschickt.",
+    next: (
+      <>
+        Der Link gilt 30 Minuten. Keine E-Mail? Sehen Sie im Spam-Ordner nach oder{" "}
+        <a href="/forgot">versuchen Sie eine andere Adresse</a>.
+      </>
+    ),
+  },
+});
+
+export const generateMetadata = titleOf(TEXTS, { isPublic: true });
 
 export default async function Page(props: PageProps) {
   const { formErrors, sent } = await queryOf(props);
+  const [texts, common] = [await textsOf(TEXTS), await textsOf(COMMON)];
   return (
     <div className="narrow">
-      <h1>Forgot your password?</h1>
+      <h1>{texts.title}</h1>
       {sent === undefined ? (
         <Form action="/forms/forgot" flash={await flashOf(formErrors)}>
-          <p>Enter your email address, and we will send you a link to reset your password.</p>
-          <Field name="email" label="Email" type="email" required autoComplete="username" />
-          <button type="submit">Send reset link</button>
+          <p>{texts.intro}</p>
+          <Field name="email" label={common.email} type="email" required autoComplete="username" />
+          <button type="submit">{texts.submit}</button>
         </Form>
       ) : (
         <>
-          <Notice>If an account with this email exists, we have sent a reset link.</Notice>
-          <p>
-            The link is valid for 30 minutes. No email? Check your spam folder, or{" "}
-            <a href="/forgot">try another address</a>.
-          </p>
+          <Notice>{texts.sent}</Notice>
+          <p>{texts.next}</p>
         </>
       )}
       <p className="aside">
-        <a href="/sign-in">Back to sign-in</a>
+        <a href="/sign-in">{common.backToSignIn}</a>
       </p>
     </div>
   );

@@ -4,13 +4,32 @@ import { type PublicKeyCredentialCreationOptionsJSON, startRegistration } from "
 import { type FormEvent, useState } from "react";
 import { Field } from "../components/field";
 import { Notice } from "../components/notice";
+import { useSite, useTexts } from "../language/site-context";
+import { defineTexts } from "../language/texts";
 import { passkeyMessage } from "./passkey-message";
 import { postJson } from "./post-json";
+
+const TEXTS = defineTexts({
+  en: {
+    name: "Name (optional)",
+    hint: "Such as the device that stores the passkey.",
+    create: "Create passkey",
+    needsScript: "Your browser needs JavaScript to create a passkey.",
+  },
+  de: {
+    name: "Name (freiwillig)",
+    hint: "Zum Beispiel das Gerät, das den Passkey aufbewahrt.",
+    create: "Passkey erstellen",
+    needsScript: "Ihr Browser braucht JavaScript, um einen Passkey zu erstellen.",
+  },
+});
 
 /** Creates a passkey and adds it to the account. */
 export function AddPasskey() {
   const [isBusy, setBusy] = useState(false);
   const [message, setMessage] = useState("");
+  const texts = useTexts(TEXTS);
+  const { locale } = useSite();
 
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -24,7 +43,7 @@ export function AddPasskey() {
       await postJson("/api/auth/passkeys", { passkey, ...(name ? { name } : {}) });
       window.location.assign("/account?done=passkey_added");
     } catch (error) {
-      setMessage(passkeyMessage(error));
+      setMessage(passkeyMessage(error, locale));
       setBusy(false);
     }
   };
@@ -32,16 +51,10 @@ export function AddPasskey() {
   return (
     <form onSubmit={submit} aria-busy={isBusy}>
       {message && <Notice kind="error">{message}</Notice>}
-      <Field
-        name="name"
-        label="Name (optional)"
-        hint="Such as the device that stores the passkey."
-        autoComplete="off"
-        maxLength={64}
-      />
-      <button type="submit">Create passkey</button>
+      <Field name="name" label={texts.name} hint={texts.hint} autoComplete="off" maxLength={64} />
+      <button type="submit">{texts.create}</button>
       <noscript>
-        <p>Your browser needs JavaScript to create a passkey.</p>
+        <p>{texts.needsScript}</p>
       </noscript>
     </form>
   );

@@ -7,6 +7,7 @@ import {
 } from "@simplewebauthn/browser";
 import { useEffect, useRef, useState } from "react";
 import { Notice } from "../components/notice";
+import { useSite } from "../language/site-context";
 import { passkeyMessage } from "./passkey-message";
 import { postJson } from "./post-json";
 
@@ -20,6 +21,7 @@ type Props = {
 export function PasskeyProof({ optionsPath, label }: Props) {
   const [isSupported, setSupported] = useState(false);
   const [message, setMessage] = useState("");
+  const { locale } = useSite();
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => setSupported(browserSupportsWebAuthn()), []);
 
@@ -32,7 +34,7 @@ export function PasskeyProof({ optionsPath, label }: Props) {
       field.current.value = JSON.stringify(passkey);
       field.current.form?.requestSubmit();
     } catch (error) {
-      setMessage(passkeyMessage(error));
+      setMessage(passkeyMessage(error, locale));
     }
   };
 

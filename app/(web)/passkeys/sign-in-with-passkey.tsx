@@ -10,6 +10,8 @@ import {
 } from "@simplewebauthn/browser";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { Notice } from "../components/notice";
+import { useSite, useTexts } from "../language/site-context";
+import { COMMON } from "../language/words";
 import { isReplaced, passkeyMessage } from "./passkey-message";
 import { postJson, RefusedRequest } from "./post-json";
 
@@ -23,6 +25,8 @@ const OFFER_INTERVAL_MS = 4 * 60 * 1000;
 export function SignInWithPasskey({ next }: { next: string }) {
   const [isSupported, setSupported] = useState(false);
   const [message, setMessage] = useState("");
+  const { usePasskey } = useTexts(COMMON);
+  const { locale } = useSite();
   const isButtonInUse = useRef(false);
   /** Whether the service checks a passkey. A second sign-in at the same time would end the session of the first. */
   const isChecking = useRef(false);
@@ -31,9 +35,9 @@ export function SignInWithPasskey({ next }: { next: string }) {
     const isWanted = () => !isButtonInUse.current && !isChecking.current && !document.hidden;
     if (!isWanted()) return;
     await signIn({ next, useBrowserAutofill: true, isWanted, isChecking }).catch((error: unknown) => {
-      if (error instanceof RefusedRequest) setMessage(passkeyMessage(error));
+      if (error instanceof RefusedRequest) setMessage(passkeyMessage(error, locale));
     });
-  }, [next]);
+  }, [next, locale]);
   useEffect(() => {
     setSupported(browserSupportsWebAuthn());
     return keepOffering(offer);
@@ -50,7 +54,7 @@ export function SignInWithPasskey({ next }: { next: string }) {
     } catch (error) {
       if (isReplaced(error)) return;
       isButtonInUse.current = false;
-      setMessage(passkeyMessage(error));
+      setMessage(passkeyMessage(error, locale));
       void offer();
     }
   };
@@ -60,7 +64,7 @@ export function SignInWithPasskey({ next }: { next: string }) {
     <>
       {message && <Notice kind="error">{message}</Notice>}
       <button type="button" className="quiet" onClick={signInByButton}>
-        Use a passkey
+        {usePasskey}
       </button>
     </>
   );

@@ -2,30 +2,42 @@ import { pageContext } from "@/lib/http/pages/visitor";
 import { Field } from "../components/field";
 import { Form } from "../components/form";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
+import { pageLocale, titleOf } from "../language/page-language";
+import { defineTexts } from "../language/texts";
+import { COMMON } from "../language/words";
+import { LegalNote } from "./legal-note";
 
-export const metadata = { title: "Create account" };
+const TEXTS = defineTexts({
+  en: { title: "Create account", name: "Name (optional)", hasAccount: "Already have an account?" },
+  de: { title: "Konto erstellen", name: "Name (freiwillig)", hasAccount: "Haben Sie schon ein Konto?" },
+});
+
+export const generateMetadata = titleOf(TEXTS, { isPublic: true });
 
 export default async function Page(props: PageProps) {
   const { formErrors } = await queryOf(props);
-  const minLength = pageContext().config.AUTH_PASSWORD_MIN;
+  const { config } = pageContext();
+  const locale = await pageLocale();
+  const [texts, common] = [TEXTS[locale], COMMON[locale]];
   return (
     <div className="narrow">
-      <h1>Create account</h1>
+      <h1>{texts.title}</h1>
       <Form action="/forms/register" flash={await flashOf(formErrors)}>
-        <Field name="name" label="Name (optional)" autoComplete="name" maxLength={80} />
-        <Field name="email" label="Email" type="email" required autoComplete="username" />
+        <Field name="name" label={texts.name} autoComplete="name" maxLength={80} />
+        <Field name="email" label={common.email} type="email" required autoComplete="username" />
         <Field
           name="password"
-          label="Password"
-          hint={`At least ${minLength} characters. A few random words are easy to remember.`}
+          label={common.password}
+          hint={common.passwordHint(config.AUTH_PASSWORD_MIN)}
           type="password"
           required
           autoComplete="new-password"
         />
-        <button type="submit">Create account</button>
+        <button type="submit">{texts.title}</button>
       </Form>
+      <LegalNote config={config} locale={locale} />
       <p className="aside">
-        Already have an account? <a href="/sign-in">Sign in</a>
+        {texts.hasAccount} <a href="/sign-in">{common.signIn}</a>
       </p>
     </div>
   );

@@ -3,29 +3,47 @@ import { Field } from "../components/field";
 import { Form } from "../components/form";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
 import { TokenField } from "../components/token-field";
+import { textsOf, titleOf } from "../language/page-language";
+import { defineTexts } from "../language/texts";
+import { COMMON } from "../language/words";
 
-export const metadata = { title: "Set a new password" };
+const TEXTS = defineTexts({
+  en: {
+    title: "Set a new password",
+    hint: (minLength: number) => `At least ${minLength} characters. You will be signed out everywhere.`,
+    submit: "Change password",
+    again: "Request a new link",
+  },
+  de: {
+    title: "Neues Passwort festlegen",
+    hint: (minLength) => `Mindestens ${minLength} Zeichen. Sie werden überall abgemeldet.`,
+    submit: "Passwort ändern",
+    again: "Neuen Link anfordern",
+  },
+});
+
+export const generateMetadata = titleOf(TEXTS);
 
 export default async function Page(props: PageProps) {
   const { formErrors } = await queryOf(props);
-  const minLength = pageContext().config.AUTH_PASSWORD_MIN;
+  const [texts, common] = [await textsOf(TEXTS), await textsOf(COMMON)];
   return (
     <div className="narrow">
-      <h1>Set a new password</h1>
+      <h1>{texts.title}</h1>
       <Form action="/forms/reset" flash={await flashOf(formErrors)}>
         <TokenField />
         <Field
           name="password"
-          label="New password"
-          hint={`At least ${minLength} characters. You will be signed out everywhere.`}
+          label={common.newPassword}
+          hint={texts.hint(pageContext().config.AUTH_PASSWORD_MIN)}
           type="password"
           required
           autoComplete="new-password"
         />
-        <button type="submit">Change password</button>
+        <button type="submit">{texts.submit}</button>
       </Form>
       <p className="aside">
-        <a href="/forgot">Request a new link</a>
+        <a href="/forgot">{texts.again}</a>
       </p>
     </div>
   );

@@ -5,48 +5,54 @@ import { Field } from "../components/field";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
+import { SupportLink } from "../components/support-link";
+import { pageLocale, titleOf } from "../language/page-language";
+import { COMMON } from "../language/words";
 import { SignInWithPasskey } from "../passkeys/sign-in-with-passkey";
 import { errorMessage, linkedProvidersMessage, successMessage } from "./messages";
+import { ProviderButton } from "./provider-button";
+import { SIGN_IN } from "./texts";
 
-export const metadata = { title: "Sign in" };
+export const generateMetadata = titleOf(SIGN_IN, { isPublic: true });
 
 export default async function Page(props: PageProps) {
   const ctx = pageContext();
+  const locale = await pageLocale();
+  const [texts, common] = [SIGN_IN[locale], COMMON[locale]];
   const { error, done, formErrors, callbackUrl, linked } = await queryOf(props);
   const flash = await flashOf(formErrors);
   const next = ownPath(callbackUrl ?? flash?.values.callbackUrl, ctx.config.baseUrl, "/account");
-  const success = done && successMessage(done);
-  const linkedProviders = (done === "password_reset" || done === "email_restored") && linkedProvidersMessage(linked);
+  const isOnlyAsked = error === "SessionRequired";
+  const success = done && successMessage(done, locale);
+  const wasReset = done === "password_reset" || done === "email_restored";
+  const linkedProviders = wasReset && linkedProvidersMessage(linked, locale);
   const providers = listSignInProviders(ctx);
   return (
     <div className="narrow">
-      <h1>Sign in</h1>
-      {error && !flash && <Notice kind="error">{errorMessage(error)}</Notice>}
+      <h1>{texts.title}</h1>
+      {error && !flash && <Notice kind={isOnlyAsked ? "info" : "error"}>{errorMessage(error, locale)}</Notice>}
       {success && !flash && <Notice>{success}</Notice>}
       {linkedProviders && !flash && <Notice>{linkedProviders}</Notice>}
       <Form action="/forms/sign-in" flash={flash}>
         <input type="hidden" name="callbackUrl" value={next} />
-        <Field name="email" label="Email" type="email" required autoComplete="username webauthn" />
-        <Field name="password" label="Password" type="password" required autoComplete="current-password" />
-        <button type="submit">Sign in</button>
+        <Field name="email" label={common.email} type="email" required autoComplete="username webauthn" />
+        <Field name="password" label={common.password} type="password" required autoComplete="current-password" />
+        <button type="submit">{texts.title}</button>
       </Form>
       <SignInWithPasskey next={next} />
-      {providers.length > 0 && <p className="separator">or</p>}
+      {providers.length > 0 && <p className="separator">{texts.or}</p>}
       {providers.map(({ id, name }) => (
-        <Form key={id} action="/forms/provider">
-          <input type="hidden" name="callbackUrl" value={next} />
-          <input type="hidden" name="provider" value={id} />
-          <button type="submit" className="quiet">
-            Sign in with {name}
-          </button>
-        </Form>
+        <ProviderButton key={id} id={id} callbackUrl={next}>
+          {texts.withProvider(name)}
+        </ProviderButton>
       ))}
       <p className="aside">
-        <a href="/forgot">Forgot your password?</a>
+        <a href="/forgot">{texts.forgot}</a>
       </p>
       <p className="aside">
-        New here? <a href="/register">Create account</a>
+        {texts.newHere} <a href="/register">{common.createAccount}</a>
       </p>
+      {((error && !isOnlyAsked) || flash) && <SupportLink />}
     </div>
   );
 }

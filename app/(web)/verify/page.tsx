@@ -7,13 +7,16 @@ import { Form } from "../components/form";
 import { Notice } from "../components/notice";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
 import { TokenField } from "../components/token-field";
+import { textsOf, titleOf } from "../language/page-language";
 import { RegistrationForm } from "./registration-form";
 import { ResendForm } from "./resend-form";
+import { VERIFY } from "./texts";
 
-export const metadata = { title: "Verify your email" };
+export const generateMetadata = titleOf(VERIFY);
 
 export default async function Page(props: PageProps) {
   const ctx = pageContext();
+  const texts = await textsOf(VERIFY);
   const { formErrors, registered, sent } = await queryOf(props);
   const flash = await flashOf(formErrors ?? registered ?? sent);
   const given = await headers();
@@ -23,27 +26,36 @@ export default async function Page(props: PageProps) {
   const identity = await recallIdentity(ctx.config, given.get("cookie"));
   const providers = listSignInProviders(ctx);
   const flashFor = (form: string) => (flash?.form === form ? flash : null);
+  const email = isOwn ? profile.user.email : flash?.values.email;
+  const registration = (
+    <RegistrationForm
+      texts={texts}
+      flash={flashFor("/forms/verify")}
+      signedInWith={providers.find(({ id }) => id === identity?.provider)?.name}
+      hasProviders={providers.length > 0}
+    />
+  );
+  const isSent = email !== undefined && !isOwn && formErrors === undefined;
   return (
     <div className="narrow">
-      <h1>Verify your email</h1>
-      {sent === undefined ? (
-        <p>We sent a link to your email address. Continue only if you created this account.</p>
-      ) : (
-        <Notice>If this email has to be verified, we have sent another link.</Notice>
-      )}
-      {isOwn ? (
+      <h1>{isSent ? texts.inbox(email) : texts.title}</h1>
+      {sent !== undefined && <Notice>{texts.sentAgain}</Notice>}
+      {isSent ? <p>{texts.sent}</p> : sent === undefined && <p>{texts.intro}</p>}
+      {isOwn && (
         <Form action="/forms/account/verify" flash={flashFor("/forms/account/verify")}>
           <TokenField />
-          <button type="submit">Verify {profile.user.email}</button>
+          <button type="submit">{texts.verifyEmail(profile.user.email)}</button>
         </Form>
-      ) : (
-        <RegistrationForm
-          flash={flashFor("/forms/verify")}
-          signedInWith={providers.find(({ id }) => id === identity?.provider)?.name}
-          hasProviders={providers.length > 0}
-        />
       )}
-      <ResendForm flash={flashFor("/forms/verification")} email={isOwn ? profile.user.email : flash?.values.email} />
+      {!isOwn && !isSent && registration}
+      <ResendForm texts={texts} flash={flashFor("/forms/verification")} email={email} />
+      {isSent && <p className="aside">{texts.wrongEmail}</p>}
+      {isSent && (
+        <details>
+          <summary>{texts.pasteLink}</summary>
+          {registration}
+        </details>
+      )}
     </div>
   );
 }

@@ -1,20 +1,24 @@
 import { Field } from "../components/field";
 import { Form, type FormState } from "../components/form";
+import { textsOf } from "../language/page-language";
+import { COMMON } from "../language/words";
+import type { VerifyTexts } from "./texts";
 
-type Props = { flash: FormState | null; email: string | undefined };
+type Props = { texts: VerifyTexts; flash: FormState | null; email: string | undefined };
 
 /** Sends the link again: to the email that was just registered, or to the one that is entered. */
-export function ResendForm({ flash, email }: Props) {
+export async function ResendForm({ texts, flash, email }: Props) {
+  const { email: label } = await textsOf(COMMON);
   return (
     <Form action="/forms/verification" flash={flash}>
-      <p className="aside">No email? Check your spam folder, or get another link.</p>
+      <p className="aside">{texts.noEmail}</p>
       {email === undefined || flash ? (
-        <Field name="email" label="Email" type="email" required autoComplete="username" />
+        <Field name="email" label={label} type="email" required autoComplete="username" />
       ) : (
         <input type="hidden" name="email" value={email} />
       )}
       <button type="submit" className="quiet">
-        Send the link again
+        {texts.again}
       </button>
     </Form>
   );

@@ -92,7 +92,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     expect(faults).toEqual([]);
   });
 
-  test("without JavaScript the same pages work, and a recovery code stands in for the app", async () => {
+  test("without JavaScript the same pages work, and a recovery code replaces the app", async () => {
     const { page } = await visit(browser, service, { javaScriptEnabled: false });
     const person = await newVisitorOn(page);
     const { codes } = await addApp(page);

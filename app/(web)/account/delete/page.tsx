@@ -2,43 +2,62 @@ import { Field } from "../../components/field";
 import { Form } from "../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../components/page-props";
 import { StoreBillingNote } from "../../components/store-billing-note";
-import { AccountHeading } from "../account-heading";
+import { textsOf, titleOf } from "../../language/page-language";
+import { defineTexts } from "../../language/texts";
+import { AccountStep } from "../account-step";
 import { Reauthentication } from "../reauthentication";
 import { requireRecentVisitor } from "../require-visitor";
 
-export const metadata = { title: "Delete account", robots: { index: false } };
+const TEXTS = defineTexts({
+  en: {
+    title: "Delete account",
+    intro: (email: string) => (
+      <>
+        This permanently deletes {email} with all of its sessions, devices and history. You can{" "}
+        <a href="/account/export">export your data</a> first.
+      </>
+    ),
+    apple: "We also ask Apple to end this app’s access to your Apple Account.",
+    confirm: "Type DELETE to confirm",
+  },
+  de: {
+    title: "Konto löschen",
+    intro: (email) => (
+      <>
+        Das löscht {email} für immer, mit allen Sitzungen, Geräten und Einträgen. Sie können vorher{" "}
+        <a href="/account/export">Ihre Daten exportieren</a>.
+      </>
+    ),
+    apple: "Wir bitten außerdem Apple, den Zugang dieser App zu Ihrem Apple Account zu beenden.",
+    confirm: "Geben Sie zur Bestätigung DELETE ein",
+  },
+});
+
+export const generateMetadata = titleOf(TEXTS);
 
 export default async function Page(props: PageProps) {
   const { user, hasPassword, identities } = await requireRecentVisitor("/account/delete", { asksForPassword: true });
   const { formErrors } = await queryOf(props);
+  const texts = await textsOf(TEXTS);
   return (
-    <div className="narrow">
-      <AccountHeading title="Delete account" />
-      <p>
-        This permanently deletes {user.email} with all of its sessions, devices and history. You can{" "}
-        <a href="/account/export">export your data</a> first.
-      </p>
-      {identities.some((identity) => identity.isRevokedOnDeletion) && (
-        <p>We also ask Apple to end this app’s access to your Apple Account.</p>
-      )}
+    <AccountStep title={texts.title}>
+      <p>{texts.intro(user.email)}</p>
+      {identities.some((identity) => identity.isRevokedOnDeletion) && <p>{texts.apple}</p>}
       <StoreBillingNote />
       <Form action="/forms/account/delete" flash={await flashOf(formErrors)}>
         <Reauthentication email={user.email} hasPassword={hasPassword} returnTo="/account/delete" />
         <Field
           name="confirm"
-          label="Type DELETE to confirm"
+          label={texts.confirm}
           required
           autoComplete="off"
           autoCapitalize="characters"
           spellCheck={false}
         />
         <button type="submit" className="danger">
-          Delete account
+          {texts.title}
         </button>
       </Form>
-      <p className="aside">
-        <a href="/account">Cancel</a>
-      </p>
-    </div>
+    </AccountStep>
   );
 }

@@ -1,51 +1,50 @@
 import { readFactors } from "@/lib/auth/second-factor/factors";
 import { RECOVERY_CODE_COUNT } from "@/lib/auth/second-factor/recovery-codes";
 import { Day } from "../../components/time";
+import type { AccountTexts } from "../texts/account";
 
-type Props = { ctx: Parameters<typeof readFactors>[0]; accountId: string };
+type Props = { ctx: Parameters<typeof readFactors>[0]; accountId: string; texts: AccountTexts };
 
 /** The account's second factors. */
-export async function Factors({ ctx, accountId }: Props) {
+export async function Factors({ ctx, accountId, texts: { factors: texts, added, lastUsed } }: Props) {
   const { totp, recoveryCodes } = await readFactors(ctx, accountId);
   return (
     <section className="card" aria-labelledby="factors">
-      <h2 id="factors">Second factor</h2>
+      <h2 id="factors">{texts.title}</h2>
       {totp ? (
         <ul className="rows">
           <li className="row">
             <div className="details">
-              <strong>Authenticator app</strong>
+              <strong>{texts.app}</strong>
               <p>
-                Added <Day at={totp.createdAt} />
+                {added} <Day at={totp.createdAt} />
                 {totp.lastUsedAt && (
                   <>
-                    , last used <Day at={totp.lastUsedAt} />
+                    , {lastUsed} <Day at={totp.lastUsedAt} />
                   </>
                 )}
               </p>
             </div>
             <a className="button quiet" href="/account/factors/remove">
-              Remove authenticator app
+              {texts.remove}
             </a>
           </li>
           <li className="row">
             <div className="details">
-              <strong>Recovery codes</strong>
-              <p>
-                {recoveryCodes?.remaining ?? 0} of {RECOVERY_CODE_COUNT} left
-              </p>
+              <strong>{texts.codes}</strong>
+              <p>{texts.left(recoveryCodes?.remaining ?? 0, RECOVERY_CODE_COUNT)}</p>
             </div>
             <a className="button quiet" href="/account/factors/recovery-codes">
-              New recovery codes
+              {texts.newCodes}
             </a>
           </li>
         </ul>
       ) : (
         <>
-          <p>With an authenticator app, whoever learns your password still cannot sign in.</p>
+          <p>{texts.why}</p>
           <p>
             <a className="button quiet" href="/account/factors/totp">
-              Add authenticator app
+              {texts.add}
             </a>
           </p>
         </>

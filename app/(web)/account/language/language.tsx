@@ -1,14 +1,16 @@
-import type { Profile } from "@/lib/accounts/profile";
 import { LOCALE_NAMES, LOCALES } from "@/lib/locale";
 import { Form } from "../../components/form";
+import { pageLocale } from "../../language/page-language";
+import type { AccountTexts } from "../texts/account";
 
-/** The language of the account's emails. */
-export function Language({ profile }: { profile: Profile }) {
+/** The language of the account's pages and emails. */
+export async function Language({ texts }: { texts: AccountTexts["language"] }) {
   return (
     <section className="card" aria-labelledby="language">
-      <h2 id="language">Language of emails</h2>
+      <h2 id="language">{texts.title}</h2>
+      <p>{texts.intro}</p>
       <Form action="/forms/account/language" className="actions">
-        <select name="locale" aria-labelledby="language" defaultValue={profile.locale}>
+        <select name="locale" aria-labelledby="language" defaultValue={await pageLocale()}>
           {LOCALES.map((locale) => (
             <option key={locale} value={locale} lang={locale}>
               {LOCALE_NAMES[locale]}
@@ -16,7 +18,7 @@ export function Language({ profile }: { profile: Profile }) {
           ))}
         </select>
         <button type="submit" className="quiet">
-          Save
+          {texts.save}
         </button>
       </Form>
     </section>

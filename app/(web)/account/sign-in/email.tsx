@@ -2,41 +2,59 @@ import type { PendingEmailChange } from "@/lib/accounts/email-change/schema";
 import type { User } from "@/lib/accounts/schema";
 import { Form } from "../../components/form";
 import { Moment } from "../../components/time";
+import { textsOf } from "../../language/page-language";
+import { defineTexts } from "../../language/texts";
+import { COMMON } from "../../language/words";
+import type { AccountTexts } from "../texts/account";
 
-type Props = { user: User; pending: PendingEmailChange | null };
+const PENDING = defineTexts({
+  en: (at: Date) => (
+    <>
+      Open the link that we sent there by <Moment at={at} />. Until then nothing changes.
+    </>
+  ),
+  de: (at) => (
+    <>
+      Öffnen Sie den Link, den wir dorthin geschickt haben, bis <Moment at={at} />. Bis dahin ändert sich nichts.
+    </>
+  ),
+});
+
+type Props = { user: User; pending: PendingEmailChange | null; texts: AccountTexts["signIn"] };
 
 /** The account's email, and the change of it that waits for its confirmation. */
-export function Email({ user, pending }: Props) {
+export async function Email({ user, pending, texts }: Props) {
+  const { email } = await textsOf(COMMON);
+  const describePending = await textsOf(PENDING);
   return (
     <>
       <li className="row">
         <div className="details">
-          <strong>Email</strong> <span className="tag">{user.emailVerified ? "verified" : "not verified"}</span>
+          <strong>{email}</strong>{" "}
+          <span className="tag">{user.emailVerified ? texts.verified : texts.notVerified}</span>
           <p>{user.email}</p>
         </div>
         {!user.emailVerified && (
           <Form action="/forms/account/verification">
             <button type="submit" className="quiet">
-              Verify email
+              {texts.verify}
             </button>
           </Form>
         )}
         <a className="button quiet" href="/account/email">
-          Change email
+          {texts.changeEmail}
         </a>
       </li>
       {pending && (
         <li className="row">
           <div className="details">
-            <strong>New email</strong> <span className="tag">not confirmed</span>
+            <strong>{texts.newEmail}</strong> <span className="tag">{texts.notConfirmed}</span>
             <p>{pending.email}</p>
-            <p>
-              Open the link that we sent there by <Moment at={pending.expiresAt} />. Until then nothing changes.
-            </p>
+            <p>{describePending(pending.expiresAt)}</p>
           </div>
           <Form action="/forms/account/cancel-email">
             <button type="submit" className="quiet">
-              Cancel the change
+              {texts.cancelChange}
             </button>
           </Form>
         </li>

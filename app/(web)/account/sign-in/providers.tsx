@@ -1,19 +1,23 @@
 import type { LinkedIdentity } from "@/lib/accounts/identities";
 import { providerTitle } from "@/lib/auth/oauth/providers";
 import { Day } from "../../components/time";
+import { ProviderLogo } from "../../sign-in/provider-button";
+import type { AccountTexts } from "../texts/account";
 
 /** The providers that are linked to the account. */
-export function Providers({ identities }: { identities: LinkedIdentity[] }) {
+export function Providers({ identities, texts }: { identities: LinkedIdentity[]; texts: AccountTexts }) {
   return identities.map(({ id, provider, createdAt }) => (
     <li key={id} className="row">
       <div className="details">
-        <strong>{providerTitle(provider)}</strong>
+        <strong>
+          <ProviderLogo id={provider} /> {providerTitle(provider)}
+        </strong>
         <p>
-          Added <Day at={createdAt} />
+          {texts.added} <Day at={createdAt} />
         </p>
       </div>
       <a className="button quiet" href={`/account/unlink?id=${id}`}>
-        Remove {providerTitle(provider)}
+        {texts.signIn.removeProvider(providerTitle(provider))}
       </a>
     </li>
   ));

@@ -1,45 +1,46 @@
 import { findPendingEmailChange } from "@/lib/accounts/email-change/pending";
 import type { Profile } from "@/lib/accounts/profile";
 import { listSignInProviders } from "@/lib/http/next-auth/from-forms";
-import { Form } from "../../components/form";
+import { textsOf } from "../../language/page-language";
+import { COMMON } from "../../language/words";
+import { ProviderButton } from "../../sign-in/provider-button";
+import type { AccountTexts } from "../texts/account";
 import { Email } from "./email";
 import { Providers } from "./providers";
 
 type Props = {
   ctx: Parameters<typeof findPendingEmailChange>[0] & Parameters<typeof listSignInProviders>[0];
   profile: Profile;
+  texts: AccountTexts;
 };
 
 /** The email, the password and the providers that sign in to the account. */
-export async function SignInMethods({ ctx, profile: { user, hasPassword, identities } }: Props) {
+export async function SignInMethods({ ctx, profile: { user, hasPassword, identities }, texts }: Props) {
+  const { password } = await textsOf(COMMON);
   const pending = await findPendingEmailChange(ctx, user.id);
   return (
     <section className="card" aria-labelledby="sign-in-methods">
-      <h2 id="sign-in-methods">Sign-in</h2>
+      <h2 id="sign-in-methods">{texts.signIn.title}</h2>
       <ul className="rows">
-        <Email user={user} pending={pending} />
+        <Email user={user} pending={pending} texts={texts.signIn} />
         <li className="row">
           <div className="details">
-            <strong>Password</strong>
-            <p>{hasPassword ? "Set" : "None: you sign in another way"}</p>
+            <strong>{password}</strong>
+            <p>{hasPassword ? texts.signIn.isSet : texts.signIn.isNotSet}</p>
           </div>
           <a className="button quiet" href="/account/password">
-            {hasPassword ? "Change password" : "Set a password"}
+            {hasPassword ? texts.signIn.changePassword : texts.signIn.setPassword}
           </a>
         </li>
-        <Providers identities={identities} />
+        <Providers identities={identities} texts={texts} />
       </ul>
       <div className="actions">
         {listSignInProviders(ctx)
           .filter(({ id }) => !identities.some(({ provider }) => provider === id))
           .map(({ id, name }) => (
-            <Form key={id} action="/forms/provider">
-              <input type="hidden" name="callbackUrl" value="/account" />
-              <input type="hidden" name="provider" value={id} />
-              <button type="submit" className="quiet">
-                Add {name}
-              </button>
-            </Form>
+            <ProviderButton key={id} id={id} callbackUrl="/account">
+              {texts.signIn.addProvider(name)}
+            </ProviderButton>
           ))}
       </div>
     </section>

@@ -2,11 +2,28 @@ import { notFound } from "next/navigation";
 import { providerTitle } from "@/lib/auth/oauth/providers";
 import { Form } from "../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../components/page-props";
-import { AccountHeading } from "../account-heading";
+import { textsOf, titleOf } from "../../language/page-language";
+import { defineTexts } from "../../language/texts";
+import { AccountStep } from "../account-step";
 import { Reauthentication } from "../reauthentication";
 import { requireRecentVisitor } from "../require-visitor";
 
-export const metadata = { title: "Remove a sign-in provider", robots: { index: false } };
+const TEXTS = defineTexts({
+  en: {
+    title: "Remove a sign-in provider",
+    remove: (name: string) => `Remove ${name}`,
+    intro: (email: string, name: string) =>
+      `You will no longer be able to sign in to ${email} with ${name}. All other sessions will be signed out.`,
+  },
+  de: {
+    title: "Anbieter entfernen",
+    remove: (name) => `${name} entfernen`,
+    intro: (email, name) =>
+      `Sie können sich dann nicht mehr mit ${name} bei ${email} anmelden. Alle anderen Sitzungen werden beendet.`,
+  },
+});
+
+export const generateMetadata = titleOf(TEXTS);
 
 export default async function Page(props: PageProps) {
   const { formErrors, id } = await queryOf(props);
@@ -17,22 +34,17 @@ export default async function Page(props: PageProps) {
   const identity = identities.find((linked) => linked.id === identityId);
   if (!identity) notFound();
   const name = providerTitle(identity.provider);
+  const texts = await textsOf(TEXTS);
   return (
-    <div className="narrow">
-      <AccountHeading title={`Remove ${name}`} />
-      <p>
-        You will no longer be able to sign in to {user.email} with {name}. All other sessions will be signed out.
-      </p>
+    <AccountStep title={texts.remove(name)}>
+      <p>{texts.intro(user.email, name)}</p>
       <Form action="/forms/account/unlink" flash={flash}>
         <input type="hidden" name="identityId" value={identity.id} />
         <Reauthentication email={user.email} hasPassword={hasPassword} returnTo="/account" />
         <button type="submit" className="danger">
-          Remove {name}
+          {texts.remove(name)}
         </button>
       </Form>
-      <p className="aside">
-        <a href="/account">Cancel</a>
-      </p>
-    </div>
+    </AccountStep>
   );
 }

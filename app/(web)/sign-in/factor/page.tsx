@@ -7,9 +7,12 @@ import { pageContext } from "@/lib/http/pages/visitor";
 import { Field } from "../../components/field";
 import { Form } from "../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../components/page-props";
+import { textsOf, titleOf } from "../../language/page-language";
+import { COMMON } from "../../language/words";
 import { PasskeyProof } from "../../passkeys/passkey-proof";
+import { FACTOR } from "../texts";
 
-export const metadata = { title: "Second factor", robots: { index: false } };
+export const generateMetadata = titleOf(FACTOR);
 
 export default async function Page(props: PageProps) {
   const ctx = pageContext();
@@ -21,18 +24,19 @@ export default async function Page(props: PageProps) {
   const challenge = readChallengeCookie(config, await headers());
   if (!challenge) redirect(signInPage);
   const hasPasskey = (await listChallengeFactors(ctx, challenge)).includes("passkey");
+  const [texts, common] = [await textsOf(FACTOR), await textsOf(COMMON)];
   const isByRecoveryCode = kind === "recovery_code";
   return (
     <div className="narrow">
-      <h1>{isByRecoveryCode ? "Enter a recovery code" : "Enter the code"}</h1>
+      <h1>{isByRecoveryCode ? texts.byRecoveryCode : texts.byCode}</h1>
       <Form action="/forms/sign-in/factor" flash={flash}>
         <input type="hidden" name="callbackUrl" value={next} />
         <input type="hidden" name="kind" value={isByRecoveryCode ? "recovery_code" : "totp"} />
         {isByRecoveryCode ? (
           <Field
             name="code"
-            label="Recovery code"
-            hint="One of the ten that you kept. Each works once."
+            label={common.recoveryCode}
+            hint={common.recoveryCodeHint}
             required
             autoComplete="off"
             autoCapitalize="characters"
@@ -41,31 +45,31 @@ export default async function Page(props: PageProps) {
         ) : (
           <Field
             name="code"
-            label="Code"
-            hint="The six digits that your authenticator app shows."
+            label={common.code}
+            hint={common.codeHint}
             required
             autoComplete="one-time-code"
             inputMode="numeric"
           />
         )}
-        <button type="submit">Sign in</button>
+        <button type="submit">{common.signIn}</button>
       </Form>
       {hasPasskey && (
         <Form action="/forms/sign-in/factor">
           <input type="hidden" name="callbackUrl" value={next} />
           <input type="hidden" name="kind" value="passkey" />
-          <PasskeyProof optionsPath="/api/auth/passkeys/second-factor/options" label="Use a passkey" />
+          <PasskeyProof optionsPath="/api/auth/passkeys/second-factor/options" label={common.usePasskey} />
         </Form>
       )}
       <p className="aside">
         {isByRecoveryCode ? (
-          <a href={secondFactorPage({ callbackUrl: next })}>Use the authenticator app</a>
+          <a href={secondFactorPage({ callbackUrl: next })}>{texts.useApp}</a>
         ) : (
-          <a href={`${secondFactorPage({ callbackUrl: next })}&kind=recovery_code`}>Use a recovery code</a>
+          <a href={`${secondFactorPage({ callbackUrl: next })}&kind=recovery_code`}>{common.useRecoveryCode}</a>
         )}
       </p>
       <p className="aside">
-        <a href={signInPage}>Sign in again</a>
+        <a href={signInPage}>{texts.again}</a>
       </p>
     </div>
   );

@@ -25,7 +25,6 @@ export const POST: OperationDetails = {
   operationId: "createApiKey",
   description:
     "Creates a key and returns it: this is the only time. A key is `hp_` and 49 letters and digits, of which the last 6 are a checksum. With `Idempotency-Key`, a repetition returns 409 `idempotency_key_used` instead of the key, which is stored as a hash only: revoke it and create another one.",
-  reads: ["IdempotencyKey"],
   requests: {
     "A key for releases": {
       name: "Release pipeline",

@@ -24,6 +24,7 @@ export const Session = z
       email: z.string(),
       name: z.string().nullable(),
       image: z.string().nullable(),
+      role: z.enum(["user", "support", "admin"]).describe("What the account may do in the console."),
     }),
     expires: z.date(),
   })

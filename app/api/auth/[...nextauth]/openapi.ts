@@ -6,7 +6,13 @@ import { Csrf, Form, NextUrl, ProviderParams, Providers, Session, SignInForm } f
 const CSRF_TOKEN = "b1946ac92492d2347c6235b4d2611184a0b1c2d3e4f5061728394a5b6c7d8e9f";
 const NEXT_URL = { "Next URL": { url: "https://api.example.com/account" } };
 const TRY_AGAIN = "https://api.example.com/api/auth/error?error=CredentialsSignin&provider=credentials";
-const USER = { id: "0198d2f4-3c1e-7c1a-9b7e-5d2f8a6b4c10", email: "ann@example.com", name: "Ann", image: null };
+const USER = {
+  id: "0198d2f4-3c1e-7c1a-9b7e-5d2f8a6b4c10",
+  email: "ann@example.com",
+  name: "Ann",
+  image: null,
+  role: "user",
+};
 
 function withProvider({ declaration, details }: NextAuthAction): NextAuthAction {
   return { declaration: { ...declaration, params: ProviderParams }, details };

@@ -3,10 +3,31 @@ import { readShownCodes } from "@/lib/auth/second-factor/shown-codes";
 import { pageContext } from "@/lib/http/pages/visitor";
 import { Form } from "../../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../../components/page-props";
+import { textsOf, titleOf } from "../../../language/page-language";
+import { defineTexts } from "../../../language/texts";
 import { AccountHeading } from "../../account-heading";
 import { requireRecentVisitor, requireVisitor } from "../../require-visitor";
 
-export const metadata = { title: "Recovery codes", robots: { index: false } };
+const TEXTS = defineTexts({
+  en: {
+    title: "Recovery codes",
+    shown:
+      "Keep these codes where you keep your passwords, or print them. Each one replaces a code of your authenticator app, once. They will not be shown again.",
+    kept: "I have kept them",
+    renew: "You get ten new codes. The old ones stop working.",
+    submit: "New recovery codes",
+  },
+  de: {
+    title: "Wiederherstellungscodes",
+    shown:
+      "Bewahren Sie diese Codes bei Ihren Passwörtern auf oder drucken Sie sie. Jeder ersetzt einmal Ihre Authenticator-App. Sie werden nicht wieder gezeigt.",
+    kept: "Ich habe sie aufbewahrt",
+    renew: "Sie bekommen zehn neue Codes. Die alten gelten dann nicht mehr.",
+    submit: "Neue Wiederherstellungscodes",
+  },
+});
+
+export const generateMetadata = titleOf(TEXTS);
 
 const PAGE = "/account/factors/recovery-codes";
 
@@ -15,15 +36,13 @@ export default async function Page(props: PageProps) {
   const { formErrors } = await queryOf(props);
   const codes = await readShownCodes(pageContext(), account.id, await headers());
   if (!codes) await requireRecentVisitor(PAGE);
+  const texts = await textsOf(TEXTS);
   return (
     <div className="narrow">
-      <AccountHeading title="Recovery codes" />
+      <AccountHeading title={texts.title} />
       {codes ? (
         <>
-          <p>
-            Keep these codes where you keep your passwords, or print them. Each one stands in for your authenticator app
-            once. They will not be shown again.
-          </p>
+          <p>{texts.shown}</p>
           <ol className="codes">
             {codes.map((code) => (
               <li key={code}>
@@ -32,14 +51,14 @@ export default async function Page(props: PageProps) {
             ))}
           </ol>
           <Form action="/forms/account/factors/kept">
-            <button type="submit">I have kept them</button>
+            <button type="submit">{texts.kept}</button>
           </Form>
         </>
       ) : (
         <>
-          <p>You get ten new codes. The old ones stop working.</p>
+          <p>{texts.renew}</p>
           <Form action="/forms/account/factors/recovery-codes" flash={await flashOf(formErrors)}>
-            <button type="submit">New recovery codes</button>
+            <button type="submit">{texts.submit}</button>
           </Form>
         </>
       )}

@@ -1,27 +1,39 @@
 import { Form } from "../../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../../components/page-props";
-import { AccountHeading } from "../../account-heading";
+import { textsOf, titleOf } from "../../../language/page-language";
+import { defineTexts } from "../../../language/texts";
+import { AccountStep } from "../../account-step";
 import { requireRecentVisitor } from "../../require-visitor";
 
-export const metadata = { title: "Remove the authenticator app", robots: { index: false } };
+const TEXTS = defineTexts({
+  en: {
+    title: "Remove the authenticator app",
+    intro: "Signing in will no longer need a code. Your recovery codes will stop working.",
+    submit: "Remove authenticator app",
+  },
+  de: {
+    title: "Authenticator-App entfernen",
+    intro: "Die Anmeldung verlangt dann keinen Code mehr. Ihre Wiederherstellungscodes gelten nicht mehr.",
+    submit: "Authenticator-App entfernen",
+  },
+});
+
+export const generateMetadata = titleOf(TEXTS);
 
 const PAGE = "/account/factors/remove";
 
 export default async function Page(props: PageProps) {
   await requireRecentVisitor(PAGE);
   const { formErrors } = await queryOf(props);
+  const texts = await textsOf(TEXTS);
   return (
-    <div className="narrow">
-      <AccountHeading title="Remove the authenticator app" />
-      <p>Signing in will no longer need a code. Your recovery codes will stop working.</p>
+    <AccountStep title={texts.title}>
+      <p>{texts.intro}</p>
       <Form action="/forms/account/factors/remove" flash={await flashOf(formErrors)}>
         <button type="submit" className="danger">
-          Remove authenticator app
+          {texts.submit}
         </button>
       </Form>
-      <p className="aside">
-        <a href="/account">Cancel</a>
-      </p>
-    </div>
+    </AccountStep>
   );
 }

@@ -4,10 +4,43 @@ import { pageContext } from "@/lib/http/pages/visitor";
 import { Field } from "../../../components/field";
 import { Form } from "../../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../../components/page-props";
-import { AccountHeading } from "../../account-heading";
+import { textsOf, titleOf } from "../../../language/page-language";
+import { defineTexts } from "../../../language/texts";
+import { COMMON } from "../../../language/words";
+import { AccountStep } from "../../account-step";
 import { requireRecentVisitor } from "../../require-visitor";
 
-export const metadata = { title: "Add an authenticator app", robots: { index: false } };
+const TEXTS = defineTexts({
+  en: {
+    title: "Add an authenticator app",
+    scan: "Scan this code with your authenticator app.",
+    qrCode: "QR code for an authenticator app",
+    orOpen: (uri: string) => (
+      <>
+        On this device, <a href={uri}>open the app</a>, or enter this key in it:
+      </>
+    ),
+    codeHint: "The six digits that the app shows.",
+    submit: "Add app",
+    intro: "An authenticator app on your phone makes a new code every 30 seconds. You enter it when you sign in.",
+  },
+  de: {
+    title: "Authenticator-App hinzufügen",
+    scan: "Scannen Sie diesen Code mit Ihrer Authenticator-App.",
+    qrCode: "QR-Code für eine Authenticator-App",
+    orOpen: (uri) => (
+      <>
+        Auf diesem Gerät <a href={uri}>öffnen Sie die App</a> oder geben dort diesen Schlüssel ein:
+      </>
+    ),
+    codeHint: "Die sechs Ziffern, die die App zeigt.",
+    submit: "App hinzufügen",
+    intro:
+      "Eine Authenticator-App auf Ihrem Telefon erzeugt alle 30 Sekunden einen neuen Code. Sie geben ihn bei der Anmeldung ein.",
+  },
+});
+
+export const generateMetadata = titleOf(TEXTS);
 
 const PAGE = "/account/factors/totp";
 
@@ -17,48 +50,43 @@ export default async function Page(props: PageProps) {
   const flash = await flashOf(formErrors);
   const enrollment = id ? await readEnrollment(pageContext(), visitor, id) : null;
   if (id && !enrollment && !flash) redirect(PAGE);
+  const [texts, common] = [await textsOf(TEXTS), await textsOf(COMMON)];
   return (
-    <div className="narrow">
-      <AccountHeading title="Add an authenticator app" />
+    <AccountStep title={texts.title}>
       {enrollment ? (
         <>
-          <p>Scan this code with your authenticator app.</p>
+          <p>{texts.scan}</p>
           {/* Made by `qrCodeSvg`: it contains nothing but numbers. */}
           <div
             className="qr-code"
             role="img"
-            aria-label="QR code for an authenticator app"
+            aria-label={texts.qrCode}
             // biome-ignore lint/security/noDangerouslySetInnerHtml: see above
             dangerouslySetInnerHTML={{ __html: enrollment.qrCode }}
           />
-          <p>
-            On this device, <a href={enrollment.uri}>open the app</a>, or enter this key in it:
-          </p>
+          <p>{texts.orOpen(enrollment.uri)}</p>
           <p className="key">{enrollment.secret.match(/.{1,4}/g)?.join(" ")}</p>
           <Form action="/forms/account/factors/confirm" flash={flash}>
             <input type="hidden" name="id" value={enrollment.id} />
             <Field
               name="code"
-              label="Code"
-              hint="The six digits that the app shows."
+              label={common.code}
+              hint={texts.codeHint}
               required
               autoComplete="one-time-code"
               inputMode="numeric"
             />
-            <button type="submit">Add app</button>
+            <button type="submit">{texts.submit}</button>
           </Form>
         </>
       ) : (
         <>
-          <p>An authenticator app on your phone makes a new code every 30 seconds. You enter it when you sign in.</p>
+          <p>{texts.intro}</p>
           <Form action="/forms/account/factors/totp" flash={flash}>
-            <button type="submit">Continue</button>
+            <button type="submit">{common.continueButton}</button>
           </Form>
         </>
       )}
-      <p className="aside">
-        <a href="/account">Cancel</a>
-      </p>
-    </div>
+    </AccountStep>
   );
 }

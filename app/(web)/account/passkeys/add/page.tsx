@@ -1,21 +1,31 @@
+import { textsOf, titleOf } from "../../../language/page-language";
+import { defineTexts } from "../../../language/texts";
 import { AddPasskey } from "../../../passkeys/add-passkey";
-import { AccountHeading } from "../../account-heading";
+import { AccountStep } from "../../account-step";
 import { requireRecentVisitor } from "../../require-visitor";
 
-export const metadata = { title: "Add a passkey", robots: { index: false } };
+const TEXTS = defineTexts({
+  en: {
+    title: "Add a passkey",
+    intro: (email: string) =>
+      `Your browser asks where to store the passkey for ${email}: on this device, on a phone or on a security key.`,
+  },
+  de: {
+    title: "Passkey hinzufügen",
+    intro: (email) =>
+      `Ihr Browser fragt, wo er den Passkey für ${email} aufbewahren soll: auf diesem Gerät, auf einem Telefon oder auf einem Sicherheitsschlüssel.`,
+  },
+});
+
+export const generateMetadata = titleOf(TEXTS);
 
 export default async function Page() {
   const { user } = await requireRecentVisitor("/account/passkeys/add");
+  const texts = await textsOf(TEXTS);
   return (
-    <div className="narrow">
-      <AccountHeading title="Add a passkey" />
-      <p>
-        Your browser asks where to store the passkey for {user.email}: on this device, on a phone or on a security key.
-      </p>
+    <AccountStep title={texts.title}>
+      <p>{texts.intro(user.email)}</p>
       <AddPasskey />
-      <p className="aside">
-        <a href="/account">Cancel</a>
-      </p>
-    </div>
+    </AccountStep>
   );
 }

@@ -1,32 +1,43 @@
 import { Form } from "../../../components/form";
 import { flashOf, type PageProps, queryOf } from "../../../components/page-props";
-import { AccountHeading } from "../../account-heading";
+import { textsOf, titleOf } from "../../../language/page-language";
+import { defineTexts } from "../../../language/texts";
+import { AccountStep } from "../../account-step";
 import { requireRecentVisitor } from "../../require-visitor";
 import { findOwnPasskey } from "../find-own-passkey";
 
-export const metadata = { title: "Remove a passkey", robots: { index: false } };
+const TEXTS = defineTexts({
+  en: {
+    title: "Remove a passkey",
+    intro: (email: string, name: string) =>
+      `You will no longer be able to sign in to ${email} with “${name}”. All other sessions will be signed out. Your device may still offer the passkey; you can delete it there.`,
+    submit: "Remove passkey",
+  },
+  de: {
+    title: "Passkey entfernen",
+    intro: (email, name) =>
+      `Sie können sich dann nicht mehr mit „${name}“ bei ${email} anmelden. Alle anderen Sitzungen werden beendet. Vielleicht bietet Ihr Gerät den Passkey weiter an; Sie können ihn dort löschen.`,
+    submit: "Passkey entfernen",
+  },
+});
+
+export const generateMetadata = titleOf(TEXTS);
 
 export default async function Page(props: PageProps) {
   const { formErrors, id = "" } = await queryOf(props);
   const visitor = await requireRecentVisitor(`/account/passkeys/remove?${new URLSearchParams({ id })}`);
   const flash = await flashOf(formErrors);
   const { id: passkeyId, name } = await findOwnPasskey(visitor, id);
+  const texts = await textsOf(TEXTS);
   return (
-    <div className="narrow">
-      <AccountHeading title="Remove a passkey" />
-      <p>
-        You will no longer be able to sign in to {visitor.user.email} with “{name}”. All other sessions will be signed
-        out. Your device may still offer the passkey; you can delete it there.
-      </p>
+    <AccountStep title={texts.title}>
+      <p>{texts.intro(visitor.user.email, name)}</p>
       <Form action="/forms/account/passkey/remove" flash={flash}>
         <input type="hidden" name="id" value={passkeyId} />
         <button type="submit" className="danger">
-          Remove passkey
+          {texts.submit}
         </button>
       </Form>
-      <p className="aside">
-        <a href="/account">Cancel</a>
-      </p>
-    </div>
+    </AccountStep>
   );
 }

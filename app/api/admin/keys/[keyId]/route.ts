@@ -8,6 +8,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
   DELETE: endpoint({
     summary: "Revoke an API key",
     auth: { role: "admin", stepUp: true },
+    idempotency: "replay",
     params: KeyParams,
     errors: ["not_found"],
     responses: { 204: null },

@@ -9,7 +9,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     summary: "Delete the caller's account",
     auth: "account",
     body: DeleteAccount,
-    errors: ["reauthentication_required", "passkey_invalid", "rate_limited", "overloaded"],
+    errors: ["last_admin", "reauthentication_required", "passkey_invalid", "rate_limited", "overloaded"],
     responses: { 200: AccountDeleted },
     handle: async ({ ctx, principal, caller, body }) => {
       const deleted = await deleteAccount(ctx, principal, body, caller);

@@ -1,0 +1,14 @@
+import { deleteAccount } from "@/lib/admin/accounts/delete-account";
+import { AccountForm } from "@/lib/admin/accounts/form";
+import { defineConsoleForm } from "../../define-console-form";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/accounts/delete", {
+  summary: "Delete an account",
+  page: "/console/accounts",
+  body: AccountForm,
+  errorPlacement: { last_admin: { message: "This is the only admin. Give another account the role first" } },
+  handle: async ({ ctx, body }, operator) => {
+    await deleteAccount(ctx, operator, body.accountId, body);
+    return { to: "/console/accounts", done: "deleted" };
+  },
+});

@@ -1,0 +1,17 @@
+import { endSession } from "@/lib/admin/accounts/end-sessions";
+import { SessionForm } from "@/lib/admin/accounts/form";
+import { defineConsoleForm } from "../../define-console-form";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm(
+  "/forms/console/accounts/end-session",
+  {
+    summary: "End a session of an account",
+    page: "/console/accounts",
+    role: "support",
+    body: SessionForm,
+    handle: async ({ ctx, body }, operator) => {
+      await endSession(ctx, operator, body, body);
+      return { done: "session_ended" };
+    },
+  },
+);

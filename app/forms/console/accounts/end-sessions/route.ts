@@ -1,0 +1,17 @@
+import { endSessions } from "@/lib/admin/accounts/end-sessions";
+import { AccountForm } from "@/lib/admin/accounts/form";
+import { defineConsoleForm } from "../../define-console-form";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm(
+  "/forms/console/accounts/end-sessions",
+  {
+    summary: "End every session of an account",
+    page: "/console/accounts",
+    role: "support",
+    body: AccountForm,
+    handle: async ({ ctx, body }, operator) => {
+      await endSessions(ctx, operator, body.accountId, body);
+      return { done: "sessions_ended" };
+    },
+  },
+);

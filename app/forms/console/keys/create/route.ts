@@ -1,0 +1,19 @@
+import { NewKeyForm, toNewKey } from "@/lib/admin/keys/form";
+import { createKey } from "@/lib/admin/keys/keys";
+import { setShownSecretCookie } from "@/lib/admin/shown-secret";
+import { defineConsoleForm } from "../../define-console-form";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/keys/create", {
+  summary: "Create an API key",
+  page: "/console/settings/keys",
+  body: NewKeyForm,
+  keptFields: ["name", "networks", "lifetime"],
+  handle: async ({ ctx, body }, operator) => {
+    const { key } = await createKey(ctx, operator, toNewKey(body, ctx.now()));
+    return {
+      to: "/console/settings/keys",
+      done: "key_created",
+      cookies: [await setShownSecretCookie(ctx, operator.accountId, "key", key)],
+    };
+  },
+});

@@ -1,0 +1,13 @@
+import { retryDelivery } from "@/lib/admin/webhooks/replay";
+import { DeliveryParams } from "@/lib/admin/webhooks/schema";
+import { defineConsoleForm } from "../../define-console-form";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm("/forms/console/webhooks/retry", {
+  summary: "Attempt a delivery now",
+  page: "/console/settings/webhooks",
+  body: DeliveryParams,
+  handle: async ({ ctx, body }, operator) => {
+    await retryDelivery(ctx, operator, body);
+    return { done: "retried" };
+  },
+});

@@ -1,0 +1,23 @@
+import { setShownSecretCookie } from "@/lib/admin/shown-secret";
+import { rotateSecret } from "@/lib/admin/webhooks/endpoints";
+import { webhookSecretKind } from "@/lib/admin/webhooks/form";
+import { EndpointParams } from "@/lib/admin/webhooks/schema";
+import { defineConsoleForm } from "../../define-console-form";
+import { endpointPage } from "../endpoint-page";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm(
+  "/forms/console/webhooks/rotate-secret",
+  {
+    summary: "Rotate the secret of a webhook endpoint",
+    page: "/console/settings/webhooks",
+    body: EndpointParams,
+    handle: async ({ ctx, body: { endpointId } }, operator) => {
+      const { secret } = await rotateSecret(ctx, operator, endpointId);
+      return {
+        to: endpointPage(endpointId),
+        done: "rotated",
+        cookies: [await setShownSecretCookie(ctx, operator.accountId, webhookSecretKind(endpointId), secret)],
+      };
+    },
+  },
+);

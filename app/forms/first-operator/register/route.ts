@@ -1,0 +1,22 @@
+import { registerFirstOperator } from "@/lib/accounts/first-operator/become-operator";
+import { forgetFirstOperatorLink, recallFirstOperatorLink } from "@/lib/accounts/first-operator/link-cookie";
+import { Register } from "@/lib/accounts/schema";
+import { defineForm } from "@/lib/http/pages/form";
+import { replaceSession } from "@/lib/http/session-response";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/first-operator/register", {
+  summary: "Create the account of the first operator",
+  page: "/first-operator",
+  body: Register,
+  keptFields: ["name", "email"],
+  errorPlacement: {
+    email_taken: { field: "email", message: "An account with this email already exists. Sign in instead" },
+    invalid_or_expired_token: { message: "This link is no longer valid" },
+  },
+  handle: async ({ ctx, body, request, caller }) => {
+    const token = (await recallFirstOperatorLink(ctx.config, request.headers.get("cookie"))) ?? "";
+    const created = await registerFirstOperator(ctx, token, body, caller);
+    const forgotten = forgetFirstOperatorLink(ctx.config, ctx.now());
+    return { to: "/console", cookies: [...(await replaceSession(ctx, request.headers, created)), forgotten] };
+  },
+});

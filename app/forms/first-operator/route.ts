@@ -1,0 +1,17 @@
+import { z } from "zod";
+import { becomeFirstOperator } from "@/lib/accounts/first-operator/become-operator";
+import { forgetFirstOperatorLink, recallFirstOperatorLink } from "@/lib/accounts/first-operator/link-cookie";
+import { defineForm } from "@/lib/http/pages/form";
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/first-operator", {
+  summary: "Become the first operator",
+  page: "/first-operator",
+  auth: "account",
+  body: z.object({}),
+  errorPlacement: { invalid_or_expired_token: { message: "This link is no longer valid" } },
+  handle: async ({ ctx, principal, request, caller }) => {
+    const token = (await recallFirstOperatorLink(ctx.config, request.headers.get("cookie"))) ?? "";
+    await becomeFirstOperator(ctx, { token, accountId: principal.account.id }, caller);
+    return { to: "/console", cookies: [forgetFirstOperatorLink(ctx.config, ctx.now())] };
+  },
+});
