@@ -9,6 +9,7 @@ import { fold } from "./workloads/billing/fold";
 import { subscriptionStatus } from "./workloads/billing/subscription-status";
 import { webhook } from "./workloads/billing/webhook";
 import { webhookEmbedded } from "./workloads/billing/webhook-embedded";
+import { consolePages } from "./workloads/console/console";
 import { growth } from "./workloads/growth/growth";
 import { attestation } from "./workloads/push/attestation";
 import { pushDelivery } from "./workloads/push/push-delivery";
@@ -39,6 +40,7 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
   "health-during-logins": healthDuringLogins,
   "health-during-page-load": healthDuringPageLoad,
   "account-enumeration": accountEnumeration,
+  console: consolePages,
   "push-register": pushRegister,
   "push-refresh": pushRefresh,
   "push-delivery": pushDelivery,

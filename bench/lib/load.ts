@@ -81,7 +81,11 @@ async function finish(pool: Pool, work: Promise<void>[]): Promise<void> {
 
 /** A load's figures from how long each request took, in milliseconds. */
 export function summarize(tookMs: number[], seconds: number): LoadResult {
-  const sorted = tookMs.toSorted((a, b) => a - b);
-  const at = (part: number) => sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? Number.NaN;
-  return { count: sorted.length, seconds, p50Ms: at(0.5), p99Ms: at(0.99) };
+  return { count: tookMs.length, seconds, p50Ms: percentile(tookMs, 0.5), p99Ms: percentile(tookMs, 0.99) };
+}
+
+/** The figure that so large a part of all figures, from 0 to 1, does not exceed. */
+export function percentile(figures: number[], part: number): number {
+  const sorted = figures.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? Number.NaN;
 }

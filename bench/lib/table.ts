@@ -14,6 +14,7 @@ export type Row = {
   candidate: string;
   throughput?: Amount | string | null;
   p50Ms?: Figure | null;
+  p95Ms?: Figure | null;
   p99Ms?: Figure | null;
   cpuMsPerRequest?: Figure | null;
   memoryMiB?: number | null;

@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import type { Bench } from "../lib/bench";
 
+/** What `--write` writes may differ from the commit: no workload reads it. */
+const SOURCES = [".", ":!README.md", ":!docs", ":!bench/published.json"];
 const PEERS = ["express", "fastify", "parse-server"];
 
 /** When a run took place, of which commit, and on what. */
@@ -10,7 +12,6 @@ export type About = { at: string; commit: string; machine: string; versions: str
 
 /** Describes this run. */
 export async function describeRun({ database }: Pick<Bench, "database">): Promise<About> {
-  const commit = execFileSync("git", ["describe", "--always", "--dirty"]).toString().trim();
   const { rows } = await database.query<{ server_version: string }>("SHOW server_version");
   const [cpu] = cpus();
   const versions = [
@@ -21,10 +22,16 @@ export async function describeRun({ database }: Pick<Bench, "database">): Promis
   ];
   return {
     at: new Date().toISOString(),
-    commit,
+    commit: describeCommit(),
     machine: `${cpus().length} cores of ${cpu?.model.trim()}`,
     versions: versions.join(", "),
   };
+}
+
+/** The commit, with "-dirty" if what runs differs from it. */
+function describeCommit(): string {
+  const git = (...args: string[]) => execFileSync("git", args).toString().trim();
+  return git("describe", "--always") + (git("status", "--porcelain", "--", ...SOURCES) === "" ? "" : "-dirty");
 }
 
 const versionOf = (folder: string): string => JSON.parse(readFileSync(`${folder}/package.json`, "utf8")).version;

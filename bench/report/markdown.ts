@@ -5,6 +5,7 @@ type Column = { head: string; align: string; cell: (row: Row) => string };
 const COLUMNS: Column[] = [
   { head: "throughput", align: "---:", cell: ({ throughput }) => amount(throughput) },
   { head: "p50 ms", align: "---:", cell: ({ p50Ms }) => figure(p50Ms) },
+  { head: "p95 ms", align: "---:", cell: ({ p95Ms }) => figure(p95Ms) },
   { head: "p99 ms", align: "---:", cell: ({ p99Ms }) => figure(p99Ms) },
   { head: "CPU ms per request", align: "---:", cell: ({ cpuMsPerRequest: cpu }) => figure(cpu) },
   { head: "RSS MiB", align: "---:", cell: ({ memoryMiB }) => figure(memoryMiB) },

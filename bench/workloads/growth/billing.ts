@@ -63,12 +63,12 @@ async function statusRequests(bench: Bench, url: string, ids: number[]): Promise
   return request;
 }
 
-/** What `npm run billing list` reads. */
+/** What `homeport billing list` reads. */
 async function listLatency({ env }: Bench): Promise<Latency> {
   const db = new PrismaClient({ adapter: postgresAdapter(env.DATABASE_URL, 1, console.error, COMMAND) });
   try {
     return await latencyOf(() =>
-      callInTurn(async () => assert.equal((await listBillingEvents({ db }, { limit: LISTED })).length, LISTED)),
+      callInTurn(async () => assert.equal((await listBillingEvents({ db }, { limit: LISTED })).events.length, LISTED)),
     );
   } finally {
     await db.$disconnect();
