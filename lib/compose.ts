@@ -1,4 +1,5 @@
 import { accountEmails, EMAIL_TTL_SECONDS } from "./accounts/emails/account-emails";
+import { announceDisabledEndpoint } from "./accounts/emails/operator-emails";
 import { createMailer, createPushTransport } from "./adapters/from-config";
 import { createBreachLookup } from "./adapters/have-i-been-pwned";
 import { createBillingApi } from "./adapters/revenuecat";
@@ -6,6 +7,8 @@ import { createObjectStorage } from "./adapters/s3";
 import { createAppleRevocations } from "./auth/apple/revocations";
 import { loadDataKeys } from "./auth/keys/data-keys";
 import { pseudonym } from "./auth/keys/pseudonym";
+import { decryptSecret } from "./auth/keys/stored-secrets";
+import { createOperatorKey } from "./auth/operator/operator-key";
 import { createHasher, poolSize } from "./auth/passwords/hasher";
 import { type Config, publishBaseUrl } from "./config";
 import type { Context } from "./context";
@@ -24,9 +27,12 @@ import { withSecrets } from "./secrets";
 import { createReconciler } from "./subscriptions/reconcile/reconciler";
 import { createLog } from "./telemetry/log";
 import { openTelemetry } from "./telemetry/open";
+import { LOOPBACK_NETWORKS } from "./webhooks/delivery/addresses";
+import { webhookPurpose } from "./webhooks/signature";
+import { createWebhooks } from "./webhooks/webhooks";
 
 /** Parts that tests and scripts pass in. They replace those that the configuration selects. */
-export type Overrides = Partial<Pick<Context, "database" | "now" | "dbNow" | "log" | "mailer" | "push">>;
+export type Overrides = Partial<Pick<Context, "catalog" | "database" | "now" | "dbNow" | "log" | "mailer" | "push">>;
 
 /** The composition root: opens all parts of the service. @throws DataDirInUseError */
 export async function composeContext(given: Config, overrides: Overrides = {}): Promise<Context> {
@@ -36,31 +42,29 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const now = overrides.now ?? (() => new Date());
   const dbNow = overrides.dbNow ?? databaseNow;
   const database = overrides.database ?? (await open(config, log));
-  const telemetry = await openTelemetry({ config, db: database.client, log, dbNow });
+  const telemetry = await openTelemetry({ config, db: database.client, log, dbNow, now });
   const mailer = overrides.mailer ?? createMailer(config, log);
   const db = database.client;
   const emails = createEmailQueue({ db, dbNow, log, mailer }, EMAIL_TTL_SECONDS, accountEmails({ config, db, now }));
-  const releases = await openReleases({ config, db, log, now });
+  const base = { config, db, dbNow, emails, log, now };
+  const webhooks = openWebhooks(base);
+  const catalog = overrides.catalog ?? (await openCatalog(config, log));
+  const releases = openReleases({ ...base, catalog });
   const billing = createBillingApi(config);
-  const appleRevocations = createAppleRevocations({ config, db, dbNow, log, now });
-  const reconciler = createReconciler({ billing, config, db, dbNow, log, now });
+  const appleRevocations = createAppleRevocations(base);
+  const reconciler = createReconciler({ ...base, billing, webhooks });
   const hasher = createHasher(poolSize(config.BCRYPT_COST));
   const push = overrides.push === undefined ? await createPushTransport(config, log) : overrides.push;
   const isInline = push && config.PUSH_WORKER === "inline";
   const worker = isInline ? startWorker({ config, count: telemetry.count, db, dbNow, log, now, push }) : null;
   warnAtStart({ config, database, db, log, mailer, push });
   return {
-    config,
+    ...base,
     database,
-    db,
-    now,
-    dbNow,
-    log,
     limits: createRateLimits({ config, db, dbNow, log, now, privateKey: (text) => pseudonym({ config, db }, text) }),
     hasher,
     breaches: createBreachLookup(config, log),
     mailer,
-    emails,
     push,
     wakePush: worker?.wake ?? (() => {}),
     removeDevices,
@@ -68,6 +72,8 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     appleRevocations,
     reconciler,
     ...releases.parts,
+    webhooks,
+    operatorKey: config.mode === "embedded" ? createOperatorKey() : null,
     storage: createObjectStorage(config, now),
     observe: warnAboutProxy({ config, log }, telemetry.observe),
     count: telemetry.count,
@@ -75,7 +81,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     close: async () => {
       await worker?.stop();
       push?.close();
-      const parts = [telemetry, releases, emails, appleRevocations, reconciler, mailer, hasher, database];
+      const parts = [telemetry, releases, webhooks, emails, appleRevocations, reconciler, mailer, hasher, database];
       for (const part of parts) await part.close();
       log.flush();
     },
@@ -92,9 +98,10 @@ export async function composeWorker(given: Config): Promise<Pick<Context, "log" 
   if (!push) throw new Error("APNS_KEY, APNS_KEY_ID and APNS_TEAM_ID are not set: there is no transport.");
   const database = await open(config, log);
   const deps = { config, db: database.client, dbNow: databaseNow, log };
-  const telemetry = await openTelemetry(deps);
+  const now = () => new Date();
+  const telemetry = await openTelemetry({ ...deps, now });
   void warnOfMissingMigrations(database, log);
-  const worker = startWorker({ ...deps, count: telemetry.count, now: () => new Date(), push });
+  const worker = startWorker({ ...deps, count: telemetry.count, now, push });
   return {
     log,
     close: async () => {
@@ -107,8 +114,8 @@ export async function composeWorker(given: Config): Promise<Pick<Context, "log" 
   };
 }
 
-async function openReleases({ config, db, log, now }: Pick<Context, "config" | "db" | "log" | "now">) {
-  const scheduled = createScheduledCatalog({ catalog: await openCatalog(config, log), db, log });
+function openReleases({ catalog, config, db, log, now }: Pick<Context, "catalog" | "config" | "db" | "log" | "now">) {
+  const scheduled = createScheduledCatalog({ catalog, db, log, now });
   const adoption = createAdoption({ db, isOn: config.RELEASE_ADOPTION === "on", log, now, secrets: config.secrets });
   const updateReports = createUpdateReports({ db, log, now });
   const close = async () => {
@@ -116,6 +123,22 @@ async function openReleases({ config, db, log, now }: Pick<Context, "config" | "
     await Promise.all([adoption.close(), updateReports.close()]);
   };
   return { parts: { ...scheduled, adoption, updateReports }, close };
+}
+
+type WebhookDeps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "log" | "now">;
+
+/** A service on a developer's machine may send webhooks to it, without TLS. */
+function openWebhooks({ config, db, dbNow, emails, log, now }: WebhookDeps) {
+  const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(new URL(config.baseUrl).hostname);
+  return createWebhooks({
+    allowed: [...config.WEBHOOK_ALLOWED_NETWORKS, ...(isLocal ? LOOPBACK_NETWORKS : [])],
+    db,
+    dbNow,
+    log,
+    userAgent: `Homeport/${config.build.version}`,
+    decrypt: (endpointId, stored) => decryptSecret({ config, db }, webhookPurpose(endpointId), stored),
+    onDisabled: (tx, endpoint) => announceDisabledEndpoint({ config, emails, now }, tx, endpoint),
+  });
 }
 
 /** Logs what may be wrong. Does not wait for the database. */

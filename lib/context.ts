@@ -16,6 +16,7 @@ import type { Adoption } from "./releases/adoption/adoption";
 import type { Catalog } from "./releases/catalog/watch";
 import type { Rollouts } from "./releases/rollouts/scheduled-catalog";
 import type { UpdateReports } from "./releases/rollouts/update-reports";
+import type { Webhooks } from "./webhooks/webhooks";
 
 export type { Tx };
 
@@ -54,6 +55,10 @@ export type Context = {
   updateReports: UpdateReports;
   /** The schedules of rollouts, which `catalog` applies. */
   rollouts: Rollouts;
+  /** The key of commands on this machine, which act through the service. Null on PostgreSQL: they need no service. */
+  operatorKey: OperatorKey | null;
+  /** Announces events to the endpoints of operators. */
+  webhooks: Webhooks;
   /** Storage of `s3Key` artifacts. Null: it is not configured, and the catalog has no such artifacts. */
   storage: ObjectStorage | null;
   /** Records a finished request. `request` has the caller's span for traces; null: Next has traced the request. */
@@ -63,6 +68,18 @@ export type Context = {
   /** True once the process has begun to stop. */
   draining: boolean;
   close: () => Promise<void>;
+};
+
+/**
+ * The key of whoever can read the service's data folder, and therefore owns the service. It is random at each start and
+ * known to this process alone, and to those who can read `DATA_DIR/operator.json`.
+ */
+export type OperatorKey = {
+  text: string;
+  /** Whether a text is the key, in constant time. Always false after `revoke`. */
+  matches: (text: string) => boolean;
+  /** Until the next start nobody has access by the key. */
+  revoke: () => void;
 };
 
 /** bcrypt on worker threads, so that it does not block the event loop. */
@@ -90,6 +107,8 @@ export type RequestRecord = {
   accountId?: string;
   /** Of the API key. */
   keyId?: string;
+  /** Who ran a command on this machine. */
+  operator?: string;
 };
 
 /** The counters and their labels. Each label has a small, fixed set of values. */

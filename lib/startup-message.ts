@@ -18,3 +18,8 @@ export function startupMessage({ config, mailer, push }: Pick<Context, "config" 
   ];
   return parts.join("\n");
 }
+
+/** The text on the terminal while the service has no admin. */
+export function firstOperatorMessage(link: string): string {
+  return `There is no admin yet. To become the first operator, open this link within 30 minutes:\n  ${link}`;
+}

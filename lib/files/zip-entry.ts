@@ -2,15 +2,19 @@ import { buffer } from "node:stream/consumers";
 import { openPromise } from "yauzl";
 
 /**
- * Reads one file of a ZIP file without reading the others. Returns null if there is none of this name.
+ * Reads one file of a ZIP file without reading the others: the first whose name `isWanted`. Returns null if there is none.
  * @throws Error if the ZIP file is damaged, or the file in it has more than `maxBytes`
  */
-export async function readZipEntry(file: string, name: string, maxBytes: number): Promise<Buffer | null> {
+export async function readZipEntry(
+  file: string,
+  isWanted: (name: string) => boolean,
+  maxBytes: number,
+): Promise<Buffer | null> {
   const zip = await openPromise(file, { lazyEntries: true, autoClose: false });
   try {
     for await (const entry of zip.eachEntry()) {
-      if (entry.fileName !== name) continue;
-      if (entry.uncompressedSize > maxBytes) throw new Error(`${name} is too large`);
+      if (!isWanted(entry.fileName)) continue;
+      if (entry.uncompressedSize > maxBytes) throw new Error(`${entry.fileName} is too large`);
       return await buffer(await zip.openReadStreamPromise(entry)); // fails if it is larger than it says
     }
     return null;

@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import type { Caller } from "../audit/caller";
 import type { AccessRule } from "../auth/access";
-import type { KeyPrincipal } from "../auth/api-keys/authenticate-key";
-import type { Principal } from "../auth/authenticate";
+import type { AnyPrincipal, Principal } from "../auth/authenticate";
+import type { OperatorName, OperatorPrincipal } from "../auth/operator/local-operator";
 import type { Context } from "../context";
 import type { AppError, ErrorCode } from "../errors";
 import type { LimitName } from "../rate-limits";
@@ -17,10 +17,12 @@ export type RequestScope = {
   request: RouteRequest;
   /** The socket's IP, where the HTTP server knows it. */
   remoteAddress: string | undefined;
+  /** Who runs the command that dispatches the request in its own process. Never set for a request from a socket. */
+  operator?: OperatorName | undefined;
   startedMs: number;
   bytes: Uint8Array;
   format: BodyFormat;
-  principal: Principal | KeyPrincipal | null;
+  principal: AnyPrincipal | null;
   params: unknown;
 };
 
@@ -32,12 +34,14 @@ export function requiresSession(auth: AuthRule | undefined): boolean {
   return auth !== undefined && auth !== "none";
 }
 
-/** Whom a rule lets in: nobody in particular, the session of an account, or also an API key. */
+/** Whom a rule lets in: nobody in particular, the session of an account, also this machine's operator or an API key. */
 type PrincipalOf<Auth extends AuthRule> = Auth extends "none"
   ? null
   : Auth extends { scope: string }
-    ? Principal | KeyPrincipal
-    : Principal;
+    ? AnyPrincipal
+    : Auth extends { role: string }
+      ? Principal | OperatorPrincipal
+      : Principal;
 
 /** What a handler receives. */
 export type Input<Params = unknown, Query = unknown, Body = unknown, Auth extends AuthRule = "none"> = {
@@ -50,7 +54,7 @@ export type Input<Params = unknown, Query = unknown, Body = unknown, Auth extend
   bytes: Uint8Array;
   /** The body of an endpoint that reads a "stream". It may take any time, and the handler limits its size. */
   stream: AsyncIterable<Uint8Array>;
-  /** The signed-in account and its session, or the API key; null on public routes. */
+  /** The signed-in account and its session, the API key or this machine's operator; null on public routes. */
   principal: PrincipalOf<Auth>;
   caller: Caller;
   /** The client's IP address, its IPv6 network (/64) or "unknown". */

@@ -1,5 +1,6 @@
 import { logRefusal } from "../audit/refusals";
 import { hasKeyInQuery, refuseKeyInQuery } from "../auth/api-keys/leaked-keys";
+import type { OperatorName } from "../auth/operator/local-operator";
 import { requireStepUp } from "../auth/step-up";
 import { currentContext } from "../context";
 import { AppError } from "../errors";
@@ -21,8 +22,15 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as 
 type Method = (typeof METHODS)[number];
 
 type PathParams = Record<string, string | string[] | undefined>;
-/** What an App Router handler receives beside the request, and the socket's IP where the HTTP server knows it. */
-export type RouteContext = { params?: PathParams | Promise<PathParams>; remoteAddress?: string };
+/**
+ * What an App Router handler receives beside the request; the socket's IP where the HTTP server knows it; and who runs the
+ * command that calls the handler in its own process.
+ */
+export type RouteContext = {
+  params?: PathParams | Promise<PathParams>;
+  remoteAddress?: string | undefined;
+  operator?: OperatorName;
+};
 type DirectHandler = (request: RouteRequest, context: RouteContext) => RouteResponse | Promise<RouteResponse>;
 
 /**
@@ -73,7 +81,7 @@ export function forEveryMethod(endpoint: AnyEndpoint): Record<Method, AnyEndpoin
  * Returns no promise if there is nothing to wait for: a promise costs more than all that /api/version does.
  */
 function handleRequest(route: Route, request: RouteRequest, context: RouteContext) {
-  const scope = openScope(request, context.remoteAddress);
+  const scope = openScope(request, context);
   const finish = (response: RouteResponse) => addHeaders(route, scope, response);
   const refuse = (error: unknown) => finish(errorResponse(route, scope, error));
   try {
@@ -92,10 +100,10 @@ export function respondWithError(path: string, request: RouteRequest, error: unk
   return addHeaders(route, scope, errorResponse(route, scope, error));
 }
 
-function openScope(request: RouteRequest, remoteAddress?: string): RequestScope {
+function openScope(request: RouteRequest, { remoteAddress, operator }: RouteContext = {}): RequestScope {
   const [ctx, id, startedMs] = [currentContext(), requestId(request), performance.now()];
   const unread = { bytes: new Uint8Array(), format: "none", principal: null, params: undefined } as const;
-  return { ctx, id, request, remoteAddress, startedMs, ...unread };
+  return { ctx, id, request, remoteAddress, operator, startedMs, ...unread };
 }
 
 function respond({ endpoint, method, allow }: Route, scope: RequestScope, context: RouteContext) {
@@ -136,8 +144,8 @@ async function readInput(endpoint: AnyEndpoint, method: string, scope: RequestSc
     await requireStepUp(ctx, scope.principal, {}, input.caller);
   }
   // Limit
-  const { accountId = input.caller.ip, keyId = accountId } = idsOf(scope);
-  if (endpoint.limit) await ctx.limits.consume(endpoint.limit, keyId);
+  const { accountId = input.caller.ip, keyId = accountId, operator = keyId } = idsOf(scope);
+  if (endpoint.limit) await ctx.limits.consume(endpoint.limit, operator);
   return input;
 }
 
@@ -170,9 +178,10 @@ function errorResponse({ path, method, endpoint }: Route, scope: RequestScope, e
   return written instanceof RouteResponse ? written : problemResponse(written, id, ctx.config.baseUrl);
 }
 
-/** The account or the API key that sends a request. */
-function idsOf({ principal }: RequestScope): { accountId?: string; keyId?: string } {
+/** The account, the API key or the operator that sends a request. */
+function idsOf({ principal }: RequestScope): { accountId?: string; keyId?: string; operator?: string } {
   if (principal === null) return {};
+  if ("operator" in principal) return { operator: principal.operator };
   return "key" in principal ? { keyId: principal.key.id } : { accountId: principal.account.id };
 }
 

@@ -1,5 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
+import { newReceiver, removeEndpoints } from "@/tests/support/admin/webhooks";
 import { call, get, post } from "@/tests/support/api";
 import { deliver, deliverOk, initialPurchase, type Sent } from "@/tests/support/billing/billing";
 import { clock, ctx, withContext } from "@/tests/support/context";
@@ -121,7 +122,12 @@ test("requests during a deletion cause no server error and leave no data behind"
   }
 });
 
-test("a deletion and webhooks about the same customer do not block each other", async () => {
+test.each([
+  ["", []],
+  [", while an endpoint gets their events", ["account.deleted", "subscription.changed"] as const],
+])("a deletion and webhooks about the same customer do not block each other%s", async (_, eventTypes) => {
+  if (eventTypes.length > 0) await newReceiver([...eventTypes]);
+  onTestFinished(removeEndpoints);
   for (let round = 0; round < 6; round++) {
     const account = await newAccount();
     const transactionId = crypto.randomUUID();

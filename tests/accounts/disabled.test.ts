@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { disableAccount, enableAccount } from "@/lib/admin/accounts";
+import { disableAccount, enableAccount } from "@/lib/admin/accounts/disable-account";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
+import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { Jar, SESSION_COOKIE, session, signIn, signInWith } from "@/tests/support/auth/browser";
 import { errorOf, googlePerson, markVerified, setUpProviders } from "@/tests/support/auth/providers";
 import { ctx } from "@/tests/support/context";
@@ -18,17 +19,17 @@ describe("a disabled account", () => {
   test("has no live session and no device from that moment on", async () => {
     const account = await newAccount();
     await registeredDevice(account);
-    expect(await disableAccount({ ...ctx(), operator: "operator:ann" }, account.id)).toBe(1);
+    expect(await disableAccount(ctx(), OPERATOR, account.id)).toMatchObject({ sessionsEnded: 1, devicesRemoved: 1 });
     expect((await get("/api/subscription/status", { token: account.token })).status).toBe(401);
     expect(await sessionsOf(account)).toBe(0);
     expect(await ctx().db.pushDevice.count({ where: { accountId: account.id } })).toBe(0);
     expect(await eventsOf(account.id)).toEqual(["registered", "account_disabled", "signed_out"]);
-    expect(await disableAccount(ctx(), account.id)).toBeNull();
+    expect(await disableAccount(ctx(), OPERATOR, account.id)).toMatchObject({ isChanged: false });
   });
 
   test("is told so after the right password alone, and gets no session", async () => {
     const account = await newAccount();
-    await disableAccount(ctx(), account.id);
+    await disableAccount(ctx(), OPERATOR, account.id);
     const refused = await logIn(account);
     expect(refused.status).toBe(403);
     expect(await refused.json()).toMatchObject({ code: "account_disabled" });
@@ -46,7 +47,7 @@ describe("a disabled account", () => {
     await withProviders(async () => {
       const account = await newAccount();
       await markVerified(account.id);
-      await disableAccount(ctx(), account.id);
+      await disableAccount(ctx(), OPERATOR, account.id);
       const jar = new Jar();
       google.person = googlePerson(account.email);
       expect(errorOf(await signInWith(google, jar))).toBe("account_disabled");
@@ -60,16 +61,16 @@ describe("a disabled account", () => {
     for (let round = 0; round < 4; round++) {
       const account = await newAccount();
       const attempts = Array.from({ length: 4 }, () => logIn(account));
-      await Promise.all([...attempts, disableAccount(ctx(), account.id)]);
+      await Promise.all([...attempts, disableAccount(ctx(), OPERATOR, account.id)]);
       expect(await sessionsOf(account)).toBe(0);
     }
   });
 
   test("can sign in again once it is enabled, with the data that it had", async () => {
     const account = await newAccount();
-    await disableAccount(ctx(), account.id);
-    expect(await enableAccount(ctx(), account.id)).toBe(true);
-    expect(await enableAccount(ctx(), account.id)).toBe(false);
+    await disableAccount(ctx(), OPERATOR, account.id);
+    expect(await enableAccount(ctx(), OPERATOR, account.id)).toMatchObject({ isChanged: true });
+    expect(await enableAccount(ctx(), OPERATOR, account.id)).toMatchObject({ isChanged: false });
     const { user } = await (await logIn(account)).json();
     expect(user).toMatchObject({ id: account.id, email: account.email });
     expect((await get("/api/subscription/status", { token: account.token })).status).toBe(401);

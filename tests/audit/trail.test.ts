@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { deleteAccount, setRole } from "@/lib/admin/accounts";
+import { deleteAccount } from "@/lib/admin/accounts/delete-account";
+import { setRole } from "@/lib/admin/accounts/set-role";
 import { takeOverSecurityEvents } from "@/lib/audit/take-over";
 import { listSecurityEvents } from "@/lib/audit/trail";
 import { removeExpiredRows } from "@/lib/auth/retention";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
+import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { clock, ctx, SECRET, withContext } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
 
@@ -22,8 +24,8 @@ describe("of a deleted account", () => {
   test("the trail has the events under a pseudonym, without network, client and details, and an operator finds them by the id", async () => {
     const account = await newAccount();
     await post("/api/auth/login", { email: account.email, password: "a wrong one" }, CLIENT);
-    await setRole(ctx(), account.id, "support");
-    await deleteAccount({ ...ctx(), operator: "operator:ann" }, account.id);
+    await setRole(ctx(), OPERATOR, account.id, { role: "support" });
+    await deleteAccount(ctx(), { ...OPERATOR, actor: "operator:ann" }, account.id);
     expect(await ctx().db.auditEvent.count({ where: { accountId: account.id } })).toBe(0);
     const events = await listSecurityEvents(ctx(), account.id, 10);
     expect(events.map(({ type, actor }) => [type, actor])).toEqual([
@@ -37,7 +39,7 @@ describe("of a deleted account", () => {
 
   test("the events are found by the secret that made the pseudonym alone", async () => {
     const account = await newAccount();
-    await deleteAccount(ctx(), account.id);
+    await deleteAccount(ctx(), OPERATOR, account.id);
     const other = "another secret of thirty-two characters";
     const listWith = (secrets: readonly [string, ...string[]]) =>
       withContext({ config: { secrets } }, () => listSecurityEvents(ctx(), account.id, 10));

@@ -50,7 +50,7 @@ describe("with a bearer token", () => {
     const { id, email, token } = await newAccount();
     const response = await get("/api/auth/session", { token });
     expect(await response.json()).toEqual({
-      user: { id, email, name: null, image: null },
+      user: { id, email, name: null, image: null, role: "user" },
       expires: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
     });
     expect(response.headers.getSetCookie()).toEqual([]);

@@ -1,11 +1,13 @@
 import { EncryptJWT, SignJWT } from "jose";
 import { encode } from "next-auth/jwt";
 import { describe, expect, test } from "vitest";
-import { deleteAccount, revokeSessions } from "@/lib/admin/accounts";
+import { deleteAccount } from "@/lib/admin/accounts/delete-account";
+import { endSessions } from "@/lib/admin/accounts/end-sessions";
 import { revokeSession } from "@/lib/auth/sessions/sessions";
 import { signOut } from "@/lib/auth/sessions/sign-out";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
+import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { BASE_URL, clock, ctx, SECRET, withContext } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 
@@ -86,7 +88,7 @@ describe("a forged token", () => {
 describe("a session", () => {
   test.each<[string, (account: TestAccount) => Promise<unknown>]>([
     ["that is revoked", ({ sessionId }) => revokeSession(ctx(), sessionId)],
-    ["whose account is deleted", ({ id }) => deleteAccount(ctx(), id)],
+    ["whose account is deleted", ({ id }) => deleteAccount(ctx(), OPERATOR, id)],
   ])("%s is refused", async (_, end) => {
     const account = await newAccount();
     await end(account);
@@ -108,7 +110,8 @@ describe("a sign-out", () => {
   test("of all sessions by an operator is recorded once, as an operator's", async () => {
     const account = await newAccount();
     await cookieOf(account);
-    expect([await revokeSessions(ctx(), account.id), await revokeSessions(ctx(), account.id)]).toEqual([2, 0]);
+    const end = async () => (await endSessions(ctx(), OPERATOR, account.id)).sessionsEnded;
+    expect([await end(), await end()]).toEqual([2, 0]);
     const events = await ctx().db.auditEvent.findMany({ where: { accountId: account.id, type: "signed_out" } });
     expect(events).toMatchObject([{ actor: "operator", userAgent: null, network: null }]);
     expect(await isValid(account.token)).toBe(false);

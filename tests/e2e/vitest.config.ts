@@ -39,7 +39,7 @@ export default defineConfig({
     globalSetup: ["folder", "build", "embedded", "postgres"].map((name) => `${SETUP}/${name}.setup.ts`),
     setupFiles: [],
     sequence: { sequencer: LongestFirst },
-    // Tests often wait for a process to start, for a timeout or for a browser, so more of them run than there are cores.
-    maxWorkers: 3,
+    // Tests often wait for a process to start, for a timeout or for a browser, so twice as many run as there are cores.
+    maxWorkers: 4,
   },
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
-import { call, post } from "@/tests/support/api";
+import { call, get, post } from "@/tests/support/api";
+import { accountWithRole } from "@/tests/support/auth/api-keys";
 import { BASE_URL } from "@/tests/support/context";
 
 const LOGIN = "/api/auth/login";
@@ -122,3 +123,47 @@ describe("input that could cause a server error", () => {
     expect((await response.json()).errors.length).toBeLessThanOrEqual(20);
   });
 });
+
+describe("what PostgreSQL cannot store", () => {
+  test.each([
+    ["billing/events", "type=a%00b"],
+    ["billing/events", "event=%00"],
+    ["push/deliveries", "reason=%00"],
+    ["mail/messages", "to=a%00b"],
+    ["releases/adoption", "product=%00"],
+    ["billing/events", "receivedFrom=0000-01-01T00:00:00Z"],
+    ["audit", "from=0000-01-01"],
+    ["audit", "to=9999-12-31T23:59:59-23:59"],
+    ["audit.csv", "to=0001-01-01T00:00:00%2B23:59"],
+  ])("is refused in the query of %s: %s", async (path, query) => {
+    const { token } = await accountWithRole("admin");
+    const response = await get(`/api/admin/${path}?${query}`, { token });
+    const pointer = `?${query.split("=")[0]}`;
+    expect([response.status, await response.json()]).toMatchObject([400, { errors: [{ pointer }] }]);
+  });
+
+  test.each([
+    ["keys", "/expiresAt", { name: "x", scopes: ["mail:read"], expiresAt: "9999-12-31T23:59:59-23:59" }],
+    ["billing/replays", "/cursor/from", { state: "all", cursor: replayCursor("0000-01-01T00:00:00Z") }],
+    ["releases/rollouts", "/minReports", { filter: {}, steps: [100], everySeconds: 60, minReports: 2 ** 31 }],
+  ])("is refused in the body for %s at %s", async (path, pointer, body) => {
+    const { token } = await accountWithRole("admin");
+    const response = await post(`/api/admin/${path}`, body, { token });
+    expect([response.status, await response.json()]).toMatchObject([422, { errors: [{ pointer }] }]);
+  });
+
+  test("is not read from a cursor", async () => {
+    const { id, token } = await accountWithRole("admin");
+    const lists = { "push/deliveries": "push-deliveries///// ended 0", [`accounts/${id}/events`]: `events of ${id}` };
+    for (const [path, start] of Object.entries(lists)) {
+      const cursor = Buffer.from(`${start} 0000-01-01T00:00:00Z ${id}`).toString("base64url");
+      expect((await get(`/api/admin/${path}?cursor=${cursor}`, { token })).status).toBe(200);
+    }
+  });
+});
+
+function replayCursor(from: string): string {
+  const time = "2026-11-22T09:00:00Z";
+  const position = { from, until: time, receivedAt: time, id: "00000000-0000-7000-8000-000000000000" };
+  return Buffer.from(JSON.stringify(position)).toString("base64url");
+}

@@ -93,8 +93,9 @@ export async function withContext<T>(
   }
 }
 
-/** Empties every table. */
+/** Empties the tables whose rows the tests of another file would notice. */
 export async function truncate(): Promise<void> {
   await ctx().db.$executeRaw`
-    TRUNCATE "Account", "BillingEvent", "Purchase", "RateLimitCounter", "SignInThrottle", "QueuedEmail", "PushPause", "ReconcileJob", "BillingApiPause" CASCADE`;
+    TRUNCATE "Account", "BillingEvent", "Purchase", "RateLimitCounter", "SignInThrottle", "QueuedEmail", "PushPause",
+      "ReconcileJob", "BillingApiPause", "WebhookEndpoint" CASCADE`;
 }

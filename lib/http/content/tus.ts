@@ -55,7 +55,7 @@ export function readCreation(request: RequestHead) {
   }
   const sizeBytes = readBytes(request, "upload-length");
   if (sizeBytes === 0) throw malformed("Upload-Length must be at least 1.");
-  return { sizeBytes, metadata, fileName: metadata && fileNameOf(metadata) };
+  return { sizeBytes, metadata, fileName: metadata && metadataValue(metadata, "filename") };
 }
 
 /** Reads which part of an upload a client sends. @throws AppError tus_version_unsupported, malformed_request */
@@ -71,9 +71,9 @@ function readBytes({ headers }: RequestHead, name: string): number {
   throw malformed(`${name} must be a number of bytes.`);
 }
 
-/** The value of `filename`, which clients send by convention; null without one. */
-function fileNameOf(metadata: string): string | null {
-  const pair = metadata.split(",").find((one) => /^ ?filename /.test(one));
+/** The value of a key of `Upload-Metadata`; null without one. By convention `filename` is the file's name. */
+export function metadataValue(metadata: string, key: string): string | null {
+  const pair = metadata.split(",").find((one) => one.trim().split(" ")[0] === key);
   const value = pair?.trim().split(" ")[1];
   return value ? Buffer.from(value, "base64").toString().slice(0, 255).toWellFormed() : null;
 }

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { AnyPrincipal } from "../../auth/authenticate";
 import type { Context } from "../../context";
 import { seconds, sql } from "../../db/sql";
 import { AppError } from "../../errors";
@@ -48,10 +49,16 @@ export async function withIdempotency(
 
 /** The caller is part of the id: nobody gets the response to another's request. */
 function identify({ principal, request, bytes }: RequestScope, key: string): Request {
-  const caller = principal === null ? "" : "key" in principal ? principal.key.id : principal.account.id;
-  const path = new URL(request.url, "http://localhost").pathname;
+  const caller = principal === null ? "" : callerId(principal);
+  const { pathname, search } = new URL(request.url, "http://localhost");
   const hash = (value: string | Uint8Array) => createHash("sha256").update(value).digest("hex");
-  return { id: hash(`${caller} ${request.method} ${path} ${key}`), fingerprint: hash(bytes) };
+  const content = Buffer.concat([Buffer.from(`${search}\n`), bytes]);
+  return { id: hash(`${caller} ${request.method} ${pathname} ${key}`), fingerprint: hash(content) };
+}
+
+function callerId(principal: AnyPrincipal): string {
+  if ("operator" in principal) return principal.operator;
+  return "key" in principal ? principal.key.id : principal.account.id;
 }
 
 type Stored = { status: number; body: string | null };
@@ -73,8 +80,10 @@ async function claim({ db, dbNow }: Deps, { id, fingerprint }: Request): Promise
 
 function replay({ status, body }: Stored): RouteResponse {
   if (body === null) throw new AppError("idempotency_key_used");
+  const replayed = { "Idempotency-Replayed": "true" };
+  if (body === "") return new RouteResponse(status, null, replayed);
   const headers = { "Content-Type": "application/json", "Content-Length": String(Buffer.byteLength(body)) };
-  return new RouteResponse(status, body, { ...headers, "Idempotency-Replayed": "true" });
+  return new RouteResponse(status, body, { ...headers, ...replayed });
 }
 
 async function complete({ db, dbNow }: Deps, { id }: Request, status: number, body: string | null): Promise<void> {

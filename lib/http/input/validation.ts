@@ -53,7 +53,10 @@ function parseSearch<T>(schema: z.ZodObject & z.ZodType<T>, search: string): T {
     const values = params.getAll(name);
     const repeated = { pointer: `?${name}`, code: "repeated", detail: "Must not be repeated" };
     if (values.length > 1) throw new AppError("invalid_query", { errors: [repeated] });
-    if (values[0] !== undefined) given[name] = values[0];
+    const [value] = values;
+    if (value === undefined) continue;
+    if (!isStorableText(value)) throw new AppError("invalid_query", { errors: [unstorable(`?${name}`)] });
+    given[name] = value;
   }
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
@@ -79,6 +82,10 @@ function toPointer(path: PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
+function unstorable(pointer: string): FieldError {
+  return { pointer, code: "invalid_characters", detail: "Must not contain NUL or lone surrogates" };
+}
+
 /**
  * Strings that PostgreSQL cannot store (NUL) or UTF-8 cannot encode (lone surrogates), and values nested too deeply.
  * Not recursive, because the caller chooses the depth.
@@ -91,8 +98,7 @@ function findUnstorable(value: unknown): FieldError[] | null {
     if (path.length > MAX_NESTING)
       return [{ pointer: "", code: "too_deep", detail: `Must have at most ${MAX_NESTING} levels` }];
     if (typeof value === "string" && !isStorableText(value)) {
-      const detail = "Must not contain NUL or lone surrogates";
-      errors.push({ pointer: toPointer(path), code: "invalid_characters", detail });
+      errors.push(unstorable(toPointer(path)));
     }
     if (typeof value !== "object" || value === null) continue;
     for (const [key, child] of Object.entries(value)) queue.push({ value: child, path: [...path, key] });

@@ -10,7 +10,7 @@ import { isProviderAction, type NextAuthCall } from "./call";
 
 export type NextAuthDeps = Pick<
   Context,
-  "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices"
+  "config" | "db" | "dbNow" | "hasher" | "limits" | "log" | "emails" | "now" | "removeDevices" | "webhooks"
 >;
 /** What next-auth's options depend on besides the path and the caller. */
 export type CallState = Omit<

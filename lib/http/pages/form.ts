@@ -20,6 +20,7 @@ type Form<Fields, Auth extends AuthRule> = {
   /** As of an endpoint. Without a session, the sign-in page comes first. */
   auth?: Auth;
   body: z.ZodType<Fields>;
+  maxBodyBytes?: number;
   /** Fields whose values are filled in again after an error. */
   keptFields?: readonly string[];
   errorPlacement?: ErrorPlacement;
@@ -49,6 +50,7 @@ export function defineForm<Fields, Auth extends AuthRule = "none">(path: string,
     auth: form.auth,
     reads: "form",
     body: form.body,
+    maxBodyBytes: form.maxBodyBytes,
     isOwnOriginRequired: () => true,
     writes: "raw",
     responses: { 303: null, 200: Location },

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { hasKeyInQuery } from "../../auth/api-keys/leaked-keys";
 import { currentContext } from "../../context";
 import { AppError, isAppError } from "../../errors";
 import { securityHeaders } from "../browser/security-headers";
@@ -28,6 +29,8 @@ const SERVER_OPTIONS = {
 };
 /** `OPTIONS *` (RFC 9110, 9.3.7). */
 const ASTERISK_ROUTE: RouteMatch = { path: "*", responder: defineRoute("*", {}), params: undefined };
+/** Instead of a page or a file, if the query has an API key: like every route, it refuses and revokes the key. */
+const KEY_ROUTE: RouteMatch["responder"] = defineRoute(UNMATCHED, {});
 /** The request headers that Next reads when it sends a file. */
 const FILE_HEADERS = ["accept-encoding", "if-modified-since", "if-none-match", "if-range", "range"];
 
@@ -99,11 +102,12 @@ function createResponder(routes: RouteTable, loadNext: LoadNext, maxRenderMs: nu
   const respondWithPage = createPageResponder(loadNext, maxRenderMs);
   return (exchange, { pathname, search }, match) => {
     const { incoming, request } = exchange;
-    if (typeof match?.responder === "object") {
-      const { responder, params } = match;
+    const isRoute = typeof match?.responder === "object";
+    const responder = !isRoute && hasKeyInQuery(request.url) ? KEY_ROUTE : match?.responder;
+    if (typeof responder === "object") {
       const handler = responder[request.method]?.respond ?? responder.GET?.respondToOther;
       if (!handler) throw new AppError("not_found");
-      return handler(request, { params, remoteAddress: incoming.socket.remoteAddress });
+      return handler(request, { params: match?.params, remoteAddress: incoming.socket.remoteAddress });
     }
     requireRead(request, match);
     if (match?.responder === "file") return sendFile(exchange, match, loadNext);
@@ -111,7 +115,7 @@ function createResponder(routes: RouteTable, loadNext: LoadNext, maxRenderMs: nu
     const movedTo = !match && findRoute(routes, withoutSlash)?.responder === "page" ? withoutSlash + search : undefined;
     if (!match && !movedTo && !acceptsHtml(request)) throw new AppError("not_found");
     const isAborted = () => incoming.socket.destroyed;
-    return respondWithPage({ path: match?.path ?? null, search, movedTo, head: request, isAborted });
+    return respondWithPage({ route: match?.path ?? null, pathname, search, movedTo, head: request, isAborted });
   };
 }
 

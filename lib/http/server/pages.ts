@@ -4,6 +4,7 @@ import { constants, gzip } from "node:zlib";
 import pLimit from "p-limit";
 import { currentContext } from "../../context";
 import { AppError } from "../../errors";
+import { LOCALES, type Locale, preferredLocale } from "../../locale";
 import { securityHeaders } from "../browser/security-headers";
 import { type RequestHead, requestId } from "../route-request";
 import type { RouteResponse } from "../route-response";
@@ -13,8 +14,15 @@ import { type LoadNext, type RenderedPage, renderPage, within } from "./next-pag
 const MAX_RENDERS = 4;
 const MAX_QUEUED_RENDERS = 60;
 /** Pages with the same content for everybody. They are rendered once. */
-const STATIC_PATHS: ReadonlySet<string> = new Set(["/docs", "/docs/errors"]);
-/** Next's not-found page, rendered once. The requested path never reaches Next. */
+const STATIC_PATHS: ReadonlySet<string> = new Set([
+  "/docs",
+  ...["desktop", "web", "factors", "ios", "billing", "next-auth", "schemas", "errors"].map((page) => `/docs/${page}`),
+  "/docs/operators",
+  ...["accounts", "billing", "releases", "rollouts", "uploads", "push", "mail", "webhooks"].map(
+    (page) => `/docs/operators/${page}`,
+  ),
+]);
+/** Next's not-found page, rendered once in each language. The requested path never reaches Next. */
 const NOT_FOUND_PATH = "/_not-found";
 const MIN_GZIP_BYTES = 1024;
 
@@ -24,15 +32,23 @@ export const UNMATCHED = "(unmatched)";
 const compress = promisify(gzip);
 /** Compressed in libuv's thread pool. The fastest level reduces a page to a fifth. */
 const GZIP_OPTIONS = { level: constants.Z_BEST_SPEED };
-/** Static pages are rendered without the headers of any visitor. */
-const ANONYMOUS = {
-  head: { method: "GET", url: "/", headers: { get: () => null, has: () => false } },
+/** Static pages are rendered without the headers of any visitor, but for the language. */
+const anonymousIn = (locale: Locale) => ({
+  head: {
+    method: "GET",
+    url: "/",
+    headers: {
+      get: (name: string) => (name === "accept-language" ? locale : null),
+      has: (name: string) => name === "accept-language",
+    },
+  },
   isAborted: () => false,
-};
+});
 
 export type PageRequest = {
-  /** The path of the page; null: there is none. */
-  path: string | null;
+  /** The route of the page, such as `/console/accounts/[accountId]`; null: there is none. */
+  route: string | null;
+  pathname: string;
   search: string;
   /** The URL to redirect to. */
   movedTo?: string;
@@ -68,26 +84,35 @@ export function createPageResponder(
     if (page.status >= 500 && !isPage) throw new Error(`Next responded with ${page.status} for ${url}`);
     return page;
   };
-  const renderOnce = (url: string, id: string): Promise<StaticPage> => {
-    const page = staticPages.get(url) ?? render(url, id, { ...ANONYMOUS, path: url, search: "" }).then(toStatic);
-    staticPages.set(url, page);
-    page.catch(() => staticPages.delete(url));
+  const renderOnce = (url: string, id: string, locale: Locale = LOCALES[0]): Promise<StaticPage> => {
+    const key = `${locale} ${url}`;
+    const anonymous = { ...anonymousIn(locale), route: url, pathname: url, search: "" };
+    const page = staticPages.get(key) ?? render(url, id, anonymous).then(toStatic);
+    staticPages.set(key, page);
+    page.catch(() => staticPages.delete(key));
     return page;
   };
+  const renderNotFound = async (id: string, { head }: PageRequest): Promise<RenderedPage> => {
+    const locale = preferredLocale(head.headers.get("accept-language")) ?? LOCALES[0];
+    return withNonce(await renderOnce(NOT_FOUND_PATH, id, locale));
+  };
   const findPage = async (request: PageRequest, id: string): Promise<RenderedPage> => {
-    const { path, search, movedTo } = request;
+    const { route, pathname, search, movedTo } = request;
     if (movedTo) return redirectTo(movedTo);
-    if (isRenderedPerRequest(request)) return render(path + search, id, request);
-    return withNonce(await renderOnce(path ?? NOT_FOUND_PATH, id));
+    if (route === null) return renderNotFound(id, request);
+    if (!isRenderedPerRequest(request)) return withNonce(await renderOnce(route, id));
+    const page = await render(pathname + search, id, request);
+    // Of a page that is not found for this visitor, Next sends a shell that needs scripts and has the page's title.
+    return page.status === 404 ? renderNotFound(id, request) : page;
   };
   return async (request) => {
-    const { path, head } = request;
+    const { route, head } = request;
     const startedMs = performance.now();
     const id = requestId(head);
     const page = await findPage(request, id);
     const response = await toResponse(page, id, head);
     const ms = performance.now() - startedMs;
-    const record = { requestId: id, method: head.method, route: path ?? UNMATCHED, status: response.status, ms };
+    const record = { requestId: id, method: head.method, route: route ?? UNMATCHED, status: response.status, ms };
     currentContext().observe(record, isRenderedPerRequest(request) ? null : head);
     return response;
   };
@@ -98,8 +123,8 @@ function redirectTo(location: string): RenderedPage {
   return { status: 308, headers, body: Buffer.alloc(0) };
 }
 
-function isRenderedPerRequest({ path, movedTo }: PageRequest): boolean {
-  return movedTo === undefined && path !== null && !STATIC_PATHS.has(path);
+function isRenderedPerRequest({ route, movedTo }: PageRequest): boolean {
+  return movedTo === undefined && route !== null && !STATIC_PATHS.has(route);
 }
 
 function toStatic({ status, headers, body }: RenderedPage): StaticPage {

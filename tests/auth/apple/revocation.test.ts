@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { deleteAccount as deleteAsOperator, unlinkIdentities } from "@/lib/admin/accounts";
+import { deleteAccount as deleteAsOperator } from "@/lib/admin/accounts/delete-account";
+import { unlinkProvider } from "@/lib/admin/accounts/unlink-provider";
 import { createAppleRevocations } from "@/lib/auth/apple/revocations";
 import { removeExpiredRows } from "@/lib/auth/retention";
 import { call, get } from "@/tests/support/api";
+import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { Jar, session, signInWith } from "@/tests/support/auth/browser";
 import { applePerson, googlePerson, identitiesOf, newEmail, setUpProviders } from "@/tests/support/auth/providers";
 import { NEW_SECRET, restoreKeys, rotateKeys } from "@/tests/support/auth/rotation";
@@ -82,8 +84,8 @@ describe("Apple's refresh token", () => {
   test("is removed with the identity when it is unlinked, without a request to Apple", async () => {
     await withApple(async (asked) => {
       const { id } = await signInWithApple();
-      expect(await unlinkIdentities(ctx(), id, "apple")).toBe(1);
-      await deleteAsOperator(ctx(), id);
+      await unlinkProvider(ctx(), OPERATOR, id, { provider: "apple" });
+      await deleteAsOperator(ctx(), OPERATOR, id);
       await asked();
       expect(apple.revoked).toEqual([]);
     });
@@ -148,7 +150,7 @@ describe("the deletion of an account", () => {
   test("by an operator, or because its email was not verified in time, asks Apple too", async () => {
     await withApple(async (asked) => {
       const first = await signInWithApple();
-      await deleteAsOperator(ctx(), first.id);
+      await deleteAsOperator(ctx(), OPERATOR, first.id);
       const second = await signInWithApple();
       const unverified = { emailVerifiedAt: null, unverifiedExpiresAt: clock.now() };
       await ctx().db.account.update({ where: { id: second.id }, data: unverified });

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { unlinkIdentities } from "@/lib/admin/accounts";
+import { unlinkProvider } from "@/lib/admin/accounts/unlink-provider";
 import { newAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
+import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { Jar, SESSION_COOKIE, session, signIn, signInWith } from "@/tests/support/auth/browser";
 import { IdentityProvider } from "@/tests/support/auth/identity-provider";
 import {
@@ -83,9 +84,9 @@ describe("linking", () => {
       await signInWith(google, jar);
       github.person = gitHubPerson(newEmail());
       await signInWith(github, jar);
-      expect(await unlinkIdentities(ctx(), account.id, "apple")).toBe(0);
+      await expect(unlinkProvider(ctx(), OPERATOR, account.id, { provider: "apple" })).rejects.toThrow("not linked");
       expect(await session(jar)).toMatchObject({ user: { id: account.id } });
-      expect(await unlinkIdentities(ctx(), account.id, "google")).toBe(1);
+      await unlinkProvider(ctx(), OPERATOR, account.id, { provider: "google" });
       ctx().emails.wake();
       const isReported = () => mailbox.to(account.email).some((message) => message.includes("Google was removed"));
       await expect.poll(isReported).toBe(true);

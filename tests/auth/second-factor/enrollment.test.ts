@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { resetFactors } from "@/lib/admin/accounts";
+import { resetFactors } from "@/lib/admin/accounts/reset-factors";
 import { removeExpiredRows } from "@/lib/auth/retention";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
+import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { Authenticator, challengeOf, meet, newProtectedAccount } from "@/tests/support/auth/authenticator";
 import { addPasskey } from "@/tests/support/auth/passkeys";
 import { clock, ctx } from "@/tests/support/context";
@@ -203,16 +204,14 @@ test("an operator resets the factors of an owner who has lost them: signed out, 
   const account = await enrolled();
   await addPasskey(account);
   await mailbox.waitFor(account.email, 2);
-  const deps = { ...ctx(), operator: "operator:ops" as const };
-  expect(await resetFactors(deps, account)).toBe(true);
-  ctx().emails.wake();
+  expect(await resetFactors(ctx(), OPERATOR, account.id)).toMatchObject({ isChanged: true, sessionsEnded: 1 });
   expect((await get("/api/auth/factors", { token: account.token })).status).toBe(401);
   expect((await post("/api/auth/login", account)).status).toBe(200);
   const event = await ctx().db.auditEvent.findFirstOrThrow({ where: { accountId: account.id, type: "factors_reset" } });
-  expect(event).toMatchObject({ actor: "operator:ops", details: { hadTotp: true, passkeys: 1 } });
+  expect(event).toMatchObject({ actor: "operator", details: { hadTotp: true, passkeys: 1 } });
   expect(await ctx().db.passkey.count({ where: { accountId: account.id } })).toBe(0);
   await mailbox.waitFor(account.email, 3);
-  expect(await resetFactors(deps, account)).toBe(false);
+  await expect(resetFactors(ctx(), OPERATOR, account.id)).rejects.toMatchObject({ code: "no_second_factor" });
 });
 
 test("enrollments and sign-ins that were not completed are removed, and factors are kept", async () => {

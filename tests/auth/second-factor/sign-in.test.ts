@@ -122,7 +122,7 @@ test("an app whose clock is 40 seconds off is one step off in two of three codes
 });
 
 // ASVS 6.5.1, 6.5.2
-test("a recovery code stands in for the app, once, however it is typed", async () => {
+test("a recovery code replaces the app, once, however it is typed", async () => {
   const account = await newProtectedAccount();
   const [first = "", second = ""] = account.recoveryCodes;
   const response = await meet(await challengeOf(account), { recoveryCode: first.toLowerCase().replaceAll("-", " ") });

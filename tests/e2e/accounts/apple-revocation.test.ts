@@ -4,24 +4,10 @@ import { openDatabase } from "@/lib/db/open";
 import { Jar } from "@/tests/support/auth/browser";
 import { IdentityProvider } from "@/tests/support/auth/identity-provider";
 import { BASE_URL } from "@/tests/support/context";
-import { type Service, startForTest } from "@/tests/support/process/service";
+import { signInWith } from "@/tests/support/process/provider-sign-in";
+import { startForTest } from "@/tests/support/process/service";
 
 const POLL = { timeout: 60_000, interval: 100 };
-
-/** Signs in with Apple in the browser that `jar` stands for. */
-async function signIn(service: Service, apple: IdentityProvider, jar: Jar): Promise<void> {
-  const visit = async (path: string, init: RequestInit = {}) => {
-    const headers = { ...init.headers, cookie: jar.header, origin: BASE_URL };
-    const response = await service.fetch(path, { ...init, headers, redirect: "manual" });
-    jar.take(response);
-    return response;
-  };
-  const { csrfToken } = (await (await visit("/api/auth/csrf")).json()) as { csrfToken: string };
-  const body = new URLSearchParams({ csrfToken, json: "true" });
-  const { url } = (await (await visit("/api/auth/signin/apple", { method: "POST", body })).json()) as { url: string };
-  const { pathname, search } = new URL(await apple.approve(url));
-  expect((await visit(pathname + search)).status).toBe(302);
-}
 
 /** Lets the time pass until the revocation is due. */
 async function endDelay(dataDir: string): Promise<number> {
@@ -39,7 +25,7 @@ test("a revocation that a kill -9 prevented after the deletion is sent to Apple 
   const env = { ...apple.variables, NEXTAUTH_URL: BASE_URL };
   const first = await startForTest(env);
   const jar = new Jar();
-  await signIn(first, apple, jar);
+  await signInWith(apple, first, jar);
   const deleted = await first.fetch("/api/auth/account/delete", {
     method: "POST",
     body: JSON.stringify({ confirm: "DELETE" }),

@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   expect(await service.end("SIGTERM")).toBe(0);
-  const lines = service.output().trim().split("\n");
+  const lines = service.log().trim().split("\n");
   expect(lines.filter((line) => !isObject(line))).toEqual([]);
 });
 

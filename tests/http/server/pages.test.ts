@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import type { NextHandler } from "@/lib/http/server/next-page";
+import { newKey } from "@/tests/support/auth/api-keys";
+import { ctx } from "@/tests/support/context";
 import {
   echo,
   expectProblem,
@@ -13,6 +15,16 @@ import {
 
 /** Headers that differ between responses. */
 const VOLATILE = { date: "", "x-request-id": "" };
+
+test("a page, a file and an unknown path refuse an API key in the query, and revoke it", async () => {
+  const server = await openTestServer({ "/page": "page", "/file.json": "file" }, Promise.resolve(echo));
+  for (const path of ["/page", "/file.json", "/nowhere", "/page/"]) {
+    const { id, key } = await newKey();
+    expectProblem(parseResponse(await server.exchange(httpRequest(`${path}?x=${key}`))), "key_in_url");
+    expect(await ctx().db.apiKey.findUniqueOrThrow({ where: { id } })).toMatchObject({ revokedAt: expect.any(Date) });
+  }
+  expect(parseResponse(await server.exchange(httpRequest("/page?x=hp_"))).status).toBe(200);
+});
 
 describe("while Next is loading", () => {
   test("routes respond, and pages and files wait", async () => {

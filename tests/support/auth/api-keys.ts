@@ -1,22 +1,24 @@
-import { setRole } from "@/lib/admin/accounts";
+import { setRole } from "@/lib/admin/accounts/set-role";
 import { createKey, listKeys } from "@/lib/admin/keys/keys";
 import { type CreatedKey, NewKey } from "@/lib/admin/keys/schema";
-import { COMMAND_LINE } from "@/lib/audit/operator-events";
+import { COMMAND_LINE, type Operator } from "@/lib/audit/operator-events";
 import type { AccountRole } from "@/lib/db/generated/client";
 import { newAccount, type TestAccount } from "../accounts";
 import { ctx } from "../context";
 
+/** Who acts at the command line. */
+export const OPERATOR: Operator = { actor: "operator", accountId: null, source: COMMAND_LINE };
+
 /** An account with a role, signed in with a bearer token. */
 export async function accountWithRole(role: AccountRole): Promise<TestAccount> {
   const account = await newAccount();
-  await setRole(ctx(), account.id, role);
+  await setRole(ctx(), OPERATOR, account.id, { role });
   return account;
 }
 
 /** An API key, as the command line creates it. */
 export function newKey(fields: Partial<NewKey> = {}): Promise<CreatedKey> {
-  const operator = { actor: "operator", accountId: null, source: COMMAND_LINE } as const;
-  return createKey(ctx(), operator, { ...NewKey.parse({ name: "CI", scopes: ["releases:write"] }), ...fields });
+  return createKey(ctx(), OPERATOR, { ...NewKey.parse({ name: "CI", scopes: ["releases:write"] }), ...fields });
 }
 
 /** The state of a key. */

@@ -23,8 +23,9 @@ export const PAGES = [
     "/docs/errors",
   ],
   ...["/account", "/account/delete", "/account/password", "/account/email", "/account/export", "/account/factors/totp"],
-  ...["/account/passkeys/add", "/confirm", "/email-change", "/email-change/undo"],
-  ...["/deleted", "/nothing", "/sign-in?error=SessionRequired"],
+  ...["/account/name", "/account/passkeys/add", "/confirm", "/email-change", "/email-change/undo"],
+  ...["/device", "/authorize"],
+  ...["/first-operator", "/deleted", "/nothing", "/sign-in?error=SessionRequired"],
 ];
 
 /** Where the service's pages are, as its configuration has it: cookies and redirects name this host. */
