@@ -3,10 +3,10 @@ import { type NextRequest, NextResponse } from "next/server";
 import { checkHealth } from "@/lib/http/health";
 import { pageHeaders } from "@/lib/http/pages/page-headers";
 import { unavailablePage } from "@/lib/http/pages/unavailable-page";
-import { pageContext } from "@/lib/http/pages/visitor";
+import { PAGE_URL_HEADER, pageContext } from "@/lib/http/pages/visitor";
 import { requestId } from "@/lib/http/route-request";
 
-export const config = { matcher: "/((?!api(?:/|$)|forms/|\\.well-known/|_next/static/|icon\\.svg$).*)" };
+export const config = { matcher: "/((?!api(?:/|$)|forms/|brand/|\\.well-known/|_next/static/|icon\\.svg$).*)" };
 
 /**
  * Runs before every page: sets its headers, with a nonce that Next reads from the policy and sets on its scripts. API
@@ -21,10 +21,14 @@ export async function proxy(request: NextRequest): Promise<NextResponse> {
   }
   if (await needsMissingDatabase(request.nextUrl.pathname)) {
     const headers = { ...own, "Content-Type": "text/html; charset=utf-8", "Retry-After": "5" };
-    return new NextResponse(unavailablePage(nonce), { status: 503, headers });
+    return new NextResponse(unavailablePage(pageContext().config, nonce, request.headers.get("accept-language")), {
+      status: 503,
+      headers,
+    });
   }
   const headers = new Headers(request.headers);
   headers.set("Content-Security-Policy", own["Content-Security-Policy"]);
+  headers.set(PAGE_URL_HEADER, request.nextUrl.pathname + request.nextUrl.search);
   const init = { request: { headers }, headers: own };
   // An internal page of Next's, which responds with 500.
   const isInternal = request.nextUrl.pathname.startsWith("/_global-error");
@@ -33,7 +37,7 @@ export async function proxy(request: NextRequest): Promise<NextResponse> {
 
 /** Checked before rendering: afterwards a page cannot respond with 503. */
 async function needsMissingDatabase(pathname: string): Promise<boolean> {
-  if (!/^\/account(\/|$)/.test(pathname)) return false;
+  if (!/^\/(account|console|first-operator)(\/|$)/.test(pathname)) return false;
   const { checks } = await checkHealth(pageContext(), { probe: "ready" });
   return checks?.database === "error";
 }

@@ -1,16 +1,19 @@
 import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { responders } from "./app/routes.generated";
+import { createFirstOperatorLink } from "./lib/accounts/first-operator/links";
 import { startBackground } from "./lib/background";
 import { composeContext } from "./lib/compose";
 import { type Config, loadConfig } from "./lib/config";
 import { type Context, setContext } from "./lib/context";
+import { publishOperatorAccess } from "./lib/files/operator-file";
 import { createDrain, type Drain } from "./lib/http/server/drain";
 import { createHttpServer } from "./lib/http/server/http-server";
 import type { NextHandler } from "./lib/http/server/next-page";
 import { createRouteTable } from "./lib/http/server/routes";
 import { listStaticFiles } from "./lib/http/server/static-files";
-import { startupMessage } from "./lib/startup-message";
+import { firstOperatorMessage, startupMessage } from "./lib/startup-message";
 import { logConsole } from "./lib/telemetry/log";
 
 /** How long requests may take to finish after a signal to stop. */
@@ -30,10 +33,37 @@ async function main(): Promise<void> {
   const server = createHttpServer(createRouteTable(responders, listStaticFiles()), next);
   const drain = createDrain(server);
   await listen(server, config);
+  const access = publishAccess(context, server);
+  stopOnSignals(context, server, drain, async () => (await access)());
   startBackground(context);
-  stopOnSignals(context, server, drain);
+  await access;
   if (process.stdout.isTTY) process.stdout.write(`${startupMessage(context)}\n`);
   else context.log.info({ url: config.baseUrl, host: config.HOST, port: config.PORT }, "listening");
+  await printFirstOperatorLink(context);
+}
+
+/** Lets commands work on the running service. On PostgreSQL they open the database themselves. */
+async function publishAccess({ config, log, operatorKey }: Context, server: Server): Promise<() => Promise<void>> {
+  const nothing = async () => {};
+  if (!operatorKey) return nothing;
+  const { port } = server.address() as AddressInfo;
+  return publishOperatorAccess(config.DATA_DIR, { host: config.HOST, port }, operatorKey.text).catch(
+    (error: unknown) => {
+      log.error({ err: error }, "operator.json cannot be written: commands do not find the running service");
+      return nothing;
+    },
+  );
+}
+
+/** Prints a link while there is no admin. On the standard error unless a terminal reads it: the output is the log, which is kept. */
+async function printFirstOperatorLink(context: Context): Promise<void> {
+  try {
+    const link = (await context.database.migrated()) ? await createFirstOperatorLink(context) : null;
+    const stream = process.stdout.isTTY ? process.stdout : process.stderr;
+    if (link) stream.write(`${firstOperatorMessage(link)}\n`);
+  } catch (error) {
+    context.log.warn({ err: error }, "it is not known whether there is an admin: no link for the first operator");
+  }
 }
 
 /** Loads what renders the pages, when the first one is requested: it needs as long as everything else together. */
@@ -55,18 +85,19 @@ function listen(server: Server, { PORT, HOST }: Config): Promise<void> {
 }
 
 /** The first SIGTERM or SIGINT stops in order, a second one at once. */
-function stopOnSignals(context: Context, server: Server, drain: Drain): void {
+function stopOnSignals(context: Context, server: Server, drain: Drain, unpublish: () => Promise<void>): void {
   let isStopping = false;
   const stop = async () => {
     if (isStopping) process.exit(1);
     isStopping = true;
     setTimeout(() => server.closeAllConnections(), DRAIN_MS);
-    await drain(() => {
+    const drained = drain(() => {
       // From here on each response closes its connection. Earlier, its client would connect anew to a listener that is
       // about to close.
       context.draining = true;
       context.log.info("stopping: no new connections, requests in progress may finish");
     });
+    await Promise.all([drained, unpublish()]);
     await Promise.race([context.close(), delay(CLOSE_MS)]);
     process.exit(0);
   };
