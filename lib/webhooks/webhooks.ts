@@ -42,12 +42,23 @@ export function createWebhooks(deps: DeliverDeps & { db: PrismaClient; log: Pick
     inFlight.set(endpointId, (inFlight.get(endpointId) ?? 0) + change);
   const busy = () => [...inFlight].flatMap(([id, running]) => (running >= MAX_CONCURRENT_PER_ENDPOINT ? id : []));
 
+  let lastClaim: Promise<unknown> = Promise.resolve();
+  /** Claims one after the other: each counts what the one before has claimed. */
+  const claim = () => {
+    const claimed = lastClaim.then(async () => {
+      const delivery = await claimDelivery(deps, busy());
+      if (delivery) count(delivery.endpointId, 1);
+      return delivery;
+    });
+    lastClaim = claimed.catch(() => {});
+    return claimed;
+  };
+
   const consumer = createConsumer({
     concurrency: MAX_CONCURRENT,
     processNext: async () => {
-      const claimed = await claimDelivery(deps, busy());
+      const claimed = await claim();
       if (!claimed) return false;
-      count(claimed.endpointId, 1);
       consumer.wake(); // another one may be due: deliveries wait for their receivers
       await deliver(deps, claimed).finally(() => count(claimed.endpointId, -1));
       return true;

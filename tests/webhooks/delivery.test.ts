@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { ServerResponse } from "node:http";
 import { beforeEach, describe, expect, test } from "vitest";
 import { findDelivery } from "@/lib/admin/webhooks/deliveries";
 import { changeEndpoint, findEndpoint, rotateSecret } from "@/lib/admin/webhooks/endpoints";
@@ -129,6 +130,23 @@ describe("a delivery", () => {
       .poll(async () => first(await deliveriesOf(slow.id)).error, { timeout: 15_000 })
       .toBe("No response within 10 seconds");
   }, 40_000);
+
+  test("waits while four others to its endpoint are in progress, however often the queue is woken", async () => {
+    const receiver = await newReceiver();
+    receiver.respond = (response) => response.writeHead(503).end();
+    for (let i = 0; i < 12; i++) await newAccount();
+    await attempted(receiver.id, 1);
+    const held: ServerResponse[] = [];
+    receiver.respond = (response) => held.push(response);
+    clock.advance(5_001);
+    for (let i = 0; i < 12; i++) ctx().webhooks.wake();
+    await expect.poll(() => held.length).toBe(4);
+    const claimed = { endpointId: receiver.id, attempts: 2 };
+    expect(await ctx().db.webhookDelivery.count({ where: claimed })).toBe(4);
+    receiver.respond = (response) => response.writeHead(204).end();
+    for (const response of held) response.writeHead(204).end();
+    await attempted(receiver.id, 2);
+  });
 
   test("of a process that was killed is made again, once its lease has expired", async () => {
     const receiver = await newReceiver();
