@@ -6,14 +6,21 @@ import path from "node:path";
 import { Client } from "pg";
 import { freePort } from "./free-port";
 
-export type Cluster = { url: string; start: () => void; stop: () => void; remove: () => void };
+export type Cluster = {
+  url: string;
+  start: () => void;
+  stop: () => void;
+  /** Makes a standby the primary. */
+  promote: () => void;
+  remove: () => void;
+};
 
 /**
- * Starts a PostgreSQL cluster in a temporary folder, on a free port of the loopback interface. fsync is off unless
- * `durable` is set.
+ * Starts a PostgreSQL cluster in a temporary folder, on a free port of the loopback interface: an empty one, or a standby
+ * of the cluster at `standbyOf`. fsync is off unless `durable` is set.
  * @throws Error if PostgreSQL is not installed.
  */
-export async function startCluster({ durable = false } = {}): Promise<Cluster> {
+export async function startCluster({ durable = false, standbyOf = "" } = {}): Promise<Cluster> {
   const bin = postgresFolder();
   if (!bin) throw new Error("PostgreSQL is not installed. Install it (apt-get install postgresql).");
   const folder = mkdtempSync(path.join(tmpdir(), "homeport-postgres-"));
@@ -26,14 +33,16 @@ export async function startCluster({ durable = false } = {}): Promise<Cluster> {
   const options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=${fsync} -c max_connections=200`;
   const start = () => run("pg_ctl", ["-D", data, "-w", "-o", options, "-l", path.join(folder, "log"), "start"]);
   const stop = () => run("pg_ctl", ["-D", data, "-w", "-m", "immediate", "stop"]);
-  run("initdb", ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]);
+  if (standbyOf) run("pg_basebackup", ["-d", standbyOf, "-D", data, "-R", "-c", "fast", "--no-sync"]);
+  else run("initdb", ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]);
   start();
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     start,
     stop,
+    promote: () => run("pg_ctl", ["-D", data, "-w", "promote"]),
     remove: () => {
-      stop();
+      if (existsSync(path.join(data, "postmaster.pid"))) stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };

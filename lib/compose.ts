@@ -13,7 +13,9 @@ import { createHasher, poolSize } from "./auth/passwords/hasher";
 import { type Config, publishBaseUrl } from "./config";
 import type { Context } from "./context";
 import { databaseNow } from "./db/clock";
+import { SERVICE } from "./db/limits";
 import { type Database, openDatabase } from "./db/open";
+import { findLostSettings } from "./db/server/session";
 import { warnAboutProxy } from "./http/client-ip";
 import { createEmailQueue } from "./mail/queue";
 import { removeDevices } from "./push/devices";
@@ -100,7 +102,7 @@ export async function composeWorker(given: Config): Promise<Pick<Context, "log" 
   const deps = { config, db: database.client, dbNow: databaseNow, log };
   const now = () => new Date();
   const telemetry = await openTelemetry({ ...deps, now });
-  void warnOfMissingMigrations(database, log);
+  void warnOfDatabase(database, log);
   const worker = startWorker({ ...deps, count: telemetry.count, now, push });
   return {
     log,
@@ -147,7 +149,7 @@ function warnAtStart(
     Parameters<typeof warnOfLostSecrets>[0] &
     Parameters<typeof warnOfSettings>[0],
 ): void {
-  if (deps.config.mode === "server") void warnOfMissingMigrations(deps.database, deps.log);
+  if (deps.config.mode === "server") void warnOfDatabase(deps.database, deps.log);
   void warnOfLostSecrets(deps);
   warnOfSettings(deps);
 }
@@ -160,11 +162,16 @@ function warnOfSettings({ config, log, mailer, push }: Pick<Context, "config" | 
   if (isUnsent) log.warn("PUSH_WORKER=off on an embedded database: no push will be sent");
 }
 
-/** Logged once. Until they are applied, every route that needs the database responds with 503. */
-async function warnOfMissingMigrations(database: Database, log: Context["log"]): Promise<void> {
+/**
+ * Logged once. Until the migrations are applied, every route that needs the database responds with 503. Without the
+ * settings, a statement or a lock may take longer than a request.
+ */
+async function warnOfDatabase(database: Database, log: Context["log"]): Promise<void> {
   try {
     const missing = await database.missingMigrations();
     if (missing.length > 0) log.error({ missing }, "migrations are missing: run `npm run db:migrate`");
+    const run = await findLostSettings(database.client, SERVICE);
+    if (run.length > 0) log.warn({ run }, "the pooler drops the time limits of connections: set them on the role");
   } catch (error) {
     log.warn({ err: error }, "the database is not reachable");
   }

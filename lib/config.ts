@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { brandName, color, logo, productNames, support, webPage } from "./config/brand";
+import { postgresUrl } from "./config/database";
 import { Network } from "./config/networks";
 import { oauthClients } from "./config/oauth-clients";
 import { androidApps, appleApps, domain, foreignRelyingParty } from "./config/passkeys";
@@ -18,8 +19,6 @@ import {
   text,
 } from "./config/values";
 
-const ONE_HOST = "must be postgres://USER:PASSWORD@HOST:PORT/DATABASE; a list of hosts is not supported";
-
 /** Every environment variable of the service. `.env.example` lists them all. */
 export const Environment = z.object({
   PORT: port.default(3000),
@@ -31,7 +30,8 @@ export const Environment = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
   OTEL_SERVICE_NAME: text.default("homeport"),
   DATABASE_SYNC: z.enum(["on", "off"]).default("on"),
-  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, hostname: /^[^,]*$/, error: ONE_HOST }).optional(),
+  DATABASE_URL: postgresUrl.optional(),
+  DATABASE_MIGRATE_URL: postgresUrl.optional(),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(1000).default(10),
   NEXTAUTH_URL: baseUrl.optional(),
   NEXTAUTH_SECRET: secretRing.optional(),
@@ -180,7 +180,7 @@ export function publishBaseUrl(baseUrl: string): void {
 }
 
 function missingInServerMode(env: Environment): string[] {
-  if (!env.DATABASE_URL) return [];
+  if (!env.DATABASE_URL) return env.DATABASE_MIGRATE_URL ? missing(env, ["DATABASE_URL"], "DATABASE_MIGRATE_URL") : [];
   return [
     ...missing(env, ["NEXTAUTH_URL", "NEXTAUTH_SECRET"], "DATABASE_URL"),
     ...(env.AUTH_REQUIRE_VERIFIED_EMAIL && !env.MAIL_OUTBOX

@@ -165,7 +165,7 @@ const UNAVAILABLE = new Set([
  */
 const UNAVAILABLE_STATE = /^(08|53|57P|58)...?$|^(57014|40001|40P01|55P03|25P03|25006)$/;
 const UNAVAILABLE_TEXT =
-  /connection terminated|timeout exceeded when trying to connect|query read timeout|connection ended|not queryable|PGlite is closed/i;
+  /connection terminated|timeout exceeded when trying to connect|query read timeout|connection ended|not queryable|accepts writes|PGlite is closed/i;
 
 /** Whether an error of Prisma, its adapters or the driver means that the database is unavailable. */
 export function isDatabaseUnavailable(error: unknown): boolean {

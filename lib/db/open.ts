@@ -3,7 +3,7 @@ import type { Config } from "../config";
 import { isDatabaseUnavailable } from "../errors";
 import type { EmbeddedHooks } from "./embedded/open";
 import { PrismaClient } from "./generated/client";
-import { type Limits, SERVICE } from "./limits";
+import { COMMAND, type Limits, SERVICE } from "./limits";
 import { migrationNames } from "./migrations";
 import { type Fault, findFault } from "./readiness";
 
@@ -45,8 +45,9 @@ export async function openDatabase(config: Config, hooks: Hooks, limits: Limits 
     return database;
   }
   const { postgresAdapter } = await import("./server/adapter");
-  const { DATABASE_URL, DATABASE_POOL_SIZE } = config;
-  const adapter = postgresAdapter(DATABASE_URL, DATABASE_POOL_SIZE, hooks.onConnectionError, limits);
+  // Behind PgBouncer every connection has the service's time limits, which are too short for commands.
+  const url = (limits === COMMAND && config.DATABASE_MIGRATE_URL) || config.DATABASE_URL;
+  const adapter = postgresAdapter(url, config.DATABASE_POOL_SIZE, hooks.onConnectionError, limits);
   return wrap(adapter, async () => {}, false, limits);
 }
 

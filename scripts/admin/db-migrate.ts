@@ -6,7 +6,7 @@ import { refuseArguments, runCommandLine } from "../command-line";
 const HELP = `Usage: npm run db:migrate
 
 Applies the pending migrations. With DATABASE_URL, it migrates that database, at any time and from several machines at
-once. Otherwise it migrates the embedded database in DATA_DIR: stop the service first. The service also applies them at
+once; through DATABASE_MIGRATE_URL, if it is set, because PgBouncer cannot be used. Otherwise it migrates the embedded database in DATA_DIR: stop the service first. The service also applies them at
 each start.`;
 
 /** Applies the pending migrations; on PostgreSQL, one process at a time. */
@@ -14,7 +14,7 @@ async function main(args: string[]): Promise<void> {
   refuseArguments(args);
   const config = loadConfig();
   if (!config.DATABASE_URL) return await migrateEmbedded(config);
-  const names = await migrateServer(config.DATABASE_URL, console.log);
+  const names = await migrateServer(config.DATABASE_MIGRATE_URL ?? config.DATABASE_URL, console.log);
   console.log(names.length > 0 ? `Applied: ${names.join(", ")}` : "No pending migrations.");
 }
 

@@ -2,6 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { ConfigError, Environment, loadConfig } from "@/lib/config";
+import { hostUrls } from "@/lib/config/database";
 
 test("nothing has to be set", () => {
   const config = loadConfig({});
@@ -47,20 +48,49 @@ describe("NEXTAUTH_SECRET", () => {
   });
 });
 
+const [first, second] = [
+  "postgres://user:secret@db1.example:5432/homeport",
+  "postgres://user:secret@db2.example/homeport",
+];
+
 test.each([
-  "postgres://user:secret@db1.example:5432,db2.example:5432/homeport?target_session_attrs=read-write",
-  "postgresql://user:secret@db1.example,db2.example/homeport",
-])("%s names several hosts: the message says that a list is not supported", (DATABASE_URL) => {
-  expect(() => loadConfig({ DATABASE_URL })).toThrow(/- DATABASE_URL: must be .*a list of hosts is not supported$/m);
-  expect(() => loadConfig({ DATABASE_URL })).not.toThrow("secret");
+  ["postgres://user:secret@db1.example:5432,db2.example/homeport", [first, second]],
+  [
+    "postgres://user:a,b@db1.example/homeport?options=-c%20x=a,b",
+    ["postgres://user:a,b@db1.example/homeport?options=-c%20x=a,b"],
+  ],
+])("%s is a URL for each host", (url, urls) => {
+  expect(hostUrls(url)).toEqual(urls);
 });
 
-test.each(["postgres://user:a,b@localhost/homeport?options=-c%20search_path=a,b", "postgres:///homeport?host=/run/pg"])(
-  "%s names one host",
-  (DATABASE_URL) => {
-    expect(() => loadConfig({ DATABASE_URL })).not.toThrow("- DATABASE_URL: must");
-  },
-);
+test.each([
+  ["postgres://user:secret@db1.example,,db2.example/homeport", "HOST1:PORT,HOST2:PORT"],
+  ["postgres://user:secret@db1.example:x,db2.example/homeport", "HOST1:PORT,HOST2:PORT"],
+  ["postgres://user:secret@/homeport?host=db1,db2", "HOST1:PORT,HOST2:PORT"],
+  ["postgres://user:secret@db1.example,db2.example/homeport?target_session_attrs=any", "must be read-write"],
+  ["secret", "HOST1:PORT,HOST2:PORT"],
+])("%s is refused without being shown", (url, reason) => {
+  for (const name of ["DATABASE_URL", "DATABASE_MIGRATE_URL"]) {
+    const load = () => loadConfig({ [name]: url });
+    expect(load).toThrow(`- ${name}: `);
+    expect(load).toThrow(reason);
+    expect(load).not.toThrow("secret");
+  }
+});
+
+test("DATABASE_MIGRATE_URL without DATABASE_URL is refused", () => {
+  expect(() => loadConfig({ DATABASE_MIGRATE_URL: first })).toThrow(
+    "- DATABASE_URL: is needed with DATABASE_MIGRATE_URL",
+  );
+});
+
+test.each([
+  "postgres://user:a,b@localhost/homeport?options=-c%20search_path=a,b",
+  "postgres:///homeport?host=/run/pg",
+  "postgresql://user:secret@[::1]:5432,db2.example:5432/homeport?target_session_attrs=read-write&sslmode=verify-full",
+])("%s is accepted", (DATABASE_URL) => {
+  expect(() => loadConfig({ DATABASE_URL })).not.toThrow("- DATABASE_URL: must");
+});
 
 test.each(["https://h.example/api/auth", "https://h.example/?x=1", "https://user:pw@h.example", "ftp://h.example"])(
   "%s is no base for links",

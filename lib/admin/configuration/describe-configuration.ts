@@ -17,7 +17,7 @@ const GROUPS: readonly [title: string, names: RegExp][] = [
   ["Service", /^/],
 ];
 /** URLs of databases and mail servers have a password in them. */
-const SECRETS = /SECRET|TOKEN|PASSWORD(?!_MIN)|_KEY$|ACCESS_KEY|AUTHORIZATION|^DATABASE_URL$|^SMTP_URL$|_TESTERS$/;
+const SECRETS = /SECRET|TOKEN|PASSWORD(?!_MIN)|_KEY$|ACCESS_KEY|AUTHORIZATION|^DATABASE_\w*URL$|^SMTP_URL$|_TESTERS$/;
 
 /** The variables whose values in force embedded mode has generated. */
 export async function findGenerated(config: Config): Promise<ReadonlySet<string>> {

@@ -1,8 +1,11 @@
 import { PrismaPg } from "@prisma/adapter-pg";
 import type { SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
-import { Pool } from "pg";
+import { Client, Pool } from "pg";
+import { hostUrls } from "../../config/database";
 import { SERVICE, type Timeouts } from "../limits";
 import { withScripts } from "../migrations";
+import { writableClient } from "./hosts";
+import { sessionSettings } from "./session";
 
 const CONNECT_TIMEOUT_MS = 3_000;
 /** Maximum time that a migration waits for a locked table. */
@@ -10,8 +13,9 @@ const MIGRATION_LOCK_MS = 3_000;
 
 /**
  * Returns Prisma's adapter over a pool of PostgreSQL connections, with `timeouts` and UTC regardless of the server's
- * settings. The pool closes a connection that is released inside a transaction, for example because its ROLLBACK was
- * never sent: the next user's writes would join that transaction and be lost after they were acknowledged.
+ * settings. Of several hosts in `url` it uses the one that accepts writes, also after another one has become it. The
+ * pool closes a connection that is released inside a transaction, for example because its ROLLBACK was never sent: the
+ * next user's writes would join that transaction and be lost after they were acknowledged.
  */
 export function postgresAdapter(
   url: string,
@@ -19,15 +23,10 @@ export function postgresAdapter(
   onError: (error: Error) => void,
   timeouts: Timeouts = SERVICE,
 ): PrismaPg {
+  const urls = hostUrls(url);
   const pool = new Pool({
-    connectionString: withSession(url, {
-      lock_timeout: timeouts.lockMs,
-      statement_timeout: timeouts.statementMs,
-      idle_in_transaction_session_timeout: timeouts.idleInTransactionMs,
-      // PostgreSQL would compile statements that read a few rows by index, if it expects many. The compilation takes
-      // 20 to 400 ms, more than such a statement ever saves.
-      jit: "off",
-    }),
+    Client: urls.length > 1 ? writableClient(urls) : Client,
+    connectionString: withSession(urls[0] ?? url, sessionSettings(timeouts)),
     max: poolSize,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: timeouts.queryMs,
@@ -61,13 +60,13 @@ export function migrationAdapter(url: string, record = ""): SqlMigrationAwareDri
 }
 
 /**
- * Returns `url` with settings for each session; times are in milliseconds. They are appended to the URL's own
- * `options`, which replace the `options` in pg's configuration.
+ * Returns `url` with settings for each session, UTC among them; times are in milliseconds. They are appended to the
+ * URL's own `options`, which replace the `options` in pg's configuration.
  */
-export function withSession(url: string, settings: Record<string, number | "off">): string {
+export function withSession(url: string, settings: Record<string, number | string>): string {
   const parsed = new URL(url);
-  const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
+  const options = Object.entries({ TimeZone: "UTC", ...settings }).map(([name, value]) => `-c ${name}=${value}`);
   const given = parsed.searchParams.get("options") ?? "";
-  parsed.searchParams.set("options", [given, "-c TimeZone=UTC", ...options].join(" ").trim());
+  parsed.searchParams.set("options", [given, ...options].join(" ").trim());
   return parsed.href;
 }

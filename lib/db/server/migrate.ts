@@ -1,6 +1,8 @@
 import { Client } from "pg";
+import { hostUrls } from "../../config/database";
 import { applyMigrations } from "../migrations";
 import { migrationAdapter, withSession } from "./adapter";
+import { findWritable } from "./hosts";
 
 /** The key of this command's advisory lock, held while its process runs. No other program may lock this number. */
 const LOCK = 4_076_778;
@@ -16,8 +18,8 @@ const RECORD = `
 ; UPDATE "_prisma_migrations" SET "finished_at" = now() WHERE "finished_at" IS NULL AND "rolled_back_at" IS NULL`;
 
 /**
- * Applies the pending migrations to a PostgreSQL server, one process at a time, and retries an interrupted migration.
- * Waits at most `maxWaitMs` for another process, which it describes with `report`. Returns the names of the applied
+ * Applies the pending migrations to a PostgreSQL server, one process at a time, and retries an interrupted migration. The
+ * connection must be PostgreSQL's own: PgBouncer in transaction mode would lose the lock. Waits at most `maxWaitMs` for another process, which it describes with `report`. Returns the names of the applied
  * migrations.
  * @throws Error that describes the process that holds the lock, or the migration that failed
  */
@@ -26,8 +28,9 @@ export async function migrateServer(
   report: (line: string) => void,
   maxWaitMs = MAX_WAIT_MS,
 ): Promise<string[]> {
+  const target = await findWritable(hostUrls(url));
   const client = new Client({
-    connectionString: withSession(url, { lock_timeout: maxWaitMs, statement_timeout: 0, idle_session_timeout: 0 }),
+    connectionString: withSession(target, { lock_timeout: maxWaitMs, statement_timeout: 0, idle_session_timeout: 0 }),
     keepAlive: true,
     application_name: "homeport-migrate-lock",
   });
@@ -38,7 +41,7 @@ export async function migrateServer(
     await lock(client, ENGINE_LOCK, report);
     await client.query("SELECT pg_advisory_unlock($1)", [ENGINE_LOCK]);
     await rollBackInterrupted(client, report);
-    return await applyMigrations(migrationAdapter(url, RECORD));
+    return await applyMigrations(migrationAdapter(target, RECORD));
   } finally {
     await client.end();
   }

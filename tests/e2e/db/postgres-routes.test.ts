@@ -1,0 +1,113 @@
+import { randomUUID } from "node:crypto";
+import { Client } from "pg";
+import { describe, expect, test } from "vitest";
+import { createDatabase, startCluster } from "@/dev/postgres";
+import { SERVICE } from "@/lib/db/limits";
+import { applyMigrations } from "@/lib/db/migrations";
+import { wrap } from "@/lib/db/open";
+import { migrationAdapter, postgresAdapter } from "@/lib/db/server/adapter";
+import { findLostSettings } from "@/lib/db/server/session";
+import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
+import { postgresUrl } from "@/tests/support/database";
+import { startPgBouncer } from "@/tests/support/network/pgbouncer";
+import { runCommand } from "@/tests/support/process/command";
+import { type Service, startForTest } from "@/tests/support/process/service";
+import { hasCommands } from "@/tests/support/requirements";
+
+const SERVER = { NEXTAUTH_URL: "http://localhost:3000", NEXTAUTH_SECRET: "x".repeat(32), RATE_LIMITS: "off" };
+const POLL = { timeout: 20_000, interval: 100 };
+
+const health = async (service: Service) => (await service.fetch("/api/health")).status;
+
+/** Registers an account and signs in. Resolves to both statuses. */
+async function registerAndLogIn(service: Service): Promise<number[]> {
+  const body = JSON.stringify({ email: `${randomUUID()}@example.com`, password: "correct horse battery" });
+  const headers = { "content-type": "application/json" };
+  const registered = await service.fetch("/api/auth/register", { method: "POST", headers, body });
+  const loggedIn = await service.fetch("/api/auth/login", { method: "POST", headers, body });
+  return [registered.status, loggedIn.status];
+}
+
+/** The settings that connections to `url` lack, as the statements that set them. */
+async function lostSettings(url: string): Promise<string[]> {
+  const database = wrap(
+    postgresAdapter(url, 1, () => {}),
+    async () => {},
+    true,
+  );
+  const lost = await findLostSettings(database.client, SERVICE);
+  await database.close();
+  return lost;
+}
+
+async function run(url: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(statement);
+  await client.end();
+}
+
+describe.runIf(postgresUrl)("behind PgBouncer in transaction mode", () => {
+  test.runIf(hasCommands("pgbouncer"))(
+    "everything works, with the time limits of the role, and migrations go to DATABASE_MIGRATE_URL",
+    async () => {
+      const direct = await createDatabase(postgresUrl);
+      const pooler = await startPgBouncer(direct, 3);
+      const env = { ...SERVER, DATABASE_URL: pooler.url, DATABASE_MIGRATE_URL: direct };
+      expect(await runCommand("db:migrate", [], env)).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining("Applied: "),
+      });
+
+      expect(await lostSettings(direct)).toEqual([]);
+      const statements = await lostSettings(pooler.url);
+      expect(statements).toContain("ALTER ROLE postgres SET statement_timeout = '8000'");
+      const service = await startForTest(env);
+      await expect.poll(() => service.output()).toContain("ALTER ROLE postgres SET lock_timeout");
+
+      const all = await Promise.all(Array.from({ length: 12 }, () => registerAndLogIn(service)));
+      expect(new Set(all.flat())).toEqual(new Set([201, 200]));
+      expect((await deliverTo(service, billingEvent("INITIAL_PURCHASE"))).status).toBe(200);
+
+      const onDatabase = `ALTER DATABASE ${new URL(direct).pathname.slice(1)} SET`; // the role is every test's
+      for (const statement of statements) await run(direct, statement.replace("ALTER ROLE postgres SET", onDatabase));
+      await pooler.restart();
+      expect(await lostSettings(pooler.url)).toEqual([]);
+      await expect.poll(() => health(service), POLL).toBe(200);
+      expect(await registerAndLogIn(service)).toEqual([201, 200]);
+      expect(await service.end("SIGTERM")).toBe(0);
+    },
+  );
+});
+
+describe.runIf(postgresUrl)("with several hosts", () => {
+  test("connections go to the primary, and after a failover to the new one", async () => {
+    const primary = await startCluster();
+    await applyMigrations(migrationAdapter(primary.url));
+    const standby = await startCluster({ standbyOf: primary.url });
+    try {
+      const hosts = [standby, primary].map(({ url }) => new URL(url).host);
+      const DATABASE_URL = `postgres://postgres@${hosts}/postgres?target_session_attrs=read-write`;
+      const service = await startForTest({ ...SERVER, DATABASE_URL });
+      await expect.poll(() => health(service), POLL).toBe(200);
+      expect(await registerAndLogIn(service)).toEqual([201, 200]);
+
+      primary.stop();
+      await expect.poll(() => health(service), POLL).toBe(503);
+      expect(await registerAndLogIn(service)).toEqual([503, 503]);
+      const migration = await runCommand("db:migrate", [], { ...SERVER, DATABASE_URL });
+      expect(migration).toMatchObject({ code: 1 });
+      expect(migration.stderr).toContain(
+        `no host of the database accepts writes: ${hosts[0]} is read-only; ${hosts[1]} `,
+      );
+      expect(migration.stderr).not.toMatch(/^\s+at /m);
+
+      standby.promote();
+      await expect.poll(() => health(service), POLL).toBe(200);
+      expect(await registerAndLogIn(service)).toEqual([201, 200]);
+    } finally {
+      standby.remove();
+      primary.remove();
+    }
+  });
+});
