@@ -1,6 +1,7 @@
 import type { SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
 import type { Config } from "../config";
 import { isDatabaseUnavailable } from "../errors";
+import type { Snapshot } from "./copy/session";
 import type { EmbeddedHooks } from "./embedded/open";
 import { PrismaClient } from "./generated/client";
 import { COMMAND, type Limits, SERVICE } from "./limits";
@@ -21,6 +22,11 @@ export type Database = {
   missingMigrations: () => Promise<string[]>;
   /** Returns why writes would fail, or null if they would succeed. */
   findFault: () => Promise<Fault>;
+  /**
+   * Opens the state of this moment for a copy. Writes to PostgreSQL continue; those to the embedded database wait until it
+   * is closed. @throws the database's error if it is unavailable
+   */
+  openSnapshot: () => Promise<Snapshot>;
   close: () => Promise<void>;
 };
 
@@ -38,23 +44,35 @@ type Hooks = Partial<EmbeddedHooks> & {
 export async function openDatabase(config: Config, hooks: Hooks, limits: Limits = SERVICE): Promise<Database> {
   if (!config.DATABASE_URL) {
     const { openEmbedded } = await import("./embedded/open");
-    const { adapter, migrate, close } = await openEmbedded(config.DATA_DIR, config.DATABASE_SYNC === "on", hooks);
-    const database = wrap(adapter, close, false, limits);
+    const embedded = await openEmbedded(config.DATA_DIR, config.DATABASE_SYNC === "on", hooks);
+    const database = wrap(embedded.adapter, embedded, false, limits);
     // Most starts have no pending migrations, and the engine that applies them is large.
-    if (!(await database.migrated())) await migrate();
+    if (!(await database.migrated())) await embedded.migrate();
     return database;
   }
   const { postgresAdapter } = await import("./server/adapter");
   // Behind PgBouncer every connection has the service's time limits, which are too short for commands.
   const url = (limits === COMMAND && config.DATABASE_MIGRATE_URL) || config.DATABASE_URL;
   const adapter = postgresAdapter(url, config.DATABASE_POOL_SIZE, hooks.onConnectionError, limits);
-  return wrap(adapter, async () => {}, false, limits);
+  return wrap(adapter, serverParts(config.DATABASE_MIGRATE_URL ?? config.DATABASE_URL), false, limits);
+}
+
+/** The parts of a database that its adapter lacks. */
+type Parts = Pick<Database, "openSnapshot" | "close"> & { isPaused: () => boolean };
+
+/** The parts of a PostgreSQL server. */
+export function serverParts(url: string): Parts {
+  const openSnapshot = async () => {
+    const { openServerCopySession } = await import("./server/copy-session");
+    return openServerCopySession(url, { isSnapshot: true });
+  };
+  return { openSnapshot, isPaused: () => false, close: async () => {} };
 }
 
 /** Opens a database over an adapter. `migrated` is true if its migrations are known to be applied. */
 export function wrap(
   adapter: SqlMigrationAwareDriverAdapterFactory,
-  closeAdapter: () => Promise<void>,
+  { openSnapshot, isPaused, close }: Parts,
   migrated: boolean,
   { transactionMs }: Pick<Limits, "transactionMs"> = SERVICE,
 ): Database {
@@ -68,10 +86,12 @@ export function wrap(
       return known;
     },
     missingMigrations: () => missingMigrations(client),
-    findFault: () => findFault(client, adapter.adapterName === SERVER_ADAPTER),
+    // The check writes: it would wait for the end of a pause.
+    findFault: async () => (isPaused() ? null : findFault(client, adapter.adapterName === SERVER_ADAPTER)),
+    openSnapshot,
     close: async () => {
       await client.$disconnect();
-      await closeAdapter();
+      await close();
     },
   };
 }

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { embeddedAdapter } from "@/lib/db/embedded/adapter";
+import { embeddedAdapter, NOTHING } from "@/lib/db/embedded/adapter";
 import { openPGlite } from "@/tests/support/database";
 
 test("a commit is visible to others only once it is on disk, also after an error or a rollback", async () => {
   const pglite = await openPGlite();
   const heard: string[] = [];
   const after = async () => void heard.push("on the disk");
-  const around = { before: () => {}, after, errorOf: (error: unknown) => error };
+  const around = { ...NOTHING, after };
   const adapter = await (await embeddedAdapter(pglite, around)).connect();
   const query = (sql: string) => ({ sql, args: [], argTypes: [] });
   const insert = query("INSERT INTO kept VALUES (1)");

@@ -2,7 +2,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Context } from "@/lib/context";
 import { COMMAND, SERVICE } from "@/lib/db/limits";
-import { type Database, openDatabase, wrap } from "@/lib/db/open";
+import { type Database, openDatabase, serverParts, wrap } from "@/lib/db/open";
 import { postgresAdapter } from "@/lib/db/server/adapter";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
@@ -55,7 +55,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     await other.connect();
     limited = wrap(
       postgresAdapter(url.href, POOL_SIZE, () => {}, LIMITS),
-      async () => {},
+      serverParts(url.href),
       true,
     );
   });

@@ -4,8 +4,8 @@ import path from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { inject } from "vitest";
 import { createDatabase } from "@/dev/postgres";
-import { embeddedAdapter } from "@/lib/db/embedded/adapter";
-import { type Database, wrap } from "@/lib/db/open";
+import { type Embedded, openEmbedded } from "@/lib/db/embedded/open";
+import { type Database, serverParts, wrap } from "@/lib/db/open";
 import { postgresAdapter } from "@/lib/db/server/adapter";
 
 /** The PostgreSQL server of this run; empty where the tests run without one. */
@@ -14,16 +14,26 @@ export const postgresUrl = inject("postgresUrl") ?? "";
 /** Opens a worker's own database: a copy of the migrated template, on PostgreSQL where the run has it. */
 export async function openTestDatabase(folder: string): Promise<Database> {
   if (postgresUrl) {
-    const pool = postgresAdapter(await createMigratedDatabase(), 5, () => {});
-    return wrap(pool, async () => {}, true);
+    const url = await createMigratedDatabase();
+    return wrap(
+      postgresAdapter(url, 5, () => {}),
+      serverParts(url),
+      true,
+    );
   }
-  const pglite = await openPGlite(folder);
-  return wrap(await embeddedAdapter(pglite), () => pglite.close(), true);
+  const embedded = await openMigratedEmbedded(folder);
+  return wrap(embedded.adapter, embedded, true);
 }
 
-/** Opens a copy of the migrated embedded database, in `folder` or in one of its own. */
-export async function openPGlite(folder?: string): Promise<PGlite> {
-  folder ??= await mkdtemp(path.join(tmpdir(), "homeport-pglite-"));
+/** Opens a copy of the migrated embedded database as the service does, but without syncing it to the disk. */
+export async function openMigratedEmbedded(folder: string): Promise<Embedded> {
+  await cp(inject("templateDataDir"), folder, { recursive: true });
+  return openEmbedded(folder, false, {});
+}
+
+/** Opens a copy of the migrated embedded database, without the service's settings. */
+export async function openPGlite(): Promise<PGlite> {
+  const folder = await mkdtemp(path.join(tmpdir(), "homeport-pglite-"));
   await cp(inject("templateDataDir"), folder, { recursive: true });
   return PGlite.create({ dataDir: path.join(folder, "db") });
 }

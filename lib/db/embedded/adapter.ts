@@ -20,9 +20,23 @@ export type Around = {
   after: () => Promise<void>;
   /** Maps an error of the database to the error that the caller receives. */
   errorOf: (error: unknown) => unknown;
+  /** Resolves at the end of the pause of writes; null if writes are not paused. Transactions start after it. */
+  pause: () => Promise<void> | null;
+  /** Returns whether a statement failed only because writes were paused. It is repeated after the pause. */
+  isFromPause: (error: unknown) => boolean;
 };
 
-const NOTHING: Around = { before: () => {}, after: async () => {}, errorOf: (error) => error };
+/** Maximum attempts of a statement that meets one pause after another. */
+const MAX_ATTEMPTS = 10;
+
+/** Hooks that change nothing. */
+export const NOTHING: Around = {
+  before: () => {},
+  after: async () => {},
+  errorOf: (error) => error,
+  pause: () => null,
+  isFromPause: () => false,
+};
 
 /**
  * Returns Prisma's adapter over a PGlite, with three corrections. Its `executeScript` neither waits for the script nor
@@ -35,7 +49,7 @@ export async function embeddedAdapter(
 ): Promise<SqlMigrationAwareDriverAdapterFactory> {
   await pglite.exec("SET TIME ZONE 'UTC'");
   const factory = new PrismaPGlite(pglite);
-  const run = <T>(send: () => Promise<T>) => runAround(around, send);
+  const run = <T>(send: () => Promise<T>) => runOutsideTransaction(around, send);
   const connect = async () => {
     const adapter = await factory.connect();
     const [queryRaw, executeRaw] = [adapter.queryRaw.bind(adapter), adapter.executeRaw.bind(adapter)];
@@ -49,7 +63,22 @@ export async function embeddedAdapter(
   return withScripts(wrapped, (_, script) => run(() => pglite.exec(script)));
 }
 
-async function runAround<T>({ before, after, errorOf }: Around, send: () => Promise<T>): Promise<T> {
+/** Runs a statement. If it writes while writes are paused, it waits and runs again: nothing of it was applied. */
+async function runOutsideTransaction<T>(around: Around, send: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await runAround(around, send);
+    } catch (error) {
+      if (attempt === MAX_ATTEMPTS || !around.isFromPause(error)) throw error;
+      await around.pause();
+    }
+  }
+}
+
+export async function runAround<T>(
+  { before, after, errorOf }: Pick<Around, "before" | "after" | "errorOf">,
+  send: () => Promise<T>,
+): Promise<T> {
   before();
   try {
     return await send();
@@ -62,6 +91,8 @@ async function runAround<T>({ before, after, errorOf }: Around, send: () => Prom
 
 /** Starts a transaction. `commit` rejects if COMMIT fails; `commit` and `rollback` resolve after the `after` hook. */
 async function startTransaction(pglite: PGlite, around: Around, level: IsolationLevel): Promise<Transaction> {
+  // A part of a transaction cannot be repeated. Another pause may begin before this one's end is noticed.
+  for (let pause = around.pause(); pause; pause = around.pause()) await pause;
   around.before();
   let end = () => {};
   const ended = new Promise<void>((resolve) => {

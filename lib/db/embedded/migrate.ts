@@ -6,13 +6,13 @@ import { embeddedAdapter } from "./adapter";
 const HAS_RUN = new Set(["42P07", "42701", "42710", "42723", "42P01", "42703", "42704"]);
 
 /**
- * Applies the pending migrations, each in one transaction with its record: an interrupted migration is rolled back, and
+ * Applies the pending migrations, or those of `upTo`, each in one transaction with its record: an interrupted migration is rolled back, and
  * the next start applies it. Returns the names of the applied migrations.
  * @throws Error with the name of the migration that failed and the database's error message
  */
-export async function migrateEmbedded(pglite: PGlite): Promise<string[]> {
+export async function migrateEmbedded(pglite: PGlite, upTo?: readonly string[]): Promise<string[]> {
   const applied: string[] = [];
-  const names = await migrationNames();
+  const names = upTo ?? (await migrationNames());
   for (const [index, name] of names.entries()) {
     if (await isApplied(pglite, name)) continue;
     await applyOne(pglite, name, names.slice(0, index + 1));

@@ -4,12 +4,15 @@ import { PGlite } from "@electric-sql/pglite";
 import { DriverAdapterError, type SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
 import { makeFolder, moveDurably, syncTree } from "../../files/durable";
 import { FileLockedError, lockFile } from "../../files/lock";
-import { type Around, embeddedAdapter } from "./adapter";
+import type { CopySession, Snapshot } from "../copy/session";
+import { type Around, embeddedAdapter, runAround } from "./adapter";
+import { embeddedCopySession, snapshotOf } from "./copy-session";
 import { EmbeddedFS } from "./embedded-fs";
 import { watchFreeSpace } from "./free-space";
 import { migrateEmbedded } from "./migrate";
 import { compilePglite } from "./pglite-code";
 import { WalFlush } from "./wal-flush";
+import { createWriteGate } from "./write-gate";
 
 /** PostgreSQL's default of 128 MB would be most of the process's memory, and is no faster here. */
 const SETTINGS = ["-c", "shared_buffers=16MB"];
@@ -34,8 +37,14 @@ export type Embedded = {
   adapter: SqlMigrationAwareDriverAdapterFactory;
   /** Returns whether writes are rejected because the free disk space is too low. */
   isStorageFull: () => boolean;
-  /** Applies the pending migrations and returns their names. */
-  migrate: () => Promise<string[]>;
+  /** Whether writes wait, because the database is being copied. */
+  isPaused: () => boolean;
+  /** Applies the pending migrations, or those of `names`, and returns the names of the applied ones. */
+  migrate: (names?: readonly string[]) => Promise<string[]>;
+  /** Copies tables into the database. */
+  copySession: CopySession;
+  /** Copies tables from the database. Until it is closed, writes wait, while reads continue. */
+  openSnapshot: () => Promise<Snapshot>;
   close: () => Promise<void>;
 };
 
@@ -99,18 +108,21 @@ async function open(
   const pglite = await start(fs, sync, hooks.onFatal);
   let isClosing = false;
   // On shutdown PostgreSQL's last checkpoint writes to the log too, when PGlite no longer accepts statements.
-  const exec = (sql: string) => void pglite.exec(sql).catch((error) => isClosing || hooks.onFatal(error));
-  fs.onEverySegments(SEGMENTS_PER_CHECKPOINT, () => exec("CHECKPOINT"));
+  const exec = (sql: string) => pglite.exec(sql).catch((error) => isClosing || hooks.onFatal(error));
+  fs.onEverySegments(SEGMENTS_PER_CHECKPOINT, () => void exec("CHECKPOINT"));
+  const gate = createWriteGate(exec);
   const isStorageFull = watchFreeSpace(folder, (isFull, freeBytes) => {
-    // PostgreSQL then rejects writes but not reads. Statements sent after this one run after it.
-    exec(`SET default_transaction_read_only = ${isFull ? "on" : "off"}`);
+    gate.setFull(isFull);
     hooks.onStorage(isFull, freeBytes);
   });
   const around: Around = {
     before: isStorageFull,
     after: () => wal.flushed(),
     errorOf: (error) => (isStorageFull() && isReadOnlyError(error) ? STORAGE_FULL : error),
+    pause: gate.current,
+    isFromPause: isReadOnlyError,
   };
+  const copySession = embeddedCopySession(pglite, (send) => runAround(around, send));
   const close = async () => {
     isClosing = true;
     await pglite.close();
@@ -120,7 +132,10 @@ async function open(
   return {
     adapter: await embeddedAdapter(pglite, around),
     isStorageFull,
-    migrate: () => migrateEmbedded(pglite),
+    isPaused: () => gate.current() !== null,
+    migrate: (names) => migrateEmbedded(pglite, names),
+    copySession,
+    openSnapshot: () => snapshotOf(copySession, gate),
     close,
   };
 }
@@ -148,9 +163,11 @@ async function start(fs: EmbeddedFS, sync: boolean, onFatal: (error: Error) => v
   return pglite;
 }
 
-/** Returns whether an error is SQLSTATE 25006, read_only_sql_transaction. The adapter has a copy of the error class. */
-const isReadOnlyError = (error: unknown): boolean =>
-  (error as { cause?: { originalCode?: unknown } }).cause?.originalCode === "25006";
+/** Returns whether an error of PGlite or its adapter is SQLSTATE 25006, read_only_sql_transaction. */
+const isReadOnlyError = (error: unknown): boolean => {
+  const { code, cause } = error as { code?: unknown; cause?: { originalCode?: unknown } };
+  return (cause?.originalCode ?? code) === "25006"; // the adapter has a copy of the error class
+};
 
 /** PostgreSQL's error for a full disk: SQLSTATE 53100, disk_full. */
 const STORAGE_FULL = new DriverAdapterError({

@@ -18,15 +18,16 @@ const RECORD = `
 ; UPDATE "_prisma_migrations" SET "finished_at" = now() WHERE "finished_at" IS NULL AND "rolled_back_at" IS NULL`;
 
 /**
- * Applies the pending migrations to a PostgreSQL server, one process at a time, and retries an interrupted migration. The
- * connection must be PostgreSQL's own: PgBouncer in transaction mode would lose the lock. Waits at most `maxWaitMs` for another process, which it describes with `report`. Returns the names of the applied
+ * Applies the pending migrations, or those among `names`, to a PostgreSQL server, one process at a time, and retries an
+ * interrupted migration. The connection must be PostgreSQL's own: PgBouncer in transaction mode would lose the lock. Waits
+ * at most `maxWaitMs` for another process, which it describes with `report`. Returns the names of the applied
  * migrations.
  * @throws Error that describes the process that holds the lock, or the migration that failed
  */
 export async function migrateServer(
   url: string,
   report: (line: string) => void,
-  maxWaitMs = MAX_WAIT_MS,
+  { maxWaitMs = MAX_WAIT_MS, names }: { maxWaitMs?: number; names?: readonly string[] } = {},
 ): Promise<string[]> {
   const target = await findWritable(hostUrls(url));
   const client = new Client({
@@ -41,7 +42,7 @@ export async function migrateServer(
     await lock(client, ENGINE_LOCK, report);
     await client.query("SELECT pg_advisory_unlock($1)", [ENGINE_LOCK]);
     await rollBackInterrupted(client, report);
-    return await applyMigrations(migrationAdapter(target, RECORD));
+    return await applyMigrations(migrationAdapter(target, RECORD), names);
   } finally {
     await client.end();
   }

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { createDatabase, startCluster } from "@/dev/postgres";
 import { SERVICE } from "@/lib/db/limits";
 import { applyMigrations } from "@/lib/db/migrations";
-import { wrap } from "@/lib/db/open";
+import { serverParts, wrap } from "@/lib/db/open";
 import { migrationAdapter, postgresAdapter } from "@/lib/db/server/adapter";
 import { findLostSettings } from "@/lib/db/server/session";
 import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
@@ -32,7 +32,7 @@ async function registerAndLogIn(service: Service): Promise<number[]> {
 async function lostSettings(url: string): Promise<string[]> {
   const database = wrap(
     postgresAdapter(url, 1, () => {}),
-    async () => {},
+    serverParts(url),
     true,
   );
   const lost = await findLostSettings(database.client, SERVICE);

@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import { expect, test } from "vitest";
 import { Prisma } from "@/lib/db/generated/client";
-import { wrap } from "@/lib/db/open";
+import { serverParts, wrap } from "@/lib/db/open";
 import { postgresAdapter } from "@/lib/db/server/adapter";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 
@@ -12,7 +12,7 @@ test.runIf(postgresUrl)("a locked table and a read-only server count as faults, 
   const open = () =>
     wrap(
       postgresAdapter(url, 1, () => {}, TIMEOUTS),
-      async () => {},
+      serverParts(url),
       true,
     );
   const database = open();
@@ -39,7 +39,7 @@ test.runIf(postgresUrl)("a migration that holds one table gets the next, whoever
   await Promise.all([migration.connect(), other.connect()]);
   await other.query(`ALTER DATABASE ${name} SET deadlock_timeout = '1ms'`); // over before there is a deadlock
   const adapter = postgresAdapter(url, 1, () => {}, { ...TIMEOUTS, lockMs: 0, statementMs: 0 });
-  const database = wrap(adapter, async () => {}, true);
+  const database = wrap(adapter, serverParts(url), true);
 
   const tables = Object.values(Prisma.ModelName);
   await migration.query("SET deadlock_timeout = '10s'");

@@ -64,7 +64,7 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     await other.query("SET application_name = 'somebody'; SELECT pg_advisory_lock(4076778)");
     const { rows } = await other.query("SELECT pg_backend_pid() AS pid");
     const reported: string[] = [];
-    await expect(migrateServer(url, (line) => reported.push(line), 100)).rejects.toThrow(
+    await expect(migrateServer(url, (line) => reported.push(line), { maxWaitMs: 100 })).rejects.toThrow(
       `another migration is still running: server process ${rows[0].pid} (somebody from 127.0.0.1, since`,
     );
     expect(reported).toEqual([expect.stringContaining(`server process ${rows[0].pid} (somebody`)]);

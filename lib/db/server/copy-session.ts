@@ -1,0 +1,48 @@
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { Client } from "pg";
+import { from as copyFrom, to as copyTo } from "pg-copy-streams";
+import { hostUrls } from "../../config/database";
+import { wholeLines } from "../copy/lines";
+import { quoted, type Snapshot, target } from "../copy/session";
+import { withSession } from "./adapter";
+import { findWritable } from "./hosts";
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const LOCK_TIMEOUT_MS = 60_000;
+const CHUNK_BYTES = 256 * 1024;
+/** They decide how values are written as text (PostgreSQL 17, 19.11.2), and a server or role may have others. */
+const FORMATS =
+  "SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'postgres'; SET extra_float_digits = 1; SET bytea_output = 'hex'";
+const SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+/**
+ * Connects to PostgreSQL itself, not through PgBouncer, to copy tables without time limits for statements. With
+ * `isSnapshot`, everything that the session reads is the state of one moment, while others write (PostgreSQL 17, 13.2.2).
+ */
+export async function openServerCopySession(url: string, { isSnapshot = false } = {}): Promise<Snapshot> {
+  const client = new Client({
+    connectionString: withSession(await findWritable(hostUrls(url)), {
+      lock_timeout: LOCK_TIMEOUT_MS,
+      statement_timeout: 0,
+      idle_in_transaction_session_timeout: 0,
+      jit: "off",
+    }),
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    application_name: "homeport-copy",
+  });
+  client.on("error", () => {}); // the running statement rejects with it
+  await client.connect();
+  await client.query(isSnapshot ? `${FORMATS}; ${SNAPSHOT}` : FORMATS);
+  return {
+    query: async <Row>(sql: string, values?: unknown[]) => (await client.query(sql, values)).rows as Row[],
+    read: (table) => {
+      const rows = `SELECT ${table.columns.map(quoted).join(", ")} FROM ${quoted(table.name)}`;
+      return wholeLines(client.query(copyTo(`COPY (${rows}) TO STDOUT`)), CHUNK_BYTES);
+    },
+    write: (table, chunks) =>
+      pipeline(Readable.from(chunks), client.query(copyFrom(`COPY ${target(table)} FROM STDIN`))),
+    close: () => client.end(),
+  };
+}
