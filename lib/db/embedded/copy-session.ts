@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import type { PGlite } from "@electric-sql/pglite";
 import { wholeLines } from "../copy/lines";
 import { type CopySession, quoted, type Snapshot, target } from "../copy/session";
@@ -21,6 +22,7 @@ export function embeddedCopySession(pglite: Pick<PGlite, "query">, run: Run = (s
   const copyOut = (sql: string) =>
     run(async () => {
       const { blob } = await pglite.query(`COPY (${sql}) TO '/dev/blob'`);
+      await turn(); // PGlite's promises resolve without a turn of the event loop, in which the service reads its sockets
       return blob ? Buffer.from(await blob.arrayBuffer()) : Buffer.alloc(0);
     });
   return {
