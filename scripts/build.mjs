@@ -16,11 +16,11 @@ const ENTRY_POINTS = [
 ];
 /**
  * Loaded from node_modules: what Next does not bundle either, so that the pages and the server share its classes, the
- * list of common passwords, which the first password loads, and CommonJS packages that only `release add-folder` loads.
+ * list of common passwords, which the first password loads, and CommonJS packages that few commands load.
  * All other packages are bundled, because Node takes longer to find their files than to run them.
  */
 const EXTERNAL = [
-  ...["@prisma/client", "@zxcvbn-ts/language-common", "commander", "next", "yaml", "yauzl"],
+  ...["@prisma/client", "@zxcvbn-ts/language-common", "commander", "next", "pg-copy-streams", "yaml", "yauzl"],
   ...nextConfig.serverExternalPackages,
 ];
 

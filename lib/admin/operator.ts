@@ -1,6 +1,7 @@
 import type { Caller } from "../audit/caller";
 import { COMMAND_LINE, type Operator } from "../audit/operator-events";
 import type { AnyPrincipal } from "../auth/authenticate";
+import { AppError } from "../errors";
 
 /** Who owns what a caller creates. Nobody else may change it. */
 export function ownerOf(principal: AnyPrincipal): string {
@@ -10,7 +11,13 @@ export function ownerOf(principal: AnyPrincipal): string {
 
 /** The operator who sends a request: the account of the session, the API key, or who runs a command on this machine. */
 export function operatorOf(principal: AnyPrincipal, source: Caller): Operator {
-  if ("operator" in principal) return { actor: principal.operator, accountId: null, source: COMMAND_LINE };
+  if ("operator" in principal) return commandLineOf(principal);
   if ("key" in principal) return { actor: `key:${principal.key.id}`, accountId: null, source };
   return { actor: "account", accountId: principal.account.id, source };
+}
+
+/** The person at the service's machine who runs a command. @throws AppError forbidden for anybody else */
+export function commandLineOf(principal: AnyPrincipal): Operator {
+  if ("operator" in principal) return { actor: principal.operator, accountId: null, source: COMMAND_LINE };
+  throw new AppError("forbidden", { detail: "This is for commands on the service's own machine." });
 }

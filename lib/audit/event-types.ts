@@ -41,6 +41,8 @@ export const EVENT_LABELS = {
   key_created: "API key created",
   key_revoked: "API key revoked",
   key_leaked: "API key revoked: it was in a URL",
+  database_moved: "Move of the database started",
+  database_move_canceled: "Move of the database canceled",
   billing_event_replayed: "Billing event replayed",
   billing_events_replayed: "Billing events replayed",
   billing_reconciled: "Purchases reconciled",

@@ -2,7 +2,7 @@ import type { SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapt
 import type { Config } from "../config";
 import { isDatabaseUnavailable } from "../errors";
 import type { Snapshot } from "./copy/session";
-import type { EmbeddedHooks } from "./embedded/open";
+import type { Embedded, EmbeddedHooks } from "./embedded/open";
 import { PrismaClient } from "./generated/client";
 import { COMMAND, type Limits, SERVICE } from "./limits";
 import { migrationNames } from "./migrations";
@@ -10,6 +10,8 @@ import { type Fault, findFault } from "./readiness";
 
 /** The name of Prisma's adapter for PostgreSQL servers, whose package is loaded with `DATABASE_URL` only. */
 const SERVER_ADAPTER = "@prisma/adapter-pg";
+/** Stands among the missing migrations while `homeport db move` copies tables into the database: keys and rows are missing. */
+const UNFINISHED_MOVE = "homeport db move";
 /** How long a transaction waits for a connection. */
 const MAX_WAIT_MS = 5_000;
 
@@ -27,6 +29,8 @@ export type Database = {
    * is closed. @throws the database's error if it is unavailable
    */
   openSnapshot: () => Promise<Snapshot>;
+  /** The embedded database, to move it; null on PostgreSQL. */
+  embedded: Embedded | null;
   close: () => Promise<void>;
 };
 
@@ -39,15 +43,20 @@ type Hooks = Partial<EmbeddedHooks> & {
  * Opens PostgreSQL if `DATABASE_URL` is set; otherwise opens the embedded database and applies its pending migrations.
  * Each is loaded only if it is used: PGlite and pg are large.
  * Succeeds while PostgreSQL is down: queries fail until it is up.
- * @throws DataDirInUseError if another process uses the embedded database
+ * @throws DataDirInUseError if another process uses the embedded database; DataMovedError if its data has moved
  */
 export async function openDatabase(config: Config, hooks: Hooks, limits: Limits = SERVICE): Promise<Database> {
   if (!config.DATABASE_URL) {
     const { openEmbedded } = await import("./embedded/open");
     const embedded = await openEmbedded(config.DATA_DIR, config.DATABASE_SYNC === "on", hooks);
-    const database = wrap(embedded.adapter, embedded, false, limits);
+    const database = wrap(embedded.adapter, { ...embedded, embedded }, false, limits);
+    const missing = await database.missingMigrations();
+    if (missing.includes(UNFINISHED_MOVE)) {
+      await database.close();
+      throw new Error(`The move into ${config.DATA_DIR} was interrupted. Repeat it, or remove its folder db.`);
+    }
     // Most starts have no pending migrations, and the engine that applies them is large.
-    if (!(await database.migrated())) await embedded.migrate();
+    if (missing.length > 0) await embedded.migrate();
     return database;
   }
   const { postgresAdapter } = await import("./server/adapter");
@@ -58,7 +67,7 @@ export async function openDatabase(config: Config, hooks: Hooks, limits: Limits 
 }
 
 /** The parts of a database that its adapter lacks. */
-type Parts = Pick<Database, "openSnapshot" | "close"> & { isPaused: () => boolean };
+type Parts = Pick<Database, "openSnapshot" | "close"> & { isPaused: () => boolean; embedded?: Embedded };
 
 /** The parts of a PostgreSQL server. */
 export function serverParts(url: string): Parts {
@@ -72,7 +81,7 @@ export function serverParts(url: string): Parts {
 /** Opens a database over an adapter. `migrated` is true if its migrations are known to be applied. */
 export function wrap(
   adapter: SqlMigrationAwareDriverAdapterFactory,
-  { openSnapshot, isPaused, close }: Parts,
+  { openSnapshot, isPaused, embedded, close }: Parts,
   migrated: boolean,
   { transactionMs }: Pick<Limits, "transactionMs"> = SERVICE,
 ): Database {
@@ -89,6 +98,7 @@ export function wrap(
     // The check writes: it would wait for the end of a pause.
     findFault: async () => (isPaused() ? null : findFault(client, adapter.adapterName === SERVER_ADAPTER)),
     openSnapshot,
+    embedded: embedded ?? null,
     close: async () => {
       await client.$disconnect();
       await close();
@@ -99,10 +109,12 @@ export function wrap(
 async function missingMigrations(client: PrismaClient): Promise<string[]> {
   const wanted = await migrationNames();
   try {
-    const rows = await client.$queryRaw<{ name: string }[]>`
-      SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`;
+    const rows = await client.$queryRaw<{ name: string; isMoving: boolean }[]>`
+      SELECT migration_name AS name, to_regclass('homeport_move.move') IS NOT NULL AS "isMoving"
+      FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`;
     const applied = new Set(rows.map((row) => row.name));
-    return wanted.filter((name) => !applied.has(name));
+    const missing = wanted.filter((name) => !applied.has(name));
+    return rows[0]?.isMoving ? [...missing, UNFINISHED_MOVE] : missing;
   } catch (error) {
     if (isDatabaseUnavailable(error)) throw error;
     return wanted; // the table does not exist: no migration was applied

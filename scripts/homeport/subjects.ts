@@ -36,6 +36,10 @@ export const SUBJECTS: Readonly<Record<string, Subject>> = {
     summary: "the audit trail: what operators and accounts did",
     load: async () => (await import("./commands/audit")).defineAudit,
   },
+  db: {
+    summary: "the database: move it to another one",
+    load: async () => (await import("./commands/db/db")).defineDb,
+  },
   completion: {
     summary: "completion of commands and options in bash and zsh",
     load: async () => (await import("./commands/completion")).defineCompletion,

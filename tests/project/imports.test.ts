@@ -49,7 +49,7 @@ const ROOMS: Record<string, string[]> = {
   "lib/releases": ["lib/files"],
   "lib/admin": [
     ...["lib/accounts", "lib/auth", "lib/push", "lib/subscriptions", "lib/releases"],
-    ...["lib/audit", "lib/db/with-retry", "lib/files", "lib/mail", "lib/secrets", "lib/statistics"],
+    ...["lib/audit", "lib/db/move", "lib/db/with-retry", "lib/files", "lib/mail", "lib/secrets", "lib/statistics"],
     "lib/webhooks",
   ],
   "lib/webhooks": ["lib/db/queue"],

@@ -7,6 +7,10 @@ export type Table = { name: string; columns: readonly string[] };
  */
 export type CopySession = {
   query: <Row>(sql: string, values?: unknown[]) => Promise<Row[]>;
+  /** Runs a script of several statements as one transaction, unless it contains its own. */
+  exec: (script: string) => Promise<void>;
+  /** Reads the rows of a query in chunks of whole lines. */
+  select: (sql: string) => AsyncIterable<Buffer>;
   /** Reads a table in chunks of whole lines, in bounded memory. The order of the rows is not defined. */
   read: (table: Table) => AsyncIterable<Buffer>;
   /** Appends rows to a table, in the session's transaction if there is one. Chunks need not end with a line. */

@@ -16,7 +16,7 @@ type Run = <T>(send: () => Promise<T>) => Promise<T>;
  * Copies tables of the embedded database. Each batch is a statement of its own, so that the service's statements run between
  * them. Who reads a table while the service runs pauses writes: PGlite has one session, and therefore no snapshots.
  */
-export function embeddedCopySession(pglite: Pick<PGlite, "query">, run: Run = (send) => send()): CopySession {
+export function embeddedCopySession(pglite: Pick<PGlite, "query" | "exec">, run: Run = (send) => send()): CopySession {
   const query = async <Row>(sql: string, values?: unknown[]) =>
     run(async () => (await pglite.query<Row>(sql, values)).rows);
   const copyOut = (sql: string) =>
@@ -27,6 +27,11 @@ export function embeddedCopySession(pglite: Pick<PGlite, "query">, run: Run = (s
     });
   return {
     query,
+    exec: (script) => run(async () => void (await pglite.exec(script))),
+    select: async function* (sql) {
+      const lines = await copyOut(sql);
+      if (lines.length > 0) yield lines;
+    },
     /** By ranges of pages (PostgreSQL 17, 5.5 "ctid"): they need no key, and take values of any size into account. */
     read: async function* (table) {
       const select = `SELECT ${table.columns.map(quoted).join(", ")} FROM ${quoted(table.name)}`;

@@ -10,6 +10,7 @@ import { embeddedCopySession, snapshotOf } from "./copy-session";
 import { EmbeddedFS } from "./embedded-fs";
 import { watchFreeSpace } from "./free-space";
 import { migrateEmbedded } from "./migrate";
+import { markMoved, refuseMoved, unmarkMoved } from "./moved";
 import { compilePglite } from "./pglite-code";
 import { WalFlush } from "./wal-flush";
 import { createWriteGate } from "./write-gate";
@@ -45,22 +46,27 @@ export type Embedded = {
   copySession: CopySession;
   /** Copies tables from the database. Until it is closed, writes wait, while reads continue. */
   openSnapshot: () => Promise<Snapshot>;
+  /** Marks the folder as moved, and makes writes fail. `to` names the new database, without a password. */
+  retire: (to: string) => Promise<void>;
+  /** Removes the mark, and accepts writes again. */
+  reinstate: () => Promise<void>;
   close: () => Promise<void>;
 };
 
 /**
  * Opens PGlite in `dataDir/db` and locks `dataDir/db.lock`: PGlite does not lock its folder, and two processes would
  * corrupt it. With `sync`, a statement's changes are on disk before it resolves.
- * @throws DataDirInUseError if another process uses the folder
+ * @throws DataDirInUseError if another process uses the folder; DataMovedError if its data has moved
  */
 export async function openEmbedded(dataDir: string, sync: boolean, given: Partial<EmbeddedHooks>): Promise<Embedded> {
   const hooks = { onFatal: endProcess, onStorage: () => {}, ...given };
   await makeFolder(dataDir, 0o700);
+  await refuseMoved(dataDir);
   const folder = path.join(dataDir, "db");
   const unlock = await lockFolder(folder);
   try {
     await createOnce(folder);
-    return await open(folder, sync, hooks, unlock);
+    return await open(dataDir, sync, hooks, unlock);
   } catch (error) {
     await unlock();
     throw new Error(`The embedded database in ${folder} cannot be opened: ${(error as Error).message ?? error}`);
@@ -97,11 +103,12 @@ async function createOnce(folder: string): Promise<void> {
 }
 
 async function open(
-  folder: string,
+  dataDir: string,
   sync: boolean,
   hooks: EmbeddedHooks,
   unlock: () => Promise<void>,
 ): Promise<Embedded> {
+  const folder = path.join(dataDir, "db");
   if (sync) await syncTree(folder); // a run with DATABASE_SYNC=off may have left unsynced files
   const wal = new WalFlush(hooks.onFatal);
   const fs = new EmbeddedFS(folder, sync ? wal : null);
@@ -120,7 +127,7 @@ async function open(
     after: () => wal.flushed(),
     errorOf: (error) => (isStorageFull() && isReadOnlyError(error) ? STORAGE_FULL : error),
     pause: gate.current,
-    isFromPause: isReadOnlyError,
+    isFromPause: (error) => !gate.isClosed() && isReadOnlyError(error),
   };
   const copySession = embeddedCopySession(pglite, (send) => runAround(around, send));
   const close = async () => {
@@ -136,6 +143,14 @@ async function open(
     migrate: (names) => migrateEmbedded(pglite, names),
     copySession,
     openSnapshot: () => snapshotOf(copySession, gate),
+    retire: async (to) => {
+      await markMoved(dataDir, to, new Date());
+      await gate.setClosed(true);
+    },
+    reinstate: async () => {
+      await unmarkMoved(dataDir);
+      await gate.setClosed(false);
+    },
     close,
   };
 }

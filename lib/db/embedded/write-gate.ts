@@ -9,6 +9,9 @@ export type WriteGate = {
   pause: () => Promise<() => void>;
   /** Resolves at the end of the current pause; null if there is none. */
   current: () => Promise<void> | null;
+  /** Sets whether the data has moved to another database. Writes then fail. */
+  setClosed: (isClosed: boolean) => Promise<unknown>;
+  isClosed: () => boolean;
 };
 
 /**
@@ -17,8 +20,9 @@ export type WriteGate = {
  */
 export function createWriteGate(exec: (sql: string) => Promise<unknown>): WriteGate {
   let isFull = false;
+  let isClosed = false;
   let paused: Promise<void> | null = null;
-  const apply = () => exec(`SET default_transaction_read_only = ${isFull || paused ? "on" : "off"}`);
+  const apply = () => exec(`SET default_transaction_read_only = ${isFull || isClosed || paused ? "on" : "off"}`);
   return {
     setFull: (value) => {
       isFull = value;
@@ -40,5 +44,10 @@ export function createWriteGate(exec: (sql: string) => Promise<unknown>): WriteG
       };
     },
     current: () => paused,
+    setClosed: async (value) => {
+      isClosed = value;
+      await apply();
+    },
+    isClosed: () => isClosed,
   };
 }

@@ -35,12 +35,12 @@ export async function openServerCopySession(url: string, { isSnapshot = false } 
   client.on("error", () => {}); // the running statement rejects with it
   await client.connect();
   await client.query(isSnapshot ? `${FORMATS}; ${SNAPSHOT}` : FORMATS);
+  const select = (sql: string) => wholeLines(client.query(copyTo(`COPY (${sql}) TO STDOUT`)), CHUNK_BYTES);
   return {
     query: async <Row>(sql: string, values?: unknown[]) => (await client.query(sql, values)).rows as Row[],
-    read: (table) => {
-      const rows = `SELECT ${table.columns.map(quoted).join(", ")} FROM ${quoted(table.name)}`;
-      return wholeLines(client.query(copyTo(`COPY (${rows}) TO STDOUT`)), CHUNK_BYTES);
-    },
+    exec: async (script) => void (await client.query(script)),
+    select,
+    read: ({ name, columns }) => select(`SELECT ${columns.map(quoted).join(", ")} FROM ${quoted(name)}`),
     write: (table, chunks) =>
       pipeline(Readable.from(chunks), client.query(copyFrom(`COPY ${target(table)} FROM STDIN`))),
     close: () => client.end(),

@@ -97,6 +97,9 @@ async function attemptText(send: () => Promise<ApiResponse>, url: string): Promi
     response = await send();
     if (response.ok) return { body: await response.text(), retryAfterMs: null };
   } catch (error) {
+    const { name, message } = error as Error;
+    if (name === "DataMovedError")
+      return { body: "", error: new CodedError("data_moved", message), retryAfterMs: null };
     return { body: "", error: unreachable(url, error), retryAfterMs: 0 };
   }
   const error = await toError(response);

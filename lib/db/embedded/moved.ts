@@ -1,0 +1,48 @@
+import { readFile, rm } from "node:fs/promises";
+import path from "node:path";
+import { z } from "zod";
+import { writeDurably } from "../../files/durable";
+
+/** Where and when the data of a folder has moved. `to` has no password. */
+const Moved = z.object({ to: z.string(), at: z.iso.datetime() });
+type Moved = z.infer<typeof Moved>;
+
+const fileIn = (dataDir: string) => path.join(dataDir, "moved.json");
+
+/** The data of a folder has moved to another database. */
+class DataMovedError extends Error {
+  override readonly name = "DataMovedError";
+}
+
+/** Marks a folder as moved: its database is not opened any more. */
+export async function markMoved(dataDir: string, to: string, now: Date): Promise<void> {
+  const moved: Moved = { to, at: now.toISOString() };
+  await writeDurably(fileIn(dataDir), `${JSON.stringify(moved)}\n`, { mode: 0o600 });
+}
+
+/** Removes the mark. Returns whether there was one. */
+export async function unmarkMoved(dataDir: string): Promise<boolean> {
+  const wasMoved = (await readMoved(dataDir)) !== null;
+  await rm(fileIn(dataDir), { force: true });
+  return wasMoved;
+}
+
+/** Returns where the data of a folder has moved; null if it has not. */
+export async function readMoved(dataDir: string): Promise<Moved | null> {
+  try {
+    return Moved.parse(JSON.parse(await readFile(fileIn(dataDir), "utf8")));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw new Error(`${fileIn(dataDir)} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** @throws DataMovedError for a folder whose data has moved */
+export async function refuseMoved(dataDir: string): Promise<void> {
+  const moved = await readMoved(dataDir);
+  if (!moved) return;
+  throw new DataMovedError(
+    `The data of ${dataDir} has moved to ${moved.to} (${moved.at}). Set DATABASE_URL to that database. To use this folder ` +
+      "again, without what was written there since, run `npx homeport db move --cancel`.",
+  );
+}

@@ -1,0 +1,173 @@
+import { type CopySession, quoted, type Snapshot, type Table } from "../copy/session";
+import { appliedMigrations, listTables } from "../copy/tables";
+import { forgetChanges, type KeyedTable, startCapture, stopCapture, withKeys } from "./capture";
+import { createForeignKeys, createIndexes, removeDefinitions, validateForeignKeys } from "./definitions";
+import { compareCounts, copyChanges, copyTable } from "./rows";
+import { finishTarget, prepareTarget, requireThisVersion, type Target } from "./target";
+
+/** The database that is moved. Others may write to it until it is paused. */
+export type Source = {
+  /** Its URL without the password, or its folder. */
+  name: string;
+  /** Reads while others write. */
+  session: CopySession;
+  /** Opens the state of one moment. */
+  openSnapshot: () => Promise<Snapshot>;
+  /** The same, and makes writes wait until it is closed. */
+  pause: (tables: readonly Table[]) => Promise<Snapshot>;
+  /** Makes the database refuse writes for good, and say where it has moved to. Called while it is paused. */
+  retire: (to: string) => Promise<void>;
+};
+
+/** How far a move is: what it does, and the share of that which is done, from 0 to 1. */
+export type MoveProgress = { step: "copying" | "indexing" | "finishing"; share: number };
+
+export type MoveHooks = {
+  onProgress: (progress: MoveProgress) => void;
+  /** Ends the move between two chunks. Not regarded once writes are paused. */
+  signal: AbortSignal;
+  /** Called before writes are paused, to write what is held in memory. */
+  beforePause: () => Promise<unknown>;
+};
+
+/** What was moved: rows, tables that an earlier attempt had copied, and how long writes waited, in milliseconds. */
+export type MoveResult = { rows: number; tables: number; resumedTables: number; pausedMs: number };
+
+/** The last changes are copied while writes wait, once there are few. */
+const FEW_CHANGES = 200;
+const MAX_ROUNDS = 10;
+/** SQLSTATE unique_violation. */
+const UNIQUE_VIOLATION = "23505";
+/** Then the move fails, and writes continue. */
+const MAX_PAUSE_MS = 60_000;
+
+/**
+ * Moves all rows to another database while the source is in use: copies the tables, creates the keys and indexes, copies the
+ * rows that were changed meanwhile, then pauses writes and copies the last changes. Afterwards the source refuses writes.
+ * A move that was interrupted continues with the tables that it has not copied, and with all changes since.
+ * @throws MoveError if the databases do not allow it; Error if a copy differs
+ */
+export async function moveDatabase(source: Source, target: Target, hooks: MoveHooks): Promise<MoveResult> {
+  const { session } = source;
+  await requireThisVersion(source.name, await appliedMigrations(session));
+  const tables = await withKeys(session, await listTables(session));
+  const copied = await prepareTarget(target, await startCapture(session, tables));
+  await copyTables(source, target, tables, copied, hooks);
+  await removeDefinitions(target.session, { isAll: false }); // foreign keys of an attempt that ended below
+  await copyUntilFew(source, target, tables, hooks);
+  await copySnapshot(source, target, tables);
+  await createIndexes(target.session, (share) => {
+    hooks.signal.throwIfAborted();
+    hooks.onProgress({ step: "indexing", share });
+  });
+  hooks.onProgress({ step: "finishing", share: 0 });
+  await copyUntilFew(source, target, tables, hooks);
+  await hooks.beforePause();
+  hooks.signal.throwIfAborted();
+  const end = await copyLastChanges(source, target, tables, hooks);
+  await stopCapture(session).catch(() => {}); // the source is not used any more; `homeport db move --cancel` repeats it
+  return { ...end, tables: tables.length, resumedTables: copied.size };
+}
+
+async function copyTables(
+  { session }: Source,
+  target: Target,
+  tables: readonly KeyedTable[],
+  copied: ReadonlySet<string>,
+  { onProgress, signal }: MoveHooks,
+): Promise<void> {
+  const sizes = await sizesOf(session, tables);
+  const totalBytes = [...sizes.values()].reduce((sum, bytes) => sum + bytes, 1);
+  let doneBytes = 0;
+  for (const table of tables) {
+    const startBytes = doneBytes;
+    doneBytes += sizes.get(table.name) ?? 0;
+    if (copied.has(table.name)) continue;
+    let bytes = startBytes;
+    await copyTable(session, target.session, table, (chunkBytes) => {
+      signal.throwIfAborted();
+      bytes += chunkBytes;
+      onProgress({ step: "copying", share: Math.min(bytes, doneBytes) / totalBytes });
+    });
+  }
+}
+
+/** The sizes of tables on the disk, in bytes. A copy is about as large. */
+async function sizesOf({ query }: CopySession, tables: readonly Table[]): Promise<Map<string, number>> {
+  const sizes = new Map<string, number>();
+  for (const { name } of tables) {
+    const rows = await query<{ bytes: number }>("SELECT pg_table_size($1::regclass) AS bytes", [quoted(name)]);
+    sizes.set(name, Number(rows[0]?.bytes));
+  }
+  return sizes;
+}
+
+/**
+ * Copies changes while others are made, until few are left. Rows are of different moments, so a unique value may still be in
+ * another row of the target: then the rest is left to the next step.
+ */
+async function copyUntilFew(
+  { session }: Source,
+  target: Target,
+  tables: readonly KeyedTable[],
+  { signal }: MoveHooks,
+): Promise<void> {
+  for (let round = 1; round <= MAX_ROUNDS; round += 1) {
+    signal.throwIfAborted();
+    try {
+      const { count, snapshotId } = await copyChanges(session, target.session, tables);
+      await forgetChanges(session, snapshotId);
+      if (count < FEW_CHANGES) return;
+    } catch (error) {
+      if ((error as { code?: string }).code === UNIQUE_VIOLATION) return;
+      throw error;
+    }
+  }
+}
+
+/** Copies the changes up to one moment: the target then satisfies the source's unique indexes. */
+async function copySnapshot(source: Source, target: Target, tables: readonly KeyedTable[]): Promise<void> {
+  const { snapshotId } = await within(target, source.openSnapshot, (snapshot) =>
+    copyChanges(snapshot, target.session, tables),
+  );
+  await forgetChanges(source.session, snapshotId);
+}
+
+/** Runs what writes wait for. If the target does not respond in time, it is closed, and writes continue. */
+async function within<T>(
+  target: Target,
+  open: () => Promise<Snapshot>,
+  run: (one: Snapshot) => Promise<T>,
+): Promise<T> {
+  const snapshot = await open();
+  const deadline = setTimeout(() => void target.close(), MAX_PAUSE_MS);
+  try {
+    return await run(snapshot);
+  } finally {
+    clearTimeout(deadline);
+    await snapshot.close();
+  }
+}
+
+async function copyLastChanges(
+  source: Source,
+  target: Target,
+  tables: readonly KeyedTable[],
+  { onProgress }: MoveHooks,
+): Promise<Pick<MoveResult, "rows" | "pausedMs">> {
+  const pause = () => source.pause(tables);
+  return within(target, pause, async (snapshot) => {
+    const startMs = performance.now();
+    onProgress({ step: "finishing", share: 0.2 });
+    await copyChanges(snapshot, target.session, tables);
+    await createForeignKeys(target.session);
+    onProgress({ step: "finishing", share: 0.4 });
+    const rows = await compareCounts(snapshot, target.session, tables);
+    onProgress({ step: "finishing", share: 0.7 });
+    await validateForeignKeys(target.session);
+    await target.session.exec(`UPDATE homeport_move.move SET "isComplete" = true`);
+    await source.retire(target.name);
+    await finishTarget(target.session);
+    return { rows, pausedMs: performance.now() - startMs };
+  });
+}

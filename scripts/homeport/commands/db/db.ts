@@ -1,0 +1,17 @@
+import type { DefineSubject } from "../../command";
+import { move } from "./move";
+
+/** `homeport db`. */
+export const defineDb: DefineSubject = (db) => {
+  db.command("move")
+    .description(
+      "move all data to another, empty database while the service runs: from this folder's database with --to, into it with " +
+        "--from, or between two PostgreSQL databases. Interrupted, it continues when it is repeated",
+    )
+    .option("--to <url>", "the new PostgreSQL database: postgres://USER:PASSWORD@HOST/DATABASE")
+    .option("--from <url>", "the PostgreSQL database to move")
+    .option("--dry-run", "check both databases, and change nothing")
+    .option("--cancel", "forget an interrupted move, or undo a complete one: the old database is used again")
+    .option("--yes", "do not ask")
+    .run(move);
+};

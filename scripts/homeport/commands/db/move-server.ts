@@ -1,0 +1,63 @@
+import { loadConfig } from "../../../../lib/config";
+import type { Source } from "../../../../lib/db/move/move";
+import type { Target } from "../../../../lib/db/move/target";
+import type { Databases, Moved, OnProgress } from "./next-steps";
+
+/** What a command does with a move needs most of lib/db: it is loaded by the commands that move. */
+const loadMove = async () => ({
+  ...(await import("../../../../lib/db/move/move")),
+  ...(await import("../../../../lib/db/move/capture")),
+  ...(await import("../../../../lib/db/move/server")),
+  ...(await import("../../../../lib/db/move/embedded")),
+  ...(await import("../../../../lib/db/move/target")),
+});
+
+/** Moves a PostgreSQL database, from this process. @throws MoveError, Error */
+export async function moveServer(
+  { from, to, dataDir }: Databases & { from: string },
+  onProgress: OnProgress,
+): Promise<Moved> {
+  const { moveDatabase, openServerSource } = await loadMove();
+  const source = await openServerSource(from);
+  try {
+    const target = await openTarget({ to, dataDir });
+    const hooks = { onProgress, signal: new AbortController().signal, beforePause: async () => {} };
+    const result = await moveDatabase(source, target, hooks).finally(target.close);
+    return { from: source.name, to: target.name, ...result };
+  } finally {
+    await source.close();
+  }
+}
+
+/** Forgets the move of a PostgreSQL database, and lets it accept writes again. */
+export async function cancelServer(from: string): Promise<void> {
+  const { acceptWrites, openServerSource, stopCapture } = await loadMove();
+  const { session, close } = await openServerSource(from);
+  await acceptWrites(session)
+    .then(() => stopCapture(session))
+    .finally(close);
+}
+
+/** Checks the databases of a move as far as nothing has to be created. @throws MoveError */
+export async function checkMove({ from, to, dataDir }: Databases) {
+  const { inspectTarget, openServerSource, openServerTarget } = await loadMove();
+  const source: (Pick<Source, "name"> & { close: () => Promise<void> }) | null = from
+    ? await openServerSource(from)
+    : null;
+  try {
+    const target: Pick<Target, "name" | "session" | "close"> | null = to ? await openServerTarget(to) : null;
+    const state = target && (await inspectTarget(target).finally(target.close));
+    return {
+      from: source?.name ?? dataDir,
+      to: target?.name ?? dataDir,
+      isContinued: state === "unfinished",
+    };
+  } finally {
+    await source?.close();
+  }
+}
+
+async function openTarget({ to, dataDir }: Pick<Databases, "to" | "dataDir">): Promise<Target> {
+  const { openEmbeddedTarget, openServerTarget } = await loadMove();
+  return to ? openServerTarget(to) : openEmbeddedTarget(dataDir, loadConfig().DATABASE_SYNC === "on");
+}

@@ -1,0 +1,60 @@
+import { z } from "zod";
+import { postgresUrl } from "../../../../lib/config/database";
+import { CodedError, UsageError } from "../../../command-line";
+import type { Tools } from "../../command";
+import { parseWith } from "../../options";
+import { confirm, isInteractive } from "../../output/confirm";
+import { drawShare } from "../../output/progress";
+import { cancelOwn, moveOwn } from "./move-own";
+import { cancelServer, checkMove, moveServer } from "./move-server";
+import { type Databases, type Moved, nextSteps } from "./next-steps";
+
+type Options = { to?: string; from?: string; dryRun?: boolean; cancel?: boolean; yes?: boolean };
+
+const LABELS = { copying: "Copying", indexing: "Indexing", finishing: "Finishing" } as const;
+
+/** Draws how far a move is. */
+const onProgress = ({ step, share }: { step: keyof typeof LABELS; share: number }) =>
+  drawShare(LABELS[step], Math.min(share, 0.999));
+
+/** @throws UsageError, CodedError canceled; MoveError, Error if the move fails */
+export async function move({ api, output }: Tools, options: Options): Promise<void> {
+  const databases = databasesOf(options);
+  if (options.cancel) {
+    await (databases.from ? cancelServer(databases.from) : cancelOwn(api, databases.dataDir));
+    return output.result({ canceled: true }, ["The move is forgotten. The old database is used as before."]);
+  }
+  if (options.dryRun) {
+    const { from, to, isContinued } = await checkMove(databases);
+    return output.result({ from, to, isContinued }, [
+      `${from} can be moved to ${to}${isContinued ? ": the interrupted move continues" : ""}. Nothing was changed.`,
+    ]);
+  }
+  await requireYes(databases, options);
+  const moved: Moved = databases.from
+    ? await moveServer({ ...databases, from: databases.from }, onProgress)
+    : await moveOwn(api, databases, onProgress);
+  drawShare("", 1);
+  const { document, lines } = await nextSteps(databases, moved, options.to === undefined);
+  output.result(document, lines);
+}
+
+/** @throws UsageError for databases that cannot be moved */
+function databasesOf({ to, from, cancel }: Options): Databases {
+  const { HOMEPORT_URL, DATABASE_URL, DATABASE_MIGRATE_URL, DATA_DIR } = process.env;
+  if (HOMEPORT_URL) throw new UsageError("db move works on the database of its folder: unset HOMEPORT_URL.");
+  if (!to && !from && !cancel) throw new UsageError("db move: --to or --from is missing.");
+  const urls = z.object({ to: postgresUrl.optional(), from: postgresUrl.optional() });
+  parseWith(urls, { to, from }, { to: "--to", from: "--from" });
+  const own = DATABASE_MIGRATE_URL?.trim() || DATABASE_URL?.trim() || null;
+  const databases = { from: from ?? own, to: to ?? (from ? own : null), dataDir: DATA_DIR?.trim() || "./data" };
+  if (databases.to && databases.to === databases.from) throw new UsageError("--from and --to are the same database.");
+  return databases;
+}
+
+async function requireYes({ from, to, dataDir }: Databases, { yes }: Options): Promise<void> {
+  if (yes) return;
+  if (!isInteractive()) throw new UsageError("db move: --yes is missing.");
+  const question = `Move ${from ? "the PostgreSQL database" : dataDir} to ${to ? "PostgreSQL" : dataDir}? At the end, writes to the old database are refused.`;
+  if (!(await confirm(question))) throw new CodedError("canceled", "Nothing was changed.");
+}

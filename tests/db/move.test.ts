@@ -1,0 +1,129 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { summarizeTable } from "@/lib/db/copy/copy";
+import { listTables } from "@/lib/db/copy/tables";
+import { readMoved } from "@/lib/db/embedded/moved";
+import type { Embedded } from "@/lib/db/embedded/open";
+import type { PrismaClient } from "@/lib/db/generated/client";
+import { diffToSchema } from "@/lib/db/migrations";
+import { embeddedSource } from "@/lib/db/move/embedded";
+import { type MoveHooks, moveDatabase, type Source } from "@/lib/db/move/move";
+import type { Target } from "@/lib/db/move/target";
+import { wrap } from "@/lib/db/open";
+import { openMigratedEmbedded } from "@/tests/support/database";
+
+const HOOKS: MoveHooks = { onProgress: () => {}, signal: new AbortController().signal, beforePause: async () => {} };
+
+let folder: string;
+let from: Embedded;
+let into: Embedded;
+let db: PrismaClient;
+let source: Source;
+let target: Target;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), "homeport-move-"));
+  from = await openMigratedEmbedded(folder);
+  into = await openMigratedEmbedded(await mkdtemp(path.join(tmpdir(), "homeport-move-")));
+  onTestFinished(() => Promise.all([from.close(), into.close()]).then(() => {}));
+  db = wrap(from.adapter, from, true).client;
+  source = embeddedSource(folder, from);
+  target = { name: "the target", session: into.copySession, migrate: into.migrate, close: async () => {} };
+});
+
+/** The source, with something that happens before a table is read. */
+const during = (run: (table: string) => Promise<unknown>): Source => ({
+  ...source,
+  session: {
+    ...source.session,
+    read: async function* (table) {
+      await run(table.name);
+      yield* source.session.read(table);
+    },
+  },
+});
+
+/** An account with a row that refers to it. Returns its id. */
+async function add(email: string): Promise<string> {
+  const token = { tokenHash: randomUUID(), expiresAt: new Date() };
+  const { id } = await db.account.create({ data: { email, passwordResetToken: { create: token } } });
+  return id;
+}
+
+const rename = (id: string, email: string) => db.account.update({ where: { id }, data: { email } });
+
+/** Exchanges a unique value between two rows. */
+async function swap(one: string, other: string): Promise<void> {
+  const [first, second] = await Promise.all(
+    [one, other].map((id) => db.account.findUniqueOrThrow({ where: { id }, select: { email: true } })),
+  );
+  await rename(one, randomUUID());
+  await rename(other, first?.email ?? "");
+  await rename(one, second?.email ?? "");
+}
+
+async function contentsOf({ copySession }: Embedded) {
+  const tables = await listTables(copySession);
+  return Promise.all(tables.map(async (table) => [table.name, await summarizeTable(copySession, table)]));
+}
+
+describe("moving a database", () => {
+  test("copies what is written meanwhile, continues after an interruption, and leaves the schema as it was", async () => {
+    const [ann, bob, eve] = [await add("ann@example.com"), await add("bob@example.com"), await add("eve@example.com")];
+    const interrupted = during(async (table) => {
+      if (table === "PasswordResetToken") throw new Error("The connection was lost");
+    });
+    await expect(moveDatabase(interrupted, target, HOOKS)).rejects.toThrow("The connection was lost");
+    await swap(ann, bob);
+
+    const busy = during(async (table) => {
+      if (table !== "PasswordResetToken") return;
+      await db.account.delete({ where: { id: eve } });
+      await add("dan@example.com");
+      await swap(bob, ann);
+    });
+    const beforePause = () => add("zoe@example.com");
+    const openSnapshot = async () => {
+      await swap(ann, bob);
+      return source.openSnapshot();
+    };
+    const moved = await moveDatabase({ ...busy, openSnapshot }, target, { ...HOOKS, beforePause });
+    expect(moved.resumedTables).toBeGreaterThan(3);
+    const contents = await contentsOf(from);
+    expect(contents).toContainEqual(["Account", expect.objectContaining({ rows: 4 })]);
+    expect(await contentsOf(into)).toEqual(contents);
+    expect(await diffToSchema(into.adapter)).toBe("");
+
+    await expect(add("too-late@example.com")).rejects.toMatchObject({ message: expect.stringContaining("read-only") });
+    expect(await readMoved(folder)).toMatchObject({ to: "the target" });
+  });
+
+  test("begins anew if the source has forgotten the changes since an interruption", async () => {
+    await add("ann@example.com");
+    const interrupted = during(async (table) => {
+      if (table === "PasswordResetToken") throw new Error("The connection was lost");
+    });
+    await expect(moveDatabase(interrupted, target, HOOKS)).rejects.toThrow("The connection was lost");
+    await source.session.exec("DROP SCHEMA homeport_capture CASCADE");
+    await db.account.deleteMany();
+    expect(await moveDatabase(source, target, HOOKS)).toMatchObject({ resumedTables: 0 });
+    expect(await contentsOf(into)).toEqual(await contentsOf(from));
+  });
+
+  test("refuses a target with rows, and one with the schema of another version", async () => {
+    const { session } = target;
+    await session.query(`INSERT INTO "UsedIdToken" VALUES ('x', now())`);
+    await expect(moveDatabase(source, target, HOOKS)).rejects.toThrow("is not empty: there are rows in UsedIdToken");
+    await session.query(`DELETE FROM "UsedIdToken"`);
+    await session.query(
+      `UPDATE _prisma_migrations SET migration_name = '9_next' WHERE migration_name LIKE '%baseline'`,
+    );
+    await expect(moveDatabase(source, target, HOOKS)).rejects.toThrow("another version, a newer one (9_next)");
+    await session.query(`DELETE FROM _prisma_migrations WHERE migration_name = '9_next'`);
+    await expect(moveDatabase(source, target, HOOKS)).rejects.toThrow("another version, an older one (without");
+    await add("ann@example.com"); // the source is in use as before
+  });
+});
