@@ -77,6 +77,7 @@ describe("moving a database", () => {
       if (table === "PasswordResetToken") throw new Error("The connection was lost");
     });
     await expect(moveDatabase(interrupted, target, HOOKS)).rejects.toThrow("The connection was lost");
+    expect(await wrap(into.adapter, into, false).missingMigrations()).toEqual(["homeport db move"]);
     await swap(ann, bob);
 
     const busy = during(async (table) => {

@@ -31,10 +31,11 @@ export async function move({ api, output }: Tools, options: Options): Promise<vo
     ]);
   }
   await requireYes(databases, options);
-  const moved: Moved = databases.from
-    ? await moveServer({ ...databases, from: databases.from }, onProgress)
-    : await moveOwn(api, databases, onProgress);
-  drawShare("", 1);
+  const run = (): Promise<Moved> =>
+    databases.from
+      ? moveServer({ ...databases, from: databases.from }, onProgress)
+      : moveOwn(api, databases, onProgress);
+  const moved = await run().finally(() => drawShare("", 1));
   const { document, lines } = await nextSteps(databases, moved, options.to === undefined);
   output.result(document, lines);
 }

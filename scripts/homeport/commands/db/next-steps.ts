@@ -35,7 +35,11 @@ export async function nextSteps({ from, to, dataDir }: Databases, moved: Moved, 
 
 /** Writes the variables that are not set yet to a file that only its owner can read: they contain secrets. */
 async function writeSettings(dataDir: string, to: string, isFromEmbedded: boolean) {
-  const settings = { DATABASE_URL: to, ...(isFromEmbedded ? await generatedSettings(dataDir) : {}) };
+  const settings = {
+    DATABASE_URL: to,
+    ...(process.env.DATABASE_MIGRATE_URL ? { DATABASE_MIGRATE_URL: to } : {}),
+    ...(isFromEmbedded ? await generatedSettings(dataDir) : {}),
+  };
   const file = path.join(dataDir, ENV_FILE);
   await rm(file, { force: true }); // a new file gets the mode below
   const text = Object.entries(settings).map(([name, value]) => `${name}=${quotedIfNeeded(value)}\n`);
