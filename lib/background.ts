@@ -3,6 +3,7 @@ import { removeOldFiles } from "./adapters/outbox-folder";
 import { takeOverSecurityEvents } from "./audit/take-over";
 import { removeExpiredRows } from "./auth/retention";
 import { watchRollouts } from "./background/watch-rollouts";
+import { runScheduledBackup } from "./backup/schedule";
 import type { Context } from "./context";
 import { removeUnverifiedDevices } from "./push/devices";
 import { removeOldCounts } from "./releases/adoption/retention";
@@ -23,13 +24,15 @@ const ROLLOUT_INTERVAL_MS = 60 * 1000;
 const SCHEDULES_INTERVAL_MS = 10 * 1000;
 /** How old the figures of the console's overview may be. Processes look a little more often. */
 const STATISTICS_INTERVAL_MS = 5 * 60 * 1000;
+/** How late a backup may begin. */
+const BACKUP_INTERVAL_MS = 30 * 1000;
 const RETENTION_INTERVAL_MS = 60 * 60 * 1000;
 /** Age at which emails and notifications in files are removed. The links in them expire earlier. */
 const MAX_OUTBOX_FILE_AGE_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**
  * Starts the periodic tasks: sending email and webhooks, revoking Apple's tokens, retrying billing events, reconciling
- * with the billing provider, and removing expired data. Several processes may run them at the same time. They end when
+ * with the billing provider, backups, and removing expired data. Several processes may run them at the same time. They end when
  * the process begins to stop.
  */
 export function startBackground(ctx: Context): void {
@@ -81,6 +84,7 @@ export function startBackground(ctx: Context): void {
   takeOver();
   removeOutboxFiles(ctx, every);
   startWebhooks(ctx, every);
+  startBackups(ctx, every);
   for (const queue of [ctx.emails, ctx.appleRevocations, ctx.reconciler]) queue.wake();
 }
 
@@ -91,6 +95,12 @@ function startWebhooks(ctx: Context, every: (ms: number, run: () => void) => voi
   );
   every(ENDPOINTS_INTERVAL_MS, refresh);
   refresh();
+}
+
+function startBackups(ctx: Context, every: (ms: number, run: () => void) => void): void {
+  const backUp = oneAtATime(ctx, "the scheduled backup failed", () => runScheduledBackup(ctx));
+  every(BACKUP_INTERVAL_MS, backUp);
+  backUp();
 }
 
 /** Removes old emails and notifications from the folder that embedded mode writes them to. */

@@ -1,6 +1,7 @@
-import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { backupVariables, missingForBackups } from "./config/backups";
 import { brandName, color, logo, productNames, support, webPage } from "./config/brand";
+import { type Build, readBuild } from "./config/build";
 import { postgresUrl } from "./config/database";
 import { Network } from "./config/networks";
 import { oauthClients } from "./config/oauth-clients";
@@ -33,6 +34,7 @@ export const Environment = z.object({
   DATABASE_URL: postgresUrl.optional(),
   DATABASE_MIGRATE_URL: postgresUrl.optional(),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(1000).default(10),
+  ...backupVariables,
   NEXTAUTH_URL: baseUrl.optional(),
   NEXTAUTH_SECRET: secretRing.optional(),
   AUTH_PASSWORD_MIN: z.coerce.number().int().min(8).max(64).default(8),
@@ -112,9 +114,6 @@ export const Environment = z.object({
 });
 type Environment = z.infer<typeof Environment>;
 
-/** From package.json and the build. Null: not built, or built outside a checkout. */
-type Build = { name: string; version: string; commit: string | null; builtAt: string | null };
-
 /** Either all of them are set, or none. */
 const STORAGE_VARIABLES = [
   "RELEASE_S3_ENDPOINT",
@@ -153,6 +152,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     ? [
         missingInServerMode,
         missingForStorage,
+        missingForBackups,
         missingForProviders,
         missingForApns,
         weakWebhookSecret,
@@ -233,16 +233,4 @@ function weakWebhookSecret({
   const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
   if (key.length >= 24 && !/^wh[ps]k_/.test(secret)) return [];
   return ["BILLING_WEBHOOK_SIGNING_SECRET: has to be whsec_ and the base64 of 24 to 64 random bytes"];
-}
-
-function readBuild(): Build {
-  const { name, version } = JSON.parse(readFileSync("package.json", "utf8")) as { name: string; version: string };
-  const written = ((): Partial<Build> => {
-    try {
-      return JSON.parse(readFileSync(".next/build.json", "utf8"));
-    } catch {
-      return {}; // not built
-    }
-  })();
-  return { name, version, commit: written.commit ?? null, builtAt: written.builtAt ?? null };
 }

@@ -44,6 +44,23 @@ async function embeddedSecrets(dataDir: string): Promise<Secrets> {
   return (await readSecrets(dataDir)) as Secrets;
 }
 
+/** The text of the file, for a backup; null if there is none. @throws Error for an invalid file */
+export async function readSecretsText(dataDir: string): Promise<string | null> {
+  const stored = await parseFile(dataDir);
+  return stored && toText(stored);
+}
+
+/**
+ * Writes the secrets of a backup. Returns false if the folder has other secrets, which it keeps.
+ * @throws Error for an invalid text or file
+ */
+export async function restoreSecrets(dataDir: string, given: string): Promise<boolean> {
+  const text = toText(StoredSecrets.parse(JSON.parse(given)));
+  await makeFolder(dataDir, 0o700);
+  const isCreated = await createDurably(secretsFile(dataDir), text, 0o600);
+  return isCreated || (await readSecretsText(dataDir)) === text;
+}
+
 /** The stored secrets; null if there are none. @throws Error for an invalid file */
 export async function readSecrets(dataDir: string): Promise<Secrets | null> {
   const stored = await parseFile(dataDir);

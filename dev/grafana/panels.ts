@@ -53,6 +53,12 @@ export const ROWS: { title: string; panels: Panel[] }[] = [
         queries: { "{{instance}}": `process_resident_memory_bytes{${JOB}}` },
       },
       {
+        title: "Backup age",
+        unit: "s",
+        description: "Since the last successful backup: see “Backup too old” in docs/operate.md.",
+        queries: { age: `time() - max(homeport_backup_last_success_timestamp_seconds{${JOB}})` },
+      },
+      {
         title: "Event loop lag, p99",
         unit: "s",
         description: "How late a timer fires. Above 0.5 s, requests wait for each other.",

@@ -6,6 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { AwsV4Signer } from "aws4fetch";
 import type { Config } from "../config";
 import type { ObjectStorage } from "./object-storage";
+import { type Bucket, errorCodeOf, urlOf } from "./s3-url";
 
 const EXPIRES_SECONDS = 300;
 /** The limit of S3's PutObject. */
@@ -14,7 +15,6 @@ const MAX_ERROR_LENGTH = 10_000;
 const IDLE_TIMEOUT_MS = 30_000;
 const CONTINUE_TIMEOUT_MS = 2_000;
 
-type Bucket = { endpoint: string; bucket: string; region: string; accessKeyId: string; secretAccessKey: string };
 type Upload = { url: URL; headers: Record<string, string>; bytes: AsyncIterable<Uint8Array>; idleTimeoutMs: number };
 
 /** Opens the configured bucket; null without one. `idleTimeoutMs` is how long the storage may send nothing. */
@@ -60,26 +60,6 @@ function bucketOf(config: Config): Bucket | null {
 }
 
 /**
- * Amazon S3 takes the bucket in the host name, unless the bucket's name has a dot, for which there is no certificate.
- * Other storages take it in the path.
- */
-function urlOf({ endpoint, bucket }: Bucket, key: string): URL {
-  const url = new URL(endpoint);
-  const base = url.pathname.replace(/\/+$/, "");
-  const isInHost = url.hostname.startsWith(`${bucket}.`);
-  const isAmazon = /^s3([.-].*)?\.amazonaws\.com(\.cn)?$/.test(url.hostname) && !bucket.includes(".");
-  if (isAmazon) url.hostname = `${bucket}.${url.hostname}`;
-  const path = key.split("/").map(encodeSegment).join("/");
-  url.pathname = isInHost || isAmazon ? `${base}/${path}` : `${base}/${bucket}/${path}`;
-  if (!url.pathname.endsWith(`/${path}`)) throw new Error("A key must not have . or .. as a path segment");
-  return url;
-}
-
-function encodeSegment(segment: string): string {
-  return encodeURIComponent(segment).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
-}
-
-/**
  * Does not use fetch, whose time-out limits the whole upload. Expects 100 (RFC 9110, section 10.1.1), so that the
  * storage can reject a request before gigabytes are sent.
  */
@@ -114,10 +94,4 @@ async function readStart(response: IncomingMessage): Promise<string> {
     if (text.length > MAX_ERROR_LENGTH) break;
   }
   return text;
-}
-
-/** The code in S3's XML error document. */
-function errorCodeOf(text: string): string {
-  const [, code] = /<Code>(\w+)<\/Code>/.exec(text) ?? [];
-  return code === undefined ? "" : `: ${code}`;
 }

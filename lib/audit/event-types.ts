@@ -63,6 +63,7 @@ export const EVENT_LABELS = {
   release_published: "Release published",
   release_changed: "Release changed",
   release_removed: "Release removed",
+  backup_made: "Backup made",
   webhook_created: "Webhook endpoint created",
   webhook_changed: "Webhook endpoint changed",
   webhook_deleted: "Webhook endpoint deleted",

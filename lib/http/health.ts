@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { type BackupState, readBackupState } from "../backup/schedule";
 import type { Context } from "../context";
 
-type Deps = Pick<Context, "catalog" | "database" | "draining" | "now">;
+type Deps = Pick<Context, "catalog" | "config" | "database" | "db" | "draining" | "now">;
 type Fault = Awaited<ReturnType<Context["database"]["findFault"]>>;
 
 const CACHE_MS = 1_000;
@@ -23,58 +24,69 @@ export const Health = z.object({
       database: z.enum(["ok", "error"]),
       storage: z.enum(["ok", "error"]),
       catalog: z.enum(["ok", "warn", "error"]),
+      backup: z.enum(["ok", "warn"]).optional().describe("With `BACKUP_SCHEDULE`. `warn`: a backup is missing."),
     })
     .optional(),
+  lastBackupAt: z.date().optional().describe("When the last backup succeeded, with `BACKUP_SCHEDULE`."),
 });
 export type Health = z.infer<typeof Health>;
 
+/** `backup` is null without BACKUP_SCHEDULE, and with a fault. */
+type Findings = { fault: Fault; backup: BackupState | null };
 /** The latest check of a context's database. */
-type CachedCheck = { startedAtMs: number; isPending: boolean; fault: Promise<Fault> };
+type CachedCheck = { startedAtMs: number; isPending: boolean; findings: Promise<Findings> };
 const cachedChecks = new WeakMap<Deps, CachedCheck>();
 
 /**
  * Checks the service. The database is queried at most once a second and by one query at a time, however many callers
- * there are. A stale catalog is a warning, a missing one an error.
+ * there are. A stale catalog and a missing backup are warnings, a missing catalog is an error.
  */
 export async function checkHealth(ctx: Deps, { probe }: HealthQuery): Promise<Health> {
   if (probe === "live") return { status: "ok" };
   if (ctx.draining) return { status: "draining" };
-  const fault = await databaseFault(ctx);
+  const { fault, backup } = await checkDatabase(ctx);
   const catalog = ctx.catalog.state();
   const checks = {
     database: fault === "database" ? ("error" as const) : ("ok" as const),
     storage: fault === "storage" ? ("error" as const) : ("ok" as const),
     catalog,
+    ...(backup && { backup: backup.isLate ? ("warn" as const) : ("ok" as const) }),
   };
-  return { status: fault === null && catalog !== "error" ? "ok" : "error", checks };
+  const status = fault === null && catalog !== "error" ? "ok" : "error";
+  return { status, checks, ...(backup?.lastSuccessAt && { lastBackupAt: backup.lastSuccessAt }) };
 }
 
-function databaseFault(ctx: Deps): Promise<Fault> {
+function checkDatabase(ctx: Deps): Promise<Findings> {
   const nowMs = ctx.now().getTime();
   const latest = cachedChecks.get(ctx);
-  if (latest && (latest.isPending || Math.abs(nowMs - latest.startedAtMs) < CACHE_MS)) return latest.fault;
-  const query = findFault(ctx);
-  const check = { startedAtMs: nowMs, isPending: true, fault: withTimeout(query) };
+  if (latest && (latest.isPending || Math.abs(nowMs - latest.startedAtMs) < CACHE_MS)) return latest.findings;
+  const query = readFindings(ctx);
+  const check = { startedAtMs: nowMs, isPending: true, findings: withTimeout(query) };
   void query.finally(() => {
     check.isPending = false;
   });
   cachedChecks.set(ctx, check);
-  return check.fault;
+  return check.findings;
 }
 
-async function findFault({ database }: Deps): Promise<Fault> {
+async function readFindings(deps: Deps): Promise<Findings> {
+  const { config, database } = deps;
   try {
-    return (await database.migrated()) ? await database.findFault() : "database";
+    const fault = (await database.migrated()) ? await database.findFault() : "database";
+    const hasBackup = fault === null && config.BACKUP_SCHEDULE !== undefined;
+    return { fault, backup: hasBackup ? await readBackupState(deps) : null };
   } catch {
-    return "database";
+    return FAULT;
   }
 }
 
+const FAULT: Findings = { fault: "database", backup: null };
+
 /** A database fault if the query takes too long. The next check still waits for the query to end. */
-async function withTimeout(query: Promise<Fault>): Promise<Fault> {
+async function withTimeout(query: Promise<Findings>): Promise<Findings> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<Fault>((resolve) => {
-    timer = setTimeout(resolve, TIMEOUT_MS, "database");
+  const late = new Promise<Findings>((resolve) => {
+    timer = setTimeout(resolve, TIMEOUT_MS, FAULT);
   });
   return Promise.race([query, late]).finally(() => clearTimeout(timer));
 }

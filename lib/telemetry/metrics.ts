@@ -2,6 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { Registry } from "prom-client";
 import type { Context, Counts, RequestRecord } from "../context";
 import { createAccountGauges } from "./accounts";
+import { createBackupGauges } from "./backup";
 import { createBillingGauges } from "./billing";
 import { createMailGauges } from "./mail";
 import { createPushGauges } from "./push";
@@ -35,8 +36,8 @@ export async function openMetrics(deps: Deps, address: Address): Promise<Metrics
     registers: [registry],
   });
   const counters = createCounters(prom, registry);
-  const gauges = [createAccountGauges, createBillingGauges, createMailGauges, createPushGauges].map((create) =>
-    create(prom, registry, deps),
+  const gauges = [createAccountGauges, createBackupGauges, createBillingGauges, createMailGauges, createPushGauges].map(
+    (create) => create(prom, registry, deps),
   );
   const server = createMetricsServer(registry, gauges, deps.log);
   await listen(server, address);

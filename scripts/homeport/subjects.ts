@@ -40,6 +40,14 @@ export const SUBJECTS: Readonly<Record<string, Subject>> = {
     summary: "the database: move it to another one",
     load: async () => (await import("./commands/db/db")).defineDb,
   },
+  backup: {
+    summary: "backups: make one and verify it",
+    load: async () => (await import("./commands/backup")).defineBackup,
+  },
+  restore: {
+    summary: "restore a backup into an empty database",
+    load: async () => (await import("./commands/backup")).defineRestore,
+  },
   completion: {
     summary: "completion of commands and options in bash and zsh",
     load: async () => (await import("./commands/completion")).defineCompletion,

@@ -22,7 +22,8 @@ const ROOMS: Record<string, string[]> = {
   ],
   proxy: ["lib/http"],
   "lib/brand": [],
-  "lib/http": ["lib/audit", "lib/auth", "lib/brand", "lib/rate-limits"],
+  "lib/backup": ["lib/adapters", "lib/db", "lib/files", "lib/secrets"],
+  "lib/http": ["lib/audit", "lib/auth", "lib/backup/schedule", "lib/brand", "lib/rate-limits"],
   "lib/audit": [],
   "lib/auth": [
     "lib/audit",
@@ -49,7 +50,8 @@ const ROOMS: Record<string, string[]> = {
   "lib/releases": ["lib/files"],
   "lib/admin": [
     ...["lib/accounts", "lib/auth", "lib/push", "lib/subscriptions", "lib/releases"],
-    ...["lib/audit", "lib/db/move", "lib/db/with-retry", "lib/files", "lib/mail", "lib/secrets", "lib/statistics"],
+    ...["lib/audit", "lib/backup", "lib/db/move", "lib/db/with-retry", "lib/files", "lib/mail", "lib/secrets"],
+    "lib/statistics",
     "lib/webhooks",
   ],
   "lib/webhooks": ["lib/db/queue"],

@@ -58,6 +58,7 @@ export async function openTestContext(): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), "homeport-test-"));
   const given = loadConfig({
     DATA_DIR: folder,
+    BACKUP_TO: path.join(folder, "backups"),
     NEXTAUTH_URL: BASE_URL,
     TRUSTED_PROXY_HOPS: callsHandlers ? "0" : "1",
     NEXTAUTH_SECRET: SECRET,

@@ -14,6 +14,7 @@ const GROUPS: readonly [title: string, names: RegExp][] = [
   ["Releases", /^RELEASE/],
   ["Push", /^(APNS|APP_ATTEST|PUSH)/],
   ["Brand", /^BRAND/],
+  ["Backups", /^BACKUP/],
   ["Service", /^/],
 ];
 /** URLs of databases and mail servers have a password in them. */

@@ -89,7 +89,8 @@ describe.runIf(hasCommands("prometheus", "promtool"))("with Prometheus", () => {
     "every panel has data from a running service, and no alert fires",
     async () => {
       const metricsPort = await freePort();
-      const service = await startForTest({ METRICS_PORT: String(metricsPort) });
+      const backups = { BACKUP_SCHEDULE: "hourly", BACKUP_TO: await newDataDir() };
+      const service = await startForTest({ METRICS_PORT: String(metricsPort), ...backups });
       const api = await startPrometheus(metricsPort);
       await registerDevice(service);
       const withoutData = async () => {

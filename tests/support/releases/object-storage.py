@@ -18,7 +18,7 @@ PROXY = """
 [DEFAULT]
 swift_dir = {folder}
 [pipeline:main]
-pipeline = cache s3api tempauth proxy-server
+pipeline = cache s3api tempauth slo proxy-server
 [app:proxy-server]
 use = egg:swift#proxy
 account_autocreate = true
@@ -28,6 +28,8 @@ memcache_servers = 127.0.0.1:1
 [filter:s3api]
 use = egg:swift#s3api
 location = eu-central-1
+[filter:slo]
+use = egg:swift#slo
 [filter:tempauth]
 use = egg:swift#tempauth
 user_{account}_{user} = {secret} .admin

@@ -54,7 +54,7 @@ function titleOf(faults: number): string {
   return faults === 1 ? "One thing needs attention" : `${faults} things need attention`;
 }
 
-function checksOf({ checks }: HealthChecks): Check[] {
+function checksOf({ checks, lastBackupAt }: HealthChecks): Check[] {
   if (!checks) return [];
   const { database, storage, catalog } = checks;
   return [
@@ -71,7 +71,19 @@ function checksOf({ checks }: HealthChecks): Check[] {
       detail: CATALOG_DETAILS[catalog],
       href: "/console/releases",
     },
+    backups(checks.backup, lastBackupAt),
   ];
+}
+
+function backups(state: "ok" | "warn" | undefined, lastAt: Date | undefined): Check {
+  const name = "Backups";
+  if (state === undefined) return { name, tone: "neutral", status: "Not set up", detail: "BACKUP_SCHEDULE is not set" };
+  const last = lastAt
+    ? `The last one: ${lastAt.toISOString().slice(0, 16).replace("T", " ")} UTC`
+    : "None has been made";
+  return state === "ok"
+    ? { name, tone: "good", status: "Works", detail: last }
+    : { name, tone: "warning", status: "Late", detail: `${last}: the log says why` };
 }
 
 function inbox({ failedEvents, pendingEvents, pendingEventsSeconds }: Queues): Check {

@@ -1,0 +1,96 @@
+import { AwsClient } from "aws4fetch";
+import { type Bucket, errorCodeOf, urlOf } from "./s3-url";
+
+/** S3's multipart upload takes 10,000 parts of at least 5 MiB: the objects have up to 160 GiB. */
+const PART_BYTES = 16 * 1024 * 1024;
+/** Of a request that failed with 429 or 5xx, each after a longer time. */
+const RETRIES = 4;
+const TIMEOUT_MS = 300_000;
+
+/** Files in a bucket, of a size that is not known before they are written. */
+export type S3Files = {
+  /** Stores an object. It exists once it is complete. Returns its size. @throws Error if the storage rejects it */
+  write: (key: string, chunks: AsyncIterable<Uint8Array>) => Promise<number>;
+  /** The keys that begin with a prefix. */
+  list: (prefix: string) => Promise<string[]>;
+  remove: (key: string) => Promise<void>;
+};
+
+type Send = (method: string, key: string, query: Record<string, string>, body?: BodyInit) => Promise<Response>;
+
+/** Opens a bucket for files: multipart uploads, listing and deletion (Amazon S3 API Reference). */
+export function createS3Files(bucket: Bucket): S3Files {
+  const { accessKeyId, secretAccessKey, region } = bucket;
+  const client = new AwsClient({ accessKeyId, secretAccessKey, region, service: "s3", retries: RETRIES });
+  const send: Send = async (method, key, query, body) => {
+    const url = urlOf(bucket, key);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const response = await client.fetch(url.href, { method, signal, redirect: "error", ...(body && { body }) });
+    if (response.ok) return response;
+    throw new Error(`The storage returned status ${response.status}${errorCodeOf(await response.text())}`);
+  };
+  return {
+    write: (key, chunks) => uploadParts(send, key, chunks),
+    list: (prefix) => listKeys(send, prefix),
+    remove: async (key) => void (await send("DELETE", key, {})),
+  };
+}
+
+async function uploadParts(send: Send, key: string, chunks: AsyncIterable<Uint8Array>): Promise<number> {
+  const started = await (await send("POST", key, { uploads: "" })).text();
+  const uploadId = elements(started, "UploadId")[0];
+  if (uploadId === undefined) throw new Error("The storage did not start a multipart upload");
+  try {
+    let sizeBytes = 0;
+    const etags: string[] = [];
+    for await (const part of parts(chunks)) {
+      const query = { partNumber: String(etags.length + 1), uploadId };
+      etags.push((await send("PUT", key, query, part)).headers.get("etag") ?? "");
+      sizeBytes += part.length;
+    }
+    const list = etags.map((etag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>${etag}</ETag></Part>`);
+    const xml = `<CompleteMultipartUpload>${list.join("")}</CompleteMultipartUpload>`;
+    const text = await (await send("POST", key, { uploadId }, xml)).text();
+    // Its status is sent before the parts are joined.
+    if (text.includes("<Error>")) throw new Error(`The storage did not complete the upload${errorCodeOf(text)}`);
+    return sizeBytes;
+  } catch (error) {
+    await send("DELETE", key, { uploadId }).catch(() => {}); // the parts would be stored and charged for
+    throw error;
+  }
+}
+
+/** Joins chunks to parts of 16 MiB; the last one is smaller. */
+async function* parts(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Buffer<ArrayBuffer>> {
+  let waiting: Uint8Array[] = [];
+  let waitingBytes = 0;
+  for await (const chunk of chunks) {
+    waiting.push(chunk);
+    waitingBytes += chunk.length;
+    if (waitingBytes < PART_BYTES) continue;
+    yield Buffer.concat(waiting);
+    waiting = [];
+    waitingBytes = 0;
+  }
+  if (waitingBytes > 0) yield Buffer.concat(waiting);
+}
+
+async function listKeys(send: Send, prefix: string): Promise<string[]> {
+  const keys: string[] = [];
+  for (let token: string | undefined = ""; token !== undefined; ) {
+    const query: Record<string, string> = { "list-type": "2", prefix, ...(token && { "continuation-token": token }) };
+    const text: string = await (await send("GET", "", query)).text();
+    keys.push(...elements(text, "Key"));
+    token = elements(text, "NextContinuationToken")[0];
+  }
+  return keys;
+}
+
+const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+/** The texts of the elements with a name, in S3's XML documents. */
+function elements(xml: string, name: string): string[] {
+  const found = xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, "g"));
+  return [...found].map(([, text = ""]) => text.replace(/&(\w+);/g, (all, entity) => ENTITIES[entity] ?? all));
+}

@@ -1,0 +1,8 @@
+/** Where backups are: a folder, or an S3 bucket. */
+export type BackupStore = {
+  /** Stores a backup. Until it is complete and durable, nothing has its name. Returns its size in bytes. */
+  write: (name: string, chunks: AsyncIterable<Uint8Array>) => Promise<number>;
+  /** The names of all files. */
+  list: () => Promise<string[]>;
+  remove: (name: string) => Promise<void>;
+};

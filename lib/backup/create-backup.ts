@@ -1,0 +1,79 @@
+import type { Context } from "../context";
+import type { Snapshot } from "../db/copy/session";
+import { appliedMigrations } from "../db/copy/tables";
+import { newId } from "../db/ids";
+import { AppError, isAppError } from "../errors";
+import { readSecretsText } from "../secrets";
+import { encode } from "./encoding";
+import { writeBackup } from "./format";
+import { backupName } from "./names";
+import { openStore } from "./open-store";
+
+type Deps = Pick<Context, "config" | "database" | "db" | "log" | "now">;
+
+/** Without records of the last months, the last success is still known. */
+const RECORDS_MS = 100 * 24 * 60 * 60 * 1000;
+
+export type CreatedBackup = { file: string; sizeBytes: number; isEncrypted: boolean; createdAt: Date; seconds: number };
+
+/** The databases that this process is backing up. */
+const running = new WeakSet<Deps["database"]>();
+
+/**
+ * Backs up the database and its secrets to a folder or an S3 bucket, and records the outcome. `id` is a record that exists.
+ * @throws AppError backup_in_progress, backup_not_configured, backup_failed, disk_full
+ */
+export async function createBackup(deps: Deps, to: string, id?: string): Promise<CreatedBackup> {
+  const { database, db, log, now } = deps;
+  if (running.has(database)) throw new AppError("backup_in_progress");
+  running.add(database);
+  const startedAt = now();
+  const record = id ?? newId(startedAt);
+  try {
+    if (id === undefined) await db.backup.create({ data: { id: record, startedAt } });
+    const created = await write(deps, to, startedAt);
+    const { file, sizeBytes } = created;
+    await db.backup.update({ where: { id: record }, data: { endedAt: now(), file, sizeBytes } });
+    await db.backup.deleteMany({ where: { startedAt: { lt: new Date(now().getTime() - RECORDS_MS) } } });
+    log.info({ to, ...created }, "backed up");
+    return created;
+  } catch (error) {
+    const failure = toAppError(error);
+    log.error({ err: error, to }, "the backup failed");
+    const data = { endedAt: now(), error: failure.extras.detail ?? failure.message };
+    await db.backup.update({ where: { id: record }, data }).catch(() => {}); // the database may have failed
+    throw failure;
+  } finally {
+    running.delete(database);
+  }
+}
+
+async function write({ config, database, now }: Deps, to: string, createdAt: Date): Promise<CreatedBackup> {
+  const store = openStore(config, to);
+  const file = backupName(createdAt);
+  const snapshot = await database.openSnapshot();
+  try {
+    const secrets = config.mode === "embedded" ? await readSecretsText(config.DATA_DIR) : null;
+    const migrations = await appliedMigrations(snapshot);
+    const header = { version: config.build.version, createdAt: createdAt.toISOString(), migrations, secrets };
+    const plain = closing(writeBackup(snapshot, header), snapshot);
+    const sizeBytes = await store.write(file, encode(plain, config.BACKUP_RECIPIENT));
+    const seconds = (now().getTime() - createdAt.getTime()) / 1000;
+    return { file, sizeBytes, isEncrypted: config.BACKUP_RECIPIENT !== undefined, createdAt, seconds };
+  } finally {
+    await snapshot.close();
+  }
+}
+
+/** Closes the snapshot after the last row, so that writes continue while the file is completed. */
+async function* closing(chunks: AsyncIterable<Buffer>, snapshot: Snapshot): AsyncIterable<Buffer> {
+  yield* chunks;
+  await snapshot.close();
+}
+
+function toAppError(error: unknown): AppError {
+  if (isAppError(error)) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === "ENOSPC" || code === "EDQUOT") return new AppError("disk_full", { cause: error });
+  return new AppError("backup_failed", { detail: message, cause: error });
+}

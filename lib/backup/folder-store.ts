@@ -1,0 +1,51 @@
+import { open, readdir, rm, stat } from "node:fs/promises";
+import path from "node:path";
+import { makeFolder, moveDurably } from "../files/durable";
+import type { BackupStore } from "./backup-store";
+
+const PARTIAL = ".partial";
+/** Older unfinished files are of backups that were killed. */
+const MAX_PARTIAL_AGE_MS = 24 * 60 * 60 * 1000;
+
+/** Backups in a folder, which is created. Files are readable by their owner alone. */
+export function createFolderStore(folder: string): BackupStore {
+  return {
+    write: async (name, chunks) => {
+      await makeFolder(folder, 0o700);
+      await removeOldPartials(folder);
+      const temporary = path.join(folder, `${name}${PARTIAL}`);
+      const sizeBytes = await writeSynced(temporary, chunks);
+      await moveDurably(temporary, path.join(folder, name));
+      return sizeBytes;
+    },
+    list: () => readdir(folder),
+    remove: (name) => rm(path.join(folder, name)),
+  };
+}
+
+async function writeSynced(file: string, chunks: AsyncIterable<Uint8Array>): Promise<number> {
+  const handle = await open(file, "wx", 0o600);
+  let sizeBytes = 0;
+  try {
+    for await (const chunk of chunks) {
+      await handle.writeFile(chunk);
+      sizeBytes += chunk.length;
+    }
+    await handle.sync();
+    return sizeBytes;
+  } catch (error) {
+    await rm(file, { force: true });
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function removeOldPartials(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!/^homeport-.*\.backup\.partial$/.test(name)) continue;
+    const file = path.join(folder, name);
+    const { mtimeMs } = await stat(file);
+    if (Date.now() - mtimeMs > MAX_PARTIAL_AGE_MS) await rm(file, { force: true });
+  }
+}

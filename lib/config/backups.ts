@@ -1,0 +1,68 @@
+import { Cron } from "croner";
+import { z } from "zod";
+import { text } from "./values";
+
+const NAMED = { hourly: "0 * * * *", daily: "0 3 * * *", weekly: "0 3 * * 1" } as const;
+const SCHEDULE = "must be hourly, daily, daily 03:00, weekly, or five fields of cron; times are in UTC";
+const S3_VARIABLES = [
+  "BACKUP_S3_ENDPOINT",
+  "BACKUP_S3_REGION",
+  "BACKUP_S3_ACCESS_KEY_ID",
+  "BACKUP_S3_SECRET_ACCESS_KEY",
+] as const;
+
+/** A folder, or s3://BUCKET/PREFIX. */
+const backupLocation = text.refine(
+  (value) => !value.includes("://") || /^s3:\/\/[a-z0-9][a-z0-9._-]{1,61}[a-z0-9](\/[\w!.*'()/-]*)?$/i.test(value),
+  "must be a folder or s3://BUCKET/PREFIX",
+);
+
+/** When backups are made, as five fields of cron (crontab(5)) in UTC. */
+const backupSchedule = text.transform((value, ctx) => {
+  const [, hour, minute] = /^daily ([01]?\d|2[0-3]):([0-5]\d)$/.exec(value) ?? [];
+  const cron = hour ? `${Number(minute)} ${Number(hour)} * * *` : (NAMED[value as keyof typeof NAMED] ?? value);
+  try {
+    if (new Cron(cron, { mode: "5-part", timezone: "UTC", paused: true }).nextRun()) return cron;
+  } catch {
+    // reported below
+  }
+  ctx.addIssue(SCHEDULE);
+  return z.NEVER;
+});
+
+/** DAILY/WEEKLY/MONTHLY. */
+const backupKeep = z
+  .string()
+  .regex(/^\s*\d{1,4}\s*\/\s*\d{1,4}\s*\/\s*\d{1,4}\s*$/, "must be three numbers: DAILY/WEEKLY/MONTHLY, such as 7/4/6")
+  .transform((value) => {
+    const [daily = 0, weekly = 0, monthly = 0] = value.split("/").map(Number);
+    return { daily, weekly, monthly };
+  });
+
+/** The variables of backups. */
+export const backupVariables = {
+  BACKUP_TO: backupLocation.optional(),
+  BACKUP_SCHEDULE: backupSchedule.optional(),
+  BACKUP_KEEP: backupKeep.default({ daily: 7, weekly: 4, monthly: 6 }),
+  BACKUP_RECIPIENT: text.regex(/^age1[a-z0-9]+$/, "must be an age recipient: age1…").optional(),
+  BACKUP_IDENTITY_FILE: text.optional(),
+  BACKUP_S3_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
+  BACKUP_S3_REGION: text.optional(),
+  BACKUP_S3_ACCESS_KEY_ID: text.optional(),
+  BACKUP_S3_SECRET_ACCESS_KEY: text.optional(),
+};
+
+type Given = Partial<Record<"BACKUP_TO" | "BACKUP_SCHEDULE" | (typeof S3_VARIABLES)[number], unknown>>;
+
+/** A schedule needs a place, and a bucket its keys. */
+export function missingForBackups(env: Given): string[] {
+  const isBucket = String(env.BACKUP_TO ?? "").startsWith("s3://");
+  const isAnySet = S3_VARIABLES.some((name) => env[name] !== undefined);
+  const keys = isBucket || isAnySet ? S3_VARIABLES.filter((name) => env[name] === undefined) : [];
+  return [
+    ...(env.BACKUP_SCHEDULE !== undefined && env.BACKUP_TO === undefined
+      ? ["BACKUP_TO: is needed with BACKUP_SCHEDULE"]
+      : []),
+    ...keys.map((name) => `${name}: is needed for backups in a bucket`),
+  ];
+}

@@ -1,0 +1,73 @@
+import type { Backup } from "../../../lib/admin/backups/schema";
+import type { Loaded } from "../../../lib/backup/load-backup";
+import { UsageError } from "../../command-line";
+import type { DefineSubject, HomeportCommand, Tools } from "../command";
+import { formatBytes } from "../output/format-bytes";
+import { resolveFromCaller } from "../release/options";
+import type { Json } from "../transport/admin-api";
+
+const IDENTITY = "a file with the age key of an encrypted backup (default: BACKUP_IDENTITY_FILE)";
+
+type IdentityOption = { identity?: string };
+
+/** `homeport backup` */
+export const defineBackup: DefineSubject = (backup) => {
+  backup.option("--to <place>", "a folder or s3://BUCKET/PREFIX (default: BACKUP_TO)").run(create);
+  (backup.command("verify <file>") as HomeportCommand)
+    .description("restore a backup into a throw-away database, and compare what it has")
+    .option("--identity <file>", IDENTITY)
+    .run(verify);
+};
+
+/** `homeport restore` */
+export const defineRestore: DefineSubject = (restore) => {
+  restore.argument("<file>", "the backup").option("--identity <file>", IDENTITY).run(restoreFile);
+};
+
+async function create({ api, output }: Tools, { to }: { to?: string }): Promise<void> {
+  const place = to === undefined || to.startsWith("s3://") ? to : resolveFromCaller(to);
+  if (place === "") throw new UsageError("--to: is empty");
+  const made = await api.request<Json<Backup>>("POST", "/api/admin/backups", place === undefined ? {} : { to: place });
+  const { file, sizeBytes, seconds, isEncrypted } = made;
+  output.result(made, [`${made.to.replace(/\/$/, "")}/${file}`]);
+  if (output.isJson) return;
+  output.note(`Backed up ${formatBytes(sizeBytes)} in ${seconds.toFixed(1)} s.`);
+  if (!isEncrypted)
+    output.note("The file is not encrypted, and contains secrets: set BACKUP_RECIPIENT, or keep it safe.");
+}
+
+async function verify({ output }: Tools, file: string, options: IdentityOption): Promise<void> {
+  const { verifyBackup } = await import("../../../lib/backup/restore");
+  const { loaded } = await fileOf(file, options);
+  const result = await verifyBackup(loaded);
+  report(output, result, "The backup is complete: every row was restored and compared.");
+}
+
+async function restoreFile({ output }: Tools, file: string, options: IdentityOption): Promise<void> {
+  const { restoreEmbedded, restoreServer } = await import("../../../lib/backup/restore");
+  const { loaded, config } = await fileOf(file, options);
+  const { DATABASE_URL, DATABASE_MIGRATE_URL, DATA_DIR } = config;
+  const url = DATABASE_URL && (DATABASE_MIGRATE_URL ?? DATABASE_URL);
+  const result = url
+    ? await restoreServer(loaded, url, DATA_DIR, output.note)
+    : await restoreEmbedded(loaded, DATA_DIR);
+  report(output, result, url ? "Restored into DATABASE_URL." : `Restored into ${DATA_DIR}. Start the service.`);
+  if (!url || result.header.secrets === null) return;
+  output.note(
+    `The secrets of the embedded database are in ${DATA_DIR}/secrets.json: sessions need them in NEXTAUTH_SECRET.`,
+  );
+}
+
+async function fileOf(file: string, { identity }: IdentityOption) {
+  const { loadConfig } = await import("../../../lib/config");
+  const config = loadConfig();
+  const identityFile = identity === undefined ? config.BACKUP_IDENTITY_FILE : resolveFromCaller(identity);
+  return { config, loaded: { file: resolveFromCaller(file), identityFile } };
+}
+
+function report(output: Tools["output"], { header, tables }: Loaded, done: string): void {
+  const { version, createdAt } = header;
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  output.result({ version, createdAt, tables }, [`${rows} rows in ${tables.length} tables, of ${createdAt}`]);
+  output.note(done);
+}

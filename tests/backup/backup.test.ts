@@ -1,0 +1,181 @@
+import { mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { generateX25519Identity, identityToRecipient } from "age-encryption";
+import { beforeAll, describe, expect, test } from "vitest";
+import { createDatabase } from "@/dev/postgres";
+import { createBackup } from "@/lib/backup/create-backup";
+import type { BackupErrorCode } from "@/lib/backup/errors";
+import { restoreEmbedded, restoreServer, verifyBackup } from "@/lib/backup/restore";
+import { loadConfig } from "@/lib/config";
+import { openDatabase } from "@/lib/db/open";
+import { newAccount } from "@/tests/support/accounts";
+import { ctx } from "@/tests/support/context";
+import { postgresUrl } from "@/tests/support/database";
+
+let folder: string;
+/** A backup of the tests' database, not encrypted, and its name. */
+let file: string;
+let plain: string;
+
+const newFolder = () => mkdtemp(path.join(tmpdir(), "homeport-backup-"));
+const identityFile = undefined;
+
+async function write(bytes: Uint8Array): Promise<string> {
+  const place = path.join(await newFolder(), "file.backup");
+  await writeFile(place, bytes);
+  return place;
+}
+
+/** The backup with another text, as an age or gzip checksum would not notice it. */
+const edited = (edit: (text: string) => string) => write(gzipSync(Buffer.from(edit(plain), "latin1")));
+
+beforeAll(async () => {
+  await newAccount();
+  folder = await newFolder();
+  const created = await createBackup(ctx(), folder);
+  file = path.join(folder, created.file);
+  plain = gunzipSync(await readFile(file)).toString("latin1");
+});
+
+test("a backup has a name by its time, is readable by its owner alone, and is recorded", async () => {
+  expect(await readdir(folder)).toEqual([expect.stringMatching(/^homeport-\d{8}T\d{6}Z\.backup$/)]);
+  const [header = ""] = plain.split("\n", 1);
+  expect(JSON.parse(header)).toMatchObject({ homeportBackup: 1, version: "1.0.0", createdAt: expect.any(String) });
+  const record = await ctx().db.backup.findFirst({ where: { file: path.basename(file) } });
+  expect(record).toMatchObject({ error: null, endedAt: expect.any(Date), scheduledFor: null });
+});
+
+test("a backup is restored into a folder once, with every row", async () => {
+  const { tables } = await verifyBackup({ file, identityFile });
+  expect(tables.find(({ name }) => name === "Account")?.rows).toBeGreaterThan(0);
+  const dataDir = await newFolder();
+  await restoreEmbedded({ file, identityFile }, dataDir);
+  expect(await readdir(dataDir)).toEqual(["db", "secrets.json"]);
+  await expect(restoreEmbedded({ file, identityFile }, dataDir)).rejects.toMatchObject({ code: "target_not_empty" });
+  const config = loadConfig({ DATA_DIR: dataDir, DATABASE_SYNC: "off" });
+  const database = await openDatabase(config, { onConnectionError: () => {} });
+  expect(await database.client.account.count()).toBe(tables.find(({ name }) => name === "Account")?.rows);
+  await database.close();
+});
+
+test.runIf(postgresUrl)("a backup is restored into an empty PostgreSQL database once", async () => {
+  const url = await createDatabase(postgresUrl);
+  const restore = async () => restoreServer({ file, identityFile }, url, await newFolder(), () => {});
+  await restore();
+  await expect(restore()).rejects.toMatchObject({ code: "target_not_empty" });
+  const config = loadConfig({ DATABASE_URL: url, NEXTAUTH_URL: "http://localhost", NEXTAUTH_SECRET: "s".repeat(32) });
+  const database = await openDatabase(config, { onConnectionError: () => {} });
+  expect(await database.missingMigrations()).toEqual([]);
+  expect(await database.client.account.count()).toBe(await ctx().db.account.count());
+  await database.close();
+});
+
+test("a backup of an older version is restored and migrated", async () => {
+  const [header = "", ...lines] = plain.split("\n");
+  const { migrations, ...others } = JSON.parse(header);
+  const last = migrations.at(-1);
+  expect(last).toMatch(/_backups$/); // the migration that creates the table which is cut out below
+  const trailer = JSON.parse(lines.at(-2) ?? "");
+  const older = [
+    JSON.stringify({ ...others, migrations: migrations.slice(0, -1) }),
+    lines
+      .slice(0, -2)
+      .join("\n")
+      .replace(/\{"table":"Backup",.*\n(?:.*\n)*?\\\.\n/, ""),
+    JSON.stringify({ tables: trailer.tables.filter(({ name }: { name: string }) => name !== "Backup") }),
+    "",
+  ].join("\n");
+  const dataDir = await newFolder();
+  await restoreEmbedded({ file: await edited(() => older), identityFile }, dataDir);
+  const config = loadConfig({ DATA_DIR: dataDir, DATABASE_SYNC: "off" });
+  const database = await openDatabase(config, { onConnectionError: () => {} });
+  expect(await database.missingMigrations()).toEqual([]);
+  expect(await database.client.backup.count()).toBe(0);
+  await database.close();
+});
+
+describe("a file that is not whole is refused:", () => {
+  const bytes = () => readFile(file);
+  const cut = (end: number) => async () => write((await bytes()).subarray(0, end));
+  const refused: [name: string, code: BackupErrorCode, make: () => Promise<string>][] = [
+    ["an empty one", "backup_invalid", async () => write(Buffer.alloc(0))],
+    ["another file", "backup_invalid", async () => write(Buffer.from("a text that is long enough to be looked at"))],
+    ["another gzip file", "backup_invalid", async () => edited(() => '{"a":1}\n')],
+    ["half of one", "backup_damaged", async () => write((await bytes()).subarray(0, (await bytes()).length / 2))],
+    ["one without its last byte", "backup_damaged", cut(-1)],
+    ["one without its trailer", "backup_damaged", async () => edited((text) => text.replace(/\{"tables":.*\n$/, ""))],
+    ["one with a cut line", "backup_damaged", async () => edited((text) => text.slice(0, text.length / 2))],
+    [
+      "one with a changed row",
+      "backup_damaged",
+      async () => edited((text) => text.replaceAll("@example.com\t", "@example.org\t")),
+    ],
+    ["one that continues", "backup_damaged", async () => edited((text) => `${text}more\n`)],
+    [
+      "one with SQL for a table",
+      "backup_damaged",
+      async () => edited((text) => text.replace('"table":"Account"', '"table":"Acc\\"ount"')),
+    ],
+    ["a missing one", "file_not_found", async () => "/nowhere/a.backup"],
+    [
+      "one with a migration of a newer version",
+      "backup_too_new",
+      async () => edited((text) => text.replace('"migrations":[', '"migrations":["30000101000000_later",')),
+    ],
+    [
+      "one of a later format",
+      "backup_too_new",
+      async () => edited((text) => text.replace('"homeportBackup":1', '"homeportBackup":2')),
+    ],
+  ];
+
+  test.each(refused)("%s", async (_, code, make) => {
+    await expect(verifyBackup({ file: await make(), identityFile })).rejects.toMatchObject({ code });
+  });
+});
+
+test("an encrypted backup is restored with its age key alone", async () => {
+  const [own, other] = [await generateX25519Identity(), await generateX25519Identity()];
+  const config = { ...ctx().config, BACKUP_RECIPIENT: await identityToRecipient(own) };
+  const created = await createBackup({ ...ctx(), config }, folder);
+  expect(created.isEncrypted).toBe(true);
+  const encrypted = path.join(folder, created.file);
+  const bytes = await readFile(encrypted);
+  expect(bytes.toString("latin1")).toMatch(/^age-encryption\.org\/v1\n/);
+  const keyFile = async (text: string) => write(Buffer.from(text));
+  const verify = (identity: string | undefined, at = encrypted) => verifyBackup({ file: at, identityFile: identity });
+
+  const good = await keyFile(`# created: 2026-11-23T00:00:00Z\n# public key: age1\n${own}\n`);
+  expect((await verify(good)).tables.length).toBeGreaterThan(30);
+  await expect(verify(undefined)).rejects.toMatchObject({ code: "identity_required" });
+  await expect(verify(await keyFile(`${other}\n`))).rejects.toMatchObject({ code: "wrong_key" });
+  await expect(verify(await keyFile("secret\n"))).rejects.toMatchObject({ code: "identity_invalid" });
+  await expect(verify(await keyFile("\n"))).rejects.toMatchObject({ code: "identity_invalid" });
+  const damaged = [bytes.subarray(0, -1), bytes.subarray(0, 300), bytes.subarray(0, bytes.length / 2)];
+  for (const part of damaged) {
+    await expect(verify(good, await write(part))).rejects.toMatchObject({ code: "backup_damaged" });
+  }
+});
+
+test("a backup that fails leaves no file, and is recorded with its reason", async () => {
+  const place = await newFolder();
+  await writeFile(path.join(place, "file"), "");
+  await expect(createBackup(ctx(), path.join(place, "file/below"))).rejects.toMatchObject({ code: "backup_failed" });
+  const config = { ...ctx().config, BACKUP_RECIPIENT: "age1wrong" };
+  await expect(createBackup({ ...ctx(), config }, place)).rejects.toMatchObject({ code: "backup_failed" });
+  expect(await readdir(place)).toEqual(["file"]);
+  await expect(createBackup(ctx(), "s3://bucket/backups")).rejects.toMatchObject({ code: "backup_not_configured" });
+  const [last] = await ctx().db.backup.findMany({ orderBy: { startedAt: "desc" }, take: 1 });
+  expect(last?.error).toContain("BACKUP_S3_ENDPOINT");
+});
+
+test("a database is backed up once at a time", async () => {
+  const both = await Promise.allSettled([
+    createBackup(ctx(), await newFolder()),
+    createBackup(ctx(), await newFolder()),
+  ]);
+  expect(both.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+  expect(both[1]).toMatchObject({ reason: { code: "backup_in_progress" } });
+});

@@ -1,0 +1,77 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openStore } from "@/lib/backup/open-store";
+import { runScheduledBackup } from "@/lib/backup/schedule";
+import { loadConfig } from "@/lib/config";
+import { clock, ctx } from "@/tests/support/context";
+import { hasObjectStorage, type Storage, startObjectStorage } from "@/tests/support/releases/object-storage";
+
+const TO = "s3://releases/nightly & co";
+const MEBIBYTE = 1024 * 1024;
+
+let storage: Storage;
+let config: ReturnType<typeof loadConfig>;
+
+describe.runIf(hasObjectStorage)("backups in a bucket", () => {
+  beforeAll(async () => {
+    storage = await startObjectStorage();
+    const { RELEASE_S3_ENDPOINT, RELEASE_S3_REGION, RELEASE_S3_ACCESS_KEY_ID, RELEASE_S3_SECRET_ACCESS_KEY } =
+      storage.env;
+    config = loadConfig({
+      BACKUP_TO: "s3://releases/nightly",
+      BACKUP_SCHEDULE: "hourly",
+      BACKUP_KEEP: "1/0/0",
+      BACKUP_S3_ENDPOINT: RELEASE_S3_ENDPOINT,
+      BACKUP_S3_REGION: RELEASE_S3_REGION,
+      BACKUP_S3_ACCESS_KEY_ID: RELEASE_S3_ACCESS_KEY_ID,
+      BACKUP_S3_SECRET_ACCESS_KEY: RELEASE_S3_SECRET_ACCESS_KEY,
+    });
+  });
+  afterAll(() => storage.close());
+
+  test("a file of several parts is stored, listed and removed", async () => {
+    const store = openStore(config, TO);
+    const chunks = Array.from({ length: 5 }, () => randomBytes(4 * MEBIBYTE));
+    const all = Buffer.concat(chunks);
+    const size = await store.write(
+      "a.backup",
+      (async function* () {
+        yield* chunks;
+      })(),
+    );
+    expect(size).toBe(all.length);
+    expect(await store.list()).toEqual(["a.backup"]);
+    const read = await storage.ask("GET", "nightly%20%26%20co/a.backup");
+    expect(Buffer.from(await read.arrayBuffer()).equals(all)).toBe(true);
+    await store.remove("a.backup");
+    expect(await store.list()).toEqual([]);
+  });
+
+  test("a file whose source fails does not appear, and a wrong key has a clear error", async () => {
+    const store = openStore(config, TO);
+    const failing = (async function* () {
+      yield randomBytes(17 * MEBIBYTE);
+      throw new Error("the database is gone");
+    })();
+    await expect(store.write("b.backup", failing)).rejects.toThrow("the database is gone");
+    expect(await store.list()).toEqual([]);
+    const wrong = openStore({ ...config, BACKUP_S3_SECRET_ACCESS_KEY: "another" }, TO);
+    await expect(wrong.list()).rejects.toThrow("The storage returned status 403: SignatureDoesNotMatch");
+  });
+
+  test("scheduled backups replace each other as BACKUP_KEEP says", async () => {
+    const store = openStore(config, config.BACKUP_TO ?? "");
+    const deps = {
+      ...ctx(),
+      config: { ...ctx().config, ...config, DATA_DIR: ctx().config.DATA_DIR, secrets: ctx().config.secrets },
+    };
+    await runScheduledBackup(deps);
+    const first = await store.list();
+    expect(first).toHaveLength(1);
+    clock.advance(3_600_000);
+    await runScheduledBackup(deps);
+    const second = await store.list();
+    expect(second).toHaveLength(1);
+    expect(second).not.toEqual(first);
+  });
+});
