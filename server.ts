@@ -3,7 +3,8 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { responders } from "./app/routes.generated";
 import { createFirstOperatorLink } from "./lib/accounts/first-operator/links";
-import { startBackground } from "./lib/background";
+import { startProcessTasks, startSharedTasks } from "./lib/background";
+import { isOneOfSeveral, onAppointed } from "./lib/cluster/appointment";
 import { composeContext } from "./lib/compose";
 import { type Config, loadConfig } from "./lib/config";
 import { type Context, setContext } from "./lib/context";
@@ -35,10 +36,19 @@ async function main(): Promise<void> {
   await listen(server, config);
   const access = publishAccess(context, server);
   stopOnSignals(context, server, drain, async () => (await access)());
-  startBackground(context);
-  await access;
+  startProcessTasks(context);
+  const { baseUrl: url, HOST: host, PORT: port } = config;
+  if (!process.stdout.isTTY) context.log.info({ url, host, port, pid: process.pid }, "listening");
+  onAppointed(async (isFirst) => {
+    startSharedTasks(context);
+    await access;
+    if (isFirst) await welcome(context);
+  });
+}
+
+/** Prints what an operator needs next, once for all processes. */
+async function welcome(context: Context): Promise<void> {
   if (process.stdout.isTTY) process.stdout.write(`${startupMessage(context)}\n`);
-  else context.log.info({ url: config.baseUrl, host: config.HOST, port: config.PORT }, "listening");
   await printFirstOperatorLink(context);
 }
 
@@ -84,11 +94,14 @@ function listen(server: Server, { PORT, HOST }: Config): Promise<void> {
   });
 }
 
-/** The first SIGTERM or SIGINT stops in order, a second one at once. */
+/**
+ * The first SIGTERM or SIGINT stops in order, a second one at once. One of several processes ends when the supervisor
+ * says so: a terminal's signals reach both.
+ */
 function stopOnSignals(context: Context, server: Server, drain: Drain, unpublish: () => Promise<void>): void {
   let isStopping = false;
   const stop = async () => {
-    if (isStopping) process.exit(1);
+    if (isStopping) return isOneOfSeveral() || process.exit(1);
     isStopping = true;
     setTimeout(() => server.closeAllConnections(), DRAIN_MS);
     const drained = drain(() => {
@@ -102,7 +115,8 @@ function stopOnSignals(context: Context, server: Server, drain: Drain, unpublish
     process.exit(0);
   };
   process.on("SIGTERM", stop);
-  process.on("SIGINT", stop);
+  process.on("SIGINT", isOneOfSeveral() ? () => {} : stop);
+  if (isOneOfSeveral()) process.on("SIGHUP", () => {});
 }
 
 /** An unhandled error leaves the process in an unknown state: it ends. */

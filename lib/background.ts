@@ -30,35 +30,66 @@ const RETENTION_INTERVAL_MS = 60 * 60 * 1000;
 /** Age at which emails and notifications in files are removed. The links in them expire earlier. */
 const MAX_OUTBOX_FILE_AGE_MS = 7 * 24 * 60 * 60 * 1000;
 
-/**
- * Starts the periodic tasks: sending email and webhooks, revoking Apple's tokens, retrying billing events, reconciling
- * with the billing provider, backups, and removing expired data. Several processes may run them at the same time. They end when
- * the process begins to stop.
- */
+type Every = (ms: number, run: () => void) => void;
+
+/** Starts all periodic tasks. They end when the process begins to stop. */
 export function startBackground(ctx: Context): void {
-  const every = (ms: number, run: () => void) => setInterval(() => !ctx.draining && run(), ms).unref();
-  every(EMAIL_INTERVAL_MS, ctx.emails.wake);
-  every(REVOCATION_INTERVAL_MS, ctx.appleRevocations.wake);
-  every(BILLING_INTERVAL_MS, ctx.reconciler.wake);
-  every(
-    BILLING_INTERVAL_MS,
-    oneAtATime(ctx, "retrying billing events failed", () => retryEvents(ctx)),
-  );
+  startProcessTasks(ctx);
+  startSharedTasks(ctx);
+}
+
+/** Starts what each process does for itself: storing what it has counted, and reading what others have changed. */
+export function startProcessTasks(ctx: Context): void {
+  const every = everyUntilStop(ctx);
   every(
     ADOPTION_INTERVAL_MS,
     oneAtATime(ctx, "storing adoption counts failed: they stay in memory", () =>
       Promise.all([ctx.adoption.flush(), ctx.updateReports.flush()]),
     ),
   );
+  const refreshRollouts = oneAtATime(ctx, "rollout schedules could not be read: the last known ones stay", () =>
+    ctx.rollouts.refresh(),
+  );
+  const refreshEndpoints = oneAtATime(ctx, "webhook endpoints could not be read: the last known ones stay", () =>
+    ctx.webhooks.refresh(),
+  );
+  every(SCHEDULES_INTERVAL_MS, refreshRollouts);
+  every(ENDPOINTS_INTERVAL_MS, refreshEndpoints);
+  refreshRollouts();
+  refreshEndpoints();
+}
+
+/**
+ * Starts what one process may do for all: sending email, webhooks and notifications, revoking Apple's tokens, retrying
+ * billing events, reconciling with the billing provider, backups, and removing expired data. Several processes may do it
+ * at the same time.
+ */
+export function startSharedTasks(ctx: Context): void {
+  const every = everyUntilStop(ctx);
+  ctx.startPushWorker();
+  every(EMAIL_INTERVAL_MS, ctx.emails.wake);
+  every(REVOCATION_INTERVAL_MS, ctx.appleRevocations.wake);
+  every(BILLING_INTERVAL_MS, ctx.reconciler.wake);
+  every(WEBHOOK_INTERVAL_MS, ctx.webhooks.wake);
+  every(
+    BILLING_INTERVAL_MS,
+    oneAtATime(ctx, "retrying billing events failed", () => retryEvents(ctx)),
+  );
   every(
     ROLLOUT_INTERVAL_MS,
     oneAtATime(ctx, "watching rollouts failed", () => watchRollouts(ctx)),
   );
-  const refreshRollouts = oneAtATime(ctx, "rollout schedules could not be read: the last known ones stay", () =>
-    ctx.rollouts.refresh(),
+  const countStatistics = oneAtATime(ctx, "counting the overview's statistics failed", () =>
+    updateStatistics(ctx, { minAgeMs: STATISTICS_INTERVAL_MS - 1_000 }),
   );
-  every(SCHEDULES_INTERVAL_MS, refreshRollouts);
-  refreshRollouts();
+  every(STATISTICS_INTERVAL_MS, countStatistics);
+  countStatistics();
+  removeOldData(ctx, every);
+  startBackups(ctx, every);
+  for (const queue of [ctx.emails, ctx.appleRevocations, ctx.reconciler]) queue.wake();
+}
+
+function removeOldData(ctx: Context, every: Every): void {
   every(
     RETENTION_INTERVAL_MS,
     oneAtATime(ctx, "removing expired data failed", () =>
@@ -72,39 +103,27 @@ export function startBackground(ctx: Context): void {
       ]),
     ),
   );
-  const countStatistics = oneAtATime(ctx, "counting the overview's statistics failed", () =>
-    updateStatistics(ctx, { minAgeMs: STATISTICS_INTERVAL_MS - 1_000 }),
-  );
-  every(STATISTICS_INTERVAL_MS, countStatistics);
-  countStatistics();
   const takeOver = oneAtATime(ctx, "moving security events to the audit trail failed", () =>
     takeOverSecurityEvents(ctx),
   );
   every(RETENTION_INTERVAL_MS, takeOver);
   takeOver();
   removeOutboxFiles(ctx, every);
-  startWebhooks(ctx, every);
-  startBackups(ctx, every);
-  for (const queue of [ctx.emails, ctx.appleRevocations, ctx.reconciler]) queue.wake();
 }
 
-function startWebhooks(ctx: Context, every: (ms: number, run: () => void) => void): void {
-  every(WEBHOOK_INTERVAL_MS, ctx.webhooks.wake);
-  const refresh = oneAtATime(ctx, "webhook endpoints could not be read: the last known ones stay", () =>
-    ctx.webhooks.refresh(),
-  );
-  every(ENDPOINTS_INTERVAL_MS, refresh);
-  refresh();
-}
+const everyUntilStop =
+  (ctx: Context): Every =>
+  (ms, run) =>
+    void setInterval(() => !ctx.draining && run(), ms).unref();
 
-function startBackups(ctx: Context, every: (ms: number, run: () => void) => void): void {
+function startBackups(ctx: Context, every: Every): void {
   const backUp = oneAtATime(ctx, "the scheduled backup failed", () => runScheduledBackup(ctx));
   every(BACKUP_INTERVAL_MS, backUp);
   backUp();
 }
 
 /** Removes old emails and notifications from the folder that embedded mode writes them to. */
-function removeOutboxFiles(ctx: Context, every: (ms: number, run: () => void) => void): void {
+function removeOutboxFiles(ctx: Context, every: Every): void {
   if (ctx.config.mode !== "embedded" && ctx.mailer.mode !== "files") return;
   const outbox = path.join(ctx.config.DATA_DIR, "outbox");
   const removeFiles = () => removeOldFiles(outbox, new Date(ctx.now().getTime() - MAX_OUTBOX_FILE_AGE_MS));

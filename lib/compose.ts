@@ -10,6 +10,7 @@ import { pseudonym } from "./auth/keys/pseudonym";
 import { decryptSecret } from "./auth/keys/stored-secrets";
 import { createOperatorKey } from "./auth/operator/operator-key";
 import { createHasher, poolSize } from "./auth/passwords/hasher";
+import { isOneOfSeveral } from "./cluster/appointment";
 import { type Config, publishBaseUrl } from "./config";
 import type { Context } from "./context";
 import { databaseNow } from "./db/clock";
@@ -19,7 +20,7 @@ import { findLostSettings } from "./db/server/session";
 import { warnAboutProxy } from "./http/client-ip";
 import { createEmailQueue } from "./mail/queue";
 import { removeDevices } from "./push/devices";
-import { startWorker } from "./push/worker/worker";
+import { type PushWorker, startWorker } from "./push/worker/worker";
 import { createRateLimits } from "./rate-limits";
 import { createAdoption } from "./releases/adoption/adoption";
 import { openCatalog } from "./releases/catalog/catalog";
@@ -55,10 +56,9 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const billing = createBillingApi(config);
   const appleRevocations = createAppleRevocations(base);
   const reconciler = createReconciler({ ...base, billing, webhooks });
-  const hasher = createHasher(poolSize(config.BCRYPT_COST));
+  const hasher = createHasher(poolSize(config.BCRYPT_COST, config.WEB_CONCURRENCY));
   const push = overrides.push === undefined ? await createPushTransport(config, log) : overrides.push;
-  const isInline = push && config.PUSH_WORKER === "inline";
-  const worker = isInline ? startWorker({ config, count: telemetry.count, db, dbNow, log, now, push }) : null;
+  const worker = openPushWorker({ config, count: telemetry.count, db, dbNow, log, now, push });
   warnAtStart({ config, database, db, log, mailer, push });
   return {
     ...base,
@@ -68,7 +68,8 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     breaches: createBreachLookup(config, log),
     mailer,
     push,
-    wakePush: worker?.wake ?? (() => {}),
+    startPushWorker: worker.start,
+    wakePush: worker.wake,
     removeDevices,
     billing,
     appleRevocations,
@@ -81,13 +82,25 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     count: telemetry.count,
     draining: false,
     close: async () => {
-      await worker?.stop();
+      await worker.stop();
       push?.close();
       const parts = [telemetry, releases, webhooks, emails, appleRevocations, reconciler, mailer, hasher, database];
       for (const part of parts) await part.close();
       log.flush();
     },
   };
+}
+
+type WorkerDeps = Omit<Parameters<typeof startWorker>[0], "push"> & Pick<Context, "push">;
+
+/** The push worker of a process that serves requests. One of several processes starts it when it is appointed. */
+function openPushWorker({ push, ...deps }: WorkerDeps) {
+  let running: PushWorker | undefined;
+  const start = () => {
+    if (push && deps.config.PUSH_WORKER === "inline") running ??= startWorker({ ...deps, push });
+  };
+  if (!isOneOfSeveral()) start();
+  return { start, wake: () => running?.wake(), stop: async () => running?.stop() };
 }
 
 /** Opens what `npm run worker` needs to send notifications. @throws Error if the settings do not allow it */

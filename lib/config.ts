@@ -1,11 +1,13 @@
 import { z } from "zod";
 import { backupVariables, missingForBackups } from "./config/backups";
+import { weakWebhookSecret } from "./config/billing";
 import { brandName, color, logo, productNames, support, webPage } from "./config/brand";
 import { type Build, readBuild } from "./config/build";
 import { postgresUrl } from "./config/database";
 import { Network } from "./config/networks";
 import { oauthClients } from "./config/oauth-clients";
 import { androidApps, appleApps, domain, foreignRelyingParty } from "./config/passkeys";
+import { missingForProcesses, processCount, processesOf } from "./config/processes";
 import {
   appleSecret,
   baseUrl,
@@ -24,6 +26,7 @@ import {
 export const Environment = z.object({
   PORT: port.default(3000),
   HOST: text.default("0.0.0.0"),
+  WEB_CONCURRENCY: processCount.default(1),
   DATA_DIR: text.default("./data"),
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
   METRICS_PORT: port.min(1).optional(),
@@ -125,8 +128,9 @@ const STORAGE_VARIABLES = [
 
 /** The whole configuration, read once at the start and frozen. `mode` is "server" if `DATABASE_URL` is set. */
 export type Config = Readonly<
-  Omit<Environment, "NEXTAUTH_URL" | "NEXTAUTH_SECRET" | "MAIL_FROM"> & {
+  Omit<Environment, "NEXTAUTH_URL" | "NEXTAUTH_SECRET" | "MAIL_FROM" | "WEB_CONCURRENCY"> & {
     mode: "embedded" | "server";
+    WEB_CONCURRENCY: number;
     MAIL_FROM: string;
     /** The base URL of every link, without a trailing slash. */
     baseUrl: string;
@@ -151,6 +155,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   const errors = parsed.success
     ? [
         missingInServerMode,
+        missingForProcesses,
         missingForStorage,
         missingForBackups,
         missingForProviders,
@@ -167,6 +172,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   return Object.freeze({
     ...rest,
     mode: rest.DATABASE_URL ? ("server" as const) : ("embedded" as const),
+    WEB_CONCURRENCY: processesOf(rest),
     baseUrl: NEXTAUTH_URL ?? `http://localhost:${rest.PORT}`,
     MAIL_FROM: rest.MAIL_FROM ?? `"${rest.BRAND_NAME.replaceAll(/["\\]/g, "")}" <no-reply@localhost>`,
     secrets: NEXTAUTH_SECRET && Object.freeze(NEXTAUTH_SECRET),
@@ -222,15 +228,4 @@ function missingForBrand(env: Environment): string[] {
   return (["BRAND_COLOR", "BRAND_LOGO"] as const).flatMap((name) =>
     env[`${name}_DARK`] ? missing(env, [name], `${name}_DARK`) : [],
   );
-}
-
-/** With an empty or public key anybody could sign. Standard Webhooks specification, "Signature scheme". */
-function weakWebhookSecret({
-  BILLING_PROVIDER: provider,
-  BILLING_WEBHOOK_SIGNING_SECRET: secret,
-}: Environment): string[] {
-  if (provider !== "standard-webhooks" || secret === undefined) return [];
-  const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
-  if (key.length >= 24 && !/^wh[ps]k_/.test(secret)) return [];
-  return ["BILLING_WEBHOOK_SIGNING_SECRET: has to be whsec_ and the base64 of 24 to 64 random bytes"];
 }

@@ -38,6 +38,8 @@ export type Context = {
   emails: EmailQueue<EmailData>;
   /** Null: push is not configured. */
   push: PushTransport | null;
+  /** Starts this process's worker, unless it runs, or PUSH_WORKER is off. */
+  startPushWorker: () => void;
   /** Makes this process's worker read the outbox at once. Does nothing if it has no worker. */
   wakePush: () => void;
   /** Removes the devices of ended sessions, or of an account, in the transaction that ends them. */

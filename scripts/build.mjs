@@ -10,7 +10,7 @@ const BUNDLES = ".next/bin";
  * build: scripts/run.mjs runs them.
  */
 const ENTRY_POINTS = [
-  ...["server.ts", "worker.ts", "lib/db/embedded/pglite-code.ts"],
+  ...["server.ts", "worker.ts", "lib/cluster/supervisor.ts", "lib/db/embedded/pglite-code.ts"],
   "scripts/admin/db-migrate.ts",
   "scripts/homeport/homeport.ts",
 ];

@@ -1,14 +1,30 @@
-import { existsSync } from "node:fs";
+import cluster from "node:cluster";
+import { existsSync, readFileSync } from "node:fs";
+import { parseEnv } from "node:util";
 import { setFlagsFromString } from "node:v8";
-import "./build.mjs";
+
+// The processes of WEB_CONCURRENCY run what is built: a build would not be theirs alone.
+if (cluster.isPrimary) await import("./build.mjs");
 
 process.env.NODE_ENV = "production";
 // V8 optimizes WebAssembly functions that run often. With Node 20's budget it does so for many of PGlite's functions during
 // the start, which takes a third of its CPU time, and much memory. A larger budget leaves it to functions that load runs often.
 setFlagsFromString("--wasm-tiering-budget=100000000");
-if (existsSync(".env")) process.loadEnvFile(".env");
-if (!process.env.DATABASE_URL?.trim()) {
-  const { compilePglite } = await import("../.next/bin/pglite-code.mjs");
-  compilePglite().catch(() => {}); // the server reports it
+if (!(await startsProcesses())) {
+  if (existsSync(".env")) process.loadEnvFile(".env");
+  if (!process.env.DATABASE_URL?.trim()) {
+    const { compilePglite } = await import("../.next/bin/pglite-code.mjs");
+    compilePglite().catch(() => {}); // the server reports it
+  }
+  await import("../.next/bin/server.mjs");
 }
-await import("../.next/bin/server.mjs");
+
+/** Whether this process starts others that serve. They read .env themselves, so that a restarted one has it as it then is. */
+async function startsProcesses() {
+  if (!cluster.isPrimary) return false;
+  const file = existsSync(".env") ? parseEnv(readFileSync(".env", "utf8")) : {};
+  const variables = { ...file, ...process.env };
+  if (["", "1"].includes(variables.WEB_CONCURRENCY?.trim() ?? "")) return false;
+  const { supervise } = await import("../.next/bin/supervisor.mjs");
+  return await supervise(variables, process.argv[1]);
+}

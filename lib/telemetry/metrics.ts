@@ -1,14 +1,14 @@
-import { createServer, type Server } from "node:http";
 import type { Registry } from "prom-client";
 import type { Context, Counts, RequestRecord } from "../context";
 import { createAccountGauges } from "./accounts";
 import { createBackupGauges } from "./backup";
 import { createBillingGauges } from "./billing";
+import { type Address, serveMetrics } from "./export/metrics-server";
+import { answerSupervisor } from "./export/process-metrics";
 import { createMailGauges } from "./mail";
 import { createPushGauges } from "./push";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log" | "now">;
-type Address = { port: number; host: string };
 type Metrics = {
   observe: (record: RequestRecord) => void;
   count: Context["count"];
@@ -17,14 +17,12 @@ type Metrics = {
 
 /** Cover update checks (0.1 ms), sign-ins (250 ms) and time-outs. */
 const BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** Limits how long a slow client can hold a connection. */
-const SERVER_LIMITS = { headersTimeout: 5_000, requestTimeout: 5_000 };
 
 /**
- * Collects metrics and serves them to Prometheus at `GET /metrics`, on a separate server.
+ * Collects metrics, and serves them to Prometheus on a separate server. `address` null: the supervisor asks for them.
  * @throws Error if the server cannot listen
  */
-export async function openMetrics(deps: Deps, address: Address): Promise<Metrics> {
+export async function openMetrics(deps: Deps, address: Address | null): Promise<Metrics> {
   const prom = await import("prom-client"); // loaded only if metrics are on
   const registry = new prom.Registry();
   prom.collectDefaultMetrics({ register: registry });
@@ -39,16 +37,17 @@ export async function openMetrics(deps: Deps, address: Address): Promise<Metrics
   const gauges = [createAccountGauges, createBackupGauges, createBillingGauges, createMailGauges, createPushGauges].map(
     (create) => create(prom, registry, deps),
   );
-  const server = createMetricsServer(registry, gauges, deps.log);
-  await listen(server, address);
-  deps.log.info(address, "serving metrics at /metrics");
+  const read = async () => {
+    await Promise.all(gauges.map((update) => update()));
+    return registry;
+  };
+  const readText = async () => (await read()).metrics();
+  const close = address ? await serveMetrics(readText, registry.contentType, deps.log, address) : null;
+  if (!close) answerSupervisor(read);
   return {
     observe: ({ method, route, status, ms }) => duration.observe({ method, route, status }, ms / 1000),
     count: (name, labels) => counters[name](labels),
-    close: () => {
-      server.closeAllConnections();
-      return new Promise((resolve) => server.close(() => resolve()));
-    },
+    close: async () => close?.(),
   };
 }
 
@@ -71,29 +70,4 @@ function createCounters(prom: typeof import("prom-client"), registry: Registry):
     billing_event: (labels) => billingEvents.inc(labels),
     push_delivery: (labels) => pushDeliveries.inc(labels),
   };
-}
-
-function createMetricsServer(registry: Registry, updateGauges: (() => Promise<void>)[], log: Deps["log"]): Server {
-  return createServer(SERVER_LIMITS, async ({ method, url }, response) => {
-    response.setHeader("X-Content-Type-Options", "nosniff");
-    if ((method !== "GET" && method !== "HEAD") || url !== "/metrics") return void response.writeHead(404).end();
-    try {
-      await Promise.all(updateGauges.map((update) => update()));
-      const text = await registry.metrics();
-      response.writeHead(200, { "Content-Type": registry.contentType }).end(text);
-    } catch (error) {
-      log.error({ err: error }, "could not collect metrics");
-      response.writeHead(500).end();
-    }
-  });
-}
-
-function listen(server: Server, { port, host }: Address): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      const inUse = `Port ${port} is in use. Set METRICS_PORT to another port.`;
-      reject(new Error(error.code === "EADDRINUSE" ? inUse : `METRICS_HOST, METRICS_PORT: ${error.message}`));
-    });
-    server.listen(port, host, resolve);
-  });
 }

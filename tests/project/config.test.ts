@@ -48,6 +48,16 @@ describe("NEXTAUTH_SECRET", () => {
   });
 });
 
+test("several processes need PostgreSQL", () => {
+  expect(() => loadConfig({ WEB_CONCURRENCY: "2" })).toThrow("- WEB_CONCURRENCY: several processes need PostgreSQL");
+  for (const bad of ["0", "65", "many"]) {
+    expect(() => loadConfig({ WEB_CONCURRENCY: bad })).toThrow(
+      "- WEB_CONCURRENCY: must be auto or a number from 1 to 64",
+    );
+  }
+  expect(loadConfig({ WEB_CONCURRENCY: "auto" }).WEB_CONCURRENCY).toBe(1);
+});
+
 const [first, second] = [
   "postgres://user:secret@db1.example:5432/homeport",
   "postgres://user:secret@db2.example/homeport",

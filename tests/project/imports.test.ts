@@ -72,6 +72,7 @@ const ROOMS: Record<string, string[]> = {
   "lib/rate-limits": ["lib/db/batch-write"],
   "lib/statistics": [],
   "lib/telemetry": [],
+  "lib/cluster": ["lib/telemetry"],
   "lib/files": [],
   "lib/secrets": ["lib/files"],
 };

@@ -1,0 +1,127 @@
+import cluster, { type Worker } from "node:cluster";
+import { once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "pino";
+import { appoint } from "./appointment";
+
+/** How long a process may take until it listens, and until it ends after a signal. The service takes at most 40 s. */
+const START_MS = 120_000;
+const STOP_MS = 45_000;
+/** After a process that ran this long the next one starts at once. After others the wait doubles. */
+const STABLE_MS = 60_000;
+const MIN_WAIT_MS = 500;
+const MAX_WAIT_MS = 30_000;
+
+type Member = { worker: Worker; startedAtMs: number; isReady: boolean; isLeaving: boolean };
+
+/** Keeps processes of the service running. One of them is appointed to the tasks that one process alone does. */
+export class Fleet {
+  readonly #members = new Set<Member>();
+  readonly #log: Logger;
+  readonly #onEnd: (worker: Worker) => void;
+  #appointed: Member | undefined;
+  #isStopping = false;
+  #isReloading = false;
+  #isReloadDue = false;
+  #failures = 0;
+  /** How many processes have ended by themselves. */
+  restarts = 0;
+
+  constructor(log: Logger, onEnd: (worker: Worker) => void) {
+    [this.#log, this.#onEnd] = [log, onEnd];
+  }
+
+  /** The processes that serve requests. */
+  ready(): Worker[] {
+    return [...this.#members].filter(({ isReady }) => isReady).map(({ worker }) => worker);
+  }
+
+  /** Starts a process. Resolves to whether it listens; otherwise it has ended. */
+  add(): Promise<boolean> {
+    const worker = cluster.fork();
+    const member: Member = { worker, startedAtMs: Date.now(), isReady: false, isLeaving: false };
+    this.#members.add(member);
+    const timer = setTimeout(() => worker.process.kill("SIGKILL"), START_MS);
+    return new Promise((resolve) => {
+      worker.once("listening", () => {
+        clearTimeout(timer);
+        member.isReady = true;
+        this.#appointOne();
+        resolve(true);
+      });
+      worker.once("exit", (code, signal) => {
+        clearTimeout(timer);
+        this.#members.delete(member);
+        this.#onEnd(worker);
+        this.#appointOne();
+        resolve(false);
+        if (member.isReady && !member.isLeaving) void this.#replace(member, { code, signal });
+      });
+    });
+  }
+
+  /** Replaces the processes one after the other: each ends once its successor listens. */
+  async reload(): Promise<void> {
+    this.#isReloadDue = true;
+    if (this.#isReloading) return;
+    this.#isReloading = true;
+    while (this.#isReloadDue && !this.#isStopping) {
+      this.#isReloadDue = false;
+      this.#log.info("replacing the processes one after the other");
+      if (await this.#replaceAll()) this.#log.info("the processes are replaced");
+      else if (!this.#isStopping) this.#log.error("the new process did not start: those that run stay");
+    }
+    this.#isReloading = false;
+  }
+
+  /** Ends all processes, which finish their requests. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await Promise.all([...this.#members].map((member) => this.#end(member)));
+  }
+
+  /** Ends all processes at once. */
+  kill(): void {
+    for (const { worker } of this.#members) worker.process.kill("SIGKILL");
+  }
+
+  #appointOne(): void {
+    if (this.#appointed && this.#members.has(this.#appointed) && !this.#appointed.isLeaving) return;
+    const next = [...this.#members].find(({ isReady, isLeaving }) => isReady && !isLeaving);
+    if (!next || this.#isStopping) return;
+    appoint(next.worker, this.#appointed === undefined);
+    this.#appointed = next;
+  }
+
+  async #replace({ worker, startedAtMs }: Member, how: { code: number | null; signal: string | null }): Promise<void> {
+    this.restarts += 1;
+    if (Date.now() - startedAtMs > STABLE_MS) this.#failures = 0;
+    this.#log.error({ pid: worker.process.pid, ...how }, "a process has ended: another one takes its place");
+    do {
+      const waitMs = this.#failures === 0 ? 0 : Math.min(MAX_WAIT_MS, MIN_WAIT_MS * 2 ** (this.#failures - 1));
+      this.#failures += 1;
+      await delay(waitMs);
+    } while (!this.#isStopping && !(await this.add()));
+  }
+
+  async #replaceAll(): Promise<boolean> {
+    for (const old of [...this.#members]) {
+      if (this.#isStopping) return false;
+      if (!this.#members.has(old)) continue; // its successor is new
+      if (!(await this.add())) return false;
+      await this.#end(old);
+    }
+    return true;
+  }
+
+  async #end(member: Member): Promise<void> {
+    member.isLeaving = true;
+    this.#appointOne();
+    if (member.worker.isDead()) return;
+    const ended = once(member.worker, "exit");
+    member.worker.process.kill("SIGTERM");
+    const timer = setTimeout(() => member.worker.process.kill("SIGKILL"), STOP_MS);
+    await ended;
+    clearTimeout(timer);
+  }
+}
