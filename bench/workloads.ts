@@ -18,8 +18,10 @@ import { adoption } from "./workloads/releases/adoption";
 import { download } from "./workloads/releases/download";
 import { selection } from "./workloads/releases/selection";
 import { version, versionNotModified } from "./workloads/releases/version";
+import { bytes } from "./workloads/server/bytes";
 import { health } from "./workloads/server/health";
 import { healthDuringPageLoad } from "./workloads/server/health-during-page-load";
+import { operations } from "./workloads/server/operations";
 import { start } from "./workloads/server/start";
 
 export type Workload = (bench: Bench) => Promise<Section>;
@@ -46,5 +48,7 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
   "push-delivery": pushDelivery,
   attestation,
   start,
+  operations,
+  bytes,
   growth,
 };

@@ -5,11 +5,11 @@ import { setTimeout as delay } from "node:timers/promises";
 const TICKS_PER_SECOND = 100;
 const KIB_PER_MIB = 1024;
 
-/** The CPU seconds, user and system, that a process and its descendants have used so far. */
+/** The CPU seconds, user and system, that a process and its descendants, also those that ended, have used so far. */
 export function cpuSeconds(pid: number): number {
   const ticks = processTree(pid).map((one) => {
-    const fields = statFields(one);
-    return Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
+    const [utime, stime, endedUtime, endedStime] = statFields(one).slice(11).map(Number);
+    return (utime ?? 0) + (stime ?? 0) + (endedUtime ?? 0) + (endedStime ?? 0);
   });
   return sum(ticks) / TICKS_PER_SECOND;
 }

@@ -17,6 +17,11 @@ export type Row = {
   p95Ms?: Figure | null;
   p99Ms?: Figure | null;
   cpuMsPerRequest?: Figure | null;
+  /** PostgreSQL's, all its processes together. */
+  databaseCpuMsPerRequest?: Figure | null;
+  walBytesPerRequest?: Figure | null;
+  /** A response with its headers, or a row with its indexes. */
+  bytes?: Figure | null;
   memoryMiB?: number | null;
   ratio?: Figure | null;
   goal?: Goal | null;

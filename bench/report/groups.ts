@@ -6,6 +6,7 @@ export const GROUPS = {
   console: ["console"],
   push: ["push-register", "push-refresh", "push-delivery", "attestation"],
   start: ["start"],
+  operations: ["operations", "bytes"],
   growth: ["growth"],
 } as const satisfies Record<string, readonly string[]>;
 

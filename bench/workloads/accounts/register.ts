@@ -9,7 +9,8 @@ import { byThroughput, type Section } from "../../lib/table";
 const JSON_BODY = { "content-type": "application/json" };
 const PASSWORD = "correct horse battery staple";
 
-function homeportRequest(): RequestSpec {
+/** A new account. */
+export function registration(): RequestSpec {
   const body = JSON.stringify({ email: `${randomUUID()}@example.com`, password: PASSWORD, transport: "token" });
   return { method: "POST", path: "/api/auth/register", headers: JSON_BODY, body, expectedStatus: 201 };
 }
@@ -28,7 +29,7 @@ export async function register(bench: Bench): Promise<Section> {
     (seconds) =>
       runClosedLoop(url, { connections: 8, seconds }, shot);
   const results = await compare([
-    homeport(bench, prepare(homeportRequest)),
+    homeport(bench, prepare(registration)),
     ...parsePeer(bench, prepare(parseRequest)),
     ...parsePeer(bench, prepare(parseRequest), NAMES.parseJs),
   ]);

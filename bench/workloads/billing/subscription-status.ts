@@ -21,15 +21,6 @@ const MIN_RATIO = 1;
  */
 export async function subscriptionStatus(bench: Bench): Promise<Section> {
   const accounts = await addAccounts(bench, SCALE.accounts);
-  const prepareHomeport = async ({ url }: Server): Promise<ApplyLoad> => {
-    await subscribe(url, accounts);
-    for (const { token } of accounts.slice(0, 10)) {
-      const response = await fetch(url + PATH, { headers: { authorization: `Bearer ${token}` } });
-      assert.equal(((await response.json()) as { isActive: boolean }).isActive, true);
-    }
-    const requests = writeRequests(bench, "status.txt", accounts, ({ token }) => `${PATH} ${token}`);
-    return (seconds) => wrk(url + PATH, seconds, { requests });
-  };
   const preparePeer = async ({ url }: Server): Promise<ApplyLoad> => {
     for (const { id } of accounts.slice(0, 10)) {
       const { purchases } = (await (await fetch(`${url}/${id}`)).json()) as { purchases: unknown[] };
@@ -39,11 +30,22 @@ export async function subscriptionStatus(bench: Bench): Promise<Section> {
     return (seconds) => wrk(url, seconds, { requests });
   };
   const results = await compare([
-    homeport(bench, prepareHomeport),
+    homeport(bench, (server) => prepareStatus(bench, server, accounts)),
     peer(bench, NAMES.prisma, "prisma-read.ts", preparePeer, () => ({ DATABASE_URL: bench.env.DATABASE_URL })),
   ]);
   const title = `subscription/status, ${SCALE.accounts.toLocaleString("en-US")} tokens`;
   return { title, rows: byThroughput(results, { [NAMES.prisma]: MIN_RATIO }), results };
+}
+
+/** Requests of each account's status in turn, once each has a purchase. */
+export async function prepareStatus(bench: Bench, { url }: Server, accounts: SignedIn[]): Promise<ApplyLoad> {
+  await subscribe(url, accounts);
+  for (const { token } of accounts.slice(0, 10)) {
+    const response = await fetch(url + PATH, { headers: { authorization: `Bearer ${token}` } });
+    assert.equal(((await response.json()) as { isActive: boolean }).isActive, true);
+  }
+  const requests = writeRequests(bench, "status.txt", accounts, ({ token }) => `${PATH} ${token}`);
+  return (seconds) => wrk(url + PATH, seconds, { requests });
 }
 
 /** Delivers a purchase of each account. */

@@ -14,14 +14,15 @@ const SEED = 1;
 export async function withSeededDatabase(
   { env }: Bench,
   use: (db: PrismaClient) => Promise<void>,
+  accounts = ACCOUNTS,
 ): Promise<{ accounts: number; seconds: number }> {
   const db = new PrismaClient({ adapter: postgresAdapter(env.DATABASE_URL, 2, console.error, COMMAND) });
   try {
     const startedAt = performance.now();
-    await seedDatabase({ db, now: new Date() }, { accounts: ACCOUNTS, seed: SEED, onProgress: () => {} });
+    await seedDatabase({ db, now: new Date() }, { accounts, seed: SEED, onProgress: () => {} });
     const seconds = (performance.now() - startedAt) / 1000;
     await use(db);
-    return { accounts: ACCOUNTS, seconds };
+    return { accounts, seconds };
   } finally {
     await db.$disconnect();
   }

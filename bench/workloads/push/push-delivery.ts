@@ -18,7 +18,7 @@ const MIN_SHARE = 0.9;
 const ROUND_TRIP_MS = 60;
 /** Deliveries per second of load. */
 const ROWS = isSmoke ? 1_000 : 8_000;
-const DEVICES = isSmoke ? 1_000 : 40_000;
+export const DEVICES = isSmoke ? 1_000 : 40_000;
 const RECEIPTS = isSmoke ? 20_000 : 10_000_000;
 
 /**
@@ -45,12 +45,16 @@ export async function pushDelivery(bench: Bench): Promise<Section> {
 }
 
 function outbox(bench: Bench, { env }: FakeApns): Candidate {
-  const drive: ApplyLoad = async (seconds) => {
-    const announcement = await announce(bench.database, seconds * ROWS);
+  return homeport(bench, async () => sendAnnouncements(bench), env);
+}
+
+/** Announcements to the devices that the workload has added. */
+export function sendAnnouncements({ database }: Bench): ApplyLoad {
+  return async (seconds) => {
+    const announcement = await announce(database, seconds * ROWS);
     assert.equal(announcement.count, seconds * ROWS, "there are too few devices");
-    return waitUntilSent(bench.database, announcement);
+    return waitUntilSent(database, announcement);
   };
-  return homeport(bench, async () => drive, env);
 }
 
 function plainClient(bench: Bench, { env }: FakeApns): Candidate {

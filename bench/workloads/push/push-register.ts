@@ -25,7 +25,7 @@ const newToken = () => randomBytes(32).toString("hex");
  */
 export async function pushRegister(bench: Bench): Promise<Section> {
   const results = await compare([
-    homeportWithPush(bench, (server) => prepareHomeport(bench, server), LIMITED),
+    homeportWithPush(bench, (server) => prepareNew(bench, server), LIMITED),
     ...parsePeer(bench, prepareParse, NAMES.parse),
   ]);
   return { title: "push/register, new devices", rows: byThroughput(results, TARGETS), results };
@@ -42,7 +42,8 @@ export async function pushRefresh(bench: Bench): Promise<Section> {
   return { title: "push/register, active devices", rows: byThroughput(results), results };
 }
 
-async function prepareKnown(bench: Bench, { url }: Server): Promise<ApplyLoad> {
+/** Registrations of devices that are active already. */
+export async function prepareKnown(bench: Bench, { url }: Server): Promise<ApplyLoad> {
   const { database } = bench;
   const accounts = await addAccounts(bench, SCALE.accounts);
   const requests = accounts.map(({ token }) => homeportRequest(token)());
@@ -76,7 +77,8 @@ async function once(url: string, requests: RequestSpec[]): Promise<void> {
   await runClosedLoop(url, { connections: CONNECTIONS, seconds: 60 }, () => left.pop() ?? null);
 }
 
-async function prepareHomeport(bench: Bench, { url }: Server): Promise<ApplyLoad> {
+/** Registrations of new devices. */
+export async function prepareNew(bench: Bench, { url }: Server): Promise<ApplyLoad> {
   const { database } = bench;
   const accounts = await addAccounts(bench, SCALE.accounts);
   const requests = Array.from({ length: DEVICES }, () => accounts.map(({ token }) => homeportRequest(token))).flat();

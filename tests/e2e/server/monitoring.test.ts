@@ -108,7 +108,9 @@ describe.runIf(hasCommands("prometheus", "promtool"))("with Prometheus", () => {
       const { data } = (await (await fetch(`${api}/rules`)).json()) as Rules;
       const rules = data.groups.flatMap((group) => group.rules);
       expect(rules.length).toBeGreaterThan(10);
-      expect(rules.filter(({ health, state }) => health !== "ok" || state !== "inactive")).toEqual([]);
+      const other = rules.filter(({ name }) => name !== "HomeportSlow"); // depends on what else the machine does
+      expect(other).toHaveLength(rules.length - 1);
+      expect(other.filter(({ health, state }) => health !== "ok" || state !== "inactive")).toEqual([]);
     },
     2 * PATIENCE_MS,
   );

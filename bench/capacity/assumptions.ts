@@ -1,0 +1,28 @@
+/** What the capacity model assumes of a company's customers and of its operators. Change a value, and the tables follow. */
+export const ASSUMPTIONS = {
+  checkHours: { value: 4, text: "hours between a running client's update checks" },
+  hoursADay: { value: 8, text: "hours a day that a desktop client runs" },
+  launchesADay: { value: 2, text: "starts of a client a day; each checks for an update" },
+  signedIn: { value: 0.3, text: "accounts for each installed client" },
+  statusADay: { value: 4, text: "subscription status requests for each account a day" },
+  phones: { value: 0.5, text: "phones for each account" },
+  phoneLaunchesADay: { value: 3, text: "starts of the iOS app a day; each registers its device" },
+  newPhonesAMonth: { value: 0.05, text: "new devices for each phone a month" },
+  signInsAMonth: { value: 1, text: "sign-ins for each account a month" },
+  newAccountsAMonth: { value: 0.05, text: "new accounts for each account a month" },
+  subscribers: { value: 0.2, text: "subscribers for each account" },
+  eventsAMonth: { value: 1.2, text: "billing events for each subscriber a month: renewals, and what else happens" },
+  announcementsAMonth: { value: 2, text: "announcements to every phone a month" },
+  announcementHours: { value: 2, text: "hours in which an announcement is sent" },
+  releasesAMonth: { value: 2, text: "releases a month" },
+  installerMb: { value: 80, text: "megabytes of an installer" },
+  differentialMb: { value: 8, text: "megabytes of a differential update" },
+  differentialShare: { value: 0.9, text: "share of updates that are differential" },
+  peak: { value: 3, text: "load in the busiest hour, as a multiple of the average" },
+  utilization: { value: 0.5, text: "share of a core that is planned to be used in the busiest hour" },
+  coresAnInstance: { value: 1, text: "cores that an instance uses; `WEB_CONCURRENCY` starts one for each core" },
+  databaseCores: { value: 64, text: "cores of the largest PostgreSQL server that is planned with" },
+  securityEventsAMonth: { value: 3, text: "audit events for each account a month" },
+  years: { value: 3, text: "years of billing and audit events that are kept" },
+} as const;
+export type Assumptions = { readonly [Name in keyof typeof ASSUMPTIONS]: { value: number; text: string } };
