@@ -160,12 +160,12 @@ describe.runIf(isServer)("a machine that is set up as in the guide", () => {
     });
     await expect.poll(() => acknowledged.length).toBeGreaterThan(40);
     const before = [...acknowledged];
-    await machine.run("Back up the embedded database", 0);
+    await machine.run("Copy the folder of the embedded database", 0);
     isBackedUp = true;
     await Promise.all(writers);
 
     await rm(machine.path("var/lib/homeport/db"), { recursive: true });
-    expect(await machine.run("Back up the embedded database", 1)).toContain('"status":"ok"');
+    expect(await machine.run("Copy the folder of the embedded database", 1)).toContain('"status":"ok"');
     const status = await fetch(`${url}/api/subscription/status`, { headers: { authorization: `Bearer ${token}` } });
     expect(status.status).toBe(200);
     expect((await post("/api/auth/login", ann)).status).toBe(200);
