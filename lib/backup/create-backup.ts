@@ -19,13 +19,16 @@ export type CreatedBackup = { file: string; sizeBytes: number; isEncrypted: bool
 /** The databases that this process is backing up. */
 const running = new WeakSet<Deps["database"]>();
 
+/** Whether this process is backing up the database. */
+export const isBackingUp = ({ database }: Pick<Deps, "database">): boolean => running.has(database);
+
 /**
  * Backs up the database and its secrets to a folder or an S3 bucket, and records the outcome. `id` is a record that exists.
  * @throws AppError backup_in_progress, backup_not_configured, backup_failed, disk_full
  */
 export async function createBackup(deps: Deps, to: string, id?: string): Promise<CreatedBackup> {
   const { database, db, log, now } = deps;
-  if (running.has(database)) throw new AppError("backup_in_progress");
+  if (isBackingUp(deps)) throw new AppError("backup_in_progress");
   running.add(database);
   const startedAt = now();
   const record = id ?? newId(startedAt);

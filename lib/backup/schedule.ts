@@ -1,7 +1,7 @@
 import { Cron } from "croner";
 import type { Context } from "../context";
 import { newId } from "../db/ids";
-import { createBackup } from "./create-backup";
+import { createBackup, isBackingUp } from "./create-backup";
 import { expiredNames } from "./names";
 import { openStore } from "./open-store";
 
@@ -20,7 +20,7 @@ const MISSED = 2;
 export async function runScheduledBackup(deps: Deps): Promise<void> {
   const { config, db, log, now } = deps;
   const { BACKUP_SCHEDULE: schedule, BACKUP_TO: to } = config;
-  if (schedule === undefined || to === undefined) return;
+  if (schedule === undefined || to === undefined || isBackingUp(deps)) return; // the next call makes it
   const scheduledFor = lastTimes(schedule, now())[0];
   const id = scheduledFor && (await claim({ db, now }, scheduledFor));
   if (!id) return;

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { beforeEach, expect, test } from "vitest";
+import { createBackup } from "@/lib/backup/create-backup";
 import { backupName, expiredNames } from "@/lib/backup/names";
 import { readBackupState, runScheduledBackup } from "@/lib/backup/schedule";
 import { ConfigError, loadConfig } from "@/lib/config";
@@ -53,6 +54,16 @@ test("a failed backup is repeated after 15 minutes, and one that was killed afte
   await ctx().db.backup.updateMany({ data: { endedAt: null, error: null, startedAt } });
   await runScheduledBackup(scheduled("0 0 * * *"));
   expect((await readdir(folder)).filter((name) => name.endsWith(".backup"))).toHaveLength(1);
+});
+
+test("a scheduled backup waits for one that an operator makes at the same time", async () => {
+  const deps = scheduled("hourly");
+  const manual = createBackup(deps, await mkdtemp(path.join(tmpdir(), "homeport-manual-")));
+  await runScheduledBackup(deps);
+  expect(await readdir(folder)).toEqual([]);
+  await manual;
+  await runScheduledBackup(deps);
+  expect(await readdir(folder)).toHaveLength(1);
 });
 
 test("a backup is late if none has succeeded since the time before the last", async () => {
