@@ -1,8 +1,6 @@
-import { readFile } from "node:fs/promises";
-import path from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Service, startService } from "@/tests/support/process/service";
+import { operatorKeyOf, type Service, startService } from "@/tests/support/process/service";
 import { type Apns, startApns } from "@/tests/support/push/apns";
 import { newPhone, signedByDeviceKey } from "@/tests/support/push/phone";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
@@ -47,8 +45,8 @@ describe.runIf(hasChromium)("in Chromium", () => {
   async function adminWithDevice() {
     const person = { email: `admin-${crypto.randomUUID()}@example.com`, password: "a password for pages" };
     const { user, token } = await post("/api/auth/register", person);
-    const access = JSON.parse(await readFile(path.join(service.dataDir, "operator.json"), "utf8")) as { key: string };
-    await post(`/api/admin/accounts/${user.id}/grant`, { role: "admin" }, access.key);
+    const key = await operatorKeyOf(service);
+    await post(`/api/admin/accounts/${user.id}/grant`, { role: "admin" }, key);
     const { token: session } = await post("/api/auth/login", person);
     const phone = newPhone({ environment: "sandbox" });
     const wanted = { token: phone.token, installationId: phone.installationId, environment: phone.environment };

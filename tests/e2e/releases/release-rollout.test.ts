@@ -1,8 +1,8 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { runCommand } from "@/tests/support/process/command";
-import { preparedDataDir, startForTest } from "@/tests/support/process/service";
+import { operatorKeyOf, preparedDataDir, startForTest } from "@/tests/support/process/service";
 
 /** Several commands that open the embedded database. */
 const SLOW = { timeout: 300_000 };
@@ -43,7 +43,7 @@ test("schedules, halts, resumes and ends a rollout of a running service, which l
   const { stdout } = await run("adoption", "--days", "2", "--json");
   expect(JSON.parse(stdout)).toMatchObject({ products: [], versions: [] });
 
-  const { key } = JSON.parse(await readFile(path.join(service.dataDir, "operator.json"), "utf8")) as { key: string };
+  const key = await operatorKeyOf(service);
   const headers = { authorization: `Bearer ${key}` };
   const audit = await service.fetch("/api/admin/audit?actor=operator:ann", { headers });
   const { events } = (await audit.json()) as { events: { type: string }[] };

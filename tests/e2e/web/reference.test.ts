@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import type { Browser } from "playwright-core";
@@ -8,7 +8,7 @@ import type { Operation } from "@/app/(web)/docs/reference/document";
 import { GROUPS } from "@/app/(web)/docs/reference/groups";
 import { curlSample } from "@/app/(web)/docs/samples/curl";
 import { sampleRequest } from "@/app/(web)/docs/samples/request";
-import { type Service, startService } from "@/tests/support/process/service";
+import { operatorKeyOf, type Service, startService } from "@/tests/support/process/service";
 import { hasCommands } from "@/tests/support/requirements";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, newVisitorOn, visit } from "@/tests/support/web/pages";
@@ -66,11 +66,6 @@ async function newToken(): Promise<string> {
   return ((await response.json()) as { token: string }).token;
 }
 
-/** A key that may do everything. */
-async function operatorKey(): Promise<string> {
-  return (JSON.parse(await readFile(path.join(service.dataDir, "operator.json"), "utf8")) as { key: string }).key;
-}
-
 /** Runs an operation's curl sample, beside a file for it. Returns the status, the error code, and those of the fields. */
 async function runSample(operation: Operation, token: string, apiKey: string) {
   const command = curlSample(sampleRequest(operation, service.url));
@@ -89,7 +84,7 @@ describe.runIf(hasCommands("curl"))("the curl samples of the reference", () => {
   test(
     "are understood by the service, which responds as documented",
     async () => {
-      const [token, apiKey] = await Promise.all([newToken(), operatorKey()]);
+      const [token, apiKey] = await Promise.all([newToken(), operatorKeyOf(service)]);
       await writeFile(path.join(service.dataDir, "file"), "content");
       const faults: unknown[] = [];
       for (const operation of GROUPS.flatMap((group) => group.operations)) {

@@ -6,6 +6,7 @@ import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { inject, onTestFinished } from "vitest";
 import { freePort } from "@/dev/free-port";
+import { readOperatorAccess } from "@/lib/files/operator-file";
 import { WEBHOOK_SECRET } from "@/tests/support/context";
 import { NODE_FLAGS } from "./command";
 
@@ -52,6 +53,17 @@ export async function startService(env: Record<string, string> = {}, script?: Sc
   }
   const get: Service["fetch"] = (to, init) => fetch(`${url}${to}`, init);
   return { url, dataDir, pid: child.pid, output, log, end: enderOf(child), fetch: get };
+}
+
+/** The key of a service's commands, which may do everything. The service writes it a moment after it responds. */
+export async function operatorKeyOf({ dataDir }: Pick<Service, "dataDir">): Promise<string> {
+  const give = Date.now() + BOOT_MS;
+  for (;;) {
+    const key = readOperatorAccess(dataDir)?.key;
+    if (key) return key;
+    if (Date.now() > give) throw new Error("The service did not write operator.json");
+    await delay(POLL_MS);
+  }
 }
 
 /** Starts `npm run worker` for one test, after which it is killed, and waits until it is ready. */
