@@ -1,3 +1,4 @@
+import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { PrismaClient } from "../db/generated/client";
 import { createConsumer } from "../db/queue/consumer";
@@ -42,17 +43,14 @@ export function createWebhooks(deps: DeliverDeps & { db: PrismaClient; log: Pick
     inFlight.set(endpointId, (inFlight.get(endpointId) ?? 0) + change);
   const busy = () => [...inFlight].flatMap(([id, running]) => (running >= MAX_CONCURRENT_PER_ENDPOINT ? id : []));
 
-  let lastClaim: Promise<unknown> = Promise.resolve();
+  const oneAtATime = pLimit(1);
   /** Claims one after the other: each counts what the one before has claimed. */
-  const claim = () => {
-    const claimed = lastClaim.then(async () => {
+  const claim = () =>
+    oneAtATime(async () => {
       const delivery = await claimDelivery(deps, busy());
       if (delivery) count(delivery.endpointId, 1);
       return delivery;
     });
-    lastClaim = claimed.catch(() => {});
-    return claimed;
-  };
 
   const consumer = createConsumer({
     concurrency: MAX_CONCURRENT,
