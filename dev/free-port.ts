@@ -1,40 +1,48 @@
 import { randomInt } from "node:crypto";
-import { createSocket } from "node:dgram";
-import { once } from "node:events";
-import { createServer } from "node:net";
+import { createServer, type Server } from "node:net";
+import pLimit from "p-limit";
 
 // Below the ephemeral port ranges of Linux and macOS, so that no outgoing connection takes a port in the meantime.
 const FIRST = 10_000;
 const LAST = 32_000;
+const BLOCK = 100;
 
-let next = randomInt(FIRST, LAST);
+let next = 0;
+let end = 0;
+const inTurn = pLimit(1);
 
-/** A port on 127.0.0.1 that nothing listens on, and that no other call returns while this process runs. */
-export async function freePort(): Promise<number> {
+/** A port on 127.0.0.1 that nothing listens on, and that no other call returns, whatever process makes it. */
+export const freePort = (): Promise<number> => inTurn(findPort);
+
+async function findPort(): Promise<number> {
   for (;;) {
-    const port = next;
-    next = port === LAST ? FIRST : port + 1;
-    if ((await claim(port)) && (await isFree(port))) return port;
+    if (next === end) await takeBlock();
+    const port = next++;
+    const server = await listen(port);
+    if (!server) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
   }
 }
 
-/** Takes the UDP port of the same number until this process ends, so that no other process returns it. */
-async function claim(port: number): Promise<boolean> {
-  const socket = createSocket("udp4").unref();
-  try {
-    socket.bind(port, "127.0.0.1");
-    await once(socket, "listening");
-    return true;
-  } catch {
-    socket.close();
-    return false;
+/** Takes the ports of a block for this process, which listens on the first one until it ends. */
+async function takeBlock(): Promise<void> {
+  for (;;) {
+    const first = FIRST + BLOCK * randomInt((LAST - FIRST) / BLOCK);
+    const server = await listen(first);
+    if (!server) continue;
+    server.unref();
+    next = first + 1;
+    end = first + BLOCK;
+    return;
   }
 }
 
-function isFree(port: number): Promise<boolean> {
+/** Listens on a port; null if another server does. */
+function listen(port: number): Promise<Server | null> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once("error", () => resolve(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+    server.once("error", () => resolve(null));
+    server.listen(port, "127.0.0.1", () => resolve(server));
   });
 }
