@@ -88,6 +88,7 @@ test("fifty downloads of 1 GiB at once, half of them of several ranges, add less
         done();
       });
     });
+  await service.fetch("/"); // from here on Next is loaded
   await read(start(null), 32 * MIB);
   const before = await liveMib(service);
   const sockets = Array.from({ length: 50 }, start);
