@@ -5,7 +5,8 @@ import type { KnownEvent } from "./inbox/decide";
 import type { Refolded } from "./inbox/refold";
 import { type PurchaseState, StoredPurchase } from "./purchase-state";
 import { endReplacedPurchases } from "./replacement";
-import { accountStatus, isRevoked } from "./status";
+import { accountStatus } from "./status/account-status";
+import { isRevoked } from "./status/purchase-status";
 
 type BillingNotification = "billing.payment_failed" | "billing.expired" | "billing.renewed";
 /** What an event changed of a purchase. */

@@ -1,29 +1,63 @@
 import { z } from "zod";
+import { NextCursor } from "../lists/pages";
 
 const Time = z.date().nullable();
 
-const Entitlement = z.object({
+const ManagementUrl = z.string().nullable().describe("The page to manage the subscription.");
+const ChangesTo = z
+  .object({ productId: z.string(), at: z.date() })
+  .nullable()
+  .describe("The product that the next renewal changes to, and when. null: it renews as it is, or not at all.");
+const Status = z.enum([
+  "none",
+  "active",
+  "trialing",
+  "canceled",
+  "grace_period",
+  "billing_retry",
+  "paused",
+  "expired",
+  "revoked",
+]);
+
+/** An entitlement of one purchase. */
+const PurchaseEntitlement = z.object({
   id: z.string(),
   isActive: z.boolean(),
   expiresAt: Time.describe("null if it does not expire or its expiry is unknown."),
   productId: z.string().nullable(),
   store: z.string(),
 });
+
+/** An entitlement of an account, with the state of the purchase that gives it. */
+export const Entitlement = z.object({
+  id: z.string(),
+  isActive: z.boolean().describe("Whether it gives access now."),
+  status: Status.describe("The status of its purchase."),
+  willRenew: z.boolean(),
+  periodType: z.string().nullable().describe("null for a one-time purchase."),
+  productId: z.string().nullable(),
+  store: z.string(),
+  startedAt: Time,
+  currentPeriodStartsAt: Time,
+  currentPeriodEndsAt: Time.describe("null for a lifetime purchase."),
+  expiresAt: Time.describe("When access ends or ended. null if it does not expire or its expiry is unknown."),
+  gracePeriodEndsAt: Time,
+  billingIssueDetectedAt: Time,
+  canceledAt: Time,
+  cancelReason: z.string().nullable(),
+  changesTo: ChangesTo,
+  isSandbox: z.boolean().describe("Whether the purchase is not of the production environment."),
+  isFamilyShare: z.boolean(),
+  purchaseId: z.uuid(),
+  managementUrl: ManagementUrl,
+});
 export type Entitlement = z.infer<typeof Entitlement>;
 
 /** The status of one purchase, with its renewals, at a time. */
 export const PurchaseStatus = z.object({
-  status: z.enum([
-    "none",
-    "active",
-    "trialing",
-    "canceled",
-    "grace_period",
-    "billing_retry",
-    "paused",
-    "expired",
-    "revoked",
-  ]),
+  purchaseId: z.uuid().nullable().describe("null if there is no purchase."),
+  status: Status,
   isActive: z
     .boolean()
     .describe(
@@ -33,9 +67,10 @@ export const PurchaseStatus = z.object({
   isLifetime: z.boolean(),
   isFamilyShare: z.boolean(),
   stale: z.boolean().describe("Active after its period has ended, because the event of the renewal may still arrive."),
-  entitlements: z.array(Entitlement),
+  entitlements: z.array(PurchaseEntitlement),
   productId: z.string().nullable(),
   pendingProductId: z.string().nullable(),
+  changesTo: ChangesTo,
   store: z.string().nullable(),
   periodType: z.string().nullable().describe("null for a one-time purchase, or if there is no purchase."),
   environment: z.string().nullable(),
@@ -50,17 +85,29 @@ export const PurchaseStatus = z.object({
   billingIssueDetectedAt: Time,
   refundedAt: Time,
   resumesAt: Time,
-  managementUrl: z.string().nullable().describe("The store's page to manage the subscription."),
+  managementUrl: ManagementUrl,
 });
 export type PurchaseStatus = z.infer<typeof PurchaseStatus>;
 
 /** The status of an account: that of its best purchase, with the entitlements of all, and each purchase in `subscriptions`. */
 export const SubscriptionStatus = PurchaseStatus.extend({
-  subscriptions: z.array(PurchaseStatus),
+  entitlements: z.array(Entitlement).describe("Those of all purchases, by id: 100 at most."),
+  subscriptions: z
+    .array(PurchaseStatus)
+    .describe("The purchases with entitlements and the subscriptions: the best 20."),
   lastEventAt: Time,
   checkedAt: z.date(),
 });
 export type SubscriptionStatus = z.infer<typeof SubscriptionStatus>;
+
+/** A purchase in the list of an account's purchases. */
+const ListedPurchase = PurchaseStatus.extend({
+  purchaseId: z.uuid(),
+  originalTransactionId: z.string().describe("The store's id of the first transaction."),
+});
+
+export const Purchases = z.object({ purchases: z.array(ListedPurchase), nextCursor: NextCursor });
+export type Purchases = z.infer<typeof Purchases>;
 
 export const DeliveryReceipt = z.object({
   status: z

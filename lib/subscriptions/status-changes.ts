@@ -4,7 +4,7 @@ import type { WebhookRecorder } from "../webhooks/outbox";
 import { type BillingRules, statusRules } from "./entitlement-rules";
 import type { Refolded } from "./inbox/refold";
 import { StoredPurchase } from "./purchase-state";
-import { accountStatus } from "./status";
+import { accountStatus } from "./status/account-status";
 
 type Deps = Pick<Context, "now"> & {
   webhooks: WebhookRecorder;

@@ -20,6 +20,9 @@ test("the guide's example of a status is what the service returns", async () => 
   const storage = month("storage", "2026-10-01T09:00:00Z", "2026-11-01T09:00:00Z");
   await deliverOk(billingEvent("INITIAL_PURCHASE", storage));
   await deliverOk(billingEvent("EXPIRATION", { ...storage, event_timestamp_ms: Date.parse("2026-11-01T09:00:05Z") }));
-  await deliverOk(billingEvent("INITIAL_PURCHASE", month("pro", "2026-11-20T09:00:00Z", "2026-12-20T09:00:00Z")));
+  const pro = month("pro", "2026-11-20T09:00:00Z", "2026-12-20T09:00:00Z");
+  await deliverOk(billingEvent("INITIAL_PURCHASE", pro));
+  const change = { event_timestamp_ms: Date.parse("2026-11-21T07:00:00Z"), new_product_id: "com.example.pro.yearly" };
+  await deliverOk(billingEvent("PRODUCT_CHANGE", { ...pro, ...change }));
   expect(await statusOf(account)).toMatchObject(example);
 });

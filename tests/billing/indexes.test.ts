@@ -6,8 +6,8 @@ import { showBillingEvent } from "@/lib/admin/billing/show-event";
 import { anonymizeBilling } from "@/lib/subscriptions/account-data/anonymize-billing";
 import { exportBilling } from "@/lib/subscriptions/account-data/export-billing";
 import { retryEvents } from "@/lib/subscriptions/inbox/retry-events";
-import { readStatus } from "@/lib/subscriptions/read-status";
 import { findAppUserIds } from "@/lib/subscriptions/reconcile/app-user-ids";
+import { readStatus } from "@/lib/subscriptions/status/read-status";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import {
   anonymous,

@@ -10,7 +10,7 @@ const ours = imports.filter(({ to }) => /^(app|lib|scripts|server|proxy|worker)(
 /** What every room may import: types of the whole service, and files without a room of their own. */
 const EVERYWHERE = [
   ...["lib/attachment", "lib/config", "lib/context", "lib/errors", "lib/locale", "lib/response-content"],
-  "lib/storable-text",
+  ...["lib/lists", "lib/storable-text"],
   ...["lib/db/generated/client", "lib/db/ids", "lib/db/remove-in-batches", "lib/db/sql", "lib/db/transaction"],
 ];
 
@@ -74,6 +74,7 @@ const ROOMS: Record<string, string[]> = {
   "lib/telemetry": [],
   "lib/cluster": ["lib/telemetry"],
   "lib/files": [],
+  "lib/lists": [],
   "lib/secrets": ["lib/files"],
 };
 

@@ -20,6 +20,9 @@ export const REVENUECAT = {
   },
 };
 
+/** The id of the purchase that RevenueCat's event is about. */
+export const PURCHASE_ID = "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b21";
+
 /** standardwebhooks.com, "Payload structure". */
 export const STANDARD = {
   type: "subscription.initial_purchase",

@@ -2,9 +2,9 @@ import { z } from "zod";
 import { AccountDeleted } from "../../accounts/schema";
 import { PROVIDER_NAMES } from "../../auth/oauth/providers";
 import { Factors } from "../../auth/second-factor/schema";
+import { NextCursor, PageQuery } from "../../lists/pages";
 import { isStorableText } from "../../storable-text";
 import { PurchaseStatus } from "../../subscriptions/schema";
-import { NextCursor, PageQuery } from "../pages";
 import { Reason } from "../reason";
 
 const MAX_QUERY_LENGTH = 254;

@@ -3,9 +3,9 @@ import type { Context, Tx } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { firstIdAt, isUuid } from "../../db/ids";
 import { empty, sql, uuidArray } from "../../db/sql";
+import { readPage } from "../../lists/pages";
 import { isStorableText } from "../../storable-text";
 import { normalizeAppUserIds } from "../../subscriptions/app-user-ids";
-import { readPage } from "../pages";
 import type { AccountSummary, Accounts, AccountsQuery } from "./schema";
 
 type Deps = Pick<Context, "db" | "now">;

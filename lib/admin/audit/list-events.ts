@@ -4,7 +4,7 @@ import type { Context } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { isUuid } from "../../db/ids";
 import { join, sql, uuidArray } from "../../db/sql";
-import { readPage } from "../pages";
+import { readPage } from "../../lists/pages";
 import type { AuditEntry, AuditFilter, AuditPage, AuditQuery } from "./schema";
 
 type Deps = Pick<Context, "config" | "db">;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NextCursor } from "../pages";
+import { NextCursor } from "../../lists/pages";
 import { Reason } from "../reason";
 import { BatchCursor, EventCursor } from "./event-batches";
 import { BillingEventSummary } from "./schema";

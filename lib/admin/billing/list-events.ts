@@ -2,7 +2,7 @@ import type { Context } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { isUuid } from "../../db/ids";
 import { empty, identifier, join, sql } from "../../db/sql";
-import { readPage } from "../pages";
+import { readPage } from "../../lists/pages";
 import { eventsOfAccount, eventsWithId } from "./find-events";
 import { BillingEventState, type BillingEventSummary, type BillingEvents, type BillingEventsQuery } from "./schema";
 

@@ -1,8 +1,8 @@
 import type { Context } from "../../context";
 import { idOr, MAX_ID } from "../../db/ids";
 import { sql } from "../../db/sql";
+import { type PageQuery, readPage } from "../../lists/pages";
 import { isActiveSubscription } from "../../statistics/count-levels";
-import { type PageQuery, readPage } from "../pages";
 
 /** An active subscription in a list. */
 export type ListedSubscription = {

@@ -1,13 +1,13 @@
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
+import { type PageQuery, readPage } from "../../lists/pages";
 import { possibleAccountIds } from "../../subscriptions/app-user-ids";
 import { type BillingRules, statusRules } from "../../subscriptions/entitlement-rules";
 import { EMPTY_STATE } from "../../subscriptions/fold/periods";
 import { StoredEvent } from "../../subscriptions/fold/stored-event";
 import { changesOf, purchaseTimeline } from "../../subscriptions/fold/timeline";
 import { findConnectedCustomers, transfersOf } from "../../subscriptions/inbox/customers";
-import { purchaseStatus } from "../../subscriptions/status";
-import { type PageQuery, readPage } from "../pages";
+import { purchaseStatus } from "../../subscriptions/status/purchase-status";
 import type { PurchaseTimeline, TimelineStep } from "./schema";
 
 type Deps = Pick<Context, "db" | "now"> & { config: BillingRules };
@@ -38,7 +38,11 @@ export async function readPurchaseTimeline(
     isCurrent: changesOf(purchase, current).length === 0,
     owners: owners.toReversed(),
     steps: entries.map(({ step }): TimelineStep => {
-      const { status } = purchaseStatus({ ...step.after, store, environment }, step.event.occurredAt, rules);
+      const { status } = purchaseStatus(
+        { ...step.after, id: purchaseId, store, environment },
+        step.event.occurredAt,
+        rules,
+      );
       return { ...step, status };
     }),
     nextCursor,

@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { NextCursor, PageQuery } from "../../lists/pages";
 import { EventFacts } from "../../subscriptions/events";
 import { PurchaseState, StoredPurchase } from "../../subscriptions/purchase-state";
 import { PurchaseStatus } from "../../subscriptions/schema";
-import { NextCursor, PageQuery } from "../pages";
 import { Time } from "../time";
 
 export const BillingEventState = z

@@ -4,7 +4,7 @@ import type { Context } from "../../context";
 import type { ApiKey as Row } from "../../db/generated/client";
 import { isUuid, newId } from "../../db/ids";
 import { AppError } from "../../errors";
-import { type PageQuery, readPage } from "../pages";
+import { type PageQuery, readPage } from "../../lists/pages";
 import type { ApiKey, ApiKeys, CreatedKey, NewKey } from "./schema";
 
 type Deps = Pick<Context, "db" | "now">;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Scope } from "../../auth/api-keys/scopes";
 import { Network } from "../../config/networks";
-import { NextCursor } from "../pages";
+import { NextCursor } from "../../lists/pages";
 import { Time } from "../time";
 
 const MAX_NETWORKS = 50;

@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
 import { idOr, MAX_ID, MIN_ID } from "../../db/ids";
 import { sql } from "../../db/sql";
-import { readPage } from "../pages";
+import { readPage } from "../../lists/pages";
 import type { EmailsQuery, QueuedEmail, QueuedEmails } from "./schema";
 
 type Row = Omit<QueuedEmail, "kind" | "to"> & { kind: string; email: string };

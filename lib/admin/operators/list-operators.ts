@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
 import type { AccountRole } from "../../db/generated/client";
 import { idOr, MAX_ID } from "../../db/ids";
-import { type PageQuery, readPage } from "../pages";
+import { type PageQuery, readPage } from "../../lists/pages";
 
 /** An account with a role. */
 export type ListedOperator = {

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { NextCursor, PageQuery } from "../../lists/pages";
 import { Platform } from "../../releases/schema";
-import { NextCursor, PageQuery } from "../pages";
 import { FileKind } from "../releases/publish/file-kind";
 
 const MAX_RELEASES = 100;

@@ -3,7 +3,7 @@ import type { Prisma } from "../../db/generated/client";
 import { isUuid } from "../../db/ids";
 import { empty, sql } from "../../db/sql";
 import { AppError } from "../../errors";
-import { readPage } from "../pages";
+import { readPage } from "../../lists/pages";
 import { findEndpoint } from "./endpoints";
 import type { Deliveries, DeliveriesQuery, Delivery, DeliveryDetails } from "./schema";
 

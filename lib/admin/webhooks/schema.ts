@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { NextCursor, PageQuery } from "../../lists/pages";
 import { WebhookEventType } from "../../webhooks/events";
-import { NextCursor, PageQuery } from "../pages";
 import { Time } from "../time";
 
 const MAX_URL_LENGTH = 2_048;

@@ -1,5 +1,5 @@
 import type { Context, Tx } from "../../context";
-import { readStatus } from "../read-status";
+import { readStatus } from "../status/read-status";
 
 /**
  * Lists an account's subscriptions that a store may still charge for or give access to: those that renew, and those

@@ -1,4 +1,5 @@
 import type { Context } from "../../context";
+import { newId } from "../../db/ids";
 import type { WebhookRecorder } from "../../webhooks/outbox";
 import { possibleAccountIds } from "../app-user-ids";
 import { type BillingRules, statusRules } from "../entitlement-rules";
@@ -10,7 +11,7 @@ import { storeEvents } from "../inbox/store-events";
 import { revenueCat } from "../providers/revenuecat";
 import { readCustomer, type Snapshot } from "../providers/revenuecat-customer";
 import type { Purchase, StoredPurchase } from "../purchase-state";
-import { isRenewalOverdue, purchaseStatus } from "../status";
+import { isRenewalOverdue, purchaseStatus } from "../status/purchase-status";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log" | "now"> & {
   webhooks: WebhookRecorder;
@@ -107,7 +108,7 @@ function withEnd(seen: Snapshot): Snapshot {
 function correctedPurchase(purchase: StoredPurchase | null, { store, environment, facts }: Snapshot): Purchase {
   const event: PurchaseEvent = { id: "", type: "SNAPSHOT", ...facts };
   if (purchase) return { ...purchase, ...applySnapshot(purchase, event) };
-  return { store, environment: environment ?? "UNKNOWN", ...foldPurchase([event]) };
+  return { id: newId(), store, environment: environment ?? "UNKNOWN", ...foldPurchase([event]) };
 }
 
 /** Whether the snapshot would change nothing that the owner sees, now or later. */

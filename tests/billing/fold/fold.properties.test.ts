@@ -4,7 +4,7 @@ import { type PurchaseEvent, PurchaseEventType } from "@/lib/subscriptions/event
 import { foldPurchase } from "@/lib/subscriptions/fold/fold-purchase";
 import { type OwnerEvent, ownerAppUserIds } from "@/lib/subscriptions/ownership";
 import { revenueCat } from "@/lib/subscriptions/providers/revenuecat";
-import { purchaseStatus } from "@/lib/subscriptions/status";
+import { purchaseStatus } from "@/lib/subscriptions/status/purchase-status";
 import { documentedAccess } from "@/tests/support/billing/documented-access";
 import { Life, type Payload } from "@/tests/support/billing/lives";
 
@@ -52,7 +52,7 @@ const arrivals = history.chain((events) =>
   ),
 );
 
-const place = { store: "APP_STORE", environment: "PRODUCTION" };
+const place = { id: "", store: "APP_STORE", environment: "PRODUCTION" };
 
 test("every order of arrival, with duplicates, folds to the same state", () => {
   fc.assert(

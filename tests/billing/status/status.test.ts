@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
 import { foldPurchase } from "@/lib/subscriptions/fold/fold-purchase";
 import type { Purchase } from "@/lib/subscriptions/purchase-state";
-import { accountStatus, purchaseStatus } from "@/lib/subscriptions/status";
+import { accountStatus } from "@/lib/subscriptions/status/account-status";
+import { purchaseStatus } from "@/lib/subscriptions/status/purchase-status";
 
 const RULES = { staleLeewaySeconds: 3600, isSandboxEntitled: false };
 const at = (iso: string) => new Date(`2026-${iso}Z`);
+const ID = "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b21";
 const NOW = at("06-15T12:00:00");
 const PAST = at("06-15T11:59:00");
 const LONG_PAST = at("05-01T00:00:00");
@@ -13,6 +15,7 @@ const AHEAD = at("07-01T00:00:00");
 /** A monthly subscription in production that ends in July. */
 const purchase = (parts: Partial<Purchase> = {}): Purchase => ({
   ...foldPurchase([]),
+  id: ID,
   store: "APP_STORE",
   environment: "PRODUCTION",
   productId: "monthly",
@@ -150,15 +153,78 @@ test("entitlements are the union over all purchases, each at its best", () => {
     purchase({ entitlementIds: ["pro"], store: "PLAY_STORE" }),
     purchase({ entitlementIds: ["pro"], currentPeriodEndsAt: at("06-20T00:00:00") }),
   ];
-  expect(accountStatus(purchases, NOW, RULES).entitlements).toEqual([
+  expect(accountStatus(purchases, NOW, RULES).entitlements).toMatchObject([
     { id: "cloud", isActive: false, expiresAt: LONG_PAST, productId: "monthly", store: "APP_STORE" },
     { id: "pro", isActive: true, expiresAt: AHEAD, productId: "monthly", store: "PLAY_STORE" },
   ]);
 });
 
 test("a one-time purchase without an entitlement, such as coins, is no subscription", () => {
-  const coins = purchase({ periodType: null, entitlementIds: [], currentPeriodEndsAt: null });
-  expect(accountStatus([coins], NOW, RULES)).toMatchObject({ status: "none", isActive: false, subscriptions: [] });
+  const coins = { periodType: null, entitlementIds: [], currentPeriodEndsAt: null };
+  expect(accountStatus([purchase(coins)], NOW, RULES)).toMatchObject({
+    status: "none",
+    isActive: false,
+    subscriptions: [],
+  });
+  expect(judge(coins)).toMatchObject({ status: "none", isActive: false });
+  expect(judge({ ...coins, refundedAt: PAST, endedAt: PAST })).toMatchObject({ status: "revoked", isActive: false });
+});
+
+test("an entitlement has the state of the purchase that gives it", () => {
+  const bought = purchase({
+    startedAt: LONG_PAST,
+    currentPeriodStartsAt: LONG_PAST,
+    pendingProductId: "yearly",
+    isFamilyShare: true,
+  });
+  expect(accountStatus([bought], NOW, RULES).entitlements).toEqual([
+    {
+      id: "pro",
+      isActive: true,
+      status: "active",
+      willRenew: true,
+      periodType: "NORMAL",
+      productId: "monthly",
+      store: "APP_STORE",
+      startedAt: LONG_PAST,
+      currentPeriodStartsAt: LONG_PAST,
+      currentPeriodEndsAt: AHEAD,
+      expiresAt: AHEAD,
+      gracePeriodEndsAt: null,
+      billingIssueDetectedAt: null,
+      canceledAt: null,
+      cancelReason: null,
+      changesTo: { productId: "yearly", at: AHEAD },
+      isSandbox: false,
+      isFamilyShare: true,
+      purchaseId: ID,
+      managementUrl: "https://apps.apple.com/account/subscriptions",
+    },
+  ]);
+});
+
+test("an entitlement's purchase changes to nothing if it does not renew, and is marked if it is a test", () => {
+  const entitlementOf = (parts: Partial<Purchase>) =>
+    accountStatus([purchase(parts)], NOW, { ...RULES, isSandboxEntitled: true }).entitlements[0];
+  expect(entitlementOf({})).toMatchObject({ changesTo: null, isSandbox: false });
+  const unsubscribed = { pendingProductId: "yearly", unsubscribedAt: PAST, cancelReason: "UNSUBSCRIBE" };
+  expect(entitlementOf(unsubscribed)).toMatchObject({
+    status: "canceled",
+    changesTo: null,
+    canceledAt: PAST,
+    cancelReason: "UNSUBSCRIBE",
+  });
+  for (const environment of ["SANDBOX", "UNKNOWN"]) {
+    expect(entitlementOf({ environment })).toMatchObject({ isActive: true, isSandbox: true });
+  }
+});
+
+test("a status lists no more than 20 purchases and 100 entitlements, the best ones", () => {
+  const ended = Array.from({ length: 150 }, (_, i) => purchase({ entitlementIds: [`old-${i}`], endedAt: LONG_PAST }));
+  const { subscriptions, entitlements } = accountStatus([...ended, purchase()], NOW, RULES);
+  expect([subscriptions.length, entitlements.length]).toEqual([20, 100]);
+  expect(subscriptions[0]).toMatchObject({ isActive: true });
+  expect(entitlements).toContainEqual(expect.objectContaining({ id: "pro", isActive: true }));
 });
 
 /** A subscription on Google Play that was bought in June, and the one before it. */

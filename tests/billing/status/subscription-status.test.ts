@@ -21,6 +21,7 @@ function farAway(): Date {
 test("an account without purchases has no subscription", async () => {
   const answer = await statusOf(await newAccount());
   expect(answer).toEqual({
+    purchaseId: null,
     status: "none",
     isActive: false,
     willRenew: false,
@@ -30,6 +31,7 @@ test("an account without purchases has no subscription", async () => {
     entitlements: [],
     productId: null,
     pendingProductId: null,
+    changesTo: null,
     store: null,
     periodType: null,
     environment: null,

@@ -1,7 +1,7 @@
 import { productName } from "@/lib/brand/brand";
 import type { Context } from "@/lib/context";
-import { readSubscriptionStatus } from "@/lib/subscriptions/read-status";
 import type { PurchaseStatus } from "@/lib/subscriptions/schema";
+import { readSubscriptionStatus } from "@/lib/subscriptions/status/read-status";
 import { Day } from "../../components/time";
 import { pageLocale } from "../../language/page-language";
 import { describeStatus } from "./describe-status";

@@ -1,9 +1,9 @@
 import { createKey, listKeys } from "@/lib/admin/keys/keys";
 import { ApiKeys, CreatedKey, NewKey } from "@/lib/admin/keys/schema";
 import { operatorOf } from "@/lib/admin/operator";
-import { PageQuery } from "@/lib/admin/pages";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
+import { PageQuery } from "@/lib/lists/pages";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/keys", {
   GET: endpoint({

@@ -1,8 +1,8 @@
-import { REVENUECAT } from "@/app/api/subscription/openapi-examples";
+import { PURCHASE_ID, REVENUECAT } from "@/app/api/subscription/openapi-examples";
 import { foldPurchase } from "@/lib/subscriptions/fold/fold-purchase";
 import { revenueCat } from "@/lib/subscriptions/providers/revenuecat";
 import type { Purchase } from "@/lib/subscriptions/purchase-state";
-import { accountStatus } from "@/lib/subscriptions/status";
+import { accountStatus } from "@/lib/subscriptions/status/account-status";
 import type { OperationDetails } from "@/scripts/openapi/operation";
 
 /** Returns the response on the day after these events, each of its own purchase. */
@@ -12,7 +12,7 @@ function statusAfter(...deliveries: { event: { event_timestamp_ms: number } }[])
   const purchases = deliveries.map((delivery): Purchase => {
     const { store, environment, facts } = revenueCat.read(delivery, at);
     const state = foldPurchase([{ id: "1", type: "INITIAL_PURCHASE", ...facts }]);
-    return { ...state, store: store ?? "UNKNOWN", environment: environment ?? "UNKNOWN" };
+    return { ...state, id: PURCHASE_ID, store: store ?? "UNKNOWN", environment: environment ?? "UNKNOWN" };
   });
   return JSON.parse(JSON.stringify(accountStatus(purchases, at, rules)));
 }
@@ -20,7 +20,7 @@ function statusAfter(...deliveries: { event: { event_timestamp_ms: number } }[])
 export const GET: OperationDetails = {
   operationId: "getSubscriptionStatus",
   description:
-    "Check `isActive` if there is one tier, and `entitlements[].isActive` if there are several. The other fields are for display. The top-level fields describe the best subscription. `entitlements` is the union of all subscriptions.",
+    "Check `isActive` if there is one tier, and `entitlements[].isActive` if there are several. The other fields are for display. The top-level fields describe the best subscription. `entitlements` is the union of all subscriptions, each with the state of the purchase that gives it. One-time purchases without entitlements, such as coins, are only in `/api/subscription/purchases`.",
   responses: {
     200: {
       description: "The status at the time `checkedAt`.",

@@ -1,7 +1,7 @@
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
-import { readSubscriptionStatus } from "@/lib/subscriptions/read-status";
 import { SubscriptionStatus } from "@/lib/subscriptions/schema";
+import { readSubscriptionStatus } from "@/lib/subscriptions/status/read-status";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/subscription/status", {
   GET: endpoint({

@@ -2,7 +2,7 @@ import { type EventPosition, listSecurityEvents } from "../../../audit/trail";
 import type { Context } from "../../../context";
 import { isUuid } from "../../../db/ids";
 import { AppError } from "../../../errors";
-import { type PageQuery, readPage } from "../../pages";
+import { type PageQuery, readPage } from "../../../lists/pages";
 import { isStorableTime } from "../../time";
 import type { AccountEvents } from "../schema";
 

@@ -1,7 +1,7 @@
 import type { Context } from "../../../context";
 import { type BillingRules, statusRules } from "../../../subscriptions/entitlement-rules";
 import { endReplacedPurchases } from "../../../subscriptions/replacement";
-import { purchaseStatus } from "../../../subscriptions/status";
+import { purchaseStatus } from "../../../subscriptions/status/purchase-status";
 import type { AccountPurchase } from "../schema";
 
 const MAX_EVENTS = 100;

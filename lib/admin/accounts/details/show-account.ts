@@ -2,7 +2,7 @@ import { listSecurityEvents } from "../../../audit/trail";
 import { readFactors } from "../../../auth/second-factor/factors";
 import type { Context } from "../../../context";
 import { AppError } from "../../../errors";
-import { readStatus } from "../../../subscriptions/read-status";
+import { readStatus } from "../../../subscriptions/status/read-status";
 import { SUMMARY } from "../columns";
 import type { AccountDetails } from "../schema";
 import { listPurchases } from "./list-purchases";

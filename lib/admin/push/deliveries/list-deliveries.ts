@@ -2,7 +2,7 @@ import type { Context } from "../../../context";
 import type { Prisma } from "../../../db/generated/client";
 import { idOr, MAX_ID, MIN_ID, timeOfId } from "../../../db/ids";
 import { sql } from "../../../db/sql";
-import { readPage } from "../../pages";
+import { readPage } from "../../../lists/pages";
 import { findAccountId } from "../find-account";
 import type { Deliveries, DeliveriesQuery, Delivery } from "../schema";
 import { type DeliveryRow, selectEnded, selectQueued, withMessages } from "./columns";

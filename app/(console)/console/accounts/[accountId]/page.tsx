@@ -1,8 +1,8 @@
 import { listAccountEvents } from "@/lib/admin/accounts/details/list-events";
 import { showAccount } from "@/lib/admin/accounts/details/show-account";
 import { AccountParams } from "@/lib/admin/accounts/schema";
-import { PageQuery } from "@/lib/admin/pages";
 import { AppError } from "@/lib/errors";
+import { PageQuery } from "@/lib/lists/pages";
 import { PageHead } from "../../../components/headings";
 import { consolePage } from "../../../frame/console-page";
 import { AccountBadges } from "../account-badges";

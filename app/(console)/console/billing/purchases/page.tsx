@@ -1,5 +1,5 @@
 import { type ListedSubscription, listActiveSubscriptions } from "@/lib/admin/billing/list-subscriptions";
-import { PageQuery } from "@/lib/admin/pages";
+import { PageQuery } from "@/lib/lists/pages";
 import { PageHead, Section } from "../../../components/headings";
 import { Ago } from "../../../components/moment";
 import { EmptyState } from "../../../components/states";

@@ -1,6 +1,6 @@
 import { listKeys } from "@/lib/admin/keys/keys";
 import type { ApiKey } from "@/lib/admin/keys/schema";
-import { PageQuery } from "@/lib/admin/pages";
+import { PageQuery } from "@/lib/lists/pages";
 import { Action } from "../../../actions/action";
 import { ShownSecret } from "../../../actions/shown-secret";
 import { Badge, type Tone } from "../../../components/badge";

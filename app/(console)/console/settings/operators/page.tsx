@@ -1,5 +1,5 @@
 import { type ListedOperator, listOperators } from "@/lib/admin/operators/list-operators";
-import { PageQuery } from "@/lib/admin/pages";
+import { PageQuery } from "@/lib/lists/pages";
 import { Badge } from "../../../components/badge";
 import { PageHead, Section } from "../../../components/headings";
 import { Ago } from "../../../components/moment";

@@ -1,7 +1,7 @@
 import { readPurchaseTimeline } from "@/lib/admin/billing/purchase-timeline";
 import { BillingIdParams, type PurchaseTimeline } from "@/lib/admin/billing/schema";
-import { PageQuery } from "@/lib/admin/pages";
 import { AppError } from "@/lib/errors";
+import { PageQuery } from "@/lib/lists/pages";
 import { Facts } from "../../../../components/facts";
 import { PageHead, Section } from "../../../../components/headings";
 import { ExactTime } from "../../../../components/moment";

@@ -1,8 +1,8 @@
-import { PageQuery } from "@/lib/admin/pages";
 import { listDeliveries } from "@/lib/admin/push/deliveries/list-deliveries";
 import { showMessage } from "@/lib/admin/push/messages/list-messages";
 import { MessageParams, type PushMessageDetails } from "@/lib/admin/push/schema";
 import { AppError } from "@/lib/errors";
+import { PageQuery } from "@/lib/lists/pages";
 import { Action } from "../../../../actions/action";
 import { Facts } from "../../../../components/facts";
 import { formatCount } from "../../../../components/figures";

@@ -1,8 +1,8 @@
 import { listAccountEvents } from "@/lib/admin/accounts/details/list-events";
 import { AccountEvents, AccountParams } from "@/lib/admin/accounts/schema";
-import { PageQuery } from "@/lib/admin/pages";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
+import { PageQuery } from "@/lib/lists/pages";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/accounts/[accountId]/events", {
   GET: endpoint({

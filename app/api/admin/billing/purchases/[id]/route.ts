@@ -1,8 +1,8 @@
 import { readPurchaseTimeline } from "@/lib/admin/billing/purchase-timeline";
 import { BillingIdParams, PurchaseTimeline } from "@/lib/admin/billing/schema";
-import { PageQuery } from "@/lib/admin/pages";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
+import { PageQuery } from "@/lib/lists/pages";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/billing/purchases/[id]", {
   GET: endpoint({

@@ -1,7 +1,6 @@
-import { canEntitle, type StatusRules } from "./entitlement-rules";
-import type { Purchase, PurchaseState } from "./purchase-state";
-import { endReplacedPurchases } from "./replacement";
-import type { Entitlement, PurchaseStatus, SubscriptionStatus } from "./schema";
+import { canEntitle, type StatusRules } from "../entitlement-rules";
+import type { Purchase, PurchaseState } from "../purchase-state";
+import type { PurchaseStatus } from "../schema";
 
 type AccessState = { status: PurchaseStatus["status"]; stale?: true };
 
@@ -16,65 +15,18 @@ const MANAGEMENT_URLS = new Map([
   ["PLAY_STORE", "https://play.google.com/store/account/subscriptions"],
 ]);
 
-/** The status of an account without purchases. */
-const NO_PURCHASE: PurchaseStatus = {
-  status: "none",
-  isActive: false,
-  willRenew: false,
-  isLifetime: false,
-  isFamilyShare: false,
-  stale: false,
-  entitlements: [],
-  productId: null,
-  pendingProductId: null,
-  store: null,
-  periodType: null,
-  environment: null,
-  startedAt: null,
-  currentPeriodStartsAt: null,
-  currentPeriodEndsAt: null,
-  accessEndsAt: null,
-  gracePeriodEndsAt: null,
-  canceledAt: null,
-  cancelReason: null,
-  expirationReason: null,
-  billingIssueDetectedAt: null,
-  refundedAt: null,
-  resumesAt: null,
-  managementUrl: null,
-};
-
-/**
- * Computes an account's status at a time: that of its best purchase. Purchases with access come first, then lifetime
- * purchases, then the latest end of access. Purchases that cannot entitle, such as sandbox purchases, are only listed.
- * One-time purchases without entitlements, such as coins, are left out.
- */
-export function accountStatus(purchases: Purchase[], at: Date, rules: StatusRules): SubscriptionStatus {
-  const entitling = purchases.filter(
-    ({ periodType, entitlementIds }) => periodType !== null || entitlementIds.length > 0,
-  );
-  const ranked = endReplacedPurchases(entitling)
-    .map((purchase) => ({ purchase, status: purchaseStatus(purchase, at, rules) }))
-    .toSorted((a, b) => comparePurchases(a.status, b.status));
-  const counting = ranked.filter(({ purchase }) => canEntitle(purchase, rules)).map(({ status }) => status);
-  return {
-    ...(counting[0] ?? NO_PURCHASE),
-    entitlements: mergeEntitlements(counting.flatMap(({ entitlements }) => entitlements)),
-    subscriptions: ranked.map(({ status }) => status),
-    lastEventAt: latest(...purchases.map(({ lastEventAt }) => lastEventAt)),
-    checkedAt: at,
-  };
-}
-
 /** Computes a purchase's status at a time. */
 export function purchaseStatus(purchase: Purchase, at: Date, rules: StatusRules): PurchaseStatus {
   const { status, stale = false } = accessState(purchase, at, rules);
   const isActive = ACTIVE_STATUSES.has(status) && canEntitle(purchase, rules);
   const accessEndsAt = accessEnd(purchase, stale ? rules.staleLeewaySeconds : 0);
+  const willRenew =
+    (status === "active" || status === "trialing") && isRenewing(purchase) && !isRenewalBlocked(purchase);
   return {
+    purchaseId: purchase.id,
     status,
     isActive,
-    willRenew: (status === "active" || status === "trialing") && isRenewing(purchase) && !isRenewalBlocked(purchase),
+    willRenew,
     isLifetime: purchase.isLifetime,
     isFamilyShare: purchase.isFamilyShare,
     stale,
@@ -87,6 +39,7 @@ export function purchaseStatus(purchase: Purchase, at: Date, rules: StatusRules)
     })),
     productId: purchase.productId,
     pendingProductId: purchase.pendingProductId,
+    changesTo: willRenew ? nextProduct(purchase) : null,
     store: purchase.store,
     periodType: purchase.periodType,
     environment: purchase.environment,
@@ -105,10 +58,22 @@ export function purchaseStatus(purchase: Purchase, at: Date, rules: StatusRules)
   };
 }
 
+/** Returns the product that the next renewal changes to; null if it stays the same. */
+function nextProduct({ pendingProductId, currentPeriodEndsAt }: PurchaseState): PurchaseStatus["changesTo"] {
+  if (pendingProductId === null || currentPeriodEndsAt === null) return null;
+  return { productId: pendingProductId, at: currentPeriodEndsAt };
+}
+
+/** Whether a purchase gives no access at all: a one-time purchase without entitlements, such as coins. */
+export function isConsumable({ periodType, entitlementIds }: PurchaseState): boolean {
+  return periodType === null && entitlementIds.length === 0;
+}
+
 /** The first rule that matches decides. */
 function accessState(purchase: Purchase, at: Date, rules: StatusRules): AccessState {
   if (isRevoked(purchase)) return { status: "revoked" };
   if (purchase.endedAt) return { status: endedStatus(purchase.expirationReason) };
+  if (isConsumable(purchase)) return { status: "none" };
   if (purchase.isLifetime) return { status: "active" };
   const end = purchase.currentPeriodEndsAt;
   if (!end) return { status: "expired" };
@@ -163,25 +128,8 @@ function accessEnd(purchase: Purchase, leewaySeconds: number): Date | null {
   return latest(end && plusSeconds(end, leewaySeconds), purchase.billingIssueDetectedAt && purchase.gracePeriodEndsAt);
 }
 
-function comparePurchases(a: PurchaseStatus, b: PurchaseStatus): number {
-  return (
-    Number(b.isActive) - Number(a.isActive) ||
-    Number(b.isLifetime) - Number(a.isLifetime) ||
-    (b.accessEndsAt?.getTime() ?? 0) - (a.accessEndsAt?.getTime() ?? 0)
-  );
-}
-
-/** Merges entitlements with the same id: an active one wins, then one that does not expire, then the latest expiry. */
-function mergeEntitlements(all: Entitlement[]): Entitlement[] {
-  const end = ({ expiresAt }: Entitlement) => expiresAt?.getTime() ?? Number.MAX_SAFE_INTEGER;
-  const best = new Map<string, Entitlement>();
-  for (const one of all.toSorted((a, b) => Number(a.isActive) - Number(b.isActive) || end(a) - end(b))) {
-    best.set(one.id, one);
-  }
-  return [...best.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-}
-
-function latest(...times: (Date | null)[]): Date | null {
+/** Returns the latest of some times; null if there is none. */
+export function latest(...times: (Date | null)[]): Date | null {
   return times.reduce((found, time) => (time && (!found || time > found) ? time : found), null);
 }
 

@@ -1,0 +1,103 @@
+import { canEntitle, type StatusRules } from "../entitlement-rules";
+import type { Purchase } from "../purchase-state";
+import { endReplacedPurchases } from "../replacement";
+import type { Entitlement, PurchaseStatus, SubscriptionStatus } from "../schema";
+import { isConsumable, latest, purchaseStatus } from "./purchase-status";
+
+/** The most entitlements of a response: those that are active come first. */
+const MAX_ENTITLEMENTS = 100;
+/** The most purchases of a response, best first. The list of purchases has all. */
+const MAX_SUBSCRIPTIONS = 20;
+
+/** The status of an account without purchases. */
+const NO_PURCHASE: PurchaseStatus = {
+  purchaseId: null,
+  status: "none",
+  isActive: false,
+  willRenew: false,
+  isLifetime: false,
+  isFamilyShare: false,
+  stale: false,
+  entitlements: [],
+  productId: null,
+  pendingProductId: null,
+  changesTo: null,
+  store: null,
+  periodType: null,
+  environment: null,
+  startedAt: null,
+  currentPeriodStartsAt: null,
+  currentPeriodEndsAt: null,
+  accessEndsAt: null,
+  gracePeriodEndsAt: null,
+  canceledAt: null,
+  cancelReason: null,
+  expirationReason: null,
+  billingIssueDetectedAt: null,
+  refundedAt: null,
+  resumesAt: null,
+  managementUrl: null,
+};
+
+/**
+ * Computes an account's status at a time: that of its best purchase. Purchases with access come first, then lifetime
+ * purchases, then the latest end of access. Purchases that cannot entitle, such as sandbox purchases, are only listed.
+ * One-time purchases without entitlements, such as coins, are left out.
+ */
+export function accountStatus(purchases: Purchase[], at: Date, rules: StatusRules): SubscriptionStatus {
+  const ranked = endReplacedPurchases(purchases.filter((purchase) => !isConsumable(purchase)))
+    .map((purchase) => ({ purchase, status: purchaseStatus(purchase, at, rules) }))
+    .toSorted((a, b) => comparePurchases(a.status, b.status));
+  const counting = ranked.filter(({ purchase }) => canEntitle(purchase, rules));
+  return {
+    ...(counting[0]?.status ?? NO_PURCHASE),
+    entitlements: mergeEntitlements(counting.flatMap(({ purchase, status }) => entitlementsOf(purchase, status))),
+    subscriptions: ranked.slice(0, MAX_SUBSCRIPTIONS).map(({ status }) => status),
+    lastEventAt: latest(...purchases.map(({ lastEventAt }) => lastEventAt)),
+    checkedAt: at,
+  };
+}
+
+function comparePurchases(a: PurchaseStatus, b: PurchaseStatus): number {
+  return (
+    Number(b.isActive) - Number(a.isActive) ||
+    Number(b.isLifetime) - Number(a.isLifetime) ||
+    (b.accessEndsAt?.getTime() ?? 0) - (a.accessEndsAt?.getTime() ?? 0)
+  );
+}
+
+/** The entitlements of a purchase, each with what an app shows of the purchase. */
+function entitlementsOf({ id, environment, store }: Purchase, status: PurchaseStatus): Entitlement[] {
+  return status.entitlements.map((entitlement) => ({
+    id: entitlement.id,
+    isActive: entitlement.isActive,
+    status: status.status,
+    willRenew: status.willRenew,
+    periodType: status.periodType,
+    productId: status.productId,
+    store,
+    startedAt: status.startedAt,
+    currentPeriodStartsAt: status.currentPeriodStartsAt,
+    currentPeriodEndsAt: status.currentPeriodEndsAt,
+    expiresAt: entitlement.expiresAt,
+    gracePeriodEndsAt: status.gracePeriodEndsAt,
+    billingIssueDetectedAt: status.billingIssueDetectedAt,
+    canceledAt: status.canceledAt,
+    cancelReason: status.cancelReason,
+    changesTo: status.changesTo,
+    isSandbox: environment !== "PRODUCTION",
+    isFamilyShare: status.isFamilyShare,
+    purchaseId: id,
+    managementUrl: status.managementUrl,
+  }));
+}
+
+/** Merges entitlements with the same id: an active one wins, then one that does not expire, then the latest expiry. */
+function mergeEntitlements(all: Entitlement[]): Entitlement[] {
+  const end = ({ expiresAt }: Entitlement) => expiresAt?.getTime() ?? Number.MAX_SAFE_INTEGER;
+  const best = new Map<string, Entitlement>();
+  for (const one of all.toSorted((a, b) => Number(b.isActive) - Number(a.isActive) || end(b) - end(a))) {
+    if (!best.has(one.id)) best.set(one.id, one);
+  }
+  return [...best.values()].slice(0, MAX_ENTITLEMENTS).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
