@@ -88,6 +88,8 @@ export const Environment = z.object({
   BILLING_SANDBOX_ENTITLES: flag.default(false),
   BILLING_SANDBOX_TESTERS: list.default([]),
   BILLING_STALE_LEEWAY_SECONDS: z.coerce.number().int().min(0).max(604_800).default(3600),
+  BILLING_TOKEN_TTL_SECONDS: z.coerce.number().int().min(300).max(7_776_000).default(604_800),
+  BILLING_TOKEN_GRACE_SECONDS: z.coerce.number().int().min(0).max(2_592_000).default(259_200),
   RELEASE_CATALOG: text
     .refine(isCatalog, "must be a path, an https address, or an http one on this machine")
     .optional(),

@@ -44,6 +44,7 @@ const LIMITS = {
   passwordChangeByAccount: { points: 10, seconds: HOUR },
   emailChangeByAccount: { points: 5, seconds: DAY },
   emailChangeByIp: { points: 10, seconds: 15 * MINUTE },
+  entitlementTokenByAccount: { points: 60, seconds: HOUR },
   exportByAccount: { points: 5, seconds: DAY },
   pushRegisterByAccount: { points: 60, seconds: HOUR },
   pushChallengeByDevice: { points: 3, seconds: HOUR },

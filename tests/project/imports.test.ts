@@ -44,7 +44,7 @@ const ROOMS: Record<string, string[]> = {
   ],
   "lib/subscriptions": [
     ...["lib/db/batch-load", "lib/db/batch-write", "lib/db/queue", "lib/db/with-retry", "lib/push/outbox/enqueue"],
-    "lib/webhooks",
+    ...["lib/auth/keys", "lib/webhooks"],
   ],
   "lib/push": ["lib/audit", "lib/db/batch-load", "lib/db/batch-write", "lib/db/queue", "lib/webhooks/events"],
   "lib/releases": ["lib/files"],

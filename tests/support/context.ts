@@ -98,5 +98,5 @@ export async function withContext<T>(
 export async function truncate(): Promise<void> {
   await ctx().db.$executeRaw`
     TRUNCATE "Account", "BillingEvent", "Purchase", "RateLimitCounter", "SignInThrottle", "QueuedEmail", "PushPause",
-      "ReconcileJob", "BillingApiPause", "WebhookEndpoint" CASCADE`;
+      "ReconcileJob", "BillingApiPause", "SigningKey", "WebhookEndpoint" CASCADE`;
 }

@@ -62,7 +62,7 @@ export const GROUPS: readonly Group[] = INTROS.map(([slug, title, intro]) => ({
 /** The group of an operation. Whatever is for nobody else is for operators. */
 function groupOf({ path, tags: [tag] }: Operation): Slug {
   if (/^\/api\/subscription\/(status|purchases|token)$/.test(path)) return "web";
-  if (path === "/.well-known/change-password") return "web";
+  if (path === "/.well-known/change-password" || path === "/.well-known/jwks.json") return "web";
   if (/^\/\.well-known\/(apple|assetlinks)/.test(path)) return "ios";
   if (/^\/api\/(version|updates|download)(\/|$)/.test(path)) return "desktop";
   if (/^\/api\/auth\/(passkeys|factors)(\/|$)/.test(path)) return "factors";
