@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import "./generate.mjs";
 
-const LINTERS = ["biome ci --error-on-warnings", "tsc --noEmit", "knip"];
+const LINTERS = ["biome ci --error-on-warnings", "tsc --noEmit", "tsc -p clients/js --noEmit", "knip"];
 // The benchmarks' peers are installed by `npm run bench`, or by `npm --prefix bench ci`.
 if (existsSync("bench/node_modules")) LINTERS.push("tsc -p bench");
 

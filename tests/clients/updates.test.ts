@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { checkForUpdate, getSubscriptionStatus, isEntitledTo, memoryStore } from "@/clients/js/src/index";
+import { thisComputer } from "@/clients/js/src/node";
+import { newAccount } from "@/tests/support/accounts";
+import { get } from "@/tests/support/api";
+import { newClient } from "@/tests/support/clients/client";
+
+test("an app learns of the release that it should update to, and of none when it is up to date", async () => {
+  const { client } = newClient();
+  const query = "platform=windows&product=core&architecture=x64";
+  const newest = (await (await get(`/api/version?${query}`)).json()) as { version: string };
+  const app = { product: "core", platform: "windows", architecture: "x64" } as const;
+  const release = await checkForUpdate(client, { ...app, version: "1.0.0" });
+  expect(release).toMatchObject({
+    version: newest.version,
+    updateAvailable: true,
+    artifact: { sizeBytes: expect.any(Number) },
+  });
+  expect(await checkForUpdate(client, { ...app, version: newest.version })).toBeNull();
+  await expect(checkForUpdate(client, { ...app, version: "1.0.0", product: "unknown" })).rejects.toMatchObject({
+    status: expect.any(Number),
+    code: expect.stringMatching(/^(invalid_query|release_not_found)$/),
+  });
+});
+
+test("this computer has a platform and an architecture that the service knows", async () => {
+  const { client } = newClient();
+  const error = await checkForUpdate(client, { product: "core", version: "1.0.0", ...thisComputer() }).catch((e) => e);
+  expect(error?.code).not.toBe("invalid_query");
+});
+
+test("an account without purchases is entitled to nothing", async () => {
+  const { token } = await newAccount();
+  const { client } = newClient({ session: memoryStore(token) });
+  const status = await getSubscriptionStatus(client);
+  expect(status).toMatchObject({ status: "none", isActive: false });
+  expect(isEntitledTo(status, "pro")).toBe(false);
+  expect(isEntitledTo({ entitlements: [{ id: "pro", isActive: true }] }, "pro")).toBe(true);
+  expect(isEntitledTo({ entitlements: [{ id: "pro", isActive: false }] }, "pro")).toBe(false);
+});
