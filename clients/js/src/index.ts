@@ -2,6 +2,7 @@ export { type Client, type ClientOptions, createClient, type RequestOptions } fr
 export { type ClientErrorCode, type FieldError, HomeportError, type ProblemCode } from "./http/problem.js";
 export { type Method, type Path, type Result, request, type Schemas, type TypedOptions } from "./http/request.js";
 export { memoryStore, type SessionStore } from "./http/session.js";
+export { type OfflineEntitlements, type OfflineStore, openOfflineEntitlements } from "./offline.js";
 export * from "./sign-in/account.js";
 export { type DeviceCode, signInWithDeviceCode } from "./sign-in/device-code.js";
 export {
