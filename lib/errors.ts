@@ -51,6 +51,7 @@ export const ERRORS = {
   challenge_used: [409, "The challenge has been used"],
   device_limit_reached: [409, "Too many devices"],
   no_active_device: [409, "No device receives the notification"],
+  notifications_turned_off: [409, "The recipient has turned off such notifications"],
   announcement_in_progress: [409, "The version is being announced already"],
   upload_offset_mismatch: [409, "The bytes do not follow those that have arrived"],
   upload_incomplete: [409, "The upload is not complete"],

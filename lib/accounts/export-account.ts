@@ -6,6 +6,7 @@ import { readFactors } from "../auth/second-factor/factors";
 import { requireStepUp } from "../auth/step-up";
 import type { Context, Tx } from "../context";
 import { exportDevices } from "../push/export";
+import { readPreferences } from "../push/preferences/preferences";
 import { exportBilling } from "../subscriptions/account-data/export-billing";
 import { toUser } from "./schema";
 
@@ -58,6 +59,7 @@ async function collect(tx: Tx, accountId: string) {
     ),
     factors: await readFactors({ db: tx }, accountId),
     devices: await exportDevices(tx, accountId),
+    notificationPreferences: await readPreferences(tx, accountId),
     ...(await exportBilling(tx, accountId)),
     securityEvents: (await tx.auditEvent.findMany({ where, orderBy: [{ at: "asc" }, { id: "asc" }] })).map(
       ({ type, at, actor, network, userAgent, details }) => {

@@ -4,6 +4,7 @@ import { PasskeyAssertion } from "../auth/passkeys/schema";
 import { Factors } from "../auth/second-factor/schema";
 import { StepUpProof } from "../auth/step-up";
 import { LOCALES, toLocale } from "../locale";
+import { Preferences } from "../push/preferences/schema";
 
 const Transport = z.enum(["cookie", "token"]);
 const SessionOptions = {
@@ -139,6 +140,7 @@ export const AccountExport = z.object({
   sessions: Rows,
   factors: Factors,
   devices: Rows,
+  notificationPreferences: Preferences,
   subscriptions: Rows,
   billingEvents: Rows,
   securityEvents: Rows,

@@ -1,4 +1,5 @@
-import { type Outgoing, optionsOfKind } from "./notifications";
+import { optionsOfKind } from "./notifications";
+import type { Outgoing } from "./payload";
 
 /** Why deliveries of a message end that an operator has canceled. */
 export const CANCELED = "canceled_by_operator";

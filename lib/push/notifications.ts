@@ -1,13 +1,10 @@
-import type { PushDevice, PushDeviceStatus, PushMessage, QueuedPush } from "../db/generated/client";
+import type { PushDeviceStatus } from "../db/generated/client";
 import { toStorableText } from "../storable-text";
 
 const MINUTE = 60;
 const DAY = 24 * 60 * MINUTE;
-/** APNs rejects larger payloads (Apple, "Generating a remote notification"). */
-const MAX_PAYLOAD_BYTES = 4096;
 /** Text from outside is cut to this length, so that it always fits. */
 const MAX_ARGUMENT_CHARACTERS = 64;
-const NIL_ID = "00000000-0000-0000-0000-000000000000";
 
 /** A notification to send: its kind, and the values that its payload is made of. */
 export type Message =
@@ -28,7 +25,7 @@ type Kind = Message["kind"];
  */
 export const QueuePriority = { urgent: 0, normal: 1, announcement: 2 } as const;
 
-type KindOptions<M extends Message> = {
+export type KindOptions<M extends Message> = {
   level: "background" | "passive" | "active" | "time-sensitive";
   /** `apns-priority`. APNs accepts no 10 for a background notification. */
   priority: 5 | 10;
@@ -37,6 +34,8 @@ type KindOptions<M extends Message> = {
   collapseId: (message: M) => string | null;
   /** Only devices with this status receive it. */
   recipientStatus: PushDeviceStatus;
+  /** Whether a person may turn it off, and it waits for the end of their quiet hours. */
+  isOptional: boolean;
   /** The outbox deletes the payload once it is sent, failed or cancelled. */
   isSecret: boolean;
   /** The visible part; null for a background notification. */
@@ -60,6 +59,7 @@ const SECURITY = {
   queuePriority: QueuePriority.urgent,
   ttlSeconds: DAY,
   recipientStatus: "active",
+  isOptional: false,
   isSecret: false,
 } as const;
 const BILLING = {
@@ -67,6 +67,7 @@ const BILLING = {
   priority: 10,
   queuePriority: QueuePriority.normal,
   recipientStatus: "active",
+  isOptional: true,
   isSecret: false,
 } as const;
 const toSecurity = () => ({ link: "security" });
@@ -81,6 +82,7 @@ const KINDS: { [K in Kind]: KindOptions<Extract<Message, { kind: K }>> } = {
     ttlSeconds: 15 * MINUTE,
     collapseId: () => null,
     recipientStatus: "pending",
+    isOptional: false,
     isSecret: true,
     alert: null,
     data: ({ challengeId, nonce }) => ({ challengeId, nonce }),
@@ -127,6 +129,7 @@ const KINDS: { [K in Kind]: KindOptions<Extract<Message, { kind: K }>> } = {
     ttlSeconds: 7 * DAY,
     collapseId: () => "version",
     recipientStatus: "active",
+    isOptional: true,
     isSecret: false,
     alert: ({ kind, version }) => alert(kind, version),
     data: ({ version }) => ({ version: truncate(version), link: "updates" }),
@@ -138,6 +141,7 @@ const KINDS: { [K in Kind]: KindOptions<Extract<Message, { kind: K }>> } = {
     ttlSeconds: DAY,
     collapseId: () => null,
     recipientStatus: "active",
+    isOptional: true,
     isSecret: false,
     alert: ({ title, body }) => ({ title: toStorableText(title), body: toStorableText(body) }),
     data: ({ link }): Record<string, string> => (link === null ? {} : { link: toStorableText(link) }),
@@ -149,6 +153,11 @@ export const SECRET_KINDS: readonly string[] = Object.entries(KINDS).flatMap(([k
   secret ? [kind] : [],
 );
 
+/** The kinds that a person may turn off. */
+export const OPTIONAL_KINDS: readonly string[] = Object.entries(KINDS).flatMap(([kind, { isOptional }]) =>
+  isOptional ? [kind] : [],
+);
+
 /** The kinds that operators send. The predicate of an index names them. */
 export const OPERATOR_KINDS: readonly Kind[] = ["custom", "app.new_version"];
 
@@ -157,87 +166,18 @@ export const QUEUE_PRIORITIES: Readonly<Record<string, number>> = Object.fromEnt
   Object.entries(KINDS).map(([kind, { queuePriority }]) => [kind, queuePriority]),
 );
 
-/** The stored payload. The deliveries of a message share it, so that `data.id` is added to each when it is sent. */
-type Payload = { aps: object; data: Record<string, string | number> };
-
-/** What the deliveries of a message share, prepared once. `body` returns the payload of one of them as JSON. */
-export type PreparedMessage = Pick<PushMessage, "kind" | "priority" | "collapseId"> & {
-  isCanceled: boolean;
-  body: (id: string) => string;
-};
-
-/** A delivery with its message and its device's current state. */
-export type Outgoing = Pick<QueuedPush, "id" | "deviceId" | "messageId" | "expiresAt"> &
-  Pick<PushDevice, "token" | "environment" | "bundleId" | "status"> & { message: PreparedMessage };
-
-/** Prepares a stored message for its deliveries. */
-export function prepareMessage(
-  stored: Pick<PushMessage, "kind" | "priority" | "collapseId" | "payload"> & { isCanceled?: boolean },
-): PreparedMessage {
-  const { kind, priority, collapseId, payload, isCanceled = false } = stored;
-  const text = JSON.stringify(withId(payload as Payload, NIL_ID));
-  const at = text.lastIndexOf(NIL_ID); // the id is last
-  const [before, after] = [text.slice(0, at), text.slice(at + NIL_ID.length)];
-  return { kind, priority, collapseId, isCanceled, body: (id) => before + id + after };
-}
-
-/**
- * Returns the columns that depend on a message, and the status of the devices that receive it.
- * @throws RangeError for a payload over 4,096 bytes; only `custom` can reach that
- */
-export function composeNotification(message: Message) {
-  const options = optionsOf(message);
-  const payload: Payload = {
-    aps: apsOf(message, options),
-    data: { v: 1, kind: message.kind, ...options.data(message) },
-  };
-  const sizeBytes = Buffer.byteLength(JSON.stringify(withId(payload, NIL_ID)));
-  if (sizeBytes > MAX_PAYLOAD_BYTES)
-    throw new RangeError(`${message.kind}: the payload has ${sizeBytes} bytes; APNs accepts ${MAX_PAYLOAD_BYTES}`);
-  return {
-    recipientStatus: options.recipientStatus,
-    kind: message.kind,
-    payload,
-    priority: options.priority,
-    queuePriority: options.queuePriority,
-    collapseId: options.collapseId(message),
-    ttlSeconds: options.ttlSeconds,
-  };
-}
-
 /** Returns what the deliveries of a stored message need of its kind. null: this build does not know the kind. */
 export function optionsOfKind(kind: string) {
   return isKind(kind) ? (KINDS[kind] as KindOptions<Message>) : null;
 }
 
-/** Returns the notification for a delivery. */
-export function toNotification(row: Outgoing) {
-  const { id, token, environment, bundleId, expiresAt, message } = row;
-  const { kind, priority, collapseId } = message;
-  const isAlert = isKind(kind) && KINDS[kind].level !== "background";
-  const pushType = isAlert ? ("alert" as const) : ("background" as const);
-  return { id, token, environment, bundleId, pushType, priority, collapseId, expiresAt, body: message.body(id) };
-}
-
-/** TypeScript cannot infer that a message and its options have the same kind. */
-function optionsOf<M extends Message>(message: M): KindOptions<M> {
+/** Returns the options of a message's kind. TypeScript cannot infer that a message and its options have the same kind. */
+export function optionsOf<M extends Message>(message: M): KindOptions<M> {
   return KINDS[message.kind] as unknown as KindOptions<M>;
-}
-
-function apsOf<M extends Message>(message: M, { level, alert }: KindOptions<M>): object {
-  if (!alert) return { "content-available": 1 };
-  const [thread] = message.kind.split(".");
-  const sound = level === "passive" ? {} : { sound: "default" };
-  return { alert: alert(message), ...sound, "thread-id": thread, "interruption-level": level };
 }
 
 function isKind(kind: string): kind is Kind {
   return Object.hasOwn(KINDS, kind);
-}
-
-/** The id is the last value in the JSON: `prepareMessage` relies on that. */
-function withId({ aps, data }: Payload, id: string): Payload {
-  return { aps, data: { ...data, id } };
 }
 
 function truncate(text: string): string {

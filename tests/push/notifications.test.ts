@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { cancellationReason } from "@/lib/push/cancellation-reason";
-import { composeNotification, type Message, prepareMessage, toNotification } from "@/lib/push/notifications";
+import type { Message } from "@/lib/push/notifications";
+import { composeNotification, prepareMessage, toNotification } from "@/lib/push/payload";
 import { BUNDLE_ID } from "@/tests/support/push/push";
 
 const HOUR_MS = 60 * 60 * 1000;

@@ -7,6 +7,8 @@ import { SecurityEvents } from "./activity/security-events";
 import { Devices } from "./devices";
 import { Factors } from "./factors/factors";
 import { Language } from "./language/language";
+import { Notifications } from "./notifications/notifications";
+import { NOTIFICATIONS } from "./notifications/texts";
 import { Passkeys } from "./passkeys/passkeys";
 import { ProfileCard } from "./profile/profile-card";
 import { requireVisitor } from "./require-visitor";
@@ -42,6 +44,7 @@ export default async function Page(props: PageProps) {
           <Factors ctx={ctx} accountId={account.id} texts={texts} />
           <Sessions ctx={ctx} visitor={visitor} texts={texts} />
           <Devices ctx={ctx} visitor={visitor} texts={texts} />
+          <Notifications ctx={ctx} accountId={account.id} flash={flash} />
           <Language texts={texts.language} />
           <SecurityEvents ctx={ctx} accountId={account.id} texts={texts} />
           <OwnData texts={texts.data} />
@@ -60,6 +63,7 @@ async function SectionList({ texts }: { texts: AccountTexts }) {
     ["factors", texts.factors.title],
     ["sessions", texts.sessions.title],
     ["devices", texts.devices.title],
+    ["notifications", (await textsOf(NOTIFICATIONS)).title],
     ["language", texts.language.title],
     ["activity", texts.activity.title],
     ["data", texts.data.title],

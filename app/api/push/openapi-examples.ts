@@ -29,3 +29,13 @@ export const REGISTRATION = {
   installationId: "2f1c9e0a-5b7d-4c3e-8a6f-1d2e3f4a5b6c",
   device: { name: "Ann's iPhone", model: "iPhone18,1", osVersion: "26.1", appVersion: "2.3.0", locale: "en-GB" },
 };
+export const PREFERENCES = {
+  kinds: {
+    "billing.payment_failed": true,
+    "billing.expired": true,
+    "billing.renewed": false,
+    "app.new_version": true,
+    custom: true,
+  },
+  quietHours: { startsAt: "22:00", endsAt: "07:00" },
+};

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
-import type { Context } from "../../context";
+import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
-import { composeNotification } from "../../push/notifications";
 import { enqueue } from "../../push/outbox/enqueue";
+import { composeNotification } from "../../push/payload";
 import { findAccountId } from "./find-account";
 import { showMessage } from "./messages/list-messages";
 import type { CustomMessage, PushMessageDetails } from "./schema";
@@ -14,7 +14,8 @@ type Deps = Pick<Context, "db" | "dbNow" | "now" | "wakePush">;
 /**
  * Queues a notification with an operator's text, for an account's devices or for one device. With the same `key`, it is
  * queued once.
- * @throws AppError not_found for an unknown account; no_active_device; validation_failed for more than 4,096 bytes
+ * @throws AppError not_found for an unknown account; no_active_device; notifications_turned_off; validation_failed for
+ * more than 4,096 bytes
  */
 export async function sendMessage(
   deps: Deps,
@@ -31,7 +32,7 @@ export async function sendMessage(
   const id = await db.$transaction(async (tx) => {
     const devices = await enqueue(tx, dbNow(), { eventKey, to: recipient, message });
     const stored = await tx.pushMessage.findUnique({ where: { eventKey }, select: { id: true } });
-    if (stored === null) throw new AppError("no_active_device");
+    if (stored === null) throw await notQueued(tx, recipient);
     if (devices === 0) return stored.id; // it was queued before
     const event = {
       type: "push_sent",
@@ -43,6 +44,13 @@ export async function sendMessage(
   });
   wakePush();
   return showMessage(deps, id);
+}
+
+/** Why a notification was queued for no device. */
+async function notQueued(tx: Tx, recipient: Recipient): Promise<AppError> {
+  const where = "deviceId" in recipient ? { id: recipient.deviceId } : recipient;
+  const isMuted = (await tx.pushDevice.count({ where: { ...where, status: "active" } })) > 0;
+  return new AppError(isMuted ? "notifications_turned_off" : "no_active_device");
 }
 
 /** @throws AppError validation_failed */

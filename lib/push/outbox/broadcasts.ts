@@ -2,10 +2,17 @@ import type { Context, Tx } from "../../context";
 import { newId } from "../../db/ids";
 import { seconds, sql, uuidArray } from "../../db/sql";
 import { CANCELED } from "../cancellation-reason";
-import { composeNotification, type Message, optionsOfKind, QueuePriority } from "../notifications";
+import { type Message, optionsOfKind, QueuePriority } from "../notifications";
+import { composeNotification } from "../payload";
+import {
+  type DevicePreferences,
+  joinPreferences,
+  PREFERENCE_COLUMNS,
+  timeToNotify,
+} from "../preferences/time-to-notify";
 import type { Now } from "./enqueue";
 import { countOutcomes } from "./outcome-counts";
-import { insertRepeated } from "./rows";
+import { insertRepeated, type Queueable } from "./rows";
 
 type Deps = Pick<Context, "db" | "dbNow">;
 
@@ -63,6 +70,7 @@ type Row = {
   bundleId: string | null;
   perSecond: number;
   afterDeviceId: string;
+  queued: number;
   from: Date;
   now: Date;
 };
@@ -77,7 +85,7 @@ export function queueBroadcast({ db, dbNow }: Deps): Promise<boolean> {
     const [row] = await tx.$queryRaw<Row[]>`
       SELECT broadcast."messageId"::text, message."eventKey", message."kind", broadcast."bundleId",
         broadcast."perSecond", broadcast."afterDeviceId"::text,
-        greatest(broadcast."nextDueAt", ${dbNow()}::timestamptz) AS "from", ${dbNow()}::timestamptz AS "now"
+        broadcast."queued", greatest(broadcast."nextDueAt", ${dbNow()}::timestamptz) AS "from", ${dbNow()}::timestamptz AS "now"
       FROM "PushBroadcast" AS broadcast JOIN "PushMessage" AS message ON message."id" = broadcast."messageId"
       WHERE broadcast."endedAt" IS NULL
         AND broadcast."nextDueAt" <= ${dbNow()}::timestamptz + ${seconds(QUEUED_AHEAD_SECONDS)}
@@ -89,41 +97,63 @@ export function queueBroadcast({ db, dbNow }: Deps): Promise<boolean> {
     const nextDueAt = dueAt(row, devices.length);
     await tx.$executeRaw`
       UPDATE "PushBroadcast" SET "queued" = "queued" + ${queued}::int, "nextDueAt" = ${nextDueAt}::timestamptz,
-        "afterDeviceId" = ${devices.at(-1) ?? row.afterDeviceId}::uuid,
+        "afterDeviceId" = ${devices.at(-1)?.id ?? row.afterDeviceId}::uuid,
         "endedAt" = CASE WHEN ${devices.length < BATCH_SIZE} THEN ${row.now}::timestamptz END
       WHERE "messageId" = ${row.messageId}::uuid`;
     return true;
   });
 }
 
-async function nextDevices(tx: Tx, { afterDeviceId, bundleId }: Row, status: string): Promise<string[]> {
-  const devices = await tx.$queryRaw<{ id: string }[]>`
-    SELECT "id"::text FROM "PushDevice" AS device
-    WHERE "status" = ${status}::"PushDeviceStatus" AND "id" > ${afterDeviceId}::uuid
-      AND (${bundleId}::text IS NULL OR "bundleId" = ${bundleId})
-    ORDER BY device."id" LIMIT ${BATCH_SIZE} FOR KEY SHARE SKIP LOCKED`;
-  return devices.map(({ id }) => id);
+type Recipient = DevicePreferences & { id: string };
+
+function nextDevices(tx: Tx, { afterDeviceId, bundleId }: Row, status: string): Promise<Recipient[]> {
+  return tx.$queryRaw`
+    SELECT device."id"::text, ${PREFERENCE_COLUMNS} FROM "PushDevice" AS device ${joinPreferences}
+    WHERE device."status" = ${status}::"PushDeviceStatus" AND device."id" > ${afterDeviceId}::uuid
+      AND (${bundleId}::text IS NULL OR device."bundleId" = ${bundleId})
+    ORDER BY device."id" LIMIT ${BATCH_SIZE} FOR KEY SHARE OF device SKIP LOCKED`;
 }
 
 type Options = NonNullable<ReturnType<typeof optionsOfKind>>;
 
 /** Returns how many more devices the message is queued for. */
-async function queueDevices(tx: Tx, row: Row, options: Options, devices: readonly string[]): Promise<number> {
+async function queueDevices(tx: Tx, row: Row, options: Options, devices: readonly Recipient[]): Promise<number> {
   if (devices.length === 0) return 0;
   const { messageId, eventKey } = row;
-  const { queuePriority, ttlSeconds } = options;
-  const deliveries = devices.map((deviceId, i) => {
-    const due = dueAt(row, i);
-    const expiresAt = new Date(due.getTime() + 1000 * ttlSeconds);
-    return { message: { eventKey, queuePriority }, deviceId, id: newId(row.now), dueAt: due, expiresAt };
-  });
+  const deliveries = devices.flatMap((device, i) => toDelivery(row, options, device, i) ?? []);
   await tx.pushMessage.updateMany({
     where: { id: messageId },
     data: { expiresAt: deliveries.at(-1)?.expiresAt ?? row.now },
   });
-  const forgotten = await forgetCanceled(tx, row, devices);
+  const forgotten = await forgetCanceled(
+    tx,
+    row,
+    devices.map(({ id }) => id),
+  );
   const queued = await insertRepeated(tx, deliveries, new Map([[eventKey, messageId]]));
   return queued - forgotten;
+}
+
+/** Returns the delivery to the `i`-th device of a batch; null if its owner has turned the kind off. */
+function toDelivery(row: Row, { queuePriority, ttlSeconds }: Options, device: Recipient, i: number): Queueable | null {
+  const { eventKey, kind, now } = row;
+  const turn = dueAt(row, i);
+  const free = timeToNotify(kind, turn, device);
+  const expiresAt = new Date(turn.getTime() + 1000 * ttlSeconds);
+  return (
+    free && {
+      message: { eventKey, queuePriority },
+      deviceId: device.id,
+      id: newId(now),
+      dueAt: free > turn ? atRate(row, i, free) : turn,
+      expiresAt,
+    }
+  );
+}
+
+/** The quiet hours of many devices end at the same time. From then on they have their turns at the broadcast's rate. */
+function atRate({ queued, perSecond }: Row, i: number, from: Date): Date {
+  return new Date(from.getTime() + (1000 * (queued + i)) / perSecond);
 }
 
 /** A broadcast that starts again also reaches the devices for which it was canceled. */

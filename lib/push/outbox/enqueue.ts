@@ -2,7 +2,14 @@ import type { Context, Tx } from "../../context";
 import type { Prisma, PushDeviceStatus } from "../../db/generated/client";
 import { newId } from "../../db/ids";
 import { sql } from "../../db/sql";
-import { composeNotification, type Message } from "../notifications";
+import type { Message } from "../notifications";
+import { composeNotification } from "../payload";
+import {
+  type DevicePreferences,
+  joinPreferences,
+  PREFERENCE_COLUMNS,
+  timeToNotify,
+} from "../preferences/time-to-notify";
 import { insertReceipts } from "./receipts";
 import { insertDeliveries, type NewDelivery, type NewMessage } from "./rows";
 
@@ -16,7 +23,7 @@ export type Now = ReturnType<Context["dbNow"]> | Date;
 export type PushEvent = { eventKey: string; to: Recipient; message: Message };
 
 /** A device that this transaction has locked. `now` is the database's time. */
-type LockedDevice = { id: string; accountId: string; status: PushDeviceStatus; now: Date };
+type LockedDevice = DevicePreferences & { id: string; accountId: string; status: PushDeviceStatus; now: Date };
 
 /** Adds one notification to the outbox: see `enqueueAll`. */
 export async function enqueue(tx: Tx, now: Now, event: PushEvent): Promise<number> {
@@ -24,7 +31,8 @@ export async function enqueue(tx: Tx, now: Now, event: PushEvent): Promise<numbe
 }
 
 /**
- * Adds notifications to the outbox, in the transaction of their causes: two statements, however many events. Returns the
+ * Adds notifications to the outbox, in the transaction of their causes: two statements, however many events. Leaves out
+ * those that the devices' owners have turned off, and postpones others to the end of their quiet hours. Returns the
  * number of deliveries. A worker finds them within a second; call `wakePush` after the commit if someone waits for them.
  * @throws RangeError for a payload over 4,096 bytes
  */
@@ -38,7 +46,7 @@ export async function enqueueAll(tx: Tx, now: Now, events: readonly PushEvent[])
   const deliveries = messages.flatMap((message) =>
     (devicesOf.get(message.accountId ?? message.deviceId) ?? [])
       .filter(({ status }) => status === message.recipientStatus)
-      .map((device) => toDelivery(message, device.id, device.now, device.now)),
+      .flatMap((device) => toDelivery(message, device) ?? []),
   );
   return insertDeliveries(tx, deliveries);
 }
@@ -87,10 +95,15 @@ function newMessage(eventKey: string, message: Message, to: Recipient): NewMessa
   return { ...composeNotification(message), id: newId(), eventKey, accountId, deviceId };
 }
 
-/** The ids follow the database's clock, so that they sort by time whichever process creates them. */
-function toDelivery(message: NewMessage, deviceId: string, now: Date, dueAt: Date): NewDelivery {
-  const expiresAt = new Date(dueAt.getTime() + 1000 * message.ttlSeconds);
-  return { message, deviceId, id: newId(now), dueAt, expiresAt };
+/**
+ * Returns the delivery to a device; null if its owner has turned the kind off. The id follows the database's clock, so
+ * that ids sort by time whichever process creates them. What expires within the quiet hours is dropped at their end.
+ */
+function toDelivery(message: NewMessage, device: LockedDevice): NewDelivery | null {
+  const { id: deviceId, now } = device;
+  const dueAt = timeToNotify(message.kind, now, device);
+  const expiresAt = new Date(now.getTime() + 1000 * message.ttlSeconds);
+  return dueAt && { message, deviceId, id: newId(now), dueAt, expiresAt };
 }
 
 /** Skips devices that another transaction is deleting, and locks the others until the end of this one. */
@@ -98,7 +111,9 @@ function lockRecipients(tx: Tx, now: Now, messages: readonly NewMessage[]): Prom
   const accountIds = messages.flatMap(({ accountId }) => accountId ?? []);
   const deviceIds = messages.flatMap(({ deviceId }) => deviceId ?? []);
   return tx.$queryRaw<LockedDevice[]>`
-    SELECT "id", "accountId", "status"::text, ${now}::timestamptz AS "now" FROM "PushDevice"
-    WHERE ("accountId" = ANY(${accountIds}::uuid[]) OR "id" = ANY(${deviceIds}::uuid[])) AND "status" <> 'invalid'
-    ORDER BY "id" FOR KEY SHARE SKIP LOCKED`;
+    SELECT device."id", device."accountId", device."status"::text, ${now}::timestamptz AS "now", ${PREFERENCE_COLUMNS}
+    FROM "PushDevice" AS device ${joinPreferences}
+    WHERE (device."accountId" = ANY(${accountIds}::uuid[]) OR device."id" = ANY(${deviceIds}::uuid[]))
+      AND device."status" <> 'invalid'
+    ORDER BY device."id" FOR KEY SHARE OF device SKIP LOCKED`;
 }

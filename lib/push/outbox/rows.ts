@@ -1,7 +1,8 @@
 import type { Tx } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { sql } from "../../db/sql";
-import { type composeNotification, QUEUE_PRIORITIES, QueuePriority } from "../notifications";
+import { QUEUE_PRIORITIES, QueuePriority } from "../notifications";
+import type { composeNotification } from "../payload";
 
 /** A row of `PushMessage`, unless a message with its event key exists. */
 export type NewMessage = ReturnType<typeof composeNotification> & {

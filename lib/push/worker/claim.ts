@@ -1,7 +1,8 @@
 import type { Context } from "../../context";
 import type { Prisma, PushDeviceStatus, PushEnvironment } from "../../db/generated/client";
 import { seconds, sql } from "../../db/sql";
-import { type Outgoing, type PreparedMessage, prepareMessage, QueuePriority } from "../notifications";
+import { QueuePriority } from "../notifications";
+import { type Outgoing, type PreparedMessage, prepareMessage } from "../payload";
 
 const LEASE_SECONDS = 60;
 /** How exact a device's `lastDeliveredAt` is, so that most deliveries do not write their device. */

@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
 import { cancellationReason } from "../cancellation-reason";
-import { toNotification } from "../notifications";
+import { toNotification } from "../payload";
 import {
   type ApnsResult,
   CIRCUIT_BREAKER_PAUSE_SECONDS,

@@ -76,6 +76,8 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   device_limit_reached: "Remove a device first.",
   no_active_device:
     "The account has no verified device, or the device is not verified. See `GET /api/push/devices` of the account.",
+  notifications_turned_off:
+    "The account's owner does not want notifications of this kind: see `PUT /api/push/preferences`. Nothing was sent.",
   announcement_in_progress:
     "The version is being announced to the devices of another app. Wait until that has ended, or cancel it.",
   upload_offset_mismatch: "`offsetBytes` is how much has arrived, as HEAD says, too. Continue from there.",

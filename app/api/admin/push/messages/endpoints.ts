@@ -19,7 +19,7 @@ export const sendOne = endpoint({
   auth: { role: "admin", stepUp: true, scope: "push:send" },
   idempotency: "replay",
   body: NewMessage,
-  errors: ["not_found", "no_active_device", "announcement_in_progress"],
+  errors: ["not_found", "no_active_device", "notifications_turned_off", "announcement_in_progress"],
   responses: { 201: PushMessageDetails },
   handle: ({ ctx, principal, body, caller }) => {
     const operator = operatorOf(principal, caller);

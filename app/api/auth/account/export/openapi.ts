@@ -1,4 +1,5 @@
 import { SESSION, USER } from "@/app/api/auth/openapi-examples";
+import { PREFERENCES } from "@/app/api/push/openapi-examples";
 import type { OperationDetails } from "@/scripts/openapi/operation";
 
 export const GET: OperationDetails = {
@@ -20,6 +21,7 @@ export const GET: OperationDetails = {
           sessions: [{ id: SESSION.id, transport: "token", createdAt: USER.createdAt, expiresAt: SESSION.expiresAt }],
           factors: { totp: null, recoveryCodes: null, passkeys: [] },
           devices: [],
+          notificationPreferences: PREFERENCES,
           subscriptions: [],
           billingEvents: [],
           securityEvents: [{ type: "registered", at: USER.createdAt, actor: "account" }],

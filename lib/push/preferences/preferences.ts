@@ -1,0 +1,81 @@
+import type { Context, Tx } from "../../context";
+import type { PushPreference } from "../../db/generated/client";
+import { AppError } from "../../errors";
+import { OPTIONAL_KINDS } from "../notifications";
+import { insertReceipts } from "../outbox/receipts";
+import type { Preferences } from "./schema";
+
+type Deps = Pick<Context, "db" | "dbNow">;
+
+/** Why deliveries end whose kind their recipient has turned off since. */
+const TURNED_OFF = "turned_off";
+
+/** Returns what an account wants to be notified of: everything, unless it has chosen. */
+export async function readPreferences(db: Tx, accountId: string): Promise<Preferences> {
+  const row = await db.pushPreference.findUnique({ where: { accountId } });
+  return toPreferences(row);
+}
+
+/**
+ * Replaces the preferences of an account, and cancels what is queued of kinds that it has turned off.
+ * @throws AppError unauthenticated if the account was deleted meanwhile
+ */
+export async function replacePreferences(
+  { db, dbNow }: Deps,
+  accountId: string,
+  { kinds, quietHours }: Preferences,
+): Promise<Preferences> {
+  const mutedKinds = OPTIONAL_KINDS.filter((kind) => kinds[kind] === false);
+  const quietStartMinutes = quietHours && toMinutes(quietHours.startsAt);
+  const quietEndMinutes = quietHours && toMinutes(quietHours.endsAt);
+  return db.$transaction(async (tx) => {
+    const [row] = await tx.$queryRaw<PushPreference[]>`
+      INSERT INTO "PushPreference" ("accountId", "mutedKinds", "quietStartMinutes", "quietEndMinutes", "updatedAt")
+      SELECT "id", ${mutedKinds}::text[], ${quietStartMinutes}::smallint, ${quietEndMinutes}::smallint, ${dbNow()}
+      FROM "Account" WHERE "id" = ${accountId}::uuid FOR KEY SHARE
+      ON CONFLICT ("accountId") DO UPDATE SET "mutedKinds" = EXCLUDED."mutedKinds",
+        "quietStartMinutes" = EXCLUDED."quietStartMinutes", "quietEndMinutes" = EXCLUDED."quietEndMinutes",
+        "updatedAt" = EXCLUDED."updatedAt"
+      RETURNING *`;
+    if (!row) throw new AppError("unauthenticated");
+    if (mutedKinds.length > 0) await cancelKinds(tx, dbNow(), accountId, mutedKinds);
+    return toPreferences(row);
+  });
+}
+
+/** Cancels the deliveries of kinds to an account that no worker has claimed. */
+async function cancelKinds(tx: Tx, now: ReturnType<Context["dbNow"]>, accountId: string, kinds: string[]) {
+  await tx.$executeRaw`
+    WITH waiting AS MATERIALIZED (
+      SELECT queued."deviceId", queued."messageId" FROM "QueuedPush" AS queued
+      JOIN "PushMessage" AS message ON message."id" = queued."messageId"
+      WHERE queued."deviceId" IN (SELECT "id" FROM "PushDevice" WHERE "accountId" = ${accountId}::uuid)
+        AND queued."leaseUntil" IS NULL AND message."kind" = ANY(${kinds}::text[])
+      FOR UPDATE OF queued SKIP LOCKED
+    ), removed AS (
+      DELETE FROM "QueuedPush" AS queued USING waiting
+      WHERE queued."deviceId" = waiting."deviceId" AND queued."messageId" = waiting."messageId"
+      RETURNING queued.*
+    ), "ended" AS (
+      SELECT "messageId", "deviceId", "id", "expiresAt", 'cancelled' AS "state", "attempts", "apnsStatus",
+        ${TURNED_OFF} AS "reason", "queuePriority"
+      FROM removed
+    ), ${insertReceipts(now, { hasSecrets: false })}
+    SELECT 1`;
+}
+
+function toPreferences(row: PushPreference | null): Preferences {
+  const kinds = Object.fromEntries(OPTIONAL_KINDS.map((kind) => [kind, !row?.mutedKinds.includes(kind)]));
+  const { quietStartMinutes: start = null, quietEndMinutes: end = null } = row ?? {};
+  const quietHours = start === null || end === null ? null : { startsAt: toTime(start), endsAt: toTime(end) };
+  return { kinds, quietHours };
+}
+
+function toMinutes(time: string): number {
+  const [hours = 0, minutes = 0] = time.split(":").map(Number);
+  return 60 * hours + minutes;
+}
+
+function toTime(minutes: number): string {
+  return [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, "0")).join(":");
+}
