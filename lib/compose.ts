@@ -27,6 +27,7 @@ import { openCatalog } from "./releases/catalog/catalog";
 import { createScheduledCatalog } from "./releases/rollouts/scheduled-catalog";
 import { createUpdateReports } from "./releases/rollouts/update-reports";
 import { withSecrets } from "./secrets";
+import { createEntitledAccounts } from "./subscriptions/account-data/entitled-accounts";
 import { createReconciler } from "./subscriptions/reconcile/reconciler";
 import { createLog } from "./telemetry/log";
 import { openTelemetry } from "./telemetry/open";
@@ -49,7 +50,8 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const mailer = overrides.mailer ?? createMailer(config, log);
   const db = database.client;
   const emails = createEmailQueue({ db, dbNow, log, mailer }, EMAIL_TTL_SECONDS, accountEmails({ config, db, now }));
-  const base = { config, db, dbNow, emails, log, now };
+  const entitledAccounts = createEntitledAccounts({ config, now });
+  const base = { config, db, dbNow, emails, entitledAccounts, log, now };
   const webhooks = openWebhooks(base);
   const catalog = overrides.catalog ?? (await openCatalog(config, log));
   const releases = openReleases({ ...base, catalog });
@@ -58,7 +60,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const reconciler = createReconciler({ ...base, billing, webhooks });
   const hasher = createHasher(poolSize(config.BCRYPT_COST, config.WEB_CONCURRENCY));
   const push = overrides.push === undefined ? await createPushTransport(config, log) : overrides.push;
-  const worker = openPushWorker({ config, count: telemetry.count, db, dbNow, log, now, push });
+  const worker = openPushWorker({ ...base, count: telemetry.count, push });
   warnAtStart({ config, database, db, log, mailer, push });
   return {
     ...base,
@@ -116,7 +118,8 @@ export async function composeWorker(given: Config): Promise<Pick<Context, "log" 
   const now = () => new Date();
   const telemetry = await openTelemetry({ ...deps, now });
   void warnOfDatabase(database, log);
-  const worker = startWorker({ ...deps, count: telemetry.count, now, push });
+  const entitledAccounts = createEntitledAccounts({ config, now });
+  const worker = startWorker({ ...deps, count: telemetry.count, entitledAccounts, now, push });
   return {
     log,
     close: async () => {

@@ -44,6 +44,8 @@ export type Context = {
   wakePush: () => void;
   /** Removes the devices of ended sessions, or of an account, in the transaction that ends them. */
   removeDevices: (tx: Tx, of: { accountId: string } | { sessionIds: string[] }) => Promise<void>;
+  /** Finds the accounts, among those given, for which an entitlement is active. */
+  entitledAccounts: (db: Tx, accountIds: readonly string[], entitlement: string) => Promise<Set<string>>;
   /** The billing provider's API. Null: it is not configured. */
   billing: BillingApi | null;
   /** Asks Apple to revoke the tokens of deleted accounts, in the background. */

@@ -1,5 +1,6 @@
 import type { PushDeviceStatus } from "../db/generated/client";
 import { toStorableText } from "../storable-text";
+import { type CustomOptions, customAps, toStorableFields, toText } from "./messages/custom";
 
 const MINUTE = 60;
 const DAY = 24 * 60 * MINUTE;
@@ -16,7 +17,9 @@ export type Message =
   | { kind: "billing.expired"; purchaseId: string }
   | { kind: "billing.renewed"; purchaseId: string }
   | { kind: "app.new_version"; version: string }
-  | { kind: "custom"; title: string; body: string; link: string | null };
+  | ({ kind: "custom"; title: string; body: string; link: string | null } & CustomOptions)
+  /** Wakes the app, which shows nothing. */
+  | ({ kind: "background"; data: Record<string, string> } & Pick<CustomOptions, "collapseId" | "ttlSeconds">);
 type Kind = Message["kind"];
 
 /**
@@ -41,6 +44,8 @@ export type KindOptions<M extends Message> = {
   /** The visible part; null for a background notification. */
   alert: ((message: M) => Alert) | null;
   data: (message: M) => Record<string, string>;
+  /** Fields of `aps` that the message chooses. */
+  aps?: (message: M) => object;
 };
 
 /** Apple, "Generating a remote notification", table 2: literal text, or keys that the app localizes. */
@@ -139,12 +144,28 @@ const KINDS: { [K in Kind]: KindOptions<Extract<Message, { kind: K }>> } = {
     priority: 10,
     queuePriority: QueuePriority.normal,
     ttlSeconds: DAY,
-    collapseId: () => null,
+    collapseId: ({ collapseId = null }) => collapseId,
     recipientStatus: "active",
     isOptional: true,
     isSecret: false,
-    alert: ({ title, body }) => ({ title: toStorableText(title), body: toStorableText(body) }),
-    data: ({ link }): Record<string, string> => (link === null ? {} : { link: toStorableText(link) }),
+    alert: toText,
+    data: ({ link, data }): Record<string, string> => ({
+      ...toStorableFields(data ?? {}),
+      ...(link === null ? {} : { link: toStorableText(link) }),
+    }),
+    aps: customAps,
+  },
+  background: {
+    level: "background",
+    priority: 5,
+    queuePriority: QueuePriority.normal,
+    ttlSeconds: DAY,
+    collapseId: ({ collapseId = null }) => collapseId,
+    recipientStatus: "active",
+    isOptional: false,
+    isSecret: false,
+    alert: null,
+    data: ({ data }) => toStorableFields(data),
   },
 };
 
@@ -159,7 +180,7 @@ export const OPTIONAL_KINDS: readonly string[] = Object.entries(KINDS).flatMap((
 );
 
 /** The kinds that operators send. The predicate of an index names them. */
-export const OPERATOR_KINDS: readonly Kind[] = ["custom", "app.new_version"];
+export const OPERATOR_KINDS: readonly Kind[] = ["custom", "background", "app.new_version"];
 
 /** The queue priority of each kind. */
 export const QUEUE_PRIORITIES: Readonly<Record<string, number>> = Object.fromEntries(

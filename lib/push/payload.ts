@@ -1,4 +1,6 @@
 import type { PushDevice, PushMessage, QueuedPush } from "../db/generated/client";
+import { toText } from "./messages/custom";
+import { findTranslation, type Translation } from "./messages/translations";
 import { type KindOptions, type Message, optionsOf, optionsOfKind } from "./notifications";
 
 /** APNs rejects larger payloads (Apple, "Generating a remote notification"). */
@@ -6,67 +8,119 @@ const MAX_PAYLOAD_BYTES = 4096;
 const NIL_ID = "00000000-0000-0000-0000-000000000000";
 
 /** The stored payload. The deliveries of a message share it, so that `data.id` is added to each when it is sent. */
-type Payload = { aps: object; data: Record<string, string | number> };
+type Payload = {
+  aps: object;
+  data: Record<string, string | number>;
+  /** The alert in other languages, by tag in lower case. A device is sent one of them. */
+  translations?: Record<string, Translation>;
+};
 
-/** What the deliveries of a message share, prepared once. `body` returns the payload of one of them as JSON. */
+/**
+ * What the deliveries of a message share, prepared once. `body` returns the payload of one of them as JSON, in the language
+ * of its device's locale.
+ */
 export type PreparedMessage = Pick<PushMessage, "kind" | "priority" | "collapseId"> & {
   isCanceled: boolean;
-  body: (id: string) => string;
+  body: (id: string, locale: string | null) => string;
 };
 
 /** A delivery with its message and its device's current state. */
 export type Outgoing = Pick<QueuedPush, "id" | "deviceId" | "messageId" | "expiresAt"> &
-  Pick<PushDevice, "token" | "environment" | "bundleId" | "status"> & { message: PreparedMessage };
+  Pick<PushDevice, "token" | "environment" | "bundleId" | "status" | "locale"> & { message: PreparedMessage };
 
 /** Prepares a stored message for its deliveries. */
 export function prepareMessage(
   stored: Pick<PushMessage, "kind" | "priority" | "collapseId" | "payload"> & { isCanceled?: boolean },
 ): PreparedMessage {
   const { kind, priority, collapseId, payload, isCanceled = false } = stored;
-  const text = JSON.stringify(withId(payload as Payload, NIL_ID));
+  return { kind, priority, collapseId, isCanceled, body: bodyOf(payload as Payload) };
+}
+
+function bodyOf({ translations, ...payload }: Payload): PreparedMessage["body"] {
+  const standard = fillIn(payload);
+  if (!translations) return standard;
+  const translated = new Map(
+    Object.entries(translations).map(([tag, text]) => [tag, fillIn(translate(payload, text))] as const),
+  );
+  return (id, locale) => {
+    const tag = findTranslation(translated, locale);
+    return ((tag !== null && translated.get(tag)) || standard)(id);
+  };
+}
+
+/** Returns what inserts a delivery's id into a payload. */
+function fillIn(payload: Payload): (id: string) => string {
+  const text = JSON.stringify(withId(payload, NIL_ID));
   const at = text.lastIndexOf(NIL_ID); // the id is last
   const [before, after] = [text.slice(0, at), text.slice(at + NIL_ID.length)];
-  return { kind, priority, collapseId, isCanceled, body: (id) => before + id + after };
+  return (id) => before + id + after;
+}
+
+function translate({ aps, data }: Payload, alert: Translation): Payload {
+  return { aps: { ...aps, alert }, data };
 }
 
 /**
  * Returns the columns that depend on a message, and the status of the devices that receive it.
- * @throws RangeError for a payload over 4,096 bytes; only `custom` can reach that
+ * @throws RangeError for a payload over 4,096 bytes in any language; only what operators write can reach that
  */
 export function composeNotification(message: Message) {
   const options = optionsOf(message);
   const payload: Payload = {
     aps: apsOf(message, options),
     data: { v: 1, kind: message.kind, ...options.data(message) },
+    ...translationsOf(message),
   };
-  const sizeBytes = Buffer.byteLength(JSON.stringify(withId(payload, NIL_ID)));
+  const sizeBytes = sizeOf(payload);
   if (sizeBytes > MAX_PAYLOAD_BYTES)
     throw new RangeError(`${message.kind}: the payload has ${sizeBytes} bytes; APNs accepts ${MAX_PAYLOAD_BYTES}`);
   return {
     recipientStatus: options.recipientStatus,
     kind: message.kind,
     payload,
-    priority: options.priority,
+    priority: "interruptionLevel" in message && message.interruptionLevel === "passive" ? 5 : options.priority,
     queuePriority: options.queuePriority,
     collapseId: options.collapseId(message),
-    ttlSeconds: options.ttlSeconds,
+    ttlSeconds: ("ttlSeconds" in message && message.ttlSeconds) || options.ttlSeconds,
   };
+}
+
+function translationsOf(message: Message): Pick<Payload, "translations"> {
+  if (!("translations" in message) || !message.translations) return {};
+  const texts = Object.entries(message.translations).map(([tag, text]) => [tag, toText(text)] as const);
+  return { translations: Object.fromEntries(texts) };
+}
+
+/** The size of a payload in its longest language. */
+function sizeOf({ translations = {}, ...payload }: Payload): number {
+  const variants = [payload, ...Object.values(translations).map((text) => translate(payload, text))];
+  return Math.max(...variants.map((variant) => Buffer.byteLength(JSON.stringify(withId(variant, NIL_ID)))));
 }
 
 /** Returns the notification for a delivery. */
 export function toNotification(row: Outgoing) {
-  const { id, token, environment, bundleId, expiresAt, message } = row;
+  const { id, token, environment, bundleId, expiresAt, locale, message } = row;
   const { kind, priority, collapseId } = message;
   const { level = "background" } = optionsOfKind(kind) ?? {};
   const pushType = level === "background" ? ("background" as const) : ("alert" as const);
-  return { id, token, environment, bundleId, pushType, priority, collapseId, expiresAt, body: message.body(id) };
+  return {
+    id,
+    token,
+    environment,
+    bundleId,
+    pushType,
+    priority,
+    collapseId,
+    expiresAt,
+    body: message.body(id, locale),
+  };
 }
 
-function apsOf<M extends Message>(message: M, { level, alert }: KindOptions<M>): object {
+function apsOf<M extends Message>(message: M, { level, alert, aps }: KindOptions<M>): object {
   if (!alert) return { "content-available": 1 };
   const [thread] = message.kind.split(".");
   const sound = level === "passive" ? {} : { sound: "default" };
-  return { alert: alert(message), ...sound, "thread-id": thread, "interruption-level": level };
+  return { alert: alert(message), ...sound, "thread-id": thread, "interruption-level": level, ...aps?.(message) };
 }
 
 /** The id is the last value in the JSON: `prepareMessage` relies on that. */

@@ -4,7 +4,8 @@ import { AppError } from "../../errors";
 import { startBroadcast } from "../../push/outbox/broadcasts";
 import { estimateAnnouncement } from "./estimate";
 import { showMessage } from "./messages/list-messages";
-import type { Announcement, PushMessageDetails } from "./schema";
+import type { Announcement } from "./messages/new-message";
+import type { PushMessageDetails } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "now" | "wakePush">;
 

@@ -2,6 +2,7 @@ import type { Context } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { sql } from "../../db/sql";
 import { AppError } from "../../errors";
+import { BATCH_SIZE, readCandidates, selectAudience, type Target } from "../../push/audience/recipients";
 import { DEFAULT_PER_SECOND, type Estimate, type EstimateQuery } from "./schema";
 
 type Deps = Pick<Context, "config" | "db">;
@@ -34,6 +35,27 @@ export async function estimateAnnouncement(
 function selectDevices(bundleId: string | undefined): Prisma.Sql {
   const ofApp = bundleId === undefined ? sql`true` : sql`"bundleId" = ${bundleId}`;
   return sql`SELECT 1 FROM "PushDevice" WHERE "status" = 'active' AND ${ofApp}`;
+}
+
+const NIL_ID = "00000000-0000-0000-0000-000000000000";
+const MAX_BATCHES = 20;
+
+/** Returns for how many devices a message is. Of more than 100,000, that many are looked at. @throws as above */
+export async function estimateRecipients(
+  deps: Deps & Pick<Context, "entitledAccounts">,
+  target: Target,
+  perSecond: number,
+): Promise<Pick<Estimate, "devices">> {
+  const all = await estimateAnnouncement(deps, { bundleId: target.audience?.bundleId, perSecond });
+  let [devices, seen, after] = [0, 0, NIL_ID];
+  for (let i = 0; i < MAX_BATCHES; i++) {
+    const batch = await readCandidates(deps.db, target, { status: "active", after });
+    devices += (await selectAudience(deps, deps.db, batch, target.audience)).length;
+    seen += batch.length;
+    if (batch.length < BATCH_SIZE) return { devices };
+    after = batch.at(-1)?.id ?? after;
+  }
+  return { devices: Math.round((devices / seen) * all.devices) };
 }
 
 type Plan = { "QUERY PLAN": { Plan: { "Plan Rows": number } }[] };

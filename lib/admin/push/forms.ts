@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { Announcement, CustomMessage, EstimateQuery } from "./schema";
+import { Announcement, CustomMessage } from "./messages/new-message";
+import { EstimateQuery } from "./schema";
 
 const { title, body, link } = CustomMessage.shape;
 const optional = <T extends z.ZodType>(schema: T) => z.preprocess((text) => (text === "" ? undefined : text), schema);

@@ -1,7 +1,7 @@
 import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
 import type { Context, Tx } from "../../context";
 import { sql } from "../../db/sql";
-import { SECRET_KINDS } from "../../push/notifications";
+import { QueuePriority, SECRET_KINDS } from "../../push/notifications";
 import { countOutcomes } from "../../push/outbox/outcome-counts";
 import { queuePriorityOf } from "../../push/outbox/rows";
 import { endPauses } from "./pauses";
@@ -42,7 +42,8 @@ async function retryFailed(tx: Tx, { dbNow }: Deps, ids: Retry["ids"]): Promise<
   const isChosen = ids === undefined ? sql`true` : sql`receipt."id" = ANY(${ids}::uuid[])`;
   return tx.$executeRaw`
     WITH failed AS MATERIALIZED (
-      SELECT receipt."messageId", receipt."deviceId", message."kind"
+      SELECT receipt."messageId", receipt."deviceId", ${queuePriorityOf(sql`message."kind"`)} AS "priorityOfKind",
+        message."accountId" IS NULL AND message."deviceId" IS NULL AS "isBroadcast"
       FROM "PushReceipt" AS receipt
       JOIN "PushMessage" AS message ON message."id" = receipt."messageId"
       JOIN "PushDevice" AS device ON device."id" = receipt."deviceId"
@@ -52,7 +53,8 @@ async function retryFailed(tx: Tx, { dbNow }: Deps, ids: Retry["ids"]): Promise<
     ), "ended" AS (
       DELETE FROM "PushReceipt" AS receipt USING failed
       WHERE receipt."messageId" = failed."messageId" AND receipt."deviceId" = failed."deviceId"
-      RETURNING receipt.*, ${queuePriorityOf(sql`failed."kind"`)} AS "queuePriority"
+      RETURNING receipt.*, CASE WHEN failed."isBroadcast" THEN ${QueuePriority.announcement}::smallint
+        ELSE failed."priorityOfKind" END AS "queuePriority"
     ), ${countOutcomes(sql`"endedAt"`, { count: -1 })}
     INSERT INTO "QueuedPush" ("deviceId", "messageId", "id", "nextAttemptAt", "expiresAt", "queuePriority",
       "apnsStatus", "reason")

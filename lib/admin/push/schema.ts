@@ -1,47 +1,14 @@
 import { z } from "zod";
 import { NextCursor, PageQuery } from "../../lists/pages";
+import { Audience } from "../../push/audience/audience";
 
 const MAX_RETRIED_IDS = 1_000;
 export const MAX_PER_SECOND = 10_000;
 export const DEFAULT_PER_SECOND = 1_000;
 
-/** A CFBundleShortVersionString (Apple, "Information Property List") or a semantic version. */
-const Version = z
-  .string()
-  .max(64)
-  .regex(/^\d+(\.\d+){0,3}(-[\dA-Za-z.-]+)?(\+[\dA-Za-z.-]+)?$/, "Must be a version such as 2.1.0");
-const AccountName = z.string().trim().min(1).max(320).describe("An account's id or email.");
-const BundleId = z.string().min(1).max(255).describe("An app: one of `APNS_BUNDLE_IDS`.");
-const PerSecond = z.int().min(1).max(MAX_PER_SECOND);
-
-/** What a notification says. */
-export const CustomMessage = z.object({
-  kind: z.literal("custom"),
-  to: z.union([
-    z.object({ account: AccountName }).strict(),
-    z.object({ deviceId: z.uuid().toLowerCase().describe("One device, such as a test device.") }).strict(),
-  ]),
-  title: z.string().trim().min(1).max(200),
-  body: z.string().trim().min(1).max(2_000),
-  link: z.string().trim().min(1).max(1_000).nullish().describe("What the app opens: `data.link` of the notification."),
-});
-export type CustomMessage = z.infer<typeof CustomMessage>;
-
-/** A version to announce. */
-export const Announcement = z.object({
-  kind: z.literal("app.new_version"),
-  to: z
-    .object({ bundleId: BundleId.nullish() })
-    .strict()
-    .default({})
-    .describe("Every device, or every device of one app."),
-  version: Version,
-  perSecond: PerSecond.default(DEFAULT_PER_SECOND).describe("How many devices are notified per second."),
-});
-export type Announcement = z.infer<typeof Announcement>;
-
-export const NewMessage = z.discriminatedUnion("kind", [CustomMessage, Announcement]);
-export type NewMessage = z.infer<typeof NewMessage>;
+export const AccountName = z.string().trim().min(1).max(320).describe("An account's id or email.");
+export const BundleId = z.string().min(1).max(255).describe("An app: one of `APNS_BUNDLE_IDS`.");
+export const PerSecond = z.int().min(1).max(MAX_PER_SECOND);
 
 const count = () => z.int().min(0);
 const State = z.enum(["queued", "sending", "sent", "failed", "cancelled"]);
@@ -59,15 +26,19 @@ export const PushMessage = z.object({
   id: z.uuid(),
   kind: z.string(),
   status: z
-    .enum(["queueing", "sending", "ended", "canceled"])
-    .describe("`queueing`: the deliveries of an announcement are being added to the queue. `sending`: some wait."),
+    .enum(["scheduled", "queueing", "sending", "ended", "canceled"])
+    .describe(
+      "`scheduled`: it begins at `sendAt`. `queueing`: the deliveries of an announcement are being added to the queue. `sending`: some wait.",
+    ),
   to: z.object({
     accountId: z.uuid().nullable(),
     deviceId: z.uuid().nullable(),
     bundleId: z.string().nullable(),
+    audience: Audience.nullable(),
   }),
   title: z.string().nullable().describe("The title, or the version that is announced. null: the app's own text."),
   createdAt: z.date(),
+  sendAt: z.date().nullable().describe("When the first delivery of an audience's or a later message is due."),
   expiresAt: z.date(),
   canceledAt: z.date().nullable(),
   devices: count().describe("How many devices it is for. An announcement: about, when it began."),

@@ -2,63 +2,113 @@ import { randomUUID } from "node:crypto";
 import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
+import type { Target } from "../../push/audience/recipients";
+import type { Message } from "../../push/notifications";
+import { startBroadcast } from "../../push/outbox/broadcasts";
 import { enqueue } from "../../push/outbox/enqueue";
 import { composeNotification } from "../../push/payload";
+import { estimateRecipients } from "./estimate";
 import { findAccountId } from "./find-account";
 import { showMessage } from "./messages/list-messages";
-import type { CustomMessage, PushMessageDetails } from "./schema";
+import type { OperatorMessage } from "./messages/new-message";
+import { DEFAULT_PER_SECOND, type PushMessageDetails } from "./schema";
 
-type Recipient = { deviceId: string } | { accountId: string };
-type Deps = Pick<Context, "db" | "dbNow" | "now" | "wakePush">;
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "entitledAccounts" | "now" | "wakePush">;
+
+const MAX_AHEAD_DAYS = 90;
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Queues a notification with an operator's text, for an account's devices or for one device. With the same `key`, it is
- * queued once.
+ * Queues a notification that an operator wrote, for an account's devices or one device. For an audience or a later time,
+ * workers queue it. With the same `key`, it is queued once.
  * @throws AppError not_found for an unknown account; no_active_device; notifications_turned_off; validation_failed for
- * more than 4,096 bytes
+ * more than 4,096 bytes, an unknown app, and a time too far ahead
  */
 export async function sendMessage(
   deps: Deps,
   operator: Operator,
-  { kind, to, title, body, link = null }: CustomMessage,
+  given: OperatorMessage,
   key: string = randomUUID(),
 ): Promise<PushMessageDetails> {
-  const { db, dbNow, now, wakePush } = deps;
-  const message = { kind, title, body, link };
+  const { sendAt = null, perSecond = DEFAULT_PER_SECOND } = given;
+  const message = toMessage(given);
   requireThatItFits(message);
-  const recipient: Recipient =
-    "deviceId" in to ? { deviceId: to.deviceId } : { accountId: await findAccountId(deps, to.account) };
-  const eventKey = `custom:${key}`;
-  const id = await db.$transaction(async (tx) => {
-    const devices = await enqueue(tx, dbNow(), { eventKey, to: recipient, message });
-    const stored = await tx.pushMessage.findUnique({ where: { eventKey }, select: { id: true } });
-    if (stored === null) throw await notQueued(tx, recipient);
-    if (devices === 0) return stored.id; // it was queued before
-    const event = {
-      type: "push_sent",
-      target: `push:${stored.id}`,
-      details: { ...(recipient as Record<string, string>), devices },
-    } as const;
-    await recordOperatorEvent(tx, now(), operator, event);
-    return stored.id;
-  });
-  wakePush();
+  requireSoon(sendAt, deps.now());
+  const target = await findTarget(deps, given.to);
+  const isDirect = target.audience === null && (sendAt === null || sendAt <= deps.now());
+  const event = { eventKey: `custom:${key}`, message };
+  const estimate = isDirect ? null : await estimateRecipients(deps, target, perSecond);
+  const id = await deps.db.$transaction((tx) =>
+    estimate === null
+      ? sendNow(tx, deps, operator, { ...event, target })
+      : schedule(tx, deps, operator, { ...event, target, perSecond, sendAt, estimatedDevices: estimate.devices }),
+  );
+  deps.wakePush();
   return showMessage(deps, id);
 }
 
+function toMessage({ to, sendAt, perSecond, ...message }: OperatorMessage): Message {
+  return message.kind === "custom" ? { ...message, link: message.link ?? null } : message;
+}
+
+async function findTarget(deps: Deps, to: OperatorMessage["to"]): Promise<Target> {
+  const nobody = { accountId: null, deviceId: null, audience: null };
+  if ("audience" in to) return { ...nobody, audience: to.audience };
+  if ("deviceId" in to) return { ...nobody, deviceId: to.deviceId };
+  return { ...nobody, accountId: await findAccountId(deps, to.account) };
+}
+
+type Recipient = { deviceId: string } | { accountId: string };
+type Event = { eventKey: string; message: Message; target: Target };
+
+async function sendNow(tx: Tx, deps: Deps, operator: Operator, { eventKey, message, target }: Event): Promise<string> {
+  const { accountId, deviceId } = target;
+  const to: Recipient = accountId === null ? { deviceId: deviceId ?? "" } : { accountId };
+  const devices = await enqueue(tx, deps.dbNow(), { eventKey, to, message });
+  const stored = await tx.pushMessage.findUnique({ where: { eventKey }, select: { id: true } });
+  if (stored === null) throw await notQueued(tx, to);
+  if (devices === 0) return stored.id; // it was queued before
+  const details = { ...to, devices };
+  const event = { type: "push_sent", target: `push:${stored.id}`, details } as const;
+  await recordOperatorEvent(tx, deps.now(), operator, event);
+  return stored.id;
+}
+
+type Scheduled = Event & { sendAt: Date | null; perSecond: number; estimatedDevices: number };
+
+async function schedule(tx: Tx, deps: Deps, operator: Operator, scheduled: Scheduled): Promise<string> {
+  const { eventKey, message, target, perSecond, sendAt, estimatedDevices } = scheduled;
+  const { accountId, deviceId, audience } = target;
+  const bundleId = audience?.bundleId ?? null;
+  const broadcast = { eventKey, message, ...target, bundleId, perSecond, estimatedDevices, startsAt: sendAt };
+  const id = await startBroadcast(tx, deps.dbNow(), broadcast);
+  const to = { accountId, deviceId, audience: audience && JSON.stringify(audience) };
+  const details = { ...to, sendAt: sendAt?.toISOString() ?? null, devices: estimatedDevices };
+  await recordOperatorEvent(tx, deps.now(), operator, { type: "push_sent", target: `push:${id}`, details });
+  return id;
+}
+
 /** Why a notification was queued for no device. */
-async function notQueued(tx: Tx, recipient: Recipient): Promise<AppError> {
-  const where = "deviceId" in recipient ? { id: recipient.deviceId } : recipient;
+async function notQueued(tx: Tx, to: Recipient): Promise<AppError> {
+  const where = "deviceId" in to ? { id: to.deviceId } : to;
   const isMuted = (await tx.pushDevice.count({ where: { ...where, status: "active" } })) > 0;
   return new AppError(isMuted ? "notifications_turned_off" : "no_active_device");
 }
 
 /** @throws AppError validation_failed */
-function requireThatItFits(message: Parameters<typeof composeNotification>[0]): void {
+function requireThatItFits(message: Message): void {
   try {
     composeNotification(message);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new AppError("validation_failed", { errors: [{ pointer: "/body", code: "too_big", detail: error.message }] });
+    const pointer = message.kind === "background" ? "/data" : "/body";
+    throw new AppError("validation_failed", { errors: [{ pointer, code: "too_big", detail: error.message }] });
   }
+}
+
+/** @throws AppError validation_failed */
+function requireSoon(sendAt: Date | null, now: Date): void {
+  if (sendAt === null || sendAt.getTime() <= now.getTime() + MAX_AHEAD_DAYS * DAY_MS) return;
+  const detail = `Must be at most ${MAX_AHEAD_DAYS} days ahead`;
+  throw new AppError("validation_failed", { errors: [{ pointer: "/sendAt", code: "too_big", detail }] });
 }

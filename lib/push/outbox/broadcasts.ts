@@ -1,61 +1,60 @@
 import type { Context, Tx } from "../../context";
 import { newId } from "../../db/ids";
 import { seconds, sql, uuidArray } from "../../db/sql";
+import { BATCH_SIZE, type Candidate, readCandidates, selectAudience, type Target } from "../audience/recipients";
 import { CANCELED } from "../cancellation-reason";
 import { type Message, optionsOfKind, QueuePriority } from "../notifications";
 import { composeNotification } from "../payload";
-import {
-  type DevicePreferences,
-  joinPreferences,
-  PREFERENCE_COLUMNS,
-  timeToNotify,
-} from "../preferences/time-to-notify";
+import { timeToNotify } from "../preferences/time-to-notify";
 import type { Now } from "./enqueue";
 import { countOutcomes } from "./outcome-counts";
 import { insertRepeated, type Queueable } from "./rows";
 
-type Deps = Pick<Context, "db" | "dbNow">;
+type Deps = Pick<Context, "db" | "dbNow" | "entitledAccounts">;
 
-/** Bounds how long a statement locks its devices, and how long other queries of an embedded database wait. */
-const BATCH_SIZE = 5_000;
 /** Deliveries are queued this long before they are due: a broadcast is a short part of the queue, and ends soon. */
 const QUEUED_AHEAD_SECONDS = 60;
 const NIL_ID = "00000000-0000-0000-0000-000000000000";
 
-export type NewBroadcast = {
+export type NewBroadcast = Partial<Target> & {
   /** Identifies the event. Each device is notified of it once. */
   eventKey: string;
   message: Message;
-  /** null: every app. */
+  /** The app whose devices receive it. null: every app. */
   bundleId: string | null;
   perSecond: number;
   estimatedDevices: number;
+  /** When the first delivery is due. null: now. */
+  startsAt?: Date | null;
 };
 
 /**
- * Stores a message for every device, or for one app's, and returns its id. Workers queue its deliveries. A message that is
+ * Stores a message for many devices or a later time, and returns its id. Workers queue its deliveries. A message that is
  * still being queued stays as it is. One that was sent or canceled starts again, for the devices that did not get it.
  */
 export async function startBroadcast(tx: Tx, now: Now, broadcast: NewBroadcast): Promise<string> {
-  const { eventKey, bundleId, perSecond, estimatedDevices } = broadcast;
+  const { eventKey, bundleId, perSecond, estimatedDevices, startsAt = null } = broadcast;
+  const { accountId = null, deviceId = null, audience = null } = broadcast;
   const { kind, payload, priority, collapseId, ttlSeconds } = composeNotification(broadcast.message);
+  const from = sql`greatest(${startsAt}::timestamptz, ${now}::timestamptz)`;
   const [row] = await tx.$queryRaw<{ id: string }[]>`
     WITH message AS (
-      INSERT INTO "PushMessage" AS known ("id", "eventKey", "kind", "payload", "priority", "collapseId", "expiresAt")
-      VALUES (${newId()}::uuid, ${eventKey}, ${kind}, ${JSON.stringify(payload)}::jsonb, ${priority}::smallint,
-        ${collapseId}, ${now}::timestamptz + ${seconds(ttlSeconds)})
+      INSERT INTO "PushMessage" AS known ("id", "eventKey", "accountId", "deviceId", "kind", "payload", "priority",
+        "collapseId", "expiresAt")
+      VALUES (${newId()}::uuid, ${eventKey}, ${accountId}::uuid, ${deviceId}::uuid, ${kind},
+        ${JSON.stringify(payload)}::jsonb, ${priority}::smallint, ${collapseId}, ${from} + ${seconds(ttlSeconds)})
       ON CONFLICT ("eventKey") DO UPDATE SET "canceledAt" = NULL,
         "expiresAt" = greatest(known."expiresAt", EXCLUDED."expiresAt")
       RETURNING "id"
     ), broadcast AS (
-      INSERT INTO "PushBroadcast" AS known ("messageId", "bundleId", "perSecond", "estimatedDevices", "createdAt",
-        "afterDeviceId", "nextDueAt")
-      SELECT "id", ${bundleId}, ${perSecond}::int, ${estimatedDevices}::int, ${now}::timestamptz, ${NIL_ID}::uuid,
-        ${now}::timestamptz
+      INSERT INTO "PushBroadcast" AS known ("messageId", "bundleId", "audience", "ttlSeconds", "perSecond",
+        "estimatedDevices", "createdAt", "afterDeviceId", "startsAt", "nextDueAt")
+      SELECT "id", ${bundleId}, ${audience && JSON.stringify(audience)}::jsonb, ${ttlSeconds}::int, ${perSecond}::int,
+        ${estimatedDevices}::int, ${now}::timestamptz, ${NIL_ID}::uuid, ${from}, ${from}
       FROM message
       ON CONFLICT ("messageId") DO UPDATE SET "bundleId" = EXCLUDED."bundleId", "perSecond" = EXCLUDED."perSecond",
         "estimatedDevices" = EXCLUDED."estimatedDevices", "afterDeviceId" = EXCLUDED."afterDeviceId",
-        "nextDueAt" = EXCLUDED."nextDueAt", "endedAt" = NULL
+        "startsAt" = EXCLUDED."startsAt", "nextDueAt" = EXCLUDED."nextDueAt", "endedAt" = NULL
       WHERE known."endedAt" IS NOT NULL
     )
     SELECT "id"::text FROM message`;
@@ -63,7 +62,7 @@ export async function startBroadcast(tx: Tx, now: Now, broadcast: NewBroadcast):
   return row.id;
 }
 
-type Row = {
+type Row = Target & {
   messageId: string;
   eventKey: string;
   kind: string;
@@ -71,6 +70,7 @@ type Row = {
   perSecond: number;
   afterDeviceId: string;
   queued: number;
+  ttlSeconds: number | null;
   from: Date;
   now: Date;
 };
@@ -80,11 +80,12 @@ type Row = {
  * call it again. The deliveries and how far the broadcast has come are stored in one transaction, so a process can be
  * killed at any time, and several may call this.
  */
-export function queueBroadcast({ db, dbNow }: Deps): Promise<boolean> {
+export function queueBroadcast(deps: Deps): Promise<boolean> {
+  const { db, dbNow } = deps;
   return db.$transaction(async (tx) => {
     const [row] = await tx.$queryRaw<Row[]>`
-      SELECT broadcast."messageId"::text, message."eventKey", message."kind", broadcast."bundleId",
-        broadcast."perSecond", broadcast."afterDeviceId"::text,
+      SELECT broadcast."messageId"::text, message."eventKey", message."kind", message."accountId"::text,
+        message."deviceId"::text, broadcast."bundleId", broadcast."audience", broadcast."ttlSeconds", broadcast."perSecond", broadcast."afterDeviceId"::text,
         broadcast."queued", greatest(broadcast."nextDueAt", ${dbNow()}::timestamptz) AS "from", ${dbNow()}::timestamptz AS "now"
       FROM "PushBroadcast" AS broadcast JOIN "PushMessage" AS message ON message."id" = broadcast."messageId"
       WHERE broadcast."endedAt" IS NULL
@@ -93,8 +94,9 @@ export function queueBroadcast({ db, dbNow }: Deps): Promise<boolean> {
     if (!row) return false;
     const options = optionsOfKind(row.kind);
     const devices = options ? await nextDevices(tx, row, options.recipientStatus) : [];
-    const queued = options ? await queueDevices(tx, row, options, devices) : 0;
-    const nextDueAt = dueAt(row, devices.length);
+    const recipients = await selectAudience(deps, tx, devices, row.audience);
+    const queued = options ? await queueDevices(tx, row, options, recipients) : 0;
+    const nextDueAt = dueAt(row, recipients.length);
     await tx.$executeRaw`
       UPDATE "PushBroadcast" SET "queued" = "queued" + ${queued}::int, "nextDueAt" = ${nextDueAt}::timestamptz,
         "afterDeviceId" = ${devices.at(-1)?.id ?? row.afterDeviceId}::uuid,
@@ -104,20 +106,17 @@ export function queueBroadcast({ db, dbNow }: Deps): Promise<boolean> {
   });
 }
 
-type Recipient = DevicePreferences & { id: string };
-
-function nextDevices(tx: Tx, { afterDeviceId, bundleId }: Row, status: string): Promise<Recipient[]> {
-  return tx.$queryRaw`
-    SELECT device."id"::text, ${PREFERENCE_COLUMNS} FROM "PushDevice" AS device ${joinPreferences}
-    WHERE device."status" = ${status}::"PushDeviceStatus" AND device."id" > ${afterDeviceId}::uuid
-      AND (${bundleId}::text IS NULL OR device."bundleId" = ${bundleId})
-    ORDER BY device."id" LIMIT ${BATCH_SIZE} FOR KEY SHARE OF device SKIP LOCKED`;
+function nextDevices(tx: Tx, row: Row, status: string): Promise<Candidate[]> {
+  const { accountId, deviceId, bundleId } = row;
+  const audience = row.audience ?? (bundleId === null ? null : { bundleId });
+  const lock = sql`FOR KEY SHARE OF device SKIP LOCKED`;
+  return readCandidates(tx, { accountId, deviceId, audience }, { status, after: row.afterDeviceId, lock });
 }
 
 type Options = NonNullable<ReturnType<typeof optionsOfKind>>;
 
 /** Returns how many more devices the message is queued for. */
-async function queueDevices(tx: Tx, row: Row, options: Options, devices: readonly Recipient[]): Promise<number> {
+async function queueDevices(tx: Tx, row: Row, options: Options, devices: readonly Candidate[]): Promise<number> {
   if (devices.length === 0) return 0;
   const { messageId, eventKey } = row;
   const deliveries = devices.flatMap((device, i) => toDelivery(row, options, device, i) ?? []);
@@ -135,8 +134,11 @@ async function queueDevices(tx: Tx, row: Row, options: Options, devices: readonl
 }
 
 /** Returns the delivery to the `i`-th device of a batch; null if its owner has turned the kind off. */
-function toDelivery(row: Row, { queuePriority, ttlSeconds }: Options, device: Recipient, i: number): Queueable | null {
-  const { eventKey, kind, now } = row;
+function toDelivery(row: Row, options: Options, device: Candidate, i: number): Queueable | null {
+  const { eventKey, kind, now, accountId, deviceId } = row;
+  const isDirect = accountId !== null || deviceId !== null;
+  const queuePriority = isDirect ? options.queuePriority : QueuePriority.announcement;
+  const ttlSeconds = row.ttlSeconds ?? options.ttlSeconds;
   const turn = dueAt(row, i);
   const free = timeToNotify(kind, turn, device);
   const expiresAt = new Date(turn.getTime() + 1000 * ttlSeconds);

@@ -16,18 +16,24 @@ export async function cancelMessage(tx: Tx, now: Now, id: string): Promise<boole
     SELECT "accountId"::text, "deviceId"::text FROM "PushMessage" WHERE "id" = ${id}::uuid FOR NO KEY UPDATE`;
   if (!message) return null;
   const isBroadcast = message.accountId === null && message.deviceId === null;
-  const isLeft = isBroadcast ? await endBroadcast(tx, now, id) : await endDeliveries(tx, now, id, message);
-  if (!isLeft) return false;
+  const isStopped = await stopQueueing(tx, now, id);
+  const isLeft = isBroadcast ? isStopped || (await isWaiting(tx, id)) : await endDeliveries(tx, now, id, message);
+  if (!isLeft && !isStopped) return false;
   await tx.$executeRaw`
     UPDATE "PushMessage" SET "canceledAt" = coalesce("canceledAt", ${now}::timestamptz) WHERE "id" = ${id}::uuid`;
   return true;
 }
 
-async function endBroadcast(tx: Tx, now: Now, id: string): Promise<boolean> {
+/** Returns whether workers had yet to queue deliveries of the message. */
+async function stopQueueing(tx: Tx, now: Now, id: string): Promise<boolean> {
   const ended = await tx.$executeRaw`
     UPDATE "PushBroadcast" SET "endedAt" = ${now}::timestamptz
     WHERE "messageId" = ${id}::uuid AND "endedAt" IS NULL`;
-  if (ended > 0) return true;
+  return ended > 0;
+}
+
+/** Whether deliveries of a broadcast wait, all of which are queued. */
+async function isWaiting(tx: Tx, id: string): Promise<boolean> {
   const [waiting] = await tx.$queryRaw<{ isLeft: boolean }[]>`
     SELECT "queued" > coalesce((
       SELECT sum("count") FROM "PushOutcomeCount" WHERE "messageId" = ${id}::uuid

@@ -35,6 +35,7 @@ type Result = {
 type DeliveryValues = [
   ...[id: string, deviceId: string, messageId: string, expiresAtSeconds: number, attempts: number],
   ...[token: string, environment: PushEnvironment, bundleId: string, status: PushDeviceStatus, isOld: boolean],
+  locale: string | null,
 ];
 
 /**
@@ -59,7 +60,7 @@ export async function claimDeliveries(
       SELECT json_agg(json_build_array(claimed."id", device."id", claimed."messageId",
         date_part('epoch', claimed."expiresAt"), claimed."attempts", device."token", device."environment",
         device."bundleId", device."status",
-        coalesce(device."lastDeliveredAt" < ${at}::timestamptz - ${seconds(DELIVERED_AT_SECONDS)}, true)))
+        coalesce(device."lastDeliveredAt" < ${at}::timestamptz - ${seconds(DELIVERED_AT_SECONDS)}, true), device."locale"))
       FROM claimed JOIN "PushDevice" AS device ON device."id" = claimed."deviceId"
     ), '[]') AS "deliveries", coalesce((
       SELECT json_agg(message) FROM (
@@ -81,7 +82,8 @@ function toDelivery(
   messages: ReadonlyMap<string, PreparedMessage>,
   requestedAt: Date,
 ): ClaimedDelivery {
-  const [id, deviceId, messageId, expiresAt, attempts, token, environment, bundleId, status, isDeliveredAtOld] = values;
+  const [id, deviceId, messageId, expiresAt, attempts, token, environment, bundleId, status, isDeliveredAtOld, locale] =
+    values;
   return {
     id,
     deviceId,
@@ -92,6 +94,7 @@ function toDelivery(
     environment,
     bundleId,
     status,
+    locale,
     isDeliveredAtOld,
     isPaused: paused.includes(environment),
     message: messages.get(messageId) ?? NO_MESSAGE,

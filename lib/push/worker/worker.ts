@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { Context } from "../../context";
 import { queueBroadcast } from "../outbox/broadcasts";
 import { createSender, type SenderDeps } from "./sender";
 
@@ -13,7 +14,7 @@ const POLL_INTERVAL_MS = 1_000;
 const MAINTENANCE_INTERVAL_MS = 10_000;
 
 /** Starts to send what is in the outbox, and to queue broadcasts. Any number of workers may run on one PostgreSQL. */
-export function startWorker(deps: SenderDeps): PushWorker {
+export function startWorker(deps: SenderDeps & Pick<Context, "entitledAccounts">): PushWorker {
   let isStopping = false;
   const signal = createWakeSignal();
   const broadcastSignal = createWakeSignal();

@@ -1,6 +1,5 @@
+import { Announcement, CustomMessage } from "../../../lib/admin/push/messages/new-message";
 import {
-  Announcement,
-  CustomMessage,
   DeliveriesQuery,
   type Delivery,
   PauseParams,

@@ -4,6 +4,7 @@ import { announceVersion } from "@/lib/admin/push/announce";
 import { cancelMessage } from "@/lib/admin/push/cancel";
 import { showMessage } from "@/lib/admin/push/messages/list-messages";
 import { retryDeliveries } from "@/lib/admin/push/retry";
+import type { Context } from "@/lib/context";
 import { queueBroadcast } from "@/lib/push/outbox/broadcasts";
 import type { SenderDeps } from "@/lib/push/worker/sender";
 import { startWorker } from "@/lib/push/worker/worker";
@@ -104,7 +105,7 @@ describe("an announcement", () => {
     await activeDevices(await newAccount(), 20, { bundleId });
     const { push, sent } = recordingPush();
     const { id } = await announce(version, bundleId);
-    const workers = [1, 2].map(() => startWorker({ ...ctx(), push } as SenderDeps));
+    const workers = [1, 2].map(() => startWorker({ ...ctx(), push } as SenderDeps & Context));
     try {
       await expect.poll(async () => (await showMessage(ctx(), id)).sent, { timeout: 20_000 }).toBe(20);
     } finally {

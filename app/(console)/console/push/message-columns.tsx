@@ -20,7 +20,8 @@ export const MESSAGE_COLUMNS: Column<PushMessage>[] = [
 ];
 
 /** Who a message is for. */
-export function recipientOf({ to: { accountId, deviceId, bundleId } }: PushMessage) {
+export function recipientOf({ to: { accountId, deviceId, bundleId, audience } }: PushMessage) {
   if (accountId) return <a href={`/console/accounts/${accountId}`}>An account</a>;
-  return deviceId ? "One device" : (bundleId ?? "Every device");
+  if (deviceId) return "One device";
+  return audience && Object.keys(audience).length > 0 ? "An audience" : (bundleId ?? "Every device");
 }

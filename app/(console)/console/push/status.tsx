@@ -2,6 +2,7 @@ import type { Delivery, PushMessage } from "@/lib/admin/push/schema";
 import { Badge, type Tone } from "../../components/badge";
 
 const MESSAGE_TONES: Record<PushMessage["status"], Tone> = {
+  scheduled: "neutral",
   queueing: "active",
   sending: "active",
   ended: "good",

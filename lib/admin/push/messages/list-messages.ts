@@ -10,7 +10,7 @@ import type { MessagesQuery, PushMessage, PushMessageDetails, PushMessages } fro
 import { countDeliveries, type DeliveryCounts } from "./message-counts";
 import type { MessageRow } from "./message-row";
 
-type Deps = Pick<Context, "db">;
+type Deps = Pick<Context, "db" | "dbNow">;
 
 /** A page of the messages, newest first. @throws AppError invalid_query; not_found for an unknown account */
 export async function listMessages(deps: Deps, { account, by, ...page }: MessagesQuery): Promise<PushMessages> {
@@ -18,7 +18,7 @@ export async function listMessages(deps: Deps, { account, by, ...page }: Message
   const { entries, nextCursor } = await readPage("push-messages", page, ({ after, take }) => {
     const isAfter = sql`"id" < ${idOr(MAX_ID, after)}::uuid`;
     const isBy = by === "operator" ? sql`"kind" IN (${literals(OPERATOR_KINDS)})` : sql`true`;
-    return deps.db.$queryRaw<MessageRow[]>(selectMessages(accountId, sql`${isAfter} AND ${isBy}`, take));
+    return deps.db.$queryRaw<MessageRow[]>(selectMessages(deps, accountId, sql`${isAfter} AND ${isBy}`, take));
   });
   const counts = await countDeliveries(deps, entries);
   return { messages: entries.map((row) => describe(row, counts.get(row.id) ?? [])), nextCursor };
@@ -26,7 +26,7 @@ export async function listMessages(deps: Deps, { account, by, ...page }: Message
 
 /** A message with what became of its deliveries. @throws AppError not_found */
 export async function showMessage(deps: Deps, id: string): Promise<PushMessageDetails> {
-  const [row] = await deps.db.$queryRaw<MessageRow[]>(selectMessages(null, sql`"id" = ${id}::uuid`, 1));
+  const [row] = await deps.db.$queryRaw<MessageRow[]>(selectMessages(deps, null, sql`"id" = ${id}::uuid`, 1));
   if (!row) throw new AppError("not_found");
   const outcomes = (await countDeliveries(deps, [row])).get(id) ?? [];
   const { perSecond, nextDueAt, estimatedDevices, queued, endedAt } = row;
@@ -42,7 +42,7 @@ export async function showMessage(deps: Deps, id: string): Promise<PushMessageDe
 }
 
 /** An account's messages are few, and sorted. Of all messages, the primary key returns the newest. */
-function selectMessages(accountId: string | null, condition: Prisma.Sql, take: number): Prisma.Sql {
+function selectMessages({ dbNow }: Deps, accountId: string | null, condition: Prisma.Sql, take: number): Prisma.Sql {
   const ofDevices = sql`"deviceId" IN (SELECT "id" FROM "PushDevice" WHERE "accountId" = ${accountId}::uuid)`;
   const rows =
     accountId === null
@@ -53,23 +53,27 @@ function selectMessages(accountId: string | null, condition: Prisma.Sql, take: n
     WITH message AS MATERIALIZED (${rows})
     SELECT message."id"::text, message."kind", message."accountId"::text, message."deviceId"::text,
       message."payload", message."expiresAt", message."canceledAt", broadcast."queued", broadcast."estimatedDevices",
-      broadcast."perSecond", broadcast."bundleId", broadcast."nextDueAt", broadcast."endedAt"
+      broadcast."perSecond", broadcast."bundleId", broadcast."audience", broadcast."startsAt",
+      broadcast."startsAt" > ${dbNow()} AS "isScheduled", broadcast."nextDueAt", broadcast."endedAt"
     FROM message LEFT JOIN "PushBroadcast" AS broadcast ON broadcast."messageId" = message."id"
     ORDER BY message."id" DESC LIMIT ${take}`;
 }
 
 function describe(row: MessageRow, outcomes: DeliveryCounts): PushMessage {
-  const { id, kind, accountId, deviceId, bundleId, expiresAt, canceledAt, estimatedDevices } = row;
+  const { id, kind, accountId, deviceId, bundleId, audience, expiresAt, canceledAt, estimatedDevices } = row;
   const total = (...states: string[]) =>
     outcomes.reduce((sum, { state, count }) => sum + (states.includes(state) ? count : 0), 0);
   const [waiting, sent, failed] = [total("queued", "sending"), total("sent"), total("failed")];
   const cancelled = total("cancelled");
   const isQueueing = row.nextDueAt !== null && row.endedAt === null;
-  const status = canceledAt ? "canceled" : isQueueing ? "queueing" : waiting > 0 ? "sending" : "ended";
-  const to = { accountId, deviceId, bundleId };
-  const devices = estimatedDevices ?? waiting + sent + failed + cancelled;
+  const queueing = row.isScheduled ? "scheduled" : "queueing";
+  const status = canceledAt ? "canceled" : isQueueing ? queueing : waiting > 0 ? "sending" : "ended";
+  const to = { accountId, deviceId, bundleId, audience };
+  const known = waiting + sent + failed + cancelled;
+  const isDirect = accountId !== null || deviceId !== null;
+  const devices = isDirect && !isQueueing ? known : (estimatedDevices ?? known);
   const { title } = textOf(row);
-  const times = { createdAt: timeOfId(id), expiresAt, canceledAt };
+  const times = { createdAt: timeOfId(id), sendAt: row.startsAt, expiresAt, canceledAt };
   return { id, kind, status, to, title, ...times, devices, waiting, sent, failed, cancelled };
 }
 

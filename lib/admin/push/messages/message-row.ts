@@ -1,3 +1,5 @@
+import type { Audience } from "../../../push/audience/audience";
+
 /** A message with its broadcast, if it is one. */
 export type MessageRow = {
   id: string;
@@ -12,6 +14,9 @@ export type MessageRow = {
   estimatedDevices: number | null;
   perSecond: number | null;
   bundleId: string | null;
+  audience: Audience | null;
+  startsAt: Date | null;
+  isScheduled: boolean | null;
   nextDueAt: Date | null;
   endedAt: Date | null;
 };

@@ -1,9 +1,13 @@
 import { operatorOf } from "@/lib/admin/operator";
 import { announceVersion } from "@/lib/admin/push/announce";
 import { listMessages } from "@/lib/admin/push/messages/list-messages";
-import { MessagesQuery, NewMessage, PushMessageDetails, PushMessages } from "@/lib/admin/push/schema";
+import { NewMessage } from "@/lib/admin/push/messages/new-message";
+import { MessagesQuery, PushMessageDetails, PushMessages } from "@/lib/admin/push/schema";
 import { sendMessage } from "@/lib/admin/push/send";
 import { endpoint } from "@/lib/http/endpoint";
+
+/** A text in many languages. */
+const MAX_BODY_BYTES = 128 * 1024;
 
 export const listAll = endpoint({
   summary: "List the newest notifications",
@@ -19,10 +23,11 @@ export const sendOne = endpoint({
   auth: { role: "admin", stepUp: true, scope: "push:send" },
   idempotency: "replay",
   body: NewMessage,
+  maxBodyBytes: MAX_BODY_BYTES,
   errors: ["not_found", "no_active_device", "notifications_turned_off", "announcement_in_progress"],
   responses: { 201: PushMessageDetails },
   handle: ({ ctx, principal, body, caller }) => {
     const operator = operatorOf(principal, caller);
-    return body.kind === "custom" ? sendMessage(ctx, operator, body) : announceVersion(ctx, operator, body);
+    return body.kind === "app.new_version" ? announceVersion(ctx, operator, body) : sendMessage(ctx, operator, body);
   },
 });

@@ -92,6 +92,7 @@ function MessageFacts({ message }: { message: PushMessageDetails }) {
           ["Per second", message.perSecond === null ? null : formatCount(message.perSecond)],
           ["Last one due", message.queueingEndsAt && <Ago at={message.queueingEndsAt} />],
           ["Created", <ExactTime key="created" at={message.createdAt} />],
+          ["Begins", message.sendAt && <ExactTime key="begins" at={message.sendAt} />],
           ["Expires", <ExactTime key="expires" at={message.expiresAt} />],
           ["Canceled", message.canceledAt && <ExactTime at={message.canceledAt} />],
         ]}
@@ -101,7 +102,7 @@ function MessageFacts({ message }: { message: PushMessageDetails }) {
 }
 
 function Cancel({ message: { id, status, devices, sent } }: { message: PushMessageDetails }) {
-  if (status !== "queueing" && status !== "sending") return null;
+  if (status !== "scheduled" && status !== "queueing" && status !== "sending") return null;
   return (
     <Action
       form="/forms/console/push/cancel"

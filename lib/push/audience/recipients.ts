@@ -1,0 +1,47 @@
+import type { Context, Tx } from "../../context";
+import type { Prisma } from "../../db/generated/client";
+import { empty, sql } from "../../db/sql";
+import { type DevicePreferences, joinPreferences, PREFERENCE_COLUMNS } from "../preferences/time-to-notify";
+import { type Audience, type AudienceDevice, isInAudience } from "./audience";
+
+/** Bounds how long a statement locks its devices, and how long other queries of an embedded database wait. */
+export const BATCH_SIZE = 5_000;
+
+/** Whom a message is for. All null: every device. */
+export type Target = { accountId: string | null; deviceId: string | null; audience: Audience | null };
+
+export type Candidate = DevicePreferences & AudienceDevice & { id: string; accountId: string };
+
+/** Reads the next devices by id, of which some may not belong to the target's audience: `selectAudience` finds those that do. */
+export function readCandidates(
+  db: Tx,
+  { accountId, deviceId, audience }: Target,
+  { status, after, lock = empty }: { status: string; after: string; lock?: Prisma.Sql },
+): Promise<Candidate[]> {
+  const bundleId = audience?.bundleId ?? null;
+  return db.$queryRaw`
+    SELECT device."id"::text, device."accountId"::text, device."appVersion", device."bundleId", device."lastSeenAt",
+      device."locale", device."model", ${PREFERENCE_COLUMNS}
+    FROM "PushDevice" AS device ${joinPreferences}
+    WHERE device."status" = ${status}::"PushDeviceStatus" AND device."id" > ${after}::uuid
+      AND (${bundleId}::text IS NULL OR device."bundleId" = ${bundleId})
+      ${accountId === null ? empty : sql`AND device."accountId" = ${accountId}::uuid`}
+      ${deviceId === null ? empty : sql`AND device."id" = ${deviceId}::uuid`}
+    ORDER BY device."id" LIMIT ${BATCH_SIZE} ${lock}`;
+}
+
+/** Returns the devices that belong to an audience, in their order. */
+export async function selectAudience(
+  { entitledAccounts }: Pick<Context, "entitledAccounts">,
+  db: Tx,
+  devices: readonly Candidate[],
+  audience: Audience | null,
+): Promise<readonly Candidate[]> {
+  if (audience === null) return devices;
+  const matching = devices.filter((device) => isInAudience(device, audience));
+  const { entitlement } = audience;
+  if (entitlement === undefined || matching.length === 0) return matching;
+  const accountIds = [...new Set(matching.map(({ accountId }) => accountId))];
+  const entitled = await entitledAccounts(db, accountIds, entitlement);
+  return matching.filter(({ accountId }) => entitled.has(accountId));
+}
