@@ -70,6 +70,7 @@ export const ERRORS = {
   assignment_conflict: [409, "The purchases cannot be assigned to the account"],
   billing_api_not_configured: [409, "The billing provider's API is not configured"],
   retention_not_configured: [409, "Payloads are kept without limit"],
+  move_in_progress: [409, "The database is being moved elsewhere"],
   backup_in_progress: [409, "The database is being backed up already"],
   backup_not_configured: [409, "There is no place for backups"],
   webhook_limit_reached: [409, "Too many webhook endpoints"],

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { summarizeTable } from "@/lib/db/copy/copy";
 import { listTables } from "@/lib/db/copy/tables";
 import { readMoved } from "@/lib/db/embedded/moved";
@@ -100,6 +100,32 @@ describe("moving a database", () => {
 
     await expect(add("too-late@example.com")).rejects.toMatchObject({ message: expect.stringContaining("read-only") });
     expect(await readMoved(folder)).toMatchObject({ to: "the target" });
+  });
+
+  test("lets writes continue if the target does not respond for a minute while they wait", async () => {
+    await add("ann@example.com");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    let [isPaused, fail] = [false, (_: Error) => {}];
+    const hang = () =>
+      new Promise<never>((_, reject) => {
+        fail = reject;
+        vi.advanceTimersByTime(60_000);
+      });
+    const silent: Target = {
+      ...target,
+      session: { ...target.session, exec: (script) => (isPaused ? hang() : target.session.exec(script)) },
+      close: async () => fail(new Error("The connection was closed")),
+    };
+    const pause: Source["pause"] = async (tables) => {
+      isPaused = true;
+      return source.pause(tables);
+    };
+    await expect(moveDatabase({ ...source, pause }, silent, HOOKS)).rejects.toThrow("The connection was closed");
+    vi.useRealTimers();
+    await add("bob@example.com");
+    await moveDatabase(source, target, HOOKS);
+    expect(await contentsOf(into)).toEqual(await contentsOf(from));
   });
 
   test("begins anew if the source has forgotten the changes since an interruption", async () => {

@@ -3,11 +3,13 @@ import type { Context } from "../../context";
 import { stopCapture } from "../../db/move/capture";
 import { embeddedSource } from "../../db/move/embedded";
 import { moveDatabase } from "../../db/move/move";
+import type { Target } from "../../db/move/target";
 import { AppError } from "../../errors";
 import type { DatabaseMove, NewDatabaseMove } from "./schema";
 
 type Deps = Pick<Context, "adoption" | "config" | "database" | "db" | "log" | "now" | "updateReports">;
-type Job = { status: DatabaseMove; ended: Promise<void>; controller: AbortController; renew: () => void };
+type Job = { status: DatabaseMove; ended: Promise<void>; controller: AbortController; lease: NodeJS.Timeout };
+type OpenTarget = (url: string) => Promise<Target>;
 
 /** A move ends if nobody has asked for its status for so long: the command was killed. */
 const LEASE_MS = 20_000;
@@ -17,35 +19,45 @@ const NONE: DatabaseMove = { state: "none", to: null, step: null, share: 0, resu
 const jobs = new WeakMap<Context["database"], Job>();
 
 /**
- * Starts to move the embedded database to PostgreSQL, in the background. While one is running or after it, returns its
- * status. Whoever starts it reads the status, or it ends.
- * @throws AppError forbidden if the service uses PostgreSQL
+ * Starts to move the embedded database to PostgreSQL, in the background. While a move to the same database is running or
+ * after it, returns its status. Whoever starts it reads the status, or it ends.
+ * @throws AppError forbidden if the service uses PostgreSQL; move_in_progress for another target than that of the move
  */
-export async function startMove(deps: Deps, operator: Operator, { to }: NewDatabaseMove): Promise<DatabaseMove> {
+export async function startMove(
+  deps: Deps,
+  operator: Operator,
+  { to }: NewDatabaseMove,
+  openTarget?: OpenTarget,
+): Promise<DatabaseMove> {
   requireEmbedded(deps);
-  const running = jobs.get(deps.database);
-  if (running?.status.state === "running" || running?.status.state === "moved") return readMove(deps);
-  const { nameOf } = await import("../../db/move/server");
-  const event = { type: "database_moved", target: `database:${nameOf(to)}` } as const;
-  await recordOperatorEvent(deps.db, deps.now(), operator, event);
+  const { nameOf, openServerTarget } = await import("../../db/move/server");
+  // From here to the job's entry in `jobs` nothing is awaited: of simultaneous requests one starts the move.
+  const current = jobs.get(deps.database);
+  if (current?.status.state === "running" || current?.status.state === "moved") {
+    if (current.status.to === nameOf(to)) return readMove(deps);
+    throw new AppError("move_in_progress", { detail: `The database is moved to ${current.status.to}.` });
+  }
+  const job = createJob(nameOf(to));
+  jobs.set(deps.database, job);
+  job.ended = run(deps, operator, job, () => (openTarget ?? openServerTarget)(to));
+  return job.status;
+}
+
+function createJob(to: string): Job {
   const controller = new AbortController();
   const end = () => controller.abort(new Error("The command has ended. Repeat it to continue."));
-  const lease = setTimeout(end, LEASE_MS).unref();
-  const job: Job = {
-    status: { ...NONE, state: "running", to: nameOf(to), step: "copying" },
+  return {
+    status: { ...NONE, state: "running", to, step: "copying" },
     ended: Promise.resolve(),
     controller,
-    renew: () => void lease.refresh(),
+    lease: setTimeout(end, LEASE_MS).unref(),
   };
-  jobs.set(deps.database, job);
-  job.ended = run(deps, job, to).finally(() => clearTimeout(lease));
-  return job.status;
 }
 
 /** How far the move is. Keeps it running. */
 export function readMove({ database }: Pick<Context, "database">): DatabaseMove {
   const job = jobs.get(database);
-  if (job?.status.state === "running") job.renew();
+  if (job?.status.state === "running") job.lease.refresh();
   return job?.status ?? NONE;
 }
 
@@ -62,12 +74,12 @@ export async function cancelMove(deps: Deps, operator: Operator): Promise<Databa
   return NONE;
 }
 
-async function run(deps: Deps, job: Job, to: string): Promise<void> {
-  const { config, log } = deps;
+async function run(deps: Deps, operator: Operator, job: Job, openTarget: () => Promise<Target>): Promise<void> {
+  const { config, db, log, now } = deps;
   try {
+    await recordOperatorEvent(db, now(), operator, { type: "database_moved", target: `database:${job.status.to}` });
     const source = embeddedSource(config.DATA_DIR, requireEmbedded(deps));
-    const { openServerTarget } = await import("../../db/move/server");
-    const target = await openServerTarget(to);
+    const target = await openTarget();
     const { signal } = job.controller;
     signal.addEventListener("abort", () => void target.close()); // ends a statement that does not respond
     const result = await moveDatabase(source, target, {
@@ -81,6 +93,8 @@ async function run(deps: Deps, job: Job, to: string): Promise<void> {
     const { code = "move_failed", message } = causeOf(error, job);
     Object.assign(job.status, { state: "failed", error: { code, message } });
     log.warn({ err: error }, "the database was not moved: the service continues with the embedded database");
+  } finally {
+    clearTimeout(job.lease);
   }
 }
 

@@ -49,6 +49,7 @@ const MAX_PAUSE_MS = 60_000;
  */
 export async function moveDatabase(source: Source, target: Target, hooks: MoveHooks): Promise<MoveResult> {
   const { session } = source;
+  hooks.signal.throwIfAborted();
   await requireThisVersion(source.name, await appliedMigrations(session));
   const tables = await withKeys(session, await listTables(session));
   const copied = await prepareTarget(target, await startCapture(session, tables));

@@ -103,6 +103,8 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   assignment_conflict:
     "`reason` is `linked` if a purchase has another account already, `shared_id` if many customers have one of the App User IDs, and `no_customer` if no event names a customer. Transfer a purchase of another account at the provider, whose next event would otherwise undo it.",
   retention_not_configured: "Set `BILLING_PAYLOAD_RETENTION_DAYS`.",
+  move_in_progress:
+    "The database is being moved to another target, or has been. `homeport db move --cancel` ends the move, or undoes it.",
   backup_in_progress: "The database is being backed up already. Wait for that backup.",
   backup_not_configured: "There is no place for backups: set `BACKUP_TO`, and for a bucket the `BACKUP_S3_` variables.",
   backup_failed: "The backup could not be written. `detail` has the reason; no incomplete file is left.",

@@ -5,6 +5,7 @@ import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 
 const common = { auth: { role: "admin" }, responses: { 200: DatabaseMove } } as const;
+const move = { ...common, body: NewDatabaseMove, errors: ["move_in_progress" as const] };
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/database/move", {
   GET: endpoint({
     ...common,
@@ -12,9 +13,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     handle: ({ ctx, principal }) => commandLineOf(principal) && readMove(ctx),
   }),
   POST: endpoint({
-    ...common,
+    ...move,
     summary: "Move the database to PostgreSQL",
-    body: NewDatabaseMove,
     handle: ({ ctx, principal, body }) => startMove(ctx, commandLineOf(principal), body),
   }),
   DELETE: endpoint({
