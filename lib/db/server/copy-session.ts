@@ -6,7 +6,7 @@ import { hostUrls } from "../../config/database";
 import { wholeLines } from "../copy/lines";
 import { quoted, type Snapshot, target } from "../copy/session";
 import { withSession } from "./adapter";
-import { findWritable } from "./hosts";
+import { findHost } from "./hosts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const LOCK_TIMEOUT_MS = 60_000;
@@ -19,10 +19,11 @@ const SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 /**
  * Connects to PostgreSQL itself, not through PgBouncer, to copy tables without time limits for statements. With
  * `isSnapshot`, everything that the session reads is the state of one moment, while others write (PostgreSQL 17, 13.2.2).
+ * The primary may refuse writes: the end of a move makes its source read-only.
  */
 export async function openServerCopySession(url: string, { isSnapshot = false } = {}): Promise<Snapshot> {
   const client = new Client({
-    connectionString: withSession(await findWritable(hostUrls(url)), {
+    connectionString: withSession(await findHost(hostUrls(url), "primary"), {
       lock_timeout: LOCK_TIMEOUT_MS,
       statement_timeout: 0,
       idle_in_transaction_session_timeout: 0,

@@ -3,24 +3,36 @@ import { Client } from "pg";
 /** How long a host may take to tell whether it accepts writes. Half the time that a connection may take. */
 const PROBE_MS = 1_500;
 
+/** As libpq names them: any primary, or one that accepts writes (PostgreSQL 17, 32.1.2 "target_session_attrs"). */
+type HostKind = "primary" | "read-write";
+const KINDS = {
+  primary: { wanted: "is the primary", test: "pg_is_in_recovery()", refusal: "is a standby" },
+  "read-write": {
+    wanted: "accepts writes",
+    // On for a standby, and for a server that was made read-only.
+    test: "current_setting('transaction_read_only')::boolean",
+    refusal: "is read-only",
+  },
+} as const;
+
 /**
- * Returns the URL of a host that accepts writes: the first to say so, because a host that is down may take long to show
- * it. A single URL is not tested.
+ * Returns the URL of a host of a kind: the first to say so, because a host that is down may take long to show it. A single
+ * URL is not tested.
  * @throws Error with what is wrong with each host
  */
-export async function findWritable(urls: readonly string[]): Promise<string> {
+export async function findHost(urls: readonly string[], kind: HostKind): Promise<string> {
   const [only] = urls;
   if (urls.length === 1 && only !== undefined) return only;
   try {
-    return await Promise.any(urls.map(requireWritable));
+    return await Promise.any(urls.map((url) => requireKind(url, kind)));
   } catch (error) {
     const reasons = (error as AggregateError).errors.map(({ message }: Error) => message);
-    throw new Error(`no host of the database accepts writes: ${reasons.join("; ")}`);
+    throw new Error(`no host of the database ${KINDS[kind].wanted}: ${reasons.join("; ")}`);
   }
 }
 
 /** @throws Error that names the host */
-async function requireWritable(url: string): Promise<string> {
+async function requireKind(url: string, kind: HostKind): Promise<string> {
   const client = new Client({
     connectionString: url,
     connectionTimeoutMillis: PROBE_MS,
@@ -30,9 +42,9 @@ async function requireWritable(url: string): Promise<string> {
   client.on("error", () => {}); // the query rejects, too
   try {
     await client.connect();
-    // On for a standby, and for a server that was made read-only (PostgreSQL 17, 32.1.2 "target_session_attrs").
-    const { rows } = await client.query<{ transaction_read_only: string }>("SHOW transaction_read_only");
-    if (rows[0]?.transaction_read_only !== "off") throw new Error("is read-only");
+    const { test, refusal } = KINDS[kind];
+    const { rows } = await client.query<{ isRefused: boolean }>(`SELECT ${test} AS "isRefused"`);
+    if (rows[0]?.isRefused !== false) throw new Error(refusal);
     return url;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
@@ -58,7 +70,7 @@ export function writableClient(urls: readonly string[]): typeof Client {
     }
 
     private async connectToWritable(): Promise<void> {
-      known ??= findWritable(urls);
+      known ??= findHost(urls, "read-write");
       const used = known;
       try {
         const { host, port } = new Client({ connectionString: await used });

@@ -2,7 +2,7 @@ import { Client } from "pg";
 import { hostUrls } from "../../config/database";
 import { applyMigrations } from "../migrations";
 import { migrationAdapter, withSession } from "./adapter";
-import { findWritable } from "./hosts";
+import { findHost } from "./hosts";
 
 /** The key of this command's advisory lock, held while its process runs. No other program may lock this number. */
 const LOCK = 4_076_778;
@@ -29,7 +29,7 @@ export async function migrateServer(
   report: (line: string) => void,
   { maxWaitMs = MAX_WAIT_MS, names }: { maxWaitMs?: number; names?: readonly string[] } = {},
 ): Promise<string[]> {
-  const target = await findWritable(hostUrls(url));
+  const target = await findHost(hostUrls(url), "read-write");
   const client = new Client({
     connectionString: withSession(target, { lock_timeout: maxWaitMs, statement_timeout: 0, idle_session_timeout: 0 }),
     keepAlive: true,

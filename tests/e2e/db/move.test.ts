@@ -73,7 +73,7 @@ describe.runIf(postgresUrl)("homeport db move", () => {
       expect(await moveOk(["--to", second], { ...server, DATA_DIR: dataDir })).toMatchObject({ resumedTables: 0 });
       expect(await canWrite(first)).toBe(false);
       expect(await canWrite(second)).toBe(true);
-      await cancelOk({ ...server, DATA_DIR: dataDir });
+      await cancelOk({ ...server, DATABASE_URL: withTwoHosts(first), DATA_DIR: dataDir });
       expect(await canWrite(first)).toBe(true);
     },
     PATIENCE_MS,
@@ -83,12 +83,18 @@ describe.runIf(postgresUrl)("homeport db move", () => {
 type Customer = { token: string; event: Sent; deviceId: string };
 type Moved = { from: string; to: string; rows: number; resumedTables: number };
 
-async function moveOk(args: string[], env: Record<string, string>): Promise<Moved> {
-  const { code, stdout, stderr } = await runCommand("homeport", ["db", "move", ...args, "--yes", "--json"], env);
+/** The URL comes from the standard input. */
+async function moveOk([option = "", url]: string[], env: Record<string, string>): Promise<Moved> {
+  const { child, ended } = startCommand("homeport", ["db", "move", option, "-", "--yes", "--json"], env);
+  child.stdin?.end(`${url}\n`);
+  const { code, stdout, stderr } = await ended;
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).not.toContain(PASSWORD);
   return JSON.parse(stdout);
 }
+
+/** The URL of the same server by two names. */
+const withTwoHosts = (url: string) => url.replace(/@([^/]*?)(:\d+)\//, "@$1$2,localhost$2/");
 
 async function cancelOk(env: Record<string, string>): Promise<void> {
   const { code, stderr } = await runCommand("homeport", ["db", "move", "--cancel"], env);

@@ -8,8 +8,11 @@ export const defineDb: DefineSubject = (db) => {
       "move all data to another, empty database while the service runs: from this folder's database with --to, into it with " +
         "--from, or between two PostgreSQL databases. Interrupted, it continues when it is repeated",
     )
-    .option("--to <url>", "the new PostgreSQL database: postgres://USER:PASSWORD@HOST/DATABASE")
-    .option("--from <url>", "the PostgreSQL database to move")
+    .option(
+      "--to <url>",
+      "the new PostgreSQL database: postgres://USER:PASSWORD@HOST/DATABASE; - reads it from the standard input",
+    )
+    .option("--from <url>", "the PostgreSQL database to move; - reads it from the standard input")
     .option("--dry-run", "check both databases, and change nothing")
     .option("--cancel", "forget an interrupted move, or undo a complete one: the old database is used again")
     .option("--yes", "do not ask")

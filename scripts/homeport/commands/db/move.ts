@@ -1,3 +1,4 @@
+import { text } from "node:stream/consumers";
 import { z } from "zod";
 import { postgresUrl } from "../../../../lib/config/database";
 import { CodedError, UsageError } from "../../../command-line";
@@ -18,7 +19,8 @@ const onProgress = ({ step, share }: { step: keyof typeof LABELS; share: number 
   drawShare(LABELS[step], Math.min(share, 0.999));
 
 /** @throws UsageError, CodedError canceled; MoveError, Error if the move fails */
-export async function move({ api, output }: Tools, options: Options): Promise<void> {
+export async function move({ api, output }: Tools, given: Options): Promise<void> {
+  const options = await withStandardInput(given);
   const databases = databasesOf(options);
   if (options.cancel) {
     await (databases.from ? cancelServer(databases.from) : cancelOwn(api, databases.dataDir));
@@ -38,6 +40,17 @@ export async function move({ api, output }: Tools, options: Options): Promise<vo
   const moved = await run().finally(() => drawShare("", 1));
   const { document, lines } = await nextSteps(databases, moved, options.to === undefined);
   output.result(document, lines);
+}
+
+/**
+ * Replaces `-` by the URL in the standard input: everybody on the machine can read a command's arguments, and the URL has a
+ * password. @throws UsageError if both URLs are there
+ */
+async function withStandardInput({ to, from, ...options }: Options): Promise<Options> {
+  if (to !== "-" && from !== "-") return { to, from, ...options };
+  if (to === from) throw new UsageError("The standard input is one URL: give the other one as it is.");
+  const url = (await text(process.stdin)).trim();
+  return { to: to === "-" ? url : to, from: from === "-" ? url : from, ...options };
 }
 
 /** @throws UsageError for databases that cannot be moved */
