@@ -11,27 +11,31 @@ const TIMEOUT_MS = 300_000;
 export type S3Files = {
   /** Stores an object. It exists once it is complete. Returns its size. @throws Error if the storage rejects it */
   write: (key: string, chunks: AsyncIterable<Uint8Array>) => Promise<number>;
+  /** Reads an object in parts. @throws Error if it does not exist, or changes while it is read */
+  read: (key: string) => AsyncIterable<Uint8Array>;
   /** The keys that begin with a prefix. */
   list: (prefix: string) => Promise<string[]>;
   remove: (key: string) => Promise<void>;
 };
 
-type Send = (method: string, key: string, query: Record<string, string>, body?: BodyInit) => Promise<Response>;
+type Send = (method: string, key: string, query: Record<string, string>, init?: Init) => Promise<Response>;
+type Init = { body?: BodyInit; headers?: Record<string, string> };
 
 /** Opens a bucket for files: multipart uploads, listing and deletion (Amazon S3 API Reference). */
 export function createS3Files(bucket: Bucket): S3Files {
   const { accessKeyId, secretAccessKey, region } = bucket;
   const client = new AwsClient({ accessKeyId, secretAccessKey, region, service: "s3", retries: RETRIES });
-  const send: Send = async (method, key, query, body) => {
+  const send: Send = async (method, key, query, init = {}) => {
     const url = urlOf(bucket, key);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const response = await client.fetch(url.href, { method, signal, redirect: "error", ...(body && { body }) });
+    const response = await client.fetch(url.href, { method, signal, redirect: "error", ...init });
     if (response.ok) return response;
     throw new Error(`The storage returned status ${response.status}${errorCodeOf(await response.text())}`);
   };
   return {
     write: (key, chunks) => uploadParts(send, key, chunks),
+    read: (key) => downloadParts(send, key),
     list: (prefix) => listKeys(send, prefix),
     remove: async (key) => void (await send("DELETE", key, {})),
   };
@@ -46,18 +50,30 @@ async function uploadParts(send: Send, key: string, chunks: AsyncIterable<Uint8A
     const etags: string[] = [];
     for await (const part of parts(chunks)) {
       const query = { partNumber: String(etags.length + 1), uploadId };
-      etags.push((await send("PUT", key, query, part)).headers.get("etag") ?? "");
+      etags.push((await send("PUT", key, query, { body: part })).headers.get("etag") ?? "");
       sizeBytes += part.length;
     }
     const list = etags.map((etag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>${etag}</ETag></Part>`);
     const xml = `<CompleteMultipartUpload>${list.join("")}</CompleteMultipartUpload>`;
-    const text = await (await send("POST", key, { uploadId }, xml)).text();
+    const text = await (await send("POST", key, { uploadId }, { body: xml })).text();
     // Its status is sent before the parts are joined.
     if (text.includes("<Error>")) throw new Error(`The storage did not complete the upload${errorCodeOf(text)}`);
     return sizeBytes;
   } catch (error) {
     await send("DELETE", key, { uploadId }).catch(() => {}); // the parts would be stored and charged for
     throw error;
+  }
+}
+
+/** Each part is a request of its own, so that the time limit is that of a part. */
+async function* downloadParts(send: Send, key: string): AsyncIterable<Uint8Array> {
+  let etag: string | null = null;
+  for (let [start, size] = [0, 1]; start < size; start += PART_BYTES) {
+    const headers = { range: `bytes=${start}-${start + PART_BYTES - 1}`, ...(etag && { "if-match": etag }) };
+    const response = await send("GET", key, {}, { headers });
+    yield new Uint8Array(await response.arrayBuffer());
+    etag = response.headers.get("etag");
+    size = Number(/\/(\d+)$/.exec(response.headers.get("content-range") ?? "")?.[1] ?? 0); // 0: that was all
   }
 }
 

@@ -2,6 +2,8 @@
 export type BackupStore = {
   /** Stores a backup. Until it is complete and durable, nothing has its name. Returns its size in bytes. */
   write: (name: string, chunks: AsyncIterable<Uint8Array>) => Promise<number>;
+  /** Reads a backup. @throws Error if it cannot be read */
+  read: (name: string) => AsyncIterable<Uint8Array>;
   /** The names of all files. */
   list: () => Promise<string[]>;
   remove: (name: string) => Promise<void>;

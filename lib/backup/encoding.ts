@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createGunzip, createGzip } from "node:zlib";
-import { BackupError } from "./errors";
+import { BackupError, notFound } from "./errors";
 
 /** The first bytes of an age file (age-encryption.org/v1, "Header") and of a gzip file (RFC 1952, section 2.3.1). */
 const AGE = Buffer.from("age-encryption.org/v1\n");
@@ -24,7 +24,7 @@ export async function* encode(plain: AsyncIterable<Buffer>, recipient: string | 
 
 /**
  * Decrypts with age identities if the file is encrypted, and decompresses.
- * @throws BackupError backup_invalid, backup_damaged, identity_required, wrong_key
+ * @throws BackupError file_not_found, backup_invalid, backup_damaged, identity_required, wrong_key
  */
 export async function* decode(chunks: Chunks, identities: readonly string[]): AsyncIterable<Buffer> {
   const source = chunks[Symbol.asyncIterator]();
@@ -94,11 +94,11 @@ async function encrypterFor(recipient: string) {
 /** Loaded only if it is used: few processes encrypt. */
 const loadAge = () => import("age-encryption");
 
-/** Reads the bytes that tell what a file is, or more. */
+/** Reads the bytes that tell what a file is, or more. @throws BackupError file_not_found */
 async function readStart(source: AsyncIterator<Uint8Array>): Promise<Buffer> {
   let start: Buffer = Buffer.alloc(0);
   while (start.length < AGE.length) {
-    const { value, done } = await source.next();
+    const { value, done } = await source.next().catch((error) => Promise.reject(notFound(error)));
     if (done) break;
     start = Buffer.concat([start, value]);
   }

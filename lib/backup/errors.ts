@@ -21,3 +21,6 @@ export class BackupError extends Error {
     super(message, { cause });
   }
 }
+
+export const notFound = ({ message }: Error) =>
+  new BackupError("file_not_found", `The file cannot be read: ${message}.`);

@@ -1,3 +1,4 @@
+import { createReadStream } from "node:fs";
 import { open, readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { makeFolder, moveDurably } from "../files/durable";
@@ -18,6 +19,7 @@ export function createFolderStore(folder: string): BackupStore {
       await moveDurably(temporary, path.join(folder, name));
       return sizeBytes;
     },
+    read: (name) => createReadStream(path.join(folder, name)),
     list: () => readdir(folder),
     remove: (name) => rm(path.join(folder, name)),
   };

@@ -1,3 +1,4 @@
+import path from "node:path";
 import type { Config } from "../config";
 import { AppError } from "../errors";
 import type { BackupStore } from "./backup-store";
@@ -20,4 +21,11 @@ export function openStore(config: Config, to: string): BackupStore {
     });
   }
   return createS3Store({ endpoint, bucket, region, accessKeyId, secretAccessKey }, prefix);
+}
+
+/** Returns what reads a backup at `s3://BUCKET/PREFIX/FILE` or in a folder. @throws AppError backup_not_configured */
+export function backupReader(config: Config, file: string): () => AsyncIterable<Uint8Array> {
+  const { dir, base } = path.parse(file);
+  const store = openStore(config, dir);
+  return () => store.read(base);
 }

@@ -1,4 +1,3 @@
-import { createReadStream } from "node:fs";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -10,11 +9,11 @@ import { makeFolder, moveDurably, syncTree } from "../files/durable";
 import { lockFile } from "../files/lock";
 import { restoreSecrets } from "../secrets";
 import { decode, parseIdentities } from "./encoding";
-import { BackupError } from "./errors";
+import { BackupError, notFound } from "./errors";
 import { checkBackup, type Loaded, loadBackup } from "./load-backup";
 
-/** A backup and the age identity file that decrypts it. */
-export type BackupFile = { file: string; identityFile: string | undefined };
+/** A backup, which is read twice, and the age identity file that decrypts it. */
+export type BackupFile = { read: () => AsyncIterable<Uint8Array>; identityFile: string | undefined };
 
 /** Restores a backup into a throw-away embedded database, and compares counts and checksums. @throws BackupError */
 export async function verifyBackup(backup: BackupFile): Promise<Loaded> {
@@ -95,18 +94,12 @@ async function openBackup(backup: BackupFile): Promise<AsyncIterable<Buffer>> {
 }
 
 /** @throws BackupError file_not_found, identity_invalid */
-async function readFrom({ file, identityFile }: BackupFile): Promise<AsyncIterable<Buffer>> {
+async function readFrom({ read, identityFile }: BackupFile): Promise<AsyncIterable<Buffer>> {
   const identities = identityFile === undefined ? [] : await parseIdentities(await readText(identityFile));
-  const stream = createReadStream(file);
-  await new Promise<void>((resolve, reject) => {
-    stream.once("open", () => resolve());
-    stream.once("error", (error) => reject(notFound(error)));
-  });
-  return decode(stream, identities);
+  return decode(read(), identities);
 }
 
 const readText = (file: string) => readFile(file, "utf8").catch((error: Error) => Promise.reject(notFound(error)));
-const notFound = ({ message }: Error) => new BackupError("file_not_found", `The file cannot be read: ${message}.`);
 
 const loadEmbedded = (chunks: AsyncIterable<Buffer>, embedded: Embedded) =>
   loadBackup(chunks, {

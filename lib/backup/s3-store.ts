@@ -8,6 +8,7 @@ export function createS3Store(bucket: Bucket, prefix: string): BackupStore {
   const folder = prefix === "" || prefix.endsWith("/") ? prefix : `${prefix}/`;
   return {
     write: (name, chunks) => files.write(`${folder}${name}`, chunks),
+    read: (name) => files.read(`${folder}${name}`),
     list: async () => (await files.list(folder)).map((key) => key.slice(folder.length)),
     remove: (name) => files.remove(`${folder}${name}`),
   };

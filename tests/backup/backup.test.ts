@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "@/dev/postgres";
 import { createBackup } from "@/lib/backup/create-backup";
 import type { BackupErrorCode } from "@/lib/backup/errors";
+import { backupReader } from "@/lib/backup/open-store";
 import { restoreEmbedded, restoreServer, verifyBackup } from "@/lib/backup/restore";
 import { loadConfig } from "@/lib/config";
 import { openDatabase } from "@/lib/db/open";
@@ -19,6 +20,7 @@ let folder: string;
 let file: string;
 let plain: string;
 
+const readerOf = (place: string) => backupReader(ctx().config, place);
 const newFolder = () => mkdtemp(path.join(tmpdir(), "homeport-backup-"));
 const identityFile = undefined;
 
@@ -48,12 +50,14 @@ test("a backup has a name by its time, is readable by its owner alone, and is re
 });
 
 test("a backup is restored into a folder once, with every row", async () => {
-  const { tables } = await verifyBackup({ file, identityFile });
+  const { tables } = await verifyBackup({ read: readerOf(file), identityFile });
   expect(tables.find(({ name }) => name === "Account")?.rows).toBeGreaterThan(0);
   const dataDir = await newFolder();
-  await restoreEmbedded({ file, identityFile }, dataDir);
+  await restoreEmbedded({ read: readerOf(file), identityFile }, dataDir);
   expect(await readdir(dataDir)).toEqual(["db", "secrets.json"]);
-  await expect(restoreEmbedded({ file, identityFile }, dataDir)).rejects.toMatchObject({ code: "target_not_empty" });
+  await expect(restoreEmbedded({ read: readerOf(file), identityFile }, dataDir)).rejects.toMatchObject({
+    code: "target_not_empty",
+  });
   const config = loadConfig({ DATA_DIR: dataDir, DATABASE_SYNC: "off" });
   const database = await openDatabase(config, { onConnectionError: () => {} });
   expect(await database.client.account.count()).toBe(tables.find(({ name }) => name === "Account")?.rows);
@@ -62,7 +66,7 @@ test("a backup is restored into a folder once, with every row", async () => {
 
 test.runIf(postgresUrl)("a backup is restored into an empty PostgreSQL database once", async () => {
   const url = await createDatabase(postgresUrl);
-  const restore = async () => restoreServer({ file, identityFile }, url, await newFolder(), () => {});
+  const restore = async () => restoreServer({ read: readerOf(file), identityFile }, url, await newFolder(), () => {});
   await restore();
   await expect(restore()).rejects.toMatchObject({ code: "target_not_empty" });
   const config = loadConfig({ DATABASE_URL: url, NEXTAUTH_URL: "http://localhost", NEXTAUTH_SECRET: "s".repeat(32) });
@@ -88,7 +92,7 @@ test("a backup of an older version is restored and migrated", async () => {
     "",
   ].join("\n");
   const dataDir = await newFolder();
-  await restoreEmbedded({ file: await edited(() => older), identityFile }, dataDir);
+  await restoreEmbedded({ read: readerOf(await edited(() => older)), identityFile }, dataDir);
   const config = loadConfig({ DATA_DIR: dataDir, DATABASE_SYNC: "off" });
   const database = await openDatabase(config, { onConnectionError: () => {} });
   expect(await database.missingMigrations()).toEqual([]);
@@ -132,7 +136,7 @@ describe("a file that is not whole is refused:", () => {
   ];
 
   test.each(refused)("%s", async (_, code, make) => {
-    await expect(verifyBackup({ file: await make(), identityFile })).rejects.toMatchObject({ code });
+    await expect(verifyBackup({ read: readerOf(await make()), identityFile })).rejects.toMatchObject({ code });
   });
 });
 
@@ -145,7 +149,8 @@ test("an encrypted backup is restored with its age key alone", async () => {
   const bytes = await readFile(encrypted);
   expect(bytes.toString("latin1")).toMatch(/^age-encryption\.org\/v1\n/);
   const keyFile = async (text: string) => write(Buffer.from(text));
-  const verify = (identity: string | undefined, at = encrypted) => verifyBackup({ file: at, identityFile: identity });
+  const verify = (identity: string | undefined, at = encrypted) =>
+    verifyBackup({ read: readerOf(at), identityFile: identity });
 
   const good = await keyFile(`# created: 2026-11-23T00:00:00Z\n# public key: age1\n${own}\n`);
   expect((await verify(good)).tables.length).toBeGreaterThan(30);

@@ -1,6 +1,9 @@
 import { randomBytes } from "node:crypto";
+import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openStore } from "@/lib/backup/open-store";
+import { createBackup } from "@/lib/backup/create-backup";
+import { backupReader, openStore } from "@/lib/backup/open-store";
+import { verifyBackup } from "@/lib/backup/restore";
 import { runScheduledBackup } from "@/lib/backup/schedule";
 import { loadConfig } from "@/lib/config";
 import { clock, ctx } from "@/tests/support/context";
@@ -11,6 +14,9 @@ const MEBIBYTE = 1024 * 1024;
 
 let storage: Storage;
 let config: ReturnType<typeof loadConfig>;
+
+/** The tests' configuration with the bucket's. */
+const own = () => ({ ...ctx().config, ...config, DATA_DIR: ctx().config.DATA_DIR, secrets: ctx().config.secrets });
 
 describe.runIf(hasObjectStorage)("backups in a bucket", () => {
   beforeAll(async () => {
@@ -41,8 +47,7 @@ describe.runIf(hasObjectStorage)("backups in a bucket", () => {
     );
     expect(size).toBe(all.length);
     expect(await store.list()).toEqual(["a.backup"]);
-    const read = await storage.ask("GET", "nightly%20%26%20co/a.backup");
-    expect(Buffer.from(await read.arrayBuffer()).equals(all)).toBe(true);
+    expect((await buffer(store.read("a.backup"))).equals(all)).toBe(true);
     await store.remove("a.backup");
     expect(await store.list()).toEqual([]);
   });
@@ -59,12 +64,22 @@ describe.runIf(hasObjectStorage)("backups in a bucket", () => {
     await expect(wrong.list()).rejects.toThrow("The storage returned status 403: SignatureDoesNotMatch");
   });
 
+  test("a backup is verified where it is, and one that is missing is named", async () => {
+    const { file, sizeBytes } = await createBackup({ ...ctx(), config: own() }, TO);
+    expect(sizeBytes).toBeGreaterThan(0);
+    const verify = (name: string) =>
+      verifyBackup({ read: backupReader(config, `${TO}/${name}`), identityFile: undefined });
+    expect((await verify(file)).tables.length).toBeGreaterThan(30);
+    await expect(verify("other.backup")).rejects.toMatchObject({
+      code: "file_not_found",
+      message: "The file cannot be read: The storage returned status 404: NoSuchKey.",
+    });
+    await openStore(config, TO).remove(file);
+  });
+
   test("scheduled backups replace each other as BACKUP_KEEP says", async () => {
     const store = openStore(config, config.BACKUP_TO ?? "");
-    const deps = {
-      ...ctx(),
-      config: { ...ctx().config, ...config, DATA_DIR: ctx().config.DATA_DIR, secrets: ctx().config.secrets },
-    };
+    const deps = { ...ctx(), config: own() };
     await runScheduledBackup(deps);
     const first = await store.list();
     expect(first).toHaveLength(1);

@@ -21,11 +21,17 @@ export const defineBackup: DefineSubject = (backup) => {
 
 /** `homeport restore` */
 export const defineRestore: DefineSubject = (restore) => {
-  restore.argument("<file>", "the backup").option("--identity <file>", IDENTITY).run(restoreFile);
+  restore
+    .argument("<file>", "the backup: a file or s3://BUCKET/PREFIX/FILE")
+    .option("--identity <file>", IDENTITY)
+    .run(restoreFile);
 };
 
+/** A URL of a bucket, or a path from the caller's folder. */
+const placeOf = (place: string) => (place.startsWith("s3://") ? place : resolveFromCaller(place));
+
 async function create({ api, output }: Tools, { to }: { to?: string }): Promise<void> {
-  const place = to === undefined || to.startsWith("s3://") ? to : resolveFromCaller(to);
+  const place = to && placeOf(to);
   if (place === "") throw new UsageError("--to: is empty");
   const made = await api.request<Json<Backup>>("POST", "/api/admin/backups", place === undefined ? {} : { to: place });
   const { file, sizeBytes, seconds, isEncrypted } = made;
@@ -60,9 +66,10 @@ async function restoreFile({ output }: Tools, file: string, options: IdentityOpt
 
 async function fileOf(file: string, { identity }: IdentityOption) {
   const { loadConfig } = await import("../../../lib/config");
+  const { backupReader } = await import("../../../lib/backup/open-store");
   const config = loadConfig();
   const identityFile = identity === undefined ? config.BACKUP_IDENTITY_FILE : resolveFromCaller(identity);
-  return { config, loaded: { file: resolveFromCaller(file), identityFile } };
+  return { config, loaded: { read: backupReader(config, placeOf(file)), identityFile } };
 }
 
 function report(output: Tools["output"], { header, tables }: Loaded, done: string): void {
