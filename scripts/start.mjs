@@ -19,12 +19,18 @@ if (!(await startsProcesses())) {
   await import("../.next/bin/server.mjs");
 }
 
+function ignore() {}
+
 /** Whether this process starts others that serve. They read .env themselves, so that a restarted one has it as it then is. */
 async function startsProcesses() {
   if (!cluster.isPrimary) return false;
   const file = existsSync(".env") ? parseEnv(readFileSync(".env", "utf8")) : {};
   const variables = { ...file, ...process.env };
   if (["", "1"].includes(variables.WEB_CONCURRENCY?.trim() ?? "")) return false;
+  // Until the supervisor handles it, SIGHUP would end the service. What it asks for is being started.
+  process.on("SIGHUP", ignore);
   const { supervise } = await import("../.next/bin/supervisor.mjs");
-  return await supervise(variables, process.argv[1]);
+  const isSupervisor = await supervise(variables, process.argv[1]);
+  process.off("SIGHUP", ignore);
+  return isSupervisor;
 }

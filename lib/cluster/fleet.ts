@@ -36,8 +36,20 @@ export class Fleet {
     return [...this.#members].filter(({ isReady }) => isReady).map(({ worker }) => worker);
   }
 
+  /**
+   * Starts `size` processes, the first one alone: it reports what is wrong, for example that the port is in use. Resolves to
+   * false if it does not start; true also if they are to end meanwhile.
+   */
+  async start(size: number): Promise<boolean> {
+    if (!(await this.#add())) return this.#isStopping;
+    await Promise.all(Array.from({ length: size - 1 }, () => this.#add()));
+    if (!this.#isStopping)
+      this.#log.info({ processes: this.ready().length }, "serving requests with several processes");
+    return true;
+  }
+
   /** Starts a process. Resolves to whether it listens; otherwise it has ended. */
-  add(): Promise<boolean> {
+  #add(): Promise<boolean> {
     const worker = cluster.fork();
     const member: Member = { worker, startedAtMs: Date.now(), isReady: false, isLeaving: false };
     this.#members.add(member);
@@ -101,14 +113,14 @@ export class Fleet {
       const waitMs = this.#failures === 0 ? 0 : Math.min(MAX_WAIT_MS, MIN_WAIT_MS * 2 ** (this.#failures - 1));
       this.#failures += 1;
       await delay(waitMs);
-    } while (!this.#isStopping && !(await this.add()));
+    } while (!this.#isStopping && !(await this.#add()));
   }
 
   async #replaceAll(): Promise<boolean> {
     for (const old of [...this.#members]) {
       if (this.#isStopping) return false;
       if (!this.#members.has(old)) continue; // its successor is new
-      if (!(await this.add())) return false;
+      if (!(await this.#add())) return false;
       await this.#end(old);
     }
     return true;

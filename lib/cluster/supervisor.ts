@@ -35,11 +35,9 @@ async function run({ WEB_CONCURRENCY: size, LOG_LEVEL, ...config }: Config, scri
   if (config.METRICS_PORT !== undefined && metrics) {
     await openMetrics(fleet, metrics, log, { port: config.METRICS_PORT, host: config.METRICS_HOST });
   }
-  // The first one alone: it reports what is wrong, for example that the port is in use.
-  if (!(await fleet.add())) process.exit(1);
-  await Promise.all(Array.from({ length: size - 1 }, () => fleet.add()));
-  process.on("SIGHUP", () => fleet.reload());
-  log.info({ processes: fleet.ready().length }, "serving requests with several processes");
+  const started = fleet.start(size);
+  process.on("SIGHUP", async () => (await started) && fleet.reload());
+  if (!(await started)) process.exit(1);
 }
 
 function stopOnSignals(fleet: Fleet, log: Logger): void {

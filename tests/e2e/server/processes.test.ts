@@ -1,21 +1,21 @@
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { freePort } from "@/dev/free-port";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
-import { newDataDir, type Service, startForTest } from "@/tests/support/process/service";
+import { beginForTest, newDataDir, type Service, startForTest } from "@/tests/support/process/service";
 
 const POLL = { timeout: 60_000, interval: 100 };
 const UPDATE_CHECK = "/api/version?platform=windows&product=core&architecture=x64";
 const SERVER = { NEXTAUTH_URL: "http://localhost:3000", NEXTAUTH_SECRET: "x".repeat(32), WEB_CONCURRENCY: "2" };
 
 /** The processes that serve, as pids. */
-const serving = ({ pid }: Service) =>
-  execFileSync("ps", ["-o", "pid=", "--ppid", String(pid)])
-    .toString()
-    .trim()
+const serving = ({ pid }: Pick<Service, "pid">) =>
+  spawnSync("ps", ["-o", "pid=", "--ppid", String(pid)])
+    .stdout.toString()
     .split(/\s+/)
+    .filter((text) => text !== "")
     .map(Number);
 
 describe.runIf(postgresUrl)("WEB_CONCURRENCY=2", () => {
@@ -64,5 +64,20 @@ describe.runIf(postgresUrl)("WEB_CONCURRENCY=2", () => {
 
     expect(await service.end("SIGTERM")).toBe(0);
     await expect(service.fetch("/api/health")).rejects.toThrow();
+  });
+
+  test("signals during the start neither end it nor are lost: SIGHUP waits for it, SIGTERM ends it", async () => {
+    const DATABASE_URL = await createMigratedDatabase();
+    const reloaded = beginForTest({ ...SERVER, DATABASE_URL, PORT: String(await freePort()) });
+    await expect.poll(() => serving(reloaded)).toHaveLength(1);
+    process.kill(reloaded.pid ?? 0, "SIGHUP");
+    await expect.poll(() => reloaded.output(), POLL).toContain("the processes are replaced");
+    expect(serving(reloaded)).toHaveLength(2);
+    expect(await reloaded.end("SIGTERM")).toBe(0);
+
+    const stopped = beginForTest({ ...SERVER, DATABASE_URL, PORT: String(await freePort()) });
+    await expect.poll(() => serving(stopped)).toHaveLength(1);
+    expect(await stopped.end("SIGTERM")).toBe(0);
+    expect(stopped.output()).not.toContain("serving requests");
   });
 });
