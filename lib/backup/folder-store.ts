@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
-import { open, readdir, rm, stat } from "node:fs/promises";
+import { readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
-import { makeFolder, moveDurably } from "../files/durable";
+import { makeFolder, moveDurably, writeChunks } from "../files/durable";
 import type { BackupStore } from "./backup-store";
 
 const PARTIAL = ".partial";
@@ -15,7 +15,7 @@ export function createFolderStore(folder: string): BackupStore {
       await makeFolder(folder, 0o700);
       await removeOldPartials(folder);
       const temporary = path.join(folder, `${name}${PARTIAL}`);
-      const sizeBytes = await writeSynced(temporary, chunks);
+      const sizeBytes = await writeChunks(temporary, chunks, 0o600);
       await moveDurably(temporary, path.join(folder, name));
       return sizeBytes;
     },
@@ -23,24 +23,6 @@ export function createFolderStore(folder: string): BackupStore {
     list: () => readdir(folder),
     remove: (name) => rm(path.join(folder, name)),
   };
-}
-
-async function writeSynced(file: string, chunks: AsyncIterable<Uint8Array>): Promise<number> {
-  const handle = await open(file, "wx", 0o600);
-  let sizeBytes = 0;
-  try {
-    for await (const chunk of chunks) {
-      await handle.writeFile(chunk);
-      sizeBytes += chunk.length;
-    }
-    await handle.sync();
-    return sizeBytes;
-  } catch (error) {
-    await rm(file, { force: true });
-    throw error;
-  } finally {
-    await handle.close();
-  }
 }
 
 async function removeOldPartials(folder: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { close, fsync, open as openFile } from "node:fs";
-import { link, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, link, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 
 /** File systems combine concurrent syncs into one write. */
@@ -36,6 +36,18 @@ export async function createDurably(file: string, bytes: Uint8Array | string, mo
     await rm(temporary);
     await syncFolder(path.dirname(file));
   }
+}
+
+/** Writes chunks to a new file and syncs it; removes it on failure. Returns its size in bytes. @throws if the file exists */
+export function writeChunks(file: string, chunks: AsyncIterable<Uint8Array>, mode?: number): Promise<number> {
+  return synced(file, "wx", mode, async (handle) => {
+    let sizeBytes = 0;
+    for await (const chunk of chunks) {
+      await handle.writeFile(chunk);
+      sizeBytes += chunk.byteLength;
+    }
+    return sizeBytes;
+  });
 }
 
 /** Renames a synced file or folder durably, within one file system. */
@@ -86,15 +98,28 @@ function syncPath(place: string): Promise<void> {
   });
 }
 
-async function writeSynced(file: string, bytes: Uint8Array | string, { modifiedAt, mode }: Options): Promise<void> {
-  const handle = await open(file, "w", mode);
-  try {
+function writeSynced(file: string, bytes: Uint8Array | string, { modifiedAt, mode }: Options): Promise<void> {
+  return synced(file, "w", mode, async (handle) => {
     if (mode !== undefined) await handle.chmod(mode);
     await handle.writeFile(bytes);
     if (modifiedAt) await handle.utimes(modifiedAt, modifiedAt);
+  });
+}
+
+/** Opens a file, writes and syncs it. Removes a file that cannot be completed, which would use disk space. */
+async function synced<T>(
+  file: string,
+  flags: "w" | "wx",
+  mode: number | undefined,
+  write: (handle: FileHandle) => Promise<T>,
+): Promise<T> {
+  const handle = await open(file, flags, mode);
+  try {
+    const result = await write(handle);
     await handle.sync();
+    return result;
   } catch (error) {
-    await rm(file, { force: true }); // a partial file would use disk space
+    await rm(file, { force: true });
     throw error;
   } finally {
     await handle.close();

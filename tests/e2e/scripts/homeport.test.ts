@@ -1,8 +1,9 @@
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { loadConfig } from "@/lib/config";
 import { openDatabase } from "@/lib/db/open";
+import { readOperatorAccess } from "@/lib/files/operator-file";
 import { runCommand } from "@/tests/support/process/command";
 import { startForTest } from "@/tests/support/process/service";
 
@@ -16,9 +17,6 @@ async function listEvents(dataDir: string) {
   const database = await openDatabase(loadConfig({ DATA_DIR: dataDir }), { onConnectionError: () => {} });
   return database.client.auditEvent.findMany({ orderBy: { id: "asc" } }).finally(database.close);
 }
-
-const accessOf = async (dataDir: string) =>
-  JSON.parse(await readFile(path.join(dataDir, "operator.json"), "utf8")) as { url: string; key: string };
 
 test(
   "a command works on the service of its folder while it runs, after it was killed, and beside another service",
@@ -36,7 +34,7 @@ test(
     expect({ stdout, stderr }).toEqual({ stdout: "", stderr: "No keys found.\n" });
 
     await service.end("SIGKILL");
-    const stale = await accessOf(service.dataDir);
+    const stale = readOperatorAccess(service.dataDir);
     const [stopped] = await Promise.all([keys(...CREATE), keys("list", "--json")]); // one waits for the other
     expect((await keys("list", "--json")).map(({ id }: { id: string }) => id)).toEqual([stopped.id, running.id]);
     // The killed service's port now belongs to another service, or to something that is none.
@@ -61,7 +59,7 @@ test(
     const file = path.join(service.dataDir, "operator.json");
     const mode = async () => (await stat(file)).mode & 0o777;
     await expect.poll(mode, POLL).toBe(0o600); // written once the service listens
-    const { url, key } = await accessOf(service.dataDir);
+    const { url = "", key = "" } = readOperatorAccess(service.dataDir) ?? {};
     expect(url).toBe(service.url);
     const status = async (headers: Record<string, string>, to = "/api/admin/keys") =>
       (await service.fetch(to, { headers })).status;

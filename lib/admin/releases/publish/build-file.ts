@@ -1,8 +1,8 @@
 import { createHash, type Hash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { link, open, readdir, rm, stat } from "node:fs/promises";
+import { link, readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
-import { makeFolder, moveDurably } from "../../../files/durable";
+import { makeFolder, moveDurably, writeChunks } from "../../../files/durable";
 import { PublishingError } from "../manifest/publishing-error";
 
 /** A file's size and hashes as the catalog has them: `sha256` in hexadecimal, `sha512` in base64. */
@@ -80,16 +80,7 @@ export async function copyToFolder(file: string, folder: string, onProgress?: On
   await removeStaleParts(folder);
   const { part, discard, moveTo } = namePart(folder);
   const { bytes, digest } = withDigest(readChunks(file, (done) => onProgress?.("Copying", done, totalBytes)));
-  const handle = await open(part, "wx");
-  try {
-    for await (const chunk of bytes) await handle.writeFile(chunk);
-    await handle.sync();
-  } catch (error) {
-    await discard();
-    throw error;
-  } finally {
-    await handle.close();
-  }
+  await writeChunks(part, bytes);
   return { ...digest(), moveTo, discard };
 }
 
