@@ -16,7 +16,7 @@ import {
 } from "@/clients/js/src/index";
 import { signInWithBrowser } from "@/clients/js/src/node";
 import { newAccount } from "@/tests/support/accounts";
-import { post } from "@/tests/support/api";
+import { call, post } from "@/tests/support/api";
 import { Authenticator } from "@/tests/support/auth/authenticator";
 import { newNonce, setUpIssuers } from "@/tests/support/auth/native-app";
 import { decide, REDIRECT_URI, signInToBrowser } from "@/tests/support/auth/oauth-client";
@@ -207,6 +207,37 @@ test("an app exchanges an ID token of Apple for a session", () =>
     const replayed = signInWithIdToken(client, { idToken: "not.a.token", nonce });
     await expect(replayed).rejects.toMatchObject({ code: "invalid_request", status: 400 });
   }));
+
+test("a web app keeps the session in the browser's cookies alone", async () => {
+  const { email, password } = await newAccount();
+  const cookies = new Map<string, string>();
+  const credentials = new Set<unknown>();
+  let ends = 0;
+  const { client } = newClient({
+    session: "cookie",
+    onSignedOut: () => ends++,
+    fetch: async (input, init) => {
+      credentials.add(init?.credentials);
+      const headers = Object.fromEntries(new Headers(init?.headers));
+      if (init?.body instanceof URLSearchParams) headers["content-type"] = "application/x-www-form-urlencoded";
+      headers["sec-fetch-site"] = "same-origin";
+      const cookie = [...cookies].map((pair) => pair.join("=")).join("; ");
+      const { pathname } = new URL(String(input));
+      const response = await call(init?.method ?? "GET", pathname, { headers, cookie, body: init?.body?.toString() });
+      for (const line of response.headers.getSetCookie()) {
+        const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+        cookies.set(name, value);
+      }
+      return response;
+    },
+  });
+  await signInWithPassword(client, { email, password });
+  expect(await currentUser(client)).toMatchObject({ email });
+  await signOut(client);
+  expect(await currentUser(client)).toBeNull();
+  await expect(getSubscriptionStatus(client)).rejects.toMatchObject({ code: "unauthenticated" });
+  expect({ ends, credentials: [...credentials] }).toEqual({ ends: 1, credentials: ["include"] });
+});
 
 test("a web app's link to the sign-in page returns to the app", () => {
   const { client } = newClient({ session: "cookie" });

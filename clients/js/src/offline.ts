@@ -13,7 +13,7 @@ export type OfflineStore = {
 export type OfflineEntitlements = {
   /** Fetches a token and the keys. Call it at each start and once a day. @throws HomeportError */
   refresh(): Promise<void>;
-  /** The ids of the entitlements that the stored token gives, or null if the app needs a new one. Needs no connection. */
+  /** The ids of the entitlements that the stored token gives, or null if the app needs a new one. Sends nothing. */
   check(): Promise<string[] | null>;
   /** Forgets the token of a user who signs out. */
   clear(): Promise<void>;

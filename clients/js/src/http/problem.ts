@@ -1,6 +1,6 @@
 import type { components, ProblemCode as ServiceCode } from "../api.generated.js";
 
-/** The codes of this package: no response arrived, or one that is not the service's, or the browser sent a wrong one. */
+/** The codes of this package: no response, one that is not the service's, or a browser that returned wrongly or late. */
 export type ClientErrorCode = "network_error" | "unexpected_response" | "invalid_callback" | "timed_out";
 
 /** What `error.code` can be. A newer service may send further codes. */

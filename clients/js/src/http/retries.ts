@@ -13,7 +13,7 @@ export type RetryPolicy = {
 };
 
 /**
- * Sends a request until it succeeds or a retry is pointless. A 429 was not processed, so every request is repeated after it.
+ * Sends a request until it succeeds or a retry is pointless. A 429 was not processed, so any request is repeated after it.
  * Waits as `Retry-After` says; a wait of more than ten seconds is the caller's, who gets the response.
  */
 export async function withRetries(send: () => Promise<Response>, policy: RetryPolicy): Promise<Response> {

@@ -46,7 +46,7 @@ export async function currentUser(client: Client): Promise<SessionUser | null> {
   return user ?? null;
 }
 
-/** Signs out: ends the session and removes its push devices. The token is forgotten even if the service is out of reach. */
+/** Signs out: ends the session and removes its push devices. Forgets the token even if the service is out of reach. */
 export async function signOut(client: Client): Promise<void> {
   const { session } = client;
   if (!session) return signOutOfBrowser(client);

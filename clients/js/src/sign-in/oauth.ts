@@ -3,7 +3,7 @@ import type { Client } from "../http/client.js";
 import { HomeportError } from "../http/problem.js";
 import { readJson } from "../http/request.js";
 
-/** A sign-in that has begun. The app keeps it until the browser returns: it is JSON, for an app that is started anew. */
+/** A sign-in that has begun. It is JSON, so that an app can store it until the browser returns. */
 export type PendingSignIn = {
   /** Open this in the system's browser. */
   url: string;
@@ -29,7 +29,7 @@ export async function beginSignIn(client: Client, redirectUri: string): Promise<
 
 /**
  * Completes a sign-in with the URL to which the browser has returned.
- * @throws HomeportError `access_denied` if the user cancelled, `invalid_callback` if the URL is of another sign-in (RFC 9207)
+ * @throws HomeportError `access_denied` if the user cancelled, `invalid_callback` if the URL is another's (RFC 9207)
  */
 export async function completeSignIn(client: Client, pending: PendingSignIn, callbackUrl: string): Promise<void> {
   const { searchParams } = new URL(callbackUrl);
@@ -68,7 +68,7 @@ export async function signInWithIdToken(client: Client, given: IdTokenSignIn): P
   });
 }
 
-/** Exchanges a grant for an access token, and keeps it (RFC 6749, section 4.1.3). @throws HomeportError with OAuth's code */
+/** Exchanges a grant for an access token, and keeps it (RFC 6749, section 5). @throws HomeportError with OAuth's code */
 export async function exchange(client: Client, grant: Record<string, string>): Promise<void> {
   if (!client.session) throw new TypeError("A client with cookies has no access token");
   const body = new URLSearchParams({ client_id: clientIdOf(client), ...grant });
