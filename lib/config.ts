@@ -109,6 +109,7 @@ export const Environment = z.object({
   APNS_TEAM_ID: text.regex(/^[A-Z0-9]{10}$/, "must be ten capital letters and digits").optional(),
   BILLING_API_KEY: text.optional(),
   BILLING_API_URL: z.url({ protocol: /^https?$/ }).default("https://api.revenuecat.com/v1"),
+  BILLING_FRESH_TIMEOUT_MS: z.coerce.number().int().min(0).max(5_000).default(300),
   BILLING_PAYLOAD_RETENTION_DAYS: z.coerce.number().int().min(1).max(36_500).optional(),
   APNS_BUNDLE_IDS: list.pipe(z.array(text).min(1)).default(["com.example.homeport"]),
   APNS_HOST: text.optional(),

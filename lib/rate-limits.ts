@@ -45,6 +45,7 @@ const LIMITS = {
   emailChangeByAccount: { points: 5, seconds: DAY },
   emailChangeByIp: { points: 10, seconds: 15 * MINUTE },
   entitlementTokenByAccount: { points: 60, seconds: HOUR },
+  freshStatusByAccount: { points: 1, seconds: MINUTE },
   exportByAccount: { points: 5, seconds: DAY },
   pushRegisterByAccount: { points: 60, seconds: HOUR },
   pushChallengeByDevice: { points: 3, seconds: HOUR },

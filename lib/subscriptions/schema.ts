@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { NextCursor } from "../lists/pages";
 
+const MAX_WAIT_SECONDS = 30;
+
 const Time = z.date().nullable();
 
 const ManagementUrl = z.string().nullable().describe("The page to manage the subscription.");
@@ -96,6 +98,10 @@ export const SubscriptionStatus = PurchaseStatus.extend({
     .array(PurchaseStatus)
     .describe("The purchases with entitlements and the subscriptions: the best 20."),
   lastEventAt: Time,
+  isFresh: z
+    .boolean()
+    .optional()
+    .describe("Only with `fresh=1`: whether the provider was asked, and the status has what it said."),
   checkedAt: z.date(),
 });
 export type SubscriptionStatus = z.infer<typeof SubscriptionStatus>;
@@ -108,6 +114,29 @@ const ListedPurchase = PurchaseStatus.extend({
 
 export const Purchases = z.object({ purchases: z.array(ListedPurchase), nextCursor: NextCursor });
 export type Purchases = z.infer<typeof Purchases>;
+
+/** What a status request waits for. */
+export const StatusQuery = z.object({
+  fresh: z
+    .literal("1", "Must be 1")
+    .optional()
+    .describe(
+      "Ask the provider about the account first, once a minute at most, and wait up to `BILLING_FRESH_TIMEOUT_MS` for its response.",
+    ),
+  since: z
+    .string()
+    .max(100)
+    .optional()
+    .describe("The `ETag` of an earlier response: respond once the status differs, or after `wait` seconds."),
+  wait: z
+    .string()
+    .regex(/^\d{1,2}$/, "Must be an integer")
+    .transform(Number)
+    .refine((seconds) => seconds <= MAX_WAIT_SECONDS, `Must be ${MAX_WAIT_SECONDS} at most`)
+    .optional()
+    .meta({ description: `Seconds to wait for a change: 0 (default) to ${MAX_WAIT_SECONDS}.`, examples: ["30"] }),
+});
+export type StatusQuery = z.infer<typeof StatusQuery>;
 
 export const DeliveryReceipt = z.object({
   status: z

@@ -17,7 +17,7 @@ export const HEADERS = {
   "X-Content-Type-Options": header("Always `nosniff`.", "nosniff"),
   "Cache-Control": header("Who may cache the response, and for how long (RFC 9111).", "private, no-store"),
   ETag: header(
-    "The strong validator of these bytes (RFC 9110, 8.8.3).",
+    "The validator of the response (RFC 9110, 8.8.3): a strong one of files and feeds, a weak one of a status.",
     '"Yb0tGf3mN2p5Jv3sE1xGQm0kq2o7rX9uV4wZ8cD6aBc"',
   ),
   "Last-Modified": header(

@@ -7,6 +7,8 @@ import { anonymizeBilling } from "@/lib/subscriptions/account-data/anonymize-bil
 import { exportBilling } from "@/lib/subscriptions/account-data/export-billing";
 import { retryEvents } from "@/lib/subscriptions/inbox/retry-events";
 import { findAppUserIds } from "@/lib/subscriptions/reconcile/app-user-ids";
+import { etagOf, requestStatus } from "@/lib/subscriptions/status/await-change";
+import { listPurchases } from "@/lib/subscriptions/status/list-purchases";
 import { readStatus } from "@/lib/subscriptions/status/read-status";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import {
@@ -52,6 +54,8 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
   test.each<[string, (db: Db) => Promise<unknown>]>([
     ["the retry of pending events", (db) => retryEvents({ ...ctx(), db })],
     ["the status of an account", (db) => readStatus({ ...ctx(), db }, ann.id)],
+    ["the list of an account's purchases", (db) => listPurchases({ ...ctx(), db }, ann.id, { limit: 1 })],
+    ["the version of an account's purchases", (db) => waitForChange(db)],
     ["the deletion of old payloads", (db) => prune(0, { ...ctx(), db })],
     ["an account's export", (db) => exportBilling(db, ann.id)],
     ["a replay of one event", (db) => replay({ eventId: bought.id }, { ...ctx(), db })],
@@ -102,6 +106,12 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
   async function showTransfer(db: Db): Promise<void> {
     const moved = await ctx().db.billingEvent.findFirst({ where: { type: "TRANSFER" }, select: { id: true } });
     await showBillingEvent({ db }, moved?.id ?? "");
+  }
+
+  async function waitForChange(db: Db): Promise<void> {
+    const principal = { account: { id: ann.id }, session: { id: ann.id } };
+    const since = etagOf(await requestStatus({ ...ctx(), db }, principal, {}));
+    await requestStatus({ ...ctx(), db, draining: true }, principal, { since, wait: 1 });
   }
 
   async function findCustomers(db: Db): Promise<void> {

@@ -1,5 +1,25 @@
 import type { Tx } from "../../context";
+import type { Prisma } from "../../db/generated/client";
+import { sql } from "../../db/sql";
 import { revenueCat } from "../providers/revenuecat";
+
+/**
+ * The App User ID of an account, as SQL: its id as the provider wrote it, if an event names it. `accountId` is SQL for a
+ * text.
+ */
+export const appUserIdOf = (accountId: Prisma.Sql): Prisma.Sql => sql`
+  COALESCE((
+    SELECT "appUserId" FROM "BillingEvent" AS event
+    WHERE provider IS NOT DISTINCT FROM ${revenueCat.name} AND "appUserIds" @> ARRAY[${accountId}]
+      AND lower("appUserId") = ${accountId}
+    ORDER BY "occurredAt" DESC LIMIT 1
+  ), ${accountId})`;
+
+/** Returns the App User ID of an account. */
+export async function findAppUserId(db: Tx, accountId: string): Promise<string> {
+  const [row] = await db.$queryRaw<{ id: string }[]>`SELECT ${appUserIdOf(sql`${accountId}::text`)} AS id`;
+  return row?.id ?? accountId;
+}
 
 /** Returns the App User IDs of the owners of purchases as the provider wrote them: its API is case-sensitive. */
 export async function findAppUserIds(db: Tx, purchaseIds: string[]): Promise<string[]> {

@@ -1,7 +1,9 @@
 import type { Context } from "../../context";
 import { type Consumer, createConsumer } from "../../db/queue/consumer";
+import { empty, sql } from "../../db/sql";
 import { revenueCat } from "../providers/revenuecat";
 import { reconcileCustomer } from "./reconcile-customer";
+import { scheduleReconcile } from "./schedule";
 
 type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "log" | "now" | "webhooks">;
 type ApiDeps = Deps & { billing: NonNullable<Context["billing"]> };
@@ -33,7 +35,22 @@ export function createReconciler({ billing, ...rest }: Deps): Consumer {
 /** Claims and runs the job that has been due longest. Returns false if no job is due. */
 export async function reconcileNext(deps: ApiDeps): Promise<boolean> {
   const job = await claim(deps);
-  if (!job) return false;
+  if (job) await runJob(deps, job);
+  return job !== undefined;
+}
+
+/**
+ * Reconciles a customer before all others. Returns false if the provider did not respond, in which case it is retried, if
+ * its API is paused, or if another process reconciles the customer.
+ */
+export async function reconcileNow(deps: ApiDeps, appUserId: string): Promise<boolean> {
+  await scheduleReconcile(deps.db, deps.dbNow, [appUserId]);
+  const job = await claim(deps, appUserId);
+  return job !== undefined && runJob(deps, job);
+}
+
+/** Runs a job, and removes it or sets its next attempt. Returns whether the provider responded. */
+async function runJob(deps: ApiDeps, job: ClaimedJob): Promise<boolean> {
   const { db, log } = deps;
   const { appUserId, attempts, leaseUntil } = job;
   try {
@@ -42,6 +59,7 @@ export async function reconcileNext(deps: ApiDeps): Promise<boolean> {
     if (retryAfterSeconds === undefined) {
       await db.reconcileJob.deleteMany({ where: { appUserId, nextAttemptAt: leaseUntil } });
     } else await reschedule(deps, job, retryAfterSeconds, 0);
+    return true;
   } catch (error) {
     const { retryAfterSeconds } = error as { retryAfterSeconds?: number };
     if (retryAfterSeconds !== undefined) {
@@ -55,11 +73,12 @@ export async function reconcileNext(deps: ApiDeps): Promise<boolean> {
       log.warn({ err: error, attempts }, "a customer was not reconciled: it will be retried");
       await reschedule(deps, job, Math.min(RETRY_SECONDS * 2 ** (attempts - 1), MAX_RETRY_SECONDS), attempts);
     }
+    return false;
   }
-  return true;
 }
 
-async function claim({ db, dbNow }: Deps): Promise<ClaimedJob | undefined> {
+/** Claims the job of a customer, or the one that has been due longest, unless the provider's API is paused. */
+async function claim({ db, dbNow }: Deps, appUserId?: string): Promise<ClaimedJob | undefined> {
   const [job] = await db.$queryRaw<ClaimedJob[]>`
     UPDATE "ReconcileJob"
     SET attempts = attempts + 1, "nextAttemptAt" = ${dbNow()} + interval '1 second' * ${LEASE_SECONDS}::int
@@ -67,6 +86,7 @@ async function claim({ db, dbNow }: Deps): Promise<ClaimedJob | undefined> {
       SELECT "appUserId" FROM "ReconcileJob"
       WHERE ("nextAttemptAt" <= ${dbNow()}
           OR "nextAttemptAt" > ${dbNow()} + interval '1 second' * ${MAX_PAUSE_SECONDS}::int)
+        ${appUserId === undefined ? empty : sql`AND "appUserId" = ${appUserId}`}
         AND NOT EXISTS (
           SELECT 1 FROM "BillingApiPause" WHERE provider = ${revenueCat.name} AND until > ${dbNow()}
             AND until <= ${dbNow()} + interval '1 second' * ${MAX_PAUSE_SECONDS}::int)

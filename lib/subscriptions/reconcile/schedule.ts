@@ -1,9 +1,10 @@
 import type { Context, Tx } from "../../context";
+import { sql } from "../../db/sql";
 import type { KnownEvent } from "../inbox/decide";
 import type { Refolded } from "../inbox/refold";
 import { isHashedEmail } from "../inbox/sanitize";
 import { revenueCat } from "../providers/revenuecat";
-import { findAppUserIds } from "./app-user-ids";
+import { appUserIdOf, findAppUserIds } from "./app-user-ids";
 
 type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now" | "reconciler">;
 
@@ -84,12 +85,7 @@ export async function scheduleAfterSignIn(deps: Deps, sessionId: string): Promis
         RETURNING "accountId"::text AS "accountId"
       )
       INSERT INTO "ReconcileJob" ("appUserId", "nextAttemptAt")
-      SELECT COALESCE((
-        SELECT "appUserId" FROM "BillingEvent" AS event
-        WHERE provider IS NOT DISTINCT FROM ${revenueCat.name} AND "appUserIds" @> ARRAY[session."accountId"]
-          AND lower("appUserId") = session."accountId"
-        ORDER BY "occurredAt" DESC LIMIT 1
-      ), session."accountId"), ${dbNow()} FROM session
+      SELECT ${appUserIdOf(sql`session."accountId"`)}, ${dbNow()} FROM session
       ON CONFLICT ("appUserId") DO UPDATE
         SET "nextAttemptAt" = LEAST("ReconcileJob"."nextAttemptAt", EXCLUDED."nextAttemptAt")`,
   );

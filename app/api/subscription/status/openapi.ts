@@ -20,10 +20,11 @@ function statusAfter(...deliveries: { event: { event_timestamp_ms: number } }[])
 export const GET: OperationDetails = {
   operationId: "getSubscriptionStatus",
   description:
-    "Check `isActive` if there is one tier, and `entitlements[].isActive` if there are several. The other fields are for display. The top-level fields describe the best subscription. `entitlements` is the union of all subscriptions, each with the state of the purchase that gives it. One-time purchases without entitlements, such as coins, are only in `/api/subscription/purchases`.",
+    "Check `isActive` if there is one tier, and `entitlements[].isActive` if there are several. The other fields are for display. The top-level fields describe the best subscription. `entitlements` is the union of all subscriptions, each with the state of the purchase that gives it. One-time purchases without entitlements, such as coins, are only in `/api/subscription/purchases`.\n\nAfter a purchase, `fresh=1` asks the provider before its event has arrived. With `since` and `wait`, the response comes once the status differs; five requests of an account may wait at a time.",
   responses: {
     200: {
-      description: "The status at the time `checkedAt`.",
+      description: "The status at the time `checkedAt`. The `ETag` stays the same until another field changes.",
+      headers: ["ETag"],
       examples: {
         "A monthly subscription": statusAfter(REVENUECAT),
         "No subscription": statusAfter(),

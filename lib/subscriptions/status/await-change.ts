@@ -1,0 +1,101 @@
+import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Context, Tx } from "../../context";
+import { batchLoad } from "../../db/batch-load";
+import { AppError, rateLimited } from "../../errors";
+import type { StatusQuery, SubscriptionStatus } from "../schema";
+import { refreshPurchases } from "./fresh-status";
+import { readSubscriptionStatus } from "./read-status";
+
+type Deps = Parameters<typeof readSubscriptionStatus>[0] &
+  Parameters<typeof refreshPurchases>[0] &
+  Pick<Context, "draining">;
+type Principal = Parameters<typeof readSubscriptionStatus>[1];
+
+/** How often the purchases of all waiting requests are read. */
+const POLL_MS = 1_000;
+/** The most requests of a process that wait, and of one account. */
+const MAX_WAITING = 1_000;
+const MAX_WAITING_PER_ACCOUNT = 5;
+
+/** How many requests wait, by account. */
+const waiting = new Map<string, number>();
+let waitingCount = 0;
+
+/**
+ * Returns the status of an account. With `fresh`, the provider is asked first. With `since` and `wait`, responds once the
+ * entity tag differs from `since`, after `wait` seconds, or when the process stops.
+ * @throws AppError rate_limited if five requests of the account wait; overloaded if too many of the process do
+ */
+export async function requestStatus(
+  ctx: Deps,
+  principal: Principal,
+  { fresh, since, wait = 0 }: StatusQuery,
+): Promise<SubscriptionStatus> {
+  const isFresh = fresh === undefined ? undefined : await refreshPurchases(ctx, principal.account.id);
+  const status = await readSubscriptionStatus(ctx, principal);
+  const isWaiting = since !== undefined && wait > 0 && isSame(status, since);
+  return { ...(isWaiting ? await awaitChange(ctx, principal, since, wait) : status), isFresh };
+}
+
+/** The weak entity tag of a status (RFC 9110, section 8.8.3): it leaves out when and how the status was computed. */
+export function etagOf({ checkedAt: _, isFresh: __, ...status }: SubscriptionStatus): string {
+  return `W/"${createHash("sha256").update(JSON.stringify(status)).digest("base64url").slice(0, 22)}"`;
+}
+
+/** Accepts the entity tag with and without its quotes and `W/`. */
+function isSame(status: SubscriptionStatus, since: string): boolean {
+  const opaque = (etag: string) => etag.replace(/^W\//, "").replaceAll('"', "");
+  return opaque(etagOf(status)) === opaque(since);
+}
+
+/** Waits without a database connection or a transaction. A change by time alone is noticed at the end. */
+async function awaitChange(ctx: Deps, principal: Principal, since: string, waitSeconds: number) {
+  const { id } = principal.account;
+  const endMs = performance.now() + waitSeconds * 1000;
+  enter(id, waitSeconds);
+  try {
+    for (let known: string | undefined; ; ) {
+      const version = await readVersion(ctx.db, id);
+      const isEnd = ctx.draining || performance.now() >= endMs;
+      if (version !== known || isEnd) {
+        const status = await readSubscriptionStatus(ctx, principal);
+        if (isEnd || !isSame(status, since)) return status;
+        known = version;
+      }
+      await nextPoll();
+    }
+  } finally {
+    leave(id);
+  }
+}
+
+/** Waits for the next poll, at the same time for all requests: one statement then reads a hundred accounts. */
+function nextPoll(): Promise<void> {
+  return delay(POLL_MS - (Math.floor(performance.now()) % POLL_MS));
+}
+
+/** Reads the number of an account's purchases and of the transactions that wrote them, which change with any of them. */
+const readVersion = batchLoad(async (db: Tx, accountIds) => {
+  const rows = await db.$queryRaw<{ id: string; version: string }[]>`
+    SELECT "accountId"::text AS id, count(*) || ' ' || sum(xmin::text::bigint) AS version
+    FROM "Purchase" WHERE "accountId" = ANY(${accountIds}::uuid[]) GROUP BY "accountId"`;
+  return new Map(rows.map(({ id, version }) => [id, version]));
+});
+
+function enter(accountId: string, seconds: number): void {
+  const ofAccount = waiting.get(accountId) ?? 0;
+  if (ofAccount >= MAX_WAITING_PER_ACCOUNT) {
+    throw rateLimited({ name: "waitingByAccount", points: MAX_WAITING_PER_ACCOUNT, seconds }, POLL_MS);
+  }
+  if (waitingCount >= MAX_WAITING) throw new AppError("overloaded");
+  waiting.set(accountId, ofAccount + 1);
+  waitingCount += 1;
+}
+
+function leave(accountId: string): void {
+  const ofAccount = (waiting.get(accountId) ?? 1) - 1;
+  if (ofAccount > 0) waiting.set(accountId, ofAccount);
+  else waiting.delete(accountId);
+  waitingCount -= 1;
+}
