@@ -16,6 +16,8 @@ export type Message =
   | { kind: "billing.payment_failed"; purchaseId: string }
   | { kind: "billing.expired"; purchaseId: string }
   | { kind: "billing.renewed"; purchaseId: string }
+  /** Wakes the app, which reads the subscription status. */
+  | { kind: "billing.changed"; reason: "refund" | "transfer" | "recovery" }
   | { kind: "app.new_version"; version: string }
   | ({ kind: "custom"; title: string; body: string; link: string | null } & CustomOptions)
   /** Wakes the app, which shows nothing. */
@@ -126,6 +128,18 @@ const KINDS: { [K in Kind]: KindOptions<Extract<Message, { kind: K }>> } = {
     collapseId: purchaseCollapseId,
     alert: ({ kind }) => alert(kind),
     data: toSubscription,
+  },
+  "billing.changed": {
+    level: "background",
+    priority: 5,
+    queuePriority: QueuePriority.normal,
+    ttlSeconds: DAY,
+    collapseId: ({ kind }) => kind,
+    recipientStatus: "active",
+    isOptional: false,
+    isSecret: false,
+    alert: null,
+    data: ({ reason }) => ({ reason }),
   },
   "app.new_version": {
     level: "passive",

@@ -16,7 +16,12 @@ async function subscriber(): Promise<{ account: TestAccount; deviceId: string; p
 
 /** The billing notifications of a device, oldest first. */
 const noticesTo = async (deviceId: string) =>
-  (await deliveriesOf({ deviceId })).filter(({ kind }) => kind.startsWith("billing."));
+  (await deliveriesOf({ deviceId })).filter(({ kind }) => kind.startsWith("billing.") && kind !== "billing.changed");
+/** Why the app on a device was woken, oldest first. */
+const wakeUpsOf = async (deviceId: string) =>
+  (await deliveriesOf({ deviceId })).flatMap(({ kind, payload }) =>
+    kind === "billing.changed" ? (payload as { data: { reason: string } }).data.reason : [],
+  );
 const kindsTo = async (deviceId: string) => (await noticesTo(deviceId)).map(({ kind }) => kind);
 
 /** An event of the purchase's next period. */
@@ -37,6 +42,36 @@ test("a failed payment, an expiration and a renewal notify every active device o
   await deliverOk(next("RENEWAL", purchase));
   expect(await kindsTo(deviceId)).toEqual(["billing.payment_failed", "billing.expired", "billing.renewed"]);
   expect(await noticesTo(pending.id)).toEqual([]);
+});
+
+test("a refund and a recovery wake the apps of the owner once each, in the background", async () => {
+  const { deviceId, purchase } = await subscriber();
+  await deliverOk(billingEvent("INITIAL_PURCHASE", purchase));
+  await deliverOk(billingEvent("BILLING_ISSUE", purchase));
+  expect(await wakeUpsOf(deviceId)).toEqual([]);
+  await deliverOk(next("RENEWAL", purchase));
+  expect(await wakeUpsOf(deviceId)).toEqual(["recovery"]);
+  const refund = next("CANCELLATION", purchase, { cancel_reason: "CUSTOMER_SUPPORT" });
+  await deliverOk(refund);
+  await deliverOk(refund);
+  expect(await replay({ eventId: refund.id })).toEqual({ processed: 1 });
+  expect(await wakeUpsOf(deviceId)).toEqual(["recovery", "refund"]);
+  const wakeUps = (await deliveriesOf({ deviceId })).filter(({ kind }) => kind === "billing.changed");
+  expect(wakeUps[0]).toMatchObject({ priority: 5, payload: { aps: { "content-available": 1 } } });
+});
+
+test("a transfer wakes the apps of both accounts", async () => {
+  const [from, to] = [await subscriber(), await subscriber()];
+  await deliverOk(billingEvent("INITIAL_PURCHASE", from.purchase));
+  await deliverOk(
+    billingEvent("TRANSFER", {
+      app_user_id: null,
+      aliases: [],
+      transferred_from: [from.account.id],
+      transferred_to: [to.account.id],
+    }),
+  );
+  expect([await wakeUpsOf(from.deviceId), await wakeUpsOf(to.deviceId)]).toEqual([["transfer"], ["transfer"]]);
 });
 
 test("a notification contains the kind of change and the purchase, and neither price nor email", async () => {

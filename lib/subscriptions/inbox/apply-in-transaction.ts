@@ -5,6 +5,7 @@ import { notifyOwners } from "../notify-owners";
 import { customersToReconcile, scheduleReconcile } from "../reconcile/schedule";
 import type { DeliveryReceipt } from "../schema";
 import { recordStatusChanges } from "../status-changes";
+import { wakeApps } from "../wake-apps";
 import { findConnectedCustomers } from "./customers";
 import { type Decision, decide, type KnownEvent } from "./decide";
 import { type EventToApply, lockEvents } from "./lock-events";
@@ -45,11 +46,9 @@ export async function applyInTransaction(
   }
   // A replay of a processed event announces nothing.
   const changes = [...attached, ...moved].filter(({ event }) => event.state !== "processed");
-  await notifyOwners(
-    tx,
-    deps,
-    changes.flatMap(({ event, purchases }) => purchases.map((one) => ({ event, ...one }))),
-  );
+  const ofPurchases = changes.flatMap(({ event, purchases }) => purchases.map((one) => ({ event, ...one })));
+  await notifyOwners(tx, deps, ofPurchases);
+  await wakeApps(tx, deps, ofPurchases);
   await recordStatusChanges(
     tx,
     deps,
