@@ -1,6 +1,6 @@
 import { accountEmails, EMAIL_TTL_SECONDS } from "./accounts/emails/account-emails";
 import { announceDisabledEndpoint } from "./accounts/emails/operator-emails";
-import { createMailer, createPushTransport } from "./adapters/from-config";
+import { allowedNetworks, createMailer, createPushTransport, createWebPush } from "./adapters/from-config";
 import { createBreachLookup } from "./adapters/have-i-been-pwned";
 import { createBillingApi } from "./adapters/revenuecat";
 import { createObjectStorage } from "./adapters/s3";
@@ -8,6 +8,7 @@ import { createAppleRevocations } from "./auth/apple/revocations";
 import { loadDataKeys } from "./auth/keys/data-keys";
 import { pseudonym } from "./auth/keys/pseudonym";
 import { decryptSecret } from "./auth/keys/stored-secrets";
+import { vapidKeys } from "./auth/keys/vapid";
 import { createOperatorKey } from "./auth/operator/operator-key";
 import { createHasher, poolSize } from "./auth/passwords/hasher";
 import { isOneOfSeveral } from "./cluster/appointment";
@@ -31,7 +32,6 @@ import { createEntitledAccounts } from "./subscriptions/account-data/entitled-ac
 import { createReconciler } from "./subscriptions/reconcile/reconciler";
 import { createLog } from "./telemetry/log";
 import { openTelemetry } from "./telemetry/open";
-import { LOOPBACK_NETWORKS } from "./webhooks/delivery/addresses";
 import { webhookPurpose } from "./webhooks/signature";
 import { createWebhooks } from "./webhooks/webhooks";
 
@@ -60,8 +60,9 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const reconciler = createReconciler({ ...base, billing, webhooks });
   const hasher = createHasher(poolSize(config.BCRYPT_COST, config.WEB_CONCURRENCY));
   const push = overrides.push === undefined ? await createPushTransport(config, log) : overrides.push;
-  const worker = openPushWorker({ ...base, count: telemetry.count, push });
-  warnAtStart({ config, database, db, log, mailer, push });
+  const webPush = createWebPush(config, () => vapidKeys({ config, db }));
+  const worker = openPushWorker({ ...base, count: telemetry.count, push, webPush });
+  warnAtStart({ config, database, db, log, mailer });
   return {
     ...base,
     database,
@@ -70,8 +71,8 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     breaches: createBreachLookup(config, log),
     mailer,
     push,
-    startPushWorker: worker.start,
-    wakePush: worker.wake,
+    webPush,
+    ...worker.parts,
     removeDevices,
     billing,
     appleRevocations,
@@ -93,16 +94,14 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   };
 }
 
-type WorkerDeps = Omit<Parameters<typeof startWorker>[0], "push"> & Pick<Context, "push">;
-
 /** The push worker of a process that serves requests. One of several processes starts it when it is appointed. */
-function openPushWorker({ push, ...deps }: WorkerDeps) {
+function openPushWorker(deps: Parameters<typeof startWorker>[0]) {
   let running: PushWorker | undefined;
   const start = () => {
-    if (push && deps.config.PUSH_WORKER === "inline") running ??= startWorker({ ...deps, push });
+    if (deps.config.PUSH_WORKER === "inline") running ??= startWorker(deps);
   };
   if (!isOneOfSeveral()) start();
-  return { start, wake: () => running?.wake(), stop: async () => running?.stop() };
+  return { parts: { startPushWorker: start, wakePush: () => running?.wake() }, stop: async () => running?.stop() };
 }
 
 /** Opens what `npm run worker` needs to send notifications. @throws Error if the settings do not allow it */
@@ -112,19 +111,20 @@ export async function composeWorker(given: Config): Promise<Pick<Context, "log" 
   const log = createLog(given.LOG_LEVEL);
   const config = await withSecrets(given);
   const push = await createPushTransport(config, log);
-  if (!push) throw new Error("APNS_KEY, APNS_KEY_ID and APNS_TEAM_ID are not set: there is no transport.");
+  if (!push) log.warn("APNS_KEY, APNS_KEY_ID and APNS_TEAM_ID are not set: only browsers get notifications");
   const database = await open(config, log);
   const deps = { config, db: database.client, dbNow: databaseNow, log };
   const now = () => new Date();
   const telemetry = await openTelemetry({ ...deps, now });
   void warnOfDatabase(database, log);
   const entitledAccounts = createEntitledAccounts({ config, now });
-  const worker = startWorker({ ...deps, count: telemetry.count, entitledAccounts, now, push });
+  const webPush = createWebPush(config, () => vapidKeys(deps));
+  const worker = startWorker({ ...deps, count: telemetry.count, entitledAccounts, now, push, webPush });
   return {
     log,
     close: async () => {
       await worker.stop();
-      push.close();
+      push?.close();
       await telemetry.close();
       await database.close();
       log.flush();
@@ -145,11 +145,9 @@ function openReleases({ catalog, config, db, log, now }: Pick<Context, "catalog"
 
 type WebhookDeps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "log" | "now">;
 
-/** A service on a developer's machine may send webhooks to it, without TLS. */
 function openWebhooks({ config, db, dbNow, emails, log, now }: WebhookDeps) {
-  const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(new URL(config.baseUrl).hostname);
   return createWebhooks({
-    allowed: [...config.WEBHOOK_ALLOWED_NETWORKS, ...(isLocal ? LOOPBACK_NETWORKS : [])],
+    allowed: allowedNetworks(config),
     db,
     dbNow,
     log,
@@ -171,10 +169,10 @@ function warnAtStart(
 }
 
 /** Settings that are valid but rarely intended. */
-function warnOfSettings({ config, log, mailer, push }: Pick<Context, "config" | "log" | "mailer" | "push">): void {
+function warnOfSettings({ config, log, mailer }: Pick<Context, "config" | "log" | "mailer">): void {
   if (mailer.mode === "off") log.warn("SMTP_URL is not set: no email will be sent");
   if (config.RATE_LIMITS === "off") log.warn("RATE_LIMITS=off: no rate limits; for load tests only");
-  const isUnsent = push && config.mode === "embedded" && config.PUSH_WORKER === "off";
+  const isUnsent = config.mode === "embedded" && config.PUSH_WORKER === "off";
   if (isUnsent) log.warn("PUSH_WORKER=off on an embedded database: no push will be sent");
 }
 

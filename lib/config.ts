@@ -21,6 +21,7 @@ import {
   signingKey,
   text,
 } from "./config/values";
+import { PUSH_SERVICE_HOSTS, vapidPrivateKey } from "./config/web-push";
 
 /** Every environment variable of the service. `.env.example` lists them all. */
 export const Environment = z.object({
@@ -115,6 +116,9 @@ export const Environment = z.object({
   APNS_HOST: text.optional(),
   APNS_PORT: port.min(1).default(443),
   APNS_CA: certificate.optional(),
+  VAPID_PRIVATE_KEY: vapidPrivateKey.optional(),
+  VAPID_SUBJECT: z.url({ protocol: /^(https|mailto)$/ }).optional(),
+  WEB_PUSH_HOSTS: list.default(PUSH_SERVICE_HOSTS),
   PUSH_CONCURRENCY: z.coerce.number().int().min(1).max(1000).default(1000),
   PUSH_WORKER: z.enum(["inline", "off"]).default("inline"),
 });

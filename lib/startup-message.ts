@@ -10,7 +10,7 @@ export function startupMessage({ config, mailer, push }: Pick<Context, "config" 
     `Homeport ${config.build.version} listens on ${baseUrl} (${config.HOST}:${config.PORT})`,
     `  database  ${mode === "embedded" ? `embedded, in ${DATA_DIR}` : "PostgreSQL"}`,
     `  email     ${email[mailer.mode]}`,
-    `  push      ${pushes ?? "off: not configured"}`,
+    `  push      ${pushes ?? "Web Push only: APNs is not configured"}`,
     "Try:",
     `  curl ${baseUrl}/api/health`,
     `  curl '${baseUrl}/api/version?platform=macos&product=core&architecture=universal'`,

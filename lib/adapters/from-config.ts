@@ -1,10 +1,12 @@
 import path from "node:path";
 import type { Logger } from "pino";
 import type { Config } from "../config";
+import { LOOPBACK_NETWORKS } from "../outbound/addresses";
 import type { Mailer } from "./mail/mailer";
 import { createSmtpMailer } from "./mail/smtp";
 import { createFileMailer, createFilePushTransport } from "./outbox-folder";
-import type { PushTransport } from "./push-transport";
+import type { PushTransport, WebPushTransport } from "./push-transport";
+import { createWebPushTransport } from "./web-push";
 
 /** Returns the mailer that the configuration selects: SMTP, files in development, or none. */
 export function createMailer(config: Config, log: Logger): Mailer {
@@ -35,6 +37,22 @@ export async function createPushTransport(config: Config, log: Logger): Promise<
     return createApnsTransport({ key, keyId, teamId, host, port, ca }, log);
   }
   return config.mode === "embedded" ? createFilePushTransport(outboxFolder(config), log) : null;
+}
+
+/** Returns the transport to browsers. A service on a developer's machine may have a push service there, without TLS. */
+export function createWebPush(
+  config: Config,
+  loadKeys: () => Promise<{ publicKey: string; privateKey: string }>,
+): WebPushTransport {
+  const { VAPID_SUBJECT, WEB_PUSH_HOSTS: hosts, baseUrl } = config;
+  const subject = VAPID_SUBJECT ?? (baseUrl.startsWith("https:") ? baseUrl : "mailto:no-reply@localhost");
+  return createWebPushTransport({ loadKeys, subject, hosts, allowed: allowedNetworks(config) });
+}
+
+/** The networks besides the public internet that requests to given URLs may go to. */
+export function allowedNetworks({ baseUrl, WEBHOOK_ALLOWED_NETWORKS }: Config): readonly string[] {
+  const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(new URL(baseUrl).hostname);
+  return [...WEBHOOK_ALLOWED_NETWORKS, ...(isLocal ? LOOPBACK_NETWORKS : [])];
 }
 
 function outboxFolder({ DATA_DIR }: Config): string {

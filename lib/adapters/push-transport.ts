@@ -26,3 +26,28 @@ export type PushTransport = {
   send: (notification: Notification) => Promise<ApnsResponse>;
   close: () => void;
 };
+
+/** A message for one browser (RFC 8030): an encrypted payload, and how the push service stores it. */
+export type WebPushMessage = {
+  endpoint: string;
+  keys: WebPushKeys;
+  /** The payload as JSON. */
+  payload: string;
+  ttlSeconds: number;
+  urgency: "low" | "normal" | "high";
+  /** Replaces a stored message with the same topic: at most 32 characters of base64url. */
+  topic: string | null;
+};
+
+/** The `keys` of a PushSubscription, in base64url. */
+export type WebPushKeys = { p256dh: string; auth: string };
+
+/** Sends messages to browsers through their push services. */
+export type WebPushTransport = {
+  /** The public key for `PushManager.subscribe`, in base64url. */
+  publicKey: () => Promise<string>;
+  /** Why messages cannot be sent to an endpoint, as far as that is known without resolving its host; or null. */
+  findFault: (endpoint: URL) => string | null;
+  /** @throws Error if there was no response; a time-out has the name TimeoutError */
+  send: (message: WebPushMessage) => Promise<ApnsResponse>;
+};

@@ -62,7 +62,8 @@ export async function activateDevice(
   });
 }
 
-function deviceVerified({ id: deviceId, accountId, environment, bundleId }: PushDevice): NewWebhookEvent {
+/** The event of a device that gets notifications from now on. */
+export function deviceVerified({ id: deviceId, accountId, environment, bundleId }: PushDevice): NewWebhookEvent {
   const data = { accountId, deviceId, environment, bundleId };
   return { type: "push.device_verified", data, ofAccount: accountId };
 }

@@ -1,11 +1,11 @@
 import type { Tx } from "../context";
 import { tokenSuffix } from "./schema";
 
-/** Returns an account's devices for the data export, newest first. Tokens are cut to their last 4 characters. */
+/** Returns an account's devices for the data export, newest first. Tokens and endpoints are cut to their last 4 characters. */
 export async function exportDevices(tx: Tx, accountId: string) {
   const devices = await tx.pushDevice.findMany({
     where: { accountId },
-    omit: { accountId: true, keyId: true, publicKey: true, keyCounter: true },
+    omit: { accountId: true, keyId: true, publicKey: true, keyCounter: true, webPushKeys: true },
     orderBy: [{ createdAt: "desc" }, { id: "desc" }],
   });
   return devices.map(({ token, ...device }) => ({ ...device, tokenSuffix: tokenSuffix(token) }));

@@ -97,9 +97,10 @@ function sizeOf({ translations = {}, ...payload }: Payload): number {
   return Math.max(...variants.map((variant) => Buffer.byteLength(JSON.stringify(withId(variant, NIL_ID)))));
 }
 
-/** Returns the notification for a delivery. */
+/** Returns the notification for a delivery through APNs. */
 export function toNotification(row: Outgoing) {
-  const { id, token, environment, bundleId, expiresAt, locale, message } = row;
+  const { id, token, bundleId, expiresAt, locale, message } = row;
+  const environment = row.environment === "sandbox" ? ("sandbox" as const) : ("production" as const);
   const { kind, priority, collapseId } = message;
   const { level = "background" } = optionsOfKind(kind) ?? {};
   const pushType = level === "background" ? ("background" as const) : ("alert" as const);

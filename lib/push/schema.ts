@@ -1,41 +1,104 @@
+import { ECDH } from "node:crypto";
 import { z } from "zod";
 import type { PushDevice } from "../db/generated/client";
 import { Evidence } from "./evidence/schema";
 
 const TOKEN_SUFFIX_LENGTH = 4;
+/** An index has the endpoint, and PostgreSQL's index rows are limited to 2,704 bytes. */
+const MAX_ENDPOINT_LENGTH = 2_000;
+const MAX_KEY_LENGTH = 128;
+const AUTH_BYTES = 16;
+const PUBLIC_KEY_BYTES = 65;
+const UNCOMPRESSED = 4;
 
 const optionalText = (maxLength: number) => z.string().trim().min(1).max(maxLength).optional();
 const time = z.date().nullable();
 
-/** A registration. Fields that it omits keep their previous values. */
+const installationId = z.uuid().toLowerCase().optional();
+const about = z
+  .object({
+    name: optionalText(64),
+    model: optionalText(64),
+    osVersion: optionalText(32),
+    appVersion: optionalText(32),
+    locale: optionalText(35),
+    timeZone: optionalText(64),
+  })
+  .default({});
+
+/** A registration of an iOS device. Fields that it omits keep their previous values. */
 export const RegisterDevice = z.object({
+  platform: z.literal("ios").optional(),
   token: z
     .string()
     .toLowerCase()
     .regex(/^(?:[0-9a-f]{2}){32,256}$/, "Must be 64 to 512 hexadecimal digits, two per byte")
     .describe("The APNs device token in hexadecimal."),
-  installationId: z.uuid().toLowerCase().optional().describe("Identifies the installation when its token changes."),
+  installationId: installationId.describe("Identifies the installation when its token changes."),
   environment: z.enum(["production", "sandbox"]).default("production").describe("The APNs environment."),
   bundleId: z.string().max(255).optional().describe("A configured bundle ID. Defaults to the first one."),
-  device: z
-    .object({
-      name: optionalText(64),
-      model: optionalText(64),
-      osVersion: optionalText(32),
-      appVersion: optionalText(32),
-      locale: optionalText(35),
-      timeZone: optionalText(64),
-    })
-    .default({}),
+  device: about,
   evidence: Evidence.optional().describe("The response to a challenge."),
 });
 export type RegisterDevice = z.infer<typeof RegisterDevice>;
 
+/** A registration of a browser. Fields that it omits keep their previous values. */
+export const RegisterBrowser = z.object({
+  platform: z.literal("web"),
+  subscription: z
+    .object({
+      endpoint: z
+        .url({ protocol: /^https?$/ })
+        .max(MAX_ENDPOINT_LENGTH)
+        .regex(/^[!-~]+$/, "Must be ASCII"),
+      keys: z.object({
+        p256dh: z
+          .base64url()
+          .max(MAX_KEY_LENGTH)
+          .transform(withoutPadding)
+          .refine(isPublicKey, "Must be a public key of P-256")
+          .describe("65 bytes in base64url."),
+        auth: z
+          .base64url()
+          .max(MAX_KEY_LENGTH)
+          .transform(withoutPadding)
+          .refine((text) => Buffer.from(text, "base64url").length === AUTH_BYTES, `Must be ${AUTH_BYTES} bytes`)
+          .describe("16 bytes in base64url."),
+      }),
+    })
+    .describe("`PushSubscription.toJSON()`."),
+  installationId: installationId.describe("Identifies the browser when its subscription changes."),
+  device: about,
+});
+export type RegisterBrowser = z.infer<typeof RegisterBrowser>;
+
+export const Registration = z.discriminatedUnion("platform", [RegisterDevice, RegisterBrowser]);
+
+export const VapidPublicKey = z.object({
+  publicKey: z.string().describe("The `applicationServerKey` of `PushManager.subscribe`, in base64url."),
+});
+
+function withoutPadding(text: string): string {
+  return text.replace(/=+$/, "");
+}
+
+/** Whether a text is an uncompressed point on P-256 (RFC 8291, section 3.2). */
+function isPublicKey(text: string): boolean {
+  const key = Buffer.from(text, "base64url");
+  if (key.length !== PUBLIC_KEY_BYTES || key[0] !== UNCOMPRESSED) return false;
+  try {
+    ECDH.convertKey(key, "prime256v1");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export const Device = z.object({
   id: z.uuid(),
   status: z.enum(["pending", "active", "invalid"]),
-  environment: z.enum(["production", "sandbox"]),
-  bundleId: z.string(),
+  environment: z.enum(["production", "sandbox", "web"]).describe("`web`: a browser."),
+  bundleId: z.string().describe("`web` for a browser."),
   name: z.string().nullable(),
   model: z.string().nullable(),
   osVersion: z.string().nullable(),

@@ -18,7 +18,7 @@ const WebhookData = {
   "push.device_verified": z.object({
     accountId,
     deviceId: z.uuid(),
-    environment: z.enum(["production", "sandbox"]),
+    environment: z.enum(["production", "sandbox", "web"]),
     bundleId: z.string(),
   }),
 } as const;

@@ -5,7 +5,7 @@ import { createConsumer } from "../db/queue/consumer";
 import { REMOVAL_BATCH_SIZE, removeInBatches } from "../db/remove-in-batches";
 import type { Tx } from "../db/transaction";
 import { AppError } from "../errors";
-import { findUrlFault } from "./delivery/addresses";
+import { findUrlFault } from "../outbound/addresses";
 import { claimDelivery } from "./delivery/claim";
 import { type DeliverDeps, deliver } from "./delivery/deliver";
 import type { WebhookEventType } from "./events";

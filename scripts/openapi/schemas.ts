@@ -20,7 +20,7 @@ import {
 } from "@/lib/auth/passkeys/schema";
 import { Health } from "@/lib/http/health";
 import { Evidence } from "@/lib/push/evidence/schema";
-import { Challenge, Device, RegisterDevice } from "@/lib/push/schema";
+import { Challenge, Device, RegisterBrowser, RegisterDevice } from "@/lib/push/schema";
 import { ReleaseVersion, ServiceVersion } from "@/lib/releases/http-schema";
 import { DeliveryReceipt, PurchaseStatus, SubscriptionStatus } from "@/lib/subscriptions/schema";
 
@@ -46,6 +46,7 @@ const NAMED: Record<string, z.ZodType> = {
   PasskeyRequestOptions,
   PurchaseStatus,
   Register,
+  RegisterBrowser,
   RegisterDevice,
   ReleaseVersion,
   RequestReset,

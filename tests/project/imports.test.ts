@@ -54,9 +54,10 @@ const ROOMS: Record<string, string[]> = {
     "lib/statistics",
     "lib/webhooks",
   ],
-  "lib/webhooks": ["lib/db/queue"],
+  "lib/webhooks": ["lib/db/queue", "lib/outbound"],
+  "lib/outbound": [],
   "lib/mail": ["lib/brand", "lib/db/queue"],
-  "lib/adapters": ["lib/files", "lib/mail/emails"],
+  "lib/adapters": ["lib/files", "lib/mail/emails", "lib/outbound"],
   "lib/context": [
     "lib/adapters",
     "lib/db/open",

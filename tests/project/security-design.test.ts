@@ -23,7 +23,7 @@ const CLIENTS = [
   "lib/auth/oauth/",
   "lib/db/",
   "lib/releases/catalog/url-source.ts",
-  "lib/webhooks/delivery/post.ts", // to URLs of admins, whose addresses it checks
+  "lib/outbound/post.ts", // to URLs of admins and of push subscriptions, whose addresses it checks
 ];
 
 // ASVS 1.3.6, 13.2.4, 13.2.5

@@ -1,8 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { removeAccount } from "@/lib/accounts/delete-account";
 import { COMMAND_LINE } from "@/lib/audit/operator-events";
-import { isAllowedAddress, LOOPBACK_NETWORKS, resolveAddress } from "@/lib/webhooks/delivery/addresses";
-import { postMessage } from "@/lib/webhooks/delivery/post";
+import { isAllowedAddress, LOOPBACK_NETWORKS, resolveAddress } from "@/lib/outbound/addresses";
+import { postMessage } from "@/lib/outbound/post";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { attempted, deliveriesOf, newReceiver, removeEndpoints } from "@/tests/support/admin/webhooks";
 import { call, get, post } from "@/tests/support/api";
@@ -171,7 +171,7 @@ describe("an address", () => {
   test("is looked up when a webhook is sent: a name that resolves to this machine is refused", async () => {
     const receiver = await startReceiver();
     const url = receiver.url.replace("127.0.0.1", "localhost").replace("http:", "https:");
-    await expect(resolveAddress(new URL(url), [])).rejects.toThrow("not an address that webhooks may be sent to");
+    await expect(resolveAddress(new URL(url), [])).rejects.toThrow("not an address that requests may go to");
     const attempt = await postMessage({ url, headers: {}, body: "{}" }, []);
     expect(attempt).toMatchObject({ status: null, error: expect.stringContaining("not an address") });
     expect(receiver.received).toEqual([]);

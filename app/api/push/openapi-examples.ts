@@ -39,3 +39,25 @@ export const PREFERENCES = {
   },
   quietHours: { startsAt: "22:00", endsAt: "07:00" },
 };
+export const SUBSCRIPTION = {
+  platform: "web",
+  subscription: {
+    endpoint: "https://updates.push.services.mozilla.com/wpush/v2/gAAAAABpDyQX",
+    keys: {
+      p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+      auth: "BTBZMqHH6r4Tts7J_aSIgg",
+    },
+  },
+  device: { name: "Firefox on Linux", locale: "de" },
+};
+export const BROWSER = {
+  ...ACTIVE,
+  environment: "web",
+  bundleId: "web",
+  name: "Firefox on Linux",
+  model: null,
+  osVersion: null,
+  appVersion: null,
+  locale: "de",
+  tokenSuffix: "DyQX",
+};

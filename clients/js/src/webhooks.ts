@@ -17,7 +17,7 @@ type EventData = {
   "push.device_verified": {
     accountId: string;
     deviceId: string;
-    environment: "production" | "sandbox";
+    environment: "production" | "sandbox" | "web";
     bundleId: string;
   };
   "webhook.test": { endpointId: string };

@@ -1,4 +1,5 @@
 import { type ClientHttp2Session, constants, type OutgoingHttpHeaders } from "node:http2";
+import { parseRetryAfter } from "../../outbound/retry-after";
 import type { ApnsResponse } from "../push-transport";
 
 /**
@@ -60,13 +61,6 @@ function parseObject(text: string): { reason?: unknown; timestamp?: unknown } {
   } catch {
     return {};
   }
-}
-
-/** Parses Retry-After, seconds or an HTTP date, as seconds from now; undefined if it is absent or invalid. */
-function parseRetryAfter(text: string | undefined): number | undefined {
-  if (text === undefined || !/^\d+$|GMT$/.test(text)) return undefined; // Date.parse reads "-5" as a date in May
-  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - Date.now()) / 1000);
-  return Number.isSafeInteger(seconds) ? Math.max(seconds, 0) : undefined;
 }
 
 function timeoutError(): Error {

@@ -103,7 +103,7 @@ const Device = z.object({
   osVersion: z.string().nullable(),
   appVersion: z.string().nullable(),
   bundleId: z.string(),
-  environment: z.enum(["production", "sandbox"]),
+  environment: z.enum(["production", "sandbox", "web"]),
   status: z.enum(["pending", "active", "invalid"]),
   invalidReason: z.string().nullable(),
   createdAt: z.date(),

@@ -119,7 +119,7 @@ export const RetryResult = z.object({
 });
 export type RetryResult = z.infer<typeof RetryResult>;
 
-const Environment = z.enum(["production", "sandbox"]);
+const Environment = z.enum(["production", "sandbox", "web"]);
 export const PushPause = z.object({ environment: Environment, until: z.date(), reason: z.string() });
 export type PushPause = z.infer<typeof PushPause>;
 export const PushPauses = z.object({ pauses: z.array(PushPause) });

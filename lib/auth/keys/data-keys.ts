@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createECDH, randomBytes } from "node:crypto";
 import type { Context } from "../../context";
 import { sql } from "../../db/sql";
 import { open, seal } from "./aead";
@@ -8,9 +8,10 @@ type Deps = Pick<Context, "config" | "db">;
 
 /**
  * `encryption` encrypts stored secrets. `pseudonyms` keys the HMAC of emails, networks and typed codes: it never changes,
- * so that a rotation neither lifts a limit nor forgets a recognized client.
+ * so that a rotation neither lifts a limit nor forgets a recognized client. `vapid` is a private key of P-256.
  */
-type Purpose = "encryption" | "pseudonyms";
+const PURPOSES = ["encryption", "pseudonyms", "vapid"] as const;
+type Purpose = (typeof PURPOSES)[number];
 type Row = { id: string; purpose: string; wrappedBy: string; wrapped: string };
 type DataKey = { id: string; purpose: string; key: Buffer };
 /** The data keys that the ring can unwrap, oldest first, and the ids of the secrets that it lacks for the others. */
@@ -60,9 +61,7 @@ export async function dataKey(deps: Deps, purpose: Purpose): Promise<DataKey> {
 
 async function readOrCreate(deps: Deps): Promise<DataKeys> {
   const found = await read(deps);
-  const missing = (["encryption", "pseudonyms"] as const).filter(
-    (name) => !found.keys.some(({ purpose }) => purpose === name),
-  );
+  const missing = PURPOSES.filter((name) => !found.keys.some(({ purpose }) => purpose === name));
   if (missing.length === 0) return found;
   for (const purpose of missing) await create(deps, purpose);
   return read(deps);
@@ -86,12 +85,20 @@ async function read({ config, db }: Deps): Promise<DataKeys> {
 async function create({ config, db }: Deps, purpose: Purpose): Promise<void> {
   const oldest = config.secrets.at(-1) as string;
   const id = `${purpose}:${keyId(purpose === "pseudonyms" ? oldest : config.secrets[0])}`;
-  const { wrappedBy, wrapped } = wrapKey(
-    config.secrets,
-    id,
-    purpose === "pseudonyms" ? Buffer.from(oldest) : randomBytes(32),
-  );
+  const { wrappedBy, wrapped } = wrapKey(config.secrets, id, newKey(purpose, oldest));
   await db.$executeRaw(sql`
     INSERT INTO "DataKey" ("id", "purpose", "wrappedBy", "wrapped") VALUES (${id}, ${purpose}, ${wrappedBy}, ${wrapped})
     ON CONFLICT ("id") DO NOTHING`);
+}
+
+function newKey(purpose: Purpose, oldestSecret: string): Buffer {
+  if (purpose === "pseudonyms") return Buffer.from(oldestSecret);
+  return purpose === "vapid" ? newPrivateKey() : randomBytes(32);
+}
+
+function newPrivateKey(): Buffer {
+  const curve = createECDH("prime256v1");
+  curve.generateKeys();
+  const key = curve.getPrivateKey();
+  return Buffer.concat([Buffer.alloc(32 - key.length), key]); // without its leading zeros
 }

@@ -17,6 +17,7 @@ export const EVIDENCE_REASONS = {
   key_unknown: "The key is not known for this device. Attest a new key.",
   signature_invalid: "The signature was made with another key or for other client data.",
   counter_replayed: "The assertion's counter has not increased.",
+  subscription_mismatch: "Another account has this endpoint with other keys. Subscribe again.",
 } as const;
 
 export type EvidenceReason = keyof typeof EVIDENCE_REASONS;

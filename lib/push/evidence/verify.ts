@@ -60,7 +60,7 @@ function verifyAppAttest(
       clientDataHash,
       appId,
       keyId,
-      environment: device.environment,
+      environment: device.environment === "sandbox" ? ("sandbox" as const) : ("production" as const),
       root: new X509Certificate(root),
       now,
     };

@@ -1,4 +1,4 @@
-import type { Prisma } from "../../db/generated/client";
+import type { Prisma, PushDevice } from "../../db/generated/client";
 import { empty, sql } from "../../db/sql";
 import type { Owner } from "../owner";
 import type { Registration } from "./plan";
@@ -9,7 +9,7 @@ export type OwnedRegistration = { owner: Owner; registration: Registration };
 /** Identifies a device: an account has one row for what APNs delivers to. */
 export function deviceKey(
   accountId: string,
-  { environment, bundleId, token }: Pick<Registration, "environment" | "bundleId" | "token">,
+  { environment, bundleId, token }: Pick<PushDevice, "environment" | "bundleId" | "token">,
 ): string {
   return `${accountId} ${environment} ${bundleId} ${token}`;
 }

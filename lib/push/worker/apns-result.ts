@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
 import { backoffSeconds } from "../../db/queue/backoff";
 
-type ApnsResponse = Awaited<ReturnType<NonNullable<Context["push"]>["send"]>>;
+export type ApnsResponse = Awaited<ReturnType<NonNullable<Context["push"]>["send"]>>;
 /** APNs's response to a notification, or why there was none. */
 export type ApnsResult = ApnsResponse | { status: null; reason: "timeout" | "unreachable" };
 
@@ -28,9 +28,9 @@ const MAX_SHORTENED_DELAYS = 3;
 const MIN_RETRY_AFTER_SECONDS = 5;
 const MAX_RETRY_AFTER_SECONDS = 2 * HOUR;
 
-const TOO_MANY_REQUESTS_DELAYS_SECONDS = [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR];
-const SERVER_ERROR_DELAYS_SECONDS = [15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR];
-const UNREACHABLE_DELAYS_SECONDS = [5, 15, MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR];
+export const TOO_MANY_REQUESTS_DELAYS_SECONDS = [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR];
+export const SERVER_ERROR_DELAYS_SECONDS = [15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR];
+export const UNREACHABLE_DELAYS_SECONDS = [5, 15, MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR];
 
 /** APNs rejects the provider token: an operator has to correct the configuration. */
 const PROVIDER_TOKEN_PAUSE_SECONDS = 5 * MINUTE;

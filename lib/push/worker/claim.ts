@@ -1,8 +1,9 @@
-import type { Context } from "../../context";
+import type { Context, WebPushKeys } from "../../context";
 import type { Prisma, PushDeviceStatus, PushEnvironment } from "../../db/generated/client";
 import { seconds, sql } from "../../db/sql";
 import { QueuePriority } from "../notifications";
 import { type Outgoing, type PreparedMessage, prepareMessage } from "../payload";
+import type { WebRecipient } from "../web/message";
 
 const LEASE_SECONDS = 60;
 /** How exact a device's `lastDeliveredAt` is, so that most deliveries do not write their device. */
@@ -15,10 +16,12 @@ export type ClaimedDelivery = Outgoing & {
   leaseUntil: Date;
   /** When the claim was requested, by this process's clock; the claim's age is measured from it. */
   requestedAt: Date;
-  /** Whether the device's APNs environment was paused. */
+  /** Whether the device's environment was paused. */
   isPaused: boolean;
   /** Whether the device's `lastDeliveredAt` has to be updated. */
   isDeliveredAtOld: boolean;
+  /** What a browser's push service needs besides. null: the device is reached through APNs. */
+  web: WebRecipient | null;
 };
 
 /** The claimed deliveries, and the database's time of the claim. */
@@ -35,7 +38,7 @@ type Result = {
 type DeliveryValues = [
   ...[id: string, deviceId: string, messageId: string, expiresAtSeconds: number, attempts: number],
   ...[token: string, environment: PushEnvironment, bundleId: string, status: PushDeviceStatus, isOld: boolean],
-  locale: string | null,
+  ...[locale: string | null, webPushKeys: WebPushKeys | null],
 ];
 
 /**
@@ -60,7 +63,8 @@ export async function claimDeliveries(
       SELECT json_agg(json_build_array(claimed."id", device."id", claimed."messageId",
         date_part('epoch', claimed."expiresAt"), claimed."attempts", device."token", device."environment",
         device."bundleId", device."status",
-        coalesce(device."lastDeliveredAt" < ${at}::timestamptz - ${seconds(DELIVERED_AT_SECONDS)}, true), device."locale"))
+        coalesce(device."lastDeliveredAt" < ${at}::timestamptz - ${seconds(DELIVERED_AT_SECONDS)}, true), device."locale",
+        device."webPushKeys"))
       FROM claimed JOIN "PushDevice" AS device ON device."id" = claimed."deviceId"
     ), '[]') AS "deliveries", coalesce((
       SELECT json_agg(message) FROM (
@@ -82,8 +86,8 @@ function toDelivery(
   messages: ReadonlyMap<string, PreparedMessage>,
   requestedAt: Date,
 ): ClaimedDelivery {
-  const [id, deviceId, messageId, expiresAt, attempts, token, environment, bundleId, status, isDeliveredAtOld, locale] =
-    values;
+  const [id, deviceId, messageId, expiresAt, attempts, ...ofDevice] = values;
+  const [token, environment, bundleId, status, isDeliveredAtOld, locale, keys] = ofDevice;
   return {
     id,
     deviceId,
@@ -96,6 +100,7 @@ function toDelivery(
     status,
     locale,
     isDeliveredAtOld,
+    web: keys && { keys, locale },
     isPaused: paused.includes(environment),
     message: messages.get(messageId) ?? NO_MESSAGE,
     leaseUntil,

@@ -1,7 +1,10 @@
 import type { Context } from "../../context";
 import { cancellationReason } from "../cancellation-reason";
 import { toNotification } from "../payload";
+import { toWebPushMessage } from "../web/message";
+import { classifyWebPushResult } from "../web/result";
 import {
+  type ApnsResponse,
   type ApnsResult,
   CIRCUIT_BREAKER_PAUSE_SECONDS,
   classifyResult,
@@ -12,8 +15,7 @@ import { type ClaimedDelivery, claimAgeMs, claimedAt, databaseTime } from "./cla
 import { type Outcome, PAUSED } from "./outcomes";
 import type { PauseState } from "./pause-state";
 
-type Deps = Pick<Context, "log" | "now"> & {
-  push: NonNullable<Context["push"]>;
+type Deps = Pick<Context, "log" | "now" | "push" | "webPush"> & {
   pauses: PauseState;
   isStopping: () => boolean;
   /** Receives the time that each response of APNs took. */
@@ -22,6 +24,8 @@ type Deps = Pick<Context, "log" | "now"> & {
 
 /** An older claim is given back: the device may have changed since, and the lease must outlast the request. */
 const MAX_CLAIM_AGE_MS = 5_000;
+/** Devices of an earlier configuration wait for another one. */
+const NOT_CONFIGURED_PAUSE_SECONDS = 5 * 60;
 /** A rejected device token counts as a pause while the circuit breaker is open. */
 const CIRCUIT_BREAKER_PAUSE: ResultAction = { action: "pause", seconds: CIRCUIT_BREAKER_PAUSE_SECONDS };
 
@@ -34,8 +38,12 @@ export async function deliver(deps: Deps, row: ClaimedDelivery): Promise<Outcome
   const isPaused = pauses.isPaused(row);
   if (isPaused && (await isPaused)) return requeueAfterPause(row);
   if (claimAgeMs(row, startedAt) > MAX_CLAIM_AGE_MS || deps.isStopping()) return requeueUntried(row);
+  if (!row.web && !deps.push) {
+    await pauses.pause(row, NOT_CONFIGURED_PAUSE_SECONDS, "APNs is not configured");
+    return requeueAfterPause(row);
+  }
   const result = await send(deps, row);
-  let action = classifyResult(result);
+  let action = row.web ? classifyWebPushResult(result) : classifyResult(result);
   const isRejected = action.action === "fail" && action.device === "rejected";
   const isOpened = result.status !== null && pauses.recordResult(row, isRejected);
   if (isOpened || (isRejected && (await pauses.isPaused(row)))) action = CIRCUIT_BREAKER_PAUSE;
@@ -44,17 +52,25 @@ export async function deliver(deps: Deps, row: ClaimedDelivery): Promise<Outcome
   return requeueAfterPause(row);
 }
 
-async function send({ push, log, recordLatency }: Deps, row: ClaimedDelivery): Promise<ApnsResult> {
+async function send(deps: Deps, row: ClaimedDelivery): Promise<ApnsResult> {
+  const { log, recordLatency } = deps;
   const startedAtMs = performance.now();
   try {
-    const response = await push.send(toNotification(row));
-    recordLatency(performance.now() - startedAtMs);
+    const response = await request(deps, row);
+    if (!row.web) recordLatency(performance.now() - startedAtMs); // a slow push service of browsers is not APNs
     return response;
   } catch (error) {
-    log.debug({ err: error, id: row.id }, "no response from APNs");
+    log.debug({ err: error, id: row.id }, "no response from the push service");
     const isTimeout = error instanceof Error && error.name === "TimeoutError";
     return { status: null, reason: isTimeout ? "timeout" : "unreachable" };
   }
+}
+
+async function request({ now, push, webPush }: Deps, row: ClaimedDelivery): Promise<ApnsResponse> {
+  const { web } = row;
+  if (web) return webPush.send(toWebPushMessage({ ...row, web }, databaseTime(row, now())));
+  if (!push) throw new Error("APNs is not configured");
+  return push.send(toNotification(row));
 }
 
 function outcomeOf(

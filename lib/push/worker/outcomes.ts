@@ -35,10 +35,12 @@ export async function recordOutcomes(deps: Deps, outcomes: readonly Outcome[]): 
   const invalid = outcomes.flatMap((outcome) =>
     outcome.state === "failed" && outcome.invalidSince ? [{ ...outcome, invalidSince: outcome.invalidSince }] : [],
   );
-  if (invalid.length > 0) await invalidateDevices(deps, invalid);
+  const [invalidSubscriptions, invalidDevices] = partition(invalid, ({ row }) => row.web !== null);
+  if (invalidDevices.length > 0) await invalidateDevices(deps, invalidDevices);
   if (sent.length > 0) await recordSent(deps, sent);
   if (unsent.length > 0) await recordUnsent(deps, unsent);
   if (requeued.length > 0) await recordRequeued(deps, requeued);
+  if (invalidSubscriptions.length > 0) await removeSubscriptions(deps, invalidSubscriptions);
   for (const outcome of outcomes) countResult(deps, outcome);
   logUndelivered(
     deps,
@@ -140,8 +142,10 @@ function recordsOf(outcomes: readonly Outcome[]): Prisma.Sql {
       "status" smallint, "reason" text)`;
 }
 
+type InvalidDevice = Outcome & { invalidSince: Date };
+
 /** Skips devices that have registered, or moved to another token, since. */
-async function invalidateDevices({ db }: Deps, invalid: (Outcome & { invalidSince: Date })[]): Promise<void> {
+async function invalidateDevices({ db }: Deps, invalid: readonly InvalidDevice[]): Promise<void> {
   const records = invalid.map(({ row, reason, invalidSince }) => ({
     id: row.deviceId,
     token: row.token,
@@ -162,6 +166,22 @@ async function invalidateDevices({ db }: Deps, invalid: (Outcome & { invalidSinc
     )
     UPDATE "PushDevice" AS device SET "status" = 'invalid', "invalidReason" = held."reason"
     FROM held WHERE device."id" = held."id"`;
+}
+
+/** Deletes subscriptions of browsers: an endpoint never becomes valid again, and the browser gets another one. */
+async function removeSubscriptions({ db }: Deps, invalid: readonly InvalidDevice[]): Promise<void> {
+  const records = invalid.map(({ row, invalidSince }) => ({ id: row.deviceId, token: row.token, at: invalidSince }));
+  await db.$executeRaw`
+    DELETE FROM "PushDevice" WHERE "id" IN (
+      SELECT device."id" FROM "PushDevice" AS device
+      JOIN jsonb_to_recordset(${JSON.stringify(records)}::jsonb) AS invalid("id" uuid, "token" text, "at" timestamptz)
+        ON device."id" = invalid."id" AND device."token" = invalid."token" AND device."registeredAt" <= invalid."at"
+      FOR UPDATE OF device SKIP LOCKED
+    )`;
+}
+
+function partition<Item>(items: readonly Item[], isFirst: (item: Item) => boolean): [Item[], Item[]] {
+  return [items.filter(isFirst), items.filter((item) => !isFirst(item))];
 }
 
 function isRequeuedUntried(outcome: Outcome): boolean {

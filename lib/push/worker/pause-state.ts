@@ -6,7 +6,7 @@ import { type ClaimedDelivery, claimedAt, databaseTime } from "./claim";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log" | "now">;
 
-/** Which of APNs's environments are paused, as far as this worker knows. */
+/** Which environments are paused, as far as this worker knows. */
 export type PauseState = {
   /** A promise only while this worker stores a pause. */
   isPaused: (row: ClaimedDelivery) => boolean | Promise<boolean>;
@@ -22,7 +22,7 @@ type LocalPause = { saving: Promise<void>; storedAt: Date | null };
 /** Creates the state of one worker, with a circuit breaker for each environment. */
 export function createPauseState(deps: Deps): PauseState {
   const pauses = new Map<PushEnvironment, LocalPause>();
-  const breakers = { production: createCircuitBreaker(), sandbox: createCircuitBreaker() };
+  const breakers = { production: createCircuitBreaker(), sandbox: createCircuitBreaker(), web: createCircuitBreaker() };
   /** The pause that a delivery's claim was too early to include. */
   const findPause = (row: ClaimedDelivery): LocalPause | null => {
     const pause = pauses.get(row.environment);
@@ -30,7 +30,7 @@ export function createPauseState(deps: Deps): PauseState {
   };
   const store = async (pause: LocalPause, row: ClaimedDelivery, seconds: number, reason: string) => {
     const { environment } = row;
-    deps.log.error({ environment, seconds, reason }, "paused deliveries to an APNs environment");
+    deps.log.error({ environment, seconds, reason }, "paused deliveries to a push environment");
     try {
       await savePause(deps, environment, seconds, reason);
       pause.storedAt = databaseTime(row, deps.now());

@@ -8,9 +8,7 @@ import { maintainOutbox } from "./maintenance";
 import { createOutcomeBuffer } from "./outcome-buffer";
 import { createPauseState } from "./pause-state";
 
-export type SenderDeps = Pick<Context, "config" | "count" | "db" | "dbNow" | "log" | "now"> & {
-  push: NonNullable<Context["push"]>;
-};
+export type SenderDeps = Pick<Context, "config" | "count" | "db" | "dbNow" | "log" | "now" | "push" | "webPush">;
 export type Sender = {
   /** Claims due deliveries and starts to send them. Returns how many, once the last one has started. */
   claimAndSend: () => Promise<number>;

@@ -2,11 +2,11 @@ import type { Logger } from "pino";
 import type { Prisma, PrismaClient } from "../../db/generated/client";
 import { seconds } from "../../db/sql";
 import type { Tx } from "../../db/transaction";
+import type { AllowedNetworks } from "../../outbound/addresses";
+import { type Attempt, postMessage } from "../../outbound/post";
 import { signWebhook } from "../signature";
-import type { AllowedNetworks } from "./addresses";
 import { type ClaimedDelivery, isClaim } from "./claim";
 import { type Outcome, outcomeOf } from "./outcome";
-import { type Attempt, postMessage } from "./post";
 
 /** An endpoint that is disabled because it does not take its deliveries. */
 export type DisabledEndpoint = { id: string; url: string; reason: "gone" | "failing" };

@@ -1,5 +1,5 @@
 import { backoffSeconds } from "../../db/queue/backoff";
-import type { Attempt } from "./post";
+import type { Attempt } from "../../outbound/post";
 
 /** Standard Webhooks 1.0.0, "Sending reliability": the delays after the first attempt and each further one. */
 const MINUTE = 60;

@@ -72,7 +72,7 @@ test("processes that start at the same time on an empty database create the same
       return loadDataKeys({ config, db });
     }),
   );
-  expect(started[0]?.keys.map(({ purpose }) => purpose).sort()).toEqual(["encryption", "pseudonyms"]);
+  expect(started[0]?.keys.map(({ purpose }) => purpose).sort()).toEqual(["encryption", "pseudonyms", "vapid"]);
   for (const keys of started) expect(keys).toEqual(started[0]);
 });
 

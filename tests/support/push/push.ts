@@ -30,15 +30,13 @@ export async function registerPush(account: Pick<TestAccount, "token">, json: un
 
 /** Sends one batch of due deliveries, as the worker does, with the test's context unless overridden. */
 export async function deliverDue(changed: Partial<SenderDeps> = {}): Promise<void> {
-  const { push } = ctx();
-  if (!push && !changed.push) return;
   const sender = createSender({ ...(ctx() as SenderDeps), ...changed });
   await sender.claimAndSend();
   await sender.finish();
 }
 
 /** Queues one notification for each of `devices` new devices of an account. */
-export async function queueFor(devices: number, changed: Partial<DeviceRow> = {}) {
+export async function queueFor(devices: number, changed: Omit<Partial<DeviceRow>, "webPushKeys"> = {}) {
   const account = await newAccount();
   const owned = await activeDevices(account, devices, changed);
   const eventKey = `test:${randomUUID()}`;
@@ -73,7 +71,11 @@ export async function insertDevices(account: TestAccount, tokens: string[]): Pro
 }
 
 /** Inserts active devices. */
-export async function activeDevices(account: TestAccount, count: number, changed: Partial<DeviceRow> = {}) {
+export async function activeDevices(
+  account: TestAccount,
+  count: number,
+  changed: Omit<Partial<DeviceRow>, "webPushKeys"> = {},
+) {
   const now = ctx().now();
   return ctx().db.pushDevice.createManyAndReturn({
     data: Array.from({ length: count }, () => ({

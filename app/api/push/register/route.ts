@@ -2,13 +2,14 @@ import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 import { RouteResponse } from "@/lib/http/route-response";
 import { registerDevice } from "@/lib/push/registration/register-device";
-import { PendingDevice, RegisterDevice, RegisteredDevice } from "@/lib/push/schema";
+import { PendingDevice, RegisteredDevice, Registration } from "@/lib/push/schema";
+import { registerBrowser } from "@/lib/push/web/register-browser";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/push/register", {
   POST: endpoint({
-    summary: "Register an iOS device for push",
+    summary: "Register an iOS device or a browser for push",
     auth: "account",
-    body: RegisterDevice,
+    body: Registration,
     maxBodyBytes: 32 * 1024,
     errors: [
       ...(["challenge_expired", "challenge_used", "device_limit_reached"] as const),
@@ -16,6 +17,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     ],
     responses: { 200: RegisteredDevice, 202: PendingDevice },
     handle: async ({ ctx, principal, body, caller }) => {
+      if (body.platform === "web") return { device: await registerBrowser(ctx, principal, body, caller) };
       const registered = await registerDevice(ctx, principal, body, caller);
       return new RouteResponse(registered.challenge ? 202 : 200, registered);
     },

@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import { isInNetworks } from "../../config/networks";
+import { isInNetworks } from "../config/networks";
 
 /**
  * The networks that no public host is in (IANA, "Special-Purpose Address Registries"), and those that embed an IPv4
@@ -15,7 +15,7 @@ const NOT_PUBLIC = [
 ];
 export const LOOPBACK_NETWORKS = ["127.0.0.0/8", "::1/128"];
 
-/** Which addresses webhooks may be sent to besides public ones, as networks. HTTP without TLS is for those alone. */
+/** Which addresses requests may go to besides public ones, as networks. HTTP without TLS is for those alone. */
 export type AllowedNetworks = readonly string[];
 
 /** Why a URL must not be sent to. */
@@ -23,13 +23,13 @@ class RefusedAddress extends Error {
   override readonly name = "RefusedAddress";
 }
 
-/** Whether webhooks may be sent to an address. */
+/** Whether requests may go to an address. */
 export function isAllowedAddress(address: string, protocol: string, allowed: AllowedNetworks): boolean {
   if (isInNetworks(address, allowed)) return true;
   return protocol === "https:" && isIP(address) !== 0 && !isInNetworks(address, NOT_PUBLIC);
 }
 
-/** Why webhooks can never be sent to a URL; null if that depends on what its host resolves to. */
+/** Why requests can never go to a URL; null if that depends on what its host resolves to. */
 export function findUrlFault({ protocol, hostname }: URL, allowed: AllowedNetworks): string | null {
   const host = hostOf(hostname);
   const isHttp = protocol === "http:";
@@ -51,7 +51,7 @@ export async function resolveAddress(
 ): Promise<{ address: string; family: number }> {
   const addresses = await lookup(hostOf(hostname), { all: true });
   const refused = addresses.find(({ address }) => !isAllowedAddress(address, protocol, allowed));
-  if (refused) throw new RefusedAddress(`${refused.address} is not an address that webhooks may be sent to`);
+  if (refused) throw new RefusedAddress(`${refused.address} is not an address that requests may go to`);
   const [first] = addresses;
   if (!first) throw new Error(`${hostname} has no address`);
   return first;

@@ -1,7 +1,8 @@
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import { toStorableText } from "../../storable-text";
+import { toStorableText } from "../storable-text";
 import { type AllowedNetworks, resolveAddress } from "./addresses";
+import { parseRetryAfter } from "./retry-after";
 
 /** The whole attempt: name resolution, connection, request and response. */
 const TIMEOUT_MS = 10_000;
@@ -18,7 +19,7 @@ export type Attempt = {
   durationMs: number;
 };
 
-type Message = { url: string; headers: Record<string, string>; body: string };
+type Message = { url: string; headers: Record<string, string>; body: string | Buffer };
 
 /** Posts a message. Follows no redirect, and reads the start of the response alone. Never throws. */
 export async function postMessage({ url, headers, body }: Message, allowed: AllowedNetworks): Promise<Attempt> {
@@ -35,7 +36,7 @@ export async function postMessage({ url, headers, body }: Message, allowed: Allo
 async function send(
   url: URL,
   headers: Record<string, string>,
-  body: string,
+  body: string | Buffer,
   { allowed, signal }: { allowed: AllowedNetworks; signal: AbortSignal },
 ): Promise<Partial<Attempt>> {
   const { address, family } = await abortable(resolveAddress(url, allowed), signal);
@@ -52,11 +53,10 @@ async function send(
     outgoing.on("response", resolve).on("error", reject).end(body);
   });
   const { statusCode = 0, headers: received } = response;
-  const seconds = Number(received["retry-after"]);
   return {
     status: statusCode,
     body: await readStart(response),
-    retryAfterSeconds: Number.isFinite(seconds) && seconds > 0 ? Math.ceil(seconds) : null,
+    retryAfterSeconds: parseRetryAfter(received["retry-after"]) || null,
   };
 }
 

@@ -1,0 +1,5 @@
+-- AlterEnum
+ALTER TYPE "PushEnvironment" ADD VALUE 'web';
+
+-- AlterTable
+ALTER TABLE "PushDevice" ADD COLUMN "webPushKeys" JSONB;

@@ -1,0 +1,189 @@
+import { randomUUID } from "node:crypto";
+import { beforeEach, describe, expect, test } from "vitest";
+import { revokeSession } from "@/lib/auth/sessions/sessions";
+import { enqueue } from "@/lib/push/outbox/enqueue";
+import { newAccount, type TestAccount } from "@/tests/support/accounts";
+import { call, get, post } from "@/tests/support/api";
+import { clock, ctx } from "@/tests/support/context";
+import { startBrowser, verifyVapid } from "@/tests/support/push/browser";
+import { deliveriesOf } from "@/tests/support/push/deliveries";
+import { activeDevices, clearOutbox, deliverDue, deviceRowsOf } from "@/tests/support/push/push";
+
+type Browser = Awaited<ReturnType<typeof startBrowser>>;
+type Message = Parameters<typeof enqueue>[2]["message"];
+
+const HELLO: Message = { kind: "custom", title: "Hello", body: "You have news", link: "/news" };
+
+beforeEach(async () => {
+  clock.reset();
+  await clearOutbox();
+});
+
+const register = (account: TestAccount, { subscription }: Pick<Browser, "subscription">, json: object = {}) =>
+  post("/api/push/register", { platform: "web", subscription, ...json }, { token: account.token });
+
+async function registered(account: TestAccount, browser: Browser, json: object = {}) {
+  const response = await register(account, browser, json);
+  expect(response.status).toBe(200);
+  return (await response.json()).device as { id: string; status: string };
+}
+
+/** Notifies the devices of an account, and returns its deliveries. */
+async function notify(account: TestAccount, message: Message = HELLO) {
+  const eventKey = `test:${randomUUID()}`;
+  await ctx().db.$transaction((tx) => enqueue(tx, ctx().dbNow(), { eventKey, to: { accountId: account.id }, message }));
+  await deliverDue();
+  return () => deliveriesOf({ eventKey });
+}
+
+describe("a browser", () => {
+  test("gets messages that its keys decrypt, signed with the key that it subscribed with", async () => {
+    const [account, browser] = [await newAccount(), await startBrowser()];
+    const { id, status } = await registered(account, browser);
+    expect(status).toBe("active");
+    const rows = await notify(account);
+    const [message] = browser.received;
+    const [delivery] = await rows();
+    expect(delivery).toMatchObject({ deviceId: id, state: "sent", attempts: 1 });
+    expect(message?.payload).toEqual({
+      v: 1,
+      id: delivery?.id,
+      kind: "custom",
+      title: "Hello",
+      body: "You have news",
+      url: "/news",
+      tag: null,
+      data: { link: "/news" },
+    });
+    expect(message?.headers).toMatchObject({ "content-encoding": "aes128gcm", urgency: "normal" });
+    expect(Number(message?.headers.ttl)).toBeGreaterThan(86_000);
+    expect(message?.headers.topic).toBeUndefined();
+    const { publicKey } = await (await get("/api/push/vapid-public-key")).json();
+    const claims = verifyVapid(String(message?.headers.authorization), publicKey);
+    expect(claims).toMatchObject({ aud: browser.origin, sub: "mailto:no-reply@localhost" });
+  });
+
+  test("reads what iOS apps localize in its own language, with the urgency and the topic of the kind", async () => {
+    const [account, browser] = [await newAccount(), await startBrowser()];
+    await registered(account, browser, { device: { locale: "de-AT" } });
+    await notify(account, { kind: "billing.renewed", purchaseId: randomUUID() });
+    await notify(account, { kind: "security.new_sign_in", eventId: randomUUID(), client: "Firefox" });
+    const [renewed, signIn] = browser.received;
+    expect(renewed?.payload).toMatchObject({ title: "Abo verlängert", url: null, data: { link: "subscription" } });
+    expect(renewed?.payload.tag).toMatch(/^bill:/);
+    expect(renewed?.headers).toMatchObject({ urgency: "low", topic: expect.stringMatching(/^[\w-]{32}$/) });
+    expect(signIn?.payload).toMatchObject({ body: "Firefox hat sich in Ihrem Konto angemeldet." });
+    expect(signIn?.headers.urgency).toBe("high");
+  });
+
+  test("gets the largest message within the 4,096 bytes that every push service takes", async () => {
+    const [account, browser] = [await newAccount(), await startBrowser()];
+    await registered(account, browser);
+    await notify(account, { kind: "custom", title: "T", body: "x".repeat(3_700), link: null });
+    expect(browser.received[0]?.sizeBytes).toBeLessThanOrEqual(4_096);
+  });
+
+  test("is listed without its endpoint, exported without its keys, and deleted with its session or by its id", async () => {
+    const [account, browser] = [await newAccount(), await startBrowser()];
+    const { id } = await registered(account, browser, { device: { name: "Firefox" } });
+    const listed = await (await get("/api/push/devices", { token: account.token })).text();
+    expect(listed).toContain("Firefox");
+    expect(listed).not.toContain(browser.subscription.endpoint);
+    const exported = await (await get("/api/auth/account/export", { token: account.token })).text();
+    expect(exported).toContain(id);
+    expect(exported).not.toContain(browser.subscription.keys.auth);
+    expect((await call("DELETE", `/api/push/devices/${id}`, { token: account.token })).status).toBe(204);
+    await registered(account, browser);
+    await revokeSession(ctx(), account.sessionId);
+    expect(await deviceRowsOf(account)).toEqual([]);
+  });
+});
+
+describe("a subscription", () => {
+  test("that registers again stays one device, and a new one replaces that of the same installation", async () => {
+    const [account, browser, again] = [await newAccount(), await startBrowser(), await startBrowser()];
+    const installationId = randomUUID();
+    const first = await registered(account, browser, { installationId });
+    expect(await registered(account, browser, { installationId })).toMatchObject({ id: first.id });
+    await registered(account, again, { installationId });
+    expect(await deviceRowsOf(account)).toMatchObject([{ token: again.subscription.endpoint }]);
+  });
+
+  test("moves to another account that knows its keys, and to nobody who knows its endpoint alone", async () => {
+    const [ann, bob, browser] = [await newAccount(), await newAccount(), await startBrowser()];
+    await registered(ann, browser);
+    const { keys } = (await startBrowser()).subscription;
+    const stolen = await register(bob, { subscription: { ...browser.subscription, keys } });
+    expect(stolen.status).toBe(422);
+    expect(await stolen.json()).toMatchObject({ code: "evidence_invalid", reason: "subscription_mismatch" });
+    expect(await deviceRowsOf(ann)).toHaveLength(1);
+    await Promise.all([registered(bob, browser), registered(bob, browser)]);
+    expect([await deviceRowsOf(ann), await deviceRowsOf(bob)]).toMatchObject([[], [{ status: "active" }]]);
+  });
+
+  test.each([404, 410])("is removed when its push service responds %i", async (status) => {
+    const [account, browser] = [await newAccount(), await startBrowser()];
+    browser.respond = (response) => response.writeHead(status).end();
+    await registered(account, browser);
+    const rows = await notify(account);
+    expect(await rows()).toMatchObject([{ state: "failed", apnsStatus: status }]);
+    expect(await deviceRowsOf(account)).toEqual([]);
+  });
+
+  test("waits as long as Retry-After asks for, and stays after any other response", async () => {
+    const [account, browser] = [await newAccount(), await startBrowser()];
+    browser.respond = (response) => response.writeHead(429, { "retry-after": "600" }).end();
+    await registered(account, browser);
+    const rows = await notify(account);
+    const [delivery] = await rows();
+    expect(delivery).toMatchObject({ state: "queued", attempts: 1, apnsStatus: 429, reason: "TooManyRequests" });
+    expect((delivery?.nextAttemptAt.getTime() ?? 0) - clock.now().getTime()).toBeGreaterThan(500_000);
+    for (const status of [403, 302, 500]) {
+      browser.respond = (response) => response.writeHead(status, { location: browser.origin }).end();
+      await notify(account);
+    }
+    expect(browser.received).toHaveLength(4);
+    expect(await deviceRowsOf(account)).toMatchObject([{ status: "active" }]);
+    expect(await ctx().db.pushPause.count()).toBe(0);
+  });
+
+  test("that is not of a push service, or whose keys are none, is refused", async () => {
+    const [account, { subscription }] = [await newAccount(), await startBrowser()];
+    const refused = [
+      ...["https://example.com/push", "http://fcm.googleapis.com/push", "https://10.0.0.1/push", "file:///etc/passwd"],
+      ...["https://fcm.googleapis.com.example.com/push", `https://fcm.googleapis.com/${"x".repeat(2_000)}`, "push"],
+    ].map((endpoint) => ({ ...subscription, endpoint }));
+    const { auth, p256dh } = subscription.keys;
+    const keys = [
+      { auth, p256dh: `${p256dh.slice(0, -4)}AAAA` },
+      { auth: "AAAA", p256dh },
+      { auth, p256dh: "" },
+    ];
+    for (const one of [...refused, ...keys.map((each) => ({ ...subscription, keys: each }))]) {
+      const response = await register(account, { subscription: one });
+      expect([one, response.status]).toEqual([one, 422]);
+      expect((await response.json()).errors[0].pointer).toMatch(/^\/subscription\//);
+    }
+    expect((await post("/api/push/register", { platform: "web", subscription })).status).toBe(401);
+  });
+
+  test("counts among the 20 devices of an account", async () => {
+    const [account, browser] = [await newAccount(), await startBrowser()];
+    await activeDevices(account, 20);
+    const response = await register(account, browser);
+    expect([response.status, (await response.json()).code]).toEqual([409, "device_limit_reached"]);
+  });
+});
+
+test("browsers get messages while APNs is not configured, and iOS devices wait", async () => {
+  const [account, browser] = [await newAccount(), await startBrowser()];
+  await registered(account, browser);
+  await activeDevices(account, 1);
+  const eventKey = `test:${randomUUID()}`;
+  const to = { accountId: account.id };
+  await ctx().db.$transaction((tx) => enqueue(tx, ctx().dbNow(), { eventKey, to, message: HELLO }));
+  await deliverDue({ push: null });
+  expect(browser.received).toHaveLength(1);
+  const states = (await deliveriesOf({ eventKey })).map(({ state }) => state);
+  expect(states.toSorted()).toEqual(["queued", "sent"]);
+});

@@ -1,0 +1,65 @@
+import { createDecipheriv, createECDH, createPublicKey, hkdfSync, randomBytes, randomUUID, verify } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { onTestFinished } from "vitest";
+
+type Received = { headers: IncomingHttpHeaders; payload: Record<string, unknown>; sizeBytes: number };
+
+/** A browser with a push subscription, and the push service that receives its messages and decrypts them. */
+export async function startBrowser() {
+  const curve = createECDH("prime256v1");
+  curve.generateKeys();
+  const auth = randomBytes(16);
+  const received: Received[] = [];
+  const browser = { respond: (response: ServerResponse): unknown => response.writeHead(201).end() };
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks);
+    const payload = JSON.parse(decrypt(body, curve, auth));
+    received.push({ headers: request.headers, payload, sizeBytes: body.length });
+    browser.respond(response);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const subscription = {
+    endpoint: `${origin}/push/${randomUUID()}`,
+    expirationTime: null,
+    keys: { p256dh: curve.getPublicKey("base64url"), auth: auth.toString("base64url") },
+  };
+  return Object.assign(browser, { origin, subscription, received });
+}
+
+/** Decrypts a message of one record (RFC 8291, section 3.4; RFC 8188, section 2). */
+function decrypt(body: Buffer, curve: ReturnType<typeof createECDH>, auth: Buffer): string {
+  const [salt, keyLength] = [body.subarray(0, 16), body.readUInt8(20)];
+  const [senderKey, record] = [body.subarray(21, 21 + keyLength), body.subarray(21 + keyLength)];
+  const derive = (secret: Buffer, from: Buffer, info: string | Buffer, length: number) =>
+    Buffer.from(hkdfSync("sha256", secret, from, info, length));
+  const keyInfo = Buffer.concat([Buffer.from("WebPush: info\0"), curve.getPublicKey(), senderKey]);
+  const secret = derive(curve.computeSecret(senderKey), auth, keyInfo, 32);
+  const key = derive(secret, salt, "Content-Encoding: aes128gcm\0", 16);
+  const decipher = createDecipheriv("aes-128-gcm", key, derive(secret, salt, "Content-Encoding: nonce\0", 12));
+  decipher.setAuthTag(record.subarray(-16));
+  const padded = Buffer.concat([decipher.update(record.subarray(0, -16)), decipher.final()]);
+  return padded.subarray(0, padded.lastIndexOf(2)).toString(); // the delimiter of the last record
+}
+
+/** Verifies a VAPID header (RFC 8292, section 2) with a public key. Returns its claims. @throws Error if it is wrong */
+export function verifyVapid(authorization: string, publicKey: string): Record<string, unknown> {
+  const [, token = "", key] = /^vapid t=([\w.-]+), k=([\w-]+)$/.exec(authorization) ?? [];
+  if (key !== publicKey) throw new Error("the request was signed with another key");
+  const [head = "", claims = "", signature = ""] = token.split(".");
+  const point = Buffer.from(publicKey, "base64url");
+  const [x, y] = [point.subarray(1, 33), point.subarray(33)].map((part) => part.toString("base64url"));
+  const jwk = createPublicKey({ key: { kty: "EC", crv: "P-256", x: x as string, y: y as string }, format: "jwk" });
+  const signed = { key: jwk, dsaEncoding: "ieee-p1363" as const };
+  if (!verify("sha256", Buffer.from(`${head}.${claims}`), signed, Buffer.from(signature, "base64url")))
+    throw new Error("the signature is wrong");
+  return JSON.parse(Buffer.from(claims, "base64url").toString());
+}
