@@ -28,6 +28,7 @@ const config = {
     "pino",
     "prom-client",
     "semver",
+    "web-push",
   ],
   // What pages carry comes from proxy.ts; files that never change need no more than this.
   headers: async () =>

@@ -1,5 +1,4 @@
 import { STATUS_CODES } from "node:http";
-import { encrypt, getVapidHeaders } from "web-push";
 import { isInNetworks } from "../config/networks";
 import { type AllowedNetworks, findUrlFault } from "../outbound/addresses";
 import { postMessage } from "../outbound/post";
@@ -14,6 +13,9 @@ type Options = {
   hosts: readonly string[];
   allowed: AllowedNetworks;
 };
+
+/** Loaded with the first message: most services have no browsers. */
+const webPush = async () => (await import("web-push")).default;
 
 const ENCODING = "aes128gcm";
 /** RFC 8292, section 2: at most 24 hours. */
@@ -34,7 +36,7 @@ export function createWebPushTransport(options: Options): WebPushTransport {
     send: async (message) => {
       const { endpoint, keys, payload } = message;
       const authorization = await authorize(new URL(endpoint).origin);
-      const { cipherText: body } = encrypt(keys.p256dh, keys.auth, payload, ENCODING);
+      const { cipherText: body } = (await webPush()).encrypt(keys.p256dh, keys.auth, payload, ENCODING);
       const attempt = await postMessage({ url: endpoint, headers: headersOf(message, authorization), body }, allowed);
       if (attempt.status === null) throw noResponse(attempt);
       return toResponse(attempt.status, attempt.retryAfterSeconds);
@@ -51,6 +53,7 @@ function createAuthorization({ loadKeys, subject }: Options) {
     if (known && known.expiresAt - nowSeconds > MIN_TOKEN_LIFETIME_SECONDS) return known.authorization;
     const { publicKey, privateKey } = await loadKeys();
     const expiresAt = nowSeconds + TOKEN_LIFETIME_SECONDS;
+    const { getVapidHeaders } = await webPush();
     const { Authorization } = getVapidHeaders(origin, subject, publicKey, privateKey, ENCODING, expiresAt);
     tokens.set(origin, { authorization: Authorization, expiresAt });
     return Authorization;
