@@ -17,6 +17,7 @@ import type { Context } from "./context";
 import { databaseNow } from "./db/clock";
 import { SERVICE } from "./db/limits";
 import { type Database, openDatabase } from "./db/open";
+import type { Reads } from "./db/server/replica";
 import { findLostSettings } from "./db/server/session";
 import { warnAboutProxy } from "./http/client-ip";
 import { createEmailQueue } from "./mail/queue";
@@ -43,15 +44,14 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const log = overrides.log ?? createLog(given.LOG_LEVEL);
   const config = await withSecrets(given);
   publishBaseUrl(config.baseUrl);
-  const now = overrides.now ?? (() => new Date());
-  const dbNow = overrides.dbNow ?? databaseNow;
+  const { now = () => new Date(), dbNow = databaseNow } = overrides;
   const database = overrides.database ?? (await open(config, log));
-  const telemetry = await openTelemetry({ config, db: database.client, log, dbNow, now });
-  const mailer = overrides.mailer ?? createMailer(config, log);
   const db = database.client;
+  const reads = await openReads(config, db, log);
+  const telemetry = await openTelemetry({ config, db, log, dbNow, now, replicaLagMs: reads.lagMs });
+  const mailer = overrides.mailer ?? createMailer(config, log);
   const emails = createEmailQueue({ db, dbNow, log, mailer }, EMAIL_TTL_SECONDS, accountEmails({ config, db, now }));
-  const entitledAccounts = createEntitledAccounts({ config, now });
-  const base = { config, db, dbNow, emails, entitledAccounts, log, now };
+  const base = { config, db, dbNow, emails, entitledAccounts: createEntitledAccounts({ config, now }), log, now };
   const webhooks = openWebhooks(base);
   const catalog = overrides.catalog ?? (await openCatalog(config, log));
   const releases = openReleases({ ...base, catalog });
@@ -66,6 +66,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   return {
     ...base,
     database,
+    readDb: reads.client,
     limits: createRateLimits({ config, db, dbNow, log, now, privateKey: (text) => pseudonym({ config, db }, text) }),
     hasher,
     breaches: createBreachLookup(config, log),
@@ -85,13 +86,21 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     count: telemetry.count,
     draining: false,
     close: async () => {
-      await worker.stop();
+      await Promise.all([worker.stop(), reads.close()]);
       push?.close();
       const parts = [telemetry, releases, webhooks, emails, appleRevocations, reconciler, mailer, hasher, database];
       for (const part of parts) await part.close();
       log.flush();
     },
   };
+}
+
+/** The replica of DATABASE_READ_URL, which is loaded only if it is used, or the primary in its place. */
+async function openReads(config: Config, primary: Context["db"], log: Context["log"]): Promise<Reads> {
+  const { DATABASE_READ_URL: url, DATABASE_POOL_SIZE: poolSize } = config;
+  if (url === undefined) return { client: () => primary, lagMs: null, close: async () => {} };
+  const { openReplica } = await import("./db/server/replica");
+  return openReplica({ url, poolSize, primary, log });
 }
 
 /** The push worker of a process that serves requests. One of several processes starts it when it is appointed. */

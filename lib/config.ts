@@ -3,7 +3,7 @@ import { backupVariables, missingForBackups } from "./config/backups";
 import { weakWebhookSecret } from "./config/billing";
 import { brandName, color, logo, productNames, support, webPage } from "./config/brand";
 import { type Build, readBuild } from "./config/build";
-import { postgresUrl } from "./config/database";
+import { postgresUrl, replicaUrl } from "./config/database";
 import { Network } from "./config/networks";
 import { oauthClients } from "./config/oauth-clients";
 import { androidApps, appleApps, domain, foreignRelyingParty } from "./config/passkeys";
@@ -37,6 +37,7 @@ export const Environment = z.object({
   DATABASE_SYNC: z.enum(["on", "off"]).default("on"),
   DATABASE_URL: postgresUrl.optional(),
   DATABASE_MIGRATE_URL: postgresUrl.optional(),
+  DATABASE_READ_URL: replicaUrl.optional(),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(1000).default(10),
   ...backupVariables,
   NEXTAUTH_URL: baseUrl.optional(),
@@ -193,7 +194,10 @@ export function publishBaseUrl(baseUrl: string): void {
 }
 
 function missingInServerMode(env: Environment): string[] {
-  if (!env.DATABASE_URL) return env.DATABASE_MIGRATE_URL ? missing(env, ["DATABASE_URL"], "DATABASE_MIGRATE_URL") : [];
+  if (!env.DATABASE_URL) {
+    const others = (["DATABASE_MIGRATE_URL", "DATABASE_READ_URL"] as const).filter((name) => env[name]);
+    return others.flatMap((name) => missing(env, ["DATABASE_URL"], name));
+  }
   return [
     ...missing(env, ["NEXTAUTH_URL", "NEXTAUTH_SECRET"], "DATABASE_URL"),
     ...(env.AUTH_REQUIRE_VERIFIED_EMAIL && !env.MAIL_OUTBOX

@@ -8,7 +8,7 @@ import type { Config } from "./config";
 import type { Prisma, PrismaClient } from "./db/generated/client";
 import type { Database } from "./db/open";
 import type { Consumer } from "./db/queue/consumer";
-import type { Tx } from "./db/transaction";
+import type { ReadClient, Tx } from "./db/transaction";
 import type { EmailData } from "./mail/emails";
 import type { EmailQueue } from "./mail/queue";
 import type { RateLimits } from "./rate-limits";
@@ -18,7 +18,7 @@ import type { Rollouts } from "./releases/rollouts/scheduled-catalog";
 import type { UpdateReports } from "./releases/rollouts/update-reports";
 import type { Webhooks } from "./webhooks/webhooks";
 
-export type { Tx, WebPushKeys };
+export type { ReadClient, Tx, WebPushKeys };
 
 /** The parts of the service. Functions take the part they need: `Pick<Context, "db" | "now">`. */
 export type Context = {
@@ -26,6 +26,8 @@ export type Context = {
   /** Readiness, migrations and closing. */
   database: Database;
   db: PrismaClient;
+  /** The database for reads that may be a few seconds old: the replica of DATABASE_READ_URL while it keeps up, else `db`. */
+  readDb: () => ReadClient;
   /** This process's clock. */
   now: () => Date;
   /** The database's clock, as SQL, for times that several processes compare. */
@@ -126,6 +128,9 @@ export type Counts = {
 /** A global: the server's bundle has this module, and Next's build of the pages has it again. */
 const SLOT = Symbol.for("homeport.context");
 const holder = globalThis as { [SLOT]?: Context };
+
+/** The context for functions that only read, and whose data may be a few seconds old. */
+export const withReadDb = (ctx: Context): Omit<Context, "db"> & { db: ReadClient } => ({ ...ctx, db: ctx.readDb() });
 
 /** The process's context. @throws Error before `composeContext` has run. */
 export function currentContext(): Context {

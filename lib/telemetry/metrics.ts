@@ -8,7 +8,7 @@ import { answerSupervisor } from "./export/process-metrics";
 import { createMailGauges } from "./mail";
 import { createPushGauges } from "./push";
 
-type Deps = Pick<Context, "db" | "dbNow" | "log" | "now">;
+type Deps = Pick<Context, "db" | "dbNow" | "log" | "now"> & { replicaLagMs?: (() => number | null) | null };
 type Metrics = {
   observe: (record: RequestRecord) => void;
   count: Context["count"];
@@ -37,6 +37,7 @@ export async function openMetrics(deps: Deps, address: Address | null): Promise<
   const gauges = [createAccountGauges, createBackupGauges, createBillingGauges, createMailGauges, createPushGauges].map(
     (create) => create(prom, registry, deps),
   );
+  if (deps.replicaLagMs) createReplicaGauge(prom, registry, deps.replicaLagMs);
   const read = async () => {
     await Promise.all(gauges.map((update) => update()));
     return registry;
@@ -49,6 +50,20 @@ export async function openMetrics(deps: Deps, address: Address | null): Promise<
     count: (name, labels) => counters[name](labels),
     close: async () => close?.(),
   };
+}
+
+/** Every process measures the lag of its own reads: the supervisor shows the largest one. */
+function createReplicaGauge(prom: typeof import("prom-client"), registry: Registry, lagMs: () => number | null): void {
+  new prom.Gauge({
+    name: "homeport_replica_lag_seconds",
+    help: "How far the replica of DATABASE_READ_URL is behind. -1: it is not used, because it is down or lags too much.",
+    registers: [registry],
+    aggregator: "max",
+    collect() {
+      const lag = lagMs();
+      this.set(lag === null ? -1 : lag / 1000);
+    },
+  });
 }
 
 type Counters = { [Name in keyof Counts]: (labels: Counts[Name]) => void };

@@ -1,6 +1,7 @@
 import { readNewestVersions } from "@/lib/admin/overview/read-newest-versions";
 import { readOverviewDays } from "@/lib/admin/overview/read-overview-days";
 import { readQueues } from "@/lib/admin/overview/read-queues";
+import { withReadDb } from "@/lib/context";
 import { checkHealth } from "@/lib/http/health";
 import { PageHead } from "../components/headings";
 import { Ago } from "../components/moment";
@@ -16,8 +17,8 @@ export default consolePage({}, async ({ ctx }) => {
   const [health, queues, days, versions] = await Promise.all([
     checkHealth(ctx, { probe: "ready" }),
     readQueues(ctx),
-    readOverviewDays(ctx),
-    readNewestVersions(ctx),
+    readOverviewDays(withReadDb(ctx)),
+    readNewestVersions(withReadDb(ctx)),
   ]);
   return (
     <>

@@ -1,13 +1,14 @@
 import { auditPseudonyms } from "../../audit/pseudonym";
 import { takeOverSecurityEventsOf } from "../../audit/take-over";
-import type { Context } from "../../context";
+import type { Context, ReadClient } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { isUuid } from "../../db/ids";
 import { join, sql, uuidArray } from "../../db/sql";
 import { readPage } from "../../lists/pages";
 import type { AuditEntry, AuditFilter, AuditPage, AuditQuery } from "./schema";
 
-type Deps = Pick<Context, "config" | "db">;
+type Deps = Pick<Context, "config" | "db" | "readDb">;
+type ReadDeps = Pick<Context, "config"> & { db: ReadClient };
 type Position = { at: Date; id: string };
 
 /** The types that most rows have. The partial index of the others excludes them by name. */
@@ -15,18 +16,20 @@ const COMMON_TYPES: readonly string[] = ["signed_in", "signed_out", "registered"
 
 /** A page of the audit trail, newest first. @throws AppError invalid_query */
 export async function listAuditEvents(deps: Deps, { limit, cursor, ...filter }: AuditQuery): Promise<AuditPage> {
+  // What is taken over now, a replica may not have yet.
+  const read: ReadDeps = filter.account === undefined ? { ...deps, db: deps.readDb() } : deps;
   if (filter.account !== undefined) await takeOverSecurityEventsOf(deps, filter.account);
   const page = { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) };
   const { entries, nextCursor } = await readPage("audit", page, async ({ after, take }) => {
-    const last = after === null ? null : await findPosition(deps, after);
-    return after !== null && last === null ? [] : readEvents(deps, filter, last, take);
+    const last = after === null ? null : await findPosition(read, after);
+    return after !== null && last === null ? [] : readEvents(read, filter, last, take);
   });
   return { events: [...entries], nextCursor };
 }
 
 /** The events of a filter that follow one, newest first. */
 export async function readEvents(
-  { config, db }: Deps,
+  { config, db }: ReadDeps,
   filter: AuditFilter,
   after: Position | null,
   take: number,
@@ -47,7 +50,7 @@ export async function readEvents(
     ORDER BY event."at" DESC, event."id" DESC`;
 }
 
-async function findPosition({ db }: Pick<Deps, "db">, id: string): Promise<Position | null> {
+async function findPosition({ db }: Pick<ReadDeps, "db">, id: string): Promise<Position | null> {
   return isUuid(id) ? db.auditEvent.findUnique({ where: { id }, select: { at: true, id: true } }) : null;
 }
 

@@ -1,4 +1,4 @@
-import type { Context } from "../../context";
+import type { Context, ReadClient } from "../../context";
 import { idOr, MAX_ID } from "../../db/ids";
 import { sql } from "../../db/sql";
 import { type PageQuery, readPage } from "../../lists/pages";
@@ -21,7 +21,10 @@ const MAX_SEARCHED = 10_000;
  * A page of the subscriptions that are active now, newest first: those that the overview counts. Searches 10,000 purchases at
  * most, so that a page may have fewer entries than others follow. @throws AppError invalid_query
  */
-export async function listActiveSubscriptions({ db, now }: Pick<Context, "db" | "now">, query: PageQuery) {
+export async function listActiveSubscriptions(
+  { db, now }: Pick<Context, "now"> & { db: ReadClient },
+  query: PageQuery,
+) {
   const { entries, nextCursor } = await readPage("active-subscriptions", query, async ({ after, take }) => {
     const searched = sql`
       SELECT * FROM "Purchase" WHERE "id" < ${idOr(MAX_ID, after)}::uuid ORDER BY "id" DESC LIMIT ${MAX_SEARCHED}::integer`;

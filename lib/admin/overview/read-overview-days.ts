@@ -1,4 +1,3 @@
-import type { Context } from "../../context";
 import { readDays } from "../../statistics/read-days";
 
 /** Two weeks, so that the same day of last week is among them. */
@@ -7,6 +6,6 @@ const DAYS = 14;
 export type OverviewDays = Awaited<ReturnType<typeof readDays>>;
 
 /** Reads the figures of the overview. */
-export function readOverviewDays(deps: Pick<Context, "db" | "now">): Promise<OverviewDays> {
+export function readOverviewDays(deps: Parameters<typeof readDays>[0]): Promise<OverviewDays> {
   return readDays(deps, DAYS);
 }

@@ -1,8 +1,8 @@
-import type { Context } from "../../context";
+import type { Context, ReadClient } from "../../context";
 import { QueuePriority } from "../../push/notifications";
 import type { Statistics, StatisticsQuery } from "./schema";
 
-type Deps = Pick<Context, "db" | "dbNow">;
+type Deps = Pick<Context, "dbNow"> & { db: ReadClient };
 
 const HOUR_MS = 60 * 60 * 1000;
 const PERIODS = {

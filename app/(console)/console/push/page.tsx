@@ -2,6 +2,7 @@ import { listMessages } from "@/lib/admin/push/messages/list-messages";
 import { listPauses } from "@/lib/admin/push/pauses";
 import { MessagesQuery, type Statistics, StatisticsQuery } from "@/lib/admin/push/schema";
 import { readStatistics } from "@/lib/admin/push/statistics";
+import { withReadDb } from "@/lib/context";
 import { BarChart } from "../../charts/chart";
 import { formatCount } from "../../components/figures";
 import { PageHead, Section } from "../../components/headings";
@@ -31,7 +32,7 @@ export default consolePage(
   },
   async ({ ctx, query: { period = "day", by, ...page } }) => {
     const [statistics, { messages, nextCursor }, { pauses }] = await Promise.all([
-      readStatistics(ctx, { period }),
+      readStatistics(withReadDb(ctx), { period }),
       listMessages(ctx, { by, ...page }),
       listPauses(ctx),
     ]);

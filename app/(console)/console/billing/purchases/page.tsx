@@ -1,4 +1,5 @@
 import { type ListedSubscription, listActiveSubscriptions } from "@/lib/admin/billing/list-subscriptions";
+import { withReadDb } from "@/lib/context";
 import { PageQuery } from "@/lib/lists/pages";
 import { PageHead, Section } from "../../../components/headings";
 import { Ago } from "../../../components/moment";
@@ -25,7 +26,7 @@ const COLUMNS: Column<ListedSubscription>[] = [
 ];
 
 export default consolePage({ query: PageQuery }, async ({ ctx, query }) => {
-  const { subscriptions, nextCursor } = await listActiveSubscriptions(ctx, query);
+  const { subscriptions, nextCursor } = await listActiveSubscriptions(withReadDb(ctx), query);
   return (
     <>
       <PageHead

@@ -1,5 +1,6 @@
 import { Statistics, StatisticsQuery } from "@/lib/admin/push/schema";
 import { readStatistics } from "@/lib/admin/push/statistics";
+import { withReadDb } from "@/lib/context";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 
@@ -9,6 +10,6 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     auth: { role: "support", scope: "push:read" },
     query: StatisticsQuery,
     responses: { 200: Statistics },
-    handle: ({ ctx, query }) => readStatistics(ctx, query),
+    handle: ({ ctx, query }) => readStatistics(withReadDb(ctx), query),
   }),
 });

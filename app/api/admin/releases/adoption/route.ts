@@ -1,4 +1,5 @@
 import { AdoptionQuery, AdoptionReport, readAdoption } from "@/lib/admin/releases/adoption";
+import { withReadDb } from "@/lib/context";
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
 
@@ -8,6 +9,6 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     auth: { role: "support", scope: "releases:read" },
     query: AdoptionQuery,
     responses: { 200: AdoptionReport },
-    handle: ({ ctx, query }) => readAdoption(ctx, query),
+    handle: ({ ctx, query }) => readAdoption(withReadDb(ctx), query),
   }),
 });
