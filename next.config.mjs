@@ -10,6 +10,7 @@ const config = {
   // Loaded from node_modules as they are: they read files of their own, or their classes must exist once a
   // process, since the context that server.ts composes reaches into what Next has compiled.
   serverExternalPackages: [
+    "@apple/app-store-server-library",
     "@electric-sql/pglite",
     "@opentelemetry/api",
     "@opentelemetry/context-async-hooks",
@@ -17,6 +18,7 @@ const config = {
     "@opentelemetry/exporter-trace-otlp-http",
     "@opentelemetry/resources",
     "@opentelemetry/sdk-trace-base",
+    "@paddle/paddle-node-sdk",
     "@parse/node-apn",
     "@prisma/adapter-pg",
     "@prisma/schema-engine-wasm",
@@ -28,6 +30,7 @@ const config = {
     "pino",
     "prom-client",
     "semver",
+    "stripe",
     "web-push",
   ],
   // What pages carry comes from proxy.ts; files that never change need no more than this.

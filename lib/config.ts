@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { backupVariables, missingForBackups } from "./config/backups";
-import { weakWebhookSecret } from "./config/billing";
+import { appStoreApps, productEntitlements, stripeSecrets, weakWebhookSecret } from "./config/billing";
 import { brandName, color, logo, productNames, support, webPage } from "./config/brand";
 import { type Build, readBuild } from "./config/build";
 import { postgresUrl, replicaUrl } from "./config/database";
@@ -87,6 +87,12 @@ export const Environment = z.object({
   BILLING_PROVIDER: z.enum(["revenuecat", "standard-webhooks"]).default("revenuecat"),
   BILLING_WEBHOOK_AUTHORIZATION: list.default([]),
   BILLING_WEBHOOK_SIGNING_SECRET: text.optional(),
+  BILLING_STRIPE_WEBHOOK_SECRET: stripeSecrets.default([]),
+  BILLING_PADDLE_WEBHOOK_SECRET: list.default([]),
+  BILLING_PADDLE_SANDBOX_WEBHOOK_SECRET: list.default([]),
+  BILLING_APP_STORE_APPS: appStoreApps.default([]),
+  BILLING_APP_STORE_ROOT_CA: certificate.optional(),
+  BILLING_PRODUCTS: productEntitlements.default(new Map()),
   BILLING_SANDBOX_ENTITLES: flag.default(false),
   BILLING_SANDBOX_TESTERS: list.default([]),
   BILLING_STALE_LEEWAY_SECONDS: z.coerce.number().int().min(0).max(604_800).default(3600),

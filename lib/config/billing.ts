@@ -1,3 +1,51 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { list } from "./values";
+
+/** An app whose notifications are accepted. `appleId` is the number in the URL of its page in the App Store. */
+export type AppStoreApp = { bundleId: string; appleId: number };
+
+/** `BILLING_APP_STORE_APPS`: bundle IDs with the app's Apple ID. */
+export const appStoreApps = list.pipe(
+  z.array(
+    z
+      .string()
+      .regex(/^[\w.-]{1,155}:\d{1,15}$/, "must be a bundle ID and the app's Apple ID: com.example.app:1234567890")
+      .transform((entry): AppStoreApp => {
+        const [bundleId = "", appleId] = entry.split(":");
+        return { bundleId, appleId: Number(appleId) };
+      }),
+  ),
+);
+
+const EntitlementId = z.string().trim().min(1).max(255);
+const ProductEntitlements = z.record(
+  z.string().min(1),
+  z.union([EntitlementId.transform((id) => [id]), z.array(EntitlementId).max(100)], {
+    error: "must be an entitlement's id or an array of them",
+  }),
+  { error: 'must be an object such as {"price_123":["pro"]}' },
+);
+
+/** `BILLING_PRODUCTS`: JSON with entitlement ids by a vendor's price or product id, or the path of a file with it. */
+export const productEntitlements = z.string().transform((value, ctx): ReadonlyMap<string, readonly string[]> => {
+  try {
+    const parsed = ProductEntitlements.safeParse(
+      JSON.parse(value.trimStart().startsWith("{") ? value : readFileSync(value, "utf8")),
+    );
+    if (parsed.success) return new Map(Object.entries(parsed.data));
+    for (const { path, message } of parsed.error.issues) ctx.addIssue(`${path.join(".")} ${message}`.trim());
+  } catch (error) {
+    ctx.addIssue(error instanceof SyntaxError ? "is not valid JSON" : "must be a JSON object, or the path of a file");
+  }
+  return z.NEVER;
+});
+
+/** `BILLING_STRIPE_WEBHOOK_SECRET`: the signing secrets of endpoints, in live mode and in test mode. */
+export const stripeSecrets = list.pipe(
+  z.array(z.string().regex(/^whsec_\w{8,}$/, "must be the signing secret of a webhook endpoint: whsec_…")),
+);
+
 type Given = { BILLING_PROVIDER: string; BILLING_WEBHOOK_SIGNING_SECRET?: string | undefined };
 
 /** With an empty or public key anybody could sign. Standard Webhooks specification, "Signature scheme". */

@@ -14,7 +14,7 @@ export const PurchaseEventType = z.enum([
   "CANCELLATION",
   "EXPIRATION",
   "REFUND_REVERSED",
-  /** The provider's API response to a reconciliation. Never delivered. */
+  /** The provider's API response to a reconciliation, or a delivery of a whole state that no other type describes. */
   "SNAPSHOT",
 ]);
 export type PurchaseEventType = z.infer<typeof PurchaseEventType>;
@@ -46,9 +46,13 @@ export const EventFacts = z.object({
   isRefund: z.boolean(),
   /** "transfer" moves the purchases of `transferredFrom` to the other ids; "alias" makes all ids one customer. */
   identityChange: z.enum(["transfer", "alias"]).nullable().default(null),
-  /** Further fields of a SNAPSHOT. */
+  /** The rest of the purchase's whole state, from a provider that sends it: of a SNAPSHOT, or of an event of any type. */
   snapshot: z
     .object({
+      /** When the purchase began, where the provider says so. */
+      startedAt: Time.optional(),
+      /** Orders nothing, unlike `purchasedAt`: the newest state counts, even if its period began earlier. */
+      periodStartsAt: Time.optional(),
       unsubscribedAt: Time,
       billingIssueDetectedAt: Time,
       refundedAt: Time,

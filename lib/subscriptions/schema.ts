@@ -138,6 +138,13 @@ export const StatusQuery = z.object({
 });
 export type StatusQuery = z.infer<typeof StatusQuery>;
 
+export const WebhookQuery = z.object({
+  provider: z
+    .enum(["revenuecat", "standard-webhooks", "stripe", "paddle", "app-store"])
+    .optional()
+    .describe("The sender. By default it is recognized by its signature."),
+});
+
 export const DeliveryReceipt = z.object({
   status: z
     .enum(["processed", "duplicate", "ignored", "failed"])

@@ -2,7 +2,7 @@ import type { Context } from "../context";
 import { IdentityEventType, PurchaseEventType } from "./events";
 import { sanitizeJson } from "./inbox/sanitize";
 import { storeAndApply } from "./inbox/store-and-apply";
-import { configuredProvider } from "./providers/configured";
+import { providerOf } from "./providers/configured";
 import type { Delivery } from "./providers/provider";
 import type { DeliveryReceipt } from "./schema";
 
@@ -15,12 +15,11 @@ type Deps = Pick<Context, "billing" | "config" | "count" | "db" | "dbNow" | "log
  */
 export async function receiveWebhook(deps: Deps, delivery: Delivery): Promise<DeliveryReceipt> {
   const receivedAt = deps.now();
-  const provider = configuredProvider(deps.config);
-  provider.authenticate(deps.config, delivery, receivedAt);
-  const body = sanitizeJson(delivery.json());
+  const provider = providerOf(deps.config, delivery);
+  const body = sanitizeJson(await provider.authenticate(deps.config, delivery, receivedAt));
   const key = { provider: provider.name, eventId: provider.eventId(body, delivery) };
   const payload = provider.toPayload(body);
-  const event = provider.read(payload, receivedAt);
+  const event = provider.read(payload, receivedAt, deps.config.BILLING_PRODUCTS);
   const { status, toReconcile } = await storeAndApply(deps, { ...key, event, payload, receivedAt });
   if (toReconcile.length > 0) deps.reconciler.wake();
   deps.count("billing_event", { type: metricType(event.type), state: status });

@@ -65,5 +65,13 @@ export const SECURITY_SCHEMES: Record<string, ZodOpenApiSecuritySchemeObject> = 
     "webhook-signature",
     "`v1,<base64>`: HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>` (standardwebhooks.com), at most five minutes old.",
   ),
+  stripeSignature: header(
+    "Stripe-Signature",
+    "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 over `<t>.<body>` with the endpoint's signing secret, at most five minutes old.",
+  ),
+  paddleSignature: header(
+    "Paddle-Signature",
+    "`ts=<unix seconds>;h1=<hex>`: HMAC-SHA256 over `<ts>:<body>` with the destination's secret key, at most five seconds old.",
+  ),
   webhookAuthorization: header("Authorization", "One of the values that the billing provider is configured to send."),
 };

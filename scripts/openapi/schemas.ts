@@ -72,6 +72,28 @@ export const DELIVERIES: Record<string, ZodOpenApiSchemaObject> = {
       },
     },
   },
+  StripeEvent: {
+    type: "object",
+    description: "An event of Stripe. Only its ID is required.",
+    required: ["id"],
+    properties: { id: { ...text, minLength: 1 }, type: text, data: { type: "object", additionalProperties: true } },
+  },
+  PaddleEvent: {
+    type: "object",
+    description: "A notification of Paddle Billing. Only the event's ID is required.",
+    required: ["event_id"],
+    properties: {
+      event_id: { ...text, minLength: 1 },
+      event_type: text,
+      data: { type: "object", additionalProperties: true },
+    },
+  },
+  AppStoreNotification: {
+    type: "object",
+    description: "An App Store Server Notification, version 2: a JWS with Apple's chain of certificates.",
+    required: ["signedPayload"],
+    properties: { signedPayload: text },
+  },
   StandardWebhook: {
     type: "object",
     description: "A Standard Webhooks delivery. Its ID is in the header `webhook-id`.",

@@ -11,7 +11,9 @@ import { findProvider } from "../../subscriptions/providers/configured";
 import type { ReplayBatch, ReplayedBatch, ReplayedEvent } from "./changes-schema";
 import { type Position, progressOf, readBatch, toCursor } from "./event-batches";
 
-type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now" | "webhooks"> & { config: BillingRules };
+type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now" | "webhooks"> & {
+  config: BillingRules & Pick<Context["config"], "BILLING_PRODUCTS">;
+};
 type Row = NonNullable<Awaited<ReturnType<Deps["db"]["billingEvent"]["findUnique"]>>>;
 
 /** A request for many events ends after this time, and another one goes on. */
@@ -88,10 +90,10 @@ async function applyAgain(
 }
 
 /** Parses a stored payload again and updates the event's columns. Without a payload they stay as they are. */
-async function parseAgain({ db }: Deps, row: Row): Promise<{ type: string; accountIds: string[] }> {
+async function parseAgain({ config, db }: Deps, row: Row): Promise<{ type: string; accountIds: string[] }> {
   const provider = findProvider(row.provider);
   if (row.payload === null || !provider) return { type: row.type, accountIds: possibleAccountIds(row.appUserIds) };
-  const event = provider.read(row.payload, row.receivedAt);
+  const event = provider.read(row.payload, row.receivedAt, config.BILLING_PRODUCTS);
   const { facts, ...columns } = event;
   const { occurredAt, purchasedAt } = facts;
   const accountIds = ownerAccountIds(event);

@@ -10,7 +10,12 @@ export function findMissing({ billing, config, mailer, push }: Deps, generated: 
   const isLocal = /^https?:\/\/(localhost|127\.)/.test(config.baseUrl);
   const hasWebhook =
     (config.BILLING_WEBHOOK_SIGNING_SECRET !== undefined && !generated.has("BILLING_WEBHOOK_SIGNING_SECRET")) ||
-    config.BILLING_WEBHOOK_AUTHORIZATION.length > 0;
+    [
+      config.BILLING_WEBHOOK_AUTHORIZATION,
+      config.BILLING_STRIPE_WEBHOOK_SECRET,
+      config.BILLING_PADDLE_WEBHOOK_SECRET,
+      config.BILLING_APP_STORE_APPS,
+    ].some(({ length }) => length > 0);
   const hasProvider = [config.AUTH_GOOGLE_ID, config.AUTH_APPLE_ID, config.AUTH_GITHUB_ID].some(Boolean);
   const parts: (MissingPart | false)[] = [
     isLocal && {

@@ -3,9 +3,9 @@ import type { PurchaseState } from "../purchase-state";
 import { earliest, startOneTimePurchase, startPeriod } from "./periods";
 
 /**
- * Replaces the state by the provider's. Keeps what the API does not return: the reasons, the pending product, the refund
- * of a one-time purchase, and the entitlements if the response has none. An expiry in the past does not end the purchase:
- * the provider may not know of the renewal yet.
+ * Replaces the state by the provider's. Keeps what it does not contain: reasons, the pending product, the refund of a
+ * one-time purchase, and entitlements. An expiry in the past does not end the purchase: the provider may not know of the
+ * renewal yet.
  */
 export function applySnapshot(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
   const { occurredAt, expiresAt, gracePeriodEndsAt, resumesAt, snapshot } = event;
@@ -16,17 +16,36 @@ export function applySnapshot(state: PurchaseState, event: PurchaseEvent): Parti
   const endedAt = isRevoked ? earliest(expiresAt, refundedAt) : (snapshot?.endedAt ?? previousEnd(state, event));
   return {
     ...period,
-    pendingProductId: state.pendingProductId,
-    unsubscribedAt: snapshot?.unsubscribedAt ?? null,
-    cancelReason: snapshot?.unsubscribedAt || refundedAt ? state.cancelReason : null,
-    billingIssueDetectedAt: snapshot?.billingIssueDetectedAt ?? null,
+    startedAt: snapshot?.startedAt ?? period.startedAt,
+    currentPeriodStartsAt: snapshot?.periodStartsAt ?? periodStart(state, event) ?? period.currentPeriodStartsAt,
+    pendingProductId: pendingProduct(state, event, period.productId ?? null),
+    unsubscribedAt: since(event, state.unsubscribedAt, snapshot?.unsubscribedAt),
+    cancelReason: snapshot?.unsubscribedAt || refundedAt ? (event.cancelReason ?? state.cancelReason) : null,
+    billingIssueDetectedAt: since(event, state.billingIssueDetectedAt, snapshot?.billingIssueDetectedAt),
     gracePeriodEndsAt,
     pausedAt: resumesAt && (state.pausedAt ?? occurredAt),
     resumesAt,
     endedAt,
-    expirationReason: endedAt && state.expirationReason,
+    expirationReason: endedAt && (event.expirationReason ?? state.expirationReason),
     refundedAt,
   };
+}
+
+/** An event without a period, such as the refund of a payment, leaves it as it is. */
+function periodStart({ currentPeriodStartsAt }: PurchaseState, { purchasedAt, type }: PurchaseEvent): Date | null {
+  return purchasedAt === null && type !== "SNAPSHOT" ? currentPeriodStartsAt : null;
+}
+
+/** The product of the next period. Only some providers name it; one that equals the current product means no change. */
+function pendingProduct(state: PurchaseState, { newProductId }: PurchaseEvent, productId: string | null) {
+  if (newProductId === null) return state.pendingProductId;
+  return newProductId === productId ? null : newProductId;
+}
+
+/** Since when a condition holds. The API says so; a delivery may say only that it holds, so the first one counts. */
+function since({ type }: PurchaseEvent, known: Date | null, given: Date | null | undefined): Date | null {
+  if (!given) return null;
+  return type === "SNAPSHOT" ? given : earliest(known, given);
 }
 
 /** Returns the known end of the purchase, unless the snapshot shows a later period. */

@@ -1,6 +1,6 @@
 import type { PurchaseEvent } from "../events";
 import type { PurchaseState } from "../purchase-state";
-import { EVENT_EFFECTS } from "./effects";
+import { EVENT_EFFECTS, effectOf } from "./effects";
 import {
   EMPTY_STATE,
   initialState,
@@ -38,7 +38,7 @@ export function foldSteps<Event extends PurchaseEvent>(events: Event[]): FoldSte
     const started = before ? startMissedPeriod(before, event) : initialState(event);
     const after = {
       ...started,
-      ...EVENT_EFFECTS[event.type].effect(started, event),
+      ...effectOf(event)(started, event),
       lastEventAt: later(started.lastEventAt, event),
     };
     steps.push({ event, before, after, isPeriodMissed: before !== null && started !== before });
@@ -64,7 +64,7 @@ const isGrant = ({ type }: PurchaseEvent) => type === "TEMPORARY_ENTITLEMENT_GRA
  * transaction, other than EXPIRATION, belongs to the validated purchase.
  */
 function startMissedPeriod(state: PurchaseState, event: PurchaseEvent): PurchaseState {
-  if (!EVENT_EFFECTS[event.type].hasPeriod) return state;
+  if (!EVENT_EFFECTS[event.type].hasPeriod || event.snapshot) return state;
   if (isTemporaryGrant(state)) return event.type === "EXPIRATION" ? state : { ...state, ...startPeriod(state, event) };
   const { currentPeriodStartsAt: start } = state;
   if (event.purchasedAt === null || (start !== null && event.purchasedAt <= start)) return state;

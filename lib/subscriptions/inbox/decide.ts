@@ -46,7 +46,7 @@ function rejectionOf(event: KnownEvent): Rejection | null {
   if (identityChange === "alias") return null;
   if (IdentityEventType.safeParse(event.type).success) return { state: "ignored", reason: "nothing_to_change" };
   const type = PurchaseEventType.safeParse(event.type).data;
-  // A delivery of type SNAPSHOT is not the provider's API response, and would reset the purchase.
+  // A delivery of type SNAPSHOT without a state would reset the purchase.
   if (!type || (type === "SNAPSHOT" && !snapshot)) return { state: "ignored", reason: "type_not_applied" };
   if (type === "TEMPORARY_ENTITLEMENT_GRANT") {
     return expiresAt ? null : { state: "ignored", reason: "grant_without_end" };

@@ -1,16 +1,29 @@
 import type { Config } from "../../config";
-import type { Provider } from "./provider";
+import { AppError } from "../../errors";
+import { appStore } from "./app-store/app-store";
+import { paddle } from "./paddle/paddle";
+import type { Delivery, Provider } from "./provider";
 import { revenueCat } from "./revenuecat";
 import { standardWebhooks } from "./standard-webhooks";
+import { stripe } from "./stripe/stripe";
 
-const PROVIDERS = [revenueCat, standardWebhooks];
+const PROVIDERS: Provider[] = [revenueCat, standardWebhooks, stripe, paddle, appStore];
 
 /** The names of all providers in the database. */
 export const PROVIDER_NAMES = PROVIDERS.map(({ name }) => name);
 
-/** Returns the provider that `BILLING_PROVIDER` selects. */
-export function configuredProvider({ BILLING_PROVIDER: name }: Pick<Config, "BILLING_PROVIDER">): Provider {
-  return name === "standard-webhooks" ? standardWebhooks : revenueCat;
+/**
+ * Returns the provider of a delivery: the one that the URL names, else the one that its signature is of, else the one that
+ * `BILLING_PROVIDER` names. RevenueCat and Standard Webhooks share their variables, so that one of them is configured.
+ * @throws AppError webhook_not_configured
+ */
+export function providerOf(config: Config, delivery: Delivery): Provider {
+  const usual: Provider = config.BILLING_PROVIDER === "standard-webhooks" ? standardWebhooks : revenueCat;
+  const all: Provider[] = [usual, stripe, paddle, appStore];
+  if (delivery.provider === undefined) return all.find((one) => one.recognizes(delivery, config)) ?? usual;
+  const named = all.find(({ name }) => name === delivery.provider);
+  if (!named) throw new AppError("webhook_not_configured");
+  return named;
 }
 
 /** Returns a provider by its name in the database; undefined if this version does not have it. */

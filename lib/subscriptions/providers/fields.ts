@@ -19,6 +19,16 @@ export const NullableTexts = OptionalTexts.transform((texts) => texts ?? null);
 export const OptionalNumber = z.number().nullable().catch(null);
 export const OptionalBoolean = z.boolean().nullable().catch(null);
 
+/** An RFC 3339 time in milliseconds since 1970; null for anything else. */
+export const Moment = z
+  .string()
+  .transform((text) => Date.parse(text))
+  .nullable()
+  .catch(null);
+
+/** An object or a list; null if it is missing or of another type. */
+export const optional = <Schema extends z.ZodType>(schema: Schema) => schema.nullable().catch(null);
+
 /** An event's id, which is required. */
 export const EventId = z.string().min(1).max(MAX_TEXT_LENGTH);
 

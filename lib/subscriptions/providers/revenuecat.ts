@@ -55,18 +55,21 @@ const RevenueCatEvent = z.object({
 type RevenueCatEvent = z.infer<typeof RevenueCatEvent>;
 
 /** RevenueCat's webhooks. */
-export const revenueCat: Provider = {
+export const revenueCat = {
   name: "revenuecat",
-  authenticate: (config: Config, delivery: Delivery, now: Date) =>
-    requireAuthentic(config, delivery, (secret) => isSigned(secret, delivery, now)),
-  eventId: (body) => requireFields(Envelope, body).event.id,
-  toPayload: (body) => {
+  recognizes: ({ headers }: Delivery) => headers.get("x-revenuecat-webhook-signature") !== null,
+  authenticate: (config: Config, delivery: Delivery, now: Date) => {
+    requireAuthentic(config, delivery, (secret) => isSigned(secret, delivery, now));
+    return delivery.json();
+  },
+  eventId: (body: unknown) => requireFields(Envelope, body).event.id,
+  toPayload: (body: unknown) => {
     const { event, ...envelope } = requireFields(WholeEnvelope, body);
     const { subscriber_attributes: _, ...kept } = event;
     return { ...envelope, event: kept };
   },
   read,
-};
+} satisfies Provider;
 
 /** `X-RevenueCat-Webhook-Signature: t=<unix seconds>,v1=<hex>[,v1=…]`, HMAC-SHA256 over `<t>.<body>`. */
 function isSigned(secret: string, { raw, headers }: Delivery, now: Date): boolean {

@@ -1,11 +1,13 @@
 import { createHmac } from "node:crypto";
 import { z } from "zod";
+import type { Config } from "../../config";
 import { normalizeAppUserIds } from "../app-user-ids";
 import type { EventFacts, ProviderEvent } from "../events";
 import { isRecent, matchesAny, requireAuthentic } from "./authenticity";
 import {
   EventId,
   entitlements,
+  Moment,
   NullableTexts,
   OptionalBoolean,
   OptionalText,
@@ -18,13 +20,6 @@ import {
 import type { Delivery, Provider } from "./provider";
 
 const SECRET_PREFIX = "whsec_";
-
-/** An RFC 3339 time in milliseconds since 1970; null for anything else. */
-const Moment = z
-  .string()
-  .transform((text) => Date.parse(text))
-  .nullable()
-  .catch(null);
 
 /** "Payload structure" of the specification. docs/guides/billing.md documents `data`. */
 const Payload = z.object({
@@ -58,17 +53,20 @@ const Envelope = z.object({ data: z.object({}).loose() }).loose();
 const MessageId = z.object({ "webhook-id": EventId });
 
 /** Senders that implement the Standard Webhooks specification (standardwebhooks.com), version 1.0.0. */
-export const standardWebhooks: Provider = {
+export const standardWebhooks = {
   name: "standard-webhooks",
-  authenticate: (config, delivery, now) =>
-    requireAuthentic(config, delivery, (secret) => isSigned(secret, delivery, now)),
-  eventId: (body, { headers }) => {
+  recognizes: ({ headers }: Delivery) => headers.get("webhook-signature") !== null,
+  authenticate: (config: Config, delivery: Delivery, now: Date) => {
+    requireAuthentic(config, delivery, (secret) => isSigned(secret, delivery, now));
+    return delivery.json();
+  },
+  eventId: (body: unknown, { headers }: Delivery) => {
     requireFields(Envelope, body);
     return requireFields(MessageId, { "webhook-id": headers.get("webhook-id") })["webhook-id"];
   },
-  toPayload: (body) => body,
+  toPayload: (body: unknown) => body,
   read,
-};
+} satisfies Provider;
 
 /** `webhook-signature: v1,<base64>[ v1,…]`, HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`. */
 function isSigned(secret: string, { raw, headers }: Delivery, now: Date): boolean {

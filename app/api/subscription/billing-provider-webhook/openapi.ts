@@ -4,13 +4,16 @@ import { examplesOf, type OperationDetails } from "@/scripts/openapi/operation";
 export const POST: OperationDetails = {
   operationId: "receiveBillingEvent",
   description:
-    "Receives webhooks from RevenueCat, or from any sender that follows Standard Webhooks. A delivery is authenticated by its signature, by its Authorization header, or by both, as configured. Deliveries may be repeated, late and out of order. The provider must retry a delivery unless the response is 200.",
+    "Receives webhooks from RevenueCat, Stripe, Paddle Billing, the App Store, or any sender that follows Standard Webhooks: from several at once, which are recognized by their signatures. That of the App Store is in the body. A delivery is authenticated by its signature, by its Authorization header, or by both, as configured. Deliveries may be repeated, late and out of order. The provider must retry a delivery unless the response is 200.",
   security: [
     { revenueCatSignature: [] },
     { webhookAuthorization: [] },
     { revenueCatSignature: [], webhookAuthorization: [] },
     { standardWebhooksSignature: [] },
     { standardWebhooksSignature: [], webhookAuthorization: [] },
+    { stripeSignature: [] },
+    { paddleSignature: [] },
+    {},
   ],
   reads: ["WebhookId", "WebhookTimestamp"],
   requestBody: {
@@ -21,6 +24,9 @@ export const POST: OperationDetails = {
           anyOf: [
             { $ref: "#/components/schemas/RevenueCatDelivery" },
             { $ref: "#/components/schemas/StandardWebhook" },
+            { $ref: "#/components/schemas/StripeEvent" },
+            { $ref: "#/components/schemas/PaddleEvent" },
+            { $ref: "#/components/schemas/AppStoreNotification" },
           ],
         },
         examples: examplesOf({ RevenueCat: REVENUECAT, "Standard Webhooks": STANDARD }),

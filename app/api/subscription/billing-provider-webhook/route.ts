@@ -1,7 +1,7 @@
 import { endpoint } from "@/lib/http/endpoint";
 import { parseJson } from "@/lib/http/input/body";
 import { defineRoute } from "@/lib/http/route";
-import { DeliveryReceipt } from "@/lib/subscriptions/schema";
+import { DeliveryReceipt, WebhookQuery } from "@/lib/subscriptions/schema";
 import { receiveWebhook } from "@/lib/subscriptions/webhook";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
@@ -11,10 +11,11 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
       summary: "Receive a billing provider's webhook",
       reads: "raw",
       maxBodyBytes: 256 * 1024,
+      query: WebhookQuery,
       errors: ["malformed_json", "validation_failed", "webhook_unauthorized", "webhook_not_configured"],
       responses: { 200: DeliveryReceipt },
-      handle: ({ ctx, bytes, request }) =>
-        receiveWebhook(ctx, { raw: bytes, headers: request.headers, json: () => parseJson(bytes) }),
+      handle: ({ ctx, bytes, query: { provider }, request }) =>
+        receiveWebhook(ctx, { raw: bytes, headers: request.headers, provider, json: () => parseJson(bytes) }),
     }),
   },
 );

@@ -1,0 +1,76 @@
+import type { Config } from "../../../config";
+import { AppError } from "../../../errors";
+import type { ProviderEvent } from "../../events";
+import { requireFields, toDate, toPastDate } from "../fields";
+import { entitlementsOf } from "../products";
+import type { Delivery, Products, Provider } from "../provider";
+import { refundOfPayment, vendorEvent } from "../vendor-event";
+import { type PaddleObject, PaddlePayload, timeOf } from "./payload";
+import { soldItems, subscriptionFacts, typeOf } from "./subscription";
+
+/** Paddle Billing's notifications ("Webhooks reference"). */
+export const paddle: Provider = {
+  name: "paddle",
+  recognizes: ({ headers }) => headers.get("paddle-signature") !== null,
+  authenticate,
+  eventId: (body) => requireFields(PaddlePayload, body).event_id,
+  toPayload: (body) => requireFields(PaddlePayload, body),
+  read,
+};
+
+/** A notification does not say whether it is of the sandbox. Each environment has secrets of its own. */
+async function authenticate(config: Config, { headers, json, raw }: Delivery): Promise<unknown> {
+  const environments = [
+    ["PRODUCTION", config.BILLING_PADDLE_WEBHOOK_SECRET],
+    ["SANDBOX", config.BILLING_PADDLE_SANDBOX_WEBHOOK_SECRET],
+  ] as const;
+  if (environments.every(([, secrets]) => secrets.length === 0)) throw new AppError("webhook_not_configured");
+  const { isSigned } = await import("./signature"); // loads Paddle's package, which only this provider needs
+  const header = headers.get("paddle-signature") ?? "";
+  for (const [environment, secrets] of environments) {
+    if (await isSigned(raw, header, secrets)) return Object.assign({}, json(), { environment });
+  }
+  throw new AppError("webhook_unauthorized");
+}
+
+type Base = { occurredAt: Date; environment: string | null; store: string; customers: (string | null)[] };
+
+function read(body: unknown, receivedAt: Date, products: Products): ProviderEvent {
+  const { data, environment, event_type, occurred_at } = requireFields(PaddlePayload, body);
+  const type = event_type ?? "UNKNOWN";
+  const occurredAt = toPastDate(timeOf(occurred_at), receivedAt) ?? receivedAt;
+  const customers = [data?.custom_data?.accountId ?? null, data?.customer_id ?? null];
+  const base = { occurredAt, environment, store: "PADDLE", customers };
+  const event = data && readObject(type, data, base, products);
+  return event ?? vendorEvent({ ...base, type, purchaseId: data?.id ?? null });
+}
+
+/** Returns null for an event that changes no purchase. */
+function readObject(type: string, data: PaddleObject, base: Base, products: Products): ProviderEvent | null {
+  if (type.startsWith("subscription.")) {
+    const facts = subscriptionFacts(data, base.occurredAt, products);
+    return facts && vendorEvent({ ...base, type: typeOf(type, facts), purchaseId: data.id, facts });
+  }
+  if (type === "transaction.completed") return readTransaction(data, base, products);
+  return type.startsWith("adjustment.") ? readAdjustment(data, base) : null;
+}
+
+/** The one-time items of a transaction. Those that renew belong to a subscription, which has events of its own. */
+function readTransaction(data: PaddleObject, base: Base, products: Products): ProviderEvent | null {
+  const items = (data.items ?? []).filter(({ price }) => price !== null && price.billing_cycle === null);
+  if (items.length === 0) return null;
+  const purchasedAt = toDate(timeOf(data.billed_at)) ?? base.occurredAt;
+  const sold = soldItems(items);
+  const facts = { purchasedAt, productId: sold[0]?.ids[1] ?? null, entitlementIds: entitlementsOf(products, sold) };
+  return vendorEvent({ ...base, type: "NON_RENEWING_PURCHASE", purchaseId: data.id, facts });
+}
+
+/** A full refund or chargeback of a one-time purchase, once it is approved. A subscription's does not cancel it. */
+function readAdjustment(data: PaddleObject, base: Base): ProviderEvent | null {
+  const { action, status, subscription_id, transaction_id: purchaseId, type } = data;
+  if (subscription_id !== null || status !== "approved" || type === "partial") return null;
+  if (action === "refund" || action === "chargeback") {
+    return vendorEvent({ ...base, type: "CANCELLATION", purchaseId, facts: refundOfPayment(base.occurredAt) });
+  }
+  return action === "chargeback_reverse" ? vendorEvent({ ...base, type: "REFUND_REVERSED", purchaseId }) : null;
+}

@@ -1,0 +1,64 @@
+import type { Config } from "../../../config";
+import { AppError } from "../../../errors";
+import type { ProviderEvent } from "../../events";
+import { requireFields, toPastDate } from "../fields";
+import type { Delivery, Products, Provider } from "../provider";
+import { aliasEvent, vendorEvent } from "../vendor-event";
+import { type StripeBase, type StripeEvent, StripePayload } from "./payload";
+import { checkoutFacts, refundFacts } from "./payments";
+import { readSubscription } from "./subscription";
+
+/** Stripe's webhooks, snapshot payloads of API versions before and after 2025-03-31 ("Events", "The Event object"). */
+export const stripe: Provider = {
+  name: "stripe",
+  recognizes: ({ headers }) => headers.get("stripe-signature") !== null,
+  authenticate,
+  eventId: (body) => requireFields(StripePayload, body).id,
+  toPayload: (body) => requireFields(StripePayload, body),
+  read,
+};
+
+async function authenticate(config: Config, delivery: Delivery, now: Date): Promise<unknown> {
+  const secrets = config.BILLING_STRIPE_WEBHOOK_SECRET;
+  if (secrets.length === 0) throw new AppError("webhook_not_configured");
+  const { isSigned } = await import("./signature"); // loads Stripe's package, which only this provider needs
+  const header = delivery.headers.get("stripe-signature") ?? "";
+  if (!isSigned(delivery.raw, header, secrets, now)) throw new AppError("webhook_unauthorized");
+  return delivery.json();
+}
+
+function read(body: unknown, receivedAt: Date, products: Products): ProviderEvent {
+  const event = requireFields(StripePayload, body);
+  const { created, livemode } = event;
+  const base = {
+    occurredAt: toPastDate(created === null ? null : created * 1000, receivedAt) ?? receivedAt,
+    environment: livemode === null ? null : livemode ? "PRODUCTION" : "SANDBOX",
+    store: "STRIPE",
+  };
+  const type = event.type ?? "UNKNOWN";
+  if (type.startsWith("customer.subscription.")) return readSubscription(event, base, products);
+  if (type.startsWith("checkout.session.")) return readCheckout(event, base, products);
+  if (type === "charge.refunded") return readRefund(event, base);
+  return vendorEvent({ ...base, type, purchaseId: null, customers: [] });
+}
+
+/** A one-time purchase; of a subscription, the account that it belongs to. */
+function readCheckout(event: StripeEvent, base: StripeBase, products: Products): ProviderEvent {
+  const session = event.data?.object;
+  const accountId = session?.metadata?.accountId ?? session?.client_reference_id ?? null;
+  const customers = [accountId, session?.customer ?? null];
+  if (session?.mode === "subscription" && !customers.includes(null)) return aliasEvent({ ...base, customers });
+  const facts = session ? checkoutFacts(session, base.occurredAt, products) : null;
+  const type = facts ? "NON_RENEWING_PURCHASE" : (event.type ?? "UNKNOWN");
+  const purchaseId = session?.payment_intent ?? session?.id ?? null;
+  return vendorEvent({ ...base, type, purchaseId, customers, facts: facts ?? {} });
+}
+
+/** A full refund ends a one-time purchase. That of an invoice does not: Stripe keeps the subscription. */
+function readRefund(event: StripeEvent, base: StripeBase): ProviderEvent {
+  const charge = event.data?.object;
+  const facts = charge ? refundFacts(charge, base.occurredAt) : null;
+  const type = facts ? "CANCELLATION" : "charge.refunded";
+  const customers = [charge?.metadata?.accountId ?? null, charge?.customer ?? null];
+  return vendorEvent({ ...base, type, purchaseId: charge?.payment_intent ?? null, customers, facts: facts ?? {} });
+}

@@ -1,0 +1,126 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { newAccount } from "@/tests/support/accounts";
+import { DAY_MS, statusOf } from "@/tests/support/billing/billing";
+import { type Json, newAppleChain, sendApple } from "@/tests/support/billing/vendors";
+import { clock } from "@/tests/support/context";
+// From @apple/app-store-server-library's own tests (MIT), tests/resources/models; without the fields of a revocation.
+import samples from "./samples/app-store.json" with { type: "json" };
+
+const at = (days: number) => clock.now().getTime() + days * DAY_MS;
+
+/** The samples as an account's subscription of 30 days that began yesterday. */
+function subscription(accountId: string | undefined) {
+  const id = randomUUID();
+  const [purchaseDate, expiresDate] = [at(-1), at(29)];
+  const dates = { purchaseDate, originalPurchaseDate: purchaseDate, expiresDate };
+  const own = { originalTransactionId: id, transactionId: id, appAccountToken: accountId };
+  return (type: string, subtype?: string, status = 1, more: { transaction?: Json; renewalInfo?: Json } = {}) => {
+    clock.advance(10);
+    const transaction = { ...samples.transaction, ...own, ...dates, ...more.transaction };
+    const renewalInfo = { ...samples.renewalInfo, renewalDate: transaction.expiresDate, ...more.renewalInfo };
+    return { type, ...(subtype && { subtype }), data: { status }, transaction, renewalInfo };
+  };
+}
+
+test("a subscription is followed from its start to its refund", async () => {
+  const ann = await newAccount();
+  const make = subscription(ann.id.toUpperCase());
+  const send = async (...given: Parameters<typeof make>) => {
+    expect(await sendApple(make(...given))).toMatchObject([200, { status: "processed" }]);
+    return statusOf(ann);
+  };
+  expect(await send("SUBSCRIBED", "INITIAL_BUY")).toMatchObject({
+    status: "active",
+    store: "APP_STORE",
+    periodType: "INTRO",
+    pendingProductId: "com.example.product.2",
+    entitlements: [{ id: "pro", isActive: true }],
+  });
+  const off = { renewalInfo: { autoRenewStatus: 0, autoRenewProductId: "com.example.product" } };
+  expect(await send("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", 1, off)).toMatchObject({
+    status: "canceled",
+    cancelReason: "UNSUBSCRIBE",
+    pendingProductId: null,
+  });
+  expect(await send("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_ENABLED")).toMatchObject({ status: "active" });
+  const due = { transaction: { expiresDate: at(-0.5) } };
+  const grace = { ...due, renewalInfo: { gracePeriodExpiresDate: at(10), isInBillingRetryPeriod: true } };
+  expect(await send("DID_FAIL_TO_RENEW", "GRACE_PERIOD", 4, grace)).toMatchObject({ status: "grace_period" });
+  expect(await send("GRACE_PERIOD_EXPIRED", undefined, 3, due)).toMatchObject({ status: "billing_retry" });
+  expect(await send("DID_RENEW", "BILLING_RECOVERY")).toMatchObject({ status: "active" });
+  const extended = { transaction: { expiresDate: at(40) } };
+  expect(await send("RENEWAL_EXTENDED", undefined, 1, extended)).toMatchObject({
+    currentPeriodEndsAt: new Date(extended.transaction.expiresDate).toISOString(),
+  });
+  const expired = { ...due, renewalInfo: { expirationIntent: 2, autoRenewStatus: 0 } };
+  expect(await send("EXPIRED", "BILLING_RETRY", 2, expired)).toMatchObject({
+    status: "expired",
+    expirationReason: "BILLING_ERROR",
+  });
+  expect(await send("SUBSCRIBED", "RESUBSCRIBE")).toMatchObject({ status: "active" });
+  const revoked = { transaction: { revocationDate: at(0), revocationReason: 1 } };
+  expect(await send("REFUND", undefined, 5, revoked)).toMatchObject({ status: "revoked", isActive: false });
+  expect(await send("REFUND_REVERSED")).toMatchObject({ status: "active", refundedAt: null });
+  const earlier = { transaction: { expiresDate: at(-1), revocationDate: at(0) }, renewalInfo: { renewalDate: at(29) } };
+  expect(await send("REFUND", undefined, 1, earlier)).toMatchObject({ status: "active", isActive: true });
+});
+
+test("a one-time purchase lasts until it is refunded, and again after the reversal", async () => {
+  const ann = await newAccount();
+  const make = subscription(ann.id);
+  const once = { transaction: { type: "Non-Consumable", expiresDate: undefined } };
+  const send = async (type: string, transaction: Json = {}) => {
+    const { renewalInfo: _, ...given } = make(type, undefined, 1, {
+      transaction: { ...once.transaction, ...transaction },
+    });
+    await sendApple(given);
+    return statusOf(ann);
+  };
+  expect(await send("ONE_TIME_CHARGE")).toMatchObject({ status: "active", isLifetime: true });
+  expect(await send("REFUND", { revocationDate: at(0) })).toMatchObject({ status: "revoked" });
+  expect(await send("REFUND_REVERSED")).toMatchObject({ status: "active", isLifetime: true });
+});
+
+test("a family member's purchase ends with a revocation, and belongs to nobody", async () => {
+  const make = subscription(undefined);
+  const shared = { transaction: { inAppOwnershipType: "FAMILY_SHARED" } };
+  expect(await sendApple(make("SUBSCRIBED", "INITIAL_BUY", 1, shared))).toMatchObject([200, { status: "processed" }]);
+  const revoked = { transaction: { ...shared.transaction, revocationDate: at(0) } };
+  expect(await sendApple(make("REVOKE", undefined, 5, revoked))).toMatchObject([200, { status: "processed" }]);
+});
+
+test("the sandbox grants nothing, and a notification counts once", async () => {
+  const ann = await newAccount();
+  const given = subscription(ann.id)("SUBSCRIBED", "INITIAL_BUY");
+  const sandbox = {
+    ...given,
+    uuid: randomUUID(),
+    data: { ...given.data, environment: "Sandbox", appAppleId: undefined },
+  };
+  expect(await sendApple(sandbox)).toEqual([200, { status: "processed", eventId: sandbox.uuid }]);
+  expect(await sendApple(sandbox)).toEqual([200, { status: "duplicate", eventId: sandbox.uuid }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "none", subscriptions: [{ environment: "SANDBOX" }] });
+});
+
+test.each(["TEST", "PRICE_INCREASE", "CONSUMPTION_REQUEST", "REFUND_DECLINED", "A_NEWER_TYPE"])(
+  "%s is ignored",
+  async (type) => {
+    expect(await sendApple(subscription(randomUUID())(type))).toMatchObject([200, { status: "ignored" }]);
+  },
+);
+
+test.each<[string, Json]>([
+  ["another app", { bundleId: "com.example.other" }],
+  ["another Apple ID", { appAppleId: 1 }],
+  ["Xcode, which Apple does not sign", { environment: "Xcode" }],
+])("a notification of %s is refused", async (_, data) => {
+  const given = subscription(randomUUID())("SUBSCRIBED");
+  const refused = await sendApple({ ...given, data: { ...given.data, ...data } });
+  expect(refused).toMatchObject([401, { code: "webhook_unauthorized" }]);
+});
+
+test("a notification that another root has signed is refused, even if its certificates have the same names", async () => {
+  const refused = await sendApple(subscription(randomUUID())("SUBSCRIBED"), newAppleChain());
+  expect(refused).toMatchObject([401, { code: "webhook_unauthorized" }]);
+});

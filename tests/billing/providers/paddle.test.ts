@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { newAccount } from "@/tests/support/accounts";
+import { statusOf, storedEvent } from "@/tests/support/billing/billing";
+import { type Json, PADDLE_SANDBOX_SECRET, sendPaddle } from "@/tests/support/billing/vendors";
+import { clock } from "@/tests/support/context";
+// Shortened from the mocks of @paddle/paddle-node-sdk's own tests (Apache 2.0), src/__tests__/mocks/notifications.
+import samples from "./samples/paddle.json" with { type: "json" };
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const iso = (days: number) => new Date(clock.now().getTime() + days * DAY_MS).toISOString();
+
+/** A sample as if it was sent now, with other fields of its data. */
+function sample(name: keyof typeof samples, data: Json = {}): Json & { event_id: string } {
+  const { data: given, ...event } = samples[name];
+  clock.advance(10);
+  return { ...event, event_id: `evt_${randomUUID()}`, occurred_at: iso(0), data: { ...given, ...data } };
+}
+
+const period = (from: number, to: number) => ({ starts_at: iso(from), ends_at: iso(to) });
+const owned = (accountId: string, kind = "sub") => ({
+  id: `${kind}_${randomUUID()}`,
+  customer_id: `ctm_${randomUUID()}`,
+  custom_data: { accountId },
+});
+
+test("Paddle's samples are applied as they are", async () => {
+  const receipts = [];
+  for (const event of Object.values(samples)) receipts.push((await sendPaddle(event))[1].status);
+  expect(receipts).toEqual(["processed", "processed", "processed", "processed", "ignored"]);
+  const { purchase } = (await storedEvent(samples["subscription.paused"].event_id)) ?? {};
+  expect(purchase).toMatchObject({
+    store: "PADDLE",
+    entitlementIds: ["chat"],
+    expirationReason: "SUBSCRIPTION_PAUSED",
+  });
+  const stored = await storedEvent(samples["transaction.completed"].event_id);
+  expect(stored?.purchase).toMatchObject({ entitlementIds: ["domains"], isLifetime: true, periodType: null });
+  expect(JSON.stringify(stored?.payload)).not.toContain("Joe Bloggs");
+});
+
+test("a subscription is followed through its states", async () => {
+  const ann = await newAccount();
+  const own = owned(ann.id);
+  const month = { current_billing_period: period(-1, 29) };
+  await sendPaddle(sample("subscription.created", { ...own, ...month, status: "trialing" }));
+  expect(await statusOf(ann)).toMatchObject({ status: "trialing", entitlements: [{ id: "chat", isActive: true }] });
+  const canceled = { scheduled_change: { action: "cancel", effective_at: iso(29), resume_at: null } };
+  await sendPaddle(sample("subscription.created", { ...own, ...month, ...canceled }));
+  expect(await statusOf(ann)).toMatchObject({ status: "canceled", isActive: true });
+  await sendPaddle(sample("subscription.past_due", { ...own, ...month }));
+  expect(await statusOf(ann)).toMatchObject({ status: "grace_period", isActive: true });
+  await sendPaddle(sample("subscription.paused", { ...own, paused_at: iso(0) }));
+  expect(await statusOf(ann)).toMatchObject({ status: "paused", isActive: false });
+  await sendPaddle(sample("subscription.created", { ...own, ...month }));
+  expect(await statusOf(ann)).toMatchObject({ status: "active", willRenew: true });
+  await sendPaddle(sample("subscription.paused", { ...own, status: "canceled", canceled_at: iso(0) }));
+  expect(await statusOf(ann)).toMatchObject({ status: "expired", isActive: false });
+});
+
+test("an approved full refund ends a one-time purchase, and its reversal restores it", async () => {
+  const ann = await newAccount();
+  const own = owned(ann.id, "txn");
+  await sendPaddle(sample("transaction.completed", own));
+  expect(await statusOf(ann)).toMatchObject({ status: "active", isLifetime: true });
+  const adjust = (data: Json) =>
+    sendPaddle(sample("adjustment.updated", { transaction_id: own.id, subscription_id: null, type: "full", ...data }));
+  for (const data of [{ status: "pending_approval" }, { type: "partial" }]) {
+    expect(await adjust(data)).toMatchObject([200, { status: "ignored" }]);
+  }
+  expect(await adjust({})).toMatchObject([200, { status: "processed" }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "revoked" });
+  await adjust({ action: "chargeback_reverse" });
+  expect(await statusOf(ann)).toMatchObject({ status: "active", isLifetime: true });
+});
+
+test("the secret tells the sandbox from production, and an old or wrong signature is refused", async () => {
+  const ann = await newAccount();
+  const created = sample("subscription.created", { ...owned(ann.id), current_billing_period: period(-1, 29) });
+  expect(await sendPaddle(created, { secret: "pdl_ntfset_other" })).toMatchObject([401, {}]);
+  expect(await sendPaddle(created, { ms: Date.now() - 60_000 })).toMatchObject([401, {}]);
+  expect(await sendPaddle(created, { secret: PADDLE_SANDBOX_SECRET })).toMatchObject([200, { status: "processed" }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "none", subscriptions: [{ environment: "SANDBOX" }] });
+  expect(await sendPaddle({ event_type: "subscription.created" })).toMatchObject([422, {}]);
+  const odd = { ...created, event_id: `evt_${randomUUID()}`, data: { id: 5, items: {}, status: 7 } };
+  expect(await sendPaddle(odd)).toMatchObject([200, { status: "ignored" }]);
+});

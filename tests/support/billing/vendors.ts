@@ -1,0 +1,121 @@
+import { createHmac, randomUUID, sign } from "node:crypto";
+import Stripe from "stripe";
+import { extension, issue, pemOf } from "@/dev/app-attest/certificates";
+import { call } from "@/tests/support/api";
+import { clock, withContext } from "@/tests/support/context";
+
+const PATH = "/api/subscription/billing-provider-webhook";
+const INTERMEDIATE = "1.2.840.113635.100.6.2.1";
+const LEAF = "1.2.840.113635.100.6.11.1";
+const marker = (id: string) => extension(id, Buffer.from([0x05, 0x00]));
+
+export type Json = Record<string, unknown>;
+export type Receipt = readonly [number, { status?: string; eventId?: string; code?: string }];
+
+/** A chain of certificates such as Apple's: the library checks its two extensions. */
+export function newAppleChain() {
+  const root = issue({ name: "Test Root CA", isAuthority: true });
+  const between = issue({ name: "Test WWDR", isAuthority: true, extensions: [marker(INTERMEDIATE)] }, root);
+  const leaf = issue({ name: "Test Signing", extensions: [marker(LEAF)] }, between);
+  const x5c = [leaf, between, root].map(({ der }) => der.toString("base64"));
+  const signed = (payload: unknown) => {
+    const parts = [{ alg: "ES256", x5c }, payload].map((part) =>
+      Buffer.from(JSON.stringify(part)).toString("base64url"),
+    );
+    const input = parts.join(".");
+    const key = { key: leaf.privateKey, dsaEncoding: "ieee-p1363" } as const;
+    return `${input}.${sign("sha256", Buffer.from(input), key).toString("base64url")}`;
+  };
+  return { rootPem: pemOf(root), signed };
+}
+const apple = newAppleChain();
+
+const STRIPE_SECRET = "whsec_stripelive";
+const PADDLE_SECRET = "pdl_ntfset_live";
+export const PADDLE_SANDBOX_SECRET = "pdl_ntfset_sandbox";
+const BUNDLE_ID = "com.example";
+const APPLE_ID = 41_234;
+
+/** Three providers, beside the one that the tests are configured for. */
+const VENDORS = {
+  BILLING_STRIPE_WEBHOOK_SECRET: [STRIPE_SECRET],
+  BILLING_PADDLE_WEBHOOK_SECRET: [PADDLE_SECRET],
+  BILLING_PADDLE_SANDBOX_WEBHOOK_SECRET: [PADDLE_SANDBOX_SECRET],
+  BILLING_APP_STORE_APPS: [{ bundleId: BUNDLE_ID, appleId: APPLE_ID }],
+  BILLING_APP_STORE_ROOT_CA: apple.rootPem,
+  BILLING_PRODUCTS: new Map([
+    ["price_pro", ["pro"]],
+    ["prod_pro", ["pro"]],
+    ["plink_lifetime", ["pro"]],
+    ["pri_01gsz8x8sawmvhz1pv30nge1ke", ["chat"]],
+    ["pro_01gsz97mq9pa4fkyy0wqenepkz", ["domains"]],
+    ["com.example.product", ["pro"]],
+  ]),
+};
+
+/** Delivers a body to the webhook, where the vendors are configured. */
+export function deliverWith(body: string, headers: Record<string, string>, query = "", config = {}): Promise<Receipt> {
+  return withContext({ config: { ...VENDORS, ...config } }, async () => {
+    const all = { "content-type": "application/json", ...headers };
+    const response = await call("POST", `${PATH}${query}`, { body, headers: all });
+    return [response.status, (await response.json()) as Receipt[1]] as const;
+  });
+}
+
+/** Stripe's header over a body, made by its own package. */
+export function stripeHeader(payload: string, { at = clock.now(), secret = STRIPE_SECRET } = {}) {
+  const timestamp = Math.floor(at.getTime() / 1000);
+  return { "stripe-signature": Stripe.webhooks.generateTestHeaderString({ payload, secret, timestamp }) };
+}
+
+export function sendStripe(event: unknown, options: { at?: Date; secret?: string } = {}): Promise<Receipt> {
+  const body = JSON.stringify(event);
+  return deliverWith(body, stripeHeader(body, options));
+}
+
+/**
+ * Paddle's header ("Verify signatures"). Its package compares with this machine's clock, not the service's, and allows five
+ * seconds: a time ahead leaves a slow machine more.
+ */
+export function paddleHeader(body: string, { ms = Date.now() + 60_000, secret = PADDLE_SECRET } = {}) {
+  const ts = Math.floor(ms / 1000);
+  const h1 = createHmac("sha256", secret).update(`${ts}:${body}`).digest("hex");
+  return { "paddle-signature": `ts=${ts};h1=${h1}` };
+}
+
+export function sendPaddle(event: unknown, options: { ms?: number; secret?: string } = {}): Promise<Receipt> {
+  const body = JSON.stringify(event);
+  return deliverWith(body, paddleHeader(body, options));
+}
+
+type Notification = {
+  type: string;
+  subtype?: string;
+  transaction?: Json;
+  renewalInfo?: Json;
+  data?: Json;
+  uuid?: string;
+  at?: Date;
+};
+
+/** A notification as the App Store sends it, signed by a chain. */
+export function appleBody(given: Notification, { signed } = apple): string {
+  const { type, subtype, transaction, renewalInfo, uuid = randomUUID(), at = clock.now() } = given;
+  const signedDate = at.getTime();
+  const environment = String(given.data?.environment ?? "Production");
+  const nested = (part: Json | undefined) => part && signed({ ...part, environment, signedDate, bundleId: BUNDLE_ID });
+  const data = {
+    environment,
+    appAppleId: APPLE_ID,
+    bundleId: BUNDLE_ID,
+    bundleVersion: "1.2.3",
+    signedTransactionInfo: nested(transaction),
+    signedRenewalInfo: nested(renewalInfo),
+    ...given.data,
+  };
+  const payload = { notificationType: type, subtype, notificationUUID: uuid, data, version: "2.0", signedDate };
+  return JSON.stringify({ signedPayload: signed(payload) });
+}
+
+export const sendApple = (given: Notification, chain = apple): Promise<Receipt> =>
+  deliverWith(appleBody(given, chain), {});
