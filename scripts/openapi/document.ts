@@ -139,4 +139,16 @@ function tagOf(path: string): Tag {
 function asSent({ jsonSchema, zodSchema }: { jsonSchema: Record<string, unknown>; zodSchema: z.core.$ZodTypes }) {
   if (zodSchema._zod.def.type === "date") Object.assign(jsonSchema, { type: "string", format: "date-time" });
   if (jsonSchema.format === "uuid" || jsonSchema.format === "date-time") delete jsonSchema.pattern;
+  if (canOmitDiscriminator(zodSchema)) {
+    Object.assign(jsonSchema, { anyOf: jsonSchema.oneOf });
+    delete jsonSchema.oneOf;
+    delete jsonSchema.discriminator;
+  }
+}
+
+/** OpenAPI requires the property of a `discriminator` (3.1.1, section 4.8.25). */
+function canOmitDiscriminator({ _zod: { def } }: z.core.$ZodTypes): boolean {
+  if (def.type !== "union" || !("discriminator" in def)) return false;
+  const name = String(def.discriminator);
+  return def.options.some((option) => option._zod.propValues?.[name]?.has(undefined));
 }

@@ -1,4 +1,5 @@
 import { ACCOUNT } from "@/app/api/admin/accounts/openapi-examples";
+import { PREFERENCES } from "@/app/api/push/openapi-examples";
 import type { OperationDetails } from "@/scripts/openapi/operation";
 
 export const GET: OperationDetails = {
@@ -30,6 +31,7 @@ export const GET: OperationDetails = {
           sessions: [],
           factors: { totp: null, recoveryCodes: null, passkeys: [] },
           devices: [],
+          notificationPreferences: PREFERENCES,
           subscriptions: [],
           billingEvents: [],
           securityEvents: [],
