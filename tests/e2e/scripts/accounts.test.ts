@@ -195,7 +195,7 @@ test(
       const { code, output } = await accounts(env, "rotate-keys");
       expect([code, output]).toEqual([
         0,
-        expect.stringContaining("secrets.json has a new secret. 2 data keys re-wrapped"),
+        expect.stringContaining("secrets.json has a new secret. 3 data keys re-wrapped"),
       ]);
       expect((await secrets()).previousSecrets).toHaveLength(count);
     }
@@ -282,13 +282,13 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
       });
       expect(await accounts(envWith(`${fresh},${old}`), "rotate-keys")).toMatchObject({
         code: 0,
-        output: expect.stringMatching(/^2 data keys re-wrapped, 0 unchanged\. Keep the other secrets .* 90 days/),
+        output: expect.stringMatching(/^3 data keys re-wrapped, 0 unchanged\. Keep the other secrets .* 90 days/),
       });
       const second = await startForTest(envWith(`${fresh},${old}`));
       expect(await statusOf(second, ann.token)).toBe(200);
       expect(await accounts(envWith(fresh), "rotate-keys")).toMatchObject({
         code: 0,
-        output: "0 data keys re-wrapped, 2 unchanged.\n",
+        output: "0 data keys re-wrapped, 3 unchanged.\n",
       });
     },
     PATIENCE_MS,
