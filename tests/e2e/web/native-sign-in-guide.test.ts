@@ -27,7 +27,7 @@ const newClientsFile = async () => {
 
 test("the guide's runnable examples are these, and each is run here", () => {
   const modules = ["desktop.mjs", "electron.mjs", "tauri.mjs", "cli.mjs"];
-  expect([...examples.keys()]).toEqual(["clients.json", ...modules, "Homeport.swift", "id-token.sh"]);
+  expect([...examples.keys()]).toEqual(["clients.json", ...modules, "id-token.sh"]);
 });
 
 test("the request of the guide exchanges Apple's ID token for a session", async () => {
