@@ -7,6 +7,8 @@ export type SubscriptionStatus = Schemas["SubscriptionStatus"];
 /** How long the service holds a request that waits for a change. */
 const WAIT_SECONDS = 30;
 const RETRY_MS = 5_000;
+/** A service that is stopping does not hold requests. */
+const PAUSE_MS = 1_000;
 
 /**
  * The subscription status of the signed-in user. With `isFresh`, the service asks the billing provider first: use it right
@@ -38,7 +40,7 @@ export async function* watchSubscriptionStatus(
       since = next.etag;
       yield next.status;
     } else {
-      await client.wait(next ? 0 : RETRY_MS, signal).catch(() => {}); // the signal was aborted
+      await client.wait(next ? PAUSE_MS : RETRY_MS, signal).catch(() => {}); // the signal was aborted
     }
   }
 }
