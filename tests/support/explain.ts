@@ -11,6 +11,9 @@ type PlanNode = { "Node Type": string; "Relation Name"?: string; "Index Cond"?: 
  * table what it expects of a new one. It knows nothing of the values, whether autovacuum analyzed the table or not.
  */
 const AS_IF_LARGE = [
+  // ANALYZE, of autovacuum as well, writes both of these tables in the other order: it has to wait, or both would.
+  `DO $$ BEGIN EXECUTE (SELECT 'LOCK TABLE ' || string_agg(quote_ident(tablename), ', ') || ' IN SHARE UPDATE EXCLUSIVE MODE'
+    FROM pg_tables WHERE schemaname = 'public'); END $$`,
   `UPDATE pg_class SET
     relpages = CASE WHEN pg_relation_size(oid) > 0 THEN 1 ELSE 0 END,
     reltuples = CASE WHEN pg_relation_size(oid) > 0 THEN 10000 ELSE -1 END
@@ -60,16 +63,20 @@ export async function statementsWithoutIndex(
     );
     if (statements.length === 0) throw new Error("No statement was run");
     const adapter = await (await connect()).startTransaction();
-    for (const sql of AS_IF_LARGE) await adapter.executeRaw({ sql, args: [], argTypes: [] });
     const tablesOf = async (query: SqlQuery) => {
       const { rows } = await adapter.queryRaw({ ...query, sql: `EXPLAIN (FORMAT JSON) ${query.sql}` });
       const [{ Plan }] = JSON.parse(String(rows[0]?.[0])) as [{ Plan: PlanNode }];
       return unindexedTables(Plan, inOrder).map((table) => `${table}: ${query.sql.replace(/\s+/g, " ").trim()}`);
     };
-    const tables = [];
-    for (const statement of statements) tables.push(...(await tablesOf(statement)));
-    await adapter.rollback();
-    return tables;
+    try {
+      for (const sql of AS_IF_LARGE) await adapter.executeRaw({ sql, args: [], argTypes: [] });
+      const tables = [];
+      for (const statement of statements) tables.push(...(await tablesOf(statement)));
+      return tables;
+    } finally {
+      // Closing the database waits for every connection to be released.
+      await adapter.rollback();
+    }
   } finally {
     await database.close();
   }
