@@ -10,6 +10,7 @@ import { removeOldCounts } from "./releases/adoption/retention";
 import { removeExpiredUploads } from "./releases/uploads/uploads";
 import { updateStatistics } from "./statistics/update-statistics";
 import { retryEvents } from "./subscriptions/inbox/retry-events";
+import { scheduleRenewals } from "./subscriptions/reconcile/renewals";
 import { removeReconcileJobs } from "./subscriptions/reconcile/schedule";
 
 const EMAIL_INTERVAL_MS = 10 * 1000;
@@ -74,6 +75,10 @@ export function startSharedTasks(ctx: Context): void {
   every(
     BILLING_INTERVAL_MS,
     oneAtATime(ctx, "retrying billing events failed", () => retryEvents(ctx)),
+  );
+  every(
+    BILLING_INTERVAL_MS,
+    oneAtATime(ctx, "scheduling overdue renewals to be reconciled failed", () => scheduleRenewals(ctx)),
   );
   every(
     ROLLOUT_INTERVAL_MS,

@@ -57,7 +57,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const releases = openReleases({ ...base, catalog });
   const billing = createBillingApi(config);
   const appleRevocations = createAppleRevocations(base);
-  const reconciler = createReconciler({ ...base, billing, webhooks });
+  const reconciler = createReconciler({ ...base, billing, count: telemetry.count, webhooks });
   const hasher = createHasher(poolSize(config.BCRYPT_COST, config.WEB_CONCURRENCY));
   const push = overrides.push === undefined ? await createPushTransport(config, log) : overrides.push;
   const webPush = createWebPush(config, () => vapidKeys({ config, db }));

@@ -118,9 +118,10 @@ export const ROWS: { title: string; panels: Panel[] }[] = [
       {
         title: "Inbox",
         unit: "short",
-        description: "Events that are stored and not applied, and customers that are due to be reconciled.",
+        description: "Events that are stored and not applied or failed, and customers that are due to be reconciled.",
         queries: {
           events: `max(homeport_billing_events_pending{${JOB}})`,
+          failed: `max(homeport_billing_events_failed{${JOB}})`,
           reconciliations: `max(homeport_billing_reconciles_due{${JOB}})`,
         },
       },
@@ -132,6 +133,22 @@ export const ROWS: { title: string; panels: Panel[] }[] = [
           events: `max(homeport_billing_events_pending_oldest_age_seconds{${JOB}})`,
           reconciliations: `max(homeport_billing_reconciles_due_oldest_age_seconds{${JOB}})`,
         },
+      },
+      {
+        title: "Renewals",
+        unit: "short",
+        description:
+          "Subscriptions that renew within the hour, and those whose renewal is overdue by an hour to a day.",
+        queries: {
+          due: `max(homeport_billing_renewals_due{${JOB}})`,
+          overdue: `max(homeport_billing_renewals_overdue{${JOB}})`,
+        },
+      },
+      {
+        title: "Reconciliations",
+        unit: "cps",
+        description: "Customers that were compared with the provider, by outcome.",
+        queries: { "{{outcome}}": `sum by (outcome) (rate(homeport_billing_reconciles_total{${JOB}}[${RATE}]))` },
       },
     ],
   },

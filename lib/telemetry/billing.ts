@@ -1,5 +1,7 @@
 import type { Registry } from "prom-client";
 import type { Context } from "../context";
+import type { Prisma } from "../db/generated/client";
+import { sql } from "../db/sql";
 import { createDatabaseGauges } from "./gauges";
 
 type Deps = Pick<Context, "db" | "dbNow">;
@@ -10,6 +12,10 @@ const MAX_COUNTED = 100_000;
 const GAUGES = {
   homeport_billing_events_pending: `Billing events that are stored but not applied yet, at most ${MAX_COUNTED}.`,
   homeport_billing_events_pending_oldest_age_seconds: "Time since the oldest pending billing event was received.",
+  homeport_billing_events_failed: `Billing events that could not be applied, at most ${MAX_COUNTED}.`,
+  homeport_billing_events_failed_oldest_age_seconds: "Time since the oldest failed billing event was received.",
+  homeport_billing_renewals_due: `Subscriptions that renew within the hour, at most ${MAX_COUNTED}.`,
+  homeport_billing_renewals_overdue: `Subscriptions that were due to renew an hour to a day ago and of which no event has arrived, at most ${MAX_COUNTED}.`,
   homeport_billing_reconciles_due: `Customers that are due to be reconciled with the provider, at most ${MAX_COUNTED}.`,
   homeport_billing_reconciles_due_oldest_age_seconds: "Time since the oldest due reconcile became due.",
 };
@@ -25,6 +31,14 @@ export function createBillingGauges(prom: typeof import("prom-client"), registry
         (SELECT greatest(coalesce(extract(epoch FROM ${dbNow()} - min("receivedAt")), 0), 0)::float8
           FROM "BillingEvent" WHERE state = 'received') AS homeport_billing_events_pending_oldest_age_seconds,
         (SELECT count(*)::int FROM (
+          SELECT 1 FROM "BillingEvent" WHERE state = 'failed' LIMIT ${MAX_COUNTED}
+        ) AS counted) AS homeport_billing_events_failed,
+        (SELECT greatest(coalesce(extract(epoch FROM ${dbNow()} - min("receivedAt")), 0), 0)::float8
+          FROM "BillingEvent" WHERE state = 'failed') AS homeport_billing_events_failed_oldest_age_seconds,
+        (${countRenewals(sql`${dbNow()}`, sql`${dbNow()} + interval '1 hour'`)}) AS homeport_billing_renewals_due,
+        (${countRenewals(sql`${dbNow()} - interval '1 day'`, sql`${dbNow()} - interval '1 hour'`)})
+          AS homeport_billing_renewals_overdue,
+        (SELECT count(*)::int FROM (
           SELECT 1 FROM "ReconcileJob" WHERE "nextAttemptAt" <= ${dbNow()} LIMIT ${MAX_COUNTED}
         ) AS counted) AS homeport_billing_reconciles_due,
         (SELECT greatest(coalesce(extract(epoch FROM ${dbNow()} - min("nextAttemptAt")), 0), 0)::float8
@@ -32,3 +46,17 @@ export function createBillingGauges(prom: typeof import("prom-client"), registry
     return row;
   });
 }
+
+/** A subscription of an account that should renew at the end of its period. */
+const isRenewing = sql`
+  "endedAt" IS NULL AND "unsubscribedAt" IS NULL AND NOT "isLifetime" AND environment = 'PRODUCTION'
+  AND "accountId" IS NOT NULL AND "periodType" NOT IN ('PREPAID', 'PROMOTIONAL') AND store <> 'PROMOTIONAL'
+  AND "billingIssueDetectedAt" IS NULL AND "pausedAt" IS NULL`;
+
+/** Counts the purchases whose renewal is due after `from`, until `to`. */
+const countRenewals = (from: Prisma.Sql, to: Prisma.Sql): Prisma.Sql => sql`
+  SELECT count(*)::int FROM (
+    SELECT 1 FROM "Purchase"
+    WHERE "currentPeriodEndsAt" > ${from} AND "currentPeriodEndsAt" <= ${to} AND ${isRenewing}
+    LIMIT ${MAX_COUNTED}
+  ) AS counted`;

@@ -18,6 +18,8 @@ type Metrics = {
 /** Cover update checks (0.1 ms), sign-ins (250 ms) and time-outs. */
 const BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+const RECONCILE_OUTCOMES: Counts["billing_reconcile"]["outcome"][] = ["corrected", "unchanged", "limited", "failed"];
+
 /**
  * Collects metrics, and serves them to Prometheus on a separate server. `address` null: the supervisor asks for them.
  * @throws Error if the server cannot listen
@@ -75,6 +77,14 @@ function createCounters(prom: typeof import("prom-client"), registry: Registry):
     labelNames: ["type", "state"],
     registers: [registry],
   });
+  const billingReconciles = new prom.Counter({
+    name: "homeport_billing_reconciles_total",
+    help: "Reconciliations of customers with the billing provider by outcome: corrected, unchanged, limited (429) or failed.",
+    labelNames: ["outcome"],
+    registers: [registry],
+  });
+  // At zero from the start: the increase to the first failure counts too.
+  for (const outcome of RECONCILE_OUTCOMES) billingReconciles.inc({ outcome }, 0);
   const pushDeliveries = new prom.Counter({
     name: "homeport_push_deliveries_total",
     help: "Push delivery attempts by result.",
@@ -83,6 +93,7 @@ function createCounters(prom: typeof import("prom-client"), registry: Registry):
   });
   return {
     billing_event: (labels) => billingEvents.inc(labels),
+    billing_reconcile: (labels) => billingReconciles.inc(labels),
     push_delivery: (labels) => pushDeliveries.inc(labels),
   };
 }

@@ -1,3 +1,4 @@
+import prom from "prom-client";
 import { beforeAll, describe, expect, test } from "vitest";
 import { countPendingEvents, listBillingEvents } from "@/lib/admin/billing/list-events";
 import { readPurchaseTimeline } from "@/lib/admin/billing/purchase-timeline";
@@ -7,9 +8,11 @@ import { anonymizeBilling } from "@/lib/subscriptions/account-data/anonymize-bil
 import { exportBilling } from "@/lib/subscriptions/account-data/export-billing";
 import { retryEvents } from "@/lib/subscriptions/inbox/retry-events";
 import { findAppUserIds } from "@/lib/subscriptions/reconcile/app-user-ids";
+import { scheduleRenewals } from "@/lib/subscriptions/reconcile/renewals";
 import { etagOf, requestStatus } from "@/lib/subscriptions/status/await-change";
 import { listPurchases } from "@/lib/subscriptions/status/list-purchases";
 import { readStatus } from "@/lib/subscriptions/status/read-status";
+import { createBillingGauges } from "@/lib/telemetry/billing";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import {
   anonymous,
@@ -24,6 +27,7 @@ import { ctx, withContext } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 import { statementsWithoutIndex } from "@/tests/support/explain";
 
+type Billing = NonNullable<ReturnType<typeof ctx>["billing"]>;
 type Db = ReturnType<typeof ctx>["db"];
 
 describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
@@ -53,6 +57,8 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
 
   test.each<[string, (db: Db) => Promise<unknown>]>([
     ["the retry of pending events", (db) => retryEvents({ ...ctx(), db })],
+    ["the schedule of overdue renewals", (db) => scheduleRenewals({ ...ctx(), db, billing: {} as Billing })],
+    ["the gauges of billing", readGauges],
     ["the status of an account", (db) => readStatus({ ...ctx(), db }, ann.id)],
     ["the list of an account's purchases", (db) => listPurchases({ ...ctx(), db }, ann.id, { limit: 1 })],
     ["the version of an account's purchases", (db) => waitForChange(db)],
@@ -112,6 +118,12 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
     const principal = { account: { id: ann.id }, session: { id: ann.id } };
     const since = etagOf(await requestStatus({ ...ctx(), db }, principal, {}));
     await requestStatus({ ...ctx(), db, draining: true }, principal, { since, wait: 1 });
+  }
+
+  async function readGauges(db: Db): Promise<void> {
+    const registry = new prom.Registry();
+    await createBillingGauges(prom, registry, { ...ctx(), db })();
+    expect(await registry.metrics()).toContain("homeport_billing_renewals_due 0");
   }
 
   async function findCustomers(db: Db): Promise<void> {

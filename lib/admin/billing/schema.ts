@@ -76,7 +76,10 @@ export const BillingEventDetails = BillingEventSummary.extend({
   appUserIds: z.array(z.string()).describe("Every App User ID in the event, normalized for comparison."),
   transferredFrom: z.array(z.string()).describe("Those of `appUserIds` that a transfer takes purchases from."),
   attempts: z.int().describe("Attempts to apply the event since its delivery."),
-  nextAttemptAt: z.date().nullable().describe("When the next attempt is due. null: the event is not pending."),
+  nextAttemptAt: z
+    .date()
+    .nullable()
+    .describe("When the next attempt is due. null: none is, because the event was applied or waits for an operator."),
   facts: EventFacts.nullable().describe("The event in the normalized form that is folded. null: it cannot be read."),
   payload: z.unknown().describe("The delivery's body without personal data. null: it was deleted, or there was none."),
   purchase: BillingPurchase.nullable(),

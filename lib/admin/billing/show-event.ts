@@ -21,7 +21,7 @@ export async function showBillingEvent({ db }: Deps, id: string): Promise<Billin
     ...row,
     accountId: row.accountId ?? purchase?.accountId ?? null,
     facts: EventFacts.safeParse(row.facts).data ?? null,
-    nextAttemptAt: row.state === "received" ? row.nextAttemptAt : null,
+    nextAttemptAt: row.state === "received" || row.state === "failed" ? row.nextAttemptAt : null,
     changes,
   };
 }

@@ -7,6 +7,8 @@ import type { EventToApply } from "./lock-events";
 import { updateOwners } from "./update-owners";
 
 const MAX_REASON_LENGTH = 500;
+/** Attempts of the background retry, over about five hours. After them a failed event waits for an operator. */
+const MAX_ATTEMPTS = 10;
 
 /**
  * `isReplay`: apply the event even if it is processed. `timeoutMs` replaces the default time-out of a transaction.
@@ -20,7 +22,7 @@ type Options = {
 
 /**
  * Applies a stored event to its purchase, unless it is processed already. An event that cannot be applied is marked
- * failed, with the reason, for an operator to replay.
+ * failed, with the reason. The background retry applies it again, `MAX_ATTEMPTS` times, then an operator may replay it.
  * @throws AppError unavailable if the event is not stored, and the database's error if it is not available
  */
 export async function applyEvent(deps: ApplyDeps, event: EventToApply, options: Options = {}): Promise<Applied> {
@@ -59,8 +61,10 @@ async function applyOrMarkFailed(
   } catch (error) {
     if (isAppError(error) || isDatabaseUnavailable(error)) throw error;
     log.error({ err: error, eventId }, "a billing event failed");
-    const where = { provider, eventId, state: { not: "processed" as const } };
-    const { count } = await db.billingEvent.updateMany({ where, data: { state: "failed", reason: reasonOf(error) } });
+    const count = await db.$executeRaw`
+      UPDATE "BillingEvent" SET state = 'failed', reason = ${reasonOf(error)},
+        "nextAttemptAt" = CASE WHEN attempts < ${MAX_ATTEMPTS}::int THEN "nextAttemptAt" END
+      WHERE provider = ${provider} AND "eventId" = ${eventId} AND state <> 'processed'`;
     return { status: count > 0 || isReplay ? "failed" : "duplicate", toReconcile: [] };
   }
 }

@@ -67,7 +67,7 @@ function ofKind<Kind extends Decision["kind"]>(decisions: Decision[], kind: Kind
   return decisions.filter((decision): decision is Of<Kind> => decision.kind === kind);
 }
 
-/** Marks events that change no purchase, with the reason. An event that did before leaves its purchase. */
+/** Marks events that change no purchase, with the reason: a retry would not. An event that did before leaves its purchase. */
 async function rejectEvents(tx: Tx, rejected: Of<"reject">[], at: Date): Promise<void> {
   if (rejected.length === 0) return;
   const ids = rejected.map(({ event }) => event.id);
@@ -75,7 +75,8 @@ async function rejectEvents(tx: Tx, rejected: Of<"reject">[], at: Date): Promise
   const reasons = rejected.map(({ reason }) => reason);
   await tx.$executeRaw`
     UPDATE "BillingEvent" AS event
-    SET state = rejected.state::"BillingEventState", reason = rejected.reason, "purchaseId" = NULL
+    SET state = rejected.state::"BillingEventState", reason = rejected.reason, "purchaseId" = NULL,
+      "nextAttemptAt" = NULL
     FROM unnest(${ids}::uuid[], ${states}::text[], ${reasons}::text[]) AS rejected (id, state, reason)
     WHERE event.id = rejected.id`;
   for (const { event } of rejected) if (event.purchaseId) await detachEvent(tx, event.purchaseId, at);

@@ -12,7 +12,7 @@ const TIMEOUT_MS = 30_000;
 /**
  * Applies events that are stored but not applied, because the process was killed or the database timed out; the provider
  * may have stopped its own retries. Each event is retried after one minute, then two, then four, up to an hour, and does
- * not delay others. Several processes may do this at the same time.
+ * not delay others. An event that fails is retried too, ten times at most. Several processes may do this at the same time.
  */
 export async function retryEvents(deps: Deps): Promise<void> {
   while (!deps.draining) {
@@ -22,7 +22,7 @@ export async function retryEvents(deps: Deps): Promise<void> {
     const accountIds = possibleAccountIds(appUserIds.filter((id) => !transferredFrom.includes(id)));
     try {
       const { status } = await applyEvent(deps, { provider, eventId, accountIds }, { timeoutMs: TIMEOUT_MS });
-      deps.log.info({ eventId, attempts, status }, "a pending billing event was applied");
+      if (status !== "failed") deps.log.info({ eventId, attempts, status }, "a pending billing event was applied");
     } catch (error) {
       deps.log.warn({ err: error, eventId, attempts }, "a pending billing event was not applied: it will be retried");
     }
@@ -35,7 +35,7 @@ async function claim({ db, dbNow }: Deps): Promise<ClaimedEvent | undefined> {
     UPDATE "BillingEvent" SET attempts = attempts + 1,
       "nextAttemptAt" = ${dbNow()} + LEAST(interval '1 minute' * power(2, LEAST(attempts, 6)), interval '1 hour')
     WHERE id = (
-      SELECT id FROM "BillingEvent" WHERE state = 'received' AND "nextAttemptAt" <= ${dbNow()}
+      SELECT id FROM "BillingEvent" WHERE state IN ('received', 'failed') AND "nextAttemptAt" <= ${dbNow()}
       ORDER BY "nextAttemptAt" LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING provider, "eventId", "appUserIds", "transferredFrom", attempts`;
   return row;

@@ -5,7 +5,7 @@ import { revenueCat } from "../providers/revenuecat";
 import { reconcileCustomer } from "./reconcile-customer";
 import { scheduleReconcile } from "./schedule";
 
-type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "log" | "now" | "webhooks">;
+type Deps = Pick<Context, "billing" | "config" | "count" | "db" | "dbNow" | "log" | "now" | "webhooks">;
 type ApiDeps = Deps & { billing: NonNullable<Context["billing"]> };
 type ClaimedJob = { appUserId: string; attempts: number; leaseUntil: Date };
 
@@ -51,10 +51,11 @@ export async function reconcileNow(deps: ApiDeps, appUserId: string): Promise<bo
 
 /** Runs a job, and removes it or sets its next attempt. Returns whether the provider responded. */
 async function runJob(deps: ApiDeps, job: ClaimedJob): Promise<boolean> {
-  const { db, log } = deps;
+  const { count, db, log } = deps;
   const { appUserId, attempts, leaseUntil } = job;
   try {
-    const { retryAfterSeconds } = await reconcileCustomer(deps, appUserId);
+    const { corrected, retryAfterSeconds } = await reconcileCustomer(deps, appUserId);
+    count("billing_reconcile", { outcome: corrected > 0 ? "corrected" : "unchanged" });
     // The lease identifies the claim: a job that was scheduled again meanwhile stays.
     if (retryAfterSeconds === undefined) {
       await db.reconcileJob.deleteMany({ where: { appUserId, nextAttemptAt: leaseUntil } });
@@ -62,6 +63,7 @@ async function runJob(deps: ApiDeps, job: ClaimedJob): Promise<boolean> {
     return true;
   } catch (error) {
     const { retryAfterSeconds } = error as { retryAfterSeconds?: number };
+    count("billing_reconcile", { outcome: retryAfterSeconds === undefined ? "failed" : "limited" });
     if (retryAfterSeconds !== undefined) {
       log.warn({ retryAfterSeconds }, "the billing provider limits requests: reconciliation is paused");
       await pause(deps, retryAfterSeconds);

@@ -4,7 +4,7 @@ import { isAppError } from "../../errors";
 import { findAppUserId } from "../reconcile/app-user-ids";
 import { reconcileNow } from "../reconcile/reconciler";
 
-type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "limits" | "log" | "now" | "webhooks">;
+type Deps = Pick<Context, "billing" | "config" | "count" | "db" | "dbNow" | "limits" | "log" | "now" | "webhooks">;
 
 /** The reconciliations in progress, by account. */
 const running = new Map<string, Promise<boolean>>();

@@ -84,6 +84,34 @@ test("an event that cannot be applied delays no other and is retried with growin
   expect(await stateOf(stuck)).toBe("processed");
 });
 
+test("an event that failed by an error is retried ten times, and then waits for an operator", async () => {
+  const [passing, lasting] = [billingEvent("INITIAL_PURCHASE"), billingEvent("INITIAL_PURCHASE")];
+  const fails = ({ id }: Sent) =>
+    `IF NEW."eventId" = '${id}' AND NEW.state = 'processed' THEN RAISE division_by_zero; END IF;`;
+  await onRow("UPDATE", fails(passing) + fails(lasting));
+  for (const event of [passing, lasting]) expect(await deliverOk(event)).toBe("failed");
+  await retryEvents(ctx());
+  expect((await storedEvent(passing.id))?.attempts).toBe(0);
+  await repair();
+  await onRow("UPDATE", fails(lasting));
+  for (let hours = 0; hours < 20; hours += 1) {
+    pass(61);
+    await retryEvents(ctx());
+  }
+  expect(await storedEvent(passing.id)).toMatchObject({ state: "processed", attempts: 1, reason: null });
+  expect(await storedEvent(lasting.id)).toMatchObject({ state: "failed", attempts: 10, nextAttemptAt: null });
+  await repair();
+  expect(await deliverOk(lasting)).toBe("processed");
+});
+
+test("an event that lacks what it needs is not retried", async () => {
+  const event = billingEvent("TRANSFER", { transferred_from: [], transferred_to: [] });
+  expect(await deliverOk(event)).toBe("failed");
+  pass(60);
+  await retryEvents(ctx());
+  expect(await storedEvent(event.id)).toMatchObject({ state: "failed", attempts: 0, nextAttemptAt: null });
+});
+
 test("any number of processes apply what was left at the same time, each event once", async () => {
   const ann = await newAccount();
   const purchase = { app_user_id: ann.id, original_transaction_id: randomUUID() };
