@@ -4,7 +4,7 @@ import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, s
 import path from "node:path";
 
 /** What the build is made from, without generated files and tools. package.json is not part of it: it is read at run time. */
-const SOURCES = [
+export const SOURCES = [
   ...["app", "lib", "prisma/schema.prisma", "public", "scripts", "instrumentation.ts", "next.config.mjs", "proxy.ts"],
   ...["server.ts", "worker.ts", "package-lock.json", "tsconfig.json"],
 ];

@@ -1,22 +1,14 @@
-import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { freePort } from "@/dev/free-port";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
-import { beginForTest, newDataDir, type Service, startForTest } from "@/tests/support/process/service";
+import { processesOf } from "@/tests/support/process/processes";
+import { beginForTest, newDataDir, startForTest } from "@/tests/support/process/service";
 
 const POLL = { timeout: 60_000, interval: 100 };
 const UPDATE_CHECK = "/api/version?platform=windows&product=core&architecture=x64";
 const SERVER = { NEXTAUTH_URL: "http://localhost:3000", NEXTAUTH_SECRET: "x".repeat(32), WEB_CONCURRENCY: "2" };
-
-/** The processes that serve, as pids. */
-const serving = ({ pid }: Pick<Service, "pid">) =>
-  spawnSync("ps", ["-o", "pid=", "--ppid", String(pid)])
-    .stdout.toString()
-    .split(/\s+/)
-    .filter((text) => text !== "")
-    .map(Number);
 
 describe.runIf(postgresUrl)("WEB_CONCURRENCY=2", () => {
   test("two processes share a port, a killed one is replaced, SIGHUP replaces all without a failed request", async () => {
@@ -31,7 +23,7 @@ describe.runIf(postgresUrl)("WEB_CONCURRENCY=2", () => {
       return values.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
     };
     await expect.poll(() => metric("homeport_processes"), POLL).toBe(2);
-    const before = serving(service);
+    const before = processesOf(service);
     const listening = service.output().match(/"pid":\d+,"msg":"listening"/g);
     expect(listening?.map((line) => Number(/\d+/.exec(line)?.[0])).toSorted()).toEqual(before.toSorted());
 
@@ -48,7 +40,7 @@ describe.runIf(postgresUrl)("WEB_CONCURRENCY=2", () => {
     expect(await metric(checks)).toBe(20);
     expect(await check()).toBe(200);
 
-    const old = serving(service);
+    const old = processesOf(service);
     let isReplaced = false;
     const statuses = new Set<number>();
     const clients = Array.from({ length: 4 }, async (_, i) => {
@@ -59,8 +51,8 @@ describe.runIf(postgresUrl)("WEB_CONCURRENCY=2", () => {
     isReplaced = true;
     await Promise.all(clients);
     expect([...statuses]).toEqual([200]);
-    expect(serving(service).filter((pid) => old.includes(pid))).toEqual([]);
-    expect(serving(service)).toHaveLength(2);
+    expect(processesOf(service).filter((pid) => old.includes(pid))).toEqual([]);
+    expect(processesOf(service)).toHaveLength(2);
 
     expect(await service.end("SIGTERM")).toBe(0);
     await expect(service.fetch("/api/health")).rejects.toThrow();
@@ -69,14 +61,14 @@ describe.runIf(postgresUrl)("WEB_CONCURRENCY=2", () => {
   test("signals during the start neither end it nor are lost: SIGHUP waits for it, SIGTERM ends it", async () => {
     const DATABASE_URL = await createMigratedDatabase();
     const reloaded = beginForTest({ ...SERVER, DATABASE_URL, PORT: String(await freePort()) });
-    await expect.poll(() => serving(reloaded)).toHaveLength(1);
+    await expect.poll(() => processesOf(reloaded)).toHaveLength(1);
     process.kill(reloaded.pid ?? 0, "SIGHUP");
     await expect.poll(() => reloaded.output(), POLL).toContain("the processes are replaced");
-    expect(serving(reloaded)).toHaveLength(2);
+    expect(processesOf(reloaded)).toHaveLength(2);
     expect(await reloaded.end("SIGTERM")).toBe(0);
 
     const stopped = beginForTest({ ...SERVER, DATABASE_URL, PORT: String(await freePort()) });
-    await expect.poll(() => serving(stopped)).toHaveLength(1);
+    await expect.poll(() => processesOf(stopped)).toHaveLength(1);
     expect(await stopped.end("SIGTERM")).toBe(0);
     expect(stopped.output()).not.toContain("serving requests");
   });

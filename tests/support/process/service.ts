@@ -40,11 +40,15 @@ export async function preparedDataDir(folder?: string): Promise<string> {
  * Starts the service as `npm start` does, with the given variables, and waits until it responds. Its data folder is
  * a prepared one unless DATA_DIR or DATABASE_URL says otherwise.
  */
-export async function startService(env: Record<string, string> = {}, script?: Script): Promise<Service> {
+export async function startService(
+  env: Record<string, string> = {},
+  script?: Script,
+  folder?: string,
+): Promise<Service> {
   const port = await freePort();
   const dataDir = env.DATA_DIR ?? (await (env.DATABASE_URL ? newDataDir() : preparedDataDir()));
   const variables = { PORT: String(port), HOST: "127.0.0.1", DATA_DIR: dataDir, ...env };
-  const { child, output, log } = spawnService(variables, script);
+  const { child, output, log } = spawnService(variables, script, folder);
   const url = `http://127.0.0.1:${port}`;
   const give = Date.now() + BOOT_MS;
   while (!(await answers(url))) {
@@ -88,9 +92,9 @@ function enderOf(child: ChildProcess): Service["end"] {
   };
 }
 
-/** The same for one test, after which it is killed. */
-export async function startForTest(env?: Record<string, string>, script?: Script): Promise<Service> {
-  const service = await startService(env, script);
+/** The same for one test, after which it is killed; from the package in `folder`, if it is given. */
+export async function startForTest(env?: Record<string, string>, script?: Script, folder?: string): Promise<Service> {
+  const service = await startService(env, script, folder);
   onTestFinished(async () => void (await service.end("SIGKILL")));
   return service;
 }
@@ -123,9 +127,12 @@ const COMMANDS: Record<Script, [command: string, ...args: string[]]> = {
   "next start": ["node_modules/.bin/next", "start", "--hostname", "127.0.0.1"],
 };
 
-function spawnService(env: Record<string, string>, script: Script = "start") {
+function spawnService(env: Record<string, string>, script: Script = "start", folder?: string) {
   const [command, ...args] = COMMANDS[script];
-  const child = spawn(command, args, {
+  // As in the guide's unit: a script by its whole path.
+  const inFolder = folder === undefined ? args : [...args.slice(0, -1), path.join(folder, args.at(-1) ?? "")];
+  const child = spawn(command, inFolder, {
+    cwd: folder,
     env: {
       NODE_ENV: "production",
       PATH: process.env.PATH ?? "",

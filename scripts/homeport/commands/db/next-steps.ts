@@ -1,4 +1,4 @@
-import { rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import path from "node:path";
 import { loadConfig } from "../../../../lib/config";
 import { writeDurably } from "../../../../lib/files/durable";
@@ -40,6 +40,7 @@ async function writeSettings(dataDir: string, to: string, isFromEmbedded: boolea
     ...(process.env.DATABASE_MIGRATE_URL ? { DATABASE_MIGRATE_URL: to } : {}),
     ...(isFromEmbedded ? await generatedSettings(dataDir) : {}),
   };
+  await mkdir(dataDir, { recursive: true, mode: 0o700 }); // only the embedded database has made it
   const file = path.join(dataDir, ENV_FILE);
   await rm(file, { force: true }); // a new file gets the mode below
   const text = Object.entries(settings).map(([name, value]) => `${name}=${quotedIfNeeded(value)}\n`);

@@ -1,0 +1,98 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, readdir, readlink, rename, rm, stat, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createDatabase } from "@/dev/postgres";
+import { postgresUrl } from "@/tests/support/database";
+import { processesOf } from "@/tests/support/process/processes";
+import { newDataDir, startForTest } from "@/tests/support/process/service";
+
+const MAX_MB = 250;
+const POLL = { timeout: 60_000, interval: 100 };
+const run = promisify(execFile);
+const packageInto = (folder: string) => run(process.execPath, ["scripts/package.mjs", folder]);
+
+describe("the folder that npm run package writes", () => {
+  let root: string;
+  let first: string;
+
+  beforeAll(async () => {
+    root = await mkdtemp(path.join(tmpdir(), "homeport-package-"));
+    first = path.join(root, "1.0.0");
+    await packageInto(first);
+  });
+  afterAll(() => rm(root, { recursive: true, force: true }));
+
+  test(`takes ${MAX_MB} MB at most, and has neither what builds nor what tests the service`, async () => {
+    expect((await bytesIn(first)) / 1e6).toBeLessThan(MAX_MB);
+    for (const name of ["esbuild", "prisma", "typescript", "vitest"]) {
+      await expect(stat(path.join(first, "node_modules", name))).rejects.toThrow("ENOENT");
+    }
+  });
+
+  test("runs the service, with its pages and sign-in, and the commands", async () => {
+    const service = await startForTest({}, "start", first);
+    const pages = ["/", "/download", "/sign-in", "/docs/billing", "/console"];
+    const statuses = await Promise.all(pages.map(async (page) => (await service.fetch(page)).status));
+    expect(statuses).toEqual(pages.map(() => 200));
+    const registered = await service.fetch("/api/auth/register", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ email: "ann@example.com", password: "a good long password" }),
+    });
+    expect(registered.status).toBe(201);
+    const homeport = (...args: string[]) =>
+      run(path.join(first, "scripts/bin/homeport.mjs"), args, {
+        env: { ...process.env, DATA_DIR: service.dataDir },
+      });
+    expect((await homeport("accounts", "list")).stdout).toContain("ann@example.com");
+    const backups = await newDataDir();
+    await homeport("backup", "--to", backups);
+    const [backup = ""] = await readdir(backups);
+    expect((await homeport("backup", "verify", path.join(backups, backup))).stdout).toMatch(/^\d+ rows in \d+ tables/);
+  });
+
+  test.runIf(postgresUrl)(
+    "migrates PostgreSQL, and SIGHUP goes on with the build that a link then leads to",
+    async () => {
+      const second = path.join(root, "1.1.0");
+      await cp(first, second, { recursive: true, verbatimSymlinks: true });
+      const current = path.join(root, "current");
+      await symlink(first, current);
+      const DATABASE_URL = await createDatabase(postgresUrl);
+      const env = { NEXTAUTH_URL: "http://localhost:3000", NEXTAUTH_SECRET: "x".repeat(32), DATABASE_URL };
+      await run("npm", ["run", "db:migrate"], { cwd: current, env: { ...process.env, ...env } });
+      const service = await startForTest({ ...env, WEB_CONCURRENCY: "2" }, "start", current);
+      const builds = async () => {
+        const folders = await Promise.all(processesOf(service).map((pid) => readlink(`/proc/${pid}/cwd`)));
+        return folders.map((folder) => path.basename(folder));
+      };
+      await expect.poll(builds, POLL).toEqual(["1.0.0", "1.0.0"]);
+
+      await symlink(second, `${current}.new`);
+      await rename(`${current}.new`, current);
+      process.kill(service.pid ?? 0, "SIGHUP");
+      await expect.poll(service.output, POLL).toContain("the processes are replaced");
+      expect(await builds()).toEqual(["1.1.0", "1.1.0"]);
+      expect((await service.fetch("/sign-in")).status).toBe(200);
+      expect(await service.end("SIGTERM")).toBe(0);
+    },
+  );
+});
+
+test("npm run package refuses to write into a folder that is not empty", async () => {
+  const folder = await newDataDir();
+  await mkdir(path.join(folder, "data"));
+  await expect(packageInto(folder)).rejects.toThrow(`${folder} is not empty.`);
+  expect(await readdir(folder)).toEqual(["data"]);
+});
+
+/** The sizes of a folder's files, in bytes. */
+async function bytesIn(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const stats = await Promise.all(files.map((entry) => stat(path.join(entry.parentPath, entry.name))));
+  return stats.reduce((sum, { size }) => sum + size, 0);
+}
