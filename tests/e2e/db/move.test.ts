@@ -70,7 +70,9 @@ describe.runIf(postgresUrl)("homeport db move", () => {
       expect(keys.code).toBe(0);
 
       const server = { DATABASE_URL: first, NEXTAUTH_URL: "http://localhost", NEXTAUTH_SECRET: "s".repeat(32) };
-      expect(await moveOk(["--to", second], { ...server, DATA_DIR: dataDir })).toMatchObject({ resumedTables: 0 });
+      expect(await moveOk(["--to", second], { ...server, DATA_DIR: path.join(dataDir, "missing") })).toMatchObject({
+        resumedTables: 0,
+      });
       expect(await canWrite(first)).toBe(false);
       expect(await canWrite(second)).toBe(true);
       await cancelOk({ ...server, DATABASE_URL: withTwoHosts(first), DATA_DIR: dataDir });
