@@ -47,7 +47,7 @@ export async function stageBlockMap(
     });
     return ELSEWHERE;
   }
-  const target = path.join(folder, file ?? "");
+  const target = path.join(/* turbopackIgnore: true */ folder, file ?? "");
   const commit = async () => {
     await makeFolder(path.dirname(target));
     await writeDurably(target, bytes);
