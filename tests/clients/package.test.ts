@@ -30,7 +30,8 @@ describe("the package @homeport/client", () => {
   test("has no dependency, and the version of the service", () => {
     const described = JSON.parse(readFileSync("clients/js/package.json", "utf8"));
     const service = JSON.parse(readFileSync("package.json", "utf8"));
-    expect(described).toMatchObject({ version: service.version, license: service.license, sideEffects: false });
+    expect(described).toMatchObject({ version: service.version, license: service.license });
+    expect(described.sideEffects).toEqual(["./dist/push-worker.js"]);
     expect(Object.keys(described).filter((key) => /dependencies/i.test(key))).toEqual([]);
   });
 });

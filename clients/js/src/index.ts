@@ -14,4 +14,6 @@ export {
 } from "./sign-in/oauth.js";
 export * from "./subscription.js";
 export * from "./updates.js";
+export { onPush, type PushMessage } from "./web-push/message.js";
+export * from "./web-push/registration.js";
 export * from "./webhooks.js";

@@ -1,7 +1,12 @@
 import type { components, ProblemCode as ServiceCode } from "../api.generated.js";
 
-/** The codes of this package: no response, one that is not the service's, or a browser that returned wrongly or late. */
-export type ClientErrorCode = "network_error" | "unexpected_response" | "invalid_callback" | "timed_out";
+/** The codes of this package: no response, one that is not the service's, a browser that returned wrongly or late, or no push. */
+export type ClientErrorCode =
+  | "network_error"
+  | "unexpected_response"
+  | "invalid_callback"
+  | "timed_out"
+  | "push_unavailable";
 
 /** What `error.code` can be. A newer service may send further codes. */
 export type ProblemCode = ServiceCode | ClientErrorCode | (string & {});

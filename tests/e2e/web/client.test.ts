@@ -1,0 +1,262 @@
+import { randomUUID } from "node:crypto";
+import type { Browser, CDPSession, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type * as Kit from "@/clients/js/src/index";
+import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
+import { startWebApp } from "@/tests/support/clients/web-app";
+import { type Service, startService } from "@/tests/support/process/service";
+import { startBrowser } from "@/tests/support/push/browser";
+import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
+import { dataDirWithReleases } from "@/tests/support/web/pages";
+
+const PASSWORD = "a good long password";
+const POLL = { timeout: 30_000, interval: 50 };
+
+/** What the app's page has: the kit, its client, and what it noted. */
+type App = { kit: typeof Kit; client: Kit.Client; statuses: string[]; pushes: Kit.PushMessage[] };
+declare const app: App;
+declare const kit: typeof Kit;
+
+describe.runIf(hasChromium)("@homeport/client in a web app on another origin", () => {
+  let browser: Browser;
+  let service: Service;
+  let web: Awaited<ReturnType<typeof startWebApp>>;
+  let url: string;
+
+  beforeAll(async () => {
+    web = await startWebApp();
+    const dataDir = await dataDirWithReleases(() => {});
+    const variables = {
+      AUTH_TRUSTED_ORIGINS: web.origin,
+      CORS_ALLOWED_ORIGINS: web.origin,
+      WEBHOOK_ALLOWED_NETWORKS: "127.0.0.1/32",
+      DATA_DIR: dataDir,
+    };
+    [browser, service] = await Promise.all([launchChromium(), startService(variables)]);
+    url = `http://localhost:${new URL(service.url).port}`;
+  }, 180_000);
+  afterAll(async () => {
+    await browser?.close();
+    await service?.end("SIGKILL");
+    web?.close();
+  });
+
+  /** The app in a browser of its own, signed out. */
+  async function openApp(): Promise<Page> {
+    const context = await browser.newContext();
+    onTestFinished(() => context.close());
+    await context.grantPermissions(["notifications"], { origin: web.origin });
+    const page = await context.newPage();
+    await page.goto(web.origin);
+    await page.evaluate((to) => {
+      const client = kit.createClient({ url: to, session: "cookie" });
+      Object.assign(window, { app: { kit, client, statuses: [], pushes: [] } });
+    }, url);
+    return page;
+  }
+
+  /** Registers somebody new, signed in by a cookie of the service's origin. */
+  const registerOn = (page: Page): Promise<Kit.User | null> =>
+    page.evaluate((credentials) => kit.register(app.client, credentials), {
+      email: `${randomUUID()}@example.com`,
+      password: PASSWORD,
+    });
+
+  async function deliver(event: Sent): Promise<void> {
+    const body = JSON.stringify({ event });
+    const headers = { "content-type": "application/json", "x-revenuecat-webhook-signature": signature(body) };
+    const to = "/api/subscription/billing-provider-webhook";
+    expect((await service.fetch(to, { method: "POST", body, headers })).status).toBeLessThan(300);
+  }
+
+  test("signs in by a cookie, reads the status and the updates, and signs out", async () => {
+    const page = await openApp();
+    expect(await page.evaluate(() => kit.currentUser(app.client))).toBeNull();
+    const user = await registerOn(page);
+    expect(await page.evaluate(() => kit.currentUser(app.client))).toMatchObject({ email: user?.email });
+    expect(await page.evaluate(() => kit.getSubscriptionStatus(app.client, { isFresh: true }))).toMatchObject({
+      status: "none",
+    });
+    const preferences = await page.evaluate(async () => {
+      const { kinds, quietHours } = await kit.request(app.client, "GET", "/api/push/preferences");
+      const body = { kinds: { ...kinds, "billing.renewed": false }, quietHours };
+      return kit.request(app.client, "PUT", "/api/push/preferences", { body });
+    });
+    expect(preferences.kinds["billing.renewed"]).toBe(false);
+    const update = await page.evaluate(() =>
+      kit.checkForUpdate(app.client, { product: "core", platform: "windows", architecture: "x64", version: "1.0.0" }),
+    );
+    expect(update).toMatchObject({ kind: "release", updateAvailable: true });
+    await page.evaluate(() => kit.signOut(app.client));
+    const code = await page.evaluate(() => kit.getSubscriptionStatus(app.client).catch(({ code }) => code));
+    expect(code).toBe("unauthenticated");
+  });
+
+  test("a page of an origin that is not listed reads nothing", async () => {
+    const stranger = await startWebApp();
+    onTestFinished(stranger.close);
+    const page = await openApp();
+    await page.goto(stranger.origin);
+    const code = await page.evaluate(
+      (to) => kit.currentUser(kit.createClient({ url: to, session: "cookie", maxRetries: 0 })).catch((e) => e.code),
+      url,
+    );
+    expect(code).toBe("network_error");
+  });
+
+  test("is pushed to: the worker shows the push, and the page reads the new status", async () => {
+    const page = await openApp();
+    const pushService = await startBrowser();
+    const user = await registerOn(page);
+    const worker = await startWorker(page);
+    await subscribeTo(page, pushService.subscription);
+    const registered = await page.evaluate(async () => {
+      const serviceWorker = await navigator.serviceWorker.ready;
+      kit.onPush(async (push) => {
+        app.pushes.push(push);
+        app.statuses.push((await kit.getSubscriptionStatus(app.client)).status);
+      });
+      const first = await kit.registerForWebPush(app.client, { serviceWorker, name: "Chromium" });
+      const second = await kit.refreshWebPush(app.client, { serviceWorker });
+      return [first, second];
+    });
+    const device = { id: registered[0]?.id, status: "active", environment: "web", name: "Chromium" };
+    expect(registered).toMatchObject([device, device]);
+
+    await deliver(billingEvent("RENEWAL", { app_user_id: user?.id }));
+    await expect.poll(() => pushService.received, POLL).toHaveLength(1);
+    await worker.push(JSON.stringify(pushService.received[0]?.payload));
+    await expect.poll(() => page.evaluate(() => app.statuses), POLL).toEqual(["active"]);
+    expect(await page.evaluate(() => app.pushes)).toMatchObject([{ kind: "billing.renewed" }]);
+    const shown = async () => (await worker.notifications()).map(({ title }) => title);
+    await expect.poll(shown, POLL).toEqual(worker.canShow ? ["Subscription renewed"] : []);
+  });
+
+  const devicesOf = (page: Page) =>
+    page.evaluate(async () => (await kit.request(app.client, "GET", "/api/push/devices")).devices);
+
+  test("subscribes again after a change of the service's key, and is off after it was turned off", async () => {
+    const page = await openApp();
+    const { subscription } = await startBrowser();
+    await registerOn(page);
+    await startWorker(page);
+    await subscribeTo(page, subscription, { isKeyOld: true });
+    const calls = () => page.evaluate(() => (window as unknown as { calls: string[] }).calls);
+    await page.evaluate(async () => {
+      const serviceWorker = await navigator.serviceWorker.ready;
+      await kit.registerForWebPush(app.client, { serviceWorker });
+    });
+    expect(await calls()).toEqual(["unsubscribe", "subscribe"]);
+    expect(await devicesOf(page)).toHaveLength(1);
+    const after = await page.evaluate(async () => {
+      const serviceWorker = await navigator.serviceWorker.ready;
+      await kit.unregisterFromWebPush(app.client, { serviceWorker });
+      return kit.refreshWebPush(app.client, { serviceWorker });
+    });
+    expect(after).toBeNull();
+    expect(await calls()).toEqual(["unsubscribe", "subscribe", "unsubscribe"]);
+    expect(await devicesOf(page)).toEqual([]);
+  });
+
+  test("has the same device after the browser has replaced the subscription, by its worker", async () => {
+    const page = await openApp();
+    const [first, second] = [await startBrowser(), await startBrowser()];
+    await registerOn(page);
+    await startWorker(page, `/worker.js?service=${url}`);
+    await subscribeTo(page, first.subscription);
+    await page.evaluate(async () => {
+      await kit.registerForWebPush(app.client, { serviceWorker: await navigator.serviceWorker.ready });
+    });
+    const [worker] = page.context().serviceWorkers();
+    if (!worker) throw new Error("The app has no service worker");
+    await subscribeTo(worker, second.subscription);
+    await worker.evaluate(() => {
+      const waits: Promise<unknown>[] = [];
+      const waitUntil = (done: Promise<unknown>) => waits.push(done);
+      dispatchEvent(Object.assign(new Event("pushsubscriptionchange"), { waitUntil }));
+      return Promise.all(waits);
+    });
+    const tokenSuffix = second.subscription.endpoint.slice(-4);
+    expect(await devicesOf(page)).toMatchObject([{ tokenSuffix, status: "active" }]);
+  });
+
+  test("has no push where the user refuses it, and where the browser has none", async () => {
+    const page = await openApp();
+    await registerOn(page);
+    await startWorker(page);
+    const refused = page.evaluate(async () => {
+      Notification.requestPermission = async () => "denied";
+      return kit.registerForWebPush(app.client, { serviceWorker: await navigator.serviceWorker.ready });
+    });
+    expect(await refused).toBeNull();
+    // The tests' Chromium has no push service.
+    const unavailable = page.evaluate(async () => {
+      Notification.requestPermission = async () => "granted";
+      const serviceWorker = await navigator.serviceWorker.ready;
+      return kit.registerForWebPush(app.client, { serviceWorker }).catch(({ code }) => code);
+    });
+    expect(await unavailable).toBe("push_unavailable");
+  });
+
+  /** The app's service worker, and the messages of a push service to it. The headless shell has no notifications. */
+  async function startWorker(page: Page, script = "/push-worker.js") {
+    const cdp: CDPSession = await page.context().newCDPSession(page);
+    const registrationIds: string[] = [];
+    cdp.on("ServiceWorker.workerRegistrationUpdated", ({ registrations }) => {
+      const own = registrations.filter(({ scopeURL }) => scopeURL.startsWith(web.origin));
+      registrationIds.push(...own.map(({ registrationId }) => registrationId));
+    });
+    await cdp.send("ServiceWorker.enable");
+    await page.evaluate(async (file) => {
+      await navigator.serviceWorker.register(file);
+      await navigator.serviceWorker.ready;
+    }, script);
+    return {
+      canShow: await page.evaluate(() => Notification.permission === "granted"),
+      push: async (data: string) => {
+        const registrationId = registrationIds.at(-1) ?? "";
+        await cdp.send("ServiceWorker.deliverPushMessage", { origin: web.origin, registrationId, data });
+      },
+      notifications: () =>
+        page.evaluate(async () => {
+          const shown = await (await navigator.serviceWorker.ready).getNotifications();
+          return shown.map(({ title, tag }) => ({ title, tag }));
+        }),
+    };
+  }
+});
+
+/** Lets a page or a worker subscribe, as no test can: a browser's vendor runs its push service. */
+async function subscribeTo(
+  place: Pick<Page, "evaluate">,
+  subscription: object,
+  { isKeyOld = false } = {},
+): Promise<void> {
+  await place.evaluate(
+    ([json, hasOldKey]) => {
+      const calls: string[] = [];
+      const withKey = (key: ArrayBuffer) => ({
+        options: { applicationServerKey: key },
+        toJSON: () => json,
+        unsubscribe: async () => {
+          calls.push("unsubscribe");
+          current = null;
+        },
+      });
+      const bytesOf = (text: string) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0)).buffer;
+      let current = hasOldKey ? withKey(new Uint8Array(65).buffer) : null;
+      Object.assign(PushManager.prototype, {
+        getSubscription: async () => current,
+        subscribe: async ({ applicationServerKey: key }: { applicationServerKey: string }) => {
+          calls.push("subscribe");
+          current = withKey(bytesOf(key.replaceAll("-", "+").replaceAll("_", "/")));
+          return current;
+        },
+      });
+      Notification.requestPermission = async () => "granted";
+      Object.defineProperty(Notification, "permission", { get: () => "granted" });
+      Object.assign(globalThis, { calls });
+    },
+    [subscription, isKeyOld] as const,
+  );
+}
