@@ -12,6 +12,7 @@ import { updateStatistics } from "./statistics/update-statistics";
 import { retryEvents } from "./subscriptions/inbox/retry-events";
 import { scheduleRenewals } from "./subscriptions/reconcile/renewals";
 import { removeReconcileJobs } from "./subscriptions/reconcile/schedule";
+import { notifyTrialEndings } from "./subscriptions/trial-endings";
 
 const EMAIL_INTERVAL_MS = 10 * 1000;
 const REVOCATION_INTERVAL_MS = 10 * 1000;
@@ -79,6 +80,10 @@ export function startSharedTasks(ctx: Context): void {
   every(
     BILLING_INTERVAL_MS,
     oneAtATime(ctx, "scheduling overdue renewals to be reconciled failed", () => scheduleRenewals(ctx)),
+  );
+  every(
+    BILLING_INTERVAL_MS,
+    oneAtATime(ctx, "notifying of trials that end failed", () => notifyTrialEndings(ctx)),
   );
   every(
     ROLLOUT_INTERVAL_MS,

@@ -16,6 +16,8 @@ export type Message =
   | { kind: "billing.payment_failed"; purchaseId: string }
   | { kind: "billing.expired"; purchaseId: string }
   | { kind: "billing.renewed"; purchaseId: string }
+  /** `ttlSeconds`: until the trial ends. */
+  | { kind: "billing.trial_ending"; purchaseId: string; ttlSeconds: number }
   /** Wakes the app, which reads the subscription status. */
   | { kind: "billing.changed"; reason: "refund" | "transfer" | "recovery" }
   | { kind: "app.new_version"; version: string }
@@ -125,6 +127,13 @@ const KINDS: { [K in Kind]: KindOptions<Extract<Message, { kind: K }>> } = {
     level: "passive",
     priority: 5,
     ttlSeconds: DAY,
+    collapseId: purchaseCollapseId,
+    alert: ({ kind }) => alert(kind),
+    data: toSubscription,
+  },
+  "billing.trial_ending": {
+    ...BILLING,
+    ttlSeconds: 3 * DAY,
     collapseId: purchaseCollapseId,
     alert: ({ kind }) => alert(kind),
     data: toSubscription,

@@ -28,7 +28,10 @@ export async function notifyOwners(
 ): Promise<void> {
   const at = now();
   const notices = changes.flatMap((change) => noticeOf(change, config, at) ?? []);
-  const purchases = await readPurchases(tx, notices);
+  const purchases = await readPurchasesOf(
+    tx,
+    notices.flatMap(({ kind, accountId }) => (kind === "billing.renewed" ? [] : accountId)),
+  );
   const needed = notices.filter(
     (notice) => !isCovered(notice, purchasesAfter(notice.change, changes, purchases), config, at),
   );
@@ -76,9 +79,8 @@ function isCovered({ change, kind, accountId }: Notice, purchases: StoredPurchas
   return kind === "billing.expired" || change.after.entitlementIds.every((id) => active.has(id));
 }
 
-/** Reads the purchases of the accounts to notify of the loss of access, as the whole batch leaves them. */
-async function readPurchases(tx: Tx, notices: Notice[]): Promise<StoredPurchase[]> {
-  const accountIds = notices.flatMap(({ kind, accountId }) => (kind === "billing.renewed" ? [] : accountId));
+/** Reads the purchases of accounts, as the transaction leaves them. */
+export async function readPurchasesOf(tx: Tx, accountIds: string[]): Promise<StoredPurchase[]> {
   if (accountIds.length === 0) return [];
   const rows = await tx.$queryRaw<{ purchase: unknown }[]>`
     SELECT to_jsonb(purchase) AS purchase FROM "Purchase" AS purchase

@@ -12,6 +12,7 @@ import { scheduleRenewals } from "@/lib/subscriptions/reconcile/renewals";
 import { etagOf, requestStatus } from "@/lib/subscriptions/status/await-change";
 import { listPurchases } from "@/lib/subscriptions/status/list-purchases";
 import { readStatus } from "@/lib/subscriptions/status/read-status";
+import { notifyTrialEndings } from "@/lib/subscriptions/trial-endings";
 import { createBillingGauges } from "@/lib/telemetry/billing";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import {
@@ -58,6 +59,7 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
   test.each<[string, (db: Db) => Promise<unknown>]>([
     ["the retry of pending events", (db) => retryEvents({ ...ctx(), db })],
     ["the schedule of overdue renewals", (db) => scheduleRenewals({ ...ctx(), db, billing: {} as Billing })],
+    ["the notifications of trials that end", (db) => notifyTrialEndings({ ...ctx(), db })],
     ["the gauges of billing", readGauges],
     ["the status of an account", (db) => readStatus({ ...ctx(), db }, ann.id)],
     ["the list of an account's purchases", (db) => listPurchases({ ...ctx(), db }, ann.id, { limit: 1 })],

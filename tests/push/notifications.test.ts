@@ -57,6 +57,10 @@ const ROWS: Row[] = [
     ...([10, 7 * DAY_MS, `bill:${purchaseId}`, alert("billing.expired", "active"), billing] as const),
   ],
   [
+    { kind: "billing.trial_ending", purchaseId, ttlSeconds: 3600 },
+    ...([10, 3_600_000, `bill:${purchaseId}`, alert("billing.trial_ending", "active"), billing] as const),
+  ],
+  [
     { kind: "billing.renewed", purchaseId },
     ...([5, DAY_MS, `bill:${purchaseId}`, alert("billing.renewed", "passive"), billing] as const),
   ],

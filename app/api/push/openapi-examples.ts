@@ -34,6 +34,7 @@ export const PREFERENCES = {
     "billing.payment_failed": true,
     "billing.expired": true,
     "billing.renewed": false,
+    "billing.trial_ending": true,
     "app.new_version": true,
     custom: true,
   },

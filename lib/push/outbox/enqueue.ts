@@ -90,6 +90,23 @@ export async function cancelDeliveries(tx: Tx, now: Date, deviceId: string, reas
     SELECT 1`;
 }
 
+/** Cancels the deliveries, which no worker has claimed, of what accounts were to be notified of and is no longer true. */
+export async function cancelEvents(tx: Tx, now: Now, eventKeys: string[]): Promise<void> {
+  await tx.$executeRaw`
+    WITH "cancelled" AS (
+      DELETE FROM "QueuedPush" AS queued
+      USING "PushMessage" AS message JOIN "PushDevice" AS device USING ("accountId")
+      WHERE message."eventKey" = ANY(${eventKeys}::text[]) AND queued."messageId" = message."id"
+        AND queued."deviceId" = device."id" AND queued."leaseUntil" IS NULL
+      RETURNING queued.*
+    ), "ended" AS (
+      SELECT "messageId", "deviceId", "id", "expiresAt", 'cancelled' AS "state", "attempts", "apnsStatus",
+        'outdated' AS "reason", "queuePriority"
+      FROM "cancelled"
+    ), ${insertReceipts(sql`${now}::timestamptz`)}
+    SELECT 1`;
+}
+
 function newMessage(eventKey: string, message: Message, to: Recipient): NewMessage {
   const { deviceId = null, accountId = null } = to as { deviceId?: string; accountId?: string };
   return { ...composeNotification(message), id: newId(), eventKey, accountId, deviceId };

@@ -27,6 +27,13 @@ const TEXTS: Readonly<Record<string, Record<Locale, Text>>> = {
     en: { title: "Subscription renewed", body: "Your subscription has been renewed." },
     de: { title: "Abo verlängert", body: "Ihr Abo wurde verlängert." },
   },
+  "billing.trial_ending": {
+    en: { title: "Trial ends soon", body: "Your free trial ends soon. After that, your subscription is charged." },
+    de: {
+      title: "Probezeit endet bald",
+      body: "Ihre kostenlose Probezeit endet bald. Danach wird Ihr Abo berechnet.",
+    },
+  },
   "app.new_version": {
     en: { title: "New version", body: "Version {0} is available." },
     de: { title: "Neue Version", body: "Version {0} ist verfügbar." },

@@ -8,7 +8,7 @@ import { isPseudonym, normalizeAppUserIds, possibleAccountIds } from "../app-use
 export async function exportBilling(tx: Tx, accountId: string) {
   const purchases = await tx.purchase.findMany({
     where: { id: { in: await findPurchases(tx, accountId) } },
-    omit: { reconciledAt: true },
+    omit: { reconciledAt: true, trialEndingNotifiedAt: true },
     orderBy: { createdAt: "asc" },
   });
   const linked = purchases.filter((purchase) => purchase.accountId === accountId);

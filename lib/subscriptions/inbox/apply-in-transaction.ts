@@ -5,6 +5,7 @@ import { notifyOwners } from "../notify-owners";
 import { customersToReconcile, scheduleReconcile } from "../reconcile/schedule";
 import type { DeliveryReceipt } from "../schema";
 import { recordStatusChanges } from "../status-changes";
+import { cancelTrialEndings } from "../trial-endings";
 import { wakeApps } from "../wake-apps";
 import { findConnectedCustomers } from "./customers";
 import { type Decision, decide, type KnownEvent } from "./decide";
@@ -47,6 +48,7 @@ export async function applyInTransaction(
   // A replay of a processed event announces nothing.
   const changes = [...attached, ...moved].filter(({ event }) => event.state !== "processed");
   const ofPurchases = changes.flatMap(({ event, purchases }) => purchases.map((one) => ({ event, ...one })));
+  await cancelTrialEndings(tx, deps.dbNow, ofPurchases);
   await notifyOwners(tx, deps, ofPurchases);
   await wakeApps(tx, deps, ofPurchases);
   await recordStatusChanges(
