@@ -1,15 +1,26 @@
-import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { once } from "node:events";
 import {
   createSecureServer,
   type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo } from "node:net";
+import { createChannels } from "./channels";
+import { createTokenVerifier, type ProviderKey } from "./provider-token";
+import { type Rejection, reject } from "./rejection";
+import { parse, validateBroadcast, validateNotification } from "./validation";
 
-/** A push that APNs would have accepted, with the headers of its request. */
-export type Push = { id: string; token: string; payload: Record<string, unknown>; headers: IncomingHttpHeaders };
+/** A push that APNs would have accepted, with the headers of its request: to a device token, or to a broadcast channel. */
+export type Push = {
+  /** The apns-id, or the apns-request-id of a broadcast. */
+  id: string;
+  /** Empty: a broadcast. */
+  token: string;
+  payload: Record<string, unknown>;
+  headers: IncomingHttpHeaders;
+};
 
 /**
  * The reply to a push: a status with APNs's reason, no response at all, a closed connection, or GOAWAY after a 200
@@ -21,16 +32,14 @@ export type Reply =
   | "hang up"
   | "goaway";
 
-type Options = {
-  /** The public key that verifies provider tokens, in PEM. */
-  publicKey: string;
-  keyId: string;
-  teamId: string;
+type Options = ProviderKey & {
   bundleIds: readonly string[];
   /** In PEM. */
   tls: { key: string; cert: string };
   host?: string;
   port?: number;
+  /** How many broadcast channels an app may have: 10,000 by default. */
+  maxChannels?: number;
   reply: (push: Push) => Reply | Promise<Reply>;
   /** Receives the reason of each request that APNs would have rejected. */
   onRejected?: (reason: string) => void;
@@ -43,21 +52,26 @@ export type FakeApns = {
   close: () => Promise<void>;
 };
 
-const MAX_PAYLOAD_BYTES = 4096;
-const MAX_COLLAPSE_ID_BYTES = 64;
-const TOKEN_LIFETIME_SECONDS = 60 * 60;
-const SKEW_SECONDS = 5 * 60;
 const MAX_STREAMS = 1000;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Starts a fake APNs server: HTTP/2 over TLS, with every check of Apple's "Sending notification requests to APNs" and
- * "Establishing a token-based connection to APNs".
+ * Starts a fake APNs server: HTTP/2 over TLS, with the checks of Apple's "Establishing a token-based connection to APNs",
+ * "Sending notification requests to APNs", "Sending broadcast push notification requests to APNs" and "Sending channel
+ * management requests to APNs", all on one port. A request is authenticated first. Of several reasons to reject it, the
+ * first in the table of "Handling error responses from Apple Push Notification service" is the response.
  */
 export async function startFakeApns(options: Options): Promise<FakeApns> {
   const { tls, host = "127.0.0.1", port = 0, reply, onRejected } = options;
   const sessions = new Set<ServerHttp2Session>();
   const verifyProviderToken = createTokenVerifier(options);
+  const channels = createChannels(options.maxChannels);
+  const validate = (headers: IncomingHttpHeaders, body: Buffer): Rejection | null => {
+    const { token, bundleId } = readPath(headers);
+    if (token === null && bundleId === null) return reject(404, "BadPath");
+    if (headers[":method"] !== "POST") return reject(405, "MethodNotAllowed");
+    if (token !== null) return validateNotification(headers, token, body, options.bundleIds);
+    return validateBroadcast(headers, body, channels.find(headers, bundleId ?? ""));
+  };
   const server = createSecureServer({ ...tls, settings: { maxConcurrentStreams: MAX_STREAMS } });
   server.on("session", (session) => {
     sessions.add(session);
@@ -67,7 +81,19 @@ export async function startFakeApns(options: Options): Promise<FakeApns> {
   server.on("stream", async (stream, headers) => {
     stream.on("error", () => {}); // the client closed the connection
     const body = await readBody(stream);
-    const rejection = verifyProviderToken(headers) ?? validationError(headers, body, options);
+    const managed = CHANNELS_PATH.exec(String(headers[":path"]));
+    const forbidden = verifyProviderToken(headers);
+    if (managed && !forbidden) {
+      const [, bundleId = "", name = ""] = managed;
+      const answer = channels.reply(headers, bundleId, name, body);
+      if ("reason" in answer) onRejected?.(answer.reason);
+      const sent = "reason" in answer ? { headers: {}, body: { reason: answer.reason } } : answer;
+      const requestId = { "apns-request-id": channels.requestId(headers) };
+      stream.respond({ ":status": answer.status, ...requestId, ...sent.headers });
+      stream.end(sent.body && JSON.stringify(sent.body));
+      return;
+    }
+    const rejection = forbidden ?? validate(headers, body);
     if (rejection) onRejected?.(rejection.reason);
     respond(stream, headers, rejection ?? (await reply(toPush(headers, body))));
   });
@@ -86,73 +112,20 @@ export async function startFakeApns(options: Options): Promise<FakeApns> {
 
 const OK: Exclude<Reply, string> = { status: 200 };
 
-type Rejection = { status: number; reason: string };
-const reject = (status: number, reason: string): Rejection => ({ status, reason });
+const CHANNELS_PATH = /^\/1\/apps\/([^/]+)\/(channels|all-channels)$/;
 
-/** Verifies a provider token's signature once (RFC 7518, section 3.4, ES256), and its age with every request. */
-function createTokenVerifier({ publicKey, keyId, teamId }: Options) {
-  const key = createPublicKey(publicKey);
-  const known = new Map<string, number | null>();
-  return ({ authorization = "" }: IncomingHttpHeaders): Rejection | null => {
-    const [, token] = /^bearer (\S+)$/i.exec(authorization) ?? [];
-    if (token === undefined) return reject(403, "MissingProviderToken");
-    const issuedAt = known.has(token) ? known.get(token) : issuedAtOf(token, key, keyId, teamId);
-    known.set(token, issuedAt ?? null);
-    if (typeof issuedAt !== "number") return reject(403, "InvalidProviderToken");
-    const ageSeconds = Date.now() / 1000 - issuedAt;
-    if (ageSeconds < -SKEW_SECONDS) return reject(403, "InvalidProviderToken");
-    return ageSeconds > TOKEN_LIFETIME_SECONDS ? reject(403, "ExpiredProviderToken") : null;
-  };
-}
-
-/** Returns when a token was issued, in seconds since 1970; null if the token is not valid for this key and team. */
-function issuedAtOf(token: string, key: KeyObject, keyId: string, teamId: string): number | null {
-  try {
-    const [head = "", claims = "", signature = "", ...rest] = token.split(".");
-    const read = (part: string) => JSON.parse(Buffer.from(part, "base64url").toString());
-    const { alg, kid } = read(head);
-    const { iss, iat } = read(claims);
-    const signed = { key, dsaEncoding: "ieee-p1363" as const };
-    const isOurs = alg === "ES256" && kid === keyId && iss === teamId && rest.length === 0;
-    const isSigned = verify("sha256", Buffer.from(`${head}.${claims}`), signed, Buffer.from(signature, "base64url"));
-    return isOurs && isSigned && Number.isInteger(iat) ? iat : null;
-  } catch {
-    return null;
-  }
-}
-
-/** Returns why APNs would reject a request, or null. */
-function validationError(headers: IncomingHttpHeaders, body: Buffer, { bundleIds }: Options): Rejection | null {
-  const one = (name: string) => (typeof headers[name] === "string" ? headers[name] : "");
-  const [, token] = /^\/3\/device\/([^/]*)$/.exec(one(":path")) ?? [];
-  const isBackground = one("apns-push-type") === "background";
-  const aps = parse(body)?.aps;
-  if (headers[":method"] !== "POST") return reject(405, "MethodNotAllowed");
-  if (token === undefined) return reject(404, "BadPath");
-  if (!/^([0-9a-f]{2}){32,256}$/.test(token)) return reject(400, "BadDeviceToken");
-  if (!UUID.test(one("apns-id"))) return reject(400, "BadMessageId");
-  if (one("apns-topic") === "") return reject(400, "MissingTopic");
-  if (!bundleIds.includes(one("apns-topic"))) return reject(400, "DeviceTokenNotForTopic");
-  if (!["alert", "background"].includes(one("apns-push-type"))) return reject(400, "InvalidPushType");
-  if (!(isBackground ? ["5"] : ["5", "10"]).includes(one("apns-priority"))) return reject(400, "BadPriority");
-  if (!/^\d+$/.test(one("apns-expiration"))) return reject(400, "BadExpirationDate");
-  if (Buffer.byteLength(one("apns-collapse-id")) > MAX_COLLAPSE_ID_BYTES) return reject(400, "BadCollapseId");
-  if (body.length > MAX_PAYLOAD_BYTES) return reject(413, "PayloadTooLarge");
-  if (typeof aps !== "object" || aps === null) return reject(400, "PayloadEmpty");
-  return "alert" in aps === isBackground ? reject(400, "InvalidPushType") : null;
-}
-
-function parse(body: Buffer): Record<string, unknown> | null {
-  try {
-    return JSON.parse(body.toString());
-  } catch {
-    return null;
-  }
+/** The device token, or the app of a broadcast, that a path has. */
+function readPath(headers: IncomingHttpHeaders): { token: string | null; bundleId: string | null } {
+  const path = String(headers[":path"]);
+  const [, token = null] = /^\/3\/device\/([^/]*)$/.exec(path) ?? [];
+  const [, bundleId = null] = /^\/4\/broadcasts\/apps\/([^/]+)$/.exec(path) ?? [];
+  return { token, bundleId };
 }
 
 function toPush(headers: IncomingHttpHeaders, body: Buffer): Push {
-  const token = String(headers[":path"]).slice("/3/device/".length);
-  return { id: String(headers["apns-id"]), token, payload: parse(body) ?? {}, headers };
+  const { token } = readPath(headers);
+  const id = String(headers[token === null ? "apns-request-id" : "apns-id"]);
+  return { id, token: token ?? "", payload: parse(body) ?? {}, headers };
 }
 
 function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, reply: Reply): void {
@@ -162,8 +135,14 @@ function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, reply:
   const { status, reason, timestamp, retryAfter } = reply === "goaway" ? OK : reply;
   const isAccepted = status === 200;
   const retryHeader = retryAfter === undefined ? {} : { "retry-after": retryAfter };
-  stream.respond({ ":status": status, "apns-id": headers["apns-id"], ...retryHeader }, { endStream: isAccepted });
+  stream.respond({ ":status": status, ...idsOf(headers), ...retryHeader }, { endStream: isAccepted });
   if (!isAccepted) stream.end(JSON.stringify({ reason, timestamp }));
+}
+
+/** A response has the ids of its request. */
+function idsOf(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+  const names = ["apns-id", "apns-request-id"].filter((name) => headers[name] !== undefined);
+  return Object.fromEntries(names.map((name) => [name, headers[name]]));
 }
 
 function readBody(stream: ServerHttp2Stream): Promise<Buffer> {

@@ -5,11 +5,11 @@ export type Notification = {
   token: string;
   environment: "production" | "sandbox";
   bundleId: string;
-  pushType: "alert" | "background";
+  pushType: "alert" | "background" | "liveactivity";
   priority: number;
   collapseId: string | null;
   expiresAt: Date;
-  /** The payload as JSON: an object with `aps` and `data`. */
+  /** The payload as JSON: an object with `aps`, and with `data` unless it is for a Live Activity. */
   body: string;
 };
 
@@ -24,7 +24,41 @@ export type PushTransport = {
   mode: "apns" | "development";
   /** @throws Error if there was no response; a time-out has the name TimeoutError */
   send: (notification: Notification) => Promise<ApnsResponse>;
+  /** null: there are none without APNs. */
+  channels: BroadcastChannels | null;
   close: () => void;
+};
+
+/** An app in an environment of APNs. Each has channels of its own. */
+export type PushApp = { environment: Notification["environment"]; bundleId: string };
+
+/** A notification for all Live Activities that listen to a channel. */
+type ChannelBroadcast = PushApp & {
+  channelId: string;
+  priority: number;
+  /** null: APNs does not store it. */
+  expiresAt: Date | null;
+  /** The payload as JSON: an object with `aps`. */
+  body: string;
+};
+
+/** APNs's response to a request about channels. `reason` is null, and the others are complete, if it is a success. */
+export type ChannelResponse = ApnsResponse & {
+  /** The channel that was created. */
+  channelId?: string | undefined;
+  /** The ids of all channels of an app. */
+  channelIds?: readonly string[] | undefined;
+  /** Whether a channel stores its most recent message. */
+  isStored?: boolean | undefined;
+};
+
+/** Broadcast channels. Each function throws an Error if there was no response. */
+export type BroadcastChannels = {
+  create: (app: PushApp, isStored: boolean) => Promise<ChannelResponse>;
+  list: (app: PushApp) => Promise<ChannelResponse>;
+  read: (app: PushApp, channelId: string) => Promise<ChannelResponse>;
+  remove: (app: PushApp, channelId: string) => Promise<ChannelResponse>;
+  broadcast: (broadcast: ChannelBroadcast) => Promise<ChannelResponse>;
 };
 
 /** A message for one browser (RFC 8030): an encrypted payload, and how the push service stores it. */

@@ -9,6 +9,8 @@ export function cancellationReason(row: Outgoing, now: Date): string | null {
   const { kind, isCanceled } = row.message;
   if (isCanceled) return CANCELED;
   if (row.expiresAt <= now) return "expired";
+  if (row.liveActivity?.isSuperseded) return "superseded";
+  if (row.liveActivity?.token === null) return "no_live_activity";
   const options = optionsOfKind(kind);
   if (options?.level === "background" && row.environment === "web") return "background_not_supported";
   if (!options) return "unknown_kind";

@@ -1,5 +1,6 @@
 import type { PushDeviceStatus } from "../db/generated/client";
 import { toStorableText } from "../storable-text";
+import type { LiveActivityMessage } from "./live-activities/message";
 import { type CustomOptions, customAps, toStorableFields, toText } from "./messages/custom";
 
 const MINUTE = 60;
@@ -23,7 +24,8 @@ export type Message =
   | { kind: "app.new_version"; version: string }
   | ({ kind: "custom"; title: string; body: string; link: string | null } & CustomOptions)
   /** Wakes the app, which shows nothing. */
-  | ({ kind: "background"; data: Record<string, string> } & Pick<CustomOptions, "collapseId" | "ttlSeconds">);
+  | ({ kind: "background"; data: Record<string, string> } & Pick<CustomOptions, "collapseId" | "ttlSeconds">)
+  | LiveActivityMessage;
 type Kind = Message["kind"];
 
 /**
@@ -33,7 +35,7 @@ type Kind = Message["kind"];
 export const QueuePriority = { urgent: 0, normal: 1, announcement: 2 } as const;
 
 export type KindOptions<M extends Message> = {
-  level: "background" | "passive" | "active" | "time-sensitive";
+  level: "background" | "passive" | "active" | "time-sensitive" | "live_activity";
   /** `apns-priority`. APNs accepts no 10 for a background notification. */
   priority: 5 | 10;
   queuePriority: (typeof QueuePriority)[keyof typeof QueuePriority];
@@ -45,7 +47,7 @@ export type KindOptions<M extends Message> = {
   isOptional: boolean;
   /** The outbox deletes the payload once it is sent, failed or cancelled. */
   isSecret: boolean;
-  /** The visible part; null for a background notification. */
+  /** The visible part; null for a background notification and a Live Activity. */
   alert: ((message: M) => Alert) | null;
   data: (message: M) => Record<string, string>;
   /** Fields of `aps` that the message chooses. */
@@ -78,6 +80,19 @@ const BILLING = {
   recipientStatus: "active",
   isOptional: true,
   isSecret: false,
+} as const;
+/** Whoever has started a Live Activity wants to see its state now. iOS ends it after eight hours. */
+const LIVE_ACTIVITY = {
+  level: "live_activity",
+  priority: 10,
+  queuePriority: QueuePriority.normal,
+  ttlSeconds: 8 * 60 * MINUTE,
+  collapseId: () => null,
+  recipientStatus: "active",
+  isOptional: false,
+  isSecret: false,
+  alert: null,
+  data: () => ({}),
 } as const;
 const toSecurity = () => ({ link: "security" });
 const toSubscription = () => ({ link: "subscription" });
@@ -190,6 +205,9 @@ const KINDS: { [K in Kind]: KindOptions<Extract<Message, { kind: K }>> } = {
     alert: null,
     data: ({ data }) => toStorableFields(data),
   },
+  "live_activity.start": LIVE_ACTIVITY,
+  "live_activity.update": LIVE_ACTIVITY,
+  "live_activity.end": LIVE_ACTIVITY,
 };
 
 /** The kinds whose payload is deleted after sending. */
@@ -202,7 +220,7 @@ export const OPTIONAL_KINDS: readonly string[] = Object.entries(KINDS).flatMap((
   isOptional ? [kind] : [],
 );
 
-/** The kinds that operators send. The predicate of an index names them. */
+/** The kinds that operators write. The predicate of an index names them. */
 export const OPERATOR_KINDS: readonly Kind[] = ["custom", "background", "app.new_version"];
 
 /** The queue priority of each kind. */

@@ -1,4 +1,6 @@
 import type { PushDevice, PushMessage, QueuedPush } from "../db/generated/client";
+import { composeLiveActivity, isLiveActivityMessage, type LiveActivityTarget } from "./live-activities/message";
+import type { LiveActivityRecipient } from "./live-activities/targets";
 import { toText } from "./messages/custom";
 import { findTranslation, type Translation } from "./messages/translations";
 import { type KindOptions, type Message, optionsOf, optionsOfKind } from "./notifications";
@@ -15,25 +17,41 @@ type Payload = {
   translations?: Record<string, Translation>;
 };
 
+/** The stored payload for Live Activities. Only `aps` is sent. */
+type LiveActivityPayload = { aps: object; liveActivity: LiveActivityTarget };
+
 /**
  * What the deliveries of a message share, prepared once. `body` returns the payload of one of them as JSON, in the language
  * of its device's locale.
  */
 export type PreparedMessage = Pick<PushMessage, "kind" | "priority" | "collapseId"> & {
   isCanceled: boolean;
+  /** null: it is not for Live Activities. */
+  liveActivity: LiveActivityTarget | null;
   body: (id: string, locale: string | null) => string;
 };
 
 /** A delivery with its message and its device's current state. */
 export type Outgoing = Pick<QueuedPush, "id" | "deviceId" | "messageId" | "expiresAt"> &
-  Pick<PushDevice, "token" | "environment" | "bundleId" | "status" | "locale"> & { message: PreparedMessage };
+  Pick<PushDevice, "token" | "environment" | "bundleId" | "status" | "locale"> & {
+    message: PreparedMessage;
+    /** null: it goes to the device's own token. */
+    liveActivity: LiveActivityRecipient | null;
+  };
 
 /** Prepares a stored message for its deliveries. */
 export function prepareMessage(
   stored: Pick<PushMessage, "kind" | "priority" | "collapseId" | "payload"> & { isCanceled?: boolean },
 ): PreparedMessage {
   const { kind, priority, collapseId, payload, isCanceled = false } = stored;
-  return { kind, priority, collapseId, isCanceled, body: bodyOf(payload as Payload) };
+  const { liveActivity = null } = payload as Partial<LiveActivityPayload>;
+  const body = liveActivity ? bodyOfLiveActivity(payload as LiveActivityPayload) : bodyOf(payload as Payload);
+  return { kind, priority, collapseId, isCanceled, liveActivity, body };
+}
+
+function bodyOfLiveActivity({ aps }: LiveActivityPayload): PreparedMessage["body"] {
+  const text = JSON.stringify({ aps });
+  return () => text;
 }
 
 function bodyOf({ translations, ...payload }: Payload): PreparedMessage["body"] {
@@ -66,11 +84,7 @@ function translate({ aps, data }: Payload, alert: Translation): Payload {
  */
 export function composeNotification(message: Message) {
   const options = optionsOf(message);
-  const payload: Payload = {
-    aps: apsOf(message, options),
-    data: { v: 1, kind: message.kind, ...options.data(message) },
-    ...translationsOf(message),
-  };
+  const payload = payloadOf(message, options);
   const sizeBytes = sizeOf(payload);
   if (sizeBytes > MAX_PAYLOAD_BYTES)
     throw new RangeError(`${message.kind}: the payload has ${sizeBytes} bytes; APNs accepts ${MAX_PAYLOAD_BYTES}`);
@@ -78,11 +92,26 @@ export function composeNotification(message: Message) {
     recipientStatus: options.recipientStatus,
     kind: message.kind,
     payload,
-    priority: "interruptionLevel" in message && message.interruptionLevel === "passive" ? 5 : options.priority,
+    liveActivity: "liveActivity" in payload ? payload.liveActivity : null,
+    priority: priorityOf(message, options),
     queuePriority: options.queuePriority,
     collapseId: options.collapseId(message),
     ttlSeconds: ("ttlSeconds" in message && message.ttlSeconds) || options.ttlSeconds,
   };
+}
+
+function payloadOf(message: Message, options: KindOptions<Message>): Payload | LiveActivityPayload {
+  if (isLiveActivityMessage(message)) return composeLiveActivity(message);
+  return {
+    aps: apsOf(message, options),
+    data: { v: 1, kind: message.kind, ...options.data(message) },
+    ...translationsOf(message),
+  };
+}
+
+function priorityOf(message: Message, { priority }: KindOptions<Message>): number {
+  if (isLiveActivityMessage(message)) return message.priority ?? priority;
+  return "interruptionLevel" in message && message.interruptionLevel === "passive" ? 5 : priority;
 }
 
 function translationsOf(message: Message): Pick<Payload, "translations"> {
@@ -92,10 +121,18 @@ function translationsOf(message: Message): Pick<Payload, "translations"> {
 }
 
 /** The size of a payload in its longest language. */
-function sizeOf({ translations = {}, ...payload }: Payload): number {
+function sizeOf(stored: Payload | LiveActivityPayload): number {
+  if ("liveActivity" in stored) return Buffer.byteLength(JSON.stringify({ aps: stored.aps }));
+  const { translations = {}, ...payload } = stored;
   const variants = [payload, ...Object.values(translations).map((text) => translate(payload, text))];
   return Math.max(...variants.map((variant) => Buffer.byteLength(JSON.stringify(withId(variant, NIL_ID)))));
 }
+
+/** `apns-push-type` of the levels that are no alert. */
+const PUSH_TYPES: Partial<Record<KindOptions<Message>["level"], "background" | "liveactivity">> = {
+  background: "background",
+  live_activity: "liveactivity",
+};
 
 /** Returns the notification for a delivery through APNs. */
 export function toNotification(row: Outgoing) {
@@ -103,7 +140,7 @@ export function toNotification(row: Outgoing) {
   const environment = row.environment === "sandbox" ? ("sandbox" as const) : ("production" as const);
   const { kind, priority, collapseId } = message;
   const { level = "background" } = optionsOfKind(kind) ?? {};
-  const pushType = level === "background" ? ("background" as const) : ("alert" as const);
+  const pushType = PUSH_TYPES[level] ?? ("alert" as const);
   return {
     id,
     token,

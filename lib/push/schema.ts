@@ -26,14 +26,16 @@ const about = z
   })
   .default({});
 
+/** A token of APNs: of a device, or of a Live Activity. */
+export const ApnsToken = z
+  .string()
+  .toLowerCase()
+  .regex(/^(?:[0-9a-f]{2}){32,256}$/, "Must be 64 to 512 hexadecimal digits, two per byte");
+
 /** A registration of an iOS device. Fields that it omits keep their previous values. */
 export const RegisterDevice = z.object({
   platform: z.literal("ios").optional(),
-  token: z
-    .string()
-    .toLowerCase()
-    .regex(/^(?:[0-9a-f]{2}){32,256}$/, "Must be 64 to 512 hexadecimal digits, two per byte")
-    .describe("The APNs device token in hexadecimal."),
+  token: ApnsToken.describe("The APNs device token in hexadecimal."),
   installationId: installationId.describe("Identifies the installation when its token changes."),
   environment: z.enum(["production", "sandbox"]).default("production").describe("The APNs environment."),
   bundleId: z.string().max(255).optional().describe("A configured bundle ID. Defaults to the first one."),

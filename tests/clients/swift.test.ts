@@ -20,6 +20,7 @@ type Operation = {
 };
 type Api = { paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, Schema> } };
 
+const DEVICE = "/api/push/devices/{deviceId}";
 const SOURCES = "clients/swift/Sources";
 const api = JSON.parse(readFileSync("public/openapi.json", "utf8")) as Api;
 const names = readdirSync(SOURCES, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".swift"));
@@ -34,7 +35,7 @@ function resolve(schema: Schema = {}): Schema {
 }
 
 const contentOf = (media: Media | undefined) => resolve(Object.values(media?.content ?? {})[0]?.schema);
-const bodyOf = (to: string) => contentOf(api.paths[to]?.post?.requestBody);
+const bodyOf = (to: string, method = "post") => contentOf(api.paths[to]?.[method]?.requestBody);
 const responseOf = (method: string, to: string, status = 200) => contentOf(api.paths[to]?.[method]?.responses[status]);
 
 /** The body of a function. */
@@ -64,7 +65,10 @@ function fieldsOf(structure: string): string[] {
 /** HomeportKit cannot be compiled on every machine, so its requests are read from its text. */
 describe("HomeportKit", () => {
   test("requests routes that exist, with query parameters that they have", () => {
-    const sent = [...swift.matchAll(/send\(\s*"([A-Z]+)", "([^"]+)"/g)].map(([, method, to]) => [method, to]);
+    const sent = [...swift.matchAll(/send\(\s*"([A-Z]+)", "([^"]+)"/g)].map(([, method, to]) => [
+      method,
+      to?.replaceAll(/\\\((\w+)\)/g, "{$1}"),
+    ]);
     const read = [...swift.matchAll(/\bget\("([^"]+)"/g)].map(([, to]) => ["GET", to]);
     const requests = [...sent, ...read] as [string, string][];
     expect(requests.length).toBeGreaterThan(6);
@@ -105,6 +109,8 @@ describe("HomeportKit", () => {
     ["Registration", bodyOf("/api/push/register")],
     ["About", resolve(bodyOf("/api/push/register").properties?.device)],
     ["Evidence", resolve(bodyOf("/api/push/register").properties?.evidence)],
+    ["LiveActivityToken", bodyOf(`${DEVICE}/live-activities/{activityId}`, "put")],
+    ["LiveActivityStartToken", bodyOf(`${DEVICE}/live-activity-start-tokens/{attributesType}`, "put")],
     ["Registered", responseOf("post", "/api/push/register", 202)],
     ["Token", responseOf("post", "/api/auth/oauth/token")],
     ["Auth", responseOf("post", "/api/auth/login/factor")],
@@ -133,6 +139,7 @@ describe("HomeportKit", () => {
     "%s imports its frameworks and has balanced brackets",
     (name, code) => {
       const FRAMEWORKS: Record<string, RegExp> = {
+        ActivityKit: /\bActivity<|\bActivityAttributes\b|\bActivityContent\b/,
         AuthenticationServices: /\bWebAuthenticationSession\b/,
         CryptoKit: /\bSHA256\b|\bP256\b|\bCurve25519\b/,
         DeviceCheck: /\bDC[A-Z]\w+/,

@@ -62,3 +62,10 @@ export const BROWSER = {
   locale: "de",
   tokenSuffix: "DyQX",
 };
+export const LIVE_ACTIVITY_TOKEN = `80${TOKEN}${TOKEN}`;
+export const START_TOKEN = {
+  attributesType: "DeliveryAttributes",
+  tokenSuffix: TOKEN.slice(-4),
+  registeredAt: "2026-11-20T09:00:00.000Z",
+};
+export const LIVE_ACTIVITY = { activityId: "order-4711", ...START_TOKEN };

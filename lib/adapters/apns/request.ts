@@ -1,4 +1,4 @@
-import { type ClientHttp2Session, constants, type OutgoingHttpHeaders } from "node:http2";
+import { type ClientHttp2Session, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 import { parseRetryAfter } from "../../outbound/retry-after";
 import type { ApnsResponse } from "../push-transport";
 
@@ -38,6 +38,46 @@ export function sendRequest(
       if (!hasResponse || !stream.readableEnded) reject(new Error("the connection was closed")); // has no effect after a 200
     });
     stream.end(body);
+  });
+}
+
+/** A response with its headers and its body, which is an object in JSON, or empty. */
+export type Exchanged = { status: number; headers: IncomingHttpHeaders; body: Record<string, unknown> };
+
+/**
+ * Sends one request on a connection to APNs, and returns the whole response.
+ * @throws Error if there was no response; a time-out has the name TimeoutError
+ */
+export function exchange(
+  session: ClientHttp2Session,
+  headers: OutgoingHttpHeaders,
+  body: string,
+  timeoutMs: number,
+): Promise<Exchanged> {
+  return new Promise((resolve, reject) => {
+    const stream = session.request(headers);
+    let response: IncomingHttpHeaders & { ":status"?: number } = {};
+    let text = "";
+    const timer = setTimeout(() => {
+      reject(timeoutError());
+      stream.close(constants.NGHTTP2_CANCEL);
+    }, timeoutMs);
+    stream.once("response", (given) => {
+      response = given;
+    });
+    stream.on("data", (chunk: Buffer) => {
+      text += chunk;
+    });
+    stream.once("end", () => {
+      const { ":status": status, ...others } = response;
+      if (status !== undefined) resolve({ status, headers: others, body: { ...parseObject(text) } });
+    });
+    stream.once("error", reject);
+    stream.once("close", () => {
+      clearTimeout(timer);
+      reject(new Error("the connection was closed")); // has no effect after a response
+    });
+    stream.end(body === "" ? undefined : body); // Node.js has ended a GET already
   });
 }
 

@@ -3,6 +3,7 @@ import { type Operator, recordOperatorEvent } from "../../audit/operator-events"
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import type { Target } from "../../push/audience/recipients";
+import { isLiveActivityMessage } from "../../push/live-activities/message";
 import type { Message } from "../../push/notifications";
 import { startBroadcast } from "../../push/outbox/broadcasts";
 import { enqueue } from "../../push/outbox/enqueue";
@@ -11,6 +12,7 @@ import { estimateRecipients } from "./estimate";
 import { findAccountId } from "./find-account";
 import { showMessage } from "./messages/list-messages";
 import type { OperatorMessage } from "./messages/new-message";
+import { readTime } from "./read-time";
 import { DEFAULT_PER_SECOND, type PushMessageDetails } from "./schema";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "entitledAccounts" | "now" | "wakePush">;
@@ -21,8 +23,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /**
  * Queues a notification that an operator wrote, for an account's devices or one device. For an audience or a later time,
  * workers queue it. With the same `key`, it is queued once.
- * @throws AppError not_found for an unknown account; no_active_device; notifications_turned_off; validation_failed for
- * more than 4,096 bytes, an unknown app, and a time too far ahead
+ * @throws AppError not_found for an unknown account; no_active_device; no_live_activity; notifications_turned_off;
+ * validation_failed for more than 4,096 bytes, an unknown app, and a time too far ahead
  */
 export async function sendMessage(
   deps: Deps,
@@ -31,7 +33,7 @@ export async function sendMessage(
   key: string = randomUUID(),
 ): Promise<PushMessageDetails> {
   const { sendAt = null, perSecond = DEFAULT_PER_SECOND } = given;
-  const message = toMessage(given);
+  const message = toMessage(given, await readTime(deps, sendAt));
   requireThatItFits(message);
   requireSoon(sendAt, deps.now());
   const target = await findTarget(deps, given.to);
@@ -47,8 +49,10 @@ export async function sendMessage(
   return showMessage(deps, id);
 }
 
-function toMessage({ to, sendAt, perSecond, ...message }: OperatorMessage): Message {
-  return message.kind === "custom" ? { ...message, link: message.link ?? null } : message;
+/** `at` is by the database's clock: the times of updates of a Live Activity have to be comparable. */
+function toMessage({ to, sendAt, perSecond, ...message }: OperatorMessage, at: Date): Message {
+  if (message.kind === "custom") return { ...message, link: message.link ?? null };
+  return message.kind === "background" ? message : { ...message, at };
 }
 
 async function findTarget(deps: Deps, to: OperatorMessage["to"]): Promise<Target> {
@@ -66,7 +70,7 @@ async function sendNow(tx: Tx, deps: Deps, operator: Operator, { eventKey, messa
   const to: Recipient = accountId === null ? { deviceId: deviceId ?? "" } : { accountId };
   const devices = await enqueue(tx, deps.dbNow(), { eventKey, to, message });
   const stored = await tx.pushMessage.findUnique({ where: { eventKey }, select: { id: true } });
-  if (stored === null) throw await notQueued(tx, to);
+  if (stored === null) throw await notQueued(tx, to, message);
   if (devices === 0) return stored.id; // it was queued before
   const details = { ...to, devices };
   const event = { type: "push_sent", target: `push:${stored.id}`, details } as const;
@@ -89,11 +93,15 @@ async function schedule(tx: Tx, deps: Deps, operator: Operator, scheduled: Sched
 }
 
 /** Why a notification was queued for no device. */
-async function notQueued(tx: Tx, to: Recipient): Promise<AppError> {
+async function notQueued(tx: Tx, to: Recipient, message: Message): Promise<AppError> {
   const where = "deviceId" in to ? { id: to.deviceId } : to;
-  const isMuted = (await tx.pushDevice.count({ where: { ...where, status: "active" } })) > 0;
-  return new AppError(isMuted ? "notifications_turned_off" : "no_active_device");
+  const isActive = (await tx.pushDevice.count({ where: { ...where, status: "active" } })) > 0;
+  if (!isActive) return new AppError("no_active_device");
+  return new AppError(isLiveActivityMessage(message) ? "no_live_activity" : "notifications_turned_off");
 }
+
+/** The field that makes a message of a kind large. */
+const POINTERS: Partial<Record<Message["kind"], string>> = { custom: "/body", background: "/data" };
 
 /** @throws AppError validation_failed */
 function requireThatItFits(message: Message): void {
@@ -101,7 +109,7 @@ function requireThatItFits(message: Message): void {
     composeNotification(message);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    const pointer = message.kind === "background" ? "/data" : "/body";
+    const pointer = POINTERS[message.kind] ?? "/contentState";
     throw new AppError("validation_failed", { errors: [{ pointer, code: "too_big", detail: error.message }] });
   }
 }

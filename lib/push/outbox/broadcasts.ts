@@ -3,10 +3,11 @@ import { newId } from "../../db/ids";
 import { seconds, sql, uuidArray } from "../../db/sql";
 import { BATCH_SIZE, type Candidate, readCandidates, selectAudience, type Target } from "../audience/recipients";
 import { CANCELED } from "../cancellation-reason";
+import type { LiveActivityTarget } from "../live-activities/message";
 import { type Message, optionsOfKind, QueuePriority } from "../notifications";
 import { composeNotification } from "../payload";
 import { timeToNotify } from "../preferences/time-to-notify";
-import type { Now } from "./enqueue";
+import { type Now, withLiveActivity } from "./enqueue";
 import { countOutcomes } from "./outcome-counts";
 import { insertRepeated, type Queueable } from "./rows";
 
@@ -71,6 +72,7 @@ type Row = Target & {
   afterDeviceId: string;
   queued: number;
   ttlSeconds: number | null;
+  liveActivity: LiveActivityTarget | null;
   from: Date;
   now: Date;
 };
@@ -85,8 +87,9 @@ export function queueBroadcast(deps: Deps): Promise<boolean> {
   return db.$transaction(async (tx) => {
     const [row] = await tx.$queryRaw<Row[]>`
       SELECT broadcast."messageId"::text, message."eventKey", message."kind", message."accountId"::text,
-        message."deviceId"::text, broadcast."bundleId", broadcast."audience", broadcast."ttlSeconds", broadcast."perSecond", broadcast."afterDeviceId"::text,
-        broadcast."queued", greatest(broadcast."nextDueAt", ${dbNow()}::timestamptz) AS "from", ${dbNow()}::timestamptz AS "now"
+        message."deviceId"::text, broadcast."bundleId", broadcast."audience", broadcast."ttlSeconds", broadcast."perSecond",
+        broadcast."afterDeviceId"::text, broadcast."queued", message."payload" -> 'liveActivity' AS "liveActivity",
+        greatest(broadcast."nextDueAt", ${dbNow()}::timestamptz) AS "from", ${dbNow()}::timestamptz AS "now"
       FROM "PushBroadcast" AS broadcast JOIN "PushMessage" AS message ON message."id" = broadcast."messageId"
       WHERE broadcast."endedAt" IS NULL
         AND broadcast."nextDueAt" <= ${dbNow()}::timestamptz + ${seconds(QUEUED_AHEAD_SECONDS)}
@@ -94,7 +97,7 @@ export function queueBroadcast(deps: Deps): Promise<boolean> {
     if (!row) return false;
     const options = optionsOfKind(row.kind);
     const devices = options ? await nextDevices(tx, row, options.recipientStatus) : [];
-    const recipients = await selectAudience(deps, tx, devices, row.audience);
+    const recipients = await withLiveActivity(tx, row, await selectAudience(deps, tx, devices, row.audience));
     const queued = options ? await queueDevices(tx, row, options, recipients) : 0;
     const nextDueAt = dueAt(row, recipients.length);
     await tx.$executeRaw`

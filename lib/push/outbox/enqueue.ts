@@ -2,6 +2,7 @@ import type { Context, Tx } from "../../context";
 import type { Prisma, PushDeviceStatus } from "../../db/generated/client";
 import { newId } from "../../db/ids";
 import { sql } from "../../db/sql";
+import { findLiveActivities } from "../live-activities/targets";
 import type { Message } from "../notifications";
 import { composeNotification } from "../payload";
 import {
@@ -43,12 +44,32 @@ export async function enqueueAll(tx: Tx, now: Now, events: readonly PushEvent[])
   for (const device of devices) {
     for (const key of [device.id, device.accountId]) devicesOf.set(key, [...(devicesOf.get(key) ?? []), device]);
   }
-  const deliveries = messages.flatMap((message) =>
-    (devicesOf.get(message.accountId ?? message.deviceId) ?? [])
-      .filter(({ status }) => status === message.recipientStatus)
-      .flatMap((device) => toDelivery(message, device) ?? []),
-  );
+  const deliveries: NewDelivery[] = [];
+  for (const message of messages) {
+    const known = devicesOf.get(message.accountId ?? message.deviceId) ?? [];
+    const recipients = await withLiveActivity(
+      tx,
+      message,
+      known.filter(({ status }) => status === message.recipientStatus),
+    );
+    deliveries.push(...recipients.flatMap((device) => toDelivery(message, device) ?? []));
+  }
   return insertDeliveries(tx, deliveries);
+}
+
+/** Returns which of some devices a message reaches: for a Live Activity, those that have a token for it. */
+export async function withLiveActivity<Device extends { id: string }>(
+  tx: Tx,
+  { liveActivity }: Pick<NewMessage, "liveActivity">,
+  devices: readonly Device[],
+): Promise<readonly Device[]> {
+  if (liveActivity === null || devices.length === 0) return devices;
+  const ids = await findLiveActivities(
+    tx,
+    liveActivity,
+    devices.map(({ id }) => id),
+  );
+  return devices.filter(({ id }) => ids.has(id));
 }
 
 /** The columns of a new notification, and their types in SQL. */

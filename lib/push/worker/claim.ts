@@ -1,6 +1,7 @@
 import type { Context, WebPushKeys } from "../../context";
 import type { Prisma, PushDeviceStatus, PushEnvironment } from "../../db/generated/client";
 import { seconds, sql } from "../../db/sql";
+import { readLiveActivities } from "../live-activities/targets";
 import { QueuePriority } from "../notifications";
 import { type Outgoing, type PreparedMessage, prepareMessage } from "../payload";
 import type { WebRecipient } from "../web/message";
@@ -77,7 +78,25 @@ export async function claimDeliveries(
   if (!result) return { deliveries: [], now: notBefore };
   const messages = new Map(result.messages.map(({ id, ...message }) => [id, prepareMessage(message)]));
   const deliveries = result.deliveries.map((values) => toDelivery(values, result, messages, requestedAt));
-  return { deliveries, now: result.now };
+  return { deliveries: await withLiveActivities({ db }, result.now, deliveries), now: result.now };
+}
+
+/** Adds the tokens of Live Activities: one more statement, only if there are any. */
+async function withLiveActivities(
+  deps: Pick<Context, "db">,
+  now: Date,
+  deliveries: ClaimedDelivery[],
+): Promise<ClaimedDelivery[]> {
+  const rows = deliveries.flatMap(({ id, deviceId, message: { liveActivity: target } }) =>
+    target ? [{ id, deviceId, target }] : [],
+  );
+  if (rows.length === 0) return deliveries;
+  const recipients = await readLiveActivities(deps, now, rows);
+  const recipientOf = new Map(rows.map(({ id }, i) => [id, recipients[i] ?? null]));
+  return deliveries.map((delivery) => {
+    const liveActivity = recipientOf.get(delivery.id) ?? null;
+    return liveActivity ? { ...delivery, token: liveActivity.token ?? "", liveActivity } : delivery;
+  });
 }
 
 function toDelivery(
@@ -101,6 +120,7 @@ function toDelivery(
     locale,
     isDeliveredAtOld,
     web: keys && { keys, locale },
+    liveActivity: null,
     isPaused: paused.includes(environment),
     message: messages.get(messageId) ?? NO_MESSAGE,
     leaseUntil,

@@ -44,8 +44,9 @@ export async function deliver(deps: Deps, row: ClaimedDelivery): Promise<Outcome
   }
   const result = await send(deps, row);
   let action = row.web ? classifyWebPushResult(result) : classifyResult(result);
-  const isRejected = action.action === "fail" && action.device === "rejected";
-  const isOpened = result.status !== null && pauses.recordResult(row, isRejected);
+  // Tokens of Live Activities are not verified, so they say nothing about our key and host.
+  const isRejected = action.action === "fail" && action.device === "rejected" && row.liveActivity === null;
+  const isOpened = result.status !== null && row.liveActivity === null && pauses.recordResult(row, isRejected);
   if (isOpened || (isRejected && (await pauses.isPaused(row)))) action = CIRCUIT_BREAKER_PAUSE;
   if (action.action !== "pause") return outcomeOf(row, result, action, databaseTime(row, now()));
   await pauses.pause(row, action.seconds, `${result.status} ${result.reason}`);

@@ -2,9 +2,10 @@ import type { Context } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { newId } from "../../db/ids";
 import { empty, seconds, sql, uuidArray } from "../../db/sql";
+import { removeTokens } from "../live-activities/targets";
 import { SECRET_KINDS } from "../notifications";
 import { insertReceipts } from "../outbox/receipts";
-import type { ClaimedDelivery } from "./claim";
+import { type ClaimedDelivery, claimedAt } from "./claim";
 
 /** What a claimed delivery becomes. */
 export type Outcome = { row: ClaimedDelivery; apnsStatus: number | null; reason: string | null } & (
@@ -35,12 +36,15 @@ export async function recordOutcomes(deps: Deps, outcomes: readonly Outcome[]): 
   const invalid = outcomes.flatMap((outcome) =>
     outcome.state === "failed" && outcome.invalidSince ? [{ ...outcome, invalidSince: outcome.invalidSince }] : [],
   );
-  const [invalidSubscriptions, invalidDevices] = partition(invalid, ({ row }) => row.web !== null);
+  const [invalidTokens, others] = partition(invalid, ({ row }) => row.liveActivity !== null);
+  const [invalidSubscriptions, invalidDevices] = partition(others, ({ row }) => row.web !== null);
+  const endedTokens = sent.filter(({ row }) => row.message.liveActivity?.event === "end");
   if (invalidDevices.length > 0) await invalidateDevices(deps, invalidDevices);
   if (sent.length > 0) await recordSent(deps, sent);
   if (unsent.length > 0) await recordUnsent(deps, unsent);
   if (requeued.length > 0) await recordRequeued(deps, requeued);
   if (invalidSubscriptions.length > 0) await removeSubscriptions(deps, invalidSubscriptions);
+  if (invalidTokens.length + endedTokens.length > 0) await endLiveActivities(deps, endedTokens, invalidTokens);
   for (const outcome of outcomes) countResult(deps, outcome);
   logUndelivered(
     deps,
@@ -178,6 +182,14 @@ async function removeSubscriptions({ db }: Deps, invalid: readonly InvalidDevice
         ON device."id" = invalid."id" AND device."token" = invalid."token" AND device."registeredAt" <= invalid."at"
       FOR UPDATE OF device SKIP LOCKED
     )`;
+}
+
+/** The token of an activity that has ended is of no use. APNs may report that of another one as invalid. */
+function endLiveActivities(deps: Deps, ended: readonly Outcome[], invalid: readonly InvalidDevice[]): Promise<void> {
+  return removeTokens(deps, [
+    ...ended.map(({ row }) => ({ deviceId: row.deviceId, token: row.token, at: claimedAt(row) })),
+    ...invalid.map(({ row, invalidSince }) => ({ deviceId: row.deviceId, token: row.token, at: invalidSince })),
+  ]);
 }
 
 function partition<Item>(items: readonly Item[], isFirst: (item: Item) => boolean): [Item[], Item[]] {

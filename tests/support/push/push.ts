@@ -109,6 +109,7 @@ export function recordingPush(answer: Push["send"] = async () => ({ status: 200,
       sent.push({ ...others, payload: JSON.parse(body) });
       return answer(notification);
     },
+    channels: null,
     close: () => {},
   };
   return { push, sent };

@@ -74,8 +74,12 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   challenge_expired: "A challenge is valid for 15 minutes. Register the device again to get a new one.",
   challenge_used: "A challenge can be used once. Register the device again to get a new one.",
   device_limit_reached: "Remove a device first.",
+  device_not_active:
+    "The device is pending, invalid or a browser. Answer its challenge first, then register the tokens of Live Activities.",
   no_active_device:
     "The account has no verified device, or the device is not verified. See `GET /api/push/devices` of the account.",
+  no_live_activity:
+    "No active device of the recipient has registered the Live Activity, or a token that starts one of this type. Nothing was sent.",
   notifications_turned_off:
     "The account's owner does not want notifications of this kind: see `PUT /api/push/preferences`. Nothing was sent.",
   announcement_in_progress:
@@ -121,6 +125,7 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   validation_failed: "`errors` points to each invalid field (JSON Pointer, RFC 6901) and describes the problem.",
   passkey_invalid:
     "`reason` names the check that the passkey failed. Ask for new options and let the user try again; a challenge works once, within five minutes. `credential_unknown`: the passkey was removed from the account. `counter_replayed`: the passkey may have been copied; it is in the account's audit trail.",
+  apns_rejected: '`reason` is APNs\'s. See Apple, "Handling error responses from Apple Push Notification service".',
   evidence_invalid: "`reason` names the check that the device's evidence failed. Do not send the same evidence again.",
   release_invalid: "`detail` names the fields or files of the release that are not valid. Nothing was published.",
   rollout_invalid: "`detail` says what is wrong with the steps, the times or the limits. Nothing was changed.",
@@ -145,5 +150,7 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   provider_unavailable:
     "Apple's or Google's keys could not be loaded, so the ID token was not verified. Send the same token again after `Retry-After` seconds.",
   disk_full: "What has arrived of an upload is kept. Free space on the catalog's disk, then continue.",
+  apns_unavailable:
+    "Nothing was sent, or APNs's response was lost. Send the request again, after `Retry-After` if it is there.",
   push_not_configured: "This service has no connection to APNs. Continue without push notifications.",
 };

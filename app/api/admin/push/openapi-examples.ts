@@ -29,3 +29,12 @@ export const ANNOUNCEMENT_DETAILS = {
     { state: "failed", reason: "Unregistered", count: 1200 },
   ],
 };
+
+/** A channel for Live Activities. */
+export const CHANNEL = {
+  id: "dHN0LXNyY2gtY2hubA",
+  channelId: "dHN0LXNyY2gtY2hubA==",
+  environment: "production",
+  bundleId: "com.example.homeport",
+  messageStoragePolicy: "most_recent",
+};

@@ -1,11 +1,10 @@
 import { z } from "zod";
-import { Audience } from "../../../push/audience/audience";
-import { AccountName, BundleId, DEFAULT_PER_SECOND, PerSecond } from "../schema";
+import { BundleId, DEFAULT_PER_SECOND, PerSecond } from "../schema";
+import { EndLiveActivity, StartLiveActivity, UpdateLiveActivity } from "./live-activities";
+import { Name, Sending, To } from "./sending";
 
 const MAX_DATA_FIELDS = 20;
 const MAX_TRANSLATIONS = 50;
-/** APNs keeps a notification for 30 days at most (Apple, "Sending notification requests to APNs"). */
-const MAX_TTL_SECONDS = 30 * 24 * 60 * 60;
 
 /** A CFBundleShortVersionString (Apple, "Information Property List") or a semantic version. */
 const Version = z
@@ -13,16 +12,10 @@ const Version = z
   .max(64)
   .regex(/^\d+(\.\d+){0,3}(-[\dA-Za-z.-]+)?(\+[\dA-Za-z.-]+)?$/, "Must be a version such as 2.1.0");
 
-const To = z.union([
-  z.object({ account: AccountName }).strict(),
-  z.object({ deviceId: z.uuid().toLowerCase().describe("One device, such as a test device.") }).strict(),
-  z.object({ audience: Audience.describe("Every active device for which all of this is true. `{}`: all.") }).strict(),
-]);
 const Text = z.object({
   title: z.string().trim().min(1).max(200),
   body: z.string().trim().min(1).max(2_000),
 });
-const Name = z.string().min(1).max(64);
 
 /** What the app reads from `data`, beside the fields that Homeport adds. */
 const Data = z
@@ -33,23 +26,11 @@ const Data = z
   .refine((data) => Object.keys(data).length <= MAX_DATA_FIELDS, `Must have at most ${MAX_DATA_FIELDS} fields`)
   .describe("What the app reads from `data` of the notification.");
 
-/** When and how a notification is sent. */
-const Sending = {
-  sendAt: z.iso
-    .datetime({ offset: true })
-    .transform((text) => new Date(text))
-    .optional()
-    .describe("At most 90 days ahead. By default, and in the past: now."),
-  perSecond: PerSecond.optional().describe(
-    "How many devices of an audience are notified per second: 1,000 by default.",
-  ),
-  ttlSeconds: z.int().min(60).max(MAX_TTL_SECONDS).optional().describe("When it expires. By default, after a day."),
-  collapseId: z
-    .string()
-    .regex(/^[!-~]{1,64}$/, "Must be at most 64 ASCII characters without spaces")
-    .optional()
-    .describe("`apns-collapse-id`: replaces the notification with the same one."),
-};
+const collapseId = z
+  .string()
+  .regex(/^[!-~]{1,64}$/, "Must be at most 64 ASCII characters without spaces")
+  .optional()
+  .describe("`apns-collapse-id`: replaces the notification with the same one.");
 
 /** What a notification says. */
 export const CustomMessage = Text.extend({
@@ -78,6 +59,7 @@ export const CustomMessage = Text.extend({
   relevanceScore: z.number().min(0).max(1).optional(),
   interruptionLevel: z.enum(["passive", "active", "time-sensitive"]).optional().describe("`active` by default."),
   ...Sending,
+  collapseId,
   link: z.string().trim().min(1).max(1_000).nullish().describe("What the app opens: `data.link` of the notification."),
 });
 export type CustomMessage = z.infer<typeof CustomMessage>;
@@ -88,10 +70,16 @@ const BackgroundMessage = z.object({
   to: To,
   data: Data.default({}),
   ...Sending,
+  collapseId,
 });
 
 /** What an operator writes. */
-export type OperatorMessage = CustomMessage | z.infer<typeof BackgroundMessage>;
+export type OperatorMessage =
+  | CustomMessage
+  | z.infer<typeof BackgroundMessage>
+  | z.infer<typeof StartLiveActivity>
+  | z.infer<typeof UpdateLiveActivity>
+  | z.infer<typeof EndLiveActivity>;
 
 /** A version to announce. */
 export const Announcement = z.object({
@@ -106,5 +94,12 @@ export const Announcement = z.object({
 });
 export type Announcement = z.infer<typeof Announcement>;
 
-export const NewMessage = z.discriminatedUnion("kind", [CustomMessage, BackgroundMessage, Announcement]);
+export const NewMessage = z.discriminatedUnion("kind", [
+  CustomMessage,
+  BackgroundMessage,
+  StartLiveActivity,
+  UpdateLiveActivity,
+  EndLiveActivity,
+  Announcement,
+]);
 export type NewMessage = z.infer<typeof NewMessage>;

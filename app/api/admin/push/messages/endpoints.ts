@@ -24,7 +24,10 @@ export const sendOne = endpoint({
   idempotency: "replay",
   body: NewMessage,
   maxBodyBytes: MAX_BODY_BYTES,
-  errors: ["not_found", "no_active_device", "notifications_turned_off", "announcement_in_progress"],
+  errors: [
+    ...(["not_found", "no_active_device", "no_live_activity", "notifications_turned_off"] as const),
+    "announcement_in_progress",
+  ],
   responses: { 201: PushMessageDetails },
   handle: ({ ctx, principal, body, caller }) => {
     const operator = operatorOf(principal, caller);

@@ -16,7 +16,7 @@ export const GET: OperationDetails = {
 export const POST: OperationDetails = {
   operationId: "sendPushMessage",
   description:
-    "Sends a notification to an account's devices, to one device or to an audience, at once or at `sendAt`, or announces a version. A `background` message wakes the app, which shows nothing. Recipients may turn off `custom` and `app.new_version`, and have quiet hours, which end before they are notified. Workers queue what is for an audience or a later time, and an announcement, in the background, `perSecond` devices a second, even if the service is stopped meanwhile; `GET` shows how far it has come. An audience is decided when its turn comes, device by device. A payload over 4,096 bytes in any language is refused. Each device is notified of a version once, so announcing it again reaches the devices that were not notified, such as after a cancellation. Send an `Idempotency-Key`: a repetition then sends nothing more.",
+    "Sends a notification to an account's devices, to one device or to an audience, at once or at `sendAt`, or announces a version. A `background` message wakes the app, which shows nothing. A `live_activity.start`, `.update` or `.end` goes to the devices that have registered a token for it; a newer update replaces those of the same activity that still wait. Recipients may turn off `custom` and `app.new_version`, and have quiet hours, which end before they are notified. Workers queue what is for an audience or a later time, and an announcement, in the background, `perSecond` devices a second, even if the service is stopped meanwhile; `GET` shows how far it has come. An audience is decided when its turn comes, device by device. A payload over 4,096 bytes in any language is refused. Each device is notified of a version once, so announcing it again reaches the devices that were not notified, such as after a cancellation. Send an `Idempotency-Key`: a repetition then sends nothing more.",
   requests: {
     "To an account": {
       kind: "custom",
@@ -47,6 +47,30 @@ export const POST: OperationDetails = {
       to: { account: "ann@example.com" },
       data: { sync: "notes" },
       collapseId: "sync",
+    },
+    "Start a Live Activity": {
+      kind: "live_activity.start",
+      to: { account: "ann@example.com" },
+      attributesType: "DeliveryAttributes",
+      attributes: { order: "4711" },
+      contentState: { step: "packed", arrivesAt: 1794999600 },
+      alert: { title: "Your order", body: "It has been packed." },
+      inputPushToken: true,
+    },
+    "Update a Live Activity": {
+      kind: "live_activity.update",
+      to: { account: "ann@example.com" },
+      activityId: "order-4711",
+      contentState: { step: "on the way", arrivesAt: 1794998400 },
+      staleDate: "2026-11-20T10:00:00Z",
+      priority: 5,
+    },
+    "End a Live Activity": {
+      kind: "live_activity.end",
+      to: { account: "ann@example.com" },
+      activityId: "order-4711",
+      contentState: { step: "delivered", arrivesAt: 1794998400 },
+      dismissalDate: "2026-11-20T11:00:00Z",
     },
     "A version": { kind: "app.new_version", version: "2.1.0", perSecond: 1000 },
   },

@@ -14,6 +14,8 @@
     private let keys: EvidenceKeys
     private let bundleId = Bundle.main.bundleIdentifier ?? ""
     private var isProving = false
+    /// The service's id of this device; nil until it is known to be active.
+    public private(set) var deviceId: String?
 
     /// `accountId` is the `id` of `homeport.user()`.
     public init(accountId: String, environment: Environment, homeport: Homeport) {
@@ -51,7 +53,10 @@
 
     private func register(token: String) async throws {
       let response = try await homeport.register(registration(token))
-      guard let challenge = response.challenge else { return try forgetChallenge() }  // the device is active
+      guard let challenge = response.challenge else {
+        deviceId = response.device.id  // the device is active
+        return try forgetChallenge()
+      }
       try store(PendingChallenge(challenge: challenge, token: token, at: Date()), as: "challenge")
       try await prove()
     }
@@ -89,7 +94,7 @@
       var request = try registration(pending.token)
       request.evidence = evidence
       do {
-        _ = try await homeport.register(request)
+        deviceId = try await homeport.register(request).device.id
       } catch {
         keys.dropNewKey()  // a key can be attested only once
         throw error

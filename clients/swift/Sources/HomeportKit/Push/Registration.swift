@@ -17,6 +17,8 @@ struct Evidence: Encodable {
 struct Challenge: Codable { let id, value: String }
 
 struct Registered: Decodable {
+  struct Device: Decodable { let id: String }
+  let device: Device
   /// nil if the device is active.
   let challenge: Challenge?
 }

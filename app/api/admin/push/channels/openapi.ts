@@ -1,0 +1,24 @@
+import { CHANNEL } from "@/app/api/admin/push/openapi-examples";
+import type { OperationDetails } from "@/scripts/openapi/operation";
+
+const { id, channelId, environment, bundleId } = CHANNEL;
+
+export const GET: OperationDetails = {
+  operationId: "listPushChannels",
+  description:
+    "Asks APNs for the channels of an app in an environment: at most 10,000. The service stores none of them.",
+  responses: {
+    200: {
+      description: "The channels.",
+      examples: { "One channel": { environment, bundleId, channels: [{ id, channelId }] } },
+    },
+  },
+};
+
+export const POST: OperationDetails = {
+  operationId: "createPushChannel",
+  description:
+    "Creates a channel at APNs, which Live Activities listen to from iOS 18 on. The app's identifier needs the broadcast capability in Apple's developer account. Its policy cannot be changed. Delete it when the event is over.",
+  requests: { "For a match": { messageStoragePolicy: "most_recent" } },
+  responses: { 201: { description: "The channel.", examples: { "For a match": CHANNEL } } },
+};

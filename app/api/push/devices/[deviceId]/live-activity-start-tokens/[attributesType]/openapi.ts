@@ -1,0 +1,16 @@
+import { LIVE_ACTIVITY_TOKEN, START_TOKEN } from "@/app/api/push/openapi-examples";
+import type { OperationDetails } from "@/scripts/openapi/operation";
+
+export const PUT: OperationDetails = {
+  operationId: "registerLiveActivityStartToken",
+  description:
+    "Call this operation for each token of ActivityKit's `pushToStartTokenUpdates` (iOS 17.2), which has one for each type of attributes. The device has to be active. A device has the 20 that were registered last.",
+  requests: { "A type": { token: LIVE_ACTIVITY_TOKEN } },
+  responses: { 200: { description: "The token is stored.", examples: { "A type": START_TOKEN } } },
+};
+
+export const DELETE: OperationDetails = {
+  operationId: "removeLiveActivityStartToken",
+  description: "Lets no more Live Activities of the type be started on the device. A repetition changes nothing.",
+  responses: { 204: { description: "The token was removed." } },
+};

@@ -1,0 +1,33 @@
+import { z } from "zod";
+import { Audience } from "../../../push/audience/audience";
+import { AccountName, PerSecond } from "../schema";
+
+/** APNs keeps a notification for 30 days at most (Apple, "Sending notification requests to APNs"). */
+const MAX_TTL_SECONDS = 30 * 24 * 60 * 60;
+
+export const Name = z.string().min(1).max(64);
+
+/** Whom a notification is for. */
+export const To = z.union([
+  z.object({ account: AccountName }).strict(),
+  z.object({ deviceId: z.uuid().toLowerCase().describe("One device, such as a test device.") }).strict(),
+  z.object({ audience: Audience.describe("Every active device for which all of this is true. `{}`: all.") }).strict(),
+]);
+
+/** When and how a notification is sent. */
+export const Sending = {
+  sendAt: z.iso
+    .datetime({ offset: true })
+    .transform((text) => new Date(text))
+    .optional()
+    .describe("At most 90 days ahead. By default, and in the past: now."),
+  perSecond: PerSecond.optional().describe(
+    "How many devices of an audience are notified per second: 1,000 by default.",
+  ),
+  ttlSeconds: z
+    .int()
+    .min(60)
+    .max(MAX_TTL_SECONDS)
+    .optional()
+    .describe("When it expires. By default, after a day; for a Live Activity, after eight hours."),
+};
