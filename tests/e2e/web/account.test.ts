@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { billingEvent, signature } from "@/tests/support/billing/billing";
+import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
 import { mailbox } from "@/tests/support/mailbox";
 import { type Service, startService } from "@/tests/support/process/service";
 import { newToken } from "@/tests/support/push/push";
@@ -158,10 +158,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
     expect(await subscription.innerText()).toContain("You have no subscription.");
     const { user } = (await (await page.request.get("/api/auth/session")).json()) as { user: { id: string } };
     const event = billingEvent("INITIAL_PURCHASE", { app_user_id: user.id });
-    const body = JSON.stringify({ api_version: "1.0", event });
-    const headers = { "content-type": "application/json", "x-revenuecat-webhook-signature": signature(body) };
-    const path = "/api/subscription/billing-provider-webhook";
-    expect((await service.fetch(path, { method: "POST", body, headers })).status).toBe(200);
+    expect((await deliverTo(service, event)).status).toBe(200);
     await page.reload();
     expect(await subscription.innerText()).toMatch(/Active\. Renews on \d+ \w+ \d{4}\./);
     expect(await subscription.getByRole("link", { name: "Manage" }).getAttribute("href")).toMatch(

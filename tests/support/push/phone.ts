@@ -72,7 +72,7 @@ export function signedByDeviceKey(account: Pick<TestAccount, "id">, phone: Phone
   const signature = sign("sha256", clientData(account, phone, asked), phone.key.privateKey);
   const { challengeId, pushNonce } = asked;
   return {
-    ...{ type: "device_key", challengeId, pushNonce, publicKey: phone.key.point.toString("base64") },
+    ...{ type: "device_key" as const, challengeId, pushNonce, publicKey: phone.key.point.toString("base64") },
     signature: signature.toString("base64"),
   };
 }

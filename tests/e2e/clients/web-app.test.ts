@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
-import type { Browser, CDPSession, Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type * as Kit from "@/clients/js/src/index";
-import { billingEvent, type Sent, signature } from "@/tests/support/billing/billing";
+import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
+import { startWorker, subscribeTo } from "@/tests/support/clients/push-worker";
 import { startWebApp } from "@/tests/support/clients/web-app";
 import { type Service, startService } from "@/tests/support/process/service";
 import { startBrowser } from "@/tests/support/push/browser";
@@ -62,13 +63,6 @@ describe.runIf(hasChromium)("@homeport/client in a web app on another origin", (
       password: PASSWORD,
     });
 
-  async function deliver(event: Sent): Promise<void> {
-    const body = JSON.stringify({ event });
-    const headers = { "content-type": "application/json", "x-revenuecat-webhook-signature": signature(body) };
-    const to = "/api/subscription/billing-provider-webhook";
-    expect((await service.fetch(to, { method: "POST", body, headers })).status).toBeLessThan(300);
-  }
-
   test("signs in by a cookie, reads the status and the updates, and signs out", async () => {
     const page = await openApp();
     expect(await page.evaluate(() => kit.currentUser(app.client))).toBeNull();
@@ -123,7 +117,7 @@ describe.runIf(hasChromium)("@homeport/client in a web app on another origin", (
     const device = { id: registered[0]?.id, status: "active", environment: "web", name: "Chromium" };
     expect(registered).toMatchObject([device, device]);
 
-    await deliver(billingEvent("RENEWAL", { app_user_id: user?.id }));
+    expect((await deliverTo(service, billingEvent("RENEWAL", { app_user_id: user?.id }))).status).toBe(200);
     await expect.poll(() => pushService.received, POLL).toHaveLength(1);
     await worker.push(JSON.stringify(pushService.received[0]?.payload));
     await expect.poll(() => page.evaluate(() => app.statuses), POLL).toEqual(["active"]);
@@ -197,66 +191,4 @@ describe.runIf(hasChromium)("@homeport/client in a web app on another origin", (
     });
     expect(await unavailable).toBe("push_unavailable");
   });
-
-  /** The app's service worker, and the messages of a push service to it. The headless shell has no notifications. */
-  async function startWorker(page: Page, script = "/push-worker.js") {
-    const cdp: CDPSession = await page.context().newCDPSession(page);
-    const registrationIds: string[] = [];
-    cdp.on("ServiceWorker.workerRegistrationUpdated", ({ registrations }) => {
-      const own = registrations.filter(({ scopeURL }) => scopeURL.startsWith(web.origin));
-      registrationIds.push(...own.map(({ registrationId }) => registrationId));
-    });
-    await cdp.send("ServiceWorker.enable");
-    await page.evaluate(async (file) => {
-      await navigator.serviceWorker.register(file);
-      await navigator.serviceWorker.ready;
-    }, script);
-    return {
-      canShow: await page.evaluate(() => Notification.permission === "granted"),
-      push: async (data: string) => {
-        const registrationId = registrationIds.at(-1) ?? "";
-        await cdp.send("ServiceWorker.deliverPushMessage", { origin: web.origin, registrationId, data });
-      },
-      notifications: () =>
-        page.evaluate(async () => {
-          const shown = await (await navigator.serviceWorker.ready).getNotifications();
-          return shown.map(({ title, tag }) => ({ title, tag }));
-        }),
-    };
-  }
 });
-
-/** Lets a page or a worker subscribe, as no test can: a browser's vendor runs its push service. */
-async function subscribeTo(
-  place: Pick<Page, "evaluate">,
-  subscription: object,
-  { isKeyOld = false } = {},
-): Promise<void> {
-  await place.evaluate(
-    ([json, hasOldKey]) => {
-      const calls: string[] = [];
-      const withKey = (key: ArrayBuffer) => ({
-        options: { applicationServerKey: key },
-        toJSON: () => json,
-        unsubscribe: async () => {
-          calls.push("unsubscribe");
-          current = null;
-        },
-      });
-      const bytesOf = (text: string) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0)).buffer;
-      let current = hasOldKey ? withKey(new Uint8Array(65).buffer) : null;
-      Object.assign(PushManager.prototype, {
-        getSubscription: async () => current,
-        subscribe: async ({ applicationServerKey: key }: { applicationServerKey: string }) => {
-          calls.push("subscribe");
-          current = withKey(bytesOf(key.replaceAll("-", "+").replaceAll("_", "/")));
-          return current;
-        },
-      });
-      Notification.requestPermission = async () => "granted";
-      Object.defineProperty(Notification, "permission", { get: () => "granted" });
-      Object.assign(globalThis, { calls });
-    },
-    [subscription, isKeyOld] as const,
-  );
-}
