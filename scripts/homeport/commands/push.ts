@@ -14,6 +14,7 @@ import { CodedError, UsageError } from "../../command-line";
 import type { DefineSubject, Tools } from "../command";
 import { parseWith, repeatable } from "../options";
 import type { Json } from "../transport/admin-api";
+import { defineChannels } from "./push-channels";
 
 const PUSH = "/api/admin/push";
 const DEFAULT_LIMIT = "20";
@@ -66,6 +67,7 @@ export const definePush: DefineSubject = (push) => {
     .description("list the APNs environments that are paused")
     .option("--end <environment>", "end the pause of production or sandbox")
     .run(pauses);
+  defineChannels(push);
 };
 
 async function send({ api, output }: Tools, { account, device, title, body, link }: SendOptions): Promise<void> {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { runCommand } from "@/tests/support/process/command";
 import { preparedDataDir, type Service, startForTest } from "@/tests/support/process/service";
+import { startApns } from "@/tests/support/push/apns";
 
 /** Each start of a process may take long on a busy machine. */
 const PATIENCE_MS = 240_000;
@@ -45,6 +46,34 @@ test(
     expect(await mail("remove", id)).toMatchObject({ code: 0, stdout: `${id} is removed.\n` });
     expect(await mail("retry")).toMatchObject({ code: 0, stdout: "Sending 0 emails now.\n" });
     expect(await mail("remove", UNKNOWN_ID)).toMatchObject({ code: 1 });
+  },
+  PATIENCE_MS,
+);
+
+test(
+  "an operator creates, lists and deletes broadcast channels",
+  async () => {
+    const apns = await startApns();
+    const service = await startForTest(apns.env);
+    const channels = (...args: string[]) => runCommand("push", ["channels", ...args], { DATA_DIR: service.dataDir });
+
+    expect(await channels()).toMatchObject({ code: 0, stdout: "", stderr: "No channels found.\n" });
+    const created = await channels("--create", "most_recent", "--environment", "sandbox", "--json");
+    const { id, channelId } = JSON.parse(created.stdout) as { id: string; channelId: string };
+    expect(await channels("--environment", "sandbox", "--json")).toMatchObject({
+      code: 0,
+      stdout: `${JSON.stringify([{ id, channelId }], null, 2)}\n`,
+    });
+    expect(await channels("--delete", id, "--environment", "sandbox")).toMatchObject({
+      code: 0,
+      stdout: `${id} is deleted.\n`,
+    });
+    expect(await channels("--delete", id, "--environment", "sandbox")).toMatchObject({ code: 1 });
+    expect(await channels("--create", "forever")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--create"),
+    });
+    expect(await channels("--create", "none", "--delete", id)).toMatchObject({ code: 2 });
   },
   PATIENCE_MS,
 );
