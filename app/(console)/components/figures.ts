@@ -1,3 +1,5 @@
+import { MAX_COUNTED } from "@/lib/lists/counts";
+
 const COUNT = new Intl.NumberFormat("en");
 const SHARE = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 });
 
@@ -19,7 +21,7 @@ export function formatCompact(count: number): string {
 }
 
 /** A count that was stopped at 1,000, such as "1,000+". */
-export function formatBounded(count: number, max = 1_000): string {
+export function formatBounded(count: number, max = MAX_COUNTED): string {
   return count >= max ? `${formatCount(max)}+` : formatCount(count);
 }
 

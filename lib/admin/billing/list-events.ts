@@ -2,6 +2,7 @@ import type { Context } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { isUuid } from "../../db/ids";
 import { empty, identifier, join, sql } from "../../db/sql";
+import { MAX_COUNTED } from "../../lists/counts";
 import { readPage } from "../../lists/pages";
 import { eventsOfAccount, eventsWithId } from "./find-events";
 import { BillingEventState, type BillingEventSummary, type BillingEvents, type BillingEventsQuery } from "./schema";
@@ -111,9 +112,6 @@ async function findEnd(db: Deps["db"], { rows, order }: Source): Promise<string 
     SELECT event.id::text FROM (${rows}) AS event ORDER BY ${order}, event.id DESC OFFSET ${MAX_SEARCHED - 1}::integer LIMIT 1`;
   return last?.id ?? null;
 }
-
-/** Up to how many events of a state are counted. */
-export const MAX_COUNTED = 1_000;
 
 /** Counts the events that need an operator: `MAX_COUNTED` of each state at most. */
 export async function countPendingEvents({ db }: Deps): Promise<{ failed: number; received: number }> {

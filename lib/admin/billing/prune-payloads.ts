@@ -1,6 +1,7 @@
 import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import { MAX_COUNTED } from "../../lists/counts";
 import type { PruneBatch, PrunedBatch } from "./changes-schema";
 import { type Position, progressOf, readBatch, toCursor } from "./event-batches";
 
@@ -26,7 +27,7 @@ export async function prunePayloads(
     const detail = "BILLING_PAYLOAD_RETENTION_DAYS is not set: all payloads are kept.";
     throw new AppError("retention_not_configured", { detail });
   }
-  const before = new Date(deps.now().getTime() - days * DAY_MS);
+  const before = retentionStart(deps, days);
   const selection = { states: ["processed", "ignored"], take: BATCH_SIZE } as const;
   let last: Position | undefined = cursor && { ...cursor, until: cursor.until < before ? cursor.until : before };
   let deleted = 0;
@@ -39,6 +40,18 @@ export async function prunePayloads(
   }
   return { deleted, progress: last ? progressOf(last) : 1, nextCursor: last ? toCursor(last) : null };
 }
+
+/** Counts the events that `prunePayloads` looks at: `MAX_COUNTED` at most. */
+export async function countExpired(deps: Pick<Deps, "db" | "now">, days: number): Promise<number> {
+  const [row] = await deps.db.$queryRaw<{ count: number }[]>`
+    SELECT count(*)::integer AS count FROM (
+      SELECT 1 FROM "BillingEvent"
+      WHERE state IN ('processed', 'ignored') AND "receivedAt" <= ${retentionStart(deps, days)}::timestamptz
+      LIMIT ${MAX_COUNTED}::integer) AS counted`;
+  return row?.count ?? 0;
+}
+
+const retentionStart = ({ now }: Pick<Deps, "now">, days: number) => new Date(now().getTime() - days * DAY_MS);
 
 /** Deletes the payloads of a batch, and records it, in one transaction. */
 function deleteIn(deps: Deps, operator: Operator, ids: string[], reason: string | undefined): Promise<number> {

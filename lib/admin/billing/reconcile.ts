@@ -2,6 +2,7 @@ import { type Operator, recordOperatorEvent } from "../../audit/operator-events"
 import type { Context } from "../../context";
 import { timeOfId } from "../../db/ids";
 import { AppError } from "../../errors";
+import { MAX_COUNTED } from "../../lists/counts";
 import type { BillingRules } from "../../subscriptions/entitlement-rules";
 import { findAppUserIds } from "../../subscriptions/reconcile/app-user-ids";
 import { reconcileCustomer } from "../../subscriptions/reconcile/reconcile-customer";
@@ -46,6 +47,11 @@ export async function reconcileCustomers(
     progress: isEnd ? 1 : await progressAfter(deps, position),
     nextCursor: isEnd ? null : toCursor(position),
   };
+}
+
+/** Counts the purchases whose customers `reconcileCustomers` asks about: `MAX_COUNTED` at most. */
+export async function countPurchases({ db }: Pick<Deps, "db">): Promise<number> {
+  return (await db.purchase.findMany({ select: { id: true }, take: MAX_COUNTED })).length;
 }
 
 /** A customer with purchases: their first one, and their App User IDs as the provider wrote them, in order. */

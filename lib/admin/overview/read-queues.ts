@@ -1,9 +1,8 @@
 import type { Context } from "../../context";
+import { MAX_COUNTED } from "../../lists/counts";
 
 type Deps = Pick<Context, "db" | "dbNow">;
 
-/** Beyond it, a queue has "1,000+". */
-const MAX_COUNTED = 1_000;
 /** The largest `QueuePriority` of lib/push/notifications.ts. */
 const MAX_QUEUE_PRIORITY = 2;
 

@@ -2,6 +2,7 @@ import { type Operator, recordOperatorEvent } from "../../audit/operator-events"
 import type { Context } from "../../context";
 import { sql } from "../../db/sql";
 import { AppError } from "../../errors";
+import { MAX_COUNTED } from "../../lists/counts";
 import { PAUSED } from "../../push/worker/outcomes";
 import type { PauseParams, PushPause } from "./schema";
 
@@ -18,6 +19,20 @@ export async function listPauses({ db, dbNow }: Deps): Promise<{ pauses: PushPau
     SELECT "environment"::text, "until", "reason" FROM "PushPause" WHERE "until" > ${dbNow()} ORDER BY "environment"`;
   return { pauses };
 }
+
+/** Counts the deliveries that wait for the end of a pause: `MAX_COUNTED` at most. */
+export async function countPaused({ db, dbNow }: Deps, environment: Environment): Promise<number> {
+  const [row] = await db.$queryRaw<{ count: number }[]>`
+    SELECT count(*)::integer AS count FROM (
+      SELECT 1 FROM "QueuedPush" AS queued JOIN "PushDevice" AS device ON device."id" = queued."deviceId"
+      WHERE ${isPaused(dbNow, environment)} LIMIT ${MAX_COUNTED}::integer) AS counted`;
+  return row?.count ?? 0;
+}
+
+/** Whether a queued delivery to a device waits for the end of a pause. */
+const isPaused = (dbNow: Deps["dbNow"], environment: Environment | undefined) => sql`
+  "leaseUntil" IS NULL AND "reason" = ${PAUSED} AND "nextAttemptAt" > ${dbNow()}
+  AND ${environment ? sql`device."environment" = ${environment}::"PushEnvironment"` : sql`true`}`;
 
 /**
  * Ends the pause of an APNs environment, and makes the deliveries due that waited for it. Returns how many.
@@ -46,7 +61,6 @@ export async function endPause(
  */
 export async function endPauses({ db, dbNow }: Deps, environment?: Environment): Promise<number> {
   await db.pushPause.deleteMany({ where: environment ? { environment } : {} });
-  const isChosen = environment ? sql`device."environment" = ${environment}::"PushEnvironment"` : sql`true`;
   let resumed = 0;
   let after: { deviceId: string; messageId: string } | null = { deviceId: NIL_ID, messageId: NIL_ID };
   while (after !== null) {
@@ -55,7 +69,7 @@ export async function endPauses({ db, dbNow }: Deps, environment?: Environment):
         SELECT queued."deviceId", "messageId" FROM "QueuedPush" AS queued
         JOIN "PushDevice" AS device ON device."id" = queued."deviceId"
         WHERE (queued."deviceId", "messageId") > (${after.deviceId}::uuid, ${after.messageId}::uuid)
-          AND "leaseUntil" IS NULL AND "reason" = ${PAUSED} AND "nextAttemptAt" > ${dbNow()} AND ${isChosen}
+          AND ${isPaused(dbNow, environment)}
         ORDER BY queued."deviceId", "messageId" LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE OF queued
       ), resumed AS (
         UPDATE "QueuedPush" AS queued SET "nextAttemptAt" = ${dbNow()}

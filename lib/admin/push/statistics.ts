@@ -1,4 +1,5 @@
 import type { Context, ReadClient } from "../../context";
+import { MAX_COUNTED } from "../../lists/counts";
 import { QueuePriority } from "../../push/notifications";
 import type { Statistics, StatisticsQuery } from "./schema";
 
@@ -9,8 +10,6 @@ const PERIODS = {
   day: { unit: "hour", stepMs: HOUR_MS, steps: 24 },
   month: { unit: "day", stepMs: 24 * HOUR_MS, steps: 30 },
 } as const;
-/** Bounds the count of a queue that workers cannot keep up with. */
-const MAX_COUNTED = 1_000;
 
 type Row = { at: Date; state: "sent" | "failed" | "cancelled"; reason: string | null; count: number };
 

@@ -1,9 +1,8 @@
 import type { Context } from "../../context";
+import { MAX_COUNTED } from "../../lists/counts";
 
 /** An endpoint's deliveries by state, each counted up to `MAX_COUNTED`. */
 export type DeliveryCounts = { pending: number; failed: number; delivered: number };
-
-const MAX_COUNTED = 1_000;
 
 /**
  * Counts an endpoint's deliveries. Bounded, by indexes: only deliveries that are pending have a next attempt, and the index of

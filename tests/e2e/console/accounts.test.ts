@@ -1,8 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readOperatorAccess } from "@/lib/files/operator-file";
 import { billingEvent, deliverTo } from "@/tests/support/billing/billing";
-import { type Service, startService } from "@/tests/support/process/service";
+import { operatorKeyOf, type Service, startService } from "@/tests/support/process/service";
 import { newToken } from "@/tests/support/push/push";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, COLOR_RULES, type Person, signInOn, visit } from "@/tests/support/web/pages";
@@ -39,7 +38,7 @@ describe.runIf(hasChromium)("an admin in Chromium", () => {
   /** Somebody with a role, which the operator of this machine gives them. */
   async function registerAs(role: "admin" | "support"): Promise<Customer> {
     const operator = await register(`${role}@operators.example`, role);
-    const authorization = `Bearer ${readOperatorAccess(service.dataDir)?.key}`;
+    const authorization = `Bearer ${await operatorKeyOf(service)}`;
     const granted = await send(`/api/admin/accounts/${operator.id}/grant`, { role }, { authorization });
     expect(granted.status).toBe(200);
     return operator;

@@ -2,15 +2,16 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadConfig } from "@/lib/config";
 import { openDatabase } from "@/lib/db/open";
-import { readOperatorAccess } from "@/lib/files/operator-file";
 import { anonymous, billingEvent, deliverTo } from "@/tests/support/billing/billing";
-import { preparedDataDir, type Service, startService } from "@/tests/support/process/service";
+import { startRevenueCat } from "@/tests/support/billing/revenuecat";
+import { operatorKeyOf, preparedDataDir, type Service, startService } from "@/tests/support/process/service";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, COLOR_RULES, type Person, signInOn, visit } from "@/tests/support/web/pages";
 
 /** Starting the service and the browser takes long on a busy machine. */
 const STARTS_MS = 180_000;
 const MARKUP = `<img src=x onerror="document.title='run'">`;
+const DAY_MS = 24 * 60 * 60 * 1000;
 const WIDTHS = [360, 768, 1280];
 
 const customer = anonymous();
@@ -21,12 +22,12 @@ const bought = billingEvent("INITIAL_PURCHASE", {
   product_id: MARKUP,
 });
 
-/** A data folder with an event that an older version could not apply. */
+/** A data folder with an event that an older version could not apply, and which waits for an operator. */
 async function dataDirWithFailure(): Promise<string> {
   const dataDir = await preparedDataDir();
   const database = await openDatabase(loadConfig({ DATA_DIR: dataDir }), { onConnectionError: () => {} });
   const eventId = bought.id;
-  const at = new Date();
+  const at = new Date(Date.now() - 2 * DAY_MS);
   const stored = {
     provider: "revenuecat",
     eventId,
@@ -37,6 +38,7 @@ async function dataDirWithFailure(): Promise<string> {
   const data = {
     ...stored,
     appUserIds: [],
+    nextAttemptAt: null,
     occurredAt: at,
     receivedAt: at,
     facts: {},
@@ -50,10 +52,13 @@ async function dataDirWithFailure(): Promise<string> {
 describe.runIf(hasChromium)("the billing pages of the console", () => {
   let service: Service;
   let browser: Browser;
+  let provider: Awaited<ReturnType<typeof startRevenueCat>>;
 
   beforeAll(async () => {
+    provider = await startRevenueCat();
+    const settings = { ...provider.config, BILLING_PAYLOAD_RETENTION_DAYS: "1", RATE_LIMITS: "off" };
     const DATA_DIR = await dataDirWithFailure();
-    [service, browser] = await Promise.all([startService({ RATE_LIMITS: "off", DATA_DIR }), launchChromium()]);
+    [service, browser] = await Promise.all([startService({ ...settings, DATA_DIR }), launchChromium()]);
     const purchase = { app_user_id: customer, original_transaction_id: bought.original_transaction_id };
     const canceled = billingEvent("CANCELLATION", { ...purchase, cancel_reason: "UNSUBSCRIBE", product_id: MARKUP });
     for (const event of [canceled, billingEvent(MARKUP)]) {
@@ -64,6 +69,7 @@ describe.runIf(hasChromium)("the billing pages of the console", () => {
   afterAll(async () => {
     await browser.close();
     expect(await service.end("SIGTERM")).toBe(0);
+    provider.close();
   });
 
   const send = (path: string, body: object, headers: Record<string, string> = {}) =>
@@ -77,7 +83,7 @@ describe.runIf(hasChromium)("the billing pages of the console", () => {
   async function signInAs(page: Page, role: "admin" | "support" | "user"): Promise<Person & { id: string }> {
     const person = { email: `${role}@operators.example`, password: "a password for the console" };
     const { user } = (await (await send("/api/auth/register", person)).json()) as { user: { id: string } };
-    const authorization = `Bearer ${readOperatorAccess(service.dataDir)?.key}`;
+    const authorization = `Bearer ${await operatorKeyOf(service)}`;
     if (role !== "user") await send(`/api/admin/accounts/${user.id}/grant`, { role }, { authorization });
     await signInOn(page, person);
     await page.waitForURL("/account");
@@ -127,6 +133,15 @@ describe.runIf(hasChromium)("the billing pages of the console", () => {
     await page.getByRole("button", { name: "Assign", exact: true }).click();
     await page.getByText("The account has the customer’s purchases.").waitFor();
     expect(await page.getByRole("region", { name: "Owner" }).innerText()).toContain(accountId);
+
+    await page.goto("/console/billing");
+    await page.getByRole("button", { name: "Reconcile all" }).click();
+    await page.getByText("The provider is asked about the customers of 1 purchase").waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Prune" }).click();
+    await page.getByText("1 event is that old.").waitFor();
+    await page.getByRole("button", { name: "Delete the payloads" }).click();
+    await page.getByText("100% done.").waitFor();
 
     await page.goto(`/console/billing?account=${accountId}`);
     expect(await page.locator("tbody th").allInnerTexts()).toEqual(

@@ -175,4 +175,33 @@ describe.runIf(hasChromium)("in Chromium", () => {
     },
     STARTS_MS,
   );
+
+  test(
+    "an operator is told how much waits before it is sent: by a pause, and by a mail server that is down",
+    async () => {
+      const { page } = await visit(browser, service);
+      const { person, phone } = await adminWithDevice();
+      apns.replyWith(phone.token, { status: 403, reason: "InvalidProviderToken" });
+      await signInOn(page, person);
+      await page.waitForURL("/account");
+      const end = page.getByRole("button", { name: "End the pause of sandbox" });
+      await expect
+        .poll(async () => {
+          await page.goto("/console/push");
+          return end.count();
+        }, POLL)
+        .toBe(1);
+      await end.click();
+      await page.getByText("1 notification that waited is sent at once.").waitFor();
+      await page.getByRole("button", { name: "End the pause", exact: true }).click();
+      await page.getByText("The pause has ended.").waitFor();
+      const signIn = "security.new_sign_in.body"; // refused, then accepted
+      await expect.poll(() => titlesOf(phone.token), POLL).toEqual([signIn, signIn]);
+
+      await page.goto("/console/push/mail");
+      await page.getByRole("button", { name: "Send all now" }).click();
+      await page.getByText(/^\d+ emails that wait for another attempt are sent at once\./).waitFor();
+    },
+    STARTS_MS,
+  );
 });

@@ -1,10 +1,9 @@
 import { readFile } from "node:fs/promises";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readOperatorAccess } from "@/lib/files/operator-file";
 import { becomeAdminOn } from "@/tests/support/console/first-admin";
 import { startReceiver, verifyWebhook } from "@/tests/support/network/webhook-receiver";
-import { type Service, startService } from "@/tests/support/process/service";
+import { operatorKeyOf, type Service, startService } from "@/tests/support/process/service";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import {
   accessibilityFaults,
@@ -138,7 +137,7 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
   });
 
   test("an admin filters the audit trail, goes through its pages, and downloads what the filters show", async () => {
-    const authorization = `Bearer ${readOperatorAccess(service.dataDir)?.key}`;
+    const authorization = `Bearer ${await operatorKeyOf(service)}`;
     const headers = { authorization, "content-type": "application/json" };
     for (const name of ["First", MARKUP]) {
       const body = JSON.stringify({ name, scopes: ["audit:read"] });
@@ -171,7 +170,7 @@ describe.runIf(hasChromium)("the console in Chromium", () => {
   /** Registers an account and gives it a role. Returns its id. */
   async function register(person: Person, role: "user" | "support"): Promise<string> {
     const post = async (path: string, body: object) => {
-      const authorization = `Bearer ${readOperatorAccess(service.dataDir)?.key}`;
+      const authorization = `Bearer ${await operatorKeyOf(service)}`;
       const headers = { "content-type": "application/json", ...(path.startsWith("/api/admin") && { authorization }) };
       const response = await service.fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
       return (await response.json()) as { user: { id: string } };

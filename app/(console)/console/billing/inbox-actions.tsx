@@ -1,17 +1,17 @@
 import type { BillingEventState } from "@/lib/admin/billing/schema";
-import type { Context } from "@/lib/context";
 import { Action } from "../../actions/action";
-import { formatBounded, formatCount } from "../../components/figures";
+import { countBounded, formatCount } from "../../components/figures";
 
 type Props = {
-  ctx: Pick<Context, "billing" | "config">;
   state: BillingEventState | undefined;
-  counts: { failed: number; received: number };
+  /** What each action is about: 1,000 at most. */
+  counts: { failed: number; received: number; purchases: number; expired: number };
+  /** The days after which payloads may be deleted. */
+  days: number | undefined;
 };
 
 /** What can be done with many events at once. */
-export function InboxActions({ ctx, state, counts }: Props) {
-  const days = ctx.config.BILLING_PAYLOAD_RETENTION_DAYS;
+export function InboxActions({ state, counts, days }: Props) {
   const replayed = state === "received" || state === "ignored" ? state : "failed";
   const count = replayed === "ignored" ? null : counts[replayed];
   return (
@@ -26,17 +26,13 @@ export function InboxActions({ ctx, state, counts }: Props) {
           reason="optional"
         >
           <p>
-            {count === null
-              ? "The ignored events are"
-              : count === 1
-                ? "1 event is"
-                : `${formatBounded(count)} events are`}{" "}
-            parsed and applied again, oldest first. Each counts once, and no notification is sent again. Those whose
-            cause remains fail again.
+            {count === null ? "The ignored events are" : countBounded(count, "event is", "events are")} parsed and
+            applied again, oldest first. Each counts once, and no notification is sent again. Those whose cause remains
+            fail again.
           </p>
         </Action>
       )}
-      {ctx.billing && (
+      {counts.purchases > 0 && (
         <Action
           form="/forms/console/billing/reconciliations"
           label="Reconcile all"
@@ -45,23 +41,23 @@ export function InboxActions({ ctx, state, counts }: Props) {
           reason="optional"
         >
           <p>
-            The provider is asked about every customer with purchases, one request each, and purchases that differ are
-            corrected.
+            The provider is asked about the customers of {countBounded(counts.purchases, "purchase", "purchases")}, one
+            request each, and purchases that differ are corrected.
           </p>
         </Action>
       )}
-      {days !== undefined && (
+      {days !== undefined && counts.expired > 0 && (
         <Action
           form="/forms/console/billing/prune"
           label="Prune"
-          title={`Delete payloads older than ${formatCount(days)} days?`}
+          title={`Delete payloads older than ${formatCount(days)} ${days === 1 ? "day" : "days"}?`}
           submit="Delete the payloads"
           reason="optional"
           isDanger
         >
           <p>
-            The events stay, and so do the payloads of failed ones. A deleted payload cannot be brought back: its event
-            is not parsed again by a replay.
+            {countBounded(counts.expired, "event is", "events are")} that old. The events stay, and so do the payloads
+            of failed ones. A deleted payload cannot be brought back: its event is not parsed again by a replay.
           </p>
         </Action>
       )}

@@ -1,6 +1,8 @@
-import { countPendingEvents, listBillingEvents, MAX_COUNTED } from "@/lib/admin/billing/list-events";
+import { countPendingEvents, listBillingEvents } from "@/lib/admin/billing/list-events";
+import { countExpired } from "@/lib/admin/billing/prune-payloads";
+import { countPurchases } from "@/lib/admin/billing/reconcile";
 import { BillingEventsQuery } from "@/lib/admin/billing/schema";
-import { formatCount } from "../../components/figures";
+import { formatBounded } from "../../components/figures";
 import { PageHead, Section } from "../../components/headings";
 import { EmptyState } from "../../components/states";
 import { Tabs } from "../../components/tabs";
@@ -27,7 +29,12 @@ export default consolePage(
   },
   async ({ ctx, query: { batch, at, only, share, failures, ...query } }) => {
     const { state, unlinked, type, event, account, purchase, receivedFrom, receivedBefore } = query;
-    const counts = await countPendingEvents(ctx);
+    const days = ctx.config.BILLING_PAYLOAD_RETENTION_DAYS;
+    const [counts, purchases, expired] = await Promise.all([
+      countPendingEvents(ctx),
+      ctx.billing ? countPurchases(ctx) : 0,
+      days === undefined ? 0 : countExpired(ctx, days),
+    ]);
     const { events, nextCursor } = await listBillingEvents(ctx, query);
     const isWhole = Object.values(query).every((value) => value === undefined);
     const isFailedFirst = isWhole && counts.failed > 0;
@@ -37,7 +44,7 @@ export default consolePage(
         <PageHead
           title="Billing"
           lead="What the billing provider sent, and what became of it."
-          actions={<InboxActions state={state} counts={counts} ctx={ctx} />}
+          actions={<InboxActions state={state} counts={{ ...counts, purchases, expired }} days={days} />}
         />
         <BatchProgress batch={batch} at={at} only={only} share={share} failures={failures} />
         <Tabs label="Events by state" tabs={tabsOf({ state, unlinked }, counts)} />
@@ -105,12 +112,11 @@ function tabsOf(
   counts: { failed: number; received: number },
 ) {
   const href = "/console/billing";
-  const count = (number: number) => (number >= MAX_COUNTED ? `${formatCount(MAX_COUNTED)}+` : formatCount(number));
   const tab = (label: string, value: string, number?: number) => ({
     href: `${href}?state=${value}`,
     label,
     isCurrent: state === value,
-    ...(number === undefined ? {} : { count: count(number) }),
+    ...(number === undefined ? {} : { count: formatBounded(number) }),
   });
   return [
     { href, label: "All", isCurrent: !state && unlinked !== "true" },

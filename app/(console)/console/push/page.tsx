@@ -1,8 +1,8 @@
 import { listMessages } from "@/lib/admin/push/messages/list-messages";
-import { listPauses } from "@/lib/admin/push/pauses";
+import { countPaused, listPauses } from "@/lib/admin/push/pauses";
 import { MessagesQuery, type Statistics, StatisticsQuery } from "@/lib/admin/push/schema";
 import { readStatistics } from "@/lib/admin/push/statistics";
-import { withReadDb } from "@/lib/context";
+import { type Context, withReadDb } from "@/lib/context";
 import { BarChart } from "../../charts/chart";
 import { formatCount } from "../../components/figures";
 import { PageHead, Section } from "../../components/headings";
@@ -31,10 +31,10 @@ export default consolePage(
     },
   },
   async ({ ctx, query: { period = "day", by, ...page } }) => {
-    const [statistics, { messages, nextCursor }, { pauses }] = await Promise.all([
+    const [statistics, { messages, nextCursor }, pauses] = await Promise.all([
       readStatistics(withReadDb(ctx), { period }),
       listMessages(ctx, { by, ...page }),
-      listPauses(ctx),
+      pausesWithCounts(ctx),
     ]);
     return (
       <>
@@ -67,6 +67,11 @@ export default consolePage(
     );
   },
 );
+
+async function pausesWithCounts(ctx: Pick<Context, "db" | "dbNow">) {
+  const { pauses } = await listPauses(ctx);
+  return Promise.all(pauses.map(async (one) => ({ ...one, waiting: await countPaused(ctx, one.environment) })));
+}
 
 function Queue({ queue: { due, oldestDueAt } }: Pick<Statistics, "queue">) {
   if (due === 0) return "Nothing waits to be sent now.";

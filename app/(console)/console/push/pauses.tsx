@@ -1,18 +1,22 @@
 import type { PushPause } from "@/lib/admin/push/schema";
 import { Action } from "../../actions/action";
+import { countBounded } from "../../components/figures";
 import { Section } from "../../components/headings";
 import { Ago } from "../../components/moment";
 import { type Column, Table } from "../../lists/table";
 
-const COLUMNS: Column<PushPause>[] = [
+/** `waiting`: how many notifications wait for its end, at most 1,000. */
+type Row = PushPause & { waiting: number };
+
+const COLUMNS: Column<Row>[] = [
   { head: "Environment", isRowHead: true, cell: ({ environment }) => environment },
   { head: "Reason", cell: ({ reason }) => reason },
   { head: "Ends", isTight: true, cell: ({ until }) => <Ago at={until} /> },
-  { head: "Actions", align: "end", cell: ({ environment }) => <End environment={environment} /> },
+  { head: "Actions", align: "end", cell: (pause) => <End pause={pause} /> },
 ];
 
 /** The APNs environments to which nothing is sent for now. Nothing if there are none. */
-export function Pauses({ pauses }: { pauses: readonly PushPause[] }) {
+export function Pauses({ pauses }: { pauses: readonly Row[] }) {
   if (pauses.length === 0) return null;
   return (
     <Section title="Paused" lead="APNs refused the service. Notifications wait: correct the cause, then end the pause.">
@@ -27,7 +31,7 @@ export function Pauses({ pauses }: { pauses: readonly PushPause[] }) {
   );
 }
 
-function End({ environment }: Pick<PushPause, "environment">) {
+function End({ pause: { environment, waiting } }: { pause: Row }) {
   return (
     <Action
       form="/forms/console/push/resume"
@@ -37,7 +41,10 @@ function End({ environment }: Pick<PushPause, "environment">) {
       submit="End the pause"
       values={{ environment }}
     >
-      <p>What waited is sent at once. If APNs still refuses the service, it is paused again.</p>
+      <p>
+        {countBounded(waiting, "notification", "notifications")} that waited {waiting === 1 ? "is" : "are"} sent at
+        once. If APNs still refuses the service, it is paused again.
+      </p>
     </Action>
   );
 }

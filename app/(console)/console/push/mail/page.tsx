@@ -1,7 +1,9 @@
+import { countRetrying } from "@/lib/admin/mail/change-emails";
 import { listEmails } from "@/lib/admin/mail/list-emails";
 import { EmailsQuery, type QueuedEmail } from "@/lib/admin/mail/schema";
 import { Action } from "../../../actions/action";
 import { Badge, type Tone } from "../../../components/badge";
+import { countBounded } from "../../../components/figures";
 import { PageHead, Section } from "../../../components/headings";
 import { Ago } from "../../../components/moment";
 import { EmptyState } from "../../../components/states";
@@ -33,13 +35,13 @@ export default consolePage(
     done: { retried: "The emails that waited are being sent now.", removed: "The email is removed from the queue." },
   },
   async ({ ctx, query }) => {
-    const { messages, nextCursor } = await listEmails(ctx, query);
+    const [{ messages, nextCursor }, retrying] = await Promise.all([listEmails(ctx, query), countRetrying(ctx)]);
     return (
       <>
         <PageHead
           title="Mail queue"
           lead="Emails leave the queue when the mail server takes them, rejects them for good, or when they expire."
-          actions={<RetryAll />}
+          actions={retrying > 0 && <RetryAll count={retrying} />}
         />
         <PushTabs current="/console/push/mail" />
         <Filters>
@@ -68,10 +70,13 @@ export default consolePage(
   },
 );
 
-function RetryAll() {
+function RetryAll({ count }: { count: number }) {
   return (
     <Action form="/forms/console/mail/retry" label="Send all now" title="Send all that wait now?" submit="Send now">
-      <p>Every email that waits for another attempt is sent at once. Do this when the mail server is back.</p>
+      <p>
+        {countBounded(count, "email that waits", "emails that wait")} for another attempt {count === 1 ? "is" : "are"}{" "}
+        sent at once. Do this when the mail server is back.
+      </p>
     </Action>
   );
 }
