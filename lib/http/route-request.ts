@@ -6,6 +6,8 @@ export type RequestHead = {
   url: string;
   /** Names in lower case. */
   headers: { get: (name: string) => string | null; has: (name: string) => boolean };
+  /** `aborted`: the client has closed the connection, and waits for no response. Absent where that is not known. */
+  signal?: { readonly aborted: boolean };
 };
 
 /** A request with its body, which can be read once. */

@@ -13,6 +13,8 @@ export type Options = {
   headers?: Record<string, string>;
   /** The socket's remote IP. */
   ip?: string;
+  /** Aborted once the client is gone. */
+  signal?: AbortSignal;
 };
 
 const modules = import.meta.glob<Handlers>(["/app/**/route.ts", "/app/.well-known/**/route.ts"], { eager: true });
@@ -38,7 +40,8 @@ async function send(method: string, url: URL, options: Options): Promise<Respons
   const ip = options.ip ?? newIp();
   // A server always sees the same socket, so the client's IP comes the way it does behind a proxy.
   if (!callsHandlers && !headers.has("x-forwarded-for")) headers.set("x-forwarded-for", ip);
-  const request = new Request(url, { method, headers, body, duplex: "half" } as RequestInit);
+  const { signal } = options;
+  const request = new Request(url, { method, headers, body, duplex: "half", signal } as RequestInit);
   if (!callsHandlers) return sendToServer(request);
   const found = findRoute(routes, url.pathname);
   const handler = typeof found?.responder === "object" ? found.responder[method] : undefined;

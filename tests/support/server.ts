@@ -55,6 +55,7 @@ export async function sendToServer(request: Request): Promise<Response> {
     port,
     host: "127.0.0.1",
     method: request.method,
+    signal: request.signal,
     path: pathname + search,
     headers: { ...Object.fromEntries(request.headers), ...(isChunked ? { "transfer-encoding": "chunked" } : {}) },
   });

@@ -27,6 +27,10 @@ export class NodeRequest implements RouteRequest {
     this.#beforeBody = beforeBody;
   }
 
+  get signal(): { readonly aborted: boolean } {
+    return { aborted: this.#incoming.socket.destroyed };
+  }
+
   allowLongBody(): void {
     longBodies.add(this.#incoming);
   }

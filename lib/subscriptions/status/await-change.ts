@@ -11,6 +11,8 @@ type Deps = Parameters<typeof readSubscriptionStatus>[0] &
   Parameters<typeof refreshPurchases>[0] &
   Pick<Context, "draining">;
 type Principal = Parameters<typeof readSubscriptionStatus>[1];
+/** The HTTP request. `aborted`: its client is gone. */
+type Connection = { signal?: { readonly aborted: boolean } };
 
 /** How often the purchases of all waiting requests are read. */
 const POLL_MS = 1_000;
@@ -24,18 +26,19 @@ let waitingCount = 0;
 
 /**
  * Returns the status of an account. With `fresh`, the provider is asked first. With `since` and `wait`, responds once the
- * entity tag differs from `since`, after `wait` seconds, or when the process stops.
+ * entity tag differs from `since`, after `wait` seconds, or when the process stops or the client is gone.
  * @throws AppError rate_limited if five requests of the account wait; overloaded if too many of the process do
  */
 export async function requestStatus(
   ctx: Deps,
   principal: Principal,
   { fresh, since, wait = 0 }: StatusQuery,
+  request: Connection,
 ): Promise<SubscriptionStatus> {
   const isFresh = fresh === undefined ? undefined : await refreshPurchases(ctx, principal.account.id);
   const status = await readSubscriptionStatus(ctx, principal);
   const isWaiting = since !== undefined && wait > 0 && isSame(status, since);
-  return { ...(isWaiting ? await awaitChange(ctx, principal, since, wait) : status), isFresh };
+  return { ...(isWaiting ? await awaitChange(ctx, principal, { since, wait }, request) : status), isFresh };
 }
 
 /** The weak entity tag of a status (RFC 9110, section 8.8.3): it leaves out when and how the status was computed. */
@@ -50,14 +53,19 @@ function isSame(status: SubscriptionStatus, since: string): boolean {
 }
 
 /** Waits without a database connection or a transaction. A change by time alone is noticed at the end. */
-async function awaitChange(ctx: Deps, principal: Principal, since: string, waitSeconds: number) {
+async function awaitChange(
+  ctx: Deps,
+  principal: Principal,
+  { since, wait }: Required<Pick<StatusQuery, "since" | "wait">>,
+  request: Connection,
+): Promise<SubscriptionStatus> {
   const { id } = principal.account;
-  const endMs = performance.now() + waitSeconds * 1000;
-  enter(id, waitSeconds);
+  const endMs = performance.now() + wait * 1000;
+  enter(id, wait);
   try {
     for (let known: string | undefined; ; ) {
       const version = await readVersion(ctx.db, id);
-      const isEnd = ctx.draining || performance.now() >= endMs;
+      const isEnd = ctx.draining || request.signal?.aborted || performance.now() >= endMs;
       if (version !== known || isEnd) {
         const status = await readSubscriptionStatus(ctx, principal);
         if (isEnd || !isSame(status, since)) return status;

@@ -6,8 +6,8 @@ import { ctx, withContext } from "@/tests/support/context";
 
 const PATH = "/api/subscription/status";
 
-const ask = ({ token }: { token: string }, query: Record<string, string> = {}) =>
-  get(`${PATH}?${new URLSearchParams(query)}`, { token });
+const ask = ({ token }: { token: string }, query: Record<string, string> = {}, signal?: AbortSignal) =>
+  get(`${PATH}?${new URLSearchParams(query)}`, { token, ...(signal && { signal }) });
 const etagOf = (response: Response) => response.headers.get("etag") ?? "";
 
 test("the entity tag stays until the status changes", async () => {
@@ -78,6 +78,18 @@ test("five requests of an account may wait at a time", async () => {
   const statuses = (await Promise.all(waiting)).map(({ status }) => status);
   expect(statuses.toSorted()).toEqual([200, 200, 200, 200, 200, 429]);
   expect((await ask(account, { since, wait: "30" })).status).toBe(200);
+});
+
+test("a client that is gone leaves its place within seconds", async () => {
+  const account = await newAccount();
+  const since = etagOf(await ask(account));
+  const client = new AbortController();
+  const all = Array.from({ length: 5 }, () => ask(account, { since, wait: "30" }, client.signal));
+  const gone = Promise.allSettled(all);
+  await expect.poll(async () => (await ask(account, { since, wait: "1" })).status).toBe(429);
+  client.abort();
+  await expect.poll(async () => (await ask(account, { since, wait: "1" })).status, { timeout: 20_000 }).toBe(200);
+  await gone;
 });
 
 test("a wait that is not possible is rejected", async () => {

@@ -11,8 +11,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     query: StatusQuery,
     errors: ["rate_limited", "overloaded"],
     responses: { 200: SubscriptionStatus },
-    handle: async ({ ctx, principal, query }) => {
-      const status = await requestStatus(ctx, principal, query);
+    handle: async ({ ctx, principal, query, request }) => {
+      const status = await requestStatus(ctx, principal, query, request);
       return new RouteResponse(200, status, { ETag: etagOf(status) });
     },
   }),
