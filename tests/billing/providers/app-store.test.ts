@@ -66,6 +66,40 @@ test("a subscription is followed from its start to its refund", async () => {
   expect(await send("REFUND", undefined, 1, earlier)).toMatchObject({ status: "active", isActive: true });
 });
 
+test("the refund of another transaction than the newest changes neither its period nor its status", async () => {
+  const ann = await newAccount();
+  const make = subscription(ann.id);
+  const send = async (...given: Parameters<typeof make>) => [(await sendApple(make(...given)))[1], await statusOf(ann)];
+  await send("SUBSCRIBED", "INITIAL_BUY");
+  const { currentPeriodEndsAt } = await statusOf(ann);
+  // Before the upgrade, a yearly subscription to another product.
+  const yearly = { productId: "com.example.other", expiresDate: at(300), revocationDate: at(0) };
+  const replaced = { transaction: yearly, renewalInfo: { renewalDate: Date.parse(String(currentPeriodEndsAt)) } };
+  expect(await send("REFUND", undefined, 1, replaced)).toMatchObject([
+    { status: "processed" },
+    { status: "active", productId: "com.example.product", currentPeriodEndsAt },
+  ]);
+  const due = { transaction: { expiresDate: at(-0.5) } };
+  const grace = { gracePeriodExpiresDate: at(10), isInBillingRetryPeriod: true, renewalDate: at(-0.5) };
+  await send("DID_FAIL_TO_RENEW", "GRACE_PERIOD", 4, { ...due, renewalInfo: grace });
+  const earlier = { transaction: { expiresDate: at(-30), revocationDate: at(0) }, renewalInfo: grace };
+  for (const type of ["REFUND", "REFUND_REVERSED"]) {
+    expect(await send(type, undefined, 4, earlier)).toMatchObject([{ status: "ignored" }, { status: "grace_period" }]);
+  }
+});
+
+test("the refund of a subscription that has expired does not extend it", async () => {
+  const ann = await newAccount();
+  const make = subscription(ann.id);
+  const expiresDate = at(-0.5);
+  const renewalInfo = { expirationIntent: 1, autoRenewStatus: 0, renewalDate: expiresDate };
+  await sendApple(make("EXPIRED", "VOLUNTARY", 2, { transaction: { expiresDate }, renewalInfo }));
+  const revoked = { transaction: { expiresDate, revocationDate: at(0) }, renewalInfo };
+  expect(await sendApple(make("REFUND", undefined, 5, revoked))).toMatchObject([200, { status: "processed" }]);
+  const end = new Date(expiresDate).toISOString();
+  expect(await statusOf(ann)).toMatchObject({ status: "revoked", accessEndsAt: end, currentPeriodEndsAt: end });
+});
+
 test("a one-time purchase lasts until it is refunded, and again after the reversal", async () => {
   const ann = await newAccount();
   const make = subscription(ann.id);

@@ -1,4 +1,5 @@
 import type { EventFacts } from "../../events";
+import { earliest } from "../../fold/periods";
 import { toDate } from "../fields";
 import { entitlementsOf } from "../products";
 import type { Products } from "../provider";
@@ -41,20 +42,27 @@ export function readSubscription(event: Event, occurredAt: Date, products: Produ
   const type = TYPES.get(`${name}.${subtype}`) ?? TYPES.get(name ?? "");
   if (!type) return undefined;
   const sold = soldFacts(transaction, products);
-  const until = toDate(renewalInfo?.renewalDate ?? null);
-  if (isEarlierPeriod(event)) {
-    // The refund of an earlier period leaves the current one as it is.
+  if (isOfOtherPeriod(event)) {
+    // It leaves the current period as it is. One that is over or not paid for has nothing to record.
+    if ((notification.data?.status ?? STATUS.active) !== STATUS.active)
+      return { type: `${name}.OTHER_PERIOD`, facts: {} };
+    const expiresAt = toDate(renewalInfo?.renewalDate ?? null);
     const refund = { isRefund: name === "REFUND", cancelReason: name === "REFUND" ? "CUSTOMER_SUPPORT" : null };
-    return { type, facts: { entitlementIds: sold.entitlementIds, expiresAt: until, ...refund } };
+    return { type, facts: { entitlementIds: sold.entitlementIds, expiresAt, ...refund } };
   }
   return { type, facts: { ...sold, ...stateOf(event, occurredAt) } };
 }
 
-/** A refund and its reversal name a transaction of any period. `renewalDate` is the end of the newest. */
-function isEarlierPeriod({ notification, renewalInfo, transaction }: Event): boolean {
-  if (notification.notificationType !== "REFUND" && notification.notificationType !== "REFUND_REVERSED") return false;
+/**
+ * A refund and its reversal name a transaction of any period. `renewalDate` is the end of the newest, which may be before
+ * that of a longer one that it has replaced.
+ */
+function isOfOtherPeriod({ notification, renewalInfo, transaction }: Event): boolean {
+  const { data, notificationType: name } = notification;
+  if (name !== "REFUND" && name !== "REFUND_REVERSED") return false;
   const [end, newest] = [transaction.expiresDate, renewalInfo?.renewalDate ?? null];
-  return end !== null && newest !== null && end < newest;
+  if (end === null || newest === null) return false;
+  return end < newest || (end > newest && name === "REFUND" && data?.status === STATUS.active);
 }
 
 function soldFacts({ inAppOwnershipType, productId }: Transaction, products: Products): Partial<EventFacts> {
@@ -70,9 +78,10 @@ function stateOf(event: Event, occurredAt: Date): Partial<EventFacts> {
   const revokedAt = status === STATUS.revoked ? (toDate(transaction.revocationDate) ?? occurredAt) : null;
   const isRefund = revokedAt !== null && event.notification.notificationType !== "REVOKE";
   const hasIssue = status === STATUS.billingRetry || status === STATUS.gracePeriod;
-  const endedAt = revokedAt ?? (status === STATUS.expired ? (expiresAt ?? occurredAt) : null);
+  const revokedFrom = revokedAt && earliest(expiresAt, revokedAt); // a refund may follow the end
+  const endedAt = revokedFrom ?? (status === STATUS.expired ? (expiresAt ?? occurredAt) : null);
   return {
-    expiresAt: revokedAt ?? expiresAt,
+    expiresAt: revokedFrom ?? expiresAt,
     periodType: periodTypeOf(transaction),
     newProductId: renewalInfo?.autoRenewProductId ?? null,
     gracePeriodEndsAt: status === STATUS.gracePeriod ? toDate(renewalInfo?.gracePeriodExpiresDate ?? null) : null,
