@@ -8,7 +8,7 @@ import { earliest, startOneTimePurchase, startPeriod } from "./periods";
  * renewal yet.
  */
 export function applySnapshot(state: PurchaseState, event: PurchaseEvent): Partial<PurchaseState> {
-  const { occurredAt, expiresAt, gracePeriodEndsAt, resumesAt, snapshot } = event;
+  const { occurredAt, expiresAt, resumesAt, snapshot } = event;
   const isOnce = event.periodType === null;
   const period = isOnce ? startOneTimePurchase(state, event) : startPeriod(state, event);
   const refundedAt = snapshot?.refundedAt ?? (isOnce ? state.refundedAt : null);
@@ -22,7 +22,7 @@ export function applySnapshot(state: PurchaseState, event: PurchaseEvent): Parti
     unsubscribedAt: since(event, state.unsubscribedAt, snapshot?.unsubscribedAt),
     cancelReason: snapshot?.unsubscribedAt || refundedAt ? (event.cancelReason ?? state.cancelReason) : null,
     billingIssueDetectedAt: since(event, state.billingIssueDetectedAt, snapshot?.billingIssueDetectedAt),
-    gracePeriodEndsAt,
+    gracePeriodEndsAt: graceEnd(state, event),
     pausedAt: resumesAt && (state.pausedAt ?? occurredAt),
     resumesAt,
     endedAt,
@@ -46,6 +46,13 @@ function pendingProduct(state: PurchaseState, { newProductId }: PurchaseEvent, p
 function since({ type }: PurchaseEvent, known: Date | null, given: Date | null | undefined): Date | null {
   if (!given) return null;
   return type === "SNAPSHOT" ? given : earliest(known, given);
+}
+
+/** A payment that stays due has one grace period. The vendor may begin further periods, which are not paid for either. */
+function graceEnd(state: PurchaseState, { gracePeriodEndsAt, snapshot, type }: PurchaseEvent): Date | null {
+  const isSameIssue = state.billingIssueDetectedAt !== null && snapshot?.billingIssueDetectedAt;
+  if (gracePeriodEndsAt === null || !isSameIssue || type === "SNAPSHOT") return gracePeriodEndsAt;
+  return earliest(state.gracePeriodEndsAt, gracePeriodEndsAt);
 }
 
 /** Returns the known end of the purchase, unless the snapshot shows a later period. */

@@ -102,6 +102,23 @@ test("a subscription is followed from its trial to its end", async () => {
   expect(await statusOf(ann)).toMatchObject({ status: "expired", expirationReason: "BILLING_ERROR" });
 });
 
+test("a payment that stays due has one grace period, although Stripe begins further periods", async () => {
+  const ann = await newAccount();
+  const own = { ...ids(), metadata: { accountId: ann.id } };
+  const send = (status: string, start: number, created = start + 30) =>
+    sendStripe(event("customer.subscription.updated", subscription({ ...own, status }, start), { created }));
+  const start = nowSeconds() - 60;
+  await send("past_due", start - MONTH);
+  const accessEndsAt = new Date(start * 1000).toISOString();
+  expect(await statusOf(ann)).toMatchObject({ status: "billing_retry", accessEndsAt });
+  await send("past_due", start);
+  expect(await statusOf(ann)).toMatchObject({ status: "billing_retry", isActive: false, accessEndsAt });
+  await send("active", start, start + 40);
+  expect(await statusOf(ann)).toMatchObject({ status: "active", gracePeriodEndsAt: null });
+  await send("past_due", start, start + 50);
+  expect(await statusOf(ann)).toMatchObject({ status: "grace_period", isActive: true });
+});
+
 test("a renewal is named as one, and a period before API version 2025-03-31 is on the subscription", async () => {
   const ann = await newAccount();
   const start = nowSeconds() - 60;
