@@ -199,6 +199,24 @@ test("a payment is a purchase for a lifetime until it is refunded whole, in what
   expect(await statusOf(bob)).toMatchObject({ status: "revoked", isActive: false });
 });
 
+test("a dispute ends a one-time purchase once it is lost", async () => {
+  const ann = await newAccount();
+  const intent = `pi_${randomUUID()}`;
+  await sendStripe(event("checkout.session.completed", payment(ann.id, { payment_intent: intent })));
+  const dispute = { id: "du_1", object: "dispute", charge: "ch_1", payment_intent: intent, metadata: {} };
+  clock.advance(1_000);
+  for (const [type, status] of [
+    ["charge.dispute.created", "needs_response"],
+    ["charge.dispute.closed", "won"],
+  ]) {
+    const receipt = await sendStripe(event(String(type), { ...dispute, status }));
+    expect(receipt).toMatchObject([200, { status: "ignored" }]);
+  }
+  expect(await statusOf(ann)).toMatchObject({ status: "active", isLifetime: true });
+  await sendStripe(event("charge.dispute.closed", { ...dispute, status: "lost" }));
+  expect(await statusOf(ann)).toMatchObject({ status: "revoked", isActive: false });
+});
+
 test("a payment that has not arrived yet gives nothing", async () => {
   const ann = await newAccount();
   const unpaid = payment(ann.id, { payment_intent: `pi_${randomUUID()}`, payment_status: "unpaid" });

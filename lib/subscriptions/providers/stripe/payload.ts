@@ -16,7 +16,7 @@ const Item = z.object({
 });
 const Items = optional(z.object({ data: optional(z.array(Item)) }));
 
-/** The fields of a subscription, a checkout session and a charge. */
+/** The fields of a subscription, a checkout session, a charge and a dispute. */
 const StripeObject = z.object({
   id: OptionalText,
   status: OptionalText,

@@ -15,6 +15,11 @@ export function checkoutFacts(session: StripeObject, occurredAt: Date, products:
   return { purchasedAt: occurredAt, productId, entitlementIds: entitlementsOf(products, [sold]) };
 }
 
+/** A dispute takes the payment back once it is lost ("The Dispute object", status). */
+export function disputeFacts({ payment_intent, status }: StripeObject, occurredAt: Date) {
+  return status === "lost" && payment_intent !== null ? refundOfPayment(occurredAt) : null;
+}
+
 /**
  * A full refund. Before API version 2025-03-31 a charge names its invoice. Since then, that of an invoice is stored as a
  * purchase of nothing, which no status shows.

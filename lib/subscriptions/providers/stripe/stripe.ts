@@ -5,7 +5,7 @@ import { requireFields, toPastDate } from "../fields";
 import type { Delivery, Products, Provider } from "../provider";
 import { aliasEvent, vendorEvent } from "../vendor-event";
 import { type StripeBase, type StripeEvent, StripePayload } from "./payload";
-import { checkoutFacts, refundFacts } from "./payments";
+import { checkoutFacts, disputeFacts, refundFacts } from "./payments";
 import { readSubscription } from "./subscription";
 
 /** Stripe's webhooks, snapshot payloads of API versions before and after 2025-03-31 ("Events", "The Event object"). */
@@ -38,7 +38,8 @@ function read(body: unknown, receivedAt: Date, products: Products): ProviderEven
   const type = event.type ?? "UNKNOWN";
   if (type.startsWith("customer.subscription.")) return readSubscription(event, base, products);
   if (type.startsWith("checkout.session.")) return readCheckout(event, base, products);
-  if (type === "charge.refunded") return readRefund(event, base);
+  if (type === "charge.refunded") return readRefund(event, base, refundFacts);
+  if (type === "charge.dispute.closed") return readRefund(event, base, disputeFacts);
   return vendorEvent({ ...base, type, purchaseId: null, customers: [] });
 }
 
@@ -54,11 +55,14 @@ function readCheckout(event: StripeEvent, base: StripeBase, products: Products):
   return vendorEvent({ ...base, type, purchaseId, customers, facts: facts ?? {} });
 }
 
-/** A full refund ends a one-time purchase. That of an invoice does not: Stripe keeps the subscription. */
-function readRefund(event: StripeEvent, base: StripeBase): ProviderEvent {
-  const charge = event.data?.object;
-  const facts = charge ? refundFacts(charge, base.occurredAt) : null;
-  const type = facts ? "CANCELLATION" : "charge.refunded";
-  const customers = [charge?.metadata?.accountId ?? null, charge?.customer ?? null];
-  return vendorEvent({ ...base, type, purchaseId: charge?.payment_intent ?? null, customers, facts: facts ?? {} });
+/**
+ * A full refund or a lost dispute ends a one-time purchase. That of an invoice does not: Stripe keeps the subscription.
+ * `given`: a charge or a dispute.
+ */
+function readRefund(event: StripeEvent, base: StripeBase, factsOf: typeof refundFacts): ProviderEvent {
+  const given = event.data?.object;
+  const facts = given ? factsOf(given, base.occurredAt) : null;
+  const type = facts ? "CANCELLATION" : (event.type ?? "UNKNOWN");
+  const customers = [given?.metadata?.accountId ?? null, given?.customer ?? null];
+  return vendorEvent({ ...base, type, purchaseId: given?.payment_intent ?? null, customers, facts: facts ?? {} });
 }
