@@ -74,6 +74,20 @@ test("an approved full refund ends a one-time purchase, and its reversal restore
   expect(await statusOf(ann)).toMatchObject({ status: "active", isLifetime: true });
 });
 
+test("an adjustment without a type is full if each of its items is", async () => {
+  const ann = await newAccount();
+  const own = owned(ann.id, "txn");
+  await sendPaddle(sample("transaction.completed", own));
+  const adjust = (items: Json[]) =>
+    sendPaddle(sample("adjustment.updated", { transaction_id: own.id, subscription_id: null, items }));
+  for (const items of [[], [{ type: "partial" }], [{ type: "full" }, { type: "partial" }]]) {
+    expect(await adjust(items)).toMatchObject([200, { status: "ignored" }]);
+  }
+  expect(await statusOf(ann)).toMatchObject({ status: "active" });
+  expect(await adjust([{ type: "full" }])).toMatchObject([200, { status: "processed" }]);
+  expect(await statusOf(ann)).toMatchObject({ status: "revoked" });
+});
+
 test("the secret tells the sandbox from production, and an old or wrong signature is refused", async () => {
   const ann = await newAccount();
   const created = sample("subscription.created", { ...owned(ann.id), current_billing_period: period(-1, 29) });

@@ -67,10 +67,16 @@ function readTransaction(data: PaddleObject, base: Base, products: Products): Pr
 
 /** A full refund or chargeback of a one-time purchase, once it is approved. A subscription's does not cancel it. */
 function readAdjustment(data: PaddleObject, base: Base): ProviderEvent | null {
-  const { action, status, subscription_id, transaction_id: purchaseId, type } = data;
-  if (subscription_id !== null || status !== "approved" || type === "partial") return null;
+  const { action, status, subscription_id, transaction_id: purchaseId } = data;
+  if (subscription_id !== null || status !== "approved" || !isFull(data)) return null;
   if (action === "refund" || action === "chargeback") {
     return vendorEvent({ ...base, type: "CANCELLATION", purchaseId, facts: refundOfPayment(base.occurredAt) });
   }
   return action === "chargeback_reverse" ? vendorEvent({ ...base, type: "REFUND_REVERSED", purchaseId }) : null;
+}
+
+/** Whether an adjustment is of the whole amount. Its type may be missing, unlike those of its items. */
+function isFull({ items, type }: PaddleObject): boolean {
+  if (type !== null) return type === "full";
+  return items !== null && items.length > 0 && items.every((item) => item.type === "full");
 }

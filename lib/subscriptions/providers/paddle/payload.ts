@@ -10,6 +10,8 @@ const Price = z.object({
   custom_data: Custom,
 });
 const Item = z.object({
+  /** Of an adjustment's item. */
+  type: OptionalText,
   price: optional(Price),
   product: optional(z.object({ id: OptionalText, custom_data: Custom })),
 });
