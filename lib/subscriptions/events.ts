@@ -53,6 +53,8 @@ export const EventFacts = z.object({
       startedAt: Time.optional(),
       /** Orders nothing, unlike `purchasedAt`: the newest state counts, even if its period began earlier. */
       periodStartsAt: Time.optional(),
+      /** Whether the next renewal starts a pause, which may have no end. */
+      isPausing: z.boolean().optional(),
       unsubscribedAt: Time,
       billingIssueDetectedAt: Time,
       refundedAt: Time,

@@ -23,7 +23,7 @@ export function applySnapshot(state: PurchaseState, event: PurchaseEvent): Parti
     cancelReason: snapshot?.unsubscribedAt || refundedAt ? (event.cancelReason ?? state.cancelReason) : null,
     billingIssueDetectedAt: since(event, state.billingIssueDetectedAt, snapshot?.billingIssueDetectedAt),
     gracePeriodEndsAt: graceEnd(state, event),
-    pausedAt: resumesAt && (state.pausedAt ?? occurredAt),
+    pausedAt: resumesAt || snapshot?.isPausing ? (state.pausedAt ?? occurredAt) : null,
     resumesAt,
     endedAt,
     expirationReason: endedAt && (event.expirationReason ?? state.expirationReason),

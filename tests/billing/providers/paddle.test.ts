@@ -17,6 +17,7 @@ function sample(name: keyof typeof samples, data: Json = {}): Json & { event_id:
   return { ...event, event_id: `evt_${randomUUID()}`, occurred_at: iso(0), data: { ...given, ...data } };
 }
 
+const UPDATED = { event_type: "subscription.updated" };
 const period = (from: number, to: number) => ({ starts_at: iso(from), ends_at: iso(to) });
 const owned = (accountId: string, kind = "sub") => ({
   id: `${kind}_${randomUUID()}`,
@@ -86,6 +87,23 @@ test("an adjustment without a type is full if each of its items is", async () =>
   expect(await statusOf(ann)).toMatchObject({ status: "active" });
   expect(await adjust([{ type: "full" }])).toMatchObject([200, { status: "processed" }]);
   expect(await statusOf(ann)).toMatchObject({ status: "revoked" });
+});
+
+test("a cancellation keeps its time, and a pause without an end blocks the renewal", async () => {
+  const ann = await newAccount();
+  const own = { ...owned(ann.id), current_billing_period: period(-1, 29), status: "active" };
+  const update = (fields: Json) => sendPaddle({ ...sample("subscription.created", { ...own, ...fields }), ...UPDATED });
+  const cancel = { scheduled_change: { action: "cancel", effective_at: iso(29), resume_at: null } };
+  await update(cancel);
+  const { canceledAt } = await statusOf(ann);
+  clock.advance(DAY_MS);
+  await update({ ...cancel, items: [] });
+  expect(await statusOf(ann)).toMatchObject({ status: "canceled", canceledAt });
+  const pause = { scheduled_change: { action: "pause", effective_at: iso(28), resume_at: null } };
+  await update(pause);
+  expect(await statusOf(ann)).toMatchObject({ status: "active", willRenew: false, canceledAt: null, resumesAt: null });
+  await update({ scheduled_change: null });
+  expect(await statusOf(ann)).toMatchObject({ status: "active", willRenew: true });
 });
 
 test("the secret tells the sandbox from production, and an old or wrong signature is refused", async () => {

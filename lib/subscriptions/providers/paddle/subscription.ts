@@ -11,11 +11,11 @@ const TYPES = new Map([
   ["subscription.resumed", "UNCANCELLATION"],
 ]);
 
-/** Names what changed, for operators. The state does not depend on it. */
+/** Names what changed, for operators. Of the state, only since when the subscription is canceled depends on it. */
 export function typeOf(type: string, { snapshot }: Partial<EventFacts>): string {
   if (snapshot?.endedAt) return "EXPIRATION";
   if (snapshot?.billingIssueDetectedAt) return "BILLING_ISSUE";
-  return TYPES.get(type) ?? "SNAPSHOT";
+  return TYPES.get(type) ?? (snapshot?.unsubscribedAt ? "CANCELLATION" : "SNAPSHOT");
 }
 
 /** What the items sell: the price and the product, with the entitlements of the price's custom data, else the product's. */
@@ -44,7 +44,8 @@ function stateOf(data: PaddleObject, occurredAt: Date): Partial<EventFacts> | nu
   const [start, end] = [at(period?.starts_at), at(period?.ends_at)];
   const isCanceled = change?.action === "cancel";
   const unsubscribedAt = isCanceled ? occurredAt : null;
-  const begun = { startedAt: at(data.started_at), periodStartsAt: start, unsubscribedAt };
+  const isPausing = change?.action === "pause";
+  const begun = { startedAt: at(data.started_at), periodStartsAt: start, unsubscribedAt, isPausing };
   const base = { periodType: "NORMAL", resumesAt: resumeTime(data) };
   switch (status) {
     case "active":
