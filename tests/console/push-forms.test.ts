@@ -13,6 +13,44 @@ async function textFor(accountId: string, fields: Record<string, string> = {}) {
   return { accountId, messageKey: randomUUID(), title: "A title", body: "A text", link: "", ...fields };
 }
 
+/** The fields of the form that sends to an audience. */
+function audienceText(fields: Record<string, string> = {}) {
+  const everyone = { bundleId: "", platform: "", appFrom: "", appBelow: "", locale: "", entitlement: "", seenFrom: "" };
+  const text = { messageKey: randomUUID(), title: "A title", body: "A text", link: "" };
+  return { ...text, ...everyone, seenBefore: "", sendAt: "", perSecond: "", ...fields };
+}
+
+describe("the form that sends to an audience", () => {
+  test("stores the choices and the time, once however often it is submitted", async () => {
+    const admin = await operatorWithRole("admin");
+    const sendAt = new Date(+clock.now() + 86_400_000).toISOString().slice(0, 16);
+    const choices = { platform: "ios", appBelow: "2.0", seenFrom: "2026-01-02", sendAt, perSecond: "5" };
+    const fields = audienceText(choices);
+    const sent = await submit("console/push/send-to-audience", fields, admin);
+    expect(locationOf(sent)).toMatch(/^\/console\/push\/messages\/[\da-f-]{36}\?done=sent$/);
+    expect(locationOf(await submit("console/push/send-to-audience", fields, admin))).toBe(locationOf(sent));
+    const broadcast = await ctx().db.pushBroadcast.findUnique({ where: { messageId: locationOf(sent).slice(23, 59) } });
+    expect(broadcast).toMatchObject({
+      audience: { platform: "ios", appVersion: { below: "2.0" }, lastSeen: { from: "2026-01-02T00:00:00Z" } },
+      perSecond: 5,
+      startsAt: new Date(`${sendAt}Z`),
+    });
+  });
+
+  test("says which choice is wrong", async () => {
+    const admin = await operatorWithRole("admin");
+    const wrong = audienceText({
+      platform: "android",
+      appFrom: "two",
+      seenFrom: "soon",
+      sendAt: "now",
+      perSecond: "0",
+    });
+    const flash = flashOf(await submit("console/push/send-to-audience", wrong, admin));
+    expect(Object.keys(flash?.fields ?? {}).sort()).toEqual(["appFrom", "perSecond", "platform", "seenFrom", "sendAt"]);
+  });
+});
+
 describe("the form that sends a notification", () => {
   test("sends it to a test device, then to all of the account, once however often it is submitted", async () => {
     const admin = await operatorWithRole("admin");
@@ -56,6 +94,7 @@ test("the forms of push and email change nothing for support, and nothing withou
   });
   const forms: [string, Record<string, string>][] = [
     ["push/send", await textFor(admin.id)],
+    ["push/send-to-audience", audienceText()],
     ["push/announce", { version: "7.7.7", bundleId: "", perSecond: "10" }],
     ["push/cancel", { id: row?.messageId ?? "" }],
     ["push/retry", {}],

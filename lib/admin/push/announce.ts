@@ -1,37 +1,51 @@
+import { isDeepStrictEqual } from "node:util";
 import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
+import type { Audience } from "../../push/audience/audience";
 import { startBroadcast } from "../../push/outbox/broadcasts";
-import { estimateAnnouncement } from "./estimate";
+import { estimateAnnouncement, estimateAudience } from "./estimate";
 import { showMessage } from "./messages/list-messages";
 import type { Announcement } from "./messages/new-message";
 import type { PushMessageDetails } from "./schema";
+import { requireSoon } from "./send";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "now" | "wakePush">;
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "entitledAccounts" | "now" | "wakePush">;
 
 /**
- * Announces a version to every device, or to those of one app. Workers queue and send the notifications, `perSecond` of
+ * Announces a version to every device, to those of one app, or to an audience. Workers queue and send the notifications, `perSecond` of
  * them a second. Each device is notified of a version once: announcing it again reaches the devices that were not.
- * @throws AppError validation_failed for an unknown app; announcement_in_progress for another app
+ * @throws AppError validation_failed for an unknown app and a time too far ahead; announcement_in_progress for other devices
  */
 export async function announceVersion(
   deps: Deps,
   operator: Operator,
-  { version, to, perSecond }: Announcement,
+  announcement: Announcement,
 ): Promise<PushMessageDetails> {
   const { db, dbNow, now, wakePush } = deps;
-  const bundleId = to.bundleId ?? null;
-  const { devices } = await estimateAnnouncement(deps, { bundleId: bundleId ?? undefined, perSecond });
+  const { version, to, perSecond, sendAt = null } = announcement;
+  requireSoon(sendAt, now());
+  const audience = "audience" in to ? to.audience : null;
+  const bundleId = ("audience" in to ? to.audience.bundleId : to.bundleId) ?? null;
+  const { devices } = audience
+    ? await estimateAudience(deps, { audience, perSecond })
+    : await estimateAnnouncement(deps, { bundleId: bundleId ?? undefined, perSecond });
   const eventKey = `version:${version}`;
   const message = { kind: "app.new_version", version } as const;
   const id = await db.$transaction(async (tx) => {
-    const id = await startBroadcast(tx, dbNow(), { eventKey, message, bundleId, perSecond, estimatedDevices: devices });
-    const broadcast = await tx.pushBroadcast.findUniqueOrThrow({ where: { messageId: id } });
-    if (broadcast.bundleId !== bundleId) throw new AppError("announcement_in_progress");
-    const details = { version, bundleId, perSecond, devices };
+    const broadcast = { bundleId, audience, perSecond, estimatedDevices: devices, startsAt: sendAt };
+    const id = await startBroadcast(tx, dbNow(), { eventKey, message, ...broadcast });
+    const started = await tx.pushBroadcast.findUniqueOrThrow({ where: { messageId: id } });
+    const isSame = started.bundleId === bundleId && isDeepStrictEqual(started.audience, toJson(audience));
+    if (!isSame) throw new AppError("announcement_in_progress");
+    const to = { bundleId, audience: audience && JSON.stringify(audience), sendAt: sendAt?.toISOString() ?? null };
+    const details = { version, ...to, perSecond, devices };
     await recordOperatorEvent(tx, now(), operator, { type: "push_announced", target: `push:${id}`, details });
     return id;
   });
   wakePush();
   return showMessage(deps, id);
 }
+
+/** An audience as it is stored: without undefined members. */
+const toJson = (audience: Audience | null): unknown => JSON.parse(JSON.stringify(audience));

@@ -3,7 +3,7 @@ import type { Prisma } from "../../db/generated/client";
 import { sql } from "../../db/sql";
 import { AppError } from "../../errors";
 import { BATCH_SIZE, readCandidates, selectAudience, type Target } from "../../push/audience/recipients";
-import { DEFAULT_PER_SECOND, type Estimate, type EstimateQuery } from "./schema";
+import { type AudienceEstimateInput, DEFAULT_PER_SECOND, type Estimate, type EstimateQuery } from "./schema";
 
 type Deps = Pick<Context, "config" | "db">;
 
@@ -40,22 +40,33 @@ function selectDevices(bundleId: string | undefined): Prisma.Sql {
 const NIL_ID = "00000000-0000-0000-0000-000000000000";
 const MAX_BATCHES = 20;
 
+type AudienceDeps = Deps & Pick<Context, "entitledAccounts">;
+
+/** Returns for how many devices a message to an audience is, and how long it takes. @throws as above */
+export async function estimateAudience(
+  deps: AudienceDeps,
+  { audience, perSecond }: AudienceEstimateInput,
+): Promise<Estimate> {
+  const everyone = { accountId: null, deviceId: null, audience };
+  const { devices, isExact } = await estimateRecipients(deps, everyone);
+  return { devices, isExact, perSecond, seconds: Math.ceil(devices / perSecond) };
+}
+
 /** Returns for how many devices a message is. Of more than 100,000, that many are looked at. @throws as above */
 export async function estimateRecipients(
-  deps: Deps & Pick<Context, "entitledAccounts">,
+  deps: AudienceDeps,
   target: Target,
-  perSecond: number,
-): Promise<Pick<Estimate, "devices">> {
-  const all = await estimateAnnouncement(deps, { bundleId: target.audience?.bundleId, perSecond });
+): Promise<Pick<Estimate, "devices" | "isExact">> {
+  const all = await estimateAnnouncement(deps, { bundleId: target.audience?.bundleId });
   let [devices, seen, after] = [0, 0, NIL_ID];
   for (let i = 0; i < MAX_BATCHES; i++) {
     const batch = await readCandidates(deps.db, target, { status: "active", after });
     devices += (await selectAudience(deps, deps.db, batch, target.audience)).length;
     seen += batch.length;
-    if (batch.length < BATCH_SIZE) return { devices };
+    if (batch.length < BATCH_SIZE) return { devices, isExact: true };
     after = batch.at(-1)?.id ?? after;
   }
-  return { devices: Math.round((devices / seen) * all.devices) };
+  return { devices: Math.round((devices / seen) * all.devices), isExact: false };
 }
 
 type Plan = { "QUERY PLAN": { Plan: { "Plan Rows": number } }[] };

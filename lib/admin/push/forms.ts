@@ -1,9 +1,14 @@
 import { z } from "zod";
+import { Audience } from "../../push/audience/audience";
 import { Announcement, CustomMessage } from "./messages/new-message";
-import { EstimateQuery } from "./schema";
+import { PerSecondText } from "./schema";
 
 const { title, body, link } = CustomMessage.shape;
 const optional = <T extends z.ZodType>(schema: T) => z.preprocess((text) => (text === "" ? undefined : text), schema);
+
+const { appVersion, bundleId, entitlement, locale, platform } = Audience.shape;
+const { from, below } = appVersion.unwrap().shape;
+const Day = optional(z.iso.date("Must be a date such as 2026-11-22").optional());
 
 /** What an operator writes before the preview. It travels in the URL, which bounds the text. */
 export const Draft = z.object({
@@ -24,18 +29,51 @@ export const SendForm = z.object({
   link: optional(link),
 });
 
-const PerSecondText = EstimateQuery.shape.perSecond;
+/** The fields that select an audience, and when it is notified. An empty one counts as absent. Times are in UTC. */
+export const AudienceFields = z.object({
+  bundleId: optional(bundleId),
+  platform: optional(platform),
+  appFrom: optional(from),
+  appBelow: optional(below),
+  locale: optional(locale),
+  entitlement: optional(entitlement),
+  seenFrom: Day,
+  seenBefore: Day,
+  sendAt: optional(z.iso.datetime({ local: true, message: "Must be a time such as 2026-11-22T09:00" }).optional()),
+  perSecond: optional(PerSecondText),
+});
+export type AudienceFields = z.infer<typeof AudienceFields>;
+
+/** A notification to an audience before its estimate. */
+export const AudienceDraft = Draft.omit({ account: true }).extend(AudienceFields.shape);
+
+/** A notification to send to an audience. */
+export const SendToAudienceForm = SendForm.omit({ accountId: true, deviceId: true }).extend(AudienceFields.shape);
 
 /** An announcement before its estimate. */
-export const AnnouncementDraft = z.object({
-  version: Announcement.shape.version.optional(),
-  bundleId: EstimateQuery.shape.bundleId,
-  perSecond: PerSecondText,
-});
+export const AnnouncementDraft = AudienceFields.extend({ version: Announcement.shape.version.optional() });
 
 /** A version to announce, as a form sends it. */
-export const AnnounceForm = z.object({
-  version: Announcement.shape.version,
-  bundleId: optional(EstimateQuery.shape.bundleId),
-  perSecond: PerSecondText,
-});
+export const AnnounceForm = AudienceFields.extend({ version: Announcement.shape.version });
+
+/** Returns the audience that the fields of a form select. */
+export function toAudience(fields: AudienceFields): Audience {
+  const { bundleId, platform, appFrom, appBelow, locale, entitlement, seenFrom, seenBefore } = fields;
+  const isVersioned = appFrom !== undefined || appBelow !== undefined;
+  const isSeen = seenFrom !== undefined || seenBefore !== undefined;
+  return {
+    bundleId,
+    platform,
+    locale,
+    entitlement,
+    ...(isVersioned ? { appVersion: { from: appFrom, below: appBelow } } : {}),
+    ...(isSeen ? { lastSeen: { from: startOf(seenFrom), before: startOf(seenBefore) } } : {}),
+  };
+}
+
+/** Returns the time that a form gives, in UTC. */
+export function toSendAt({ sendAt }: AudienceFields): Date | undefined {
+  return sendAt === undefined ? undefined : new Date(sendAt.endsWith("Z") ? sendAt : `${sendAt}Z`);
+}
+
+const startOf = (day: string | undefined) => (day === undefined ? undefined : `${day}T00:00:00Z`);

@@ -127,20 +127,26 @@ export const PauseParams = z.object({ environment: Environment });
 export type PauseParams = z.infer<typeof PauseParams>;
 export const EndedPause = z.object({ resumed: count() });
 
-export const EstimateQuery = z.object({
-  bundleId: BundleId.optional(),
-  perSecond: z
-    .string()
-    .regex(/^\d{1,5}$/, "Must be an integer")
-    .transform(Number)
-    .pipe(PerSecond)
-    .optional(),
-});
+/** As a query or a form has it. */
+export const PerSecondText = z
+  .string()
+  .regex(/^\d{1,5}$/, "Must be an integer")
+  .transform(Number)
+  .pipe(PerSecond)
+  .optional();
+
+export const EstimateQuery = z.object({ bundleId: BundleId.optional(), perSecond: PerSecondText });
 export type EstimateQuery = z.infer<typeof EstimateQuery>;
+
+export const AudienceEstimateInput = z.object({
+  audience: Audience,
+  perSecond: PerSecond.default(DEFAULT_PER_SECOND),
+});
+export type AudienceEstimateInput = z.infer<typeof AudienceEstimateInput>;
 
 export const Estimate = z.object({
   devices: count(),
-  isExact: z.boolean().describe("false: there are so many that the database's statistics say how many."),
+  isExact: z.boolean().describe("false: there are so many that they were not all counted."),
   perSecond: PerSecond,
   seconds: count().describe("Until the last device is notified."),
 });

@@ -39,7 +39,7 @@ export async function sendMessage(
   const target = await findTarget(deps, given.to);
   const isDirect = target.audience === null && (sendAt === null || sendAt <= deps.now());
   const event = { eventKey: `custom:${key}`, message };
-  const estimate = isDirect ? null : await estimateRecipients(deps, target, perSecond);
+  const estimate = isDirect ? null : await estimateRecipients(deps, target);
   const id = await deps.db.$transaction((tx) =>
     estimate === null
       ? sendNow(tx, deps, operator, { ...event, target })
@@ -114,8 +114,8 @@ function requireThatItFits(message: Message): void {
   }
 }
 
-/** @throws AppError validation_failed */
-function requireSoon(sendAt: Date | null, now: Date): void {
+/** @throws AppError validation_failed for a time more than 90 days ahead */
+export function requireSoon(sendAt: Date | null, now: Date): void {
   if (sendAt === null || sendAt.getTime() <= now.getTime() + MAX_AHEAD_DAYS * DAY_MS) return;
   const detail = `Must be at most ${MAX_AHEAD_DAYS} days ahead`;
   throw new AppError("validation_failed", { errors: [{ pointer: "/sendAt", code: "too_big", detail }] });

@@ -53,7 +53,8 @@ export async function startBroadcast(tx: Tx, now: Now, broadcast: NewBroadcast):
       SELECT "id", ${bundleId}, ${audience && JSON.stringify(audience)}::jsonb, ${ttlSeconds}::int, ${perSecond}::int,
         ${estimatedDevices}::int, ${now}::timestamptz, ${NIL_ID}::uuid, ${from}, ${from}
       FROM message
-      ON CONFLICT ("messageId") DO UPDATE SET "bundleId" = EXCLUDED."bundleId", "perSecond" = EXCLUDED."perSecond",
+      ON CONFLICT ("messageId") DO UPDATE SET "bundleId" = EXCLUDED."bundleId", "audience" = EXCLUDED."audience",
+        "ttlSeconds" = EXCLUDED."ttlSeconds", "perSecond" = EXCLUDED."perSecond",
         "estimatedDevices" = EXCLUDED."estimatedDevices", "afterDeviceId" = EXCLUDED."afterDeviceId",
         "startsAt" = EXCLUDED."startsAt", "nextDueAt" = EXCLUDED."nextDueAt", "endedAt" = NULL
       WHERE known."endedAt" IS NOT NULL

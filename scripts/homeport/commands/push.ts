@@ -1,7 +1,9 @@
 import { Announcement, CustomMessage } from "../../../lib/admin/push/messages/new-message";
 import {
+  type AudienceEstimateInput,
   DeliveriesQuery,
   type Delivery,
+  type Estimate,
   PauseParams,
   type PushMessage,
   type PushMessageDetails,
@@ -11,37 +13,40 @@ import {
 } from "../../../lib/admin/push/schema";
 import { isUuid } from "../../../lib/db/ids";
 import { CodedError, UsageError } from "../../command-line";
-import type { DefineSubject, Tools } from "../command";
+import type { DefineSubject, HomeportCommand, Tools } from "../command";
 import { parseWith, repeatable } from "../options";
+import { confirm, isInteractive } from "../output/confirm";
 import type { Json } from "../transport/admin-api";
+import { type AudienceOptions, audienceOf, withAudience } from "./push-audience";
 import { defineChannels } from "./push-channels";
 
 const PUSH = "/api/admin/push";
 const DEFAULT_LIMIT = "20";
 const MAX_LIMIT = 10_000;
 
-type SendOptions = { account?: string; device?: string; title?: string; body?: string; link?: string };
-type AnnounceOptions = { version?: string; bundle?: string; perSecond: string };
+type When = { sendAt?: string; perSecond?: string; dryRun?: boolean; yes?: boolean };
+type SendOptions = { account?: string; device?: string; title?: string; body?: string; link?: string } & When &
+  AudienceOptions;
+type AnnounceOptions = { version?: string } & When & Omit<AudienceOptions, "all">;
 type ListOptions = { account?: string; state?: string; reason?: string; message?: string; limit: string };
 
 /** `homeport push` */
 export const definePush: DefineSubject = (push) => {
-  push
+  const sending = push
     .command("send")
-    .description("notify the devices of an account, or one device")
+    .description("notify the devices of an account, one device, or an audience")
     .option("--account <id|email>", "the account")
     .option("--device <id>", "one device, such as a test device")
     .option("--title <text>", "the title")
     .option("--body <text>", "the text")
     .option("--link <url>", "what the app opens")
-    .run(send);
-  push
+    .option("--all", "every device");
+  withSchedule(withAudience(sending)).run(send);
+  const announcing = push
     .command("announce")
-    .description("announce a version to every device, or to one app's")
-    .option("--version <version>", "the version, such as 2.1.0")
-    .option("--bundle <id>", "the app: one of APNS_BUNDLE_IDS")
-    .option("--per-second <count>", "how many devices are notified per second", "1000")
-    .run(announce);
+    .description("announce a version to every device, or to an audience")
+    .option("--version <version>", "the version, such as 2.1.0");
+  withSchedule(withAudience(announcing)).run(announce);
   push
     .command("list")
     .description("list deliveries and current pauses: those that wait first, then the newest that have ended")
@@ -70,31 +75,76 @@ export const definePush: DefineSubject = (push) => {
   defineChannels(push);
 };
 
-async function send({ api, output }: Tools, { account, device, title, body, link }: SendOptions): Promise<void> {
-  if ((account === undefined) === (device === undefined) || !title || !body) {
-    throw new UsageError("send needs --account or --device, and --title and --body");
+/** Adds the options that say when a message is sent, and the question before it. */
+function withSchedule(command: HomeportCommand): HomeportCommand {
+  return command
+    .option("--send-at <time>", "when it is sent, such as 2026-12-01T09:00:00Z, within 90 days")
+    .option("--per-second <count>", "how many devices of an audience are notified per second", "1000")
+    .option("--dry-run", "only say how many devices it is for")
+    .option("--yes", "do not ask");
+}
+
+async function send(tools: Tools, options: SendOptions): Promise<void> {
+  const { account, device, title, body, link, sendAt } = options;
+  const audience = audienceOf(options);
+  const given = [account, device, audience ?? undefined].filter((one) => one !== undefined);
+  if (given.length !== 1 || !title || !body) {
+    throw new UsageError(
+      "send needs --title and --body, and --account, --device or an audience, such as --platform ios",
+    );
   }
-  const to = account === undefined ? { deviceId: device } : { account };
-  const input = { kind: "custom", to, title, body, link };
-  parseWith(CustomMessage, input, { to: "--account, --device", title: "--title", body: "--body", link: "--link" });
+  const perSecond = positive(options.perSecond ?? "", "--per-second");
+  const to = audience ? { audience } : account === undefined ? { deviceId: device } : { account };
+  const input = { kind: "custom", to, title, body, link, sendAt, ...(audience ? { perSecond } : {}) };
+  parseWith(CustomMessage, input, {
+    to: "--account, --device",
+    title: "--title",
+    body: "--body",
+    link: "--link",
+    sendAt: "--send-at",
+  });
+  if (audience) return sendToMany(tools, options, { audience, perSecond }, input);
+  if (options.dryRun) throw new UsageError("--dry-run goes with an audience");
   try {
-    const message = await api.request<Json<PushMessageDetails>>("POST", `${PUSH}/messages`, input);
-    output.result(message, [`Queued for ${count(message.devices, "device")}.`]);
+    const message = await tools.api.request<Json<PushMessageDetails>>("POST", `${PUSH}/messages`, input);
+    tools.output.result(message, [`Queued for ${count(message.devices, "device")}.`]);
   } catch (error) {
     if (!(error instanceof CodedError && error.code === "no_active_device")) throw error;
     const text = account === undefined ? "The device is not active." : "The account has no active device.";
-    output.result({ devices: 0 }, [text]);
+    tools.output.result({ devices: 0 }, [text]);
   }
 }
 
-async function announce({ api, output }: Tools, { version, bundle, perSecond }: AnnounceOptions): Promise<void> {
+async function announce(tools: Tools, options: AnnounceOptions): Promise<void> {
+  const { version, sendAt } = options;
   if (!version) throw new UsageError("announce needs --version");
-  const to = bundle === undefined ? {} : { bundleId: bundle };
-  const input = { kind: "app.new_version", version, to, perSecond: positive(perSecond, "--per-second") };
-  parseWith(Announcement, input, { version: "--version", to: "--bundle", perSecond: "--per-second" });
+  const audience = audienceOf({ ...options, all: false }) ?? {};
+  const perSecond = positive(options.perSecond ?? "", "--per-second");
+  const { bundleId, ...others } = audience;
+  const to = Object.keys(others).length > 0 ? { audience } : { bundleId };
+  const input = { kind: "app.new_version", version, to, perSecond, sendAt };
+  parseWith(Announcement, input, { version: "--version", to: "--bundle", sendAt: "--send-at" });
+  await sendToMany(tools, options, { audience, perSecond }, input);
+}
+
+/** Says how many devices a message is for, asks at a terminal, and sends it. */
+async function sendToMany(
+  { api, output }: Tools,
+  { sendAt, dryRun, yes }: When,
+  given: AudienceEstimateInput,
+  input: object,
+) {
+  const estimate = await api.request<Estimate>("POST", `${PUSH}/estimates`, given);
+  const about = `${estimate.isExact ? "" : "about "}${count(estimate.devices, "device")}`;
+  if (dryRun) return output.result(estimate, [`For ${about}, within ${estimate.seconds} s. Nothing was sent.`]);
+  if (!yes && isInteractive() && !(await confirm(`Notify ${about}?`))) {
+    throw new CodedError("confirmation_required", "Nothing was sent.");
+  }
   const message = await api.request<Json<PushMessageDetails>>("POST", `${PUSH}/messages`, input);
   const seconds = Math.ceil(message.devices / (message.perSecond ?? 1));
-  output.result(message, [`Queued for ${count(message.devices, "device")}. The last one is due in ${seconds} s.`]);
+  const due =
+    sendAt === undefined ? `The last one is due in ${seconds} s.` : `The first one is due at ${message.sendAt}.`;
+  output.result(message, [`Queued for ${count(message.devices, "device")}. ${due}`]);
   if (message.devices > 0) output.note(`Cancel it with \`homeport push cancel ${message.id}\`.`);
 }
 

@@ -32,6 +32,12 @@ async function send(message: object, headers: Record<string, string> = {}): Prom
   return { ...((await response.json()) as Message), http: response.status };
 }
 
+async function estimate(input: object): Promise<{ http: number }> {
+  const config = { APNS_BUNDLE_IDS: [bundleId] };
+  const response = await withContext({ config }, () => post("/api/admin/push/estimates", input, { token }));
+  return { ...((await response.json()) as object), http: response.status };
+}
+
 const show = async (id: string) => (await get(`${MESSAGES}/${id}`, { token })).json();
 
 /** Queues what is due, sends it, and returns what was sent. */
@@ -68,6 +74,13 @@ describe("a message to an audience", () => {
       const [device] = await activeDevices(account, 1, { ...changed, bundleId });
       names.set(device?.token, name);
     }
+    expect(await estimate({ audience: { ...audience, bundleId } })).toMatchObject({
+      http: 200,
+      devices: wanted.length,
+      isExact: true,
+      perSecond: 1000,
+      seconds: wanted.length > 0 ? 1 : 0,
+    });
     const message = await send({ to: { audience: { ...audience, bundleId } } });
     expect(message).toMatchObject({ http: 201, status: "queueing", devices: wanted.length, to: { audience } });
     const sent = await deliver();
@@ -100,6 +113,40 @@ describe("a message to an audience", () => {
     expect(await show(id)).toMatchObject({ failed: 0, waiting: 2 });
     await deliver();
     expect(await show(id)).toMatchObject({ failed: 0, sent: 2, waiting: 0 });
+  });
+});
+
+describe("an announcement to an audience", () => {
+  const announce = (version: string, fields: object) => send({ kind: "app.new_version", version, ...fields });
+  const aVersion = () => `3.${Math.floor(Math.random() * 1e9)}.0`;
+
+  test("reaches its devices once, at its time, and no other audience meanwhile", async () => {
+    const account = await newAccount();
+    const [old] = await activeDevices(account, 1, { bundleId, appVersion: "1.0" });
+    const [current] = await activeDevices(account, 1, { bundleId, appVersion: "2.0" });
+    const version = aVersion();
+    const audience = { bundleId, appVersion: { below: "2.0" } };
+    const later = { to: { audience }, sendAt: new Date(+clock.now() + DAY_MS).toISOString() };
+    expect(await announce(version, later)).toMatchObject({
+      http: 201,
+      status: "scheduled",
+      devices: 1,
+      to: { audience },
+    });
+    expect(await announce(version, { to: { audience: { appVersion: { below: "2.0" }, bundleId } } })).toMatchObject({
+      http: 201,
+    });
+    expect(await announce(version, { to: { bundleId } })).toMatchObject({ code: "announcement_in_progress" });
+    expect(await deliver()).toEqual([]);
+    clock.advance(DAY_MS);
+    expect((await deliver()).map(({ token }) => token)).toEqual([old?.token]);
+    expect(await announce(version, { to: { bundleId } })).toMatchObject({ http: 201, to: { audience: null } });
+    expect((await deliver()).map(({ token }) => token)).toEqual([current?.token]);
+  });
+
+  test("is refused for a time too far ahead", async () => {
+    const sendAt = new Date(+clock.now() + 91 * DAY_MS).toISOString();
+    expect(await announce(aVersion(), { sendAt })).toMatchObject({ http: 422, errors: [{ pointer: "/sendAt" }] });
   });
 });
 
@@ -232,6 +279,12 @@ test.each([
     code: "validation_failed",
     errors: [{ pointer }],
   });
+});
+
+test("an estimate for an audience is refused with a fault in it", async () => {
+  expect(await estimate({ audience: { platform: "android" } })).toMatchObject({ http: 422, code: "validation_failed" });
+  expect(await estimate({ audience: { bundleId: "com.example.x" } })).toMatchObject({ http: 422 });
+  expect(await estimate({})).toMatchObject({ http: 422 });
 });
 
 test.each([{ platform: "android" }, { appVersion: { from: "two" } }, { country: "AT" }, { bundleId: "com.example.x" }])(

@@ -98,7 +98,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
       await page.getByText("No account has this email or ID.").waitFor();
       await page.goto("/console/push/announce?version=x");
       await page.getByText("Must be a version such as 2.1.0").waitFor();
-      expect(await page.getByRole("textbox", { name: "Version" }).inputValue()).toBe("x");
+      expect(await page.getByRole("textbox", { name: "Version", exact: true }).inputValue()).toBe("x");
       wrong.push(...(await faultsOf(page)));
       await page.goto("/console/push/send?account=nobody@example.com&title=Hello&body=Hello");
       await page.getByText("No account has this email or ID.").waitFor();
@@ -117,8 +117,30 @@ describe.runIf(hasChromium)("in Chromium", () => {
       await page.getByText("The message is queued.").waitFor();
       await expect.poll(() => titlesOf(phone.token).filter((title) => title === "<b>Hello</b>"), POLL).toHaveLength(2);
 
+      await page.getByRole("link", { name: "Push" }).first().click();
+      await page.getByRole("link", { name: "Send to many" }).click();
+      await page.waitForURL("/console/push/audience");
+      await page.getByRole("textbox", { name: "Title", exact: true }).fill("To some");
+      await page.getByRole("textbox", { name: "Text", exact: true }).fill("Does it arrive?");
+      await page.getByRole("textbox", { name: "Language" }).fill("xx");
+      await page.getByRole("textbox", { name: "Not seen since" }).fill("2020-01-02");
+      await page.getByRole("button", { name: "Preview and estimate" }).click();
+      const preview = page.getByRole("region", { name: "Preview" });
+      await preview.getByText("language xx, not seen since 2020-01-02").waitFor();
+      await preview.getByText("0 devices", { exact: true }).waitFor();
+      expect(await page.getByRole("button", { name: "Send to" }).count()).toBe(0);
+      await page.getByRole("textbox", { name: "Language" }).fill("");
+      await page.getByRole("textbox", { name: "Not seen since" }).fill("");
+      await page.getByRole("button", { name: "Preview and estimate" }).click();
+      await preview.getByText("1 device", { exact: true }).waitFor();
+      wrong.push(...(await faultsOf(page)));
+      await page.getByRole("button", { name: "Send to 1 device" }).click();
+      await page.getByRole("button", { name: "Send", exact: true }).click();
+      await page.getByText("The message is queued.").waitFor();
+      await expect.poll(() => titlesOf(phone.token), POLL).toContain("To some");
+
       await page.goto("/console/push/announce");
-      await page.getByRole("textbox", { name: "Version" }).fill("9.1.0");
+      await page.getByRole("textbox", { name: "Version", exact: true }).fill("9.1.0");
       await page.getByRole("button", { name: "Estimate" }).click();
       await page.getByRole("region", { name: "Estimate" }).getByText("1 device", { exact: true }).waitFor();
       wrong.push(...(await faultsOf(page)));

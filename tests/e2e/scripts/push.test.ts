@@ -19,6 +19,11 @@ test(
     expect(device).toMatchObject({ code: 0, stdout: "The device is not active.\n" });
     const stranger = await push("announce", "--version", "2.1.0", "--bundle", "com.example.other");
     expect(stranger).toMatchObject({ code: 1, stderr: expect.stringContaining("not in APNS_BUNDLE_IDS") });
+    const text = ["--title", "A", "--body", "B"];
+    const estimated = await push("send", "--platform", "ios", "--app-below", "2.0", ...text, "--dry-run");
+    expect(estimated).toMatchObject({ code: 0, stdout: "For 0 devices, within 0 s. Nothing was sent.\n" });
+    const many = await push("send", "--seen-before", "90d", "--locale", "de", ...text, "--json");
+    expect(JSON.parse(many.stdout)).toMatchObject({ to: { audience: { locale: "de" } }, devices: 0 });
     const announced = await push("announce", "--version", "2.1.0");
     expect(announced).toMatchObject({ code: 0, output: "Queued for 0 devices. The last one is due in 0 s.\n" });
     const messages = await push("messages", "--json");
@@ -98,6 +103,9 @@ test.each([
   ["push", "sned"],
   ["push", "send --title A"],
   ["push", "send --account a@example.com --device 1 --title A --body B"],
+  ["push", "send --all --platform ios --title A --body B"],
+  ["push", "send --platform android --title A --body B"],
+  ["push", "send --account a@example.com --title A --body B --send-at tomorrow"],
   ["push", "announce"],
   ["push", "announce --version 1 --per-second 0"],
   ["push", "announce --version not-a-version"],

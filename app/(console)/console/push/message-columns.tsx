@@ -2,6 +2,7 @@ import type { PushMessage } from "@/lib/admin/push/schema";
 import { formatCount } from "../../components/figures";
 import { Ago } from "../../components/moment";
 import type { Column } from "../../lists/table";
+import { audienceText } from "./audience/audience-text";
 import { MessageStatus } from "./status";
 
 /** The columns of a list of messages. */
@@ -23,5 +24,5 @@ export const MESSAGE_COLUMNS: Column<PushMessage>[] = [
 export function recipientOf({ to: { accountId, deviceId, bundleId, audience } }: PushMessage) {
   if (accountId) return <a href={`/console/accounts/${accountId}`}>An account</a>;
   if (deviceId) return "One device";
-  return audience && Object.keys(audience).length > 0 ? "An audience" : (bundleId ?? "Every device");
+  return audience ? audienceText(audience) : (bundleId ?? "Every device");
 }

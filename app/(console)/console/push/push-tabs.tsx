@@ -4,6 +4,7 @@ const TABS = [
   { href: "/console/push", label: "Outcomes" },
   { href: "/console/push/deliveries", label: "Deliveries" },
   { href: "/console/push/send", label: "Send" },
+  { href: "/console/push/audience", label: "Send to many" },
   { href: "/console/push/announce", label: "Announce" },
   { href: "/console/push/mail", label: "Mail queue" },
 ];

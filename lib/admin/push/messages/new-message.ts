@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { BundleId, DEFAULT_PER_SECOND, PerSecond } from "../schema";
 import { EndLiveActivity, StartLiveActivity, UpdateLiveActivity } from "./live-activities";
-import { Name, Sending, To } from "./sending";
+import { Name, Sending, To, ToAudience } from "./sending";
 
 const MAX_DATA_FIELDS = 20;
 const MAX_TRANSLATIONS = 50;
@@ -85,11 +85,11 @@ export type OperatorMessage =
 export const Announcement = z.object({
   kind: z.literal("app.new_version"),
   to: z
-    .object({ bundleId: BundleId.nullish() })
-    .strict()
+    .union([z.object({ bundleId: BundleId.nullish() }).strict(), ToAudience])
     .default({})
-    .describe("Every device, or every device of one app."),
+    .describe("Every device, every device of one app, or an audience."),
   version: Version,
+  sendAt: Sending.sendAt,
   perSecond: PerSecond.default(DEFAULT_PER_SECOND).describe("How many devices are notified per second."),
 });
 export type Announcement = z.infer<typeof Announcement>;

@@ -7,11 +7,15 @@ const MAX_TTL_SECONDS = 30 * 24 * 60 * 60;
 
 export const Name = z.string().min(1).max(64);
 
+export const ToAudience = z
+  .object({ audience: Audience.describe("Every active device for which all of this is true. `{}`: all.") })
+  .strict();
+
 /** Whom a notification is for. */
 export const To = z.union([
   z.object({ account: AccountName }).strict(),
   z.object({ deviceId: z.uuid().toLowerCase().describe("One device, such as a test device.") }).strict(),
-  z.object({ audience: Audience.describe("Every active device for which all of this is true. `{}`: all.") }).strict(),
+  ToAudience,
 ]);
 
 /** When and how a notification is sent. */

@@ -2,10 +2,21 @@ import type { Draft } from "@/lib/admin/push/forms";
 import { Field } from "../../../../(web)/components/field";
 
 /** The form of the text. It is sent as the query of its own page, which shows the preview. */
-export function DraftFields({ draft: { account, title, body, link } }: { draft: Draft }) {
+export function DraftFields({ draft }: { draft: Draft }) {
+  const { account } = draft;
   return (
     <form action="/console/push/send" method="get" className="form">
       <Field name="account" label="Account" hint="An email or an ID." defaultValue={account} required maxLength={320} />
+      <TextFields draft={draft} />
+      <button type="submit">Preview</button>
+    </form>
+  );
+}
+
+/** The fields of what a notification says. */
+export function TextFields({ draft: { title, body, link } }: { draft: Omit<Draft, "account"> }) {
+  return (
+    <>
       <Field name="title" label="Title" defaultValue={title} required maxLength={200} autoComplete="off" />
       <div className="field">
         <label htmlFor="body">Text</label>
@@ -19,7 +30,6 @@ export function DraftFields({ draft: { account, title, body, link } }: { draft: 
         maxLength={1000}
         autoComplete="off"
       />
-      <button type="submit">Preview</button>
-    </form>
+    </>
   );
 }

@@ -11,3 +11,21 @@ export const GET: OperationDetails = {
     },
   },
 };
+
+export const POST: OperationDetails = {
+  operationId: "estimateAudience",
+  description:
+    "How many devices a message to an audience would be for, and how long it would take. Of more than 100,000 active devices, that many are looked at, and `devices` is in proportion.",
+  requests: {
+    "Outdated iPhones": {
+      audience: { platform: "ios", appVersion: { below: "2.0.0" }, lastSeen: { from: "2026-10-24T00:00:00Z" } },
+      perSecond: 1000,
+    },
+  },
+  responses: {
+    200: {
+      description: "The estimate.",
+      examples: { "Some of many": { devices: 1200, isExact: true, perSecond: 1000, seconds: 2 } },
+    },
+  },
+};

@@ -73,6 +73,11 @@ export const POST: OperationDetails = {
       dismissalDate: "2026-11-20T11:00:00Z",
     },
     "A version": { kind: "app.new_version", version: "2.1.0", perSecond: 1000 },
+    "A version, to devices with an older one": {
+      kind: "app.new_version",
+      version: "2.1.0",
+      to: { audience: { appVersion: { below: "2.1.0" } } },
+    },
   },
   responses: {
     201: {

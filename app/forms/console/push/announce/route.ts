@@ -1,5 +1,5 @@
 import { announceVersion } from "@/lib/admin/push/announce";
-import { AnnounceForm } from "@/lib/admin/push/forms";
+import { AnnounceForm, toAudience, toSendAt } from "@/lib/admin/push/forms";
 import { DEFAULT_PER_SECOND } from "@/lib/admin/push/schema";
 import { defineConsoleForm } from "../../define-console-form";
 
@@ -7,13 +7,13 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleFor
   summary: "Announce a version",
   page: "/console/push/announce",
   body: AnnounceForm,
-  handle: async ({ ctx, body: { version, bundleId, perSecond = DEFAULT_PER_SECOND } }, operator) => {
-    const { id } = await announceVersion(ctx, operator, {
-      kind: "app.new_version",
-      version,
-      to: { bundleId },
-      perSecond,
-    });
+  handle: async ({ ctx, body }, operator) => {
+    const { version, perSecond = DEFAULT_PER_SECOND } = body;
+    const { bundleId, ...choices } = toAudience(body);
+    const isEveryone = Object.values(choices).every((choice) => choice === undefined);
+    const to = isEveryone ? { bundleId } : { audience: { bundleId, ...choices } };
+    const announcement = { kind: "app.new_version", version, to, perSecond, sendAt: toSendAt(body) } as const;
+    const { id } = await announceVersion(ctx, operator, announcement);
     return { to: `/console/push/messages/${id}`, done: "announced" };
   },
 });
