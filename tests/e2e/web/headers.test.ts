@@ -82,7 +82,10 @@ test("every error code is documented under its anchor on the page that problem d
   const html = await (await service.fetch("/docs/errors")).text();
   for (const code of Object.keys(ERRORS) as ErrorCode[]) {
     const [, text = ""] = new RegExp(`id="${code}".*?<dd>(.*?)</dd>`, "s").exec(html) ?? [];
-    const words = text.replace(/<[^>]*>/g, "").replaceAll("&#x27;", "'");
+    const words = text
+      .replace(/<[^>]*>/g, "")
+      .replaceAll("&#x27;", "'")
+      .replaceAll("&quot;", '"');
     expect(words).toBe(`${ERRORS[code][1]}. ${ERROR_DESCRIPTIONS[code].replaceAll("`", "")}`);
   }
 });
