@@ -108,6 +108,18 @@ describe("a form does not", () => {
     expect(response.headers.get("location")).toBe("/account/delete?x=1");
   });
 
+  test("lose the app on a trusted origin that the user came from", async () => {
+    const trusted = "https://app.example.com";
+    await withContext({ config: { AUTH_TRUSTED_ORIGINS: [trusted] } }, async () => {
+      const { email, password } = await newAccount();
+      const follow = (callbackUrl: string) => submit("sign-in", { email, password, callbackUrl });
+      expect((await follow(`${trusted}/home?a=1`)).headers.get("refresh")).toBe(`0;url=${trusted}/home?a=1`);
+      for (const stranger of ["https://app.example.com.evil.example/", "http://app.example.com/", `${trusted}:444/`]) {
+        expect((await follow(stranger)).headers.get("location")).toBe("/account");
+      }
+    });
+  });
+
   // ASVS 15.3.6
   test("fail on a body that is not a form", async () => {
     const headers = { "content-type": "application/json", origin: BASE_URL };

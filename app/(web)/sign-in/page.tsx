@@ -1,5 +1,5 @@
 import { listSignInProviders } from "@/lib/http/next-auth/from-forms";
-import { ownPath } from "@/lib/http/pages/own-path";
+import { trustedUrl } from "@/lib/http/pages/own-path";
 import { pageContext } from "@/lib/http/pages/visitor";
 import { Field } from "../components/field";
 import { Form } from "../components/form";
@@ -21,7 +21,7 @@ export default async function Page(props: PageProps) {
   const [texts, common] = [SIGN_IN[locale], COMMON[locale]];
   const { error, done, formErrors, callbackUrl, linked } = await queryOf(props);
   const flash = await flashOf(formErrors);
-  const next = ownPath(callbackUrl ?? flash?.values.callbackUrl, ctx.config.baseUrl, "/account");
+  const next = trustedUrl(callbackUrl ?? flash?.values.callbackUrl, ctx.config, "/account");
   const isOnlyAsked = error === "SessionRequired";
   const success = done && successMessage(done, locale);
   const wasReset = done === "password_reset" || done === "email_restored";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { startProvider } from "@/lib/http/next-auth/from-forms";
 import { cookiesOf } from "@/lib/http/next-auth/run";
 import { defineForm } from "@/lib/http/pages/form";
-import { NextPage, ownPath } from "@/lib/http/pages/own-path";
+import { NextPage, trustedUrl } from "@/lib/http/pages/own-path";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/provider", {
   summary: "Sign in with a provider, or add it to the account",
@@ -10,7 +10,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   body: z.object({ provider: z.string() }).and(NextPage),
   keptFields: ["callbackUrl"],
   handle: async ({ ctx, body, request, caller }) => {
-    const callbackUrl = ownPath(body.callbackUrl, ctx.config.baseUrl, "/account");
+    const callbackUrl = trustedUrl(body.callbackUrl, ctx.config, "/account");
     const response = await startProvider(ctx, body.provider, { headers: request.headers, caller, callbackUrl });
     return { to: String(response.headers.Location ?? "/sign-in?error=OAuthSignin"), cookies: cookiesOf(response) };
   },

@@ -2,7 +2,7 @@ import { logIn } from "@/lib/accounts/log-in";
 import { Login } from "@/lib/accounts/schema";
 import { secondFactorPage, setChallengeCookie } from "@/lib/auth/second-factor/challenge-cookie";
 import { defineForm } from "@/lib/http/pages/form";
-import { NextPage, ownPath } from "@/lib/http/pages/own-path";
+import { NextPage, trustedUrl } from "@/lib/http/pages/own-path";
 import { replaceSession } from "@/lib/http/session-response";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/sign-in", {
@@ -16,7 +16,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   },
   handle: async ({ ctx, body, request, caller }) => {
     const outcome = await logIn(ctx, body, "cookie", caller);
-    const to = ownPath(body.callbackUrl, ctx.config.baseUrl, "/account");
+    const to = trustedUrl(body.callbackUrl, ctx.config, "/account");
     if ("challenge" in outcome) {
       return { to: secondFactorPage({ callbackUrl: to }), cookies: [setChallengeCookie(ctx.config, outcome)] };
     }
