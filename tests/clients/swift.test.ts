@@ -21,11 +21,16 @@ type Operation = {
 type Api = { paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, Schema> } };
 
 const DEVICE = "/api/push/devices/{deviceId}";
-const SOURCES = "clients/swift/Sources";
 const api = JSON.parse(readFileSync("public/openapi.json", "utf8")) as Api;
-const names = readdirSync(SOURCES, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".swift"));
-const files = new Map(names.map((name) => [path.basename(name), readFileSync(path.join(SOURCES, name), "utf8")]));
+const files = swiftFilesOf("clients/swift/Sources");
+const example = swiftFilesOf("examples/swiftui");
 const swift = [...files.values()].join("\n");
+
+/** The text of the Swift files below a folder, by their names. */
+function swiftFilesOf(folder: string): Map<string, string> {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".swift"));
+  return new Map(names.map((name) => [path.basename(name), readFileSync(path.join(folder, name), "utf8")]));
+}
 
 /** A schema without its reference, with the properties of all alternatives. */
 function resolve(schema: Schema = {}): Schema {
@@ -132,10 +137,21 @@ describe("HomeportKit", () => {
     expect(handled.filter((reason) => !Object.hasOwn(EVIDENCE_REASONS, reason))).toEqual([]);
   });
 
+  test("has the functions that the example calls, with their labels", () => {
+    const code = [...example.values()].join("\n");
+    const calls = [...code.matchAll(/\b(?:homeport|stored)\.(\w+)\((?:(\w+):)?/g)];
+    expect(calls.length).toBeGreaterThan(4);
+    const unknown = calls.filter(([, name, label]) => {
+      const declared = [...swift.matchAll(new RegExp(`public (?:mutating )?func ${name}\\((\\w*)`, "g"))];
+      return !declared.some(([, first]) => label === undefined || first === label);
+    });
+    expect(unknown.map(([call]) => call)).toEqual([]);
+  });
+
   const guide = readFileSync("docs/guides/push-ios.md", "utf8").matchAll(
     /^```swift\n\/\/ (\w+\.swift)\n([\s\S]*?)^```$/gm,
   );
-  test.each([...files, ...[...guide].map(([, name = "", code = ""]) => [name, code] as const)])(
+  test.each([...files, ...example, ...[...guide].map(([, name = "", code = ""]) => [name, code] as const)])(
     "%s imports its frameworks and has balanced brackets",
     (name, code) => {
       const FRAMEWORKS: Record<string, RegExp> = {

@@ -12,31 +12,46 @@ const WORKER = `
   const url = new URL(location.href).searchParams.get("service");
   handlePushes({ client: createClient({ url, session: "cookie" }) });`;
 
+type WebApp = { origin: string; close: () => void };
+
 /** A web app on an origin of its own. Its page has the kit as `kit`. */
-export async function startWebApp(): Promise<{ origin: string; close: () => void }> {
-  const files = new Map([
-    [
-      "/",
-      { type: "text/html", body: '<!doctype html><html lang="en"><title>App</title><script src="/app.js"></script>' },
-    ],
-    [
-      "/app.js",
-      { type: "text/javascript", body: await bundle({ entryPoints: [`${SOURCES}/index.ts`], globalName: "kit" }) },
-    ],
-    [
-      "/push-worker.js",
-      { type: "text/javascript", body: await bundle({ entryPoints: [`${SOURCES}/push-worker.ts`] }) },
-    ],
-    [
-      "/worker.js",
-      { type: "text/javascript", body: await bundle({ stdin: { contents: WORKER, resolveDir: SOURCES } }) },
-    ],
-  ]);
-  const server = createServer(({ url = "" }, response) => {
-    const { type = "text/html", body = "" } = files.get(url.replace(/\?.*/, "")) ?? {};
-    response.writeHead(body ? 200 : 404, { "content-type": type }).end(body);
+export async function startWebApp(): Promise<WebApp> {
+  return serve({
+    "/app.js": await bundle({ entryPoints: [`${SOURCES}/index.ts`], globalName: "kit" }),
+    "/push-worker.js": await bundle({ entryPoints: [`${SOURCES}/push-worker.ts`] }),
+    "/worker.js": await bundle({ stdin: { contents: WORKER, resolveDir: SOURCES } }),
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
+}
+
+/** The component of examples/next for a service, bundled without Next, whose build takes a minute. */
+export async function startNextExample(service: string, port: number): Promise<WebApp> {
+  const contents = `
+    import { createRoot } from "react-dom/client";
+    import { Account } from "./account";
+    createRoot(document.body).render(<Account />);`;
+  const app = await bundle({
+    stdin: { contents, resolveDir: "examples/next/app", loader: "tsx" },
+    jsx: "automatic",
+    define: {
+      "process.env.NEXT_PUBLIC_HOMEPORT_URL": JSON.stringify(service),
+      "process.env.NEXT_PUBLIC_CHECKOUT_URL": "undefined",
+      "process.env.NODE_ENV": '"production"',
+    },
+  });
+  const worker = await bundle({ entryPoints: [`${SOURCES}/push-worker.ts`] });
+  return serve({ "/app.js": app, "/push-worker.js": worker }, port);
+}
+
+/** Serves scripts, and a page that loads `/app.js`. */
+async function serve(scripts: Record<string, string>, port = 0): Promise<WebApp> {
+  const page = '<!doctype html><html lang="en"><title>App</title><body><script src="/app.js"></script>';
+  const server = createServer(({ url = "" }, response) => {
+    const { pathname } = new URL(url, "http://localhost");
+    const script = scripts[pathname];
+    if (script) return void response.writeHead(200, { "content-type": "text/javascript" }).end(script);
+    response.writeHead(pathname === "/" ? 200 : 404, { "content-type": "text/html" }).end(page);
+  });
+  await once(server.listen(port, "127.0.0.1"), "listening");
   const close = () => {
     server.closeAllConnections();
     server.close();
@@ -44,8 +59,15 @@ export async function startWebApp(): Promise<{ origin: string; close: () => void
   return { origin: `http://localhost:${(server.address() as AddressInfo).port}`, close };
 }
 
-/** A module as a classic script. */
+/** A module as a classic script. The examples import the package by its name. */
 async function bundle(options: BuildOptions): Promise<string> {
-  const { outputFiles } = await build({ ...options, bundle: true, write: false, format: "iife", target: "es2022" });
+  const { outputFiles } = await build({
+    ...options,
+    alias: { "@homeport/client": `./${SOURCES}/index.ts` },
+    bundle: true,
+    write: false,
+    format: "iife",
+    target: "es2022",
+  });
   return outputFiles?.[0]?.text ?? "";
 }

@@ -10,11 +10,18 @@ type TauriApp = {
 };
 const apps = globalThis as { electronApp?: ElectronApp; tauriApp?: TauriApp };
 
-/** The parts of `electron` that the guide uses, as its documentation has them. Its keychain reverses the text. */
+/** The parts of `electron` that the guide and the example use, as its documentation has them. Its keychain reverses the text. */
 export const ELECTRON = {
   electron: `
     const { folder, open, handlers } = globalThis.electronApp;
-    export const app = { getPath: (name) => (name === "userData" ? folder : "/nonexistent") };
+    export const app = {
+      isPackaged: true,
+      getPath: (name) => (name === "userData" ? folder : "/nonexistent"),
+      getAppPath: () => folder,
+      whenReady: async () => {},
+      on: () => {},
+    };
+    export class BrowserWindow { loadFile = async () => {}; }
     export const ipcMain = { handle: (channel, listener) => void handlers.set(channel, listener) };
     export const shell = { openExternal: async (url) => void open(url) };
     export const safeStorage = {

@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { get } from "@/tests/support/api";
+import { MINISIGN } from "@/tests/support/releases/feeds";
+import { manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
+
+const HOST = "https://api.example.com";
+const GUIDE = readFileSync("docs/guides/clients.md", "utf8");
+
+test("the updaters of the examples find their feeds", async () => {
+  const { publish } = parse(readFileSync("examples/electron/electron-builder.yml", "utf8"));
+  const { plugins } = JSON.parse(readFileSync("examples/tauri/src-tauri/tauri.conf.json", "utf8"));
+  const tauri = String(plugins.updater.endpoints[0])
+    .replace("{{target}}", "windows")
+    .replace("{{arch}}", "x86_64")
+    .replace("{{current_version}}", "1.0.0")
+    .replace("{{bundle_type}}", "nsis");
+  const update = remoteArtifact({ fileName: "Setup.exe", minisign: MINISIGN });
+  const release = manifestEntry({ platform: "windows", architecture: "x64", version: "1.1.0", artifacts: { update } });
+  await withCatalog(async ({ publish: add }) => {
+    await add(release);
+    for (const url of [`${publish.url}/latest.yml`, tauri]) {
+      expect(url.startsWith(`${HOST}/`)).toBe(true);
+      const response = await get(url.slice(HOST.length));
+      expect({ url, status: response.status, text: await response.text() }).toMatchObject({
+        status: 200,
+        text: expect.stringContaining("1.1.0"),
+      });
+    }
+  });
+});
+
+test("the examples take this version of the client, and their READMEs and the guide use what it exports", () => {
+  const client = readFileSync("clients/js/src/index.ts", "utf8") + readFileSync("clients/js/src/node.ts", "utf8");
+  const modules = [...client.matchAll(/export \* from "\.\/(.*)\.js"/g)].map(([, name]) =>
+    readFileSync(`clients/js/src/${name}.ts`, "utf8"),
+  );
+  const exported = [client, ...modules].join("\n");
+  for (const name of ["electron", "next", "tauri"]) {
+    const { dependencies, devDependencies } = JSON.parse(readFileSync(`examples/${name}/package.json`, "utf8"));
+    expect({ ...dependencies, ...devDependencies }).toMatchObject({ "@homeport/client": "file:../../clients/js" });
+    const [, code = ""] = /```ts\n([\s\S]*?)```/.exec(readFileSync(`examples/${name}/README.md`, "utf8")) ?? [];
+    expect(code.trim().split("\n")).toHaveLength(5);
+    expect(GUIDE).toContain(code);
+    const called = [...code.matchAll(/(\w+)\(homeport/g)].map(([, call = ""]) => call);
+    expect(called.filter((call) => !new RegExp(`\\b${call}\\b`).test(exported))).toEqual([]);
+  }
+});
