@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { backupVariables, missingForBackups } from "./config/backups";
-import { appStoreApps, productEntitlements, stripeSecrets, weakWebhookSecret } from "./config/billing";
+import { appStoreApps, managementUrls, productEntitlements, stripeSecrets, weakWebhookSecret } from "./config/billing";
 import { brandName, color, logo, productNames, support, webPage } from "./config/brand";
 import { type Build, readBuild } from "./config/build";
 import { postgresUrl, replicaUrl } from "./config/database";
@@ -93,6 +93,7 @@ export const Environment = z.object({
   BILLING_APP_STORE_APPS: appStoreApps.default([]),
   BILLING_APP_STORE_ROOT_CA: certificate.optional(),
   BILLING_PRODUCTS: productEntitlements.default(new Map()),
+  BILLING_MANAGEMENT_URLS: managementUrls.default(new Map()),
   BILLING_SANDBOX_ENTITLES: flag.default(false),
   BILLING_SANDBOX_TESTERS: list.default([]),
   BILLING_STALE_LEEWAY_SECONDS: z.coerce.number().int().min(0).max(604_800).default(3600),

@@ -27,19 +27,31 @@ const ProductEntitlements = z.record(
   { error: 'must be an object such as {"price_123":["pro"]}' },
 );
 
+const ManagementUrls = z.record(
+  z.string().regex(/^[A-Z_]{1,64}$/, "must be a store such as STRIPE"),
+  z.url({ protocol: /^https$/, error: "must be an https URL" }),
+  { error: 'must be an object such as {"STRIPE":"https://billing.stripe.com/p/login/…"}' },
+);
+
 /** `BILLING_PRODUCTS`: JSON with entitlement ids by a vendor's price or product id, or the path of a file with it. */
-export const productEntitlements = z.string().transform((value, ctx): ReadonlyMap<string, readonly string[]> => {
-  try {
-    const parsed = ProductEntitlements.safeParse(
-      JSON.parse(value.trimStart().startsWith("{") ? value : readFileSync(value, "utf8")),
-    );
-    if (parsed.success) return new Map(Object.entries(parsed.data));
-    for (const { path, message } of parsed.error.issues) ctx.addIssue(`${path.join(".")} ${message}`.trim());
-  } catch (error) {
-    ctx.addIssue(error instanceof SyntaxError ? "is not valid JSON" : "must be a JSON object, or the path of a file");
-  }
-  return z.NEVER;
-});
+export const productEntitlements = jsonMap(ProductEntitlements);
+/** `BILLING_MANAGEMENT_URLS`: JSON with the page to manage subscriptions by store, or the path of a file with it. */
+export const managementUrls = jsonMap(ManagementUrls);
+
+function jsonMap<Value>(schema: z.ZodType<Record<string, Value>>) {
+  return z.string().transform((value, ctx): ReadonlyMap<string, Value> => {
+    try {
+      const parsed = schema.safeParse(
+        JSON.parse(value.trimStart().startsWith("{") ? value : readFileSync(value, "utf8")),
+      );
+      if (parsed.success) return new Map(Object.entries(parsed.data));
+      for (const { path, message } of parsed.error.issues) ctx.addIssue(`${path.join(".")} ${message}`.trim());
+    } catch (error) {
+      ctx.addIssue(error instanceof SyntaxError ? "is not valid JSON" : "must be a JSON object, or the path of a file");
+    }
+    return z.NEVER;
+  });
+}
 
 /** `BILLING_STRIPE_WEBHOOK_SECRET`: the signing secrets of endpoints, in live mode and in test mode. */
 export const stripeSecrets = list.pipe(

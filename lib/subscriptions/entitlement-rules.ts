@@ -1,13 +1,20 @@
 import type { Config } from "../config";
 
-/** The part of the configuration that decides which purchases give access. */
+/** The part of the configuration that decides which purchases give access, and what else a status has. */
 export type BillingRules = Pick<
   Config,
-  "BILLING_SANDBOX_ENTITLES" | "BILLING_SANDBOX_TESTERS" | "BILLING_STALE_LEEWAY_SECONDS"
+  "BILLING_MANAGEMENT_URLS" | "BILLING_SANDBOX_ENTITLES" | "BILLING_SANDBOX_TESTERS" | "BILLING_STALE_LEEWAY_SECONDS"
 >;
 
-/** The rules for one account. `isSandboxEntitled`: purchases of other environments than production give it access. */
-export type StatusRules = { staleLeewaySeconds: number; isSandboxEntitled: boolean };
+/**
+ * The rules for one account. `isSandboxEntitled`: purchases of other environments than production give it access.
+ * `managementUrls`: the company's pages to manage subscriptions, by store.
+ */
+export type StatusRules = {
+  staleLeewaySeconds: number;
+  isSandboxEntitled: boolean;
+  managementUrls: ReadonlyMap<string, string>;
+};
 
 /** Returns the rules for one account from the configuration. */
 export function statusRules(config: BillingRules, accountId: string): StatusRules {
@@ -16,6 +23,7 @@ export function statusRules(config: BillingRules, accountId: string): StatusRule
     isSandboxEntitled:
       config.BILLING_SANDBOX_ENTITLES ||
       config.BILLING_SANDBOX_TESTERS.some((tester) => tester.toLowerCase() === accountId),
+    managementUrls: config.BILLING_MANAGEMENT_URLS,
   };
 }
 

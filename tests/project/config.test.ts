@@ -48,6 +48,19 @@ describe("NEXTAUTH_SECRET", () => {
   });
 });
 
+test("the pages to manage subscriptions are https URLs by store", () => {
+  const load = (value: string) => loadConfig({ BILLING_MANAGEMENT_URLS: value }).BILLING_MANAGEMENT_URLS;
+  expect([...load('{"STRIPE":"https://billing.example/login"}')]).toEqual([
+    ["STRIPE", "https://billing.example/login"],
+  ]);
+  expect(() => load('{"STRIPE":"javascript:alert(1)"}')).toThrow(
+    "- BILLING_MANAGEMENT_URLS: STRIPE must be an https URL",
+  );
+  expect(() => load('{"stripe":"https://billing.example/"}')).toThrow("- BILLING_MANAGEMENT_URLS: stripe");
+  expect(() => load("{")).toThrow("is not valid JSON");
+  expect(() => load("missing.json")).toThrow("must be a JSON object, or the path of a file");
+});
+
 test("several processes need PostgreSQL", () => {
   expect(() => loadConfig({ WEB_CONCURRENCY: "2" })).toThrow("- WEB_CONCURRENCY: several processes need PostgreSQL");
   for (const bad of ["0", "65", "many"]) {

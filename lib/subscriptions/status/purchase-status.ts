@@ -54,7 +54,7 @@ export function purchaseStatus(purchase: Purchase, at: Date, rules: StatusRules)
     billingIssueDetectedAt: purchase.billingIssueDetectedAt,
     refundedAt: purchase.refundedAt,
     resumesAt: purchase.resumesAt,
-    managementUrl: MANAGEMENT_URLS.get(purchase.store) ?? null,
+    managementUrl: rules.managementUrls.get(purchase.store) ?? MANAGEMENT_URLS.get(purchase.store) ?? null,
   };
 }
 

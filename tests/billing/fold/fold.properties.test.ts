@@ -12,7 +12,7 @@ import { Life, type Payload } from "@/tests/support/billing/lives";
 const RUNS = { numRuns: 500, seed: Number(process.env.FAST_CHECK_SEED ?? 20_261_120) };
 const START = Date.UTC(2026, 0, 1);
 const HOUR_MS = 60 * 60 * 1000;
-const RULES = { staleLeewaySeconds: 3600, isSandboxEntitled: false };
+const RULES = { staleLeewaySeconds: 3600, isSandboxEntitled: false, managementUrls: new Map() };
 
 /** Few moments, so that many events share one; and the ends of time. */
 const moment = fc.oneof(

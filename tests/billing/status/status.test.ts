@@ -4,7 +4,7 @@ import type { Purchase } from "@/lib/subscriptions/purchase-state";
 import { accountStatus } from "@/lib/subscriptions/status/account-status";
 import { purchaseStatus } from "@/lib/subscriptions/status/purchase-status";
 
-const RULES = { staleLeewaySeconds: 3600, isSandboxEntitled: false };
+const RULES = { staleLeewaySeconds: 3600, isSandboxEntitled: false, managementUrls: new Map() };
 const at = (iso: string) => new Date(`2026-${iso}Z`);
 const ID = "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b21";
 const NOW = at("06-15T12:00:00");
@@ -293,6 +293,13 @@ test("each store's own page is where a subscription is managed", () => {
   expect(judge({ store: "APP_STORE" }).managementUrl).toBe("https://apps.apple.com/account/subscriptions");
   expect(judge({ store: "PLAY_STORE" }).managementUrl).toBe("https://play.google.com/store/account/subscriptions");
   expect(judge({ store: "constructor" }).managementUrl).toBeNull();
+});
+
+test("a store without a page of its own is managed where the company says", () => {
+  const portal = "https://billing.stripe.com/p/login/example";
+  const rules = { ...RULES, managementUrls: new Map([["STRIPE", portal]]) };
+  expect(judge({ store: "STRIPE" }).managementUrl).toBeNull();
+  expect(purchaseStatus(purchase({ store: "STRIPE" }), NOW, rules).managementUrl).toBe(portal);
 });
 
 function storeOf({ store }: Partial<Purchase>) {

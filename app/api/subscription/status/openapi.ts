@@ -8,7 +8,7 @@ import type { OperationDetails } from "@/scripts/openapi/operation";
 /** Returns the response on the day after these events, each of its own purchase. */
 function statusAfter(...deliveries: { event: { event_timestamp_ms: number } }[]): unknown {
   const at = new Date("2026-11-21T08:00:00Z");
-  const rules = { staleLeewaySeconds: 3600, isSandboxEntitled: false };
+  const rules = { staleLeewaySeconds: 3600, isSandboxEntitled: false, managementUrls: new Map() };
   const purchases = deliveries.map((delivery): Purchase => {
     const { store, environment, facts } = revenueCat.read(delivery, at);
     const state = foldPurchase([{ id: "1", type: "INITIAL_PURCHASE", ...facts }]);
