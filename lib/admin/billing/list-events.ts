@@ -2,7 +2,7 @@ import type { Context } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { isUuid } from "../../db/ids";
 import { empty, identifier, join, sql } from "../../db/sql";
-import { MAX_COUNTED } from "../../lists/counts";
+import { countRows } from "../../lists/counts";
 import { readPage } from "../../lists/pages";
 import { eventsOfAccount, eventsWithId } from "./find-events";
 import { BillingEventState, type BillingEventSummary, type BillingEvents, type BillingEventsQuery } from "./schema";
@@ -116,11 +116,6 @@ async function findEnd(db: Deps["db"], { rows, order }: Source): Promise<string 
 /** Counts the events that need an operator: `MAX_COUNTED` of each state at most. */
 export async function countPendingEvents({ db }: Deps): Promise<{ failed: number; received: number }> {
   const count = (state: BillingEventState) =>
-    db.$queryRaw<{ count: number }[]>`
-      SELECT count(*)::integer AS count FROM (
-        SELECT 1 FROM "BillingEvent" WHERE state = ${state}::"BillingEventState" LIMIT ${MAX_COUNTED}::integer
-      ) AS counted`;
-  const [failed] = await count("failed");
-  const [received] = await count("received");
-  return { failed: failed?.count ?? 0, received: received?.count ?? 0 };
+    countRows(db, sql`SELECT 1 FROM "BillingEvent" WHERE state = ${state}::"BillingEventState"`);
+  return { failed: await count("failed"), received: await count("received") };
 }

@@ -1,7 +1,8 @@
 import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
 import type { Context } from "../../context";
+import { sql } from "../../db/sql";
 import { AppError } from "../../errors";
-import { MAX_COUNTED } from "../../lists/counts";
+import { countRows } from "../../lists/counts";
 import type { PruneBatch, PrunedBatch } from "./changes-schema";
 import { type Position, progressOf, readBatch, toCursor } from "./event-batches";
 
@@ -42,13 +43,12 @@ export async function prunePayloads(
 }
 
 /** Counts the events that `prunePayloads` looks at: `MAX_COUNTED` at most. */
-export async function countExpired(deps: Pick<Deps, "db" | "now">, days: number): Promise<number> {
-  const [row] = await deps.db.$queryRaw<{ count: number }[]>`
-    SELECT count(*)::integer AS count FROM (
-      SELECT 1 FROM "BillingEvent"
-      WHERE state IN ('processed', 'ignored') AND "receivedAt" <= ${retentionStart(deps, days)}::timestamptz
-      LIMIT ${MAX_COUNTED}::integer) AS counted`;
-  return row?.count ?? 0;
+export function countExpired(deps: Pick<Deps, "db" | "now">, days: number): Promise<number> {
+  return countRows(
+    deps.db,
+    sql`SELECT 1 FROM "BillingEvent"
+      WHERE state IN ('processed', 'ignored') AND "receivedAt" <= ${retentionStart(deps, days)}::timestamptz`,
+  );
 }
 
 const retentionStart = ({ now }: Pick<Deps, "now">, days: number) => new Date(now().getTime() - days * DAY_MS);

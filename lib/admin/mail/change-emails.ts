@@ -2,7 +2,7 @@ import { type Operator, recordOperatorEvent } from "../../audit/operator-events"
 import type { Context } from "../../context";
 import { sql, uuidArray } from "../../db/sql";
 import { AppError } from "../../errors";
-import { MAX_COUNTED } from "../../lists/counts";
+import { countRows } from "../../lists/counts";
 import { STATE } from "./list-emails";
 import type { EmailRetry } from "./schema";
 
@@ -28,13 +28,12 @@ export async function retryEmails(
 }
 
 /** Counts the emails that `retryEmails` sends: `MAX_COUNTED` at most. */
-export async function countRetrying({ db, dbNow }: Pick<Deps, "db" | "dbNow">): Promise<number> {
-  const [row] = await db.$queryRaw<{ count: number }[]>`
-    SELECT count(*)::integer AS count FROM (
-      SELECT 1 FROM "QueuedEmail"
-      WHERE ${STATE} = 'retrying' AND "nextAttemptAt" > ${dbNow()} AND "expiresAt" > ${dbNow()}
-      LIMIT ${MAX_COUNTED}::integer) AS counted`;
-  return row?.count ?? 0;
+export function countRetrying({ db, dbNow }: Pick<Deps, "db" | "dbNow">): Promise<number> {
+  return countRows(
+    db,
+    sql`SELECT 1 FROM "QueuedEmail"
+      WHERE ${STATE} = 'retrying' AND "nextAttemptAt" > ${dbNow()} AND "expiresAt" > ${dbNow()}`,
+  );
 }
 
 /** Removes an email from the queue: it is not sent, unless that has begun. @throws AppError not_found */

@@ -2,7 +2,7 @@ import { type Operator, recordOperatorEvent } from "../../audit/operator-events"
 import type { Context } from "../../context";
 import { sql } from "../../db/sql";
 import { AppError } from "../../errors";
-import { MAX_COUNTED } from "../../lists/counts";
+import { countRows } from "../../lists/counts";
 import { PAUSED } from "../../push/worker/outcomes";
 import type { PauseParams, PushPause } from "./schema";
 
@@ -21,12 +21,12 @@ export async function listPauses({ db, dbNow }: Deps): Promise<{ pauses: PushPau
 }
 
 /** Counts the deliveries that wait for the end of a pause: `MAX_COUNTED` at most. */
-export async function countPaused({ db, dbNow }: Deps, environment: Environment): Promise<number> {
-  const [row] = await db.$queryRaw<{ count: number }[]>`
-    SELECT count(*)::integer AS count FROM (
-      SELECT 1 FROM "QueuedPush" AS queued JOIN "PushDevice" AS device ON device."id" = queued."deviceId"
-      WHERE ${isPaused(dbNow, environment)} LIMIT ${MAX_COUNTED}::integer) AS counted`;
-  return row?.count ?? 0;
+export function countPaused({ db, dbNow }: Deps, environment: Environment): Promise<number> {
+  return countRows(
+    db,
+    sql`SELECT 1 FROM "QueuedPush" AS queued JOIN "PushDevice" AS device ON device."id" = queued."deviceId"
+      WHERE ${isPaused(dbNow, environment)}`,
+  );
 }
 
 /** Whether a queued delivery to a device waits for the end of a pause. */
