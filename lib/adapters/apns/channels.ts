@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { OutgoingHttpHeaders } from "node:http2";
-import { parseRetryAfter } from "../../outbound/retry-after";
 import type { BroadcastChannels, ChannelResponse, PushApp } from "../push-transport";
 import { authorizationOf, type Client, openManagementSession, openSession } from "./client";
-import { type Exchanged, exchange } from "./request";
+import { type Exchanged, exchange, isProviderTokenExpired } from "./request";
 
 type Request = {
   method: "GET" | "POST" | "DELETE";
@@ -80,19 +79,16 @@ async function send(
   const { token } = client.config;
   const { generation } = token;
   const response = await request();
-  if (response.status !== 403 || response.body.reason !== "ExpiredProviderToken") return toChannelResponse(response);
+  if (!isProviderTokenExpired(response)) return toChannelResponse(response);
   token.regenerate(generation);
   return toChannelResponse(await request());
 }
 
-function toChannelResponse({ status, headers, body }: Exchanged): ChannelResponse {
-  const { reason, channels } = body;
-  const retryAfterSeconds = parseRetryAfter(headers["retry-after"]);
+function toChannelResponse({ headers, body, ...response }: Exchanged): ChannelResponse {
+  const { channels } = body;
   const channelId = headers["apns-channel-id"];
   return {
-    status,
-    reason: typeof reason === "string" && /^\w{1,64}$/.test(reason) ? reason : null,
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...response,
     channelId: typeof channelId === "string" ? channelId : undefined,
     channelIds: Array.isArray(channels) ? channels.filter((id) => typeof id === "string") : undefined,
     isStored: "message-storage-policy" in body ? body["message-storage-policy"] === 1 : undefined,

@@ -1,4 +1,10 @@
-import { type ClientHttp2Session, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  constants,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+} from "node:http2";
 import { parseRetryAfter } from "../../outbound/retry-after";
 import type { ApnsResponse } from "../push-transport";
 
@@ -12,6 +18,42 @@ export function sendRequest(
   body: string,
   timeoutMs: number,
 ): Promise<ApnsResponse> {
+  return request<ApnsResponse>(session, headers, body, timeoutMs, (stream, response, resolve) => {
+    const { ":status": status = 0 } = response;
+    if (status === 200) {
+      resolve({ status, reason: null });
+      stream.resume();
+    } else readObject(stream, (object) => resolve(toResponse(response, object)));
+  });
+}
+
+/** A response with its headers and its body, which is an object in JSON, or empty. */
+export type Exchanged = ApnsResponse & { headers: IncomingHttpHeaders; body: Record<string, unknown> };
+
+/** The same, with the headers and the body of the response. @throws as above */
+export function exchange(
+  session: ClientHttp2Session,
+  headers: OutgoingHttpHeaders,
+  body: string,
+  timeoutMs: number,
+): Promise<Exchanged> {
+  return request<Exchanged>(session, headers, body, timeoutMs, (stream, response, resolve) =>
+    readObject(stream, (object) =>
+      resolve({ ...toResponse(response, object), headers: response, body: { ...object } }),
+    ),
+  );
+}
+
+type ResponseHeaders = IncomingHttpHeaders & { ":status"?: number };
+
+/** Sends one request. `read` resolves it once the headers of the response are there. */
+function request<Result>(
+  session: ClientHttp2Session,
+  headers: OutgoingHttpHeaders,
+  body: string,
+  timeoutMs: number,
+  read: (stream: ClientHttp2Stream, response: ResponseHeaders, resolve: (result: Result) => void) => void,
+): Promise<Result> {
   return new Promise((resolve, reject) => {
     const stream = session.request(headers);
     let hasResponse = false;
@@ -19,79 +61,43 @@ export function sendRequest(
       reject(timeoutError());
       stream.close(constants.NGHTTP2_CANCEL);
     }, timeoutMs);
-    stream.once("response", ({ ":status": status = 0, "retry-after": retryAfter }) => {
+    stream.once("response", (response) => {
       hasResponse = true;
-      if (status === 200) {
-        resolve({ status, reason: null });
-        stream.resume();
-        return;
-      }
-      let text = "";
-      stream.on("data", (chunk: Buffer) => {
-        text += chunk;
-      });
-      stream.once("end", () => resolve(toResponse(status, text, retryAfter)));
+      read(stream, response, resolve);
     });
     stream.once("error", reject);
     stream.once("close", () => {
       clearTimeout(timer);
       if (!hasResponse || !stream.readableEnded) reject(new Error("the connection was closed")); // has no effect after a 200
     });
-    stream.end(body);
-  });
-}
-
-/** A response with its headers and its body, which is an object in JSON, or empty. */
-export type Exchanged = { status: number; headers: IncomingHttpHeaders; body: Record<string, unknown> };
-
-/**
- * Sends one request on a connection to APNs, and returns the whole response.
- * @throws Error if there was no response; a time-out has the name TimeoutError
- */
-export function exchange(
-  session: ClientHttp2Session,
-  headers: OutgoingHttpHeaders,
-  body: string,
-  timeoutMs: number,
-): Promise<Exchanged> {
-  return new Promise((resolve, reject) => {
-    const stream = session.request(headers);
-    let response: IncomingHttpHeaders & { ":status"?: number } = {};
-    let text = "";
-    const timer = setTimeout(() => {
-      reject(timeoutError());
-      stream.close(constants.NGHTTP2_CANCEL);
-    }, timeoutMs);
-    stream.once("response", (given) => {
-      response = given;
-    });
-    stream.on("data", (chunk: Buffer) => {
-      text += chunk;
-    });
-    stream.once("end", () => {
-      const { ":status": status, ...others } = response;
-      if (status !== undefined) resolve({ status, headers: others, body: { ...parseObject(text) } });
-    });
-    stream.once("error", reject);
-    stream.once("close", () => {
-      clearTimeout(timer);
-      reject(new Error("the connection was closed")); // has no effect after a response
-    });
     stream.end(body === "" ? undefined : body); // Node.js has ended a GET already
   });
 }
 
-function toResponse(status: number, text: string, retryAfter: string | undefined): ApnsResponse {
-  const { reason, timestamp } = parseObject(text);
+/** Reads the body of a response. */
+function readObject(stream: ClientHttp2Stream, done: (object: ReturnType<typeof parseObject>) => void): void {
+  let text = "";
+  stream.on("data", (chunk: Buffer) => {
+    text += chunk;
+  });
+  stream.once("end", () => done(parseObject(text)));
+}
+
+function toResponse(headers: ResponseHeaders, { reason, timestamp }: ReturnType<typeof parseObject>): ApnsResponse {
   const isReason = typeof reason === "string" && /^\w{1,64}$/.test(reason);
   const isTimestamp = typeof timestamp === "number" && Number.isSafeInteger(timestamp); // milliseconds since 1970
-  const retryAfterSeconds = parseRetryAfter(retryAfter);
+  const retryAfterSeconds = parseRetryAfter(headers["retry-after"]);
   return {
-    status,
+    status: headers[":status"] ?? 0,
     reason: isReason ? reason : null,
     ...(isTimestamp ? { timestamp: new Date(timestamp) } : {}),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };
+}
+
+/** Whether APNs asks for a new provider token. */
+export function isProviderTokenExpired({ status, reason }: ApnsResponse): boolean {
+  return status === 403 && reason === "ExpiredProviderToken";
 }
 
 /** A proxy's error page is no JSON. */

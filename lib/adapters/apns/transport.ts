@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import type { ApnsResponse, Notification, PushTransport } from "../push-transport";
 import { createChannels } from "./channels";
 import { type ApnsOptions, authorizationOf, type Client, closeSession, createClient, openSession } from "./client";
-import { sendRequest } from "./request";
+import { isProviderTokenExpired, sendRequest } from "./request";
 
 const TIMEOUT_MS = 10_000;
 const MAX_TIMEOUTS = 3;
@@ -102,8 +102,4 @@ function headersOf(notification: Notification, client: Client): OutgoingHttpHead
   };
   if (collapseId !== null) headers["apns-collapse-id"] = collapseId;
   return headers;
-}
-
-function isProviderTokenExpired({ status, reason }: ApnsResponse): boolean {
-  return status === 403 && reason === "ExpiredProviderToken";
 }
