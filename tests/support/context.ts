@@ -8,7 +8,7 @@ import { loadConfig } from "@/lib/config";
 import { type Context, currentContext, hasContext, setContext } from "@/lib/context";
 import { databaseNow } from "@/lib/db/clock";
 import { Prisma } from "@/lib/db/generated/client";
-import { openTestDatabase } from "./database";
+import { openTestDatabase, postgresUrl } from "./database";
 import { mailbox } from "./mailbox";
 import { callsHandlers } from "./server";
 
@@ -94,9 +94,27 @@ export async function withContext<T>(
   }
 }
 
-/** Empties the tables whose rows the tests of another file would notice. */
+/** The tables whose rows the tests of another file would notice. */
+const EMPTIED = `"Account", "BillingEvent", "Purchase", "RateLimitCounter", "SignInThrottle", "QueuedEmail", "PushPause",
+  "ReconcileJob", "BillingApiPause", "SigningKey", "WebhookEndpoint"`;
+
+/**
+ * Deletes the rows of these tables, and of all that refer to them. TRUNCATE replaces the files of every table and index,
+ * which takes PGlite a fifth of a second. No foreign key has to be checked: the tables that refer to a row are emptied, too.
+ */
+const DELETE_ALL = `DO $$ DECLARE emptied regclass; BEGIN
+  SET LOCAL session_replication_role = replica;
+  FOR emptied IN
+    WITH RECURSIVE reached AS (
+      SELECT name::regclass::oid AS id FROM string_to_table('${EMPTIED}', ',') AS name
+      UNION SELECT conrelid FROM pg_constraint JOIN reached ON confrelid = id WHERE contype = 'f')
+    SELECT id FROM reached WHERE pg_relation_size(id) > 0
+  LOOP
+    EXECUTE 'DELETE FROM ' || emptied;
+  END LOOP;
+END $$`;
+
+/** Empties the tables. On a server, tests examine plans, which would differ for tables that were large. */
 export async function truncate(): Promise<void> {
-  await ctx().db.$executeRaw`
-    TRUNCATE "Account", "BillingEvent", "Purchase", "RateLimitCounter", "SignInThrottle", "QueuedEmail", "PushPause",
-      "ReconcileJob", "BillingApiPause", "SigningKey", "WebhookEndpoint" CASCADE`;
+  await ctx().db.$executeRawUnsafe(postgresUrl ? `TRUNCATE ${EMPTIED} CASCADE` : DELETE_ALL);
 }
