@@ -3,7 +3,7 @@ import { calculateJwkThumbprint, createLocalJWKSet, decodeJwt, type JSONWebKeySe
 import { expect, test } from "vitest";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
-import { billingEvent, DAY_MS, deliverOk, initialPurchase } from "@/tests/support/billing/billing";
+import { billingEvent, DAY_MS, deliverOk, initialPurchase, type Sent } from "@/tests/support/billing/billing";
 import { BASE_URL, clock, ctx, withContext } from "@/tests/support/context";
 import { examplesOf, runModules } from "@/tests/support/guide";
 
@@ -54,7 +54,7 @@ test("a token has the active entitlements, with a grace for those that renew", a
   await deliverOk(of("old", { expiration_at_ms: clock.now().getTime() - DAY_MS }));
   const { token, expiresAt } = await tokenOf(account);
   const claims = await verified(token, await keySet());
-  const end = seconds(new Date(renewing.expiration_at_ms as number));
+  const endOf = (event: Sent) => seconds(new Date(event.expiration_at_ms as number));
   expect(claims).toEqual({
     iss: BASE_URL,
     sub: account.id,
@@ -63,8 +63,8 @@ test("a token has the active entitlements, with a grace for those that renew", a
     exp: seconds(expiresAt),
     kid: expect.any(String),
     entitlements: [
-      { id: "cloud", productId: "cloud", expiresAt: end },
-      { id: "pro", productId: "pro", expiresAt: end + GRACE_SECONDS },
+      { id: "cloud", productId: "cloud", expiresAt: endOf(canceled) },
+      { id: "pro", productId: "pro", expiresAt: endOf(renewing) + GRACE_SECONDS },
       { id: "tools", productId: "tools", expiresAt: null },
     ],
   });
