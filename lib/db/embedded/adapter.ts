@@ -7,6 +7,7 @@ import type {
 } from "@prisma/driver-adapter-utils";
 import { PrismaPGlite } from "pglite-prisma-adapter";
 import { withScripts } from "../migrations";
+import type { Client } from "./client";
 
 type IsolationLevel = Parameters<SqlDriverAdapter["startTransaction"]>[0];
 
@@ -44,11 +45,11 @@ export const NOTHING: Around = {
  * It reads every time as UTC, so the session has to use UTC.
  */
 export async function embeddedAdapter(
-  pglite: PGlite,
+  pglite: Client,
   around = NOTHING,
 ): Promise<SqlMigrationAwareDriverAdapterFactory> {
   await pglite.exec("SET TIME ZONE 'UTC'");
-  const factory = new PrismaPGlite(pglite);
+  const factory = new PrismaPGlite(pglite as PGlite);
   const run = <T>(send: () => Promise<T>) => runOutsideTransaction(around, send);
   const connect = async () => {
     const adapter = await factory.connect();
@@ -90,7 +91,7 @@ export async function runAround<T>(
 }
 
 /** Starts a transaction. `commit` rejects if COMMIT fails; `commit` and `rollback` resolve after the `after` hook. */
-async function startTransaction(pglite: PGlite, around: Around, level: IsolationLevel): Promise<Transaction> {
+async function startTransaction(pglite: Client, around: Around, level: IsolationLevel): Promise<Transaction> {
   // A part of a transaction cannot be repeated. Another pause may begin before this one's end is noticed.
   for (let pause = around.pause(); pause; pause = around.pause()) await pause;
   around.before();

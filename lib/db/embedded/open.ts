@@ -6,6 +6,7 @@ import { makeFolder, moveDurably, syncTree } from "../../files/durable";
 import { FileLockedError, lockFile } from "../../files/lock";
 import type { CopySession, Snapshot } from "../copy/session";
 import { type Around, embeddedAdapter, runAround } from "./adapter";
+import { clientOf } from "./client";
 import { embeddedCopySession, snapshotOf } from "./copy-session";
 import { EmbeddedFS } from "./embedded-fs";
 import { watchFreeSpace } from "./free-space";
@@ -137,7 +138,7 @@ async function open(
     await unlock();
   };
   return {
-    adapter: await embeddedAdapter(pglite, around),
+    adapter: await embeddedAdapter(clientOf(pglite), around),
     isStorageFull,
     isPaused: () => gate.current() !== null,
     migrate: (names) => migrateEmbedded(pglite, names),
