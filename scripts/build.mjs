@@ -6,13 +6,14 @@ import { queryCompilerFile } from "./build/query-compiler.mjs";
 
 const BUNDLES = ".next/bin";
 /**
- * The processes, what scripts/start.mjs loads before the server, and the commands that work without the packages that
- * build: scripts/run.mjs runs them.
+ * The processes, what scripts/start.mjs loads before the server, the commands that work without the packages that build
+ * (scripts/run.mjs runs them), and what the build runs itself.
  */
 const ENTRY_POINTS = [
   ...["server.ts", "worker.ts", "lib/cluster/supervisor.ts", "lib/db/embedded/pglite-code.ts"],
   "scripts/admin/db-migrate.ts",
   "scripts/homeport/homeport.ts",
+  "scripts/build/database-template.ts",
 ];
 /**
  * Loaded from node_modules: what Next does not bundle either, so that the pages and the server share its classes, the
@@ -28,14 +29,15 @@ const EXTERNAL = [
 if (process.argv.includes("--force") || !isBuilt()) {
   requireBuildPackages();
   await import("./generate.mjs");
-  buildPages();
+  run("node_modules/.bin/next", "build"); // what `next start` needs, of which the service uses the pages
   await bundle();
+  run(process.execPath, `${BUNDLES}/database-template.mjs`);
   markBuilt();
 }
 
-/** What `next start` needs, of which the service uses the pages. */
-function buildPages() {
-  const { status } = spawnSync("node_modules/.bin/next", ["build"], {
+/** Runs a program of the build. Ends the process if it fails. */
+function run(program, ...args) {
+  const { status } = spawnSync(program, args, {
     stdio: ["ignore", "inherit", "inherit"],
     env: { ...process.env, NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" },
   });

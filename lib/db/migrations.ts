@@ -22,6 +22,11 @@ export async function migrationNames(): Promise<string[]> {
     .sort();
 }
 
+/** The SQL of a migration. */
+export function readMigration(name: string): Promise<string> {
+  return readFile(path.join(MIGRATIONS, name, "migration.sql"), "utf8");
+}
+
 /**
  * Applies the pending migrations among `names`, or all pending migrations, each in a separate transaction. Returns the
  * names of the applied migrations.
@@ -154,7 +159,7 @@ async function listMigrations(names: readonly string[]): Promise<MigrationList> 
         path: name,
         migrationFile: {
           path: "migration.sql",
-          content: { tag: "ok" as const, value: await readFile(path.join(MIGRATIONS, name, "migration.sql"), "utf8") },
+          content: { tag: "ok" as const, value: await readMigration(name) },
         },
       })),
     ),

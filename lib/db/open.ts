@@ -48,7 +48,7 @@ type Hooks = Partial<EmbeddedHooks> & {
 export async function openDatabase(config: Config, hooks: Hooks, limits: Limits = SERVICE): Promise<Database> {
   if (!config.DATABASE_URL) {
     const { openEmbedded } = await import("./embedded/open");
-    const embedded = await openEmbedded(config.DATA_DIR, config.DATABASE_SYNC === "on", hooks);
+    const embedded = await openEmbedded(config.DATA_DIR, config.DATABASE_SYNC === "on", { ...hooks, isMigrated: true });
     const database = wrap(embedded.adapter, { ...embedded, embedded }, false, limits);
     const missing = await database.missingMigrations();
     if (missing.includes(UNFINISHED_MOVE)) {

@@ -5,7 +5,7 @@ import path from "node:path";
 
 /** What the build is made from, without generated files and tools. package.json is not part of it: it is read at run time. */
 export const SOURCES = [
-  ...["app", "lib", "prisma/schema.prisma", "public", "scripts", "instrumentation.ts", "next.config.mjs", "proxy.ts"],
+  ...["app", "lib", "prisma", "public", "scripts", "instrumentation.ts", "next.config.mjs", "proxy.ts"],
   ...["server.ts", "worker.ts", "package-lock.json", "tsconfig.json"],
 ];
 const EXCLUDED = /^lib\/db\/generated$|\.generated\.ts$|\/node_modules$/;

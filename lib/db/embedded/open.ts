@@ -1,4 +1,4 @@
-import { rm, stat } from "node:fs/promises";
+import { readFile, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { DriverAdapterError, type SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
@@ -13,6 +13,7 @@ import { watchFreeSpace } from "./free-space";
 import { migrateEmbedded } from "./migrate";
 import { markMoved, refuseMoved, unmarkMoved } from "./moved";
 import { compilePglite } from "./pglite-code";
+import { templateFile, unpackDatabase } from "./template";
 import { WalFlush } from "./wal-flush";
 import { createWriteGate } from "./write-gate";
 
@@ -33,6 +34,11 @@ export type EmbeddedHooks = {
   onFatal: (error: Error) => never;
   /** Called when the free disk space becomes too low for writes (`isFull`), and when it is sufficient again. */
   onStorage: (isFull: boolean, freeBytes: number) => void;
+};
+
+type EmbeddedOptions = Partial<EmbeddedHooks> & {
+  /** A new database is a copy of the build's, if there is a build: it is there sooner, and has all migrations. */
+  isMigrated?: boolean;
 };
 
 export type Embedded = {
@@ -59,14 +65,14 @@ export type Embedded = {
  * corrupt it. With `sync`, a statement's changes are on disk before it resolves.
  * @throws DataDirInUseError if another process uses the folder; DataMovedError if its data has moved
  */
-export async function openEmbedded(dataDir: string, sync: boolean, given: Partial<EmbeddedHooks>): Promise<Embedded> {
-  const hooks = { onFatal: endProcess, onStorage: () => {}, ...given };
+export async function openEmbedded(dataDir: string, sync: boolean, given: EmbeddedOptions): Promise<Embedded> {
+  const { isMigrated = false, ...hooks } = { onFatal: endProcess, onStorage: () => {}, ...given };
   await makeFolder(dataDir, 0o700);
   await refuseMoved(dataDir);
   const folder = path.join(dataDir, "db");
   const unlock = await lockFolder(folder);
   try {
-    await createOnce(folder);
+    await createOnce(folder, isMigrated);
     return await open(dataDir, sync, hooks, unlock);
   } catch (error) {
     await unlock();
@@ -90,13 +96,15 @@ async function lockFolder(folder: string): Promise<() => Promise<void>> {
 }
 
 /** Creates the database in a temporary folder and renames it, so that `folder` is always complete. */
-async function createOnce(folder: string): Promise<void> {
+async function createOnce(folder: string, isMigrated: boolean): Promise<void> {
   const exists = await stat(path.join(folder, "PG_VERSION")).catch(() => null);
   if (exists) return;
   const temporary = `${folder}.new`;
   await rm(temporary, { recursive: true, force: true });
   await makeFolder(temporary, 0o700); // PGlite creates its files readable by every user
-  await (await PGlite.create({ dataDir: temporary, pgliteWasmModule: await compilePglite() })).close();
+  const template = isMigrated ? await readFile(await templateFile()).catch(() => null) : null;
+  if (template) await unpackDatabase(template, temporary);
+  else await (await PGlite.create({ dataDir: temporary, pgliteWasmModule: await compilePglite() })).close();
   await syncTree(temporary);
   await moveDurably(temporary, folder).catch((error: NodeJS.ErrnoException) => {
     throw error.code === "ENOTEMPTY" ? new Error("it is not empty and contains no database; move it away") : error;

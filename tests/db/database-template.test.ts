@@ -1,0 +1,20 @@
+import { mkdir, mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, inject, test } from "vitest";
+import { openEmbedded } from "@/lib/db/embedded/open";
+import { packDatabase, unpackDatabase } from "@/lib/db/embedded/template";
+import { wrap } from "@/lib/db/open";
+
+test("a database that was packed and unpacked has all migrations and accepts writes", async () => {
+  const dataDir = await mkdtemp(path.join(tmpdir(), "homeport-template-"));
+  await mkdir(path.join(dataDir, "db"));
+  await unpackDatabase(await packDatabase(path.join(inject("templateDataDir"), "db")), path.join(dataDir, "db"));
+  const embedded = await openEmbedded(dataDir, false, {});
+  const database = wrap(embedded.adapter, embedded, false);
+  expect(await database.missingMigrations()).toEqual([]);
+  expect(await database.findFault()).toBeNull();
+  await database.client.session.deleteMany();
+  expect(await database.client.account.count()).toBe(0);
+  await database.close();
+});
