@@ -10,9 +10,9 @@ import { removeOldCounts } from "./releases/adoption/retention";
 import { removeExpiredUploads } from "./releases/uploads/uploads";
 import { updateStatistics } from "./statistics/update-statistics";
 import { retryEvents } from "./subscriptions/inbox/retry-events";
+import { notifyTrialEndings } from "./subscriptions/notifications/trial-endings";
 import { scheduleRenewals } from "./subscriptions/reconcile/renewals";
 import { removeReconcileJobs } from "./subscriptions/reconcile/schedule";
-import { notifyTrialEndings } from "./subscriptions/trial-endings";
 
 const EMAIL_INTERVAL_MS = 10 * 1000;
 const REVOCATION_INTERVAL_MS = 10 * 1000;

@@ -1,9 +1,9 @@
 import type { Context } from "../context";
 import { IdentityEventType, PurchaseEventType } from "./events";
-import { sanitizeJson } from "./inbox/sanitize";
 import { storeAndApply } from "./inbox/store-and-apply";
 import { providerOf } from "./providers/configured";
 import type { Delivery } from "./providers/provider";
+import { sanitizeJson } from "./sanitize";
 import type { DeliveryReceipt } from "./schema";
 
 type Deps = Pick<Context, "billing" | "config" | "count" | "db" | "dbNow" | "log" | "now" | "reconciler" | "webhooks">;

@@ -7,12 +7,12 @@ import { showBillingEvent } from "@/lib/admin/billing/show-event";
 import { anonymizeBilling } from "@/lib/subscriptions/account-data/anonymize-billing";
 import { exportBilling } from "@/lib/subscriptions/account-data/export-billing";
 import { retryEvents } from "@/lib/subscriptions/inbox/retry-events";
+import { notifyTrialEndings } from "@/lib/subscriptions/notifications/trial-endings";
 import { findAppUserIds } from "@/lib/subscriptions/reconcile/app-user-ids";
 import { scheduleRenewals } from "@/lib/subscriptions/reconcile/renewals";
 import { etagOf, requestStatus } from "@/lib/subscriptions/status/await-change";
 import { listPurchases } from "@/lib/subscriptions/status/list-purchases";
 import { readStatus } from "@/lib/subscriptions/status/read-status";
-import { notifyTrialEndings } from "@/lib/subscriptions/trial-endings";
 import { createBillingGauges } from "@/lib/telemetry/billing";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
-import { notifyTrialEndings } from "@/lib/subscriptions/trial-endings";
+import { notifyTrialEndings } from "@/lib/subscriptions/notifications/trial-endings";
 import { newAccount } from "@/tests/support/accounts";
 import { call } from "@/tests/support/api";
 import { billingEvent, DAY_MS, deliverOk } from "@/tests/support/billing/billing";

@@ -9,9 +9,9 @@ import type { ProviderEvent } from "../../subscriptions/events";
 import { applyEvent } from "../../subscriptions/inbox/apply-event";
 import { findConnectedCustomers } from "../../subscriptions/inbox/customers";
 import { lockPurchases } from "../../subscriptions/inbox/purchases";
-import { sanitizeJson } from "../../subscriptions/inbox/sanitize";
 import { storeEvents } from "../../subscriptions/inbox/store-events";
 import type { StoredPurchase } from "../../subscriptions/purchase-state";
+import { sanitizeJson } from "../../subscriptions/sanitize";
 import type { AssignedPurchases, Assignment } from "./changes-schema";
 
 type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now" | "webhooks"> & { config: BillingRules };

@@ -1,12 +1,12 @@
 import type { Context, Tx } from "../../context";
 import type { WebhookRecorder } from "../../webhooks/outbox";
 import type { BillingRules } from "../entitlement-rules";
-import { notifyOwners } from "../notify-owners";
+import { notifyOwners } from "../notifications/notify-owners";
+import { recordStatusChanges } from "../notifications/status-changes";
+import { cancelTrialEndings } from "../notifications/trial-endings";
+import { wakeApps } from "../notifications/wake-apps";
 import { customersToReconcile, scheduleReconcile } from "../reconcile/schedule";
 import type { DeliveryReceipt } from "../schema";
-import { recordStatusChanges } from "../status-changes";
-import { cancelTrialEndings } from "../trial-endings";
-import { wakeApps } from "../wake-apps";
 import { findConnectedCustomers } from "./customers";
 import { type Decision, decide, type KnownEvent } from "./decide";
 import { type EventToApply, lockEvents } from "./lock-events";

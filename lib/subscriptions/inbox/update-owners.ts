@@ -3,7 +3,7 @@ import { withRetry } from "../../db/with-retry";
 import { isDatabaseUnavailable } from "../../errors";
 import type { WebhookRecorder } from "../../webhooks/outbox";
 import type { BillingRules } from "../entitlement-rules";
-import { recordStatusChanges } from "../status-changes";
+import { recordStatusChanges } from "../notifications/status-changes";
 import { findConnectedCustomers } from "./customers";
 import { type EventKey, keysOf } from "./lock-events";
 import { lockPurchases } from "./purchases";

@@ -2,8 +2,8 @@ import type { Context, Tx } from "../../context";
 import { sql } from "../../db/sql";
 import type { KnownEvent } from "../inbox/decide";
 import type { Refolded } from "../inbox/refold";
-import { isHashedEmail } from "../inbox/sanitize";
 import { revenueCat } from "../providers/revenuecat";
+import { isHashedEmail } from "../sanitize";
 import { appUserIdOf, findAppUserIds } from "./app-user-ids";
 
 type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now" | "reconciler">;

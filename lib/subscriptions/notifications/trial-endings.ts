@@ -1,12 +1,12 @@
-import type { Context, Tx } from "../context";
-import { withRetry } from "../db/with-retry";
-import { cancelEvents, enqueueAll } from "../push/outbox/enqueue";
-import { type BillingRules, statusRules } from "./entitlement-rules";
-import type { Refolded } from "./inbox/refold";
+import type { Context, Tx } from "../../context";
+import { withRetry } from "../../db/with-retry";
+import { cancelEvents, enqueueAll } from "../../push/outbox/enqueue";
+import { type BillingRules, statusRules } from "../entitlement-rules";
+import type { Refolded } from "../inbox/refold";
+import type { StoredPurchase } from "../purchase-state";
+import { endReplacedPurchases } from "../replacement";
+import { purchaseStatus } from "../status/purchase-status";
 import { readPurchasesOf } from "./notify-owners";
-import type { StoredPurchase } from "./purchase-state";
-import { endReplacedPurchases } from "./replacement";
-import { purchaseStatus } from "./status/purchase-status";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "draining" | "now">;
 type Ending = { id: string; accountId: string; currentPeriodEndsAt: Date };

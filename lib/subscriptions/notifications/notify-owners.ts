@@ -1,12 +1,12 @@
-import type { Context, Tx } from "../context";
-import { enqueueAll } from "../push/outbox/enqueue";
-import { type BillingRules, canEntitle, statusRules } from "./entitlement-rules";
-import type { KnownEvent } from "./inbox/decide";
-import type { Refolded } from "./inbox/refold";
-import { type PurchaseState, StoredPurchase } from "./purchase-state";
-import { endReplacedPurchases } from "./replacement";
-import { accountStatus } from "./status/account-status";
-import { isRevoked } from "./status/purchase-status";
+import type { Context, Tx } from "../../context";
+import { enqueueAll } from "../../push/outbox/enqueue";
+import { type BillingRules, canEntitle, statusRules } from "../entitlement-rules";
+import type { KnownEvent } from "../inbox/decide";
+import type { Refolded } from "../inbox/refold";
+import { type PurchaseState, StoredPurchase } from "../purchase-state";
+import { endReplacedPurchases } from "../replacement";
+import { accountStatus } from "../status/account-status";
+import { isRevoked } from "../status/purchase-status";
 
 type BillingNotification = "billing.payment_failed" | "billing.expired" | "billing.renewed";
 /** What an event changed of a purchase. */

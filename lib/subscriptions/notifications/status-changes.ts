@@ -1,10 +1,11 @@
-import type { Context, Tx } from "../context";
-import type { NewWebhookEvent } from "../webhooks/events";
-import type { WebhookRecorder } from "../webhooks/outbox";
-import { type BillingRules, statusRules } from "./entitlement-rules";
-import type { Refolded } from "./inbox/refold";
-import { StoredPurchase } from "./purchase-state";
-import { accountStatus } from "./status/account-status";
+import type { Context, Tx } from "../../context";
+import type { NewWebhookEvent } from "../../webhooks/events";
+import type { WebhookRecorder } from "../../webhooks/outbox";
+import { type BillingRules, statusRules } from "../entitlement-rules";
+import type { Refolded } from "../inbox/refold";
+import type { StoredPurchase } from "../purchase-state";
+import { accountStatus } from "../status/account-status";
+import { readPurchasesOf } from "./notify-owners";
 
 type Deps = Pick<Context, "now"> & {
   webhooks: WebhookRecorder;
@@ -24,7 +25,7 @@ export async function recordStatusChanges(
   const accountIds = new Set(
     changes.flatMap(({ before, after }) => [before.accountId ?? [], after.accountId ?? []].flat()),
   );
-  const current = await readPurchases(tx, [...accountIds]);
+  const current = await readPurchasesOf(tx, [...accountIds]);
   const earlier = asBefore(current, changes);
   const events = [...accountIds].flatMap(
     (accountId) => eventOf(accountId, { earlier, current, config, at: now() }) ?? [],
@@ -53,14 +54,6 @@ function eventOf(accountId: string, { earlier, current, config, at }: States): N
 function summaryOf({ status, isActive, productId, entitlements }: ReturnType<typeof accountStatus>) {
   const active = entitlements.filter((entitlement) => entitlement.isActive).map(({ id }) => id);
   return { status, isActive, productId, entitlements: active };
-}
-
-/** The purchases of accounts as the whole batch leaves them. */
-async function readPurchases(tx: Tx, accountIds: readonly string[]): Promise<StoredPurchase[]> {
-  const rows = await tx.$queryRaw<{ purchase: unknown }[]>`
-    SELECT to_jsonb(purchase) AS purchase FROM "Purchase" AS purchase
-    WHERE "accountId" = ANY(${accountIds}::uuid[]) ORDER BY id`;
-  return rows.map(({ purchase }) => StoredPurchase.parse(purchase));
 }
 
 /** The same purchases, and those that have left the accounts, as they were before the first change of each. */

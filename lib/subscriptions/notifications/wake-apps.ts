@@ -1,8 +1,8 @@
-import type { Context, Tx } from "../context";
-import { enqueueAll, type PushEvent } from "../push/outbox/enqueue";
-import { type BillingRules, canEntitle, statusRules } from "./entitlement-rules";
-import type { KnownEvent } from "./inbox/decide";
-import type { Refolded } from "./inbox/refold";
+import type { Context, Tx } from "../../context";
+import { enqueueAll, type PushEvent } from "../../push/outbox/enqueue";
+import { type BillingRules, canEntitle, statusRules } from "../entitlement-rules";
+import type { KnownEvent } from "../inbox/decide";
+import type { Refolded } from "../inbox/refold";
 
 type Change = Refolded & { event: KnownEvent };
 type Reason = "refund" | "transfer" | "recovery";
