@@ -9,7 +9,7 @@ import type { ProviderEvent } from "../../subscriptions/events";
 import { applyEvent } from "../../subscriptions/inbox/apply-event";
 import { findConnectedCustomers } from "../../subscriptions/inbox/customers";
 import { lockPurchases } from "../../subscriptions/inbox/purchases";
-import { storeEvents } from "../../subscriptions/inbox/store-events";
+import { storeEvent } from "../../subscriptions/inbox/store-events";
 import type { StoredPurchase } from "../../subscriptions/purchase-state";
 import { sanitizeJson } from "../../subscriptions/sanitize";
 import type { AssignedPurchases, Assignment } from "./changes-schema";
@@ -39,7 +39,7 @@ export async function assignPurchases(
     if (isDryRun || isAssigned) return { customer, event: null };
     const key = { provider: customer.provider, eventId: `assignment:${newId()}` };
     const alias = aliasOf([accountId, ...customer.appUserIds], deps.now());
-    await storeEvents({ db: tx, dbNow: deps.dbNow }, [{ ...key, event: alias, payload: null, receivedAt: deps.now() }]);
+    await storeEvent({ db: tx, dbNow: deps.dbNow }, { ...key, event: alias, payload: null, receivedAt: deps.now() });
     for (const { id } of customer.purchases) {
       // The account is in the event, and anonymous once the account is deleted. The audit trail is not.
       const details = { eventId: key.eventId, reason: reason ?? null };

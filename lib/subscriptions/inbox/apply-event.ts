@@ -3,8 +3,8 @@ import { withRetry } from "../../db/with-retry";
 import { isAppError, isDatabaseUnavailable } from "../../errors";
 import { toStorableText } from "../../storable-text";
 import { type Applied, type ApplyDeps, applyInTransaction } from "./apply-in-transaction";
-import type { EventToApply } from "./lock-events";
-import { updateOwners } from "./update-owners";
+import { completeEvents } from "./complete-events";
+import type { EventToApply } from "./lock-event";
 
 const MAX_REASON_LENGTH = 500;
 /** Attempts of the background retry, over about five hours. After them a failed event waits for an operator. */
@@ -27,21 +27,14 @@ type Options = {
  */
 export async function applyEvent(deps: ApplyDeps, event: EventToApply, options: Options = {}): Promise<Applied> {
   const applied = await applyOrMarkFailed(deps, event, options);
-  await updateOwners(deps, [event]); // after a duplicate too: the process may have been killed before this step
+  await finishEvents(deps, [event]); // after a duplicate too: the process may have been killed before this step
   return applied;
 }
 
-/**
- * Applies stored events, all different, in one transaction. Returns null for an event that has to be applied alone.
- * @throws Error if one of them cannot be applied: then none is
- */
-export async function applyBatch(deps: ApplyDeps, events: readonly EventToApply[]): Promise<(Applied | null)[]> {
-  const applied = await deps.db.$transaction((tx) => applyInTransaction(deps, tx, events));
-  await updateOwners(
-    deps,
-    events.filter((_, i) => applied[i] !== null),
-  );
-  return applied;
+/** What follows the commit of events that were applied: see `completeEvents`. */
+export async function finishEvents(deps: ApplyDeps, events: readonly EventToApply[]): Promise<void> {
+  const again = await completeEvents(deps, events);
+  for (const event of events) if (again.includes(event)) await applyOrMarkFailed(deps, event, { isReplay: true });
 }
 
 async function applyOrMarkFailed(
@@ -53,7 +46,7 @@ async function applyOrMarkFailed(
   const { provider, eventId } = event;
   try {
     const apply = async (tx: Tx) => {
-      const [applied] = (await applyInTransaction(deps, tx, [event], isReplay)) as [Applied];
+      const applied = await applyInTransaction(deps, tx, event, isReplay);
       await inTransaction?.(tx, applied);
       return applied;
     };

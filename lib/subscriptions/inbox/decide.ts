@@ -1,6 +1,6 @@
 import { EventFacts, IdentityEventType, PurchaseEventType } from "../events";
 import type { StoredPurchase } from "../purchase-state";
-import type { EventToApply, LockedEvent } from "./lock-events";
+import type { LockedEvent } from "./lock-event";
 
 /** The unique key of a purchase. */
 export type PurchaseKey = Pick<StoredPurchase, "provider" | "environment" | "store" | "originalTransactionId">;
@@ -10,30 +10,19 @@ export type KnownEvent = LockedEvent & { facts: EventFacts };
 
 type Rejection = { state: "ignored" | "failed"; reason: string };
 
-/** How a locked event is applied. */
+/** How an event is applied. */
 export type Decision =
-  /** It is processed already. */
-  | { kind: "duplicate" }
-  /** It takes locks beyond its own purchase's, and therefore a transaction of its own. */
-  | { kind: "alone" }
   | ({ kind: "reject"; event: KnownEvent } & Rejection)
   /** It says who owns a customer's purchases. */
   | { kind: "move"; event: KnownEvent }
   | { kind: "attach"; event: KnownEvent; key: PurchaseKey };
 
-/** Decides how to apply an event. `isBatch`: others are applied in the same transaction. */
-export function decide(
-  locked: LockedEvent,
-  { facts }: EventToApply,
-  { isReplay = false, isBatch = false }: { isReplay?: boolean; isBatch?: boolean },
-): Decision {
-  if (locked.state === "processed" && !isReplay) return { kind: "duplicate" };
-  const event = { ...locked, facts: facts ?? EventFacts.parse(locked.facts) };
-  const isMove = event.facts.identityChange !== null;
-  if (isBatch && (isMove || event.renewalPurchaseId || event.purchaseId)) return { kind: "alone" };
+/** Decides how to apply an event. `facts`: the event's own, if they need not be parsed again. */
+export function decide(locked: LockedEvent, facts = EventFacts.parse(locked.facts)): Decision {
+  const event = { ...locked, facts };
   const rejection = rejectionOf(event);
   if (rejection) return { kind: "reject", event, ...rejection };
-  return isMove ? { kind: "move", event } : { kind: "attach", event, key: purchaseKeyOf(event) };
+  return facts.identityChange !== null ? { kind: "move", event } : { kind: "attach", event, key: purchaseKeyOf(event) };
 }
 
 /** Returns why an event changes no purchase; null if it does. */

@@ -1,5 +1,6 @@
 import type { Tx } from "../../context";
 import { Prisma } from "../../db/generated/client";
+import { sql } from "../../db/sql";
 import { possibleAccountIds } from "../app-user-ids";
 import { foldPurchase } from "../fold/fold-purchase";
 import { isPurchaseEvent, StoredEvent, toOwnerEvent, toPurchaseEvent } from "../fold/stored-event";
@@ -16,15 +17,26 @@ export type Refolded = { before: StoredPurchase; after: StoredPurchase };
 
 /**
  * Folds the processed events of purchases again, and stores their states and owners: one statement reads all events, one
- * writes all purchases. Returns for each purchase what each of its new events changed, as if they had been applied one
- * after the other, or the whole change if it has none. The caller holds the locks.
+ * writes all purchases. Returns for each purchase what each of its new events changed, or the whole change if it has
+ * none. The caller holds the locks.
  */
 export async function refoldPurchases(tx: Tx, purchases: PurchaseToFold[], at: Date): Promise<Refolded[][]> {
+  if (purchases.length === 0) return [];
+  const refolded = await foldPurchases(tx, purchases);
+  await tx.$executeRaw(purchaseUpsert(refolded, at));
+  return refolded;
+}
+
+/**
+ * Reads the processed events of purchases, and folds them again. Returns for each purchase what each of its new events
+ * changes, as if they were applied one after the other, or the whole change if it has none.
+ */
+export async function foldPurchases(tx: Tx, purchases: PurchaseToFold[]): Promise<Refolded[][]> {
   if (purchases.length === 0) return [];
   const histories = await readHistories(tx, purchases);
   const versions = histories.map(versionsOf);
   const accounts = await findAccounts(tx, histories, versions.flat());
-  const refolded = purchases.map(({ before }, i) => {
+  return purchases.map(({ before }, i) => {
     let last = before;
     return (versions[i] ?? []).map(({ state, appUserIds }) => {
       const accountId = possibleAccountIds(appUserIds).find((id) => accounts.has(id)) ?? null;
@@ -33,23 +45,28 @@ export async function refoldPurchases(tx: Tx, purchases: PurchaseToFold[], at: D
       return step;
     });
   });
-  await writePurchases(
-    tx,
-    refolded.flatMap((steps) => steps.at(-1)?.after ?? []),
-    at,
-  );
-  return refolded;
 }
 
 /** The columns that a fold computes. */
 const COLUMNS = [...Object.keys(PurchaseState.shape), "accountId", "appUserIds"];
-const SET_COLUMNS = Prisma.raw(COLUMNS.map((name) => `"${name}" = folded."${name}"`).join());
+const SET_COLUMNS = Prisma.raw(COLUMNS.map((name) => `"${name}" = EXCLUDED."${name}"`).join());
+const INSERTED_COLUMNS = Prisma.raw(
+  [...COLUMNS, "id", "provider", "environment", "store", "originalTransactionId"].map((name) => `"${name}"`).join(),
+);
 
-async function writePurchases(tx: Tx, rows: StoredPurchase[], at: Date): Promise<void> {
-  await tx.$executeRaw`
-    UPDATE "Purchase" AS purchase SET ${SET_COLUMNS}, "updatedAt" = ${at}::timestamptz
-    FROM jsonb_populate_recordset(NULL::"Purchase", ${JSON.stringify(rows)}::jsonb) AS folded
-    WHERE purchase.id = folded.id`;
+/**
+ * Returns the statement that writes purchases as their last events leave them: inserts those that are new, in the order of
+ * their keys, and updates the others. It leaves a purchase that another transaction has created meanwhile, under another id.
+ */
+export function purchaseUpsert(refolded: Refolded[][], at: Date) {
+  const rows = JSON.stringify(refolded.flatMap((steps) => steps.at(-1)?.after ?? []));
+  return sql`
+    INSERT INTO "Purchase" AS purchase (${INSERTED_COLUMNS}, "createdAt", "updatedAt")
+    SELECT ${INSERTED_COLUMNS}, ${at}::timestamptz, ${at}::timestamptz
+    FROM jsonb_populate_recordset(NULL::"Purchase", ${rows}::jsonb)
+    ORDER BY provider, environment, store, "originalTransactionId"
+    ON CONFLICT (provider, environment, store, "originalTransactionId")
+      DO UPDATE SET ${SET_COLUMNS}, "updatedAt" = EXCLUDED."updatedAt" WHERE purchase.id = EXCLUDED.id`;
 }
 
 /**
@@ -84,7 +101,7 @@ async function readHistories(tx: Tx, purchases: PurchaseToFold[]): Promise<Histo
     const earlier = own.flatMap(({ event }) => (event === null ? [] : StoredEvent.parse(event)));
     const names = [...earlier, ...purchase.newEvents].filter(isPurchaseEvent).flatMap(({ appUserIds }) => appUserIds);
     // A later one of the new events may connect the customers of an earlier one.
-    const isConnected = own[0]?.isConnected || purchase.newEvents.length > 1;
+    const isConnected = own.some(({ event }) => event === null) || purchase.newEvents.length > 1;
     const connected = isConnected
       ? await findConnectedCustomers(tx, purchase.before.provider, [...new Set(names)])
       : { transfers: [], aliases: [] };
@@ -94,29 +111,35 @@ async function readHistories(tx: Tx, purchases: PurchaseToFold[]): Promise<Histo
 }
 
 /**
- * Reads the events of purchases. They are all processed. `event` is null for the new ones, which are known.
- * `isConnected`: other events name more App User IDs of the purchase's customers, or transfer purchases between them.
+ * Reads the events of purchases but the new ones, which may not be stored yet. They are all processed. A row without an
+ * event says that other events name more App User IDs of the purchase's customers, or transfer purchases between them.
  */
 async function readEvents(tx: Tx, purchases: PurchaseToFold[]) {
   const ids = purchases.map(({ before }) => before.id);
-  const knownIds = purchases.flatMap(({ newEvents }) => newEvents.map(({ id }) => id));
-  return tx.$queryRaw<{ purchaseId: string; event: unknown; isConnected: boolean }[]>`
-    WITH own AS MATERIALIZED (
-      SELECT * FROM "BillingEvent" WHERE "purchaseId" = ANY(${ids}::uuid[])
+  const newEvents = purchases.flatMap(({ before, newEvents }) =>
+    newEvents.map(({ id, provider, appUserIds }) => ({ id, purchaseId: before.id, provider, appUserIds })),
+  );
+  return tx.$queryRaw<{ purchaseId: string; event: unknown }[]>`
+    WITH new AS MATERIALIZED (
+      SELECT * FROM jsonb_to_recordset(${JSON.stringify(newEvents)}::jsonb) AS new (id uuid, "purchaseId" uuid,
+        provider text, "appUserIds" text[])
+    ), earlier AS MATERIALIZED (
+      SELECT * FROM "BillingEvent" WHERE "purchaseId" = ANY(${ids}::uuid[]) AND id <> ALL(SELECT id FROM new)
     ), customer AS MATERIALIZED (
       SELECT "purchaseId", provider, array_agg(DISTINCT name) AS names
-      FROM own, unnest(own."appUserIds") AS name GROUP BY "purchaseId", provider
-    ), connected AS MATERIALIZED (
-      SELECT "purchaseId" FROM customer WHERE EXISTS (
-        SELECT 1 FROM "BillingEvent" AS other
-        WHERE other."appUserIds" && customer.names AND other.provider IS NOT DISTINCT FROM customer.provider
-          AND (cardinality(other."transferredFrom") > 0 OR NOT other."appUserIds" <@ customer.names))
+      FROM (
+        SELECT "purchaseId", provider, "appUserIds" FROM earlier
+        UNION ALL SELECT "purchaseId", provider, "appUserIds" FROM new
+      ) AS event, unnest(event."appUserIds") AS name GROUP BY "purchaseId", provider
     )
-    SELECT "purchaseId", "purchaseId" IN (SELECT "purchaseId" FROM connected) AS "isConnected",
-      CASE WHEN id <> ALL(${knownIds}::uuid[]) THEN jsonb_build_object('eventId', "eventId", 'type', type,
-        'environment', environment, 'store', store, 'facts', facts, 'appUserIds', "appUserIds", 'transferredFrom',
-        "transferredFrom", 'accountId', "accountId") END AS event
-    FROM own`;
+    SELECT "purchaseId", jsonb_build_object('eventId', "eventId", 'type', type, 'environment', environment, 'store', store,
+      'facts', facts, 'appUserIds', "appUserIds", 'transferredFrom', "transferredFrom", 'accountId', "accountId") AS event
+    FROM earlier
+    UNION ALL
+    SELECT "purchaseId", NULL FROM customer WHERE EXISTS (
+      SELECT 1 FROM "BillingEvent" AS other
+      WHERE other."appUserIds" && customer.names AND other.provider IS NOT DISTINCT FROM customer.provider
+        AND (cardinality(other."transferredFrom") > 0 OR NOT other."appUserIds" <@ customer.names))`;
 }
 
 /** Returns the accounts among the owners' possible account ids. Those that an event is linked to need no query. */

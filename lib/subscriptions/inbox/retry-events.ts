@@ -1,7 +1,7 @@
 import type { Context } from "../../context";
 import { possibleAccountIds } from "../app-user-ids";
 import { applyEvent } from "./apply-event";
-import type { EventKey } from "./lock-events";
+import type { EventKey } from "./lock-event";
 
 type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "draining" | "log" | "now" | "webhooks">;
 type ClaimedEvent = EventKey & { appUserIds: string[]; transferredFrom: string[]; attempts: number };

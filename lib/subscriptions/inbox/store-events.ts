@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
 import { Prisma } from "../../db/generated/client";
 import { newId } from "../../db/ids";
-import { seconds } from "../../db/sql";
+import { seconds, sql } from "../../db/sql";
 import { possibleAccountIds, pseudonymOf } from "../app-user-ids";
 import type { ProviderEvent } from "../events";
 
@@ -10,6 +10,8 @@ export type NewEvent = { provider: string; eventId: string; event: ProviderEvent
 
 /** The background retry leaves a new event to its delivery for this long. RevenueCat waits 60 s for a response. */
 const RETRY_AFTER_SECONDS = 120;
+/** The reason of an event that is applied although it names several accounts. */
+const SEVERAL_ACCOUNTS = "names_several_accounts";
 
 const COLUMNS = [
   ...["id", "provider", "eventId", "type", "environment", "store", "originalTransactionId", "transactionId"],
@@ -17,30 +19,58 @@ const COLUMNS = [
 ].map((name) => `"${name}"`);
 
 /**
- * Stores events in one statement, each linked to the first account that it names. Leaves an event that is stored already
- * as it is. Returns the ids of those that are new. In the order of their ids, so that no two batches deadlock.
+ * Stores an event, linked to the first account that it names, to be applied. Leaves an event that is stored already as it
+ * is. Returns whether it is new.
  */
-export async function storeEvents(
+export async function storeEvent(
   { db, dbNow }: Pick<Context, "dbNow"> & { db: Tx },
-  newEvents: readonly NewEvent[],
-): Promise<Set<string>> {
-  const rows = newEvents.map((newEvent) => ({ newEvent, id: newId() }));
-  const events = JSON.stringify(rows.map(({ newEvent, id }) => ({ id, ...toRow(newEvent) })));
-  const names = JSON.stringify(rows.map(({ newEvent, id }) => ({ id, accountIds: ownerAccountIds(newEvent.event) })));
-  const stored = await db.$queryRaw<{ eventId: string }[]>`
+  newEvent: NewEvent,
+): Promise<boolean> {
+  const row = JSON.stringify({ id: newId(), ...toRow(newEvent) });
+  const accountIds = ownerAccountIds(newEvent.event);
+  const count = await db.$executeRaw`
     INSERT INTO "BillingEvent" (${Prisma.raw(COLUMNS.join())}, "accountId", reason, "nextAttemptAt")
     SELECT ${Prisma.raw(COLUMNS.map((column) => `event.${column}`).join())}, named.ids[1],
-      CASE WHEN cardinality(named.ids) > 1 THEN 'names_several_accounts' END, ${dbNow()} + ${seconds(RETRY_AFTER_SECONDS)}
-    FROM jsonb_populate_recordset(NULL::"BillingEvent", ${events}::jsonb) AS event
-    JOIN jsonb_to_recordset(${names}::jsonb) AS names (id uuid, "accountIds" uuid[]) ON names.id = event.id
-    CROSS JOIN LATERAL (
-      SELECT array_agg(account.id ORDER BY array_position(names."accountIds", account.id)) AS ids
-      FROM "Account" AS account WHERE account.id = ANY(names."accountIds")
+      CASE WHEN cardinality(named.ids) > 1 THEN ${SEVERAL_ACCOUNTS} END, ${dbNow()} + ${seconds(RETRY_AFTER_SECONDS)}
+    FROM jsonb_populate_record(NULL::"BillingEvent", ${row}::jsonb) AS event
+    CROSS JOIN (
+      SELECT array_agg(id ORDER BY array_position(${accountIds}::uuid[], id)) AS ids
+      FROM "Account" WHERE id = ANY(${accountIds}::uuid[])
     ) AS named
-    ORDER BY event.provider, event."eventId"
-    ON CONFLICT (provider, "eventId") DO NOTHING
-    RETURNING "eventId"`;
-  return new Set(stored.map(({ eventId }) => eventId));
+    ON CONFLICT (provider, "eventId") DO NOTHING`;
+  return count > 0;
+}
+
+/** A new event, and what it came to. */
+export type AppliedEvent = {
+  newEvent: NewEvent;
+  id: string;
+  /** The accounts that it names, in order of precedence. It is linked to the first. */
+  accountIds: string[];
+  purchaseId: string | null;
+  state: "processed" | "ignored" | "failed";
+  reason: string | null;
+};
+
+const APPLIED_COLUMNS = Prisma.raw(
+  [...COLUMNS, `"accountId"`, "reason", "state", `"processedAt"`, `"purchaseId"`].join(),
+);
+
+/** Returns the statement that inserts applied events, in the order of their keys, so that no two transactions deadlock. */
+export function appliedEventsInsert(events: readonly AppliedEvent[], at: Date) {
+  const rows = events.map(({ newEvent, id, accountIds, purchaseId, state, reason }) => ({
+    ...toRow(newEvent),
+    id,
+    purchaseId,
+    state,
+    accountId: accountIds[0] ?? null,
+    reason: reason ?? (accountIds.length > 1 ? SEVERAL_ACCOUNTS : null),
+    processedAt: state === "processed" ? at : null,
+  }));
+  return sql`
+    INSERT INTO "BillingEvent" (${APPLIED_COLUMNS}, "nextAttemptAt")
+    SELECT ${APPLIED_COLUMNS}, NULL FROM jsonb_populate_recordset(NULL::"BillingEvent", ${JSON.stringify(rows)}::jsonb)
+    ORDER BY provider, "eventId"`;
 }
 
 function toRow({ provider, eventId, event, payload, receivedAt }: NewEvent) {

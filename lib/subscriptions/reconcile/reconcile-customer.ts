@@ -7,7 +7,7 @@ import type { PurchaseEvent } from "../events";
 import { applySnapshot } from "../fold/apply-snapshot";
 import { foldPurchase } from "../fold/fold-purchase";
 import { applyEvent } from "../inbox/apply-event";
-import { storeEvents } from "../inbox/store-events";
+import { storeEvent } from "../inbox/store-events";
 import { revenueCat } from "../providers/revenuecat";
 import { readCustomer, type Snapshot } from "../providers/revenuecat-customer";
 import type { Purchase, StoredPurchase } from "../purchase-state";
@@ -136,7 +136,7 @@ function visibleState(config: BillingRules, purchase: Purchase, accountId: strin
 async function applyCorrection(deps: Deps, snapshot: Snapshot, receivedAt: Date): Promise<boolean> {
   const eventId = `snapshot:${snapshot.store}:${snapshot.originalTransactionId}:${receivedAt.getTime()}`;
   const key = { provider: revenueCat.name, eventId };
-  await storeEvents(deps, [{ ...key, event: snapshot, payload: null, receivedAt }]);
+  await storeEvent(deps, { ...key, event: snapshot, payload: null, receivedAt });
   const { status } = await applyEvent(deps, { ...key, accountIds: possibleAccountIds(snapshot.appUserIds) });
   return status === "processed";
 }

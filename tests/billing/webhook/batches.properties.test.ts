@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { pseudonymOf } from "@/lib/subscriptions/app-user-ids";
 import { applyEvent } from "@/lib/subscriptions/inbox/apply-event";
 import { storeAndApply } from "@/lib/subscriptions/inbox/store-and-apply";
-import { type NewEvent, ownerAccountIds, storeEvents } from "@/lib/subscriptions/inbox/store-events";
+import { type NewEvent, ownerAccountIds, storeEvent } from "@/lib/subscriptions/inbox/store-events";
 import { revenueCat } from "@/lib/subscriptions/providers/revenuecat";
 import { DAY_MS } from "@/tests/support/billing/billing";
 import { clock, ctx } from "@/tests/support/context";
@@ -151,7 +151,7 @@ async function snapshotOf(world: string, labels: (readonly [string, string])[]) 
 /** Stores the events of each batch, then applies one after the other. */
 async function applySingly(batches: NewEvent[][]): Promise<void> {
   for (const batch of batches) {
-    for (const event of batch) await storeEvents(ctx(), [event]);
+    for (const event of batch) await storeEvent(ctx(), event);
     for (const { provider, eventId, event } of batch) {
       await applyEvent(ctx(), { provider, eventId, accountIds: ownerAccountIds(event) });
     }

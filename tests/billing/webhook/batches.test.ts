@@ -20,14 +20,14 @@ const deliverTogether = (events: Sent[]) => Promise.all(events.map(deliverOk));
 const purchases = (count: number, fields: Record<string, unknown> = {}) =>
   Array.from({ length: count }, () => billingEvent("INITIAL_PURCHASE", fields));
 
-/** PL/pgSQL to run before an event of the inbox is updated. */
-async function onUpdate({ id }: Sent, body: string): Promise<void> {
+/** PL/pgSQL to run before an event of the inbox is written as processed. */
+async function onProcessed({ id }: Sent, body: string): Promise<void> {
   await ctx().db.$executeRawUnsafe(
     `CREATE OR REPLACE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       IF NEW."eventId" = '${id}' AND NEW.state = 'processed' THEN ${body} END IF; RETURN NEW; END $$`,
   );
   await ctx().db.$executeRawUnsafe(
-    `CREATE TRIGGER fault BEFORE UPDATE ON "BillingEvent" FOR EACH ROW EXECUTE FUNCTION fault()`,
+    `CREATE TRIGGER fault BEFORE INSERT OR UPDATE ON "BillingEvent" FOR EACH ROW EXECUTE FUNCTION fault()`,
   );
 }
 afterEach(() => ctx().db.$executeRawUnsafe(`DROP TRIGGER IF EXISTS fault ON "BillingEvent"`));
@@ -98,7 +98,7 @@ test("a renewal without its original transaction and one with it, in a batch, ar
 test("an event that cannot be applied is marked failed, and the others of its batch are applied", async () => {
   const events = purchases(5);
   const [poison] = events as [Sent];
-  await onUpdate(poison, "RAISE EXCEPTION 'poison';");
+  await onProcessed(poison, "RAISE EXCEPTION 'poison';");
   expect(await deliverTogether(events)).toEqual(["failed", "processed", "processed", "processed", "processed"]);
   expect(await storedEvent(poison.id)).toMatchObject({ state: "failed", reason: expect.stringContaining("poison") });
 });
@@ -106,7 +106,7 @@ test("an event that cannot be applied is marked failed, and the others of its ba
 test("an event that waits for a lock in vain is 503, and the others of its batch are applied", async () => {
   const events = purchases(5);
   const [stuck] = events as [Sent];
-  await onUpdate(stuck, "RAISE lock_not_available;");
+  await onProcessed(stuck, "RAISE lock_not_available;");
   const statuses = await Promise.all(events.map(async (event) => (await deliver(event)).status));
   expect(statuses).toEqual([503, 200, 200, 200, 200]);
   expect(await storedEvent(stuck.id)).toMatchObject({ state: "received" });

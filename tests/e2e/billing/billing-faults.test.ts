@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { type Cluster, startCluster } from "@/dev/postgres";
 import { applyMigrations } from "@/lib/db/migrations";
 import { migrationAdapter } from "@/lib/db/server/adapter";
-import { billingEvent, deliverTo, type Sent } from "@/tests/support/billing/billing";
+import { anonymous, billingEvent, deliverTo, type Sent } from "@/tests/support/billing/billing";
 import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 import { startProxy } from "@/tests/support/network/proxy";
 import { type Service, startForTest } from "@/tests/support/process/service";
@@ -41,9 +41,9 @@ const readEvent = async (client: Client, { id }: Sent): Promise<Row | undefined>
     ])
   ).rows[0];
 
-/** A purchase, and an event of it that is stored and whose application waits: another connection holds the purchase. */
-async function storedAndWaiting(service: Service, url: string) {
-  const purchase = { original_transaction_id: randomUUID() };
+/** A purchase, and an event of it whose application waits: another connection holds the purchase. */
+async function waitingEvent(service: Service, url: string, type: "CANCELLATION" | "TRANSFER" = "CANCELLATION") {
+  const purchase = { app_user_id: anonymous(), original_transaction_id: randomUUID() };
   const bought = billingEvent("INITIAL_PURCHASE", purchase);
   expect(await outcome(service, bought)).toBe("processed");
   const holder = await connected(url);
@@ -51,10 +51,20 @@ async function storedAndWaiting(service: Service, url: string) {
   await holder.query(`SELECT id FROM "Purchase" WHERE "originalTransactionId" = $1 FOR UPDATE`, [
     purchase.original_transaction_id,
   ]);
-  const refund = billingEvent("CANCELLATION", { ...purchase, cancel_reason: "CUSTOMER_SUPPORT" });
-  const answer = deliverTo(service, refund).catch((error: Error) => error);
-  await expect.poll(async () => (await readEvent(holder, refund))?.state, POLL).toBe("received");
-  return { purchase, refund, answer, holder };
+  const transfer = { transferred_from: [purchase.app_user_id], transferred_to: [anonymous()] };
+  const refund = { ...purchase, cancel_reason: "CUSTOMER_SUPPORT" };
+  const event = billingEvent(type, type === "TRANSFER" ? transfer : refund);
+  const answer = deliverTo(service, event).catch((error: Error) => error);
+  await expect.poll(() => countWaiting(holder), POLL).toBe(1);
+  return { purchase, event, answer, holder };
+}
+
+/** The number of the database's transactions that wait for a lock. */
+async function countWaiting(client: Client): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(`
+    SELECT count(*)::int AS count FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'`);
+  return rows[0]?.count ?? 0;
 }
 
 async function isRefunded(
@@ -116,21 +126,27 @@ describe.each([{ database: "the embedded database" }, ...(postgresUrl ? [{ datab
 );
 
 describe.runIf(postgresUrl)("on PostgreSQL", () => {
-  test("a kill -9 between storing and applying loses nothing: the next delivery applies it", async () => {
-    const url = await createMigratedDatabase();
-    const service = await serve(url);
-    const { purchase, refund, answer, holder } = await storedAndWaiting(service, url);
-    await service.end("SIGKILL");
-    expect(await answer).toBeInstanceOf(Error);
-    await holder.query("ROLLBACK");
-    await holder.end();
-    expect(await isRefunded(url, purchase)).toBe(false);
+  test.each([
+    { type: "CANCELLATION", stored: undefined },
+    { type: "TRANSFER", stored: { state: "received", purchase: null } },
+  ] as const)(
+    "a kill -9 while a $type is applied loses nothing: the next delivery applies it",
+    async ({ type, stored }) => {
+      const url = await createMigratedDatabase();
+      const service = await serve(url);
+      const { event, answer, holder } = await waitingEvent(service, url, type);
+      await service.end("SIGKILL");
+      expect(await answer).toBeInstanceOf(Error);
+      await holder.query("ROLLBACK");
+      expect(await readEvent(holder, event)).toEqual(stored);
 
-    const again = await serve(url);
-    expect(await outcome(again, refund)).toBe("processed");
-    expect(await isRefunded(url, purchase)).toBe(true);
-    expect(await outcome(again, refund)).toBe("duplicate");
-  });
+      const again = await serve(url);
+      expect(await outcome(again, event)).toBe("processed");
+      expect(await readEvent(holder, event)).toMatchObject({ state: "processed" });
+      expect(await outcome(again, event)).toBe("duplicate");
+      await holder.end();
+    },
+  );
 
   /** Runs on a server of its own, since it is taken away. */
   async function onItsOwnServer(run: (cluster: Cluster) => Promise<void>): Promise<void> {
@@ -148,15 +164,15 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
   }, async () => {
     await onItsOwnServer(async (cluster) => {
       const service = await serve(cluster.url);
-      const { purchase, refund, answer } = await storedAndWaiting(service, cluster.url);
+      const { purchase, event, answer } = await waitingEvent(service, cluster.url);
       cluster.stop();
       expect(await answer).toMatchObject({ status: 503 });
       cluster.start();
       const client = await connected(cluster.url);
-      expect(await readEvent(client, refund)).toEqual({ state: "received", purchase: null });
+      expect(await readEvent(client, event)).toBeUndefined();
       await client.end();
       expect(await isRefunded(cluster.url, purchase)).toBe(false);
-      await expect.poll(async () => (await deliverTo(service, refund)).status, POLL).toBe(200);
+      await expect.poll(async () => (await deliverTo(service, event)).status, POLL).toBe(200);
       expect(await isRefunded(cluster.url, purchase)).toBe(true);
     });
   });
@@ -188,12 +204,12 @@ describe.runIf(postgresUrl)("on PostgreSQL", () => {
     through.port = String(proxy.port);
     try {
       const service = await serve(through.href);
-      const { purchase, refund, answer, holder } = await storedAndWaiting(service, direct);
+      const { purchase, event, answer, holder } = await waitingEvent(service, direct);
       proxy.muteOpenConnections();
       expect(await answer).toMatchObject({ status: 503 });
       await holder.query("ROLLBACK");
       await holder.end();
-      await expect.poll(async () => (await deliverTo(service, refund)).status, POLL).toBe(200);
+      await expect.poll(async () => (await deliverTo(service, event)).status, POLL).toBe(200);
       expect(await isRefunded(direct, purchase)).toBe(true);
     } finally {
       proxy.close();

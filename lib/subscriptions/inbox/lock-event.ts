@@ -38,29 +38,25 @@ type Sql = ReturnType<Context["dbNow"]>;
 // provider by the index on it, instead of a few by their transaction or their App User IDs.
 
 /**
- * Locks events until the transaction ends, so that simultaneous deliveries of an event are applied one after the other.
- * An event that names its original transaction is locked with the events of its transaction that do not: they are being
- * applied to a purchase of their own, which this event merges. Returns the events in the order given.
- * @throws AppError unavailable if an event is not stored
+ * Locks an event until the transaction ends, so that simultaneous deliveries of it are applied one after the other. If it
+ * names its original transaction, it is locked with the events of its transaction that do not: they are being applied to
+ * a purchase of their own, which this event merges.
+ * @throws AppError unavailable if the event is not stored
  */
-export async function lockEvents(tx: Tx, events: readonly EventToApply[]): Promise<LockedEvent[]> {
-  const accountIds = [...new Set(events.flatMap((event) => event.accountIds))];
-  const keys = keysOf(events);
-  const first = await selectForUpdate(tx, accountIds, sql`${ownRows(keys)} UNION ${unmergedSiblingRows(keys)}`);
-  // After the wait the siblings' purchase exists: the events are read again.
-  const rows = first.length > events.length ? await selectForUpdate(tx, accountIds, ownRows(keys)) : first;
-  return events.map(({ provider, eventId }) => {
-    const row = rows.find((one) => one.eventId === eventId && one.provider === provider);
-    if (!row) throw new AppError("unavailable");
-    return row;
-  });
+export async function lockEvent(tx: Tx, event: EventToApply): Promise<LockedEvent> {
+  const first = await selectForUpdate(tx, event, sql`${ownRow(event)} UNION ${unmergedSiblingRows(event)}`);
+  // After the wait the siblings' purchase exists: the event is read again.
+  const rows = first.length > 1 ? await selectForUpdate(tx, event, ownRow(event)) : first;
+  const row = rows.find(({ eventId }) => eventId === event.eventId);
+  if (!row) throw new AppError("unavailable");
+  return row;
 }
 
 /**
  * The order of locks is accounts, events by id, purchases by key. Deleting an account follows it too, so that no two
  * transactions deadlock. The condition on the count makes PostgreSQL lock the accounts first.
  */
-function selectForUpdate(tx: Tx, accountIds: string[], eventRows: Sql): Promise<LockedEvent[]> {
+function selectForUpdate(tx: Tx, { accountIds }: EventToApply, eventRows: Sql): Promise<LockedEvent[]> {
   return tx.$queryRaw`
     WITH account AS MATERIALIZED (
       SELECT id FROM "Account" WHERE id = ANY(${accountIds}::uuid[]) ORDER BY id FOR KEY SHARE
@@ -74,26 +70,20 @@ function selectForUpdate(tx: Tx, accountIds: string[], eventRows: Sql): Promise<
     ORDER BY id FOR UPDATE OF event`;
 }
 
-/** The keys of events, as a table that SQL can join. */
-export function keysOf(events: readonly EventKey[]): Sql {
-  const providers = events.map(({ provider }) => provider);
-  const eventIds = events.map(({ eventId }) => eventId);
-  return sql`unnest(${providers}::text[], ${eventIds}::text[]) AS key (provider, "eventId")`;
-}
-
-function ownRows(keys: Sql): Sql {
-  return sql`SELECT own.id FROM ${keys} JOIN "BillingEvent" AS own USING (provider, "eventId")`;
+function ownRow({ provider, eventId }: EventKey): Sql {
+  return sql`SELECT id FROM "BillingEvent" WHERE provider = ${provider} AND "eventId" = ${eventId}`;
 }
 
 /**
  * Unapplied events of the same transaction that name no original transaction, if the event itself names one. The cast
  * keeps PostgreSQL from reading all unapplied events, by the index that has only those.
  */
-function unmergedSiblingRows(keys: Sql): Sql {
+function unmergedSiblingRows({ provider, eventId }: EventKey): Sql {
   return sql`
-    SELECT sibling.id FROM ${keys} JOIN "BillingEvent" AS own USING (provider, "eventId")
+    SELECT sibling.id FROM "BillingEvent" AS own
     JOIN "BillingEvent" AS sibling ON sibling."transactionId" = own."transactionId" AND sibling.provider IS NOT DISTINCT FROM own.provider
-    WHERE own."transactionId" <> own."originalTransactionId"
+    WHERE own.provider = ${provider} AND own."eventId" = ${eventId}
+      AND own."transactionId" <> own."originalTransactionId"
       AND sibling."transactionId" = sibling."originalTransactionId" AND sibling.state::text = 'received'
       AND 'TRANSFER' NOT IN (own.type, sibling.type) AND 'SUBSCRIBER_ALIAS' NOT IN (own.type, sibling.type)
       AND 'PURCHASE_REDEEMED' NOT IN (own.type, sibling.type)`;

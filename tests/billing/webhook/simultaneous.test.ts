@@ -1,0 +1,93 @@
+import { randomUUID } from "node:crypto";
+import { afterEach, describe, expect, test } from "vitest";
+import { newAccount } from "@/tests/support/accounts";
+import { anonymous, billingEvent, deliverOk, type Sent, storedEvent } from "@/tests/support/billing/billing";
+import { clock, ctx } from "@/tests/support/context";
+import { postgresUrl } from "@/tests/support/database";
+
+/** The advisory lock that an event's INSERT waits for. */
+const LOCK = 20_261_124;
+
+/** Delivers an event whose row is inserted only after `meanwhile`, when all that its transaction reads has been read. */
+async function deliverAround({ id, ...event }: Sent, meanwhile: () => Promise<unknown>): Promise<string> {
+  await ctx().db.$executeRawUnsafe(
+    `CREATE OR REPLACE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF NEW."eventId" = '${id}' THEN PERFORM pg_advisory_xact_lock(${LOCK}); END IF; RETURN NEW; END $$`,
+  );
+  await ctx().db.$executeRawUnsafe(
+    `CREATE TRIGGER pause BEFORE INSERT ON "BillingEvent" FOR EACH ROW EXECUTE FUNCTION pause()`,
+  );
+  const delivered = await ctx().db.$transaction(
+    async (tx) => {
+      await tx.$queryRaw`SELECT pg_advisory_xact_lock(${LOCK}::bigint)::text`;
+      const outcome = deliverOk({ id, ...event });
+      await expect.poll(isWaiting).toBe(true);
+      await meanwhile();
+      return { outcome };
+    },
+    { timeout: 60_000 },
+  );
+  return delivered.outcome;
+}
+afterEach(() => ctx().db.$executeRawUnsafe(`DROP TRIGGER IF EXISTS pause ON "BillingEvent"`));
+
+async function isWaiting(): Promise<boolean> {
+  const [row] = await ctx().db.$queryRaw<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM pg_locks WHERE locktype = 'advisory' AND objid = ${LOCK} AND NOT granted`;
+  return row?.count === 1;
+}
+
+describe.runIf(postgresUrl)("while an event is being stored on PostgreSQL", () => {
+  test("a transfer from its customer arrives: the purchase belongs to the new owner", async () => {
+    const [bob, device] = [await newAccount(), anonymous()];
+    const now = clock.now().getTime();
+    const bought = billingEvent("INITIAL_PURCHASE", {
+      app_user_id: device,
+      aliases: [],
+      event_timestamp_ms: now - 60_000,
+    });
+    const transfer = billingEvent("TRANSFER", { transferred_from: [device], transferred_to: [bob.id] });
+    expect(await deliverAround(bought, () => deliverOk(transfer))).toBe("processed");
+    expect((await storedEvent(bought.id))?.purchase?.accountId).toBe(bob.id);
+  });
+
+  test.each(["SUBSCRIBER_ALIAS", "INITIAL_PURCHASE"])(
+    "an event of type %s links its customer to an account: the purchase belongs to the account",
+    async (type) => {
+      const [ann, device] = [await newAccount(), anonymous()];
+      const bought = billingEvent("INITIAL_PURCHASE", { app_user_id: device, aliases: [device] });
+      const alias = billingEvent(type, { app_user_id: ann.id, aliases: [device] });
+      expect(await deliverAround(bought, () => deliverOk(alias))).toBe("processed");
+      expect((await storedEvent(bought.id))?.purchase?.accountId).toBe(ann.id);
+    },
+  );
+
+  test.each([
+    ["names its original transaction, another that does not", false],
+    ["does not name its original transaction, another that does", true],
+  ])("that %s arrives: they are one purchase", async (_, reversed) => {
+    const [original, renewal] = [randomUUID(), randomUUID()];
+    const events = [
+      billingEvent("CANCELLATION", { transaction_id: renewal, original_transaction_id: original }),
+      billingEvent("RENEWAL", { transaction_id: renewal, original_transaction_id: null }),
+    ];
+    const [paused, other] = (reversed ? events.toReversed() : events) as [Sent, Sent];
+    expect(await deliverAround(paused, () => deliverOk(other))).toBe("processed");
+    const [first, second] = [await storedEvent(paused.id), await storedEvent(other.id)];
+    expect(first?.purchaseId).toBe(second?.purchaseId);
+    expect(first?.purchase?.originalTransactionId).toBe(original);
+  });
+
+  test("another event of its new purchase arrives: the purchase has both", async () => {
+    const bought = billingEvent("INITIAL_PURCHASE");
+    const canceled = billingEvent("CANCELLATION", {
+      original_transaction_id: bought.original_transaction_id,
+      event_timestamp_ms: clock.now().getTime() + 1000,
+    });
+    const outcome = deliverAround(bought, () => deliverOk(canceled));
+    expect(await outcome).toBe("processed");
+    const [first, second] = [await storedEvent(bought.id), await storedEvent(canceled.id)];
+    expect(first?.purchaseId).toBe(second?.purchaseId);
+    expect(first?.purchase?.unsubscribedAt).toEqual(second?.occurredAt);
+  });
+});
