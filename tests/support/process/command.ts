@@ -13,18 +13,22 @@ export const NODE_FLAGS = ["--liftoff-only"];
 
 const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
 
-/** Node's arguments for every npm command that parses arguments: it runs from the build, or by tsx. */
+/** Node's arguments for a script of package.json: its bundle, which the build before the tests has made, or its source by tsx. */
+function argumentsOf(runner: string, script: string, args: string[]): string[] {
+  return [...NODE_FLAGS, ...(runner === "tsx" ? ["--import", "tsx", script] : [`.next/bin/${script}.mjs`]), ...args];
+}
+
+/** Node's arguments for every npm command that parses arguments. */
 export const COMMANDS: ReadonlyMap<string, string[]> = new Map(
   Object.entries(scripts).flatMap(([name, line]) => {
-    const [, runner, args = ""] = /^(node scripts\/run\.mjs|tsx) ([\w/. -]+)$/.exec(line) ?? [];
-    if (!runner) return [];
-    const script = runner === "tsx" ? ["--import", "tsx"] : ["scripts/run.mjs"];
-    return [[name, [...NODE_FLAGS, ...script, ...args.split(" ")]]];
+    const [, runner, command = ""] = /^(node scripts\/run\.mjs|tsx) ([\w/. -]+)$/.exec(line) ?? [];
+    const [script = "", ...args] = command.split(" ");
+    return runner ? [[name, argumentsOf(runner, script, args)]] : [];
   }),
 );
 
 /** Node's arguments for `npx homeport`. */
-const HOMEPORT = [...NODE_FLAGS, "scripts/run.mjs", "homeport"];
+const HOMEPORT = argumentsOf("node", "homeport", []);
 
 /**
  * Starts what `npm run NAME -- ARGS` or `npx homeport ARGS` runs, without npm and without the environment of the tests. It is killed after
@@ -54,7 +58,7 @@ export function startCommand(
 }
 
 /** How a command calls itself in its usage: those of `homeport` are the same as `homeport NAME`. */
-export const usageOf = (name: string) => `${COMMANDS.get(name)?.includes("homeport") ? "homeport" : "npm run"} ${name}`;
+export const usageOf = (name: string) => `${scripts[name]?.includes("homeport") ? "homeport" : "npm run"} ${name}`;
 
 /** Runs what `npm run NAME -- ARGS` runs, and resolves to how it ended. */
 export const runCommand = (name: string, args: string[], env?: Record<string, string>): Promise<Ended> =>
