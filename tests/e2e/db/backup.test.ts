@@ -2,11 +2,12 @@ import { existsSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { generateX25519Identity, identityToRecipient } from "age-encryption";
 import { expect, test } from "vitest";
 import { startCommand } from "@/tests/support/process/command";
 import { canMount, newDisk } from "@/tests/support/process/disk";
-import { newDataDir, type Service, startForTest } from "@/tests/support/process/service";
+import { preparedDataDir, type Service, startForTest } from "@/tests/support/process/service";
 
 const SLOW = { timeout: 300_000 };
 const CREDENTIALS = { email: "ann@example.com", password: "correct horse battery staple" };
@@ -64,8 +65,7 @@ test(
       DATA_DIR: dataDir,
       BACKUP_IDENTITY_FILE: key,
     });
-    while (!existsSync(path.join(dataDir, "restore/db/PG_VERSION")))
-      await new Promise((resolve) => setImmediate(resolve));
+    while (!existsSync(path.join(dataDir, "restore/db/PG_VERSION"))) await delay(1);
     child.kill("SIGKILL");
     await ended;
     expect(await restore(encrypted)).toMatchObject({ code: 0 });
@@ -93,9 +93,8 @@ test.runIf(canMount)("a full disk and a kill leave no backup, and the service go
   await service.end("SIGTERM");
 
   const place = await newFolder();
-  const { child, ended } = startCommand("homeport", ["backup", "--to", place], { DATA_DIR: await newDataDir() });
-  while ((await readdir(place)).length === 0 && child.exitCode === null)
-    await new Promise((turn) => setImmediate(turn));
+  const { child, ended } = startCommand("homeport", ["backup", "--to", place], { DATA_DIR: await preparedDataDir() });
+  while ((await readdir(place)).length === 0 && child.exitCode === null) await delay(1);
   child.kill("SIGKILL");
   await ended;
   for (const name of await readdir(place)) expect(name).toMatch(/\.backup(\.partial)?$/);

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, readdir, readlink, rename, rm, stat, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readlink, rename, rm, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -58,7 +58,7 @@ describe("the folder that npm run package writes", () => {
     "migrates PostgreSQL, and SIGHUP goes on with the build that a link then leads to",
     async () => {
       const second = path.join(root, "1.1.0");
-      await cp(first, second, { recursive: true, verbatimSymlinks: true });
+      await run("cp", ["-al", first, second]);
       const current = path.join(root, "current");
       await symlink(first, current);
       const DATABASE_URL = await createDatabase(postgresUrl);
