@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Service, startService } from "@/tests/support/process/service";
+import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
 import { manifestEntry, manifestText } from "@/tests/support/releases/releases";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, visit } from "@/tests/support/web/pages";
@@ -47,7 +47,8 @@ describe.runIf(hasChromium)("the download page for Linux", () => {
     ];
     await writeFile(path.join(folder, "catalog.json"), manifestText(releases));
     const RELEASE_CATALOG = path.join(folder, "catalog.json");
-    [service, browser] = await Promise.all([startService({ RATE_LIMITS: "off", RELEASE_CATALOG }), launchChromium()]);
+    const settings = { RATE_LIMITS: "off", RELEASE_CATALOG, ...(await anyDatabase()) };
+    [service, browser] = await Promise.all([startService(settings), launchChromium()]);
   }, START_MS);
 
   afterAll(async () => {

@@ -7,7 +7,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TokenIssuer } from "@/tests/support/auth/token-issuer";
 import { examplesOf, runModules } from "@/tests/support/guide";
-import { newDataDir, type Service, startForTest, startService } from "@/tests/support/process/service";
+import { anyDatabase, newDataDir, type Service, startForTest, startService } from "@/tests/support/process/service";
 import { ELECTRON, newElectronApp, newTauriApp, TAURI } from "@/tests/support/web/app-frameworks";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, newVisitorOn, visit } from "@/tests/support/web/pages";
@@ -36,6 +36,7 @@ test("the request of the guide exchanges Apple's ID token for a session", async 
     OAUTH_CLIENTS: await newClientsFile(),
     AUTH_APPLE_ISSUER: apple.origin,
     AUTH_APPLE_NATIVE_IDS: "com.example.acme",
+    ...(await anyDatabase()),
   });
   const [nonce, email] = [randomUUID(), `${randomUUID()}@privaterelay.appleid.com`];
   const env = { BASE: service.url, NONCE: nonce, NAME: "Ann & Bob", ID_TOKEN: apple.token(nonce, { email }) };
@@ -53,8 +54,8 @@ describe.runIf(hasChromium)("in Chromium", () => {
   let service: Service;
   let server: string;
   beforeAll(async () => {
-    const clients = await newClientsFile();
-    [service, browser] = await Promise.all([startService({ OAUTH_CLIENTS: clients }), launchChromium()]);
+    const settings = { OAUTH_CLIENTS: await newClientsFile(), ...(await anyDatabase()) };
+    [service, browser] = await Promise.all([startService(settings), launchChromium()]);
     server = `http://localhost:${new URL(service.url).port}`;
   }, 120_000);
   afterAll(async () => {

@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Authenticator } from "@/tests/support/auth/authenticator";
-import { type Service, startService } from "@/tests/support/process/service";
+import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, newVisitorOn, type Person, signInOn, visit } from "@/tests/support/web/pages";
 
@@ -14,7 +14,8 @@ describe.runIf(hasChromium)("in Chromium", () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    [service, browser] = await Promise.all([startService({ RATE_LIMITS: "off" }), launchChromium()]);
+    const settings = { RATE_LIMITS: "off", ...(await anyDatabase()) };
+    [service, browser] = await Promise.all([startService(settings), launchChromium()]);
   }, STARTS_MS);
 
   afterAll(async () => {

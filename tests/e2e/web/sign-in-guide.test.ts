@@ -12,7 +12,7 @@ import { freePort } from "@/dev/free-port";
 import { Authenticator } from "@/tests/support/auth/authenticator";
 import { examplesOf } from "@/tests/support/guide";
 import { startTlsFront, type TlsFront } from "@/tests/support/network/tls-front";
-import { startService } from "@/tests/support/process/service";
+import { anyDatabase, startService } from "@/tests/support/process/service";
 import { startWebService, type WebService } from "@/tests/support/process/web-service";
 import { hasChromium, launchChromium, newPage } from "@/tests/support/web/chromium";
 
@@ -30,7 +30,7 @@ describe("without a browser", () => {
   let service: Awaited<ReturnType<typeof startService>>;
   const email = newEmail();
   beforeAll(async () => {
-    service = await startService();
+    service = await startService(await anyDatabase());
     await service.fetch("/api/auth/register", {
       method: "POST",
       headers: { "content-type": "application/json" },

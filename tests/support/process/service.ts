@@ -8,6 +8,7 @@ import { inject, onTestFinished } from "vitest";
 import { freePort } from "@/dev/free-port";
 import { readOperatorAccess } from "@/lib/files/operator-file";
 import { WEBHOOK_SECRET } from "@/tests/support/context";
+import { createMigratedDatabase, postgresUrl } from "@/tests/support/database";
 import { NODE_FLAGS } from "./command";
 
 export type Service = {
@@ -37,6 +38,20 @@ export async function preparedDataDir(folder?: string): Promise<string> {
 }
 
 /**
+ * The variable of a new, migrated database on the run's PostgreSQL server, for tests that do not depend on which database
+ * it is: a service takes half the CPU time to start on it. Without such a server, none. On PostgreSQL there are no sample
+ * releases.
+ */
+export const anyDatabase = async (): Promise<Record<string, string>> =>
+  postgresUrl ? { DATABASE_URL: await createMigratedDatabase() } : {};
+
+/** What the service requires with DATABASE_URL. */
+const required = (port: number) => ({
+  NEXTAUTH_URL: `http://localhost:${port}`,
+  NEXTAUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
+});
+
+/**
  * Starts the service as `npm start` does, with the given variables, and waits until it responds. Its data folder is
  * a prepared one unless DATA_DIR or DATABASE_URL says otherwise.
  */
@@ -47,7 +62,8 @@ export async function startService(
 ): Promise<Service> {
   const port = await freePort();
   const dataDir = env.DATA_DIR ?? (await (env.DATABASE_URL ? newDataDir() : preparedDataDir()));
-  const variables = { PORT: String(port), HOST: "127.0.0.1", DATA_DIR: dataDir, ...env };
+  const address = { PORT: String(port), HOST: "127.0.0.1", ...(env.DATABASE_URL && required(port)) };
+  const variables = { ...address, DATA_DIR: dataDir, ...env };
   const { child, output, log } = spawnService(variables, script, folder);
   const url = `http://127.0.0.1:${port}`;
   const give = Date.now() + BOOT_MS;

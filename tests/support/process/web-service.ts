@@ -2,7 +2,7 @@ import { freePort } from "@/dev/free-port";
 import { IdentityProvider } from "@/tests/support/auth/identity-provider";
 import { mailbox } from "@/tests/support/mailbox";
 import { startTlsFront } from "@/tests/support/network/tls-front";
-import { type Service, startService } from "./service";
+import { anyDatabase, type Service, startService } from "./service";
 
 export type WebService = {
   /** Where browsers find it, over TLS. */
@@ -32,6 +32,7 @@ export async function startWebService(
     ...google.variables,
     ...apple.variables,
     ...github.variables,
+    ...(await anyDatabase()),
     ...env,
   });
   front.forwardTo(service.url);
