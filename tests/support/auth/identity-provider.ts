@@ -4,6 +4,7 @@ import {
   generateKeyPairSync,
   type JsonWebKey,
   type KeyObject,
+  type KeyPairKeyObjectResult,
   randomUUID,
   sign,
   verify,
@@ -22,6 +23,8 @@ type Grant = { redirectUri: string; challenge: string; nonce: string | undefined
 const CLIENT_ID = "the-client";
 const CLIENT_SECRET = "the-secret";
 const apple = generateKeyPairSync("ec", { namedCurve: "P-256" });
+/** The providers' keys. Each is made once, because that takes a tenth of a second. */
+const keys = new Map<Id, KeyPairKeyObjectResult>();
 const APPLE = { AUTH_APPLE_TEAM_ID: "TEAM123456", AUTH_APPLE_KEY_ID: "KEY1234567" };
 
 /**
@@ -45,7 +48,7 @@ export class IdentityProvider {
   /** Its URL. */
   origin = "";
 
-  private readonly key = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  private readonly key: KeyPairKeyObjectResult;
   private readonly grants = new Map<string, Grant>();
   private readonly tokens = new Map<string, Person>();
   private readonly pending = new Map<string, URLSearchParams>();
@@ -54,7 +57,10 @@ export class IdentityProvider {
   private constructor(
     readonly id: Id,
     private readonly redirectUri: string,
-  ) {}
+  ) {
+    this.key = keys.get(id) ?? generateKeyPairSync("rsa", { modulusLength: 2048 });
+    keys.set(id, this.key);
+  }
 
   /** Starts a provider for a service at `baseUrl`. */
   static async start(id: Id, baseUrl: string): Promise<IdentityProvider> {

@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, type KeyObject, randomUUID, sign } from "node:crypto";
+import { createHash, generateKeyPairSync, type KeyPairKeyObjectResult, randomUUID, sign } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,7 +13,11 @@ type Signing = { header?: object; sign?: (text: string) => Buffer };
 const APP_ID = "com.example.acme";
 /** The key of the team that publishes the app, with which it proves its identity to Apple. */
 const team = generateKeyPairSync("ec", { namedCurve: "P-256" });
+/** The keys that issuers have at first. They are made once, because that takes a tenth of a second. */
+const firstKeys = new Map<string, KeyPairKeyObjectResult>();
 const TEAM = { AUTH_APPLE_TEAM_ID: "TEAM123456", AUTH_APPLE_KEY_ID: "KEY1234567" };
+
+const newKey = () => generateKeyPairSync("rsa", { modulusLength: 2048 });
 
 /**
  * A local fake of the part of Apple or Google that a native app's sign-in needs: the metadata and the keys, over HTTP, and
@@ -34,14 +38,16 @@ export class TokenIssuer {
   readonly codes = new Map<string, string>();
   /** The person that the codes belong to: by default the one of the newest ID token. */
   codeSubject: unknown;
-  private keys: { kid: string; privateKey: KeyObject; publicKey: KeyObject }[] = [];
+  private keys: (KeyPairKeyObjectResult & { kid: string })[] = [];
   private readonly server = createServer((request, response) => void this.respond(request, response));
 
   private constructor(private readonly id: "apple" | "google") {}
 
   static async start(id: "apple" | "google"): Promise<TokenIssuer> {
     const issuer = new TokenIssuer(id);
-    issuer.rotateKey();
+    const key = firstKeys.get(id) ?? newKey();
+    firstKeys.set(id, key);
+    issuer.keys = [{ kid: randomUUID(), ...key }];
     issuer.server.listen(0, "127.0.0.1");
     await once(issuer.server, "listening");
     issuer.server.unref();
@@ -61,7 +67,7 @@ export class TokenIssuer {
 
   /** Signs with a new key from now on. The old one is not published any more. */
   rotateKey(): void {
-    this.keys = [{ kid: randomUUID(), ...generateKeyPairSync("rsa", { modulusLength: 2048 }) }];
+    this.keys = [{ kid: randomUUID(), ...newKey() }];
   }
 
   /** The published key that signs, in PEM: what an attacker can know. */
