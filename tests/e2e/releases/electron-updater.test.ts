@@ -7,7 +7,7 @@ import type { AppUpdater } from "electron-updater";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { provideElectron } from "@/tests/support/electron/runtime";
 import { startCountingProxy } from "@/tests/support/network/counting-proxy";
-import { type Service, startService } from "@/tests/support/process/service";
+import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
 import { stockApp } from "@/tests/support/releases/electron";
 import { type EntryFields, manifestEntry, manifestText } from "@/tests/support/releases/releases";
 
@@ -29,7 +29,10 @@ beforeAll(async () => {
   }
   const releases = [...(await versionOf(folder, "1.0.0", old)), ...(await versionOf(folder, "1.1.0", changed))];
   await writeFile(path.join(folder, "catalog.json"), manifestText(releases));
-  const service = await startService({ RELEASE_CATALOG: path.join(folder, "catalog.json") });
+  const service = await startService({
+    RELEASE_CATALOG: path.join(folder, "catalog.json"),
+    ...(await anyDatabase()),
+  });
   shop = { folder, service, proxy: await startCountingProxy(service.url) };
 });
 

@@ -12,7 +12,7 @@ import { XMLParser } from "fast-xml-parser";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { rolloutBucket } from "@/lib/releases/selection/rollout";
 import { newFolder, snippet } from "@/tests/support/guide";
-import { type Service, startService } from "@/tests/support/process/service";
+import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
 import { installedApp } from "@/tests/support/releases/electron";
 import { type EntryFields, manifestEntry, manifestText } from "@/tests/support/releases/releases";
 import { hasCommands } from "@/tests/support/requirements";
@@ -48,7 +48,10 @@ beforeAll(async () => {
     await release(folder, privateKey, { product: "regretted", version: "1.0.0", rollback: true }),
   ];
   await writeFile(path.join(folder, "catalog.json"), manifestText(releases));
-  const service = await startService({ RELEASE_CATALOG: path.join(folder, "catalog.json") });
+  const service = await startService({
+    RELEASE_CATALOG: path.join(folder, "catalog.json"),
+    ...(await anyDatabase()),
+  });
   shop = { folder, service, minisignKey, edKey };
 });
 

@@ -6,7 +6,7 @@ import { setVelopackLogger, UpdateManager } from "velopack";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addReleases } from "@/lib/admin/releases/add";
 import { newFolder } from "@/tests/support/guide";
-import { type Service, startService } from "@/tests/support/process/service";
+import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
 
 const PACKAGE = "com.acme.app-1.1.0-linux-full.nupkg";
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
   const release = { product: "core", platform: "linux", architecture: "x64", version: "1.1.0", notes: "# Faster" };
   const files = [{ file: path.join(folder, PACKAGE), kinds: ["update"] as const }];
   await addReleases({ manifestFile, storage: null, now: () => new Date() }, [{ release, files }]);
-  shop = { folder, service: await startService({ RELEASE_CATALOG: manifestFile }) };
+  shop = { folder, service: await startService({ RELEASE_CATALOG: manifestFile, ...(await anyDatabase()) }) };
 });
 
 afterAll(async () => {
