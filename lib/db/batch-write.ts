@@ -4,7 +4,7 @@ import { isConnectionLost } from "../errors";
 /** The maximum number of items in one batch. */
 const MAX_ITEMS = 200;
 /** The maximum number of batches that run at the same time. */
-const MAX_BATCHES = 2;
+const MAX_BATCHES = 3;
 
 type Loggable = { log: Pick<Logger, "warn"> };
 
@@ -25,7 +25,7 @@ type Waiting<Item, Result> = {
 
 /**
  * Returns a function that processes one item, and batches the calls, because under load a statement and its commit cost
- * more than their rows. A batch has the items of one turn of the event loop, up to 200. While two batches run, items wait
+ * more than their rows. A batch has the items of one turn of the event loop, up to 200. While three batches run, items wait
  * for the next one, so that batches grow with the load. A lone item is processed in the turn in which it arrives. If a
  * batch fails, each of its items is processed alone, so that an item that fails does not affect the others; if the
  * connection was lost, all of them fail.
