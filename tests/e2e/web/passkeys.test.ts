@@ -1,11 +1,11 @@
-import path from "node:path";
-import { PGlite } from "@electric-sql/pglite";
 import { build } from "esbuild";
+import { Client } from "pg";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Authenticator } from "@/tests/support/auth/authenticator";
+import { postgresUrl } from "@/tests/support/database";
 import { examplesOf } from "@/tests/support/guide";
-import { type Service, startForTest, startService } from "@/tests/support/process/service";
+import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, newVisitorOn, signInOn, visit } from "@/tests/support/web/pages";
 import { addVirtualAuthenticator } from "@/tests/support/web/virtual-authenticator";
@@ -13,9 +13,11 @@ import { addVirtualAuthenticator } from "@/tests/support/web/virtual-authenticat
 describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
   let service: Service;
   let browser: Browser;
+  let settings: Record<string, string>;
 
   beforeAll(async () => {
-    [service, browser] = await Promise.all([startService({ RATE_LIMITS: "off" }), launchChromium()]);
+    settings = { RATE_LIMITS: "off", ...(await anyDatabase()) };
+    [service, browser] = await Promise.all([startService(settings), launchChromium()]);
   }, 240_000);
   afterAll(async () => {
     await browser?.close();
@@ -23,8 +25,8 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
   });
 
   /** A new person who has added a passkey. The authenticator belongs to the page. */
-  async function withPasskey(of = service) {
-    const { page, faults } = await visit(browser, of);
+  async function withPasskey() {
+    const { page, faults } = await visit(browser, service);
     const authenticator = await addVirtualAuthenticator(page);
     const person = await newVisitorOn(page);
     await page.getByRole("link", { name: "Add a passkey" }).click();
@@ -130,16 +132,13 @@ describe.runIf(hasChromium)("with Chromium's virtual authenticator", () => {
     await page.waitForURL("/account");
   });
 
-  test("after a while, a passkey confirms who removes it", async () => {
-    const before = await startForTest();
-    const { page } = await withPasskey(before);
-    await before.end("SIGTERM");
-    const database = await PGlite.create({ dataDir: path.join(before.dataDir, "db") });
-    await database.exec(`UPDATE "Session" SET "authenticatedAt" = now() - interval '1 hour'`);
-    await database.close();
-    const after = await startForTest({ DATA_DIR: before.dataDir });
-    const home = `http://localhost:${new URL(after.url).port}`;
-    await page.goto(`${home}/account`);
+  test.runIf(postgresUrl)("after a while, a passkey confirms who removes it", async () => {
+    const { page } = await withPasskey();
+    const database = new Client({ connectionString: settings.DATABASE_URL });
+    await database.connect();
+    await database.query(`UPDATE "Session" SET "authenticatedAt" = now() - interval '1 hour'`);
+    await database.end();
+    await page.goto("/account");
     await page.getByRole("link", { name: "Remove My laptop" }).click();
     await page.getByRole("heading", { name: "Confirm that it’s you" }).waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
