@@ -44,28 +44,28 @@ test("a lone item does not wait for others", async () => {
   expect(batches).toEqual([[7]]);
 });
 
-test("while two batches run, the items that arrive wait and become the next batch", async () => {
+test("while three batches run, the items that arrive wait and become the next batch", async () => {
   const { write, batches, release } = batchedFunction();
   for (const item of numbers(0, 5)) {
     void write(item);
     await nextTurn();
   }
-  expect(batches).toEqual([[0], [1]]);
+  expect(batches).toEqual([[0], [1], [2]]);
   release();
   await nextTurn();
-  expect(batches).toEqual([[0], [1], [2, 3, 4]]);
+  expect(batches).toEqual([[0], [1], [2], [3, 4]]);
 });
 
 test("a batch has at most 200 items", async () => {
   const { write, batches, release } = batchedFunction();
-  const results = Promise.all(numbers(0, 450).map(write));
+  const results = Promise.all(numbers(0, 650).map(write));
   await nextTurn();
-  expect(batches.map(({ length }) => length)).toEqual([200, 200]);
+  expect(batches.map(({ length }) => length)).toEqual([200, 200, 200]);
   release();
   await nextTurn();
-  expect(batches[2]).toEqual(numbers(400, 50));
+  expect(batches[3]).toEqual(numbers(600, 50));
   release();
-  expect(await results).toHaveLength(450);
+  expect(await results).toHaveLength(650);
 });
 
 test("an item that cannot be processed fails alone, and the failed batch is logged", async () => {

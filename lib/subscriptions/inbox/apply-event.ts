@@ -2,20 +2,22 @@ import type { Tx } from "../../context";
 import { withRetry } from "../../db/with-retry";
 import { isAppError, isDatabaseUnavailable } from "../../errors";
 import { toStorableText } from "../../storable-text";
+import { possibleAccountIds } from "../app-user-ids";
 import { type Applied, type ApplyDeps, applyInTransaction } from "./apply-in-transaction";
-import { completeEvents } from "./complete-events";
-import type { EventToApply } from "./lock-event";
+import { type EventKey, type EventToApply, keysOf } from "./lock-event";
+import { updateOwners } from "./update-owners";
 
 const MAX_REASON_LENGTH = 500;
 /** Attempts of the background retry, over about five hours. After them a failed event waits for an operator. */
 const MAX_ATTEMPTS = 10;
 
 /**
- * `isReplay`: apply the event even if it is processed. `timeoutMs` replaces the default time-out of a transaction.
+ * `isReplay`: apply the event even if it is processed, and announce nothing then, unless `isAnnounced` is set. `timeoutMs` replaces the default time-out of a transaction.
  * `inTransaction` runs in it, after the event was applied.
  */
 type Options = {
   isReplay?: boolean;
+  isAnnounced?: boolean;
   timeoutMs?: number;
   inTransaction?: (tx: Tx, applied: Applied) => Promise<void>;
 };
@@ -31,22 +33,62 @@ export async function applyEvent(deps: ApplyDeps, event: EventToApply, options: 
   return applied;
 }
 
-/** What follows the commit of events that were applied: see `completeEvents`. */
-export async function finishEvents(deps: ApplyDeps, events: readonly EventToApply[]): Promise<void> {
-  const again = await completeEvents(deps, events);
-  for (const event of events) if (again.includes(event)) await applyOrMarkFailed(deps, event, { isReplay: true });
+/**
+ * Completes what events changed, after their commit: of two that were applied at the same time, neither saw the other, and
+ * the later one to commit now sees both. Idempotent.
+ */
+export async function finishEvents(deps: ApplyDeps, events: readonly EventKey[]): Promise<void> {
+  const [again] = await Promise.all([findSimultaneous(deps, events), updateOwners(deps, events)]);
+  for (const event of again) await applyOrMarkFailed(deps, event, { isReplay: true, isAnnounced: true });
+}
+
+/** Events applied at the same time were received less than this apart, or applied again, by the clocks of two processes. */
+const SIMULTANEOUS = "1 hour";
+
+/**
+ * Finds the events to apply again: transfers that may have missed the purchases of these events, and those of these events
+ * that have a sibling, an event of the same transaction, in another purchase, although only one of the two names its
+ * original transaction.
+ */
+async function findSimultaneous({ db }: ApplyDeps, events: readonly EventKey[]): Promise<EventToApply[]> {
+  type Row = EventKey & { appUserIds: string[]; transferredFrom: string[] };
+  const rows = await db.$queryRaw<Row[]>`
+    WITH event AS MATERIALIZED (
+      SELECT "BillingEvent".* FROM ${keysOf(events)} JOIN "BillingEvent" USING (provider, "eventId")
+    )
+    SELECT provider, "eventId", "appUserIds", "transferredFrom" FROM event
+    WHERE EXISTS (
+      SELECT 1 FROM "BillingEvent" AS sibling
+      WHERE sibling."transactionId" = event."transactionId" AND sibling.provider IS NOT DISTINCT FROM event.provider
+        AND sibling.environment IS NOT DISTINCT FROM event.environment AND sibling.store IS NOT DISTINCT FROM event.store
+        AND sibling.state::text IN ('received', 'processed') AND sibling."purchaseId" IS DISTINCT FROM event."purchaseId"
+        AND sibling."originalTransactionId" <> event."originalTransactionId"
+        AND event."transactionId" IN (sibling."originalTransactionId", event."originalTransactionId"))
+    UNION
+    SELECT transfer.provider, transfer."eventId", transfer."appUserIds", transfer."transferredFrom"
+    FROM event JOIN "Purchase" AS purchase ON purchase.id = event."purchaseId" CROSS JOIN LATERAL (
+      SELECT * FROM "BillingEvent" AS one
+      WHERE one.type IN ('TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED') AND one."appUserIds" && purchase."appUserIds"
+        AND one."transferredFrom" && purchase."appUserIds" AND one.provider IS NOT DISTINCT FROM event.provider
+        AND one.state::text IN ('received', 'processed')
+        AND GREATEST(one."receivedAt", one."processedAt") > event."receivedAt" - ${SIMULTANEOUS}::interval
+    ) AS transfer`;
+  return rows.map(({ provider, eventId, appUserIds, transferredFrom }) => {
+    const accountIds = possibleAccountIds(appUserIds.filter((id) => !transferredFrom.includes(id)));
+    return { provider, eventId, accountIds };
+  });
 }
 
 async function applyOrMarkFailed(
   deps: ApplyDeps,
   event: EventToApply,
-  { isReplay = false, timeoutMs: timeout, inTransaction }: Options,
+  { isReplay = false, isAnnounced = !isReplay, timeoutMs: timeout, inTransaction }: Options,
 ): Promise<Applied> {
   const { db, log } = deps;
   const { provider, eventId } = event;
   try {
     const apply = async (tx: Tx) => {
-      const applied = await applyInTransaction(deps, tx, event, isReplay);
+      const applied = await applyInTransaction(deps, tx, event, { isReplay, isAnnounced });
       await inTransaction?.(tx, applied);
       return applied;
     };

@@ -19,14 +19,15 @@ export type ApplyDeps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now"
 type Rejection = Extract<Decision, { kind: "reject" }>;
 
 /**
- * Applies a stored event in the caller's transaction. `isReplay`: apply it even if it is processed.
+ * Applies a stored event in the caller's transaction. `isReplay`: apply it even if it is processed. `isAnnounced`: announce
+ * what it changes even if it is processed; each notification of an event is sent once.
  * @throws AppError unavailable if the event is not stored
  */
 export async function applyInTransaction(
   deps: ApplyDeps,
   tx: Tx,
   event: EventToApply,
-  isReplay = false,
+  { isReplay, isAnnounced }: { isReplay: boolean; isAnnounced: boolean },
 ): Promise<Applied> {
   const locked = await lockEvent(tx, event);
   if (locked.state === "processed" && !isReplay) return { status: "duplicate", toReconcile: [] };
@@ -39,8 +40,7 @@ export async function applyInTransaction(
   const known = decision.event;
   const purchases =
     decision.kind === "move" ? await changeOwners(tx, known, at) : await applyToPurchase(tx, known, decision.key, at);
-  // A replay of a processed event announces nothing.
-  const changes = locked.state === "processed" ? [] : [{ event: known, purchases }];
+  const changes = locked.state !== "processed" || isAnnounced ? [{ event: known, purchases }] : [];
   const toReconcile = await announceChanges(tx, deps, changes);
   return { status: "processed", toReconcile: toReconcile.get(known) ?? [] };
 }

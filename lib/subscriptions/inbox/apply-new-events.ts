@@ -34,10 +34,11 @@ export async function applyNewEvents(
   const at = deps.now();
   const decisions = attachToNamed(newEvents, newEvents.map(decideNew));
   const related = await lockRelated(tx, newEvents, decisions);
+  const existing = new Set(related.accountIds);
   const candidates = newEvents.map((newEvent, i): Candidate | null => {
     const decision = decisions[i];
     if (!decision || related.states[i] || related.haveSiblings[i]) return null;
-    const accountIds = ownerAccountIds(newEvent.event).filter((id) => related.accountIds.includes(id));
+    const accountIds = ownerAccountIds(newEvent.event).filter((id) => existing.has(id));
     return { newEvent, accountIds, decision: linked(decision, accountIds[0] ?? null) };
   });
   const given = candidates.filter((candidate) => candidate !== null);
@@ -119,9 +120,10 @@ type Related = {
 const NO_KEY = { environment: null, store: null, originalTransactionId: null };
 
 /**
- * Locks the accounts that the events name, then the purchases that they are about, in the order of their keys, so that no
- * two transactions deadlock. The condition on the count makes PostgreSQL lock the accounts first. Purchases and events are
- * looked up one by one: PostgreSQL would read whole tables to join them before it has statistics.
+ * Locks the accounts that the events name, then the purchases that they are about and that exist, in the order of their
+ * keys. The events are inserted after that, then the purchases that are new, both in the order of their keys. The condition
+ * on the count makes PostgreSQL lock the accounts first. Purchases and events are looked up one by one: PostgreSQL would
+ * read whole tables to join them before it has statistics.
  */
 async function lockRelated(
   tx: Tx,
@@ -163,6 +165,8 @@ async function lockRelated(
           EXISTS (
             SELECT 1 FROM "BillingEvent" AS sibling
             WHERE sibling."transactionId" = given."transactionId" AND sibling.provider IS NOT DISTINCT FROM given.provider
+              AND COALESCE(sibling.environment, 'UNKNOWN') = given.environment
+              AND COALESCE(sibling.store, 'UNKNOWN') = given.store
               AND sibling."originalTransactionId" <> given."originalTransactionId")
           OR EXISTS (
             SELECT 1 FROM "Purchase" AS other
@@ -174,7 +178,11 @@ async function lockRelated(
   return { ...found, purchases: found.purchases.map((purchase) => StoredPurchase.parse(purchase)) };
 }
 
-/** Folds the events into their purchases, and writes both in one statement. Returns what each event changed. */
+/**
+ * Folds the events into their purchases, and writes both in one statement. It fails if another transaction has stored one
+ * of the events meanwhile, by the unique key, or created a purchase, by the events' foreign key. Returns what each event
+ * changed.
+ */
 async function writeApplied(
   tx: Tx,
   candidates: readonly Candidate[],
@@ -183,7 +191,8 @@ async function writeApplied(
 ): Promise<Map<KnownEvent, Refolded>> {
   if (candidates.length === 0) return new Map();
   const purchases = groupByPurchase(candidates, stored);
-  const refolded = await foldPurchases(tx, purchases);
+  const events = candidates.map(({ decision }) => decision.event);
+  const refolded = await foldPurchases(tx, purchases, events);
   const changes = new Map<KnownEvent, Refolded>();
   for (const [i, { newEvents }] of purchases.entries()) {
     for (const [j, event] of newEvents.entries()) changes.set(event, refolded[i]?.[j] as Refolded);
@@ -191,8 +200,7 @@ async function writeApplied(
   const applied = candidates.map((candidate) => toApplied(candidate, changes));
   const count = await tx.$executeRaw`
     WITH purchase AS (${purchaseUpsert(refolded, at)}) ${appliedEventsInsert(applied, at)}`;
-  // Its purchase was created meanwhile: its foreign key fails. Or the event was stored meanwhile: its unique key fails.
-  if (count < applied.length) throw new Error("the database did not insert every event");
+  if (count < applied.length) throw new Error("the database did not insert every event"); // it must not be acknowledged
   return changes;
 }
 

@@ -1,6 +1,7 @@
 import type { Tx } from "../../context";
 import { StoredEvent } from "../fold/stored-event";
 import type { OwnerEvent } from "../ownership";
+import type { KnownEvent } from "./decide";
 
 /**
  * Customers connected by aliases and transfers. `hasSharedId`: an app has given many customers the same id. Aliases then
@@ -19,12 +20,13 @@ const MAX_APP_USER_IDS = 1_000;
 /**
  * Finds the customers that are connected with some App User IDs, transitively: by transfers, and by every event that
  * names two of them, whatever its type. Includes events that are stored and not applied yet, so that a purchase and a
- * transfer that arrive at the same time see each other.
+ * transfer that arrive at the same time see each other, and `newEvents`, which are not stored yet.
  */
 export async function findConnectedCustomers(
   tx: Tx,
   provider: string,
   appUserIds: string[],
+  newEvents: readonly KnownEvent[] = [],
 ): Promise<ConnectedCustomers> {
   const found = new Set(appUserIds);
   const aliases = new Map<string, AliasGroup>();
@@ -32,7 +34,7 @@ export async function findConnectedCustomers(
   let open = appUserIds;
   while (open.length > 0) {
     const newTransfers = await findTransfers(tx, provider, open);
-    const newAliases = await findAliases(tx, provider, open);
+    const newAliases = [...(await findAliases(tx, provider, open)), ...aliasesAmong(newEvents, provider, open)];
     for (const event of newTransfers) transfers.set(event.eventId, event);
     for (const group of newAliases) aliases.set(group.eventId, group);
     const named = [...newTransfers, ...newAliases].flatMap((event) => event.appUserIds);
@@ -65,6 +67,13 @@ function findAliases(tx: Tx, provider: string, appUserIds: string[]): Promise<Al
     WHERE provider IS NOT DISTINCT FROM ${provider} AND "appUserIds" && ${appUserIds}::text[] AND cardinality("appUserIds") > 1
       AND cardinality("transferredFrom") = 0
     ORDER BY "appUserIds", "occurredAt", "eventId" LIMIT ${MAX_APP_USER_IDS + 1}::integer`;
+}
+
+function aliasesAmong(events: readonly KnownEvent[], provider: string, appUserIds: string[]): AliasGroup[] {
+  return events
+    .filter((event) => event.provider === provider && event.appUserIds.length > 1 && event.transferredFrom.length === 0)
+    .filter((event) => event.appUserIds.some((id) => appUserIds.includes(id)))
+    .map(({ appUserIds: ids, eventId, facts }) => ({ appUserIds: ids, eventId, occurredAt: facts.occurredAt }));
 }
 
 async function findTransfers(tx: Tx, provider: string, appUserIds: string[]): Promise<StoredEvent[]> {

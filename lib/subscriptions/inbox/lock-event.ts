@@ -44,7 +44,7 @@ type Sql = ReturnType<Context["dbNow"]>;
  * @throws AppError unavailable if the event is not stored
  */
 export async function lockEvent(tx: Tx, event: EventToApply): Promise<LockedEvent> {
-  const first = await selectForUpdate(tx, event, sql`${ownRow(event)} UNION ${unmergedSiblingRows(event)}`);
+  const first = await selectForUpdate(tx, event, sql`${ownRow(event)} UNION ${siblingRows(event)}`);
   // After the wait the siblings' purchase exists: the event is read again.
   const rows = first.length > 1 ? await selectForUpdate(tx, event, ownRow(event)) : first;
   const row = rows.find(({ eventId }) => eventId === event.eventId);
@@ -70,21 +70,28 @@ function selectForUpdate(tx: Tx, { accountIds }: EventToApply, eventRows: Sql): 
     ORDER BY id FOR UPDATE OF event`;
 }
 
+/** The keys of events, as a table that SQL can join. */
+export function keysOf(events: readonly EventKey[]): Sql {
+  const providers = events.map(({ provider }) => provider);
+  const eventIds = events.map(({ eventId }) => eventId);
+  return sql`unnest(${providers}::text[], ${eventIds}::text[]) AS key (provider, "eventId")`;
+}
+
 function ownRow({ provider, eventId }: EventKey): Sql {
   return sql`SELECT id FROM "BillingEvent" WHERE provider = ${provider} AND "eventId" = ${eventId}`;
 }
 
 /**
- * Unapplied events of the same transaction that name no original transaction, if the event itself names one. The cast
- * keeps PostgreSQL from reading all unapplied events, by the index that has only those.
+ * Events of the same transaction that name no original transaction, if the event itself names one: those that are not
+ * applied, and those of another purchase, to be merged. The cast keeps PostgreSQL from reading all unapplied events, by the index that has only those.
  */
-function unmergedSiblingRows({ provider, eventId }: EventKey): Sql {
+function siblingRows({ provider, eventId }: EventKey): Sql {
   return sql`
     SELECT sibling.id FROM "BillingEvent" AS own
     JOIN "BillingEvent" AS sibling ON sibling."transactionId" = own."transactionId" AND sibling.provider IS NOT DISTINCT FROM own.provider
     WHERE own.provider = ${provider} AND own."eventId" = ${eventId}
       AND own."transactionId" <> own."originalTransactionId"
-      AND sibling."transactionId" = sibling."originalTransactionId" AND sibling.state::text = 'received'
+      AND sibling."transactionId" = sibling."originalTransactionId" AND sibling.state::text IN ('received', 'processed')
       AND 'TRANSFER' NOT IN (own.type, sibling.type) AND 'SUBSCRIBER_ALIAS' NOT IN (own.type, sibling.type)
       AND 'PURCHASE_REDEEMED' NOT IN (own.type, sibling.type)`;
 }

@@ -18,7 +18,7 @@ export type Refolded = { before: StoredPurchase; after: StoredPurchase };
 /**
  * Folds the processed events of purchases again, and stores their states and owners: one statement reads all events, one
  * writes all purchases. Returns for each purchase what each of its new events changed, or the whole change if it has
- * none. The caller holds the locks.
+ * none. The events are stored, and the caller holds the purchases' locks.
  */
 export async function refoldPurchases(tx: Tx, purchases: PurchaseToFold[], at: Date): Promise<Refolded[][]> {
   if (purchases.length === 0) return [];
@@ -29,11 +29,16 @@ export async function refoldPurchases(tx: Tx, purchases: PurchaseToFold[], at: D
 
 /**
  * Reads the processed events of purchases, and folds them again. Returns for each purchase what each of its new events
- * changes, as if they were applied one after the other, or the whole change if it has none.
+ * changes, as if they were applied one after the other, or the whole change if it has none. `unstored`: all events that
+ * the transaction will insert, of other purchases too, since they may name more App User IDs of a purchase's customers.
  */
-export async function foldPurchases(tx: Tx, purchases: PurchaseToFold[]): Promise<Refolded[][]> {
+export async function foldPurchases(
+  tx: Tx,
+  purchases: PurchaseToFold[],
+  unstored: readonly KnownEvent[] = [],
+): Promise<Refolded[][]> {
   if (purchases.length === 0) return [];
-  const histories = await readHistories(tx, purchases);
+  const histories = await readHistories(tx, purchases, unstored);
   const versions = histories.map(versionsOf);
   const accounts = await findAccounts(tx, histories, versions.flat());
   return purchases.map(({ before }, i) => {
@@ -91,7 +96,7 @@ function versionsOf({ before, earlier, newEvents, transfers, aliases }: History)
   });
 }
 
-async function readHistories(tx: Tx, purchases: PurchaseToFold[]): Promise<History[]> {
+async function readHistories(tx: Tx, purchases: PurchaseToFold[], unstored: readonly KnownEvent[]): Promise<History[]> {
   const rows = await readEvents(tx, purchases);
   const byPurchase = new Map<string, typeof rows>(purchases.map(({ before }) => [before.id, []]));
   for (const row of rows) byPurchase.get(row.purchaseId)?.push(row);
@@ -99,15 +104,22 @@ async function readHistories(tx: Tx, purchases: PurchaseToFold[]): Promise<Histo
   for (const purchase of purchases) {
     const own = byPurchase.get(purchase.before.id) ?? [];
     const earlier = own.flatMap(({ event }) => (event === null ? [] : StoredEvent.parse(event)));
-    const names = [...earlier, ...purchase.newEvents].filter(isPurchaseEvent).flatMap(({ appUserIds }) => appUserIds);
-    // A later one of the new events may connect the customers of an earlier one.
-    const isConnected = own.some(({ event }) => event === null) || purchase.newEvents.length > 1;
+    const names = new Set([...earlier, ...purchase.newEvents].filter(isPurchaseEvent).flatMap((one) => one.appUserIds));
+    const { provider } = purchase.before;
+    const isConnected =
+      own.some(({ event }) => event === null) || unstored.some((one) => namesMore(one, provider, names));
     const connected = isConnected
-      ? await findConnectedCustomers(tx, purchase.before.provider, [...new Set(names)])
+      ? await findConnectedCustomers(tx, provider, [...names], unstored)
       : { transfers: [], aliases: [] };
     histories.push({ ...purchase, earlier, ...connected });
   }
   return histories;
+}
+
+/** Whether an event names a customer with these App User IDs, and another id. */
+function namesMore(event: KnownEvent, provider: string, names: Set<string>): boolean {
+  if (event.provider !== provider || event.appUserIds.length < 2) return false;
+  return event.appUserIds.some((id) => names.has(id)) && !event.appUserIds.every((id) => names.has(id));
 }
 
 /**

@@ -8,9 +8,9 @@ import { type NewEvent, ownerAccountIds, storeEvent } from "./store-events";
 
 /**
  * Stores an event and applies it, together with those that arrive in the same turn of the event loop: one transaction
- * stores them applied. Events that say who owns a customer's purchases are stored in a transaction of their own first: an
- * event that is being applied must be visible to others that concern it. So is each event of a batch that fails, since
- * an event that cannot be applied must not be lost.
+ * stores them applied. Events that say who owns a customer's purchases follow, each stored first and then applied: while it
+ * is being applied, others that concern it must see it. So does each event of a batch that fails, since an event that
+ * cannot be applied must not be lost.
  * @throws the database's error if it is not available
  */
 export const storeAndApply = batchWrite<ApplyDeps, NewEvent, Applied>({

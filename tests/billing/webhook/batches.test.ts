@@ -81,6 +81,25 @@ test("a purchase and its transfer in a batch, in either order, belong to the new
   }
 });
 
+test.each([
+  ["before the purchase", -90_000],
+  ["after the transfer", 30_000],
+])(
+  "an event that is the first to name a transferred customer, %s, gives its purchase to the new owner",
+  async (_, ms) => {
+    const [bob, buyer, other] = [await newAccount(), anonymous(), anonymous()];
+    const now = clock.now().getTime();
+    const names = { app_user_id: buyer, original_app_user_id: buyer, original_transaction_id: randomUUID() };
+    await deliverOk(billingEvent("INITIAL_PURCHASE", { ...names, aliases: [], event_timestamp_ms: now - 60_000 }));
+    const transfer = { transferred_from: [other], transferred_to: [bob.id], event_timestamp_ms: now - 30_000 };
+    await deliverOk(billingEvent("TRANSFER", transfer));
+    clock.advance(2 * 60 * 60 * 1000);
+    const naming = billingEvent("CANCELLATION", { ...names, aliases: [other], event_timestamp_ms: now + ms });
+    await deliverOk(naming);
+    expect((await storedEvent(naming.id))?.purchase?.accountId).toBe(bob.id);
+  },
+);
+
 test("a renewal without its original transaction and one with it, in a batch, are one purchase", async () => {
   for (const reversed of [false, true]) {
     const [original, renewal] = [randomUUID(), randomUUID()];

@@ -1,0 +1,81 @@
+import type { Context } from "../../context";
+import { withRetry } from "../../db/with-retry";
+import { isDatabaseUnavailable } from "../../errors";
+import type { WebhookRecorder } from "../../webhooks/outbox";
+import type { BillingRules } from "../entitlement-rules";
+import { recordStatusChanges } from "../notifications/status-changes";
+import { findConnectedCustomers } from "./customers";
+import { type EventKey, keysOf } from "./lock-event";
+import { lockPurchases } from "./purchases";
+import { refoldPurchases } from "./refold";
+
+type Deps = Pick<Context, "db" | "log" | "now"> & {
+  webhooks: WebhookRecorder;
+  config: BillingRules;
+};
+type OutdatedPurchase = EventKey & { id: string; appUserIds: string[] };
+
+/** The purchases of one customer that are updated for one event. The customer's next event updates the rest. */
+const MAX_PURCHASES = 1_000;
+
+/**
+ * Updates the owners of the purchases that events tell more about: an event names their customer and a further App User
+ * ID, or another event does so for the event's own purchase (RevenueCat, "Webhooks": "make sure to search both the
+ * original_app_user_id and the aliases"). Must run after the events' commit: of two simultaneous events the later one
+ * then sees both. Idempotent. Updates each purchase in a transaction of its own, so that none is long.
+ */
+export async function updateOwners(deps: Deps, events: readonly EventKey[]): Promise<void> {
+  try {
+    const outdated = await findOutdatedPurchases(deps, events);
+    for (const event of events) {
+      await updatePurchases(
+        deps,
+        event,
+        outdated.filter(({ eventId, provider }) => eventId === event.eventId && provider === event.provider),
+      );
+    }
+  } catch (error) {
+    if (isDatabaseUnavailable(error)) throw error; // the provider retries the delivery
+    const eventIds = events.map(({ eventId }) => eventId);
+    deps.log.error({ err: error, eventIds }, "the owners of a customer's purchases were not updated");
+  }
+}
+
+async function updatePurchases(deps: Deps, { provider }: EventKey, purchases: OutdatedPurchase[]) {
+  const { db, now } = deps;
+  if (purchases.length === 0) return;
+  const appUserIds = [...new Set(purchases.flatMap((purchase) => purchase.appUserIds))];
+  if ((await findConnectedCustomers(db, provider, appUserIds)).hasSharedId) return;
+  for (const { id } of purchases) {
+    await withRetry(() =>
+      db.$transaction(async (tx) => {
+        const [before] = await lockPurchases(tx, [id]);
+        if (!before) return;
+        const changes = await refoldPurchases(tx, [{ before, newEvents: [] }], now());
+        await recordStatusChanges(tx, deps, changes.flat());
+      }),
+    );
+  }
+}
+
+/** Finds purchases that share an App User ID with an event and lack another: a current one has all of its customer's. */
+async function findOutdatedPurchases({ db }: Deps, events: readonly EventKey[]): Promise<OutdatedPurchase[]> {
+  return db.$queryRaw`
+    WITH event AS MATERIALIZED (
+      SELECT provider, "eventId", "appUserIds", "purchaseId", "transferredFrom"
+      FROM ${keysOf(events)} JOIN "BillingEvent" USING (provider, "eventId")
+    )
+    SELECT event.provider, event."eventId", outdated.id, outdated."appUserIds"
+    FROM event CROSS JOIN LATERAL (
+      SELECT purchase.id, purchase."appUserIds" FROM "Purchase" AS purchase
+      WHERE purchase."appUserIds" && event."appUserIds" AND purchase.provider IS NOT DISTINCT FROM event.provider
+        AND NOT event."appUserIds" <@ purchase."appUserIds" AND cardinality(event."transferredFrom") = 0
+      UNION
+      SELECT purchase.id, purchase."appUserIds" FROM "Purchase" AS purchase
+      WHERE purchase.id = event."purchaseId" AND EXISTS (
+        SELECT 1 FROM "BillingEvent" AS other
+        WHERE other.provider IS NOT DISTINCT FROM event.provider AND other."appUserIds" && purchase."appUserIds"
+          AND NOT other."appUserIds" <@ purchase."appUserIds" AND cardinality(other."transferredFrom") = 0)
+      LIMIT ${MAX_PURCHASES}::integer
+    ) AS outdated`;
+}
