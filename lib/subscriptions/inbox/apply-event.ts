@@ -56,23 +56,23 @@ async function findSimultaneous({ db }: ApplyDeps, events: readonly EventKey[]):
     WITH event AS MATERIALIZED (
       SELECT "BillingEvent".* FROM ${keysOf(events)} JOIN "BillingEvent" USING (provider, "eventId")
     )
-    SELECT provider, "eventId", "appUserIds", "transferredFrom" FROM event
-    WHERE EXISTS (
-      SELECT 1 FROM "BillingEvent" AS sibling
+    SELECT DISTINCT found.* FROM event CROSS JOIN LATERAL (
+      SELECT event.provider, event."eventId", event."appUserIds", event."transferredFrom"
+      FROM "BillingEvent" AS sibling
       WHERE sibling."transactionId" = event."transactionId" AND sibling.provider IS NOT DISTINCT FROM event.provider
         AND sibling.environment IS NOT DISTINCT FROM event.environment AND sibling.store IS NOT DISTINCT FROM event.store
         AND sibling.state::text IN ('received', 'processed') AND sibling."purchaseId" IS DISTINCT FROM event."purchaseId"
         AND sibling."originalTransactionId" <> event."originalTransactionId"
-        AND event."transactionId" IN (sibling."originalTransactionId", event."originalTransactionId"))
-    UNION
-    SELECT transfer.provider, transfer."eventId", transfer."appUserIds", transfer."transferredFrom"
-    FROM event JOIN "Purchase" AS purchase ON purchase.id = event."purchaseId" CROSS JOIN LATERAL (
-      SELECT * FROM "BillingEvent" AS one
-      WHERE one.type IN ('TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED') AND one."appUserIds" && purchase."appUserIds"
-        AND one."transferredFrom" && purchase."appUserIds" AND one.provider IS NOT DISTINCT FROM event.provider
-        AND one.state::text IN ('received', 'processed')
-        AND GREATEST(one."receivedAt", one."processedAt") > event."receivedAt" - ${SIMULTANEOUS}::interval
-    ) AS transfer`;
+        AND event."transactionId" IN (sibling."originalTransactionId", event."originalTransactionId")
+      UNION
+      SELECT transfer.provider, transfer."eventId", transfer."appUserIds", transfer."transferredFrom"
+      FROM "Purchase" AS purchase JOIN "BillingEvent" AS transfer ON transfer."appUserIds" && purchase."appUserIds"
+        AND transfer."transferredFrom" && purchase."appUserIds"
+      WHERE purchase.id = event."purchaseId" AND transfer.provider IS NOT DISTINCT FROM event.provider
+        AND transfer.type IN ('TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED')
+        AND transfer.state::text IN ('received', 'processed')
+        AND GREATEST(transfer."receivedAt", transfer."processedAt") > event."receivedAt" - ${SIMULTANEOUS}::interval
+    ) AS found`;
   return rows.map(({ provider, eventId, appUserIds, transferredFrom }) => {
     const accountIds = possibleAccountIds(appUserIds.filter((id) => !transferredFrom.includes(id)));
     return { provider, eventId, accountIds };
