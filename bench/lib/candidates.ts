@@ -28,7 +28,14 @@ export const PARSE_APP = { "x-parse-application-id": "bench" };
 
 /** Homeport as `npm start` runs it. */
 export function homeport(bench: Bench, prepare: Prepare, env: Env = {}): Candidate {
-  return node(bench, NAMES.homeport, ["scripts/start.mjs"], prepare, () => ({ ...bench.env, ...env }), "/api/health");
+  return node(
+    bench,
+    NAMES.homeport,
+    ["--v8-pool-size=1", "scripts/start.mjs"],
+    prepare,
+    () => ({ ...bench.env, ...env }),
+    "/api/health",
+  );
 }
 
 /** Homeport with push configured: its HTTP server, bundled as by `npm run build`, with a transport that accepts everything. */
