@@ -3,7 +3,7 @@ import path from "node:path";
 import { SOURCES } from "./build/mark.mjs";
 
 /** The sources, because each start compares them with the build, and what operators read and install. */
-const WHOLE = [...SOURCES, "package.json", "docs", "deploy", "README.md", "LICENSE", ".env.example"];
+const WHOLE = [...SOURCES, "prisma", "package.json", "docs", "deploy", "README.md", "LICENSE", ".env.example"];
 const BUILD = ".next";
 /** Most of these files are Next's copies of the API. The service runs its own. */
 const CHUNKS = `${BUILD}/server/chunks`;

@@ -3,9 +3,12 @@ import { createHash } from "node:crypto";
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-/** What the build is made from, without generated files and tools. package.json is not part of it: it is read at run time. */
+/**
+ * What the build is made from, without generated files and tools. package.json and the migrations are not part of it: they
+ * are read at run time, and the copy of a migrated database has a hash of its own (lib/db/embedded/template.ts).
+ */
 export const SOURCES = [
-  ...["app", "lib", "prisma", "public", "scripts", "instrumentation.ts", "next.config.mjs", "proxy.ts"],
+  ...["app", "lib", "prisma/schema.prisma", "public", "scripts", "instrumentation.ts", "next.config.mjs", "proxy.ts"],
   ...["server.ts", "worker.ts", "package-lock.json", "tsconfig.json"],
 ];
 const EXCLUDED = /^lib\/db\/generated$|\.generated\.ts$|\/node_modules$/;
