@@ -22,7 +22,7 @@ const GERMAN: Record<string, string> = {
   "Sign in to continue": "Melden Sie sich an, um fortzufahren",
   "Some fields are invalid": "Einige Felder sind ungültig",
   "Something went wrong on our side": "Bei uns ist etwas schiefgegangen",
-  "The account has an authenticator app already": "Das Konto hat bereits eine Authenticator-App",
+  "The account already has an authenticator app": "Das Konto hat bereits eine Authenticator-App",
   "The account has no second factor": "Das Konto hat keinen zweiten Faktor",
   "The account is disabled": "Das Konto ist gesperrt",
   "The code is unknown, used or expired": "Der Code ist unbekannt, verbraucht oder abgelaufen",
@@ -36,7 +36,7 @@ const GERMAN: Record<string, string> = {
     "Der Dienst ist nicht erreichbar. Prüfen Sie Ihre Verbindung und versuchen Sie es erneut",
   "The service is busy": "Der Dienst ist ausgelastet",
   "The service is temporarily unavailable": "Der Dienst ist vorübergehend nicht verfügbar",
-  "The sign-in has expired, or is complete": "Die Anmeldung ist abgelaufen oder schon abgeschlossen",
+  "The sign-in has expired or is already complete": "Die Anmeldung ist abgelaufen oder schon abgeschlossen",
   "The sign-in provider does not respond": "Der Anbieter antwortet nicht",
   "The token is invalid or has expired": "Der Link ist ungültig oder abgelaufen",
   "This code is no longer valid. Get a new one on your device":
@@ -59,7 +59,7 @@ const GERMAN: Record<string, string> = {
     "Dieser Link gilt nicht mehr. Setzen Sie stattdessen Ihr Passwort zurück",
   "This link is no longer valid. Sign in to get a new one":
     "Dieser Link gilt nicht mehr. Melden Sie sich an, um einen neuen zu bekommen",
-  "This passkey has been added already": "Dieser Passkey wurde schon hinzugefügt",
+  "This passkey has already been added": "Dieser Passkey wurde schon hinzugefügt",
   "This provider is not linked to your account": "Dieser Anbieter ist nicht mit Ihrem Konto verknüpft",
   "This QR code has expired. Start again": "Dieser QR-Code ist abgelaufen. Beginnen Sie noch einmal",
   "This password appeared in a data breach": "Dieses Passwort ist durch ein Datenleck bekannt",
@@ -70,7 +70,7 @@ const GERMAN: Record<string, string> = {
   "Try again in a minute": "Versuchen Sie es in einer Minute erneut",
   "Verify your email first. We have sent you a link":
     "Bestätigen Sie zuerst Ihre E-Mail-Adresse. Wir haben Ihnen einen Link geschickt",
-  "You may not do this": "Das dürfen Sie nicht",
+  "You are not allowed to do this": "Das dürfen Sie nicht",
   "Your account has no authenticator app": "Ihr Konto hat keine Authenticator-App",
 };
 
