@@ -226,19 +226,19 @@ function missingForProviders(env: Environment): string[] {
 }
 
 function missing(env: Environment, names: (keyof Environment)[], reason: string): string[] {
-  return names.filter((name) => env[name] === undefined).map((name) => `${name}: is needed with ${reason}`);
+  return names.filter((name) => env[name] === undefined).map((name) => `${name}: is required with ${reason}`);
 }
 
 function missingForStorage(env: Environment): string[] {
   const unset = STORAGE_VARIABLES.filter((name) => env[name] === undefined);
-  return unset.length === STORAGE_VARIABLES.length ? [] : unset.map((name) => `${name}: is needed with the others`);
+  return unset.length === STORAGE_VARIABLES.length ? [] : unset.map((name) => `${name}: is required with the others`);
 }
 
 function missingForApns(env: Environment): string[] {
   if (!env.APNS_KEY && !env.APNS_KEY_ID) return []; // App Attest uses the team ID alone
   return (["APNS_KEY", "APNS_KEY_ID", "APNS_TEAM_ID"] as const)
     .filter((name) => env[name] === undefined)
-    .map((name) => `${name}: is needed, since another part of APNs's credentials is set`);
+    .map((name) => `${name}: is required because other APNs credentials are set`);
 }
 
 /** The dark variants complete the light ones. */

@@ -61,8 +61,8 @@ export function missingForBackups(env: Given): string[] {
   const keys = isBucket || isAnySet ? S3_VARIABLES.filter((name) => env[name] === undefined) : [];
   return [
     ...(env.BACKUP_SCHEDULE !== undefined && env.BACKUP_TO === undefined
-      ? ["BACKUP_TO: is needed with BACKUP_SCHEDULE"]
+      ? ["BACKUP_TO: is required with BACKUP_SCHEDULE"]
       : []),
-    ...keys.map((name) => `${name}: is needed for backups in a bucket`),
+    ...keys.map((name) => `${name}: is required for backups in a bucket`),
   ];
 }

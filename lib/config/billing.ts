@@ -68,5 +68,5 @@ export function weakWebhookSecret({
   if (provider !== "standard-webhooks" || secret === undefined) return [];
   const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
   if (key.length >= 24 && !/^wh[ps]k_/.test(secret)) return [];
-  return ["BILLING_WEBHOOK_SIGNING_SECRET: has to be whsec_ and the base64 of 24 to 64 random bytes"];
+  return ["BILLING_WEBHOOK_SIGNING_SECRET: must be whsec_ and the base64 of 24 to 64 random bytes"];
 }

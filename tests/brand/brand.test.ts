@@ -50,7 +50,7 @@ test.each([
   [{ BRAND_COLOR: "purple" }, "BRAND_COLOR: must be a color in hexadecimal, such as #0a5a78"],
   [{ BRAND_COLOR: "#7a1fa" }, "BRAND_COLOR: must be a color in hexadecimal"],
   [{ BRAND_COLOR: "#7a1fa2;}body{display:none" }, "BRAND_COLOR: must be a color in hexadecimal"],
-  [{ BRAND_COLOR_DARK: "#ffffff" }, "BRAND_COLOR: is needed with BRAND_COLOR_DARK"],
+  [{ BRAND_COLOR_DARK: "#ffffff" }, "BRAND_COLOR: is required with BRAND_COLOR_DARK"],
   [{ BRAND_NAME: "Acme\r\nBcc: all@example.com" }, "BRAND_NAME: must be one line"],
   [{ BRAND_NAME: "A".repeat(61) }, "BRAND_NAME: must be at most 60 characters long"],
   [{ BRAND_PRODUCTS: "Acme Pro" }, "BRAND_PRODUCTS"],

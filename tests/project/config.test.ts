@@ -103,7 +103,7 @@ test.each([
 
 test("DATABASE_MIGRATE_URL without DATABASE_URL is refused", () => {
   expect(() => loadConfig({ DATABASE_MIGRATE_URL: first })).toThrow(
-    "- DATABASE_URL: is needed with DATABASE_MIGRATE_URL",
+    "- DATABASE_URL: is required with DATABASE_MIGRATE_URL",
   );
 });
 
@@ -148,8 +148,10 @@ test("the object storage's variables come all or not at all", () => {
 });
 
 test("half a sign-in provider is a fault that names the other half", () => {
-  expect(() => loadConfig({ AUTH_GOOGLE_ID: "x" })).toThrow("- AUTH_GOOGLE_SECRET: is needed with AUTH_GOOGLE_ID");
-  expect(() => loadConfig({ AUTH_GITHUB_SECRET: "x" })).toThrow("- AUTH_GITHUB_ID: is needed with AUTH_GITHUB_SECRET");
+  expect(() => loadConfig({ AUTH_GOOGLE_ID: "x" })).toThrow("- AUTH_GOOGLE_SECRET: is required with AUTH_GOOGLE_ID");
+  expect(() => loadConfig({ AUTH_GITHUB_SECRET: "x" })).toThrow(
+    "- AUTH_GITHUB_ID: is required with AUTH_GITHUB_SECRET",
+  );
 });
 
 test("Apple's key may be one line, needs to be told whose it is, and is read at boot", () => {
@@ -166,7 +168,7 @@ test("Apple's key may be one line, needs to be told whose it is, and is read at 
     "- AUTH_APPLE_SECRET: must be an EC private key",
   );
   const forApps = { ...given, AUTH_APPLE_ID: "", AUTH_APPLE_SECRET: pem };
-  expect(() => loadConfig(forApps)).toThrow("- AUTH_APPLE_ID: is needed with AUTH_APPLE_SECRET");
+  expect(() => loadConfig(forApps)).toThrow("- AUTH_APPLE_ID: is required with AUTH_APPLE_SECRET");
   expect(loadConfig({ ...forApps, AUTH_APPLE_NATIVE_IDS: "com.example.acme" }).AUTH_APPLE_ID).toBeUndefined();
 });
 
@@ -180,7 +182,7 @@ test.each([
 ])("%s is no secret of Standard Webhooks, whose key has at least 24 bytes", (BILLING_WEBHOOK_SIGNING_SECRET) => {
   const given = { BILLING_WEBHOOK_SIGNING_SECRET, BILLING_PROVIDER: "standard-webhooks" };
   expect(() => loadConfig(given)).toThrow(
-    "- BILLING_WEBHOOK_SIGNING_SECRET: has to be whsec_ and the base64 of 24 to 64 random bytes",
+    "- BILLING_WEBHOOK_SIGNING_SECRET: must be whsec_ and the base64 of 24 to 64 random bytes",
   );
 });
 
@@ -200,7 +202,7 @@ test("addresses that have to be verified need mail", () => {
     NEXTAUTH_SECRET: "x".repeat(32),
     AUTH_REQUIRE_VERIFIED_EMAIL: "true",
   };
-  expect(() => loadConfig(server)).toThrow("- SMTP_URL: is needed with AUTH_REQUIRE_VERIFIED_EMAIL");
+  expect(() => loadConfig(server)).toThrow("- SMTP_URL: is required with AUTH_REQUIRE_VERIFIED_EMAIL");
   expect(loadConfig({ ...server, SMTP_URL: "smtp://mail.example.com" }).AUTH_REQUIRE_VERIFIED_EMAIL).toBe(true);
 });
 
