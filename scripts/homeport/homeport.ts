@@ -5,9 +5,9 @@ import { HomeportCommand } from "./command";
 import { SUBJECTS } from "./subjects";
 
 const HELP_AFTER = `
-With HOMEPORT_URL and HOMEPORT_API_KEY, commands work on the service at that URL. Otherwise they work on the service of this
-folder (.env, DATA_DIR or DATABASE_URL), whether it runs or not.
-Exit codes: 0 done, 1 failed, 2 wrong arguments. With --json, an error is { "error": { "code", "message" } }.`;
+With HOMEPORT_URL and HOMEPORT_API_KEY, commands operate the service at that URL. Otherwise they operate the service in this
+folder (.env, DATA_DIR or DATABASE_URL), whether it is running or not.
+Exit codes: 0 success, 1 failure, 2 invalid arguments. With --json, an error is { "error": { "code", "message" } }.`;
 
 /** The commands of one subject; without a known one, the names of all subjects. `completion` gets all commands. */
 async function createProgram(subjectName: string | undefined): Promise<HomeportCommand> {
@@ -40,7 +40,7 @@ function report(error: Error & { code?: string }, args: string[], usage: string)
   const isUsage = error instanceof UsageError || error instanceof CommanderError;
   const code = isUsage ? "invalid_arguments" : (error.code ?? "internal_error");
   const isHelp = error.code === "commander.help"; // a subject without a command, after its help
-  const message = isHelp ? "No command is given." : error.message.replace(/^error: /, "") || String(error);
+  const message = isHelp ? "No command was given." : error.message.replace(/^error: /, "") || String(error);
   process.exitCode = isUsage ? 2 : 1;
   console.error(message);
   if (isUsage) console.error(`\nRun \`${usage}\` to see the usage.`);

@@ -29,11 +29,11 @@ export const SUBJECTS: Readonly<Record<string, Subject>> = {
     load: async () => (await import("./commands/mail")).defineMail,
   },
   webhooks: {
-    summary: "webhooks: their endpoints and deliveries",
+    summary: "webhooks: manage endpoints and deliveries",
     load: async () => (await import("./commands/webhooks/webhooks")).defineWebhooks,
   },
   audit: {
-    summary: "the audit trail: what operators and accounts did",
+    summary: "the audit trail: list what operators and accounts did",
     load: async () => (await import("./commands/audit")).defineAudit,
   },
   db: {

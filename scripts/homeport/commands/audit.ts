@@ -22,15 +22,16 @@ export const defineAudit: DefineSubject = (audit) => {
     .option("--actor <actor>", "who acted, such as operator:ann or key:ID")
     .option("--target <target>", "what was acted on, such as webhook:ID")
     .option("--account <id|email>", "the account that acted or was acted on; a deleted one by its id")
-    .option("--from <time>", "from this time on: 2026-11-22 or 2026-11-22T09:00:00Z")
+    .option("--from <time>", "at or after this time: 2026-11-22 or 2026-11-22T09:00:00Z")
     .option("--to <time>", "before this time")
-    .option("--limit <count>", `at most so many (default: ${DEFAULT_LIMIT})`)
-    .option("--csv", "print all that fit, as CSV")
+    .option("--limit <count>", `maximum number (default: ${DEFAULT_LIMIT})`)
+    .option("--csv", "print all matching events as CSV")
     .run(list);
 };
 
 async function list({ api, output }: Tools, { limit, csv = false, account, ...filter }: ListOptions): Promise<void> {
-  if (csv && (output.isJson || limit !== undefined)) throw new UsageError("--csv takes no --json and no --limit.");
+  if (csv && (output.isJson || limit !== undefined))
+    throw new UsageError("--csv cannot be combined with --json or --limit.");
   parseWith(AuditFilter, filter, { type: "--type", actor: "--actor", target: "--target", from: "--from", to: "--to" });
   const maxEntries = parseLimit(limit ?? DEFAULT_LIMIT);
   const query = { ...filter, account: await accountId(api, account) };

@@ -14,7 +14,7 @@ type IdentityOption = { identity?: string };
 export const defineBackup: DefineSubject = (backup) => {
   backup.option("--to <place>", "a folder or s3://BUCKET/PREFIX (default: BACKUP_TO)").run(create);
   (backup.command("verify <file>") as HomeportCommand)
-    .description("restore a backup into a throw-away database, and compare what it has")
+    .description("restore a backup into a temporary database, and compare every row")
     .option("--identity <file>", IDENTITY)
     .run(verify);
 };
@@ -39,7 +39,7 @@ async function create({ api, output }: Tools, { to }: { to?: string }): Promise<
   if (output.isJson) return;
   output.note(`Backed up ${formatBytes(sizeBytes)} in ${seconds.toFixed(1)} s.`);
   if (!isEncrypted)
-    output.note("The file is not encrypted, and contains secrets: set BACKUP_RECIPIENT, or keep it safe.");
+    output.note("The file is not encrypted and contains secrets: set BACKUP_RECIPIENT, or protect the file.");
 }
 
 async function verify({ output }: Tools, file: string, options: IdentityOption): Promise<void> {

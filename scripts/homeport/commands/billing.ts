@@ -41,19 +41,19 @@ export const defineBilling: DefineSubject = (billing) => {
       .option("--failed", "events that could not be applied")
       .option("--received", "events that are not applied yet")
       .option("--ignored", "events that change nothing");
-  const reason = ["--reason <text>", "why, for the audit trail"] as const;
+  const reason = ["--reason <text>", "the reason, for the audit trail"] as const;
   withStates("list")
     .description("list the newest events in the inbox")
     .option("--unlinked", "events without an account")
     .option("--account <id>", "events of an account")
     .option("--purchase <id>", "events of a purchase")
     .option("--type <type>", "events of a type, such as RENEWAL")
-    .option("--limit <number>", "how many", "50")
+    .option("--limit <number>", "maximum number", "50")
     .run(list);
   billing.command("show <event>").description("print an event with its payload and what it changed, as JSON").run(show);
-  billing.command("timeline <purchase>").description("show how a purchase's state came about").run(timeline);
+  billing.command("timeline <purchase>").description("show how a purchase got its state, event by event").run(timeline);
   withStates("replay")
-    .description("parse stored payloads again, and apply their events again")
+    .description("parse stored payloads and apply their events again")
     .option("--event <event>", "one event")
     .option("--all", "all events, oldest first")
     .option(...reason)

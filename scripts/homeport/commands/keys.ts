@@ -14,7 +14,7 @@ type CreateOptions = { scope?: string[]; network?: string[]; expires?: string };
 export const defineKeys: DefineSubject = (keys) => {
   keys
     .command("create <name>")
-    .description("create an API key and print it: this is the only time")
+    .description("create an API key and print it once")
     .addOption(repeatable("--scope <scope>", "what it may do; repeat it for several", Scope.options))
     .option("--expires <when>", "12h, 90d or a time such as 2027-01-31T00:00:00Z (default: never)")
     .addOption(
@@ -22,7 +22,7 @@ export const defineKeys: DefineSubject = (keys) => {
     )
     .run(create);
   keys.command("list").description("list the keys, newest first").run(list);
-  keys.command("revoke <id...>").description("revoke keys, at once").run(revoke);
+  keys.command("revoke <id...>").description("revoke keys, effective immediately").run(revoke);
 };
 
 async function create(

@@ -14,21 +14,21 @@ type ListOptions = { state?: string; to?: string; oldest?: boolean; limit: strin
 export const defineMail: DefineSubject = (mail) => {
   mail
     .command("list")
-    .description("list the emails that wait to be sent, newest first, and why")
+    .description("list the emails that are waiting to be sent, newest first, with the reason")
     .option("--state <state>", "queued, sending or retrying")
-    .option("--to <email>", "only those to this recipient")
+    .option("--to <email>", "only emails to this recipient")
     .option("--oldest", "oldest first")
-    .option("--limit <count>", "how many", DEFAULT_LIMIT)
+    .option("--limit <count>", "maximum number", DEFAULT_LIMIT)
     .run(list);
-  mail.command("retry [id...]").description("send emails at once: these, or all that wait").run(retry);
-  mail.command("remove <id...>").description("remove emails from the queue: they are not sent").run(remove);
+  mail.command("retry [id...]").description("send these emails, or all waiting emails, at once").run(retry);
+  mail.command("remove <id...>").description("remove emails from the queue without sending them").run(remove);
 };
 
 async function list({ api, output }: Tools, { oldest, limit, ...filter }: ListOptions): Promise<void> {
   const query = { ...filter, order: oldest ? "oldest" : undefined };
   parseWith(EmailsQuery, query, { state: "--state", to: "--to" });
   const found = await api.list<Json<QueuedEmail>>(`${MAIL}/messages`, "messages", query, parseLimit(limit));
-  if (found.length === 0) output.note("No emails wait.");
+  if (found.length === 0) output.note("No emails are waiting.");
   output.table(found, {
     id: ({ id }) => id,
     created: ({ createdAt }) => createdAt,

@@ -23,11 +23,11 @@ type ChannelOptions = { environment?: string; bundle?: string; create?: string; 
 export const defineChannels: DefineSubject = (push) => {
   push
     .command("channels")
-    .description("list an app's broadcast channels of Live Activities, create one or delete one")
+    .description("list an app's broadcast channels for Live Activities, create one or delete one")
     .addOption(oneOf("--environment <environment>", "production, the default, or sandbox", ["production", "sandbox"]))
     .option("--bundle <id>", "the app: one of APNS_BUNDLE_IDS")
     .addOption(oneOf("--create <policy>", "which messages APNs stores: none or most_recent", ["none", "most_recent"]))
-    .option("--delete <id>", "its id in this list")
+    .option("--delete <id>", "the channel's id in this list")
     .run(channels);
 };
 

@@ -49,19 +49,19 @@ export const definePush: DefineSubject = (push) => {
   withSchedule(withAudience(announcing)).run(announce);
   push
     .command("list")
-    .description("list deliveries and current pauses: those that wait first, then the newest that have ended")
-    .option("--account <id|email>", "only those of an account")
-    .option("--message <id>", "only those of a message")
+    .description("list deliveries and current pauses: waiting deliveries first, then the newest finished ones")
+    .option("--account <id|email>", "only deliveries to this account")
+    .option("--message <id>", "only deliveries of this message")
     .option("--state <state>", "queued, sending, sent, failed or cancelled")
-    .option("--reason <reason>", "only those that failed or were cancelled for this reason")
-    .option("--limit <count>", "how many", DEFAULT_LIMIT)
+    .option("--reason <reason>", "only deliveries that failed or were cancelled for this reason")
+    .option("--limit <count>", "maximum number", DEFAULT_LIMIT)
     .run(list);
   push
     .command("messages")
-    .description("list the newest messages that operators sent, and how far they are")
-    .option("--limit <count>", "how many", DEFAULT_LIMIT)
+    .description("list the newest messages that operators sent, with their progress")
+    .option("--limit <count>", "maximum number", DEFAULT_LIMIT)
     .run(listMessages);
-  push.command("cancel <id>").description("cancel what is not sent yet of a message").run(cancel);
+  push.command("cancel <id>").description("cancel the deliveries of a message that have not been sent").run(cancel);
   push
     .command("retry")
     .description("end pauses and send failed notifications again")
@@ -78,9 +78,9 @@ export const definePush: DefineSubject = (push) => {
 /** Adds the options that say when a message is sent, and the question before it. */
 function withSchedule(command: HomeportCommand): HomeportCommand {
   return command
-    .option("--send-at <time>", "when it is sent, such as 2026-12-01T09:00:00Z, within 90 days")
-    .option("--per-second <count>", "how many devices of an audience are notified per second", "1000")
-    .option("--dry-run", "only say how many devices it is for")
+    .option("--send-at <time>", "send at this time, such as 2026-12-01T09:00:00Z, within 90 days")
+    .option("--per-second <count>", "number of devices of an audience to notify per second", "1000")
+    .option("--dry-run", "only print the number of devices")
     .option("--yes", "do not ask");
 }
 
@@ -198,7 +198,9 @@ async function cancel({ api, output }: Tools, id: string): Promise<void> {
   if (!isUuid(id)) throw new UsageError("cancel takes the id of a message, as `messages` prints it.");
   const message = await api.request<Json<PushMessageDetails>>("DELETE", `${PUSH}/messages/${id}`);
   const sent = count(message.sent, "device");
-  const text = message.canceledAt ? `Canceled. It was sent to ${sent}.` : `Nothing was left to cancel: ${sent} got it.`;
+  const text = message.canceledAt
+    ? `Canceled. It was sent to ${sent}.`
+    : `There was nothing to cancel: it was already sent to ${sent}.`;
   output.result(message, [text]);
 }
 

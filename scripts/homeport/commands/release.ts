@@ -20,20 +20,20 @@ import { PRUNE_OPTIONS, prune, REMOVE_OPTIONS, remove } from "../release/removal
 import { ROLLOUT_OPTIONS, rollout } from "../release/rollout";
 
 const HELP_AFTER = `
-A RELEASE is an id or a version. --product P --version V selects, too; --platform, --arch and --channel narrow the selection.
-With HOMEPORT_URL, the commands use the API of that service. Otherwise they edit the catalog of this machine (RELEASE_CATALOG, or
-DATA_DIR/releases/catalog.json), which the service loads within a second; schedules and adoption are the service's own.
+A RELEASE is an id or a version. --product P --version V also selects releases; --platform, --arch and --channel narrow it down.
+With HOMEPORT_URL, the commands use the API of that service. Otherwise they edit the catalog on this machine (RELEASE_CATALOG, or
+DATA_DIR/releases/catalog.json), which the service loads within a second. Schedules and adoption need the service or its database.
 remove and prune ask before they remove anything.`;
 
 /** `homeport release` */
 export const defineRelease: DefineSubject = (release) => {
   defineVerb(release, "add <file>", "publish a file in a new or existing release", ADD_OPTIONS, add);
   const built =
-    "publish what electron-builder, Tauri, Velopack or Squirrel.Windows have built, on all platforms at once";
+    "publish the output of electron-builder, Tauri, Velopack or Squirrel.Windows, for all platforms at once";
   defineVerb(release, "add-folder <folder>", built, FOLDER_OPTIONS, addFolder);
   defineVerb(release, "list", "list releases", FILTER_OPTIONS, list);
   defineVerb(release, "edit [release...]", "change fields of a release", EDIT_OPTIONS, edit);
-  const toPercent = "roll a release out to a percentage of clients (0 pauses it), or by a schedule";
+  const toPercent = "roll out a release to a percentage of clients (0 pauses it), or on a schedule";
   defineVerb(release, "rollout [release...]", `${toPercent}: rollout RELEASE 25`, ROLLOUT_OPTIONS, rollout);
   defineVerb(release, "promote [release...]", "offer the same build on another channel", PROMOTE_OPTIONS, promote);
   defineVerb(release, "yank [release...]", "withdraw a release", FLAG_OPTIONS, yank);
@@ -42,9 +42,9 @@ export const defineRelease: DefineSubject = (release) => {
   const mandatory = "make a release mandatory for all clients with older versions";
   defineVerb(release, "critical [release...]", mandatory, FLAG_OPTIONS, critical);
   defineVerb(release, "remove [release...]", "remove a release and its files from the catalog", REMOVE_OPTIONS, remove);
-  const old = "remove files that no release has, and with a limit old releases that no client needs";
+  const old = "remove files that belong to no release, and with a limit also old releases that no client needs";
   defineVerb(release, "prune", old, PRUNE_OPTIONS, prune);
   defineVerb(release, "verify", "hash the published files again", VERIFY_OPTIONS, verify);
-  defineVerb(release, "adoption", "show who ran and downloaded which version", ADOPTION_OPTIONS, adoption);
+  defineVerb(release, "adoption", "show how many clients ran and downloaded each version", ADOPTION_OPTIONS, adoption);
   release.addHelpText("after", HELP_AFTER);
 };

@@ -7,9 +7,9 @@ import { resolveFromCaller } from "./options";
 /** The options of `add-folder`. */
 export const FOLDER_OPTIONS = {
   product: { value: "name", help: "the product (required)" },
-  channel: { value: "name", help: "the channel (default: as the tool says, else by the version)" },
+  channel: { value: "name", help: "the channel (default: the tool's channel, otherwise by the version)" },
   version: { value: "version", help: "the version to publish, if the folder has several" },
-  arch: { value: "arch", help: "for files whose name has no architecture" },
+  arch: { value: "arch", help: "the architecture of files whose name has none" },
   "dry-run": { help: "only list what would be published" },
   ...FIELD_OPTIONS,
   s3: { help: "upload to the object storage" },

@@ -5,7 +5,7 @@ import type { Verb } from "./define-verb";
 
 export const ADOPTION_OPTIONS = {
   product: { value: "name", help: "one product (default: all)" },
-  days: { value: "count", help: "how many UTC days, until today (default: 7)" },
+  days: { value: "count", help: "number of UTC days up to today (default: 7)" },
 } as const;
 
 /** `adoption`: who ran and downloaded which version. */

@@ -16,7 +16,7 @@ const FLAGS = {
   critical: { field: "critical", set: "critical", cleared: "no longer critical" },
 } as const;
 
-export const FLAG_OPTIONS = { ...FILTER_OPTIONS, undo: { help: "undo it" } } as const;
+export const FLAG_OPTIONS = { ...FILTER_OPTIONS, undo: { help: "undo the change" } } as const;
 
 function flagVerb(name: keyof typeof FLAGS): Verb<typeof FLAG_OPTIONS> {
   const { field, set, cleared } = FLAGS[name];
@@ -72,8 +72,8 @@ function clearableField(name: string): keyof ReleaseChange {
 
 export const PROMOTE_OPTIONS = {
   from: { value: "channel", help: "the channel of the build (required)" },
-  to: { value: "channel", help: "the channel on which the same build is offered, too (required)" },
-  rollout: { value: "percent", help: "how many clients of that channel receive it (default: 100)" },
+  to: { value: "channel", help: "the channel on which the build is also offered (required)" },
+  rollout: { value: "percent", help: "percentage of that channel's clients that receive it (default: 100)" },
   new: { help: "confirm a new channel" },
   prerelease: { help: "confirm a prerelease on the stable channel" },
   ...FILTER_OPTIONS,

@@ -15,7 +15,7 @@ export type Verb<Specs extends OptionSpecs> = (
   positionals: string[],
 ) => Promise<void>;
 
-const CATALOG: OptionSpec = { value: "file", help: "another catalog file than the service's" };
+const CATALOG: OptionSpec = { value: "file", help: "use this catalog file instead of the service's" };
 
 /** Adds a verb, with `--catalog`. */
 export function defineVerb<Specs extends OptionSpecs>(

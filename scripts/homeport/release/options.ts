@@ -15,11 +15,11 @@ export type Values<Specs extends OptionSpecs> = {
 
 /** Options that select releases. */
 export const FILTER_OPTIONS = {
-  product: { value: "name", help: "the releases of a product" },
-  platform: { value: "platform", help: "of a platform: windows, macos or linux" },
-  arch: { value: "arch", help: "of an architecture" },
-  channel: { value: "name", help: "of a channel" },
-  version: { value: "version", help: "of a version" },
+  product: { value: "name", help: "only releases of this product" },
+  platform: { value: "platform", help: "only releases for this platform: windows, macos or linux" },
+  arch: { value: "arch", help: "only releases for this architecture" },
+  channel: { value: "name", help: "only releases on this channel" },
+  version: { value: "version", help: "only releases with this version" },
 } as const;
 
 /** Resolves a path against the folder in which npm was called. */
@@ -36,7 +36,7 @@ export function toFilter(
 export function parsePercentage(input: string | undefined): number {
   const [, digits] = /^(\d{1,3}(?:\.\d)?) ?%?$/.exec(input ?? "") ?? [];
   if (digits === undefined || Number(digits) > 100)
-    throw new UsageError("The rollout must be a number from 0 to 100, with at most one decimal.");
+    throw new UsageError("The rollout must be a number from 0 to 100, with at most one decimal place.");
   return Number(digits);
 }
 

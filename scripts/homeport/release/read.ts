@@ -22,7 +22,7 @@ export const list: Verb<typeof FILTER_OPTIONS> = async ({ api, openStore, output
 };
 
 export const VERIFY_OPTIONS = {
-  remote: { help: "also the files at URLs and in the object storage" },
+  remote: { help: "also download and check files at URLs and in object storage" },
   ...FILTER_OPTIONS,
 } as const;
 

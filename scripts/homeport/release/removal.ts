@@ -13,12 +13,12 @@ const CONFIRM_OPTIONS = {
 } as const;
 export const REMOVE_OPTIONS = {
   ...FILTER_OPTIONS,
-  force: { help: "also a release that is offered to clients" },
+  force: { help: "also remove releases that are offered to clients" },
   ...CONFIRM_OPTIONS,
 } as const;
 export const PRUNE_OPTIONS = {
-  keep: { value: "count", help: "how many releases of a channel stay: the newest" },
-  "older-than": { value: "age", help: "the age beyond which a release is removed: 12h, 90d or 8w" },
+  keep: { value: "count", help: "keep this number of the newest releases of each channel" },
+  "older-than": { value: "age", help: "remove releases that are older, such as 12h, 90d or 8w" },
   ...CONFIRM_OPTIONS,
   ...FILTER_OPTIONS,
 } as const;
@@ -33,7 +33,7 @@ export const remove: Verb<typeof REMOVE_OPTIONS> = async ({ openStore, output },
 
 /** `prune --keep N --older-than AGE` */
 export const prune: Verb<typeof PRUNE_OPTIONS> = async ({ openStore, output }, values) => {
-  if (values.version !== undefined) throw new UsageError("prune takes no --version: use remove.");
+  if (values.version !== undefined) throw new UsageError("prune does not take --version: use remove.");
   const keep = parseInteger(values.keep, "--keep");
   const ageMs = parseAge(values["older-than"]);
   const publishedBefore = ageMs === undefined ? undefined : new Date(Date.now() - ageMs);

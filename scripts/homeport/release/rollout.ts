@@ -9,17 +9,26 @@ import { listRollouts, ROLLOUTS } from "./read-rollouts";
 import { openRemoteStore } from "./store/open-store";
 
 export const ROLLOUT_OPTIONS = {
-  steps: { value: "percents", help: "advance by itself, such as 5,20,50,100" },
+  steps: { value: "percents", help: "advance automatically through these percentages, such as 5,20,50,100" },
   every: { value: "time", help: "with --steps: how long a step lasts: 90m, 24h or 3d" },
   start: {
     value: "time",
     help: "with --steps: when the first step begins, such as 2027-01-31T06:00:00Z (default: now)",
   },
-  "max-failures": { value: "percent", help: "with --steps: halts it when more reports tell of failures (default: 5)" },
-  "min-reports": { value: "count", help: "with --steps: from how many reports on failures count (default: 50)" },
-  "min-adoption": { value: "percent", help: "with --steps: halts it when fewer clients come back (default: 10)" },
+  "max-failures": {
+    value: "percent",
+    help: "with --steps: halt if more than this percentage of reports are failures (default: 5)",
+  },
+  "min-reports": {
+    value: "count",
+    help: "with --steps: minimum number of reports before failures count (default: 50)",
+  },
+  "min-adoption": {
+    value: "percent",
+    help: "with --steps: halt if fewer clients check for updates with the version (default: 10)",
+  },
   halt: { help: "halt a scheduled rollout" },
-  reason: { value: "text", help: "with --halt: why" },
+  reason: { value: "text", help: "with --halt: the reason" },
   resume: { help: "resume a halted rollout at the same step" },
   ...FILTER_OPTIONS,
 } as const;
@@ -32,7 +41,7 @@ export const rollout: Verb<typeof ROLLOUT_OPTIONS> = async (tools, values, posit
   const modes = [values.steps !== undefined, values.halt, values.resume].filter(Boolean).length;
   if (modes > 1) throw new UsageError("--steps, --halt and --resume exclude each other.");
   if (modes === 0) return setRollout(tools, values, positionals);
-  if (tools.hasOwnCatalog) throw new UsageError("Schedules are for the service's own catalog: leave --catalog out.");
+  if (tools.hasOwnCatalog) throw new UsageError("Schedules apply only to the service's own catalog: omit --catalog.");
   const filter = toFilter(values, positionals);
   if (values.steps !== undefined) return scheduleRollout(tools, filter, values);
   return changeRollouts(tools, filter, values);

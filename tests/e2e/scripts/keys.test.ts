@@ -60,7 +60,7 @@ async function expectAuditTrail(service: Service, key: string, id: string): Prom
 
 test.each([
   [["--from", "yesterday"], "--from: Must be a date or a time"],
-  [["--csv", "--json"], "--csv takes no --json"],
+  [["--csv", "--json"], "--csv cannot be combined with --json"],
 ])("audit list %j ends with exit code 2 and says why", async (args, reason) => {
   const { code, stderr } = await runCommand("audit", ["list", ...args], { DATA_DIR: "/proc/none" });
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(reason) });

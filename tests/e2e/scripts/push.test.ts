@@ -40,7 +40,7 @@ test(
     expect(await push("pauses")).toMatchObject({ code: 0, stderr: "Nothing is paused.\n" });
     expect(await push("pauses", "--end", "sandbox")).toMatchObject({ code: 1 });
     const mail = (...args: string[]) => runCommand("mail", args, { DATA_DIR: service.dataDir });
-    expect(await mail("list")).toMatchObject({ code: 0, stdout: "", stderr: "No emails wait.\n" });
+    expect(await mail("list")).toMatchObject({ code: 0, stdout: "", stderr: "No emails are waiting.\n" });
     await queueEmail(service);
     const retried = async (): Promise<{ id: string }[]> =>
       JSON.parse((await mail("list", "--to", "ann@example.com", "--state", "retrying", "--json")).stdout);

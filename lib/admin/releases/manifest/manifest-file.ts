@@ -44,7 +44,7 @@ export function manifestFileOf(config: Pick<Config, "RELEASE_CATALOG" | "DATA_DI
   const file = catalogFileOf(config);
   if (file !== null) return file;
   throw new PublishingError(
-    "RELEASE_CATALOG is a URL: select the file that is published there with --catalog.",
+    "RELEASE_CATALOG is a URL: use --catalog to select the file that is published there.",
     "catalog_not_editable",
   );
 }

@@ -99,7 +99,9 @@ export function assertSchedulable(
   if (releases.some(isOther)) throw invalid("A schedule is for one version of one product: narrow the selection.");
   const isAscending = steps.every((step, i) => step > (steps[i - 1] ?? 0) && step <= 100 && isTenth(step));
   if (steps.length === 0 || steps.length > MAX_STEPS || !isAscending) {
-    throw invalid(`The steps must be 1 to ${MAX_STEPS} ascending percentages up to 100, with at most one decimal.`);
+    throw invalid(
+      `The steps must be 1 to ${MAX_STEPS} ascending percentages up to 100, with at most one decimal place.`,
+    );
   }
   if (everySeconds < MIN_EVERY_SECONDS || everySeconds > MAX_EVERY_SECONDS) {
     throw invalid("The time of a step must be from 1 minute to 90 days.");
@@ -109,7 +111,9 @@ export function assertSchedulable(
   }
   const isShare = (share: number) => share >= 0 && share <= 1;
   if (!isShare(maxFailureShare) || !isShare(minAdoptionShare) || !Number.isInteger(minReports) || minReports < 1) {
-    throw invalid("The limits of failures and of adoption must be from 0 to 100 per cent, and reports at least 1.");
+    throw invalid(
+      "The limits of failures and of adoption must be from 0 to 100 percent, and the number of reports at least 1.",
+    );
   }
   return first;
 }

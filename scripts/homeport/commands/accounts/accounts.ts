@@ -5,7 +5,7 @@ import { deleteAccount, disable, enable, grant, resetFactors, revokeSessions, un
 import { events, exportData, list, show } from "./reads";
 
 const ROLES = Role.options;
-const REASON = "why, for the audit trail";
+const REASON = "the reason, for the audit trail";
 
 /** `homeport accounts`. An account is named by its id or its email. */
 export const defineAccounts: DefineSubject = (accounts) => {
@@ -14,7 +14,7 @@ export const defineAccounts: DefineSubject = (accounts) => {
     .description("list the newest accounts, or those with this id or whose email or name begins with TEXT")
     .option("--role <role>", `only accounts with this role: ${ROLES.join(", ")}`)
     .option("--state <state>", "only accounts in this state: active, disabled, unverified")
-    .option("--limit <count>", "at most so many (default: 50)")
+    .option("--limit <count>", "maximum number (default: 50)")
     .run(list);
   accounts
     .command("show <account>")
@@ -22,8 +22,8 @@ export const defineAccounts: DefineSubject = (accounts) => {
     .run(show);
   accounts
     .command("events <account>")
-    .description("list what happened to an account, newest first, also after it was deleted")
-    .option("--limit <count>", "at most so many (default: 50)")
+    .description("list what happened to an account, newest first, even after it was deleted")
+    .option("--limit <count>", "maximum number (default: 50)")
     .run(events);
   accounts
     .command("export <account>")
@@ -35,8 +35,8 @@ export const defineAccounts: DefineSubject = (accounts) => {
   accounts
     .command("rotate-keys")
     .description(
-      "protect the stored keys with the first secret of NEXTAUTH_SECRET; on the embedded database and without the variable, " +
-        "generate a new secret first. Nobody is signed out. The embedded service must be stopped",
+      "encrypt the stored keys with the first secret of NEXTAUTH_SECRET. With the embedded database and without the variable, " +
+        "generate a new secret first. Nobody is signed out. A service with the embedded database must be stopped",
     )
     .run(async ({ output }) => (await import("./rotate-keys")).rotateKeys(output));
 };

@@ -46,7 +46,7 @@ export async function show({ api, output }: Tools, idOrEmail: string): Promise<v
     const events = await readEvents({ api }, idOrEmail.trim(), Number(DEFAULT_LIMIT)).catch(() => []);
     if (events.length === 0) throw error;
     output.result(events, [JSON.stringify(events, null, 2)]);
-    throw new CodedError("not_found", `The account ${idOrEmail} was deleted. Its events are all that is left.`);
+    throw new CodedError("not_found", `The account ${idOrEmail} was deleted. Only its events remain.`);
   });
   const details = await api.get<Json<AccountDetails>>(`${ACCOUNTS}/${account.id}`);
   output.result(details, [JSON.stringify(details, null, 2)]);

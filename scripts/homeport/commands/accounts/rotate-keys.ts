@@ -18,7 +18,7 @@ const SESSION_DAYS = LIFETIMES.token.absoluteMs / (24 * 60 * 60 * 1000);
  */
 export async function rotateKeys(output: Output): Promise<void> {
   if (process.env.HOMEPORT_URL)
-    throw new UsageError("rotate-keys works on the database of its folder: unset HOMEPORT_URL.");
+    throw new UsageError("rotate-keys changes the database of this folder: unset HOMEPORT_URL.");
   const config = loadConfig();
   const onConnectionError = (error: Error) => {
     throw error;

@@ -5,16 +5,16 @@ import { move } from "./move";
 export const defineDb: DefineSubject = (db) => {
   db.command("move")
     .description(
-      "move all data to another, empty database while the service runs: from this folder's database with --to, into it with " +
-        "--from, or between two PostgreSQL databases. Interrupted, it continues when it is repeated",
+      "move all data to an empty database while the service runs: from this folder's database with --to, into it with " +
+        "--from, or between two PostgreSQL databases. If it is interrupted, run it again to continue",
     )
     .option(
       "--to <url>",
       "the new PostgreSQL database: postgres://USER:PASSWORD@HOST/DATABASE; - reads it from the standard input",
     )
     .option("--from <url>", "the PostgreSQL database to move; - reads it from the standard input")
-    .option("--dry-run", "check both databases, and change nothing")
-    .option("--cancel", "forget an interrupted move, or undo a complete one: the old database is used again")
+    .option("--dry-run", "check both databases without changing anything")
+    .option("--cancel", "discard an interrupted move, or undo a complete one, and use the old database again")
     .option("--yes", "do not ask")
     .run(move);
 };

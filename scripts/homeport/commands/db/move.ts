@@ -24,7 +24,7 @@ export async function move({ api, output }: Tools, given: Options): Promise<void
   const databases = databasesOf(options);
   if (options.cancel) {
     await (databases.from ? cancelServer(databases.from) : cancelOwn(api, databases.dataDir));
-    return output.result({ canceled: true }, ["The move is forgotten. The old database is used as before."]);
+    return output.result({ canceled: true }, ["The move was discarded. The old database is used as before."]);
   }
   if (options.dryRun) {
     const { from, to, isContinued } = await checkMove(databases);
@@ -48,7 +48,7 @@ export async function move({ api, output }: Tools, given: Options): Promise<void
  */
 async function withStandardInput({ to, from, ...options }: Options): Promise<Options> {
   if (to !== "-" && from !== "-") return { to, from, ...options };
-  if (to === from) throw new UsageError("The standard input is one URL: give the other one as it is.");
+  if (to === from) throw new UsageError("The standard input contains one URL: pass the other one as an argument.");
   const url = (await text(process.stdin)).trim();
   return { to: to === "-" ? url : to, from: from === "-" ? url : from, ...options };
 }
@@ -56,7 +56,7 @@ async function withStandardInput({ to, from, ...options }: Options): Promise<Opt
 /** @throws UsageError for databases that cannot be moved */
 function databasesOf({ to, from, cancel }: Options): Databases {
   const { HOMEPORT_URL, DATABASE_URL, DATABASE_MIGRATE_URL, DATA_DIR } = process.env;
-  if (HOMEPORT_URL) throw new UsageError("db move works on the database of its folder: unset HOMEPORT_URL.");
+  if (HOMEPORT_URL) throw new UsageError("db move moves the database of this folder: unset HOMEPORT_URL.");
   if (!to && !from && !cancel) throw new UsageError("db move: --to or --from is missing.");
   const urls = z.object({ to: postgresUrl.optional(), from: postgresUrl.optional() });
   parseWith(urls, { to, from }, { to: "--to", from: "--from" });

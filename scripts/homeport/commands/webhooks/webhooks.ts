@@ -8,23 +8,23 @@ import { create, disable, edit, enable, list, remove, rotateSecret } from "./end
 export const defineWebhooks: DefineSubject = (webhooks) => {
   webhooks.command("list").description("list the endpoints, newest first").run(list);
   defineChanges(webhooks);
-  webhooks.command("test <endpoint>").description("send it an event of type webhook.test").run(test);
+  webhooks.command("test <endpoint>").description("send an endpoint an event of type webhook.test").run(test);
   webhooks
     .command("deliveries <endpoint>")
     .description("list the deliveries to an endpoint, newest event first")
     .addOption(oneOf("--state <state>", "pending, delivered or failed", DELIVERY_STATES))
-    .option("--limit <count>", "how many", "50")
+    .option("--limit <count>", "maximum number", "50")
     .run(deliveries);
   webhooks
     .command("show <endpoint> [event]")
     .description("print an endpoint with its newest deliveries, or one delivery with payload and response, as JSON")
     .run(show);
-  webhooks.command("retry <endpoint> <event...>").description("deliver events again, now").run(retry);
+  webhooks.command("retry <endpoint> <event...>").description("deliver events again immediately").run(retry);
   webhooks
     .command("replay <endpoint>")
-    .description("deliver again what failed, or happened while the endpoint was disabled")
+    .description("deliver events again that failed or happened while the endpoint was disabled")
     .requiredOption("--since <when>", "events since 12h, 2d or a time such as 2026-11-22T09:00:00Z")
-    .option("--all", "also what was delivered")
+    .option("--all", "also events that were delivered")
     .run(replay);
 };
 
@@ -33,23 +33,23 @@ function defineChanges(webhooks: HomeportCommand): void {
     repeatable("--type <type>", "a type of events that it gets; repeat it for several", WebhookEventType.options);
   webhooks
     .command("create <url>")
-    .description("create an endpoint and print its secret: this is the only time")
+    .description("create an endpoint and print its secret once")
     .addOption(types())
     .option("--description <text>", "what it is for")
     .run(create);
   webhooks
     .command("edit <endpoint>")
     .description("change an endpoint")
-    .option("--url <url>", "where deliveries are posted to")
+    .option("--url <url>", "the URL to which events are delivered")
     .addOption(types())
     .option("--description <text>", "what it is for")
     .run(edit);
   webhooks
     .command("rotate-secret <endpoint>")
-    .description("replace the secret and print the new one. For a day both sign")
+    .description("replace the secret and print the new one. For a day, deliveries are signed with both")
     .run(rotateSecret);
-  webhooks.command("enable <endpoint>").description("deliver to it again").run(enable);
-  webhooks.command("disable <endpoint>").description("deliver nothing to it").run(disable);
+  webhooks.command("enable <endpoint>").description("deliver events to an endpoint again").run(enable);
+  webhooks.command("disable <endpoint>").description("stop deliveries to an endpoint").run(disable);
   webhooks
     .command("delete <endpoint>")
     .description("delete an endpoint with its deliveries")

@@ -24,7 +24,7 @@ export async function openStore(api: AdminApi, catalog: string | undefined): Pro
     ]);
   const config = loadConfig();
   if (catalog === undefined && isCatalogUrl(config.RELEASE_CATALOG)) {
-    throw new UsageError("RELEASE_CATALOG is a URL: select the file that is published there with --catalog.");
+    throw new UsageError("RELEASE_CATALOG is a URL: use --catalog to select the file that is published there.");
   }
   const manifestFile = catalog === undefined ? manifestFileOf(config) : resolveFromCaller(catalog);
   return localStore(

@@ -48,7 +48,7 @@ async function createUpload(client: HttpClient, { fileName, sizeBytes }: Uploade
   if (response.status !== 201) throw await toError(response);
   await response.body?.cancel();
   const id = response.headers.get("location")?.split("/").at(-1);
-  if (!id) throw new CodedError("invalid_response", `${client.url} did not name the upload.`);
+  if (!id) throw new CodedError("invalid_response", `${client.url} did not return the id of the upload.`);
   return id;
 }
 
