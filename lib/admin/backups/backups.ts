@@ -19,7 +19,7 @@ export async function makeBackup(
 ): Promise<Backup> {
   if (to !== undefined && !isLocal) {
     throw new AppError("forbidden", {
-      detail: "Only a command on the service's machine may choose the place of a backup.",
+      detail: "Only a command on the service's machine may choose the location of a backup.",
     });
   }
   const place = to ?? deps.config.BACKUP_TO;

@@ -35,7 +35,9 @@ export async function startMove(
   const current = jobs.get(deps.database);
   if (current?.status.state === "running" || current?.status.state === "moved") {
     if (current.status.to === nameOf(to)) return readMove(deps);
-    throw new AppError("move_in_progress", { detail: `The database is moved to ${current.status.to}.` });
+    throw new AppError("move_in_progress", {
+      detail: `The database is being moved, or was moved, to ${current.status.to}.`,
+    });
   }
   const job = createJob(nameOf(to));
   jobs.set(deps.database, job);
@@ -105,5 +107,5 @@ function causeOf(error: unknown, { controller: { signal } }: Job) {
 
 function requireEmbedded({ database }: Pick<Context, "database">) {
   if (database.embedded) return database.embedded;
-  throw new AppError("forbidden", { detail: "The service uses PostgreSQL: the command moves it by itself." });
+  throw new AppError("forbidden", { detail: "The service uses PostgreSQL: the command moves the database itself." });
 }

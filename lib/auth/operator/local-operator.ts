@@ -30,7 +30,7 @@ export function authenticateLocalOperator(
   if (!operatorKey?.matches(token)) return null;
   const isProxied = PROXY_HEADERS.some((name) => headers.get(name) !== null);
   if (isProxied || !isOwnMachine(remoteAddress, config.HOST)) {
-    throw new AppError("forbidden", { detail: "The operator's key is valid on the service's own machine alone." });
+    throw new AppError("forbidden", { detail: "The operator's key is valid only on the service's own machine." });
   }
   return { operator: operatorNamed(headers.get(OPERATOR_HEADER)) };
 }
