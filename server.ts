@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { responders } from "./app/routes.generated";
 import { createFirstOperatorLink } from "./lib/accounts/first-operator/links";
 import { startProcessTasks, startSharedTasks } from "./lib/background";
-import { isOneOfSeveral, onAppointed } from "./lib/cluster/appointment";
+import { isOneOfSeveral, onBecomeLeader } from "./lib/cluster/leader";
 import { composeContext } from "./lib/compose";
 import { type Config, loadConfig } from "./lib/config";
 import { type Context, setContext } from "./lib/context";
@@ -39,7 +39,7 @@ async function main(): Promise<void> {
   startProcessTasks(context);
   const { baseUrl: url, HOST: host, PORT: port } = config;
   if (!process.stdout.isTTY) context.log.info({ url, host, port, pid: process.pid }, "listening");
-  onAppointed(async (isFirst) => {
+  onBecomeLeader(async (isFirst) => {
     startSharedTasks(context);
     await access;
     if (isFirst) await welcome(context);

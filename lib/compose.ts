@@ -11,7 +11,7 @@ import { decryptSecret } from "./auth/keys/stored-secrets";
 import { vapidKeys } from "./auth/keys/vapid";
 import { createOperatorKey } from "./auth/operator/operator-key";
 import { createHasher, poolSize } from "./auth/passwords/hasher";
-import { isOneOfSeveral } from "./cluster/appointment";
+import { isOneOfSeveral } from "./cluster/leader";
 import { type Config, publishBaseUrl } from "./config";
 import type { Context } from "./context";
 import { databaseNow } from "./db/clock";
@@ -103,7 +103,7 @@ async function openReads(config: Config, primary: Context["db"], log: Context["l
   return openReplica({ url, poolSize, primary, log });
 }
 
-/** The push worker of a process that serves requests. One of several processes starts it when it is appointed. */
+/** The push worker of a process that serves requests. One of several processes starts it when it becomes the leader. */
 function openPushWorker(deps: Parameters<typeof startWorker>[0]) {
   let running: PushWorker | undefined;
   const start = () => {

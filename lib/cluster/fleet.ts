@@ -2,7 +2,7 @@ import cluster, { type Worker } from "node:cluster";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
-import { appoint } from "./appointment";
+import { makeLeader } from "./leader";
 
 /** How long a process may take until it listens, and until it ends after a signal. The service takes at most 40 s. */
 const START_MS = 120_000;
@@ -14,12 +14,12 @@ const MAX_WAIT_MS = 30_000;
 
 type Member = { worker: Worker; startedAtMs: number; isReady: boolean; isLeaving: boolean };
 
-/** Keeps processes of the service running. One of them is appointed to the tasks that one process alone does. */
+/** Keeps processes of the service running. One of them is the leader: it does what one process alone does. */
 export class Fleet {
   readonly #members = new Set<Member>();
   readonly #log: Logger;
   readonly #onEnd: (worker: Worker) => void;
-  #appointed: Member | undefined;
+  #leader: Member | undefined;
   #isStopping = false;
   #isReloading = false;
   #isReloadDue = false;
@@ -58,14 +58,14 @@ export class Fleet {
       worker.once("listening", () => {
         clearTimeout(timer);
         member.isReady = true;
-        this.#appointOne();
+        this.#chooseLeader();
         resolve(true);
       });
       worker.once("exit", (code, signal) => {
         clearTimeout(timer);
         this.#members.delete(member);
         this.#onEnd(worker);
-        this.#appointOne();
+        this.#chooseLeader();
         resolve(false);
         if (member.isReady && !member.isLeaving) void this.#replace(member, { code, signal });
       });
@@ -97,12 +97,12 @@ export class Fleet {
     for (const { worker } of this.#members) worker.process.kill("SIGKILL");
   }
 
-  #appointOne(): void {
-    if (this.#appointed && this.#members.has(this.#appointed) && !this.#appointed.isLeaving) return;
+  #chooseLeader(): void {
+    if (this.#leader && this.#members.has(this.#leader) && !this.#leader.isLeaving) return;
     const next = [...this.#members].find(({ isReady, isLeaving }) => isReady && !isLeaving);
     if (!next || this.#isStopping) return;
-    appoint(next.worker, this.#appointed === undefined);
-    this.#appointed = next;
+    makeLeader(next.worker, this.#leader === undefined);
+    this.#leader = next;
   }
 
   async #replace({ worker, startedAtMs }: Member, how: { code: number | null; signal: string | null }): Promise<void> {
@@ -128,7 +128,7 @@ export class Fleet {
 
   async #end(member: Member): Promise<void> {
     member.isLeaving = true;
-    this.#appointOne();
+    this.#chooseLeader();
     if (member.worker.isDead()) return;
     const ended = once(member.worker, "exit");
     member.worker.process.kill("SIGTERM");
