@@ -5,7 +5,7 @@ import { type Config, loadConfig } from "../config";
 import { serveMetrics } from "../telemetry/export/metrics-server";
 import { createProcessMetrics } from "../telemetry/export/process-metrics";
 import { createLog } from "../telemetry/log";
-import { Fleet } from "./fleet";
+import { ProcessPool } from "./process-pool";
 
 /**
  * Runs WEB_CONCURRENCY processes of the service on one port, if there are to be several. SIGHUP replaces them one after
@@ -30,23 +30,23 @@ async function run({ WEB_CONCURRENCY: size, LOG_LEVEL, ...config }: Config, scri
   // The folder as it was named: after an upgrade a symbolic link leads to the new build.
   cluster.setupPrimary({ exec: script, cwd: path.dirname(path.dirname(script)), args: [] });
   const metrics = config.METRICS_PORT === undefined ? null : await createProcessMetrics();
-  const fleet = new Fleet(log, (worker) => void metrics?.end(worker));
-  stopOnSignals(fleet, log);
+  const pool = new ProcessPool(log, (worker) => void metrics?.end(worker));
+  stopOnSignals(pool, log);
   if (config.METRICS_PORT !== undefined && metrics) {
-    await openMetrics(fleet, metrics, log, { port: config.METRICS_PORT, host: config.METRICS_HOST });
+    await openMetrics(pool, metrics, log, { port: config.METRICS_PORT, host: config.METRICS_HOST });
   }
-  const started = fleet.start(size);
-  process.on("SIGHUP", async () => (await started) && fleet.reload());
+  const started = pool.start(size);
+  process.on("SIGHUP", async () => (await started) && pool.reload());
   if (!(await started)) process.exit(1);
 }
 
-function stopOnSignals(fleet: Fleet, log: Logger): void {
+function stopOnSignals(pool: ProcessPool, log: Logger): void {
   let isStopping = false;
   const stop = async () => {
-    if (isStopping) fleet.kill(); // a second signal
+    if (isStopping) pool.kill(); // a second signal
     isStopping = true;
     log.info("stopping the processes");
-    await fleet.stop();
+    await pool.stop();
     process.exit(0);
   };
   process.on("SIGTERM", stop);
@@ -57,7 +57,7 @@ type ProcessMetrics = Awaited<ReturnType<typeof createProcessMetrics>>;
 
 /** Serves the sum of the processes' metrics, and the supervisor's own. */
 async function openMetrics(
-  fleet: Fleet,
+  pool: ProcessPool,
   metrics: ProcessMetrics,
   log: Logger,
   address: { port: number; host: string },
@@ -75,10 +75,10 @@ async function openMetrics(
     registers,
   });
   const read = async () => {
-    const workers = fleet.ready();
+    const workers = pool.ready();
     processes.set(workers.length);
     restarts.reset();
-    restarts.inc(fleet.restarts);
+    restarts.inc(pool.restarts);
     return `${await metrics.read(workers)}\n${await registry.metrics()}`;
   };
   await serveMetrics(read, registry.contentType, log, address);

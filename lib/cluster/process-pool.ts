@@ -12,14 +12,14 @@ const STABLE_MS = 60_000;
 const MIN_WAIT_MS = 500;
 const MAX_WAIT_MS = 30_000;
 
-type Member = { worker: Worker; startedAtMs: number; isReady: boolean; isLeaving: boolean };
+type PooledProcess = { worker: Worker; startedAtMs: number; isReady: boolean; isLeaving: boolean };
 
 /** Keeps processes of the service running. One of them is the leader: it does what one process alone does. */
-export class Fleet {
-  readonly #members = new Set<Member>();
+export class ProcessPool {
+  readonly #processes = new Set<PooledProcess>();
   readonly #log: Logger;
   readonly #onEnd: (worker: Worker) => void;
-  #leader: Member | undefined;
+  #leader: PooledProcess | undefined;
   #isStopping = false;
   #isReloading = false;
   #isReloadDue = false;
@@ -33,7 +33,7 @@ export class Fleet {
 
   /** The processes that serve requests. */
   ready(): Worker[] {
-    return [...this.#members].filter(({ isReady }) => isReady).map(({ worker }) => worker);
+    return [...this.#processes].filter(({ isReady }) => isReady).map(({ worker }) => worker);
   }
 
   /**
@@ -51,23 +51,23 @@ export class Fleet {
   /** Starts a process. Resolves to whether it listens; otherwise it has ended. */
   #add(): Promise<boolean> {
     const worker = cluster.fork();
-    const member: Member = { worker, startedAtMs: Date.now(), isReady: false, isLeaving: false };
-    this.#members.add(member);
+    const pooled: PooledProcess = { worker, startedAtMs: Date.now(), isReady: false, isLeaving: false };
+    this.#processes.add(pooled);
     const timer = setTimeout(() => worker.process.kill("SIGKILL"), START_MS);
     return new Promise((resolve) => {
       worker.once("listening", () => {
         clearTimeout(timer);
-        member.isReady = true;
+        pooled.isReady = true;
         this.#chooseLeader();
         resolve(true);
       });
       worker.once("exit", (code, signal) => {
         clearTimeout(timer);
-        this.#members.delete(member);
+        this.#processes.delete(pooled);
         this.#onEnd(worker);
         this.#chooseLeader();
         resolve(false);
-        if (member.isReady && !member.isLeaving) void this.#replace(member, { code, signal });
+        if (pooled.isReady && !pooled.isLeaving) void this.#replace(pooled, { code, signal });
       });
     });
   }
@@ -89,23 +89,26 @@ export class Fleet {
   /** Ends all processes, which finish their requests. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    await Promise.all([...this.#members].map((member) => this.#end(member)));
+    await Promise.all([...this.#processes].map((pooled) => this.#end(pooled)));
   }
 
   /** Ends all processes at once. */
   kill(): void {
-    for (const { worker } of this.#members) worker.process.kill("SIGKILL");
+    for (const { worker } of this.#processes) worker.process.kill("SIGKILL");
   }
 
   #chooseLeader(): void {
-    if (this.#leader && this.#members.has(this.#leader) && !this.#leader.isLeaving) return;
-    const next = [...this.#members].find(({ isReady, isLeaving }) => isReady && !isLeaving);
+    if (this.#leader && this.#processes.has(this.#leader) && !this.#leader.isLeaving) return;
+    const next = [...this.#processes].find(({ isReady, isLeaving }) => isReady && !isLeaving);
     if (!next || this.#isStopping) return;
     makeLeader(next.worker, this.#leader === undefined);
     this.#leader = next;
   }
 
-  async #replace({ worker, startedAtMs }: Member, how: { code: number | null; signal: string | null }): Promise<void> {
+  async #replace(
+    { worker, startedAtMs }: PooledProcess,
+    how: { code: number | null; signal: string | null },
+  ): Promise<void> {
     this.restarts += 1;
     if (Date.now() - startedAtMs > STABLE_MS) this.#failures = 0;
     this.#log.error({ pid: worker.process.pid, ...how }, "a process has ended: another one takes its place");
@@ -117,22 +120,22 @@ export class Fleet {
   }
 
   async #replaceAll(): Promise<boolean> {
-    for (const old of [...this.#members]) {
+    for (const old of [...this.#processes]) {
       if (this.#isStopping) return false;
-      if (!this.#members.has(old)) continue; // its successor is new
+      if (!this.#processes.has(old)) continue; // its successor is new
       if (!(await this.#add())) return false;
       await this.#end(old);
     }
     return true;
   }
 
-  async #end(member: Member): Promise<void> {
-    member.isLeaving = true;
+  async #end(pooled: PooledProcess): Promise<void> {
+    pooled.isLeaving = true;
     this.#chooseLeader();
-    if (member.worker.isDead()) return;
-    const ended = once(member.worker, "exit");
-    member.worker.process.kill("SIGTERM");
-    const timer = setTimeout(() => member.worker.process.kill("SIGKILL"), STOP_MS);
+    if (pooled.worker.isDead()) return;
+    const ended = once(pooled.worker, "exit");
+    pooled.worker.process.kill("SIGTERM");
+    const timer = setTimeout(() => pooled.worker.process.kill("SIGKILL"), STOP_MS);
     await ended;
     clearTimeout(timer);
   }
