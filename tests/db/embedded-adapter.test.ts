@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { embeddedAdapter, NOTHING } from "@/lib/db/embedded/adapter";
+import { embeddedAdapter, NO_HOOKS } from "@/lib/db/embedded/adapter";
 import { ctx } from "@/tests/support/context";
 import { openPGlite } from "@/tests/support/database";
 
@@ -7,8 +7,8 @@ test("a commit is visible to others only once it is on disk, also after an error
   const pglite = await openPGlite();
   const heard: string[] = [];
   const after = async () => void heard.push("on the disk");
-  const around = { ...NOTHING, after };
-  const adapter = await (await embeddedAdapter(pglite, around)).connect();
+  const hooks = { ...NO_HOOKS, after };
+  const adapter = await (await embeddedAdapter(pglite, hooks)).connect();
   const query = (sql: string) => ({ sql, args: [], argTypes: [] });
   const insert = query("INSERT INTO kept VALUES (1)");
   await adapter.executeScript("CREATE TABLE kept (id int PRIMARY KEY); INSERT INTO kept VALUES (1)");

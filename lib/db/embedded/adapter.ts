@@ -14,7 +14,7 @@ type IsolationLevel = Parameters<SqlDriverAdapter["startTransaction"]>[0];
 const NAMES = { provider: "postgres", adapterName: "pglite-prisma-adapter" } as const;
 
 /** Hooks around each statement and transaction. */
-export type Around = {
+export type StatementHooks = {
   /** Called before it is sent. */
   before: () => void;
   /** Called before its result is returned. After an error too: it can reveal what other transactions have committed. */
@@ -31,7 +31,7 @@ export type Around = {
 const MAX_ATTEMPTS = 10;
 
 /** Hooks that change nothing. */
-export const NOTHING: Around = {
+export const NO_HOOKS: StatementHooks = {
   before: () => {},
   after: async () => {},
   errorOf: (error) => error,
@@ -46,18 +46,18 @@ export const NOTHING: Around = {
  */
 export async function embeddedAdapter(
   pglite: Client,
-  around = NOTHING,
+  hooks = NO_HOOKS,
 ): Promise<SqlMigrationAwareDriverAdapterFactory> {
   await pglite.exec("SET TIME ZONE 'UTC'");
   const factory = new PrismaPGlite(pglite as PGlite);
-  const run = <T>(send: () => Promise<T>) => runOutsideTransaction(around, send);
+  const run = <T>(send: () => Promise<T>) => runOutsideTransaction(hooks, send);
   const connect = async () => {
     const adapter = await factory.connect();
     const [queryRaw, executeRaw] = [adapter.queryRaw.bind(adapter), adapter.executeRaw.bind(adapter)];
     return Object.assign(adapter, {
       queryRaw: (query: SqlQuery) => run(() => queryRaw(query)),
       executeRaw: (query: SqlQuery) => run(() => executeRaw(query)),
-      startTransaction: (level: IsolationLevel) => startTransaction(pglite, around, level),
+      startTransaction: (level: IsolationLevel) => startTransaction(pglite, hooks, level),
     });
   };
   const wrapped = { ...NAMES, connectToShadowDb: () => factory.connectToShadowDb(), connect };
@@ -65,19 +65,19 @@ export async function embeddedAdapter(
 }
 
 /** Runs a statement. If it writes while writes are paused, it waits and runs again: nothing of it was applied. */
-async function runOutsideTransaction<T>(around: Around, send: () => Promise<T>): Promise<T> {
+async function runOutsideTransaction<T>(hooks: StatementHooks, send: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await runAround(around, send);
+      return await runWithHooks(hooks, send);
     } catch (error) {
-      if (attempt === MAX_ATTEMPTS || !around.isFromPause(error)) throw error;
-      await around.pause();
+      if (attempt === MAX_ATTEMPTS || !hooks.isFromPause(error)) throw error;
+      await hooks.pause();
     }
   }
 }
 
-export async function runAround<T>(
-  { before, after, errorOf }: Pick<Around, "before" | "after" | "errorOf">,
+export async function runWithHooks<T>(
+  { before, after, errorOf }: Pick<StatementHooks, "before" | "after" | "errorOf">,
   send: () => Promise<T>,
 ): Promise<T> {
   before();
@@ -91,10 +91,10 @@ export async function runAround<T>(
 }
 
 /** Starts a transaction. `commit` rejects if COMMIT fails; `commit` and `rollback` resolve after the `after` hook. */
-async function startTransaction(pglite: Client, around: Around, level: IsolationLevel): Promise<Transaction> {
+async function startTransaction(pglite: Client, hooks: StatementHooks, level: IsolationLevel): Promise<Transaction> {
   // A part of a transaction cannot be repeated. Another pause may begin before this one's end is noticed.
-  for (let pause = around.pause(); pause; pause = around.pause()) await pause;
-  around.before();
+  for (let pause = hooks.pause(); pause; pause = hooks.pause()) await pause;
+  hooks.before();
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
     end = resolve;
@@ -115,14 +115,14 @@ async function startTransaction(pglite: Client, around: Around, level: Isolation
     end();
     await outcome;
   };
-  const within = { ...around, before: () => {} };
-  const run = <T>(send: () => Promise<T>) => runAround({ ...within, after: async () => {} }, send);
+  const within = { ...hooks, before: () => {} };
+  const run = <T>(send: () => Promise<T>) => runWithHooks({ ...within, after: async () => {} }, send);
   return {
     ...NAMES,
     options: { usePhantomQuery: true },
     queryRaw: (query) => run(() => queryable.queryRaw(query)),
     executeRaw: (query) => run(() => queryable.executeRaw(query)),
-    commit: () => runAround(within, finish),
-    rollback: () => runAround(within, () => tx.rollback().then(finish)),
+    commit: () => runWithHooks(within, finish),
+    rollback: () => runWithHooks(within, () => tx.rollback().then(finish)),
   };
 }

@@ -5,7 +5,7 @@ import { DriverAdapterError, type SqlMigrationAwareDriverAdapterFactory } from "
 import { makeFolder, moveDurably, syncTree } from "../../files/durable";
 import { FileLockedError, lockFile } from "../../files/lock";
 import type { CopySession, Snapshot } from "../copy/session";
-import { type Around, embeddedAdapter, runAround } from "./adapter";
+import { embeddedAdapter, runWithHooks, type StatementHooks } from "./adapter";
 import { clientOf } from "./client";
 import { embeddedCopySession, snapshotOf } from "./copy-session";
 import { EmbeddedFS } from "./embedded-fs";
@@ -131,14 +131,14 @@ async function open(
     gate.setFull(isFull);
     hooks.onStorage(isFull, freeBytes);
   });
-  const around: Around = {
+  const statementHooks: StatementHooks = {
     before: isStorageFull,
     after: () => wal.flushed(),
     errorOf: (error) => (isStorageFull() && isReadOnlyError(error) ? STORAGE_FULL : error),
     pause: gate.current,
     isFromPause: (error) => !gate.isClosed() && isReadOnlyError(error),
   };
-  const copySession = embeddedCopySession(pglite, (send) => runAround(around, send));
+  const copySession = embeddedCopySession(pglite, (send) => runWithHooks(statementHooks, send));
   const close = async () => {
     isClosing = true;
     await pglite.close();
@@ -146,7 +146,7 @@ async function open(
     await unlock();
   };
   return {
-    adapter: await embeddedAdapter(clientOf(pglite), around),
+    adapter: await embeddedAdapter(clientOf(pglite), statementHooks),
     isStorageFull,
     isPaused: () => gate.current() !== null,
     migrate: (names) => migrateEmbedded(pglite, names),
