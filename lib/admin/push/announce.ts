@@ -8,7 +8,7 @@ import { estimateAnnouncement, estimateAudience } from "./estimate";
 import { showMessage } from "./messages/list-messages";
 import type { Announcement } from "./messages/new-message";
 import type { PushMessageDetails } from "./schema";
-import { requireSoon } from "./send";
+import { requireSendAtInRange } from "./send";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "entitledAccounts" | "now" | "wakePush">;
 
@@ -24,7 +24,7 @@ export async function announceVersion(
 ): Promise<PushMessageDetails> {
   const { db, dbNow, now, wakePush } = deps;
   const { version, to, perSecond, sendAt = null } = announcement;
-  requireSoon(sendAt, now());
+  requireSendAtInRange(sendAt, now());
   const audience = "audience" in to ? to.audience : null;
   const bundleId = ("audience" in to ? to.audience.bundleId : to.bundleId) ?? null;
   const { devices } = audience

@@ -35,7 +35,7 @@ export async function sendMessage(
   const { sendAt = null, perSecond = DEFAULT_PER_SECOND } = given;
   const message = toMessage(given, await readTime(deps, sendAt));
   requireThatItFits(message);
-  requireSoon(sendAt, deps.now());
+  requireSendAtInRange(sendAt, deps.now());
   const target = await findTarget(deps, given.to);
   const isDirect = target.audience === null && (sendAt === null || sendAt <= deps.now());
   const event = { eventKey: `custom:${key}`, message };
@@ -115,7 +115,7 @@ function requireThatItFits(message: Message): void {
 }
 
 /** @throws AppError validation_failed for a time more than 90 days ahead */
-export function requireSoon(sendAt: Date | null, now: Date): void {
+export function requireSendAtInRange(sendAt: Date | null, now: Date): void {
   if (sendAt === null || sendAt.getTime() <= now.getTime() + MAX_AHEAD_DAYS * DAY_MS) return;
   const detail = `Must be at most ${MAX_AHEAD_DAYS} days ahead`;
   throw new AppError("validation_failed", { errors: [{ pointer: "/sendAt", code: "too_big", detail }] });
