@@ -1,5 +1,5 @@
 import { queueRolloutHalted } from "../accounts/emails/operator-emails";
-import { settleRollouts } from "../admin/releases/rollouts/settle-rollouts";
+import { writeCompletedRollouts } from "../admin/releases/rollouts/write-completed-rollouts";
 import { COMMAND_LINE, recordOperatorEvent } from "../audit/operator-events";
 import type { Context } from "../context";
 import { advanceRollouts } from "../releases/rollouts/advance-rollouts";
@@ -29,5 +29,5 @@ export async function watchRollouts(deps: Deps): Promise<void> {
     log[reason === null ? "info" : "error"]({ product, version, rollout, reason }, type.replace("_", " "));
   }
   if (changes.some(({ reason }) => reason !== null)) emails.wake();
-  await settleRollouts(deps);
+  await writeCompletedRollouts(deps);
 }

@@ -8,7 +8,7 @@ import { PublishingError } from "../releases/manifest/publishing-error";
 import { completeRollouts, haltRollouts, resumeRollouts } from "../releases/rollouts/change-rollouts";
 import { type RolloutState, toRolloutState } from "../releases/rollouts/list-rollouts";
 import { assertSchedulable, initialRollout, scheduleRollout } from "../releases/rollouts/schedule-rollout";
-import { settleRollouts } from "../releases/rollouts/settle-rollouts";
+import { writeCompletedRollouts } from "../releases/rollouts/write-completed-rollouts";
 import { selectReleases } from "../releases/select";
 import { updateReleases } from "../releases/update";
 import { readCatalog } from "./manage-releases";
@@ -68,7 +68,7 @@ export async function changeRollout(
   else if (state === "running") await resumeRollouts(deps, releaseIds, operator);
   else await completeRollouts(deps, releaseIds, operator);
   await deps.rollouts.refresh();
-  if (state === "completed") await settleRollouts(deps);
+  if (state === "completed") await writeCompletedRollouts(deps);
   return readRollout(deps, id);
 }
 

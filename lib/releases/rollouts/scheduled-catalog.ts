@@ -20,7 +20,7 @@ export type Rollouts = {
 type Deps = { catalog: Catalog; db: PrismaClient; log: Pick<Logger, "info">; now: () => Date };
 
 /** How long a settled schedule still applies, for instances that have not written their own catalog yet. */
-export const SETTLED_FOR_MS = 60 * 60 * 1000;
+export const COMPLETED_SCHEDULE_RETENTION_MS = 60 * 60 * 1000;
 
 /**
  * A catalog whose releases have the rollouts of their schedules. Without schedules, and until they are read for the first
@@ -50,7 +50,7 @@ export function createScheduledCatalog({ catalog, db, log, now }: Deps): { catal
 }
 
 async function readSchedules(db: PrismaClient, now: Date): Promise<AppliedSchedule[]> {
-  const isSettledSince = { settledAt: { gt: new Date(now.getTime() - SETTLED_FOR_MS) } };
+  const isSettledSince = { settledAt: { gt: new Date(now.getTime() - COMPLETED_SCHEDULE_RETENTION_MS) } };
   const rows = await db.rolloutSchedule.findMany({
     where: { OR: [{ settledAt: null }, isSettledSince] },
     select: { releaseIds: true, catalogRollout: true, steps: true, step: true, state: true },

@@ -3,7 +3,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { CreatedKey } from "@/lib/admin/keys/schema";
-import { settleRollouts } from "@/lib/admin/releases/rollouts/settle-rollouts";
+import { writeCompletedRollouts } from "@/lib/admin/releases/rollouts/write-completed-rollouts";
 import { watchRollouts } from "@/lib/background/watch-rollouts";
 import { newAccount } from "@/tests/support/accounts";
 import { callReleases, publishVersion } from "@/tests/support/admin/releases";
@@ -147,11 +147,11 @@ describe("a rollout over the API", () => {
     await ctx().db.rolloutSchedule.update({ where: { id }, data: { state: "completed", step: 1 } });
     await ctx().rollouts.refresh();
     expect([await inCatalog(), await offered()]).toEqual([20, 100]);
-    await settleRollouts(ctx());
+    await writeCompletedRollouts(ctx());
     expect([await inCatalog(), await offered()]).toEqual([100, 100]);
     // And between the write and its mark.
     await ctx().db.rolloutSchedule.update({ where: { id }, data: { settledAt: null } });
-    await settleRollouts(ctx());
+    await writeCompletedRollouts(ctx());
     expect((await ctx().db.rolloutSchedule.findUniqueOrThrow({ where: { id } })).settledAt).not.toBeNull();
   });
 
@@ -159,7 +159,9 @@ describe("a rollout over the API", () => {
     const { id } = await schedule();
     await ctx().db.rolloutSchedule.update({ where: { id }, data: { state: "completed", step: 1 } });
     await ctx().rollouts.refresh();
-    await withContext({ config: { RELEASE_CATALOG: "https://cdn.example.com/c.json" } }, () => settleRollouts(ctx()));
+    await withContext({ config: { RELEASE_CATALOG: "https://cdn.example.com/c.json" } }, () =>
+      writeCompletedRollouts(ctx()),
+    );
     clock.advance(3 * HOUR_MS);
     await ctx().rollouts.refresh();
     expect([await inCatalog(), await offered()]).toEqual([20, 100]);

@@ -2,7 +2,7 @@ import { COMMAND_LINE, recordOperatorEvent } from "../../../audit/operator-event
 import type { Context } from "../../../context";
 import type { RolloutSchedule } from "../../../db/generated/client";
 import { catalogFileOf } from "../../../releases/catalog/catalog";
-import { SETTLED_FOR_MS } from "../../../releases/rollouts/scheduled-catalog";
+import { COMPLETED_SCHEDULE_RETENTION_MS } from "../../../releases/rollouts/scheduled-catalog";
 import { changeManifest } from "../manifest/manifest-file";
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "log" | "now" | "rollouts">;
@@ -16,11 +16,11 @@ const unwritable = new Set<string>();
  * does so in its own catalog. Safe to repeat, and to kill at any time: until it is done the schedule applies. It goes on
  * applying where the catalog is at a URL or cannot be written.
  */
-export async function settleRollouts(deps: Deps): Promise<void> {
+export async function writeCompletedRollouts(deps: Deps): Promise<void> {
   const { catalog, config, db, log, now, rollouts } = deps;
   const file = catalogFileOf(config);
   if (file === null) return;
-  const isRecent = { settledAt: { gt: new Date(now().getTime() - SETTLED_FOR_MS) } };
+  const isRecent = { settledAt: { gt: new Date(now().getTime() - COMPLETED_SCHEDULE_RETENTION_MS) } };
   const completed = await db.rolloutSchedule.findMany({
     where: { state: "completed", OR: [{ settledAt: null }, isRecent] },
   });
