@@ -5,7 +5,7 @@ import { parseInstalledVersion } from "../../../releases/selection/installed-ver
 import type { ReleaseSelector } from "../../../releases/selection/release-selector";
 import { candidateLists, selectPrimaryArtifact, selectRelease } from "../../../releases/selection/selection";
 import { evaluateUpdate, supportPolicyOf } from "../../../releases/selection/support-policy";
-import { type Draw, divideClients } from "./draws";
+import { type ClientSegment, segmentClients } from "./client-segments";
 import type { Offer, PreviewRow } from "./schema";
 
 /** Clients of one kind: what they ask for, and the version that they run; null for new installations. */
@@ -28,11 +28,11 @@ function compareGroup({ before, after }: Change, group: ClientGroup): PreviewRow
   const current = group.installed === null ? undefined : parseInstalledVersion(group.installed)?.version;
   if (group.installed !== null && !current) return null;
   const releases = [before, after].flatMap((snapshot) => candidateLists(snapshot, group).flat());
-  const draws = divideClients(releases);
-  const answers = draws.map((draw) => ({
-    share: draw.share,
-    before: answerOf(before, group, current, draw),
-    after: answerOf(after, group, current, draw),
+  const segments = segmentClients(releases);
+  const answers = segments.map((segment) => ({
+    share: segment.share,
+    before: answerOf(before, group, current, segment),
+    after: answerOf(after, group, current, segment),
   }));
   const changed = answers.filter((answer) => keyOf(answer.before) !== keyOf(answer.after));
   if (changed.length === 0) return null;
@@ -46,7 +46,12 @@ function compareGroup({ before, after }: Change, group: ClientGroup): PreviewRow
 
 const NOTHING: Answer = { version: null, isMandatory: false, isOlder: false };
 
-function answerOf(snapshot: Snapshot, group: ClientGroup, current: SemVer | undefined, { reaches }: Draw): Answer {
+function answerOf(
+  snapshot: Snapshot,
+  group: ClientGroup,
+  current: SemVer | undefined,
+  { reaches }: ClientSegment,
+): Answer {
   const { release } = selectRelease(snapshot, group, selectPrimaryArtifact, { current, reaches });
   if (!release) return NOTHING;
   if (!current) return { ...NOTHING, version: formatVersion(release.version) };
