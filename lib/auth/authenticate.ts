@@ -1,6 +1,6 @@
 import type { Context } from "../context";
 import { AppError } from "../errors";
-import { authenticateKey, type KeyPrincipal, type Origin } from "./api-keys/authenticate-key";
+import { authenticateKey, type KeyPrincipal, type RequestSource } from "./api-keys/authenticate-key";
 import { isMeantAsKey } from "./api-keys/key-text";
 import { sessionCookie } from "./cookie";
 import { authenticateLocalOperator, type OperatorPrincipal } from "./operator/local-operator";
@@ -31,7 +31,7 @@ export async function authenticate(deps: Deps, headers: ReadableHeaders): Promis
 export type AnyPrincipal = Principal | KeyPrincipal | OperatorPrincipal;
 
 /** Where an operator's request comes from. */
-type RequestOrigin = Origin & { socketIp: string | undefined };
+type OperatorRequestSource = RequestSource & { socketIp: string | undefined };
 
 /**
  * Authenticates an operator's request by its session token, its API key, or the key of this machine's operator.
@@ -40,13 +40,13 @@ type RequestOrigin = Origin & { socketIp: string | undefined };
 export async function authenticateOperator(
   deps: Deps & Pick<Context, "limits" | "log" | "operatorKey">,
   headers: ReadableHeaders,
-  origin: () => RequestOrigin,
+  sourceOf: () => OperatorRequestSource,
 ): Promise<AnyPrincipal> {
   const credentials = readCredentials(headers, deps.config);
   if (credentials?.via === "bearer" && isMeantAsKey(credentials.token)) {
-    const from = origin();
-    const operator = authenticateLocalOperator(deps, credentials.token, headers, from.socketIp);
-    return operator ?? authenticateKey(deps, credentials.token, from);
+    const source = sourceOf();
+    const operator = authenticateLocalOperator(deps, credentials.token, headers, source.socketIp);
+    return operator ?? authenticateKey(deps, credentials.token, source);
   }
   return authenticate(deps, headers);
 }

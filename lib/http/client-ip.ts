@@ -6,18 +6,18 @@ import type { RequestHead } from "./route-request";
  * The client's IP: the socket's, or with `hops` trusted proxies the entry that the outermost of them added to
  * X-Forwarded-For, the n-th from the right. "unknown" if there is no valid IP.
  */
-export function clientAddress(headers: RequestHead["headers"], socketIp: string | undefined, hops: number): string {
+export function clientIp(headers: RequestHead["headers"], socketIp: string | undefined, hops: number): string {
   const forwarded = hops > 0 ? (headers.get("x-forwarded-for") ?? "").split(",").at(-hops)?.trim() : undefined;
   return normalizeIp(hops > 0 ? forwarded : socketIp) ?? "unknown";
 }
 
 /**
- * The IP that identifies the client to limits and logs. IPv6 is reduced to its /64, because one client has a whole /64.
- * Clients whose IP is "unknown" share their limits.
+ * What identifies the client to limits and logs: its IPv4 address, or the /64 of its IPv6 address, because one client has a
+ * whole /64. Clients whose IP is "unknown" share their limits.
  */
-export function clientIp(headers: RequestHead["headers"], socketIp: string | undefined, hops: number): string {
-  const address = clientAddress(headers, socketIp, hops);
-  return isIPv6(address) ? `${ipv6Groups(address).slice(0, 4).join(":")}::/64` : address;
+export function clientNetwork(headers: RequestHead["headers"], socketIp: string | undefined, hops: number): string {
+  const ip = clientIp(headers, socketIp, hops);
+  return isIPv6(ip) ? `${ipv6Groups(ip).slice(0, 4).join(":")}::/64` : ip;
 }
 
 /** Wraps `observe` to warn once if a request has X-Forwarded-For although no proxy is trusted. */

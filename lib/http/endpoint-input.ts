@@ -1,7 +1,7 @@
 import type { Caller } from "../audit/caller";
 import { callerOf } from "../auth/caller";
 import type { Context } from "../context";
-import { clientIp } from "./client-ip";
+import { clientNetwork } from "./client-ip";
 import type { Input, RequestScope } from "./endpoint";
 import type { RequestHead, RouteRequest } from "./route-request";
 
@@ -11,7 +11,7 @@ type Received = Pick<RequestScope, "ctx" | "remoteAddress"> & { request: Request
 
 /** The client of a request. */
 export function callerIn({ ctx, request, remoteAddress }: Received): Caller {
-  return callerOf(ctx, request, clientIp(request.headers, remoteAddress, ctx.config.TRUSTED_PROXY_HOPS));
+  return callerOf(ctx, request, clientNetwork(request.headers, remoteAddress, ctx.config.TRUSTED_PROXY_HOPS));
 }
 
 /**
@@ -51,7 +51,7 @@ export class EndpointInput implements Input {
   }
 
   get ip(): string {
-    return clientIp(this.request.headers, this.#remoteAddress, this.ctx.config.TRUSTED_PROXY_HOPS);
+    return clientNetwork(this.request.headers, this.#remoteAddress, this.ctx.config.TRUSTED_PROXY_HOPS);
   }
 
   /** Opened when its first chunk is read: until then, a client that expects 100 (Continue) sends nothing. */

@@ -6,7 +6,7 @@ import { currentContext } from "../context";
 import { AppError } from "../errors";
 import { corsHeaders, requireOwnOrigin } from "./browser/origin";
 import { securityHeaders } from "./browser/security-headers";
-import { clientIp } from "./client-ip";
+import { clientNetwork } from "./client-ip";
 import { type AnyEndpoint, type Input, type RequestScope, requiresSession } from "./endpoint";
 import { callerIn, EndpointInput } from "./endpoint-input";
 import { authenticateRequest } from "./input/authentication";
@@ -170,7 +170,7 @@ function writeResult(endpoint: AnyEndpoint, result: unknown): RouteResponse {
 function errorResponse({ path, method, endpoint }: Route, scope: RequestScope, error: unknown): RouteResponse {
   const { ctx, id } = scope;
   const visible = toAppError(error);
-  const ip = clientIp(scope.request.headers, scope.remoteAddress, ctx.config.TRUSTED_PROXY_HOPS);
+  const ip = clientNetwork(scope.request.headers, scope.remoteAddress, ctx.config.TRUSTED_PROXY_HOPS);
   logRefusal(ctx, visible, ip, { requestId: id, method, route: path, ...idsOf(scope) });
   if (visible.code === "internal_error") ctx.log.error({ err: error, requestId: id }, "request failed");
   if (visible.code === "unavailable") ctx.log.warn({ err: error, requestId: id }, "database unavailable");

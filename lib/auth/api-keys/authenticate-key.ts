@@ -6,8 +6,10 @@ import { hashKey, isKeyText } from "./key-text";
 /** A program that an API key authenticates. */
 export type KeyPrincipal = { key: { id: string; name: string; scopes: readonly string[] } };
 
-/** Where a request comes from: its client's full IP, and the IP by which limits count, "unknown" if there is none. */
-export type Origin = { address: string; ip: string };
+/**
+ * Where a request comes from: its client's IP, and the network by which limits count. Both are "unknown" if there is none.
+ */
+export type RequestSource = { ip: string; network: string };
 
 type Deps = Pick<Context, "db" | "limits" | "log" | "now">;
 
@@ -20,16 +22,16 @@ const INVALID_TOKEN = { "WWW-Authenticate": 'Bearer realm="homeport", error="inv
  * @throws AppError unauthenticated for an unknown, expired or revoked key; rate_limited for many of them; forbidden for
  *   another network than the key's
  */
-export async function authenticateKey(deps: Deps, text: string, { address, ip }: Origin): Promise<KeyPrincipal> {
+export async function authenticateKey(deps: Deps, text: string, { ip, network }: RequestSource): Promise<KeyPrincipal> {
   const at = deps.now();
   const key = isKeyText(text) ? await deps.db.apiKey.findUnique({ where: { keyHash: hashKey(text) } }) : null;
   const isValid = key !== null && key.revokedAt === null && (key.expiresAt === null || key.expiresAt > at);
   if (!isValid) {
-    await deps.limits.consume("apiKeyByIp", ip);
+    await deps.limits.consume("apiKeyByIp", network);
     const detail = "The API key is unknown, expired or revoked.";
     throw new AppError("unauthenticated", { detail, headers: INVALID_TOKEN });
   }
-  if (key.networks.length > 0 && !isInNetworks(address, key.networks)) {
+  if (key.networks.length > 0 && !isInNetworks(ip, key.networks)) {
     throw new AppError("forbidden", { detail: "The API key may not be used from this network." });
   }
   const { id, name, scopes, lastUsedAt } = key;

@@ -1,7 +1,7 @@
 import { isForOperators, requireAccess, requireScope } from "../../auth/access";
 import { type AnyPrincipal, authenticate, authenticateOperator } from "../../auth/authenticate";
 import { requireOwnOriginForCookie } from "../browser/origin";
-import { clientAddress, clientIp } from "../client-ip";
+import { clientIp, clientNetwork } from "../client-ip";
 import type { AnyEndpoint, RequestScope } from "../endpoint";
 
 /**
@@ -18,14 +18,14 @@ export async function authenticateRequest(
   const rule = typeof auth === "object" ? auth : {};
   const { headers } = request;
   const hops = ctx.config.TRUSTED_PROXY_HOPS;
-  const origin = () => ({
-    address: clientAddress(headers, remoteAddress, hops),
+  const sourceOf = () => ({
     ip: clientIp(headers, remoteAddress, hops),
+    network: clientNetwork(headers, remoteAddress, hops),
     socketIp: remoteAddress,
   });
   if (operator !== undefined && isForOperators(rule)) return { operator };
   const principal = isForOperators(rule)
-    ? await authenticateOperator(ctx, headers, origin)
+    ? await authenticateOperator(ctx, headers, sourceOf)
     : await authenticate(ctx, headers);
   if ("operator" in principal) return principal;
   if ("key" in principal) {

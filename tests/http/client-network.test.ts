@@ -1,11 +1,11 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { clientIp, warnAboutProxy } from "@/lib/http/client-ip";
+import { clientNetwork, warnAboutProxy } from "@/lib/http/client-ip";
 import { get } from "@/tests/support/api";
 import { ctx, withContext } from "@/tests/support/context";
 
 const behind = (forwarded: string, hops: number) =>
-  clientIp(new Headers({ "x-forwarded-for": forwarded }), "127.0.0.1", hops);
+  clientNetwork(new Headers({ "x-forwarded-for": forwarded }), "127.0.0.1", hops);
 
 test.each([
   ["198.51.100.1", 1, "198.51.100.1"],
@@ -19,8 +19,8 @@ test.each([
   ["nonsense", 1, "unknown"],
   ["", 1, "unknown"],
   // ASVS 4.1.3, 15.3.4
-])("behind proxies, X-Forwarded-For: %s with %i hops means %s", (forwarded, hops, ip) => {
-  expect(behind(forwarded, hops)).toBe(ip);
+])("behind proxies, X-Forwarded-For: %s with %i hops means %s", (forwarded, hops, network) => {
+  expect(behind(forwarded, hops)).toBe(network);
 });
 
 // ASVS 4.1.3, 15.3.4
