@@ -1,6 +1,6 @@
 import type { Caller } from "../audit/caller";
 import { recordSecurityEvent } from "../audit/security-events";
-import { findReservedEmail } from "../auth/email-changes";
+import { isEmailReserved } from "../auth/email-changes";
 import { consumeEmailLimit } from "../auth/limits/email-limits";
 import { addPendingVerification, unverifiedExpiresAt } from "../auth/verification/email-verification";
 import type { Context } from "../context";
@@ -26,7 +26,7 @@ export async function registerUnverified(
   await ctx.db.$transaction(async (tx) => {
     const unverified = { passwordHash, createdAt: now, unverifiedExpiresAt: unverifiedExpiresAt(now) };
     const data = [{ email, name, locale, ...unverified }];
-    const isReserved = await findReservedEmail(tx, email, now);
+    const isReserved = await isEmailReserved(tx, email, now);
     const { count } = isReserved ? { count: 0 } : await tx.account.createMany({ data, skipDuplicates: true });
     const account = await tx.account.findUnique({ where: { email } });
     const registration = count > 0 ? null : { passwordHash, name };

@@ -1,5 +1,5 @@
 import type { Caller } from "../audit/caller";
-import { isReservedEmail } from "../auth/email-changes";
+import { reservedEmailCondition } from "../auth/email-changes";
 import { hashPassword } from "../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../auth/passwords/policy";
 import { BY_PASSWORD } from "../auth/sessions/authentication";
@@ -41,7 +41,7 @@ export async function register(ctx: Deps, registration: Register, transport: Tra
   const accountStatement = sql`
     INSERT INTO "Account" ("id", "email", "name", "passwordHash", "locale", "createdAt", "updatedAt")
     SELECT ${account.id}::uuid, ${email}, ${account.name}, ${passwordHash}, ${locale}, ${now}::timestamptz, ${now}::timestamptz
-    WHERE NOT ${isReservedEmail(email, now)}
+    WHERE NOT ${reservedEmailCondition(email, now)}
     ON CONFLICT ("email") DO NOTHING RETURNING "id"`;
   const newSession = { account, accountStatement, event: "registered", transport, deviceName } as const;
   const created = await ctx.webhooks.inTransaction("account.created", async (tx) => {

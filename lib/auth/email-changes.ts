@@ -3,18 +3,18 @@ import type { Prisma } from "../db/generated/client";
 import { sql } from "../db/sql";
 
 /**
- * An SQL condition: an email belonged to another account until a change that can still be undone. Nobody else can use the
- * email until then, or the change could not be undone.
+ * The SQL condition that an email belonged to another account until a change that can still be undone. Nobody else can use
+ * the email until then, or the change could not be undone.
  */
-export function isReservedEmail(email: string, at: Date, accountId: string | null = null): Prisma.Sql {
+export function reservedEmailCondition(email: string, at: Date, accountId: string | null = null): Prisma.Sql {
   return sql`EXISTS (
     SELECT FROM "EmailChange" WHERE "oldEmail" = ${email} AND "undoTokenHash" IS NOT NULL
       AND "expiresAt" > ${at}::timestamptz AND "accountId" IS DISTINCT FROM ${accountId}::uuid)`;
 }
 
-/** The same as a query. */
-export async function findReservedEmail(tx: Tx, email: string, at: Date): Promise<boolean> {
-  const rows = await tx.$queryRaw<unknown[]>`SELECT 1 AS "found" WHERE ${isReservedEmail(email, at)}`;
+/** Whether that condition holds. */
+export async function isEmailReserved(tx: Tx, email: string, at: Date): Promise<boolean> {
+  const rows = await tx.$queryRaw<unknown[]>`SELECT 1 AS "found" WHERE ${reservedEmailCondition(email, at)}`;
   return rows.length > 0;
 }
 

@@ -11,26 +11,26 @@ const BATCH_SIZE = 50_000;
 
 /** Counts the accounts that were seen since midnight: each by the newest of its sessions that was. */
 export function countActiveAccounts(db: Db, now: Date): Promise<number> {
-  const isActive = (session: Prisma.Sql) => sql`
+  const activeCondition = (session: Prisma.Sql) => sql`
     ${session}."expiresAt" > ${now} AND ${session}."lastSeenAt" >= ${startOf(now, DAY_MS)}`;
   return countRows(
     db,
     "Session",
-    sql`${isActive(sql`one`)} AND NOT EXISTS (
+    sql`${activeCondition(sql`one`)} AND NOT EXISTS (
       SELECT FROM "Session" AS newer
-      WHERE newer."accountId" = one."accountId" AND newer."id" > one."id" AND ${isActive(sql`newer`)})`,
+      WHERE newer."accountId" = one."accountId" AND newer."id" > one."id" AND ${activeCondition(sql`newer`)})`,
   );
 }
 
 export function countActiveSubscriptions(db: Db, now: Date): Promise<number> {
-  return countRows(db, "Purchase", isActiveSubscription(now));
+  return countRows(db, "Purchase", activeSubscriptionCondition(now));
 }
 
 /**
- * Whether the purchase `one` is an active subscription: as `purchaseStatus` in lib/subscriptions decides, without the leeway
- * for renewals that are announced late.
+ * The SQL condition that the purchase `one` is an active subscription: as `purchaseStatus` in lib/subscriptions decides,
+ * without the leeway for renewals that are announced late.
  */
-export const isActiveSubscription = (now: Date): Prisma.Sql => sql`
+export const activeSubscriptionCondition = (now: Date): Prisma.Sql => sql`
   one."endedAt" IS NULL AND one."environment" = 'PRODUCTION' AND one."periodType" IS NOT NULL
     AND (one."isLifetime" OR one."currentPeriodEndsAt" > ${now}
       OR (one."billingIssueDetectedAt" IS NOT NULL AND one."gracePeriodEndsAt" > ${now}))`;

@@ -1,7 +1,7 @@
 import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
 import type { Principal } from "../../auth/authenticate";
-import { cancelEmailChanges, isReservedEmail } from "../../auth/email-changes";
+import { cancelEmailChanges, reservedEmailCondition } from "../../auth/email-changes";
 import { hashEmailedToken } from "../../auth/emailed-token";
 import { recognizeClient } from "../../auth/limits/recognized-clients";
 import type { Context, Tx } from "../../context";
@@ -73,7 +73,7 @@ async function changeEmail(ctx: Pick<Deps, "now">, tx: Tx, change: EmailChange):
   const updated = await tx.$executeRaw`
     UPDATE "Account" SET "email" = ${newEmail}, "emailVerifiedAt" = ${now}::timestamptz, "unverifiedExpiresAt" = NULL,
       "updatedAt" = ${now}::timestamptz
-    WHERE "id" = ${accountId}::uuid AND "email" = ${oldEmail} AND NOT ${isReservedEmail(newEmail, now, accountId)}`;
+    WHERE "id" = ${accountId}::uuid AND "email" = ${oldEmail} AND NOT ${reservedEmailCondition(newEmail, now, accountId)}`;
   if (updated !== 1) throw new AppError("email_taken");
   await cancelEmailChanges(tx, now, accountId);
   await tx.passwordResetToken.deleteMany({ where: { accountId } });

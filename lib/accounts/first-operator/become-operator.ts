@@ -1,6 +1,6 @@
 import type { Caller } from "../../audit/caller";
 import { recordSecurityEvent } from "../../audit/security-events";
-import { isReservedEmail } from "../../auth/email-changes";
+import { reservedEmailCondition } from "../../auth/email-changes";
 import { hashPassword } from "../../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../../auth/passwords/policy";
 import { BY_PASSWORD } from "../../auth/sessions/authentication";
@@ -58,7 +58,7 @@ export async function registerFirstOperator(
     INSERT INTO "Account"
       ("id", "email", "name", "passwordHash", "locale", "emailVerifiedAt", "createdAt", "updatedAt")
     SELECT ${account.id}::uuid, ${email}, ${name ?? null}, ${passwordHash}, ${locale ?? caller.locale ?? null}, at, at, at
-    FROM (SELECT ${at}::timestamptz AS at) AS clock WHERE NOT ${isReservedEmail(email, at)}
+    FROM (SELECT ${at}::timestamptz AS at) AS clock WHERE NOT ${reservedEmailCondition(email, at)}
     ON CONFLICT ("email") DO NOTHING RETURNING "id"`;
   const options = { account, accountStatement, transport: "cookie", deviceName: null } as const;
   const created = await withRetry(() =>

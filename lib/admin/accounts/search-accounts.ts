@@ -88,7 +88,7 @@ type Stage = { text: string; ids: readonly string[]; filter: Filter; place: Plac
 /** Stage 0 finds accounts by their ids, the others by the beginning of a text. An account belongs to its first stage. */
 function readStage(db: Tx, { text, ids, filter, place, take }: Stage) {
   const searched = TEXTS[place.stage - 1];
-  const found = searched ? sql`${beginsWith(searched, text)} AND "id" <> ALL(${uuidArray(ids)})` : isOneOf(ids);
+  const found = searched ? sql`${beginsWith(searched, text)} AND "id" <> ALL(${uuidArray(ids)})` : oneOfCondition(ids);
   const key = searched ? sql`${searched.text} COLLATE "C"` : sql`''`;
   const earlier = TEXTS.slice(0, Math.max(0, place.stage - 1)).map(
     (one) => sql` AND (${beginsWith(one, text)}) IS NOT TRUE`,
@@ -100,7 +100,7 @@ function readStage(db: Tx, { text, ids, filter, place, take }: Stage) {
     ORDER BY ${searched ? sql`${key},` : empty} account."id" LIMIT ${take}::integer`;
 }
 
-function isOneOf(ids: readonly string[]): Prisma.Sql {
+function oneOfCondition(ids: readonly string[]): Prisma.Sql {
   return sql`"id" = ANY(${uuidArray(ids)})`;
 }
 

@@ -2,7 +2,7 @@ import type { Context, ReadClient } from "../../context";
 import { idOr, MAX_ID } from "../../db/ids";
 import { sql } from "../../db/sql";
 import { type PageQuery, readPage } from "../../lists/pages";
-import { isActiveSubscription } from "../../statistics/count-levels";
+import { activeSubscriptionCondition } from "../../statistics/count-levels";
 
 /** An active subscription in a list. */
 export type ListedSubscription = {
@@ -30,7 +30,7 @@ export async function listActiveSubscriptions(
       SELECT * FROM "Purchase" WHERE "id" < ${idOr(MAX_ID, after)}::uuid ORDER BY "id" DESC LIMIT ${MAX_SEARCHED}::integer`;
     const found = await db.$queryRaw<ListedSubscription[]>`
       SELECT one."id"::text, one."productId", one."store", one."accountId"::text, one."startedAt", one."currentPeriodEndsAt"
-      FROM (${searched}) AS one WHERE ${isActiveSubscription(now())} ORDER BY one."id" DESC LIMIT ${take}::integer`;
+      FROM (${searched}) AS one WHERE ${activeSubscriptionCondition(now())} ORDER BY one."id" DESC LIMIT ${take}::integer`;
     if (found.length === take) return { entries: found };
     const [end] = await db.$queryRaw<{ id: string }[]>`
       SELECT one."id"::text FROM (${searched}) AS one ORDER BY one."id" DESC OFFSET ${MAX_SEARCHED - 1}::integer LIMIT 1`;

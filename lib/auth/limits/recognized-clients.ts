@@ -20,8 +20,8 @@ export async function clientKeys({ limits }: Pick<Deps, "limits">, email: string
   };
 }
 
-/** An SQL condition: an account recognizes the client with this key. */
-export function isRecognized(key: string, at: Date): Prisma.Sql {
+/** The SQL condition that an account recognizes the client with this key. */
+export function recognizedClientCondition(key: string, at: Date): Prisma.Sql {
   return sql`EXISTS (SELECT FROM "RecognizedClient" WHERE "key" = ${key} AND "expiresAt" > ${at}::timestamptz)`;
 }
 
@@ -29,7 +29,8 @@ export function isRecognized(key: string, at: Date): Prisma.Sql {
 export async function isRecognizedDevice(ctx: Deps, email: string, caller: Caller): Promise<boolean> {
   if (caller.isNewDevice) return false;
   const { device } = await clientKeys(ctx, email, caller);
-  const rows = await ctx.db.$queryRaw<unknown[]>`SELECT 1 AS "found" WHERE ${isRecognized(device, ctx.now())}`;
+  const condition = recognizedClientCondition(device, ctx.now());
+  const rows = await ctx.db.$queryRaw<unknown[]>`SELECT 1 AS "found" WHERE ${condition}`;
   return rows.length > 0;
 }
 

@@ -3,7 +3,7 @@ import type { Context, Tx } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { join, sql } from "../../db/sql";
 import { rateLimited } from "../../errors";
-import { clientKeys, isRecognized } from "./recognized-clients";
+import { clientKeys, recognizedClientCondition } from "./recognized-clients";
 
 type Deps = Pick<Context, "config" | "db" | "limits" | "now">;
 
@@ -61,10 +61,10 @@ export function waitMs(
  */
 export async function beginAttempt(ctx: Deps, email: string, caller: Caller): Promise<Attempt> {
   const { network } = await clientKeys(ctx, email, caller);
-  const isStranger = sql`NOT ${isRecognized(network, ctx.now())}`;
+  const strangerCondition = sql`NOT ${recognizedClientCondition(network, ctx.now())}`;
   return countAttempt(ctx, [
     { key: network, rule: BY_CLIENT, condition: sql`true` },
-    { key: await ctx.limits.privateKey(email), rule: BY_STRANGERS, condition: isStranger },
+    { key: await ctx.limits.privateKey(email), rule: BY_STRANGERS, condition: strangerCondition },
   ]);
 }
 
@@ -75,7 +75,7 @@ export async function beginAttempt(ctx: Deps, email: string, caller: Caller): Pr
 export async function beginAttemptByDevice(ctx: Deps, email: string, caller: Caller): Promise<Attempt | null> {
   if (caller.isNewDevice) return null;
   const { device } = await clientKeys(ctx, email, caller);
-  const condition = isRecognized(device, ctx.now());
+  const condition = recognizedClientCondition(device, ctx.now());
   const attempt = await countAttempt(ctx, [{ key: device, rule: BY_CLIENT, condition }]);
   return attempt.length > 0 ? attempt : null;
 }

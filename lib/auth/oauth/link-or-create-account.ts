@@ -4,7 +4,7 @@ import type { Context, Tx } from "../../context";
 import type { Account } from "../../db/generated/client";
 import { AppError, isUniqueViolation } from "../../errors";
 import { accountCreated } from "../../webhooks/events";
-import { findReservedEmail } from "../email-changes";
+import { isEmailReserved } from "../email-changes";
 import { requireEnabled } from "../require-enabled";
 import { removeFactors } from "../second-factor/factors";
 import { readStepUpMethods } from "../step-up";
@@ -57,7 +57,7 @@ async function linkOrCreateInTx(
   };
   const plan = planLink({ identity, linkedAccountId, linkingSession: session, emailAccount });
   if (plan.action === "refuse") throw new AppError(plan.code);
-  if (plan.action === "create" && (await findReservedEmail(tx, plan.email, now))) throw new AppError("email_taken");
+  if (plan.action === "create" && (await isEmailReserved(tx, plan.email, now))) throw new AppError("email_taken");
   const accountId =
     plan.action === "create"
       ? await createAccount(ctx, tx, now, { ...identity, email: plan.email }, caller)

@@ -3,7 +3,7 @@ import { networkOf } from "../../audit/security-events";
 import type { Context } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { consumeEmailLimit } from "../limits/email-limits";
-import { clientKeys, isRecognized } from "../limits/recognized-clients";
+import { clientKeys, recognizedClientCondition } from "../limits/recognized-clients";
 import { clientName, UNKNOWN_CLIENT } from "./client-name";
 import type { Transport } from "./sessions";
 
@@ -24,7 +24,7 @@ export async function isKnownClient(
   caller: Caller,
 ): Promise<Prisma.Sql> {
   const { device, network } = await clientKeys(ctx, email, caller);
-  return isRecognized(transport === "cookie" ? device : network, ctx.now());
+  return recognizedClientCondition(transport === "cookie" ? device : network, ctx.now());
 }
 
 /**

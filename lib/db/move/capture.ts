@@ -69,7 +69,7 @@ export async function stopCapture({ exec }: Pick<CopySession, "exec">): Promise<
 /** The tables with changes that a snapshot contains. */
 export async function changedTables({ query }: Pick<CopySession, "query">, snapshotId: string): Promise<Set<string>> {
   const rows = await query<{ table: string }>(
-    `SELECT DISTINCT "table" FROM homeport_capture.change WHERE ${isIn(snapshotId)}`,
+    `SELECT DISTINCT "table" FROM homeport_capture.change WHERE ${inSnapshotCondition(snapshotId)}`,
   );
   return new Set(rows.map(({ table }) => table));
 }
@@ -91,17 +91,17 @@ export const changedRows = (table: KeyedTable, snapshotId: string): string =>
 
 const keysOf = ({ name }: Table, snapshotId: string) =>
   `SELECT DISTINCT key FROM homeport_capture.change
-   WHERE "table" = '${name.replaceAll("'", "''")}' AND ${isIn(snapshotId)}`;
+   WHERE "table" = '${name.replaceAll("'", "''")}' AND ${inSnapshotCondition(snapshotId)}`;
 
-const isIn = (snapshotId: string) => `pg_visible_in_snapshot(xid, '${snapshotId}')`;
+const inSnapshotCondition = (snapshotId: string) => `pg_visible_in_snapshot(xid, '${snapshotId}')`;
 
 /** SQL for the rows of a table whose keys another query selects. */
 export const rowsWithKeys = (table: KeyedTable, keys: string): string =>
   `SELECT ${table.columns.map((name) => `t.${quoted(name)}`).join(", ")}
-   FROM ${quoted(table.name)} AS t JOIN (${keys}) AS k ON ${hasKey(table)}`;
+   FROM ${quoted(table.name)} AS t JOIN (${keys}) AS k ON ${sameKeyCondition(table)}`;
 
-/** SQL for whether the row `t` has the key `k.key`. */
-export const hasKey = ({ key }: KeyedTable): string =>
+/** The SQL condition that the row `t` has the key `k.key`. */
+export const sameKeyCondition = ({ key }: KeyedTable): string =>
   key.map(({ name, type }) => `t.${quoted(name)} = (k.key ->> '${name}')::${type}`).join(" AND ");
 
 /** Returns the id of the current snapshot, which tells the changes before it from those after it. */
@@ -112,5 +112,5 @@ export async function snapshotIdOf({ query }: Pick<CopySession, "query">): Promi
 
 /** Forgets the changes that a snapshot contains. */
 export async function forgetChanges({ query }: Pick<CopySession, "query">, snapshotId: string): Promise<void> {
-  await query(`DELETE FROM homeport_capture.change WHERE ${isIn(snapshotId)}`);
+  await query(`DELETE FROM homeport_capture.change WHERE ${inSnapshotCondition(snapshotId)}`);
 }

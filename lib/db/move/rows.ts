@@ -5,9 +5,9 @@ import {
   changedKeys,
   changedRows,
   changedTables,
-  hasKey,
   type KeyedTable,
   rowsWithKeys,
+  sameKeyCondition,
   snapshotIdOf,
 } from "./capture";
 
@@ -59,7 +59,9 @@ type Changes = { source: CopySession; target: CopySession; snapshotId: string };
 async function removeRows(changes: Changes, table: KeyedTable): Promise<number> {
   await putKeys(changes, table);
   const { target } = changes;
-  await target.query(`DELETE FROM ${quoted(table.name)} AS t USING homeport_move.changed AS k WHERE ${hasKey(table)}`);
+  await target.query(
+    `DELETE FROM ${quoted(table.name)} AS t USING homeport_move.changed AS k WHERE ${sameKeyCondition(table)}`,
+  );
   const rows = await target.query<{ keys: number }>("SELECT count(*)::int AS keys FROM homeport_move.changed");
   return rows[0]?.keys ?? 0;
 }

@@ -35,7 +35,7 @@ export function createLeaseQueue<Row extends Record<string, unknown>>(
   { keyType, leaseSeconds, ...table }: Options,
 ): LeaseQueue<Row> {
   const [name, key, due] = [identifier(table.table), identifier(table.key), identifier(table.dueAt)];
-  const isClaim = (row: Row & Lease) =>
+  const claimCondition = (row: Row & Lease) =>
     sql`${key} = ${row[table.key]}::${identifier(keyType)} AND ${due} = ${row.leaseUntil}::timestamptz`;
   return {
     claim: async (where) => {
@@ -46,10 +46,10 @@ export function createLeaseQueue<Row extends Record<string, unknown>>(
       const leaseUntil = row[table.dueAt] as Date;
       return { ...row, leaseUntil, claimedAt: new Date(leaseUntil.getTime() - leaseSeconds * 1000) };
     },
-    complete: async (row) => void (await db.$executeRaw`DELETE FROM ${name} WHERE ${isClaim(row)}`),
+    complete: async (row) => void (await db.$executeRaw`DELETE FROM ${name} WHERE ${claimCondition(row)}`),
     retry: async (row, delaySeconds, alsoSet = () => empty) => {
       const dueAt = sql`${dbNow()} + ${seconds(delaySeconds)}`;
-      await db.$executeRaw`UPDATE ${name} SET ${due} = ${dueAt} ${alsoSet(dueAt)} WHERE ${isClaim(row)}`;
+      await db.$executeRaw`UPDATE ${name} SET ${due} = ${dueAt} ${alsoSet(dueAt)} WHERE ${claimCondition(row)}`;
     },
   };
 }

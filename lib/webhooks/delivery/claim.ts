@@ -54,8 +54,8 @@ export async function claimDelivery(
   return { ...claimed, claimedAt: new Date(claimed.leaseUntil.getTime() - LEASE_SECONDS * 1000) };
 }
 
-/** The condition that a delivery is still the claimed one: it may be claimed or queued again since. */
-export function isClaim({ eventId, endpointId, leaseUntil }: ClaimedDelivery): Prisma.Sql {
+/** The SQL condition that a delivery is still the claimed one: it may be claimed or queued again since. */
+export function claimCondition({ eventId, endpointId, leaseUntil }: ClaimedDelivery): Prisma.Sql {
   return sql`"eventId" = ${eventId}::uuid AND "endpointId" = ${endpointId}::uuid
     AND "nextAttemptAt" = ${leaseUntil}::timestamptz`;
 }

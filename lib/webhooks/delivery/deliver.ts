@@ -5,7 +5,7 @@ import type { Tx } from "../../db/transaction";
 import type { AllowedNetworks } from "../../outbound/addresses";
 import { type Attempt, postMessage } from "../../outbound/post";
 import { signWebhook } from "../signature";
-import { type ClaimedDelivery, isClaim } from "./claim";
+import { type ClaimedDelivery, claimCondition } from "./claim";
 import { type Outcome, outcomeOf } from "./outcome";
 
 /** An endpoint that is disabled because it does not take its deliveries. */
@@ -59,7 +59,7 @@ async function store(deps: DeliverDeps, tx: Tx, claimed: ClaimedDelivery, attemp
       "nextAttemptAt" = CASE WHEN ${delaySeconds}::int IS NULL THEN NULL ELSE ${deps.dbNow()} + ${seconds(delaySeconds ?? 0)} END,
       "responseStatus" = ${status}::smallint, "responseBody" = ${body}::text, "error" = ${error}::text,
       "durationMs" = ${durationMs}::integer
-    WHERE ${isClaim(claimed)}`;
+    WHERE ${claimCondition(claimed)}`;
   if (stored === 0) return; // an operator has queued it again, or deleted the endpoint
   if (state === "delivered") {
     await tx.$executeRaw`
