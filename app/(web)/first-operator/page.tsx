@@ -1,6 +1,6 @@
 import { headers } from "next/headers";
 import type { ReactNode } from "react";
-import { recallFirstOperatorLink } from "@/lib/accounts/first-operator/link-cookie";
+import { readFirstOperatorLinkCookie } from "@/lib/accounts/first-operator/link-cookie";
 import { hasAdmin } from "@/lib/accounts/first-operator/links";
 import { readProfile } from "@/lib/accounts/profile";
 import { findVisitor, pageContext } from "@/lib/http/pages/visitor";
@@ -20,7 +20,7 @@ export default async function Page(props: PageProps) {
   const flash = await flashOf((await queryOf(props)).formErrors);
   if (await hasAdmin(ctx.db)) return <Closed />;
   const given = await headers();
-  if ((await recallFirstOperatorLink(ctx.config, given.get("cookie"))) === null) return <OpenLink flash={flash} />;
+  if ((await readFirstOperatorLinkCookie(ctx.config, given.get("cookie"))) === null) return <OpenLink flash={flash} />;
   const visitor = await findVisitor(given);
   const profile = visitor && (await readProfile(ctx, visitor.account.id));
   if (!profile) return <CreateAccount flash={flash} minLength={ctx.config.AUTH_PASSWORD_MIN} />;

@@ -1,6 +1,6 @@
 import { headers } from "next/headers";
 import { readProfile } from "@/lib/accounts/profile";
-import { recallIdentity } from "@/lib/auth/next-auth/pending-identity";
+import { readPendingIdentityCookie } from "@/lib/auth/next-auth/pending-identity";
 import { listSignInProviders } from "@/lib/http/next-auth/from-forms";
 import { findVisitor, pageContext } from "@/lib/http/pages/visitor";
 import { Form } from "../components/form";
@@ -23,7 +23,7 @@ export default async function Page(props: PageProps) {
   const visitor = await findVisitor(given);
   const profile = visitor && (await readProfile(ctx, visitor.account.id));
   const isOwn = profile?.user.emailVerified === false;
-  const identity = await recallIdentity(ctx.config, given.get("cookie"));
+  const identity = await readPendingIdentityCookie(ctx.config, given.get("cookie"));
   const providers = listSignInProviders(ctx);
   const flashFor = (form: string) => (flash?.form === form ? flash : null);
   const email = isOwn ? profile.user.email : flash?.values.email;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { becomeFirstOperator } from "@/lib/accounts/first-operator/become-operator";
-import { forgetFirstOperatorLink, recallFirstOperatorLink } from "@/lib/accounts/first-operator/link-cookie";
+import { clearFirstOperatorLinkCookie, readFirstOperatorLinkCookie } from "@/lib/accounts/first-operator/link-cookie";
 import { defineForm } from "@/lib/http/pages/form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/forms/first-operator", {
@@ -10,8 +10,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   body: z.object({}),
   errorPlacement: { invalid_or_expired_token: { message: "This link is no longer valid" } },
   handle: async ({ ctx, principal, request, caller }) => {
-    const token = (await recallFirstOperatorLink(ctx.config, request.headers.get("cookie"))) ?? "";
+    const token = (await readFirstOperatorLinkCookie(ctx.config, request.headers.get("cookie"))) ?? "";
     await becomeFirstOperator(ctx, { token, accountId: principal.account.id }, caller);
-    return { to: "/console", cookies: [forgetFirstOperatorLink(ctx.config, ctx.now())] };
+    return { to: "/console", cookies: [clearFirstOperatorLinkCookie(ctx.config, ctx.now())] };
   },
 });

@@ -8,18 +8,18 @@ type Config = Context["config"];
 const Claims = z.object({ token: z.string() });
 
 /** The Set-Cookie header that keeps a link's token while its owner registers or signs in. It is encrypted. */
-export function rememberFirstOperatorLink(config: Config, now: Date, token: string): Promise<string> {
+export function setFirstOperatorLinkCookie(config: Config, now: Date, token: string): Promise<string> {
   const name = firstOperatorCookieName(config);
   return setEncryptedCookie(config, now, { name, claims: { token }, ttlSeconds: LINK_TTL_SECONDS });
 }
 
 /** The token of the link that this browser has opened; null if there is none. */
-export async function recallFirstOperatorLink(config: Config, cookieHeader: string | null): Promise<string | null> {
+export async function readFirstOperatorLinkCookie(config: Config, cookieHeader: string | null): Promise<string | null> {
   const claims = await readEncryptedCookie(config, cookieHeader, firstOperatorCookieName(config));
   return Claims.safeParse(claims).data?.token ?? null;
 }
 
-/** The Set-Cookie header that forgets the link. */
-export function forgetFirstOperatorLink(config: Config, now: Date): string {
+/** The Set-Cookie header that removes the link's token. */
+export function clearFirstOperatorLinkCookie(config: Config, now: Date): string {
   return setCookie(config, firstOperatorCookieName(config), null, now);
 }

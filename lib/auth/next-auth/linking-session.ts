@@ -11,7 +11,7 @@ const TTL_SECONDS = 15 * 60;
  * The Set-Cookie header that stores the session that starts a sign-in at a provider; without one it removes the cookie.
  * It is encrypted, so only this service decides to which account an identity is linked.
  */
-export async function rememberLinkingSession(
+export async function setLinkingSessionCookie(
   config: Config,
   now: Date,
   sessionId: string | undefined,
@@ -22,7 +22,10 @@ export async function rememberLinkingSession(
 }
 
 /** The id of the session that started this sign-in at a provider; undefined if there was none. */
-export async function recallLinkingSession(config: Config, cookieHeader: string | null): Promise<string | undefined> {
+export async function readLinkingSessionCookie(
+  config: Config,
+  cookieHeader: string | null,
+): Promise<string | undefined> {
   const claims = await readEncryptedCookie(config, cookieHeader, linkingSessionCookieName(config));
   return typeof claims?.sid === "string" ? claims.sid : undefined;
 }

@@ -15,13 +15,17 @@ const TTL_SECONDS = VERIFICATION_TTL_HOURS * 60 * 60;
  * The Set-Cookie header that stores the identity with which a browser signed in before the email was verified. With the
  * emailed token it proves both the identity and the email. It is encrypted, so only this service can create it.
  */
-export async function rememberIdentity(config: Config, now: Date, { provider, issuer, subject }: PendingIdentity) {
+export async function setPendingIdentityCookie(
+  config: Config,
+  now: Date,
+  { provider, issuer, subject }: PendingIdentity,
+) {
   const name = pendingIdentityCookieName(config);
   return setEncryptedCookie(config, now, { name, claims: { provider, issuer, subject }, ttlSeconds: TTL_SECONDS });
 }
 
 /** The identity with which this browser signed in; undefined if there is none. */
-export async function recallIdentity(
+export async function readPendingIdentityCookie(
   config: Config,
   cookieHeader: string | null,
 ): Promise<PendingIdentity | undefined> {

@@ -1,6 +1,6 @@
-import { recallLinkingSession, rememberLinkingSession } from "../../auth/next-auth/linking-session";
+import { readLinkingSessionCookie, setLinkingSessionCookie } from "../../auth/next-auth/linking-session";
 import { providersFor, VERIFY_PAGE } from "../../auth/next-auth/options";
-import { recallIdentity, rememberIdentity } from "../../auth/next-auth/pending-identity";
+import { readPendingIdentityCookie, setPendingIdentityCookie } from "../../auth/next-auth/pending-identity";
 import { findSession } from "../../auth/sessions/sessions";
 import { signOut } from "../../auth/sessions/sign-out";
 import { matchRegistration } from "../../auth/verification/match-registration";
@@ -39,7 +39,7 @@ async function readCallState(ctx: NextAuthDeps, call: NextAuthCall): Promise<Cal
   const isByCookie = call.credentials?.via === "cookie" && isProviderAction(call.segments[0]);
   const currentSession = isByCookie && call.credentials ? await findSession(ctx, call.credentials.token) : null;
   const linkingSessionId =
-    call.segments[0] === "callback" ? await recallLinkingSession(ctx.config, call.cookieHeader) : undefined;
+    call.segments[0] === "callback" ? await readLinkingSessionCookie(ctx.config, call.cookieHeader) : undefined;
   return { currentSession, linkingSessionId, registration: null, unverifiedIdentities: [], challenges: [] };
 }
 
@@ -59,7 +59,7 @@ async function confirmEmail(ctx: NextAuthDeps, call: NextAuthCall): Promise<Rout
   const { body, caller, cookieHeader } = call;
   const token = String(body.token);
   const password = typeof body.password === "string" && body.password !== "" ? body.password : undefined;
-  const identity = await recallIdentity(ctx.config, cookieHeader);
+  const identity = await readPendingIdentityCookie(ctx.config, cookieHeader);
   const registration = await matchRegistration(ctx, token, { password, identity }, caller.ip);
   const state = { ...(await readCallState(ctx, call)), registration };
   const confirmation = { ...call, method: "GET" as const, query: { token }, cookieHeader: null, body: {} };
@@ -73,7 +73,9 @@ async function startOAuth(ctx: NextAuthDeps, call: NextAuthCall): Promise<RouteR
   await ctx.limits.consume("oauthByIp", call.caller.ip);
   const state = await readCallState(ctx, call);
   const response = await runNextAuth(ctx, { ...call, query: pick(call.query, FORWARDED_PARAMETERS) }, state);
-  return withCookies(response, [await rememberLinkingSession(ctx.config, ctx.now(), state.currentSession?.session.id)]);
+  return withCookies(response, [
+    await setLinkingSessionCookie(ctx.config, ctx.now(), state.currentSession?.session.id),
+  ]);
 }
 
 /** Signs in with the provider's response, or links the identity to the account that started. */
@@ -84,7 +86,9 @@ async function finishOAuth(ctx: NextAuthDeps, call: NextAuthCall): Promise<Route
   const response = await runNextAuth(ctx, call, state);
   // The start of the sign-in was counted too. Many people share a network.
   if (isSignedIn(ctx, response)) await ctx.limits.refund("oauthByIp", call.caller.ip, 2);
-  const remember = state.unverifiedIdentities.map((identity) => rememberIdentity(ctx.config, ctx.now(), identity));
+  const remember = state.unverifiedIdentities.map((identity) =>
+    setPendingIdentityCookie(ctx.config, ctx.now(), identity),
+  );
   return withCookies(response, await Promise.all(remember));
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { rememberFirstOperatorLink } from "@/lib/accounts/first-operator/link-cookie";
+import { setFirstOperatorLinkCookie } from "@/lib/accounts/first-operator/link-cookie";
 import { requireFirstOperatorLink } from "@/lib/accounts/first-operator/links";
 import { EmailedToken } from "@/lib/accounts/schema";
 import { defineForm } from "@/lib/http/pages/form";
@@ -11,6 +11,6 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
   errorPlacement: { invalid_or_expired_token: { message: "This link is no longer valid" } },
   handle: async ({ ctx, body: { token } }) => {
     await requireFirstOperatorLink(ctx, token);
-    return { to: "/first-operator", cookies: [await rememberFirstOperatorLink(ctx.config, ctx.now(), token)] };
+    return { to: "/first-operator", cookies: [await setFirstOperatorLinkCookie(ctx.config, ctx.now(), token)] };
   },
 });

@@ -1,5 +1,5 @@
 import { registerFirstOperator } from "@/lib/accounts/first-operator/become-operator";
-import { forgetFirstOperatorLink, recallFirstOperatorLink } from "@/lib/accounts/first-operator/link-cookie";
+import { clearFirstOperatorLinkCookie, readFirstOperatorLinkCookie } from "@/lib/accounts/first-operator/link-cookie";
 import { Register } from "@/lib/accounts/schema";
 import { defineForm } from "@/lib/http/pages/form";
 import { replaceSession } from "@/lib/http/session-response";
@@ -14,9 +14,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineForm("/for
     invalid_or_expired_token: { message: "This link is no longer valid" },
   },
   handle: async ({ ctx, body, request, caller }) => {
-    const token = (await recallFirstOperatorLink(ctx.config, request.headers.get("cookie"))) ?? "";
+    const token = (await readFirstOperatorLinkCookie(ctx.config, request.headers.get("cookie"))) ?? "";
     const created = await registerFirstOperator(ctx, token, body, caller);
-    const forgotten = forgetFirstOperatorLink(ctx.config, ctx.now());
+    const forgotten = clearFirstOperatorLinkCookie(ctx.config, ctx.now());
     return { to: "/console", cookies: [...(await replaceSession(ctx, request.headers, created)), forgotten] };
   },
 });
