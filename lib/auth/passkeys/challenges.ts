@@ -23,7 +23,7 @@ export async function issueChallenge({ db, now }: Pick<Context, "db" | "now">, b
  * Uses a challenge up: of concurrent calls one succeeds.
  * @throws AppError passkey_invalid if it is unknown, used or expired, or was issued for another purpose or account
  */
-export async function takePasskeyChallenge(
+export async function consumePasskeyChallenge(
   { db, now }: Pick<Context, "db" | "now">,
   challenge: string,
   { purpose, accountId }: Binding,

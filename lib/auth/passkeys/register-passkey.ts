@@ -4,7 +4,7 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import type { Principal } from "../authenticate";
 import { clientName } from "../sessions/client-name";
-import { takePasskeyChallenge } from "./challenges";
+import { consumePasskeyChallenge } from "./challenges";
 import { checkAuthenticatorData, readChallenge } from "./client-data";
 import { passkeyInvalid } from "./errors";
 import { ALGORITHMS } from "./options";
@@ -29,7 +29,7 @@ export async function registerPasskey(
 ): Promise<Passkey> {
   const accountId = principal.account.id;
   const challenge = readChallenge(ctx, given.response.clientDataJSON, "webauthn.create");
-  await takePasskeyChallenge(ctx, challenge, { purpose: "registration", accountId });
+  await consumePasskeyChallenge(ctx, challenge, { purpose: "registration", accountId });
   const credential = await verifyRegistration(ctx, given, challenge);
   const data = { ...credential, accountId, name: name ?? clientName(null, caller.userAgent), createdAt: ctx.now() };
   const row = await ctx.db.$transaction(async (tx) => {

@@ -4,7 +4,7 @@ import type { Context } from "../../context";
 import type { Passkey } from "../../db/generated/client";
 import { isAppError } from "../../errors";
 import type { Amr } from "../sessions/authentication";
-import { type PasskeyPurpose, takePasskeyChallenge } from "./challenges";
+import { consumePasskeyChallenge, type PasskeyPurpose } from "./challenges";
 import { checkAuthenticatorData, isUserVerified, readChallenge } from "./client-data";
 import { type PasskeyReason, passkeyInvalid } from "./errors";
 import { passkeyOrigins, relyingPartyId } from "./relying-party";
@@ -30,7 +30,7 @@ export async function verifyPasskeyAssertion(
   caller: Pick<Caller, "ip" | "userAgent">,
 ): Promise<VerifiedPasskey> {
   const challenge = readChallenge(ctx, given.response.clientDataJSON, "webauthn.get");
-  await takePasskeyChallenge(ctx, challenge, { purpose, accountId: accountId ?? null });
+  await consumePasskeyChallenge(ctx, challenge, { purpose, accountId: accountId ?? null });
   const passkey = await ctx.db.passkey.findUnique({ where: { credentialId: given.id } });
   if (!passkey || (accountId ?? passkey.accountId) !== passkey.accountId) throw passkeyInvalid("credential_unknown");
   try {

@@ -71,7 +71,7 @@ export async function listChallengeFactors(
 }
 
 /** Uses a challenge up. @throws AppError invalid_challenge if a concurrent call has used it */
-export async function takeChallenge({ db }: Pick<Context, "db">, { tokenHash }: OpenChallenge): Promise<void> {
+export async function consumeChallenge({ db }: Pick<Context, "db">, { tokenHash }: OpenChallenge): Promise<void> {
   const { count } = await db.signInChallenge.deleteMany({ where: { tokenHash } });
   if (count === 0) throw new AppError("invalid_challenge");
 }

@@ -5,7 +5,7 @@ import { type Attempt, clearAttempt } from "../limits/sign-in-throttle";
 import type { Authentication } from "../sessions/authentication";
 import type { Transport } from "../sessions/sessions";
 import { issueSession } from "../sign-in";
-import { createChallenge, type OpenChallenge, type SecondFactorChallenge, takeChallenge } from "./challenges";
+import { consumeChallenge, createChallenge, type OpenChallenge, type SecondFactorChallenge } from "./challenges";
 import { type SecondFactorProof, verifySecondFactor } from "./verify";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
@@ -55,7 +55,7 @@ export function secondFactorRequired(challenge: SecondFactorChallenge, extras: E
  */
 export async function completeChallenge(ctx: Deps, challenge: OpenChallenge, proof: SecondFactorProof, caller: Caller) {
   const factors = await verifySecondFactor(ctx, challenge.id, proof, caller);
-  await takeChallenge(ctx, challenge);
+  await consumeChallenge(ctx, challenge);
   const account = await ctx.db.account.findUnique({ where: { id: challenge.id } });
   if (!account) throw new AppError("invalid_challenge");
   const { transport, deviceName, sessionEpoch } = challenge;

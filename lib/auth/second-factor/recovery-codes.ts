@@ -33,7 +33,7 @@ export async function replaceRecoveryCodes(tx: Tx, createdAt: Date, accountId: s
 }
 
 /** Uses a code up. Returns whether it was the account's and unused: of concurrent calls one gets true. */
-export async function takeRecoveryCode(tx: Tx, usedAt: Date, accountId: string, typed: string): Promise<boolean> {
+export async function consumeRecoveryCode(tx: Tx, usedAt: Date, accountId: string, typed: string): Promise<boolean> {
   const where = { accountId, codeHash: hashRecoveryCode(typed), usedAt: null };
   const { count } = await tx.recoveryCode.updateMany({ where, data: { usedAt } });
   return count === 1;

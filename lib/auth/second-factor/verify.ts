@@ -7,7 +7,7 @@ import { beginSecondFactor, clearAttempt, recordFailure, withdrawAttempt } from 
 import type { PasskeyAssertion } from "../passkeys/schema";
 import { verifyPasskeyAssertion } from "../passkeys/verify-assertion";
 import type { Amr } from "../sessions/authentication";
-import { takeRecoveryCode } from "./recovery-codes";
+import { consumeRecoveryCode } from "./recovery-codes";
 import { timeStepOf } from "./totp";
 
 type Deps = Pick<Context, "config" | "db" | "limits" | "now">;
@@ -34,11 +34,12 @@ export async function verifySecondFactor(
     return amr.filter((method) => method !== "mfa"); // several factors, with the first one
   }
   if (code !== undefined) {
-    await checkCounted(ctx, "totp", accountId, () => takeTotpCode(ctx, accountId, code), caller);
+    await checkCounted(ctx, "totp", accountId, () => consumeTotpCode(ctx, accountId, code), caller);
     return ["otp"];
   }
-  const take = async () => recoveryCode !== undefined && takeRecoveryCode(ctx.db, ctx.now(), accountId, recoveryCode);
-  await checkCounted(ctx, "recovery_code", accountId, take, caller);
+  const consume = async () =>
+    recoveryCode !== undefined && consumeRecoveryCode(ctx.db, ctx.now(), accountId, recoveryCode);
+  await checkCounted(ctx, "recovery_code", accountId, consume, caller);
   await recordSecurityEvent(ctx.db, ctx.now(), accountId, "recovery_code_used", caller);
   return ["recovery"];
 }
@@ -67,7 +68,7 @@ async function checkCounted(
  * Uses a code of an account's authenticator app up. Returns whether it was right: a code of a step that was used, or of an
  * earlier one, is not (RFC 6238, section 5.2). Of concurrent calls with one code, one gets true.
  */
-async function takeTotpCode(ctx: Deps, accountId: string, code: string): Promise<boolean> {
+async function consumeTotpCode(ctx: Deps, accountId: string, code: string): Promise<boolean> {
   const where = { accountId, confirmedAt: { not: null } };
   const factor = await ctx.db.totpFactor.findFirst({ where, select: { id: true, secret: true } });
   if (!factor) return false;
