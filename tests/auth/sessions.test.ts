@@ -2,7 +2,7 @@ import { EncryptJWT, SignJWT } from "jose";
 import { encode } from "next-auth/jwt";
 import { describe, expect, test } from "vitest";
 import { deleteAccount } from "@/lib/admin/accounts/delete-account";
-import { endSessions } from "@/lib/admin/accounts/end-sessions";
+import { revokeAccountSessions } from "@/lib/admin/accounts/revoke-sessions";
 import { revokeSession } from "@/lib/auth/sessions/sessions";
 import { signOut } from "@/lib/auth/sessions/sign-out";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
@@ -110,7 +110,7 @@ describe("a sign-out", () => {
   test("of all sessions by an operator is recorded once, as an operator's", async () => {
     const account = await newAccount();
     await cookieOf(account);
-    const end = async () => (await endSessions(ctx(), OPERATOR, account.id)).sessionsEnded;
+    const end = async () => (await revokeAccountSessions(ctx(), OPERATOR, account.id)).sessionsEnded;
     expect([await end(), await end()]).toEqual([2, 0]);
     const events = await ctx().db.auditEvent.findMany({ where: { accountId: account.id, type: "signed_out" } });
     expect(events).toMatchObject([{ actor: "operator", userAgent: null, network: null }]);

@@ -19,8 +19,8 @@ export async function lockAccount(tx: Tx, id: string): Promise<AccountSummary> {
   return account;
 }
 
-/** Ends every session of a locked account, and removes its devices. Records an event if there were any. */
-export async function endAllSessions(
+/** Revokes every session of a locked account, and removes its devices. Records an event if there were any. */
+export async function revokeAccountSessionsInTx(
   deps: Deps,
   tx: Tx,
   operator: Operator,

@@ -1,7 +1,7 @@
 import { type Operator, recordAccountChange } from "../../audit/operator-events";
 import { requireAnotherAdmin } from "../../auth/last-admin";
 import type { Context } from "../../context";
-import { endAllSessions, lockAccount, NOTHING_ENDED } from "./change-account";
+import { lockAccount, NOTHING_ENDED, revokeAccountSessionsInTx } from "./change-account";
 import type { AccountChange, WithReason } from "./schema";
 
 type Deps = Pick<Context, "db" | "now" | "removeDevices">;
@@ -23,7 +23,7 @@ export function disableAccount(
     const disabledAt = deps.now();
     await tx.account.update({ where: { id }, data: { disabledAt } });
     await recordAccountChange(tx, disabledAt, operator, id, { type: "account_disabled", reason });
-    const ended = await endAllSessions(deps, tx, operator, { id, reason });
+    const ended = await revokeAccountSessionsInTx(deps, tx, operator, { id, reason });
     return { account: { ...account, disabledAt }, isChanged: true, ...ended };
   });
 }

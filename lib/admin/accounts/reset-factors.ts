@@ -2,7 +2,7 @@ import { type Operator, recordAccountChange } from "../../audit/operator-events"
 import { removeFactors } from "../../auth/second-factor/factors";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { endAllSessions, lockAccount } from "./change-account";
+import { lockAccount, revokeAccountSessionsInTx } from "./change-account";
 import type { AccountChange, WithReason } from "./schema";
 
 type Deps = Pick<Context, "db" | "emails" | "now" | "removeDevices">;
@@ -28,7 +28,7 @@ export async function resetFactors(
     const details = { hadTotp, passkeys };
     await recordAccountChange(tx, deps.now(), operator, id, { type: "factors_reset", details, reason });
     await deps.emails.enqueue(tx, "factor_removed", account.email, { factor: hadTotp ? "totp" : "passkey" });
-    const ended = await endAllSessions(deps, tx, operator, { id, reason });
+    const ended = await revokeAccountSessionsInTx(deps, tx, operator, { id, reason });
     return { account, isChanged: true, ...ended };
   });
   deps.emails.wake();

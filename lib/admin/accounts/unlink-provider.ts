@@ -1,7 +1,7 @@
 import { type Operator, recordAccountChange } from "../../audit/operator-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { endAllSessions, lockAccount } from "./change-account";
+import { lockAccount, revokeAccountSessionsInTx } from "./change-account";
 import type { ProviderChange, UnlinkedProvider } from "./schema";
 
 type Deps = Pick<Context, "db" | "emails" | "now" | "removeDevices">;
@@ -23,7 +23,7 @@ export async function unlinkProvider(
     if (count === 0) throw new AppError("not_found", { detail: `The account is not linked to ${provider}.` });
     const details = { provider };
     await recordAccountChange(tx, deps.now(), operator, id, { type: "identity_unlinked", details, reason });
-    const ended = await endAllSessions(deps, tx, operator, { id, reason });
+    const ended = await revokeAccountSessionsInTx(deps, tx, operator, { id, reason });
     await deps.emails.enqueue(tx, "identity_unlinked", account.email, details);
     return { account, isChanged: true, identitiesRemoved: count, ...ended };
   });

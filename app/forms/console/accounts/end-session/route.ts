@@ -1,5 +1,5 @@
-import { endSession } from "@/lib/admin/accounts/end-sessions";
 import { SessionForm } from "@/lib/admin/accounts/form";
+import { revokeAccountSession } from "@/lib/admin/accounts/revoke-sessions";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm(
@@ -10,7 +10,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleFor
     role: "support",
     body: SessionForm,
     handle: async ({ ctx, body }, operator) => {
-      await endSession(ctx, operator, body, body);
+      await revokeAccountSession(ctx, operator, body, body);
       return { done: "session_ended" };
     },
   },

@@ -1,5 +1,5 @@
-import { endSessions } from "@/lib/admin/accounts/end-sessions";
 import { AccountForm } from "@/lib/admin/accounts/form";
+import { revokeAccountSessions } from "@/lib/admin/accounts/revoke-sessions";
 import { defineConsoleForm } from "../../define-console-form";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleForm(
@@ -10,7 +10,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineConsoleFor
     role: "support",
     body: AccountForm,
     handle: async ({ ctx, body }, operator) => {
-      await endSessions(ctx, operator, body.accountId, body);
+      await revokeAccountSessions(ctx, operator, body.accountId, body);
       return { done: "sessions_ended" };
     },
   },

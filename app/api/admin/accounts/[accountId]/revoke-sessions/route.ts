@@ -1,4 +1,4 @@
-import { endSessions } from "@/lib/admin/accounts/end-sessions";
+import { revokeAccountSessions } from "@/lib/admin/accounts/revoke-sessions";
 import { AccountChange, AccountParams, WithReason } from "@/lib/admin/accounts/schema";
 import { operatorOf } from "@/lib/admin/operator";
 import { endpoint } from "@/lib/http/endpoint";
@@ -17,7 +17,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
       errors: ["not_found"],
       responses: { 200: AccountChange },
       handle: ({ ctx, principal, params, body, caller }) =>
-        endSessions(ctx, operatorOf(principal, caller), params.accountId, body),
+        revokeAccountSessions(ctx, operatorOf(principal, caller), params.accountId, body),
     }),
   },
 );

@@ -1,4 +1,4 @@
-import { endSession } from "@/lib/admin/accounts/end-sessions";
+import { revokeAccountSession } from "@/lib/admin/accounts/revoke-sessions";
 import { AccountChange, SessionParams, WithReason } from "@/lib/admin/accounts/schema";
 import { operatorOf } from "@/lib/admin/operator";
 import { endpoint } from "@/lib/http/endpoint";
@@ -16,7 +16,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
       errors: ["not_found"],
       responses: { 200: AccountChange },
       handle: ({ ctx, principal, params, query, caller }) =>
-        endSession(ctx, operatorOf(principal, caller), params, query),
+        revokeAccountSession(ctx, operatorOf(principal, caller), params, query),
     }),
   },
 );

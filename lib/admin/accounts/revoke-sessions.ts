@@ -2,13 +2,13 @@ import { type Operator, recordAccountChange } from "../../audit/operator-events"
 import { revokeSessionInTx } from "../../auth/sessions/sessions";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { endAllSessions, lockAccount } from "./change-account";
+import { lockAccount, revokeAccountSessionsInTx } from "./change-account";
 import type { AccountChange, WithReason } from "./schema";
 
 type Deps = Pick<Context, "db" | "now" | "removeDevices">;
 
-/** Ends every session of an account, and removes its devices. @throws AppError not_found */
-export function endSessions(
+/** Revokes every session of an account, and removes its devices. @throws AppError not_found */
+export function revokeAccountSessions(
   deps: Deps,
   operator: Operator,
   id: string,
@@ -16,16 +16,16 @@ export function endSessions(
 ): Promise<AccountChange> {
   return deps.db.$transaction(async (tx) => {
     const account = await lockAccount(tx, id);
-    const ended = await endAllSessions(deps, tx, operator, { id, reason });
+    const ended = await revokeAccountSessionsInTx(deps, tx, operator, { id, reason });
     return { account, isChanged: ended.sessionsEnded + ended.devicesRemoved > 0, ...ended };
   });
 }
 
 /**
- * Ends one session of an account, and removes the devices that it registered.
+ * Revokes one session of an account, and removes the devices that it registered.
  * @throws AppError not_found, also for a session that has ended
  */
-export function endSession(
+export function revokeAccountSession(
   deps: Deps,
   operator: Operator,
   { accountId, sessionId }: { accountId: string; sessionId: string },
