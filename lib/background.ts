@@ -1,6 +1,6 @@
 import path from "node:path";
 import { removeOldFiles } from "./adapters/outbox-folder";
-import { takeOverSecurityEvents } from "./audit/take-over";
+import { migrateSecurityEvents } from "./audit/migrate-security-events";
 import { removeExpiredRows } from "./auth/retention";
 import { watchRollouts } from "./background/watch-rollouts";
 import { runScheduledBackup } from "./backup/schedule";
@@ -113,11 +113,11 @@ function removeOldData(ctx: Context, every: Every): void {
       ]),
     ),
   );
-  const takeOver = oneAtATime(ctx, "moving security events to the audit trail failed", () =>
-    takeOverSecurityEvents(ctx),
+  const migrateEvents = oneAtATime(ctx, "moving security events to the audit trail failed", () =>
+    migrateSecurityEvents(ctx),
   );
-  every(RETENTION_INTERVAL_MS, takeOver);
-  takeOver();
+  every(RETENTION_INTERVAL_MS, migrateEvents);
+  migrateEvents();
   removeOutboxFiles(ctx, every);
 }
 

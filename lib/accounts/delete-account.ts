@@ -1,7 +1,7 @@
 import type { Caller } from "../audit/caller";
+import { migrateSecurityEventsOf } from "../audit/migrate-security-events";
 import { auditPseudonym, pseudonymizeEvents } from "../audit/pseudonym";
 import { type EventExtra, networkOf, recordSecurityEvent } from "../audit/security-events";
-import { takeOverSecurityEventsOf } from "../audit/take-over";
 import { queueRevocations } from "../auth/apple/refresh-token";
 import type { Principal } from "../auth/authenticate";
 import { requireAnotherAdmin } from "../auth/last-admin";
@@ -68,7 +68,7 @@ export async function removeAccount(
   accountId: string,
   { caller, shouldEmail, operator }: Removal,
 ): Promise<boolean> {
-  await takeOverSecurityEventsOf({ config, db }, accountId);
+  await migrateSecurityEventsOf({ config, db }, accountId);
   return withRetry(() =>
     db.$transaction(async (tx) => {
       await requireAnotherAdmin(tx, accountId);

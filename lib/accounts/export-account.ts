@@ -1,6 +1,6 @@
 import type { Caller } from "../audit/caller";
+import { migrateSecurityEventsOf } from "../audit/migrate-security-events";
 import { recordSecurityEvent } from "../audit/security-events";
-import { takeOverSecurityEventsOf } from "../audit/take-over";
 import type { Principal } from "../auth/authenticate";
 import { readFactors } from "../auth/second-factor/factors";
 import { requireStepUp } from "../auth/step-up";
@@ -28,7 +28,7 @@ export async function exportAccount(ctx: Deps, principal: Principal, caller: Cal
 
 /** All data of an account from one snapshot. @throws if the account does not exist */
 export async function readExport(ctx: Pick<Deps, "config" | "db">, accountId: string, exportedAt: Date) {
-  await takeOverSecurityEventsOf(ctx, accountId);
+  await migrateSecurityEventsOf(ctx, accountId);
   const data = await ctx.db.$transaction((tx) => collect(tx, accountId), { isolationLevel: "RepeatableRead" });
   return { schema: "account-export" as const, schemaVersion: 1 as const, exportedAt, ...data };
 }

@@ -1,6 +1,6 @@
 import type { Context } from "../context";
+import { migrateSecurityEventsOf } from "./migrate-security-events";
 import { auditPseudonyms } from "./pseudonym";
-import { takeOverSecurityEventsOf } from "./take-over";
 
 type Deps = Pick<Context, "config" | "db">;
 
@@ -9,7 +9,7 @@ export type EventPosition = { at: Date; id: string };
 
 /** An account's newest events, also after the account was deleted; those before `before`, if it is given. */
 export async function listSecurityEvents(ctx: Deps, accountId: string, limit: number, before?: EventPosition) {
-  await takeOverSecurityEventsOf(ctx, accountId);
+  await migrateSecurityEventsOf(ctx, accountId);
   return ctx.db.auditEvent.findMany({
     where: {
       accountId: { in: [accountId, ...auditPseudonyms(ctx.config, accountId)] },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { deleteAccount } from "@/lib/admin/accounts/delete-account";
 import { setRole } from "@/lib/admin/accounts/set-role";
-import { takeOverSecurityEvents } from "@/lib/audit/take-over";
+import { migrateSecurityEvents } from "@/lib/audit/migrate-security-events";
 import { listSecurityEvents } from "@/lib/audit/trail";
 import { removeExpiredRows } from "@/lib/auth/retention";
 import { eventsOf, newAccount } from "@/tests/support/accounts";
@@ -79,7 +79,7 @@ describe("events that the previous build writes during an upgrade", () => {
     const [ann, bob] = [await newAccount(), await newAccount()];
     await writeAsBefore(ann.id, "signed_out");
     await writeAsBefore(bob.id, "signed_out", "operator");
-    await Promise.all([takeOverSecurityEvents(ctx()), takeOverSecurityEvents(ctx())]);
+    await Promise.all([migrateSecurityEvents(ctx()), migrateSecurityEvents(ctx())]);
     expect(await ctx().db.securityEvent.count()).toBe(0);
     expect(await listSecurityEvents(ctx(), ann.id, 1)).toMatchObject([
       { type: "signed_out", actor: "account", network: "192.0.2.0/24", userAgent: "Homeport/1.0 (old)" },
@@ -99,7 +99,7 @@ describe("events that the previous build writes during an upgrade", () => {
     const { id } = await newAccount();
     await ctx().db.account.delete({ where: { id } });
     await writeAsBefore(id, "account_deleted");
-    await takeOverSecurityEvents(ctx());
+    await migrateSecurityEvents(ctx());
     expect(await ctx().db.auditEvent.count({ where: { accountId: id } })).toBe(0);
     expect(await listSecurityEvents(ctx(), id, 10)).toMatchObject([
       { type: "account_deleted", network: null, userAgent: null },
@@ -111,7 +111,7 @@ describe("events that the previous build writes during an upgrade", () => {
     const { id } = await newAccount();
     const event = { accountId: id, type: "sign_in_failed", at: ctx().now() } as const;
     await ctx().db.securityEvent.createMany({ data: Array.from({ length: 2_300 }, () => event) });
-    expect(await takeOverSecurityEvents(ctx())).toBe(2_300);
+    expect(await migrateSecurityEvents(ctx())).toBe(2_300);
     expect(await ctx().db.auditEvent.count({ where: { accountId: id } })).toBe(2_301);
   });
 

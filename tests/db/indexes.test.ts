@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { takeOverSecurityEvents } from "@/lib/audit/take-over";
+import { migrateSecurityEvents } from "@/lib/audit/migrate-security-events";
 import { removeExpiredRows } from "@/lib/auth/retention";
 import { createEmailQueue } from "@/lib/mail/queue";
 import { removeUnverifiedDevices } from "@/lib/push/devices";
@@ -30,7 +30,7 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
     const event = { type: "signed_out", at: ctx().now() } as const;
     const accountIds = [(await newAccount()).id, crypto.randomUUID()];
     await ctx().db.securityEvent.createMany({ data: accountIds.map((accountId) => ({ ...event, accountId })) });
-    const run = (db: ReturnType<typeof ctx>["db"]) => takeOverSecurityEvents({ ...ctx(), db });
+    const run = (db: ReturnType<typeof ctx>["db"]) => migrateSecurityEvents({ ...ctx(), db });
     expect(await statementsWithoutIndex(url, run)).toEqual([]);
     expect(await ctx().db.securityEvent.count()).toBe(0);
   });

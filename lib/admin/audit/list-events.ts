@@ -1,5 +1,5 @@
+import { migrateSecurityEventsOf } from "../../audit/migrate-security-events";
 import { auditPseudonyms } from "../../audit/pseudonym";
-import { takeOverSecurityEventsOf } from "../../audit/take-over";
 import type { Context, ReadClient } from "../../context";
 import type { Prisma } from "../../db/generated/client";
 import { isUuid } from "../../db/ids";
@@ -18,7 +18,7 @@ const COMMON_TYPES: readonly string[] = ["signed_in", "signed_out", "registered"
 export async function listAuditEvents(deps: Deps, { limit, cursor, ...filter }: AuditQuery): Promise<AuditPage> {
   // What is taken over now, a replica may not have yet.
   const read: ReadDeps = filter.account === undefined ? { ...deps, db: deps.readDb() } : deps;
-  if (filter.account !== undefined) await takeOverSecurityEventsOf(deps, filter.account);
+  if (filter.account !== undefined) await migrateSecurityEventsOf(deps, filter.account);
   const page = { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) };
   const { entries, nextCursor } = await readPage("audit", page, async ({ after, take }) => {
     const last = after === null ? null : await findPosition(read, after);

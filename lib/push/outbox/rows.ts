@@ -113,7 +113,7 @@ export function queuePriorityOf(kind: Prisma.Sql): Prisma.Sql {
   return sql`coalesce((${JSON.stringify(QUEUE_PRIORITIES)}::jsonb ->> ${kind})::smallint, ${QueuePriority.normal}::smallint)`;
 }
 
-/** The outbox of version 1.0, until `takeOverDeliveries` has moved its rows. */
+/** The outbox of version 1.0, until `migrateDeliveries` has moved its rows. */
 const isNotInOldOutbox = sql`NOT EXISTS (
   SELECT 1 FROM "PushDelivery" AS old
   WHERE old."deviceId" = delivery."deviceId" AND old."eventKey" = delivery."eventKey")`;

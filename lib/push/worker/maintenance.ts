@@ -2,8 +2,8 @@ import type { Context } from "../../context";
 import { firstIdAt } from "../../db/ids";
 import { leaseExpired } from "../../db/queue/lease";
 import { sql } from "../../db/sql";
+import { migrateDeliveries } from "../outbox/migrate-deliveries";
 import { insertReceipts } from "../outbox/receipts";
-import { takeOverDeliveries } from "../outbox/take-over";
 import { MAX_ATTEMPTS } from "./apns-result";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log">;
@@ -15,7 +15,7 @@ const MAX_STATEMENTS = 10;
 
 /** Takes over the rows of version 1.0, requeues deliveries whose lease has expired, and deletes old rows. */
 export async function maintainOutbox(deps: Deps): Promise<void> {
-  await takeOverDeliveries(deps);
+  await migrateDeliveries(deps);
   const requeued = await releaseExpiredLeases(deps);
   if (requeued > 0) deps.log.warn({ rows: requeued }, "requeued deliveries with expired leases");
   const [clock] = await deps.db.$queryRaw<{ now: Date }[]>`SELECT ${deps.dbNow()} AS "now"`;

@@ -16,7 +16,7 @@ const NIL_ID = "00000000-0000-0000-0000-000000000000";
  * that version may still insert and send such rows during an upgrade: those that they are sending stay until their lease
  * expires. The table can be dropped once it is empty and every instance runs a later version. Returns the number of rows.
  */
-export async function takeOverDeliveries(deps: Deps): Promise<number> {
+export async function migrateDeliveries(deps: Deps): Promise<number> {
   // The lower bounds let the planner read a range of an index.
   const selections = [
     sql`old."state" = 'queued' AND old."nextAttemptAt" > '-infinity' ORDER BY old."nextAttemptAt"`,

@@ -21,23 +21,23 @@ const OPERATOR = "operator";
  * Moves the security events of version 1.0 to the audit trail, also those that the previous build writes while both run.
  * Can run in several processes, and be killed at any time. Returns how many.
  */
-export function takeOverSecurityEvents(ctx: Deps): Promise<number> {
+export function migrateSecurityEvents(ctx: Deps): Promise<number> {
   // A condition that every row meets makes the index of `at` return the rows in their order.
-  return takeOver(ctx, sql`"at" < 'infinity'::timestamptz`);
+  return migrateWhere(ctx, sql`"at" < 'infinity'::timestamptz`);
 }
 
 /** The same for the events of one account, so that whoever reads or deletes them finds all of them in the audit trail. */
-export async function takeOverSecurityEventsOf(ctx: Deps, accountId: string): Promise<void> {
+export async function migrateSecurityEventsOf(ctx: Deps, accountId: string): Promise<void> {
   const isLeft = await ctx.db.securityEvent.findFirst({ where: { accountId }, select: { id: true } });
-  if (isLeft) await takeOver(ctx, sql`"accountId" = ${accountId}::uuid`);
+  if (isLeft) await migrateWhere(ctx, sql`"accountId" = ${accountId}::uuid`);
 }
 
-function takeOver(ctx: Deps, condition: Prisma.Sql): Promise<number> {
-  return removeInBatches(() => ctx.db.$transaction((tx) => takeOverBatch(ctx, tx, condition)));
+function migrateWhere(ctx: Deps, condition: Prisma.Sql): Promise<number> {
+  return removeInBatches(() => ctx.db.$transaction((tx) => migrateBatch(ctx, tx, condition)));
 }
 
 /** Locks the accounts until their events are moved: a deletion waits, and then finds them in the audit trail. */
-async function takeOverBatch({ config }: Pick<Deps, "config">, tx: Tx, condition: Prisma.Sql): Promise<number> {
+async function migrateBatch({ config }: Pick<Deps, "config">, tx: Tx, condition: Prisma.Sql): Promise<number> {
   const rows = await tx.$queryRaw<Row[]>`
     DELETE FROM "SecurityEvent" WHERE "id" IN (
       SELECT "id" FROM "SecurityEvent" WHERE ${condition}
