@@ -6,7 +6,7 @@ import { sql } from "../db/sql";
 import { AppError, isAppError } from "../errors";
 import { enqueue } from "../push/outbox/enqueue";
 import {
-  type Attempt,
+  type AttemptCounters,
   beginAttempt,
   beginAttemptByDevice,
   clearAttempt,
@@ -26,7 +26,7 @@ import { requireVerifiedEmail } from "./verification/email-verification";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now">;
 /** An account whose password was checked, and the attempt that `issueSession` clears. */
-export type VerifiedAccount = Account & { attempt: Attempt };
+export type VerifiedAccount = Account & { attempt: AttemptCounters };
 type EmailAndPassword = { email: string; password: string };
 
 /**
@@ -60,7 +60,7 @@ export async function verifyPassword(ctx: Deps, given: EmailAndPassword, caller:
 }
 
 /** Known and unknown emails run the same statements. */
-async function recordFailedAttempt(ctx: Deps, email: string, attempt: Attempt, caller: Caller): Promise<void> {
+async function recordFailedAttempt(ctx: Deps, email: string, attempt: AttemptCounters, caller: Caller): Promise<void> {
   const at = ctx.now();
   if (!mustWait(attempt)) return recordFailedSignIn(ctx.db, at, email, caller);
   await ctx.db.$transaction(async (tx) => {
@@ -93,7 +93,7 @@ async function rehashPassword(ctx: Deps, id: string, outdated: string, password:
 }
 
 type SessionOptions = { authentication: Authentication; transport: Transport; deviceName: string | null };
-type Authenticated = { id: string; email: string; sessionEpoch: number; attempt?: Attempt };
+type Authenticated = { id: string; email: string; sessionEpoch: number; attempt?: AttemptCounters };
 type SessionDeps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
 
 /**

@@ -4,14 +4,14 @@ import { toStorableText } from "../storable-text";
 import { type AllowedNetworks, resolveAddress } from "./addresses";
 import { parseRetryAfter } from "./retry-after";
 
-/** The whole attempt: name resolution, connection, request and response. */
+/** The whole request: name resolution, connection, request and response. */
 const TIMEOUT_MS = 10_000;
 /** What is read and kept of a response's body. */
 const MAX_BODY_BYTES = 1_024;
 const MAX_ERROR_LENGTH = 300;
 
-/** How an attempt ended. `error` is set if there was no response. */
-export type Attempt = {
+/** How a request ended. `error` is set if there was no response. */
+export type PostResult = {
   status: number | null;
   body: string | null;
   error: string | null;
@@ -22,7 +22,7 @@ export type Attempt = {
 type Message = { url: string; headers: Record<string, string>; body: string | Buffer };
 
 /** Posts a message. Follows no redirect, and reads the start of the response alone. Never throws. */
-export async function postMessage({ url, headers, body }: Message, allowed: AllowedNetworks): Promise<Attempt> {
+export async function postMessage({ url, headers, body }: Message, allowed: AllowedNetworks): Promise<PostResult> {
   const startedMs = performance.now();
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const none = { status: null, body: null, error: null, retryAfterSeconds: null };
@@ -38,7 +38,7 @@ async function send(
   headers: Record<string, string>,
   body: string | Buffer,
   { allowed, signal }: { allowed: AllowedNetworks; signal: AbortSignal },
-): Promise<Partial<Attempt>> {
+): Promise<Partial<PostResult>> {
   const { address, family } = await abortable(resolveAddress(url, allowed), signal);
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const open = url.protocol === "https:" ? requestHttps : requestHttp;

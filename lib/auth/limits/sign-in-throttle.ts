@@ -42,8 +42,8 @@ const SECOND_FACTORS = {
 type Counter = { key: string; rule: Rule };
 /** A counter that applies under an SQL condition. */
 type Candidate = Counter & { condition: Prisma.Sql };
-/** An attempt and its counters. `failures` includes the attempt itself. */
-export type Attempt = (Counter & { failures: number })[];
+/** The counters of a sign-in attempt. `failures` includes the attempt itself. */
+export type AttemptCounters = (Counter & { failures: number })[];
 
 /** How long the next attempt has to wait after a number of failures. */
 export function waitMs(
@@ -59,7 +59,7 @@ export function waitMs(
  * unknown emails are counted alike. Clients that the account recognizes have their own counters, so that strangers cannot
  * lock the owner out (OWASP, "Slow Down Online Guessing Attacks with Device Cookies"). @throws AppError rate_limited
  */
-export async function beginAttempt(ctx: Deps, email: string, caller: Caller): Promise<Attempt> {
+export async function beginAttempt(ctx: Deps, email: string, caller: Caller): Promise<AttemptCounters> {
   const { network } = await clientKeys(ctx, email, caller);
   const strangerCondition = sql`NOT ${recognizedClientCondition(network, ctx.now())}`;
   return countAttempt(ctx, [
@@ -72,7 +72,7 @@ export async function beginAttempt(ctx: Deps, email: string, caller: Caller): Pr
  * The same for a browser that the account recognizes by its device cookie. Null, and nothing is counted, for any other
  * caller. @throws AppError rate_limited
  */
-export async function beginAttemptByDevice(ctx: Deps, email: string, caller: Caller): Promise<Attempt | null> {
+export async function beginAttemptByDevice(ctx: Deps, email: string, caller: Caller): Promise<AttemptCounters | null> {
   if (caller.isNewDevice) return null;
   const { device } = await clientKeys(ctx, email, caller);
   const condition = recognizedClientCondition(device, ctx.now());
@@ -81,7 +81,7 @@ export async function beginAttemptByDevice(ctx: Deps, email: string, caller: Cal
 }
 
 /** The same for a signed-in caller who enters the password again. @throws AppError rate_limited */
-export async function beginReauthentication(ctx: Deps, accountId: string): Promise<Attempt> {
+export async function beginReauthentication(ctx: Deps, accountId: string): Promise<AttemptCounters> {
   const key = await ctx.limits.privateKey(`reauthentication ${accountId}`);
   return countAttempt(ctx, [{ key, rule: BY_SESSIONS, condition: sql`true` }]);
 }
@@ -91,16 +91,16 @@ export async function beginSecondFactor(
   ctx: Deps,
   kind: keyof typeof SECOND_FACTORS,
   accountId: string,
-): Promise<Attempt> {
+): Promise<AttemptCounters> {
   const key = await ctx.limits.privateKey(`second factor ${kind} ${accountId}`);
   return countAttempt(ctx, [{ key, rule: SECOND_FACTORS[kind], condition: sql`true` }]);
 }
 
 /** Counts an attempt on every counter that applies, or on none if one of them is blocked. */
-async function countAttempt(ctx: Deps, candidates: Candidate[]): Promise<Attempt> {
+async function countAttempt(ctx: Deps, candidates: Candidate[]): Promise<AttemptCounters> {
   if (ctx.config.RATE_LIMITS === "off") return [];
   const failures = new Map((await countFailures(ctx, candidates)).map((row) => [row.key, row.failures]));
-  const counted: Attempt = [];
+  const counted: AttemptCounters = [];
   let blocked: Counter | undefined;
   for (const counter of candidates) {
     const count = failures.get(counter.key);
@@ -158,12 +158,12 @@ async function blockedError({ db, now }: Deps, { key, rule }: Counter) {
 }
 
 /** Whether the next attempt has to wait if this one fails. It does not depend on whether the email has an account. */
-export function mustWait(attempt: Attempt): boolean {
+export function mustWait(attempt: AttemptCounters): boolean {
   return attempt.some(({ rule, failures }) => waitMs(failures, rule) > 0);
 }
 
 /** Records that an attempt failed, and starts its wait, if any. */
-export async function recordFailure(tx: Tx, at: Date, attempt: Attempt): Promise<void> {
+export async function recordFailure(tx: Tx, at: Date, attempt: AttemptCounters): Promise<void> {
   for (const { key, rule, failures } of attempt) {
     const wait = waitMs(failures, rule);
     await tx.$executeRaw`
@@ -175,7 +175,7 @@ export async function recordFailure(tx: Tx, at: Date, attempt: Attempt): Promise
 }
 
 /** Clears the counters of an attempt that succeeded. */
-export async function clearAttempt(tx: Tx, attempt: Attempt): Promise<void> {
+export async function clearAttempt(tx: Tx, attempt: AttemptCounters): Promise<void> {
   await clearKeys(
     tx,
     attempt.map(({ key }) => key),
@@ -208,7 +208,7 @@ export function deleteCounters(keys: string[], condition: Prisma.Sql): Prisma.Sq
 }
 
 /** Takes an attempt back whose password was not checked. */
-export async function withdrawAttempt({ db, now }: Pick<Deps, "db" | "now">, attempt: Attempt): Promise<void> {
+export async function withdrawAttempt({ db, now }: Pick<Deps, "db" | "now">, attempt: AttemptCounters): Promise<void> {
   for (const { key, rule, failures } of attempt) {
     const unblock = failures < rule.freeFailures ? {} : { blockedUntil: now() };
     await db.signInThrottle.updateMany({ where: { key }, data: { failures: { decrement: 1 }, ...unblock } });

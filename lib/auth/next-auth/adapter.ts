@@ -2,13 +2,13 @@ import type { Adapter, AdapterUser } from "next-auth/adapters";
 import type { Caller } from "../../audit/caller";
 import type { Context } from "../../context";
 import type { Account } from "../../db/generated/client";
-import type { Attempt } from "../limits/sign-in-throttle";
+import type { AttemptCounters } from "../limits/sign-in-throttle";
 import { issuerOf } from "../oauth/providers";
 import { confirmVerification, type MatchedRegistration } from "../verification/email-verification";
-import { type OnFailure, orNull } from "./attempt";
+import { type OnFailure, orNull } from "./catch-refusal";
 
 /** An account as next-auth's "user", with the fields that `issueSession` needs. */
-export type AdapterAccount = AdapterUser & Pick<Account, "sessionEpoch"> & { attempt?: Attempt };
+export type AdapterAccount = AdapterUser & Pick<Account, "sessionEpoch"> & { attempt?: AttemptCounters };
 
 /**
  * The part of next-auth's adapter that this service needs. Sessions are stored by `lib/auth/sessions`, and

@@ -14,8 +14,8 @@ import { signOut } from "../sessions/sign-out";
 import { type Claims, encodeToken } from "../sessions/token";
 import { issueSession, verifyPassword } from "../sign-in";
 import { type AdapterAccount, createAdapter } from "./adapter";
-import { attempt, type OnFailure, orNull } from "./attempt";
 import type { CallSecrets } from "./call-secrets";
+import { catchRefusal, type OnFailure, orNull } from "./catch-refusal";
 import { authenticationOf, COOKIE_SESSION, type SignInCall, signInCallback } from "./sign-in-callback";
 
 type Deps = Pick<
@@ -114,7 +114,7 @@ async function authorizePassword(ctx: Deps, input: unknown, caller: Caller, onFa
   const parsed = SignIn.safeParse(input);
   if (!parsed.success) return null;
   const logIt = (error: AppError) => logRefusal(ctx, error, caller.ip, { route: "/api/auth/callback/credentials" });
-  const outcome = await attempt(onFailure, () => verifyPassword(ctx, parsed.data, caller), logIt);
+  const outcome = await catchRefusal(onFailure, () => verifyPassword(ctx, parsed.data, caller), logIt);
   if (outcome && "value" in outcome) return outcome.value;
   if (outcome && outcome.refused !== "invalid_credentials") throw new Error(outcome.refused);
   return null;

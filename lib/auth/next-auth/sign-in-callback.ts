@@ -21,7 +21,7 @@ import {
 import type { findSession } from "../sessions/sessions";
 import { type MatchedRegistration, requireVerifiedEmail } from "../verification/email-verification";
 import type { AdapterAccount } from "./adapter";
-import { attempt, type OnFailure } from "./attempt";
+import { catchRefusal, type OnFailure } from "./catch-refusal";
 import type { PendingIdentity } from "./pending-identity";
 
 type Deps = Pick<
@@ -62,7 +62,7 @@ export function signInCallback(ctx: Deps, call: SignInCall, onFailure: OnFailure
       return challengeSignIn(ctx, owner, authenticationOf(ctx, call, account, owner.id), COOKIE_SESSION);
     };
     const route = `/api/auth/callback/${account?.provider}`;
-    const outcome = await attempt(onFailure, decide, (error) => logRefusal(ctx, error, call.caller.ip, { route }));
+    const outcome = await catchRefusal(onFailure, decide, (error) => logRefusal(ctx, error, call.caller.ip, { route }));
     if (outcome === null) return false;
     if ("refused" in outcome) return baseUrl + refusalPage(outcome.refused);
     if (outcome.value === null) return true;

@@ -1,7 +1,7 @@
 import type { Caller } from "../../audit/caller";
 import type { Context } from "../../context";
 import { AppError, type ErrorExtras, isAppError } from "../../errors";
-import { type Attempt, clearAttempt } from "../limits/sign-in-throttle";
+import { type AttemptCounters, clearAttempt } from "../limits/sign-in-throttle";
 import type { Authentication } from "../sessions/authentication";
 import type { Transport } from "../sessions/sessions";
 import { issueSession } from "../sign-in";
@@ -9,7 +9,7 @@ import { consumeChallenge, createChallenge, type OpenChallenge, type SecondFacto
 import { type SecondFactorProof, verifySecondFactor } from "./verify";
 
 type Deps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
-type Authenticated = { id: string; email: string; sessionEpoch: number; attempt?: Attempt };
+type Authenticated = { id: string; email: string; sessionEpoch: number; attempt?: AttemptCounters };
 type SessionOptions = { transport: Transport; deviceName: string | null };
 type Issued = Awaited<ReturnType<typeof issueSession>>;
 

@@ -5,7 +5,7 @@ import type { Prisma } from "../../db/generated/client";
 import { newId } from "../../db/ids";
 import { empty, sql } from "../../db/sql";
 import { recognition } from "../limits/recognized-clients";
-import { type Attempt, deleteCounters } from "../limits/sign-in-throttle";
+import { type AttemptCounters, deleteCounters } from "../limits/sign-in-throttle";
 import type { Authentication } from "./authentication";
 import { LIFETIMES, type Transport } from "./sessions";
 import type { Claims } from "./token";
@@ -21,7 +21,7 @@ type NewSession = {
   transport: Transport;
   deviceName: string | null;
   /** The attempt of this sign-in, whose counters are cleared. */
-  attempt?: Attempt;
+  attempt?: AttemptCounters;
 };
 
 /** A new session, the claims of its token, and the ids of the sessions that it replaced. */

@@ -3,7 +3,7 @@ import type { Prisma, PrismaClient } from "../../db/generated/client";
 import { seconds } from "../../db/sql";
 import type { Tx } from "../../db/transaction";
 import type { AllowedNetworks } from "../../outbound/addresses";
-import { type Attempt, postMessage } from "../../outbound/post";
+import { type PostResult, postMessage } from "../../outbound/post";
 import { signWebhook } from "../signature";
 import { type ClaimedDelivery, claimCondition } from "./claim";
 import { type Outcome, outcomeOf } from "./outcome";
@@ -50,7 +50,7 @@ function validSecrets({ secret, previousSecret, previousSecretExpiresAt, claimed
   return previousSecret !== null && isPreviousValid ? [secret, previousSecret] : [secret];
 }
 
-async function store(deps: DeliverDeps, tx: Tx, claimed: ClaimedDelivery, attempt: Attempt, outcome: Outcome) {
+async function store(deps: DeliverDeps, tx: Tx, claimed: ClaimedDelivery, attempt: PostResult, outcome: Outcome) {
   const { endpointId, claimedAt, url } = claimed;
   const { state, delaySeconds, disable } = outcome;
   const { status, body, error, durationMs } = attempt;

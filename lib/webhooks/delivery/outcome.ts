@@ -1,5 +1,5 @@
 import { backoffSeconds } from "../../db/queue/backoff";
-import type { Attempt } from "../../outbound/post";
+import type { PostResult } from "../../outbound/post";
 
 /** Standard Webhooks 1.0.0, "Sending reliability": the delays after the first attempt and each further one. */
 const MINUTE = 60;
@@ -25,7 +25,7 @@ export type Outcome = {
 
 /** Decides what follows from an attempt. `random` is from 0 to 1; less than 1 makes the delay up to a tenth shorter. */
 export function outcomeOf(
-  { status, retryAfterSeconds }: Pick<Attempt, "status" | "retryAfterSeconds">,
+  { status, retryAfterSeconds }: Pick<PostResult, "status" | "retryAfterSeconds">,
   { attempts, failingSince, now, random }: { attempts: number; failingSince: Date | null; now: Date; random: number },
 ): Outcome {
   if (status !== null && status >= 200 && status < 300)

@@ -7,7 +7,7 @@ export type OnFailure = (error: unknown) => void;
 type Outcome<T> = { value: T } | { refused: ErrorCode } | null;
 
 /** Runs a function that may refuse the caller. `overloaded` and `unavailable` are failures, not refusals. */
-export async function attempt<T>(
+export async function catchRefusal<T>(
   onFailure: OnFailure,
   run: () => Promise<T>,
   onRefusal?: (error: AppError) => void,
@@ -26,6 +26,6 @@ export async function attempt<T>(
 
 /** Runs a function. Returns null after a refusal or a failure. */
 export async function orNull<T>(onFailure: OnFailure, run: () => Promise<T>): Promise<T | null> {
-  const outcome = await attempt(onFailure, run);
+  const outcome = await catchRefusal(onFailure, run);
   return outcome && "value" in outcome ? outcome.value : null;
 }
