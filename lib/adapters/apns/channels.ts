@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { OutgoingHttpHeaders } from "node:http2";
 import type { BroadcastChannels, ChannelResponse, PushApp } from "../push-transport";
 import { authorizationOf, type Client, openManagementSession, openSession } from "./client";
-import { type Exchanged, exchange, isProviderTokenExpired } from "./request";
+import { type ApnsFullResponse, isProviderTokenExpired, sendForBody } from "./request";
 
 type Request = {
   method: "GET" | "POST" | "DELETE";
@@ -74,7 +74,7 @@ async function send(
       "apns-request-id": requestId,
       ...headers,
     };
-    return exchange(await open(client), sent, typeof body === "string" ? body : JSON.stringify(body), timeoutMs);
+    return sendForBody(await open(client), sent, typeof body === "string" ? body : JSON.stringify(body), timeoutMs);
   };
   const { token } = client.config;
   const { generation } = token;
@@ -84,7 +84,7 @@ async function send(
   return toChannelResponse(await request());
 }
 
-function toChannelResponse({ headers, body, ...response }: Exchanged): ChannelResponse {
+function toChannelResponse({ headers, body, ...response }: ApnsFullResponse): ChannelResponse {
   const { channels } = body;
   const channelId = headers["apns-channel-id"];
   return {

@@ -28,16 +28,16 @@ export function sendRequest(
 }
 
 /** A response with its headers and its body, which is an object in JSON, or empty. */
-export type Exchanged = ApnsResponse & { headers: IncomingHttpHeaders; body: Record<string, unknown> };
+export type ApnsFullResponse = ApnsResponse & { headers: IncomingHttpHeaders; body: Record<string, unknown> };
 
 /** The same, with the headers and the body of the response. @throws as above */
-export function exchange(
+export function sendForBody(
   session: ClientHttp2Session,
   headers: OutgoingHttpHeaders,
   body: string,
   timeoutMs: number,
-): Promise<Exchanged> {
-  return request<Exchanged>(session, headers, body, timeoutMs, (stream, response, resolve) =>
+): Promise<ApnsFullResponse> {
+  return request<ApnsFullResponse>(session, headers, body, timeoutMs, (stream, response, resolve) =>
     readObject(stream, (object) =>
       resolve({ ...toResponse(response, object), headers: response, body: { ...object } }),
     ),
