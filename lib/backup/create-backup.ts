@@ -12,7 +12,7 @@ import { openStore } from "./open-store";
 type Deps = Pick<Context, "config" | "database" | "db" | "log" | "now">;
 
 /** Without records of the last months, the last success is still known. */
-const RECORDS_MS = 100 * 24 * 60 * 60 * 1000;
+const RECORD_RETENTION_MS = 100 * 24 * 60 * 60 * 1000;
 
 export type CreatedBackup = { file: string; sizeBytes: number; isEncrypted: boolean; createdAt: Date; seconds: number };
 
@@ -37,7 +37,7 @@ export async function createBackup(deps: Deps, to: string, id?: string): Promise
     const created = await write(deps, to, startedAt);
     const { file, sizeBytes } = created;
     await db.backup.update({ where: { id: record }, data: { endedAt: now(), file, sizeBytes } });
-    await db.backup.deleteMany({ where: { startedAt: { lt: new Date(now().getTime() - RECORDS_MS) } } });
+    await db.backup.deleteMany({ where: { startedAt: { lt: new Date(now().getTime() - RECORD_RETENTION_MS) } } });
     log.info({ to, ...created }, "backed up");
     return created;
   } catch (error) {

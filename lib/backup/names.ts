@@ -14,13 +14,13 @@ function timeOfName(name: string): Date | null {
 }
 
 /** How many backups to keep: the newest of each of the last days, weeks and months that have one. */
-export type Keep = { daily: number; weekly: number; monthly: number };
+export type BackupRetention = { daily: number; weekly: number; monthly: number };
 
 /**
  * The names of the backups to remove. The newest backup is always kept, and files with other names are never removed.
  * Days, months and weeks, from Monday, are in UTC.
  */
-export function expiredNames(names: readonly string[], { daily, weekly, monthly }: Keep): string[] {
+export function expiredNames(names: readonly string[], { daily, weekly, monthly }: BackupRetention): string[] {
   const backups = names.filter((name) => timeOfName(name) !== null).sort((a, b) => (a < b ? 1 : -1));
   const kept = new Set(backups.slice(0, 1));
   const keepNewest = (count: number, periodOf: (at: Date) => string) => {

@@ -7,7 +7,7 @@ import type { AnyEndpoint, RequestScope } from "../endpoint";
 import { RouteResponse } from "../route-response";
 
 /** How long a response is kept. */
-const KEPT_SECONDS = 24 * 60 * 60;
+const RETENTION_SECONDS = 24 * 60 * 60;
 /** After a process was killed, the request can be repeated when its lease has ended. */
 const LEASE_SECONDS = 60;
 const RENEWAL_MS = 20_000;
@@ -89,7 +89,7 @@ function replay({ status, body }: Stored): RouteResponse {
 async function complete({ db, dbNow }: Deps, { id }: Request, status: number, body: string | null): Promise<void> {
   await db.$executeRaw`
     UPDATE "IdempotentRequest" SET "status" = ${status}::smallint, "body" = ${body}::text,
-      "expiresAt" = ${dbNow()} + ${seconds(KEPT_SECONDS)}
+      "expiresAt" = ${dbNow()} + ${seconds(RETENTION_SECONDS)}
     WHERE "id" = ${id}`;
 }
 
