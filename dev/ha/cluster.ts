@@ -23,7 +23,7 @@ export type Database = "db1" | "db2";
 const DATABASES: Database[] = ["db1", "db2"];
 const APPS = ["app1", "app2"] as const;
 const PASSWORD = "long-and-random";
-const PATIENCE_MS = 120_000;
+const MAX_WAIT_MS = 120_000;
 /** As docs/deploy.md says for PgBouncer. */
 const ROLE = [
   ["TimeZone", "UTC"],
@@ -34,7 +34,7 @@ const ROLE = [
 ];
 
 /** Resolves when `check` is true. @throws Error that says what has not come */
-export async function until(what: string, check: () => boolean | Promise<boolean>, maxMs = PATIENCE_MS): Promise<void> {
+export async function until(what: string, check: () => boolean | Promise<boolean>, maxMs = MAX_WAIT_MS): Promise<void> {
   for (const endMs = Date.now() + maxMs; ; await delay(250)) {
     if (await Promise.resolve(check()).catch(() => false)) return;
     if (Date.now() > endMs) throw new Error(`${what}: not within ${maxMs / 1000} s`);

@@ -4,7 +4,7 @@ import { type Bucket, errorCodeOf, urlOf } from "./s3-url";
 /** S3's multipart upload takes 10,000 parts of at least 5 MiB: the objects have up to 160 GiB. */
 const PART_BYTES = 16 * 1024 * 1024;
 /** Of a request that failed with 429 or 5xx, each after a longer time. */
-const RETRIES = 4;
+const MAX_RETRIES = 4;
 const TIMEOUT_MS = 300_000;
 
 /** Files in a bucket, of a size that is not known before they are written. */
@@ -24,7 +24,7 @@ type Init = { body?: BodyInit; headers?: Record<string, string> };
 /** Opens a bucket for files: multipart uploads, listing and deletion (Amazon S3 API Reference). */
 export function createS3Files(bucket: Bucket): S3Files {
   const { accessKeyId, secretAccessKey, region } = bucket;
-  const client = new AwsClient({ accessKeyId, secretAccessKey, region, service: "s3", retries: RETRIES });
+  const client = new AwsClient({ accessKeyId, secretAccessKey, region, service: "s3", retries: MAX_RETRIES });
   const send: Send = async (method, key, query, init = {}) => {
     const url = urlOf(bucket, key);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);

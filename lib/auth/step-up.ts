@@ -10,7 +10,13 @@ import { confirmPassword } from "./passwords/confirm-password";
 import { listSecondFactors } from "./second-factor/factors";
 import { RecoveryCode, TotpCode } from "./second-factor/schema";
 import { verifySecondFactor } from "./second-factor/verify";
-import { type Aal, type Amr, FRESH_SECONDS, isFresh, withSecondFactor } from "./sessions/authentication";
+import {
+  type Aal,
+  type Amr,
+  isFresh,
+  MAX_AUTHENTICATION_AGE_SECONDS,
+  withSecondFactor,
+} from "./sessions/authentication";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
 
@@ -53,7 +59,7 @@ export async function requireStepUp(
   principal: Principal,
   proof: StepUpProof,
   caller: Caller,
-  { freshSeconds = FRESH_SECONDS, isPasswordRequired = false }: Options = {},
+  { freshSeconds = MAX_AUTHENTICATION_AGE_SECONDS, isPasswordRequired = false }: Options = {},
 ): Promise<void> {
   const methods = await readStepUpMethods(ctx, principal, freshSeconds);
   requireProof(methods, proof, isPasswordRequired);
@@ -98,7 +104,7 @@ const FIELDS = { totp: "code", recovery_code: "recoveryCode", passkey: "passkey"
 export async function readStepUpMethods(
   { db, now }: Pick<Context, "now"> & { db: Tx },
   { account, session }: { account: { id: string }; session: { authenticatedAt: Date; aal: number } },
-  freshSeconds = FRESH_SECONDS,
+  freshSeconds = MAX_AUTHENTICATION_AGE_SECONDS,
 ): Promise<StepUpMethods> {
   const select = { passwordHash: true, passkeys: { select: { id: true }, take: 1 } };
   const { passwordHash, passkeys } = await db.account.findUniqueOrThrow({ where: { id: account.id }, select });

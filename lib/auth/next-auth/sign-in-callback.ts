@@ -15,8 +15,8 @@ import {
   type Authentication,
   BY_PASSWORD,
   BY_PROVIDER,
-  FRESH_SECONDS,
   isFresh,
+  MAX_AUTHENTICATION_AGE_SECONDS,
 } from "../sessions/authentication";
 import type { findSession } from "../sessions/sessions";
 import { type MatchedRegistration, requireVerifiedEmail } from "../verification/email-verification";
@@ -111,7 +111,7 @@ export function authenticationOf(
   const given = isByProvider ? BY_PROVIDER : BY_PASSWORD;
   if (currentSession?.account.id !== accountId) return given;
   const { session } = currentSession;
-  if (!isFresh(session, { aal: 2, freshSeconds: FRESH_SECONDS, now: now() })) return given;
+  if (!isFresh(session, { aal: 2, freshSeconds: MAX_AUTHENTICATION_AGE_SECONDS, now: now() })) return given;
   return {
     aal: 2,
     amr: [...new Set([...(session.amr as Amr[]), ...given.amr])],

@@ -28,7 +28,7 @@ export function withSecondFactor(
 }
 
 /** How recent an authentication must be for a sensitive action: a stolen session alone must not be enough. */
-export const FRESH_SECONDS = 10 * 60;
+export const MAX_AUTHENTICATION_AGE_SECONDS = 10 * 60;
 
 /** Whether a session was authenticated within `freshSeconds`, at this level at least. */
 export function isFresh(

@@ -6,7 +6,7 @@ import { statfsSync } from "node:fs";
  */
 const MIN_FREE_BYTES = 64 * 2 ** 20;
 /** Writes are accepted again above this. The difference keeps one file from toggling the state. */
-const ENOUGH_FREE_BYTES = 96 * 2 ** 20;
+const MIN_RESUME_FREE_BYTES = 96 * 2 ** 20;
 
 /**
  * Returns a function that checks whether the free space of a folder's file system is low. It calls `onChange` when the
@@ -17,7 +17,7 @@ export function watchFreeSpace(folder: string, onChange: (isLow: boolean, freeBy
   return () => {
     const { bavail, bsize } = statfsSync(folder); // about 2 µs
     const freeBytes = bavail * bsize;
-    if (isLow !== freeBytes < (isLow ? ENOUGH_FREE_BYTES : MIN_FREE_BYTES)) {
+    if (isLow !== freeBytes < (isLow ? MIN_RESUME_FREE_BYTES : MIN_FREE_BYTES)) {
       isLow = !isLow;
       onChange(isLow, freeBytes);
     }

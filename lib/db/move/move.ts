@@ -34,7 +34,7 @@ export type MoveHooks = {
 export type MoveResult = { rows: number; tables: number; resumedTables: number; pausedMs: number };
 
 /** The last changes are copied while writes wait, once there are few. */
-const FEW_CHANGES = 200;
+const MAX_FINAL_CHANGES = 200;
 const MAX_ROUNDS = 10;
 /** SQLSTATE unique_violation. */
 const UNIQUE_VIOLATION = "23505";
@@ -118,7 +118,7 @@ async function copyUntilFew(
     try {
       const { count, snapshotId } = await copyChanges(session, target.session, tables);
       await forgetChanges(session, snapshotId);
-      if (count < FEW_CHANGES) return;
+      if (count < MAX_FINAL_CHANGES) return;
     } catch (error) {
       if ((error as { code?: string }).code === UNIQUE_VIOLATION) return;
       throw error;

@@ -19,7 +19,7 @@ import {
 
 const MAX_UPLOADS = 1_000;
 /** Left free for the embedded database, which stops accepting writes when the disk is almost full. */
-const RESERVED_BYTES = 128 * 2 ** 20;
+const MIN_FREE_BYTES = 128 * 2 ** 20;
 
 /**
  * Creates an upload for a file of a known size.
@@ -140,7 +140,7 @@ function requireOwner(upload: Upload, owner: string): Upload {
 
 async function requireSpace(folder: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
-  if (bavail * bsize < bytes + RESERVED_BYTES) throw new AppError("disk_full");
+  if (bavail * bsize < bytes + MIN_FREE_BYTES) throw new AppError("disk_full");
 }
 
 /** A full disk, or a used up quota, is no fault of the service. */

@@ -14,7 +14,7 @@ type Props = {
 type Check = { name: string; tone: Tone; status: string; detail: string; href?: string };
 
 /** A queue whose oldest entry waits longer is behind. */
-const LATE_SECONDS = 5 * 60;
+const MAX_QUEUE_AGE_SECONDS = 5 * 60;
 
 const CATALOG_DETAILS = {
   ok: "Read, and valid",
@@ -96,7 +96,7 @@ function inbox({ failedEvents, pendingEvents, pendingEventsSeconds }: Queues): C
     const detail = `${countBounded(failedEvents, "event", "events")} could not be applied; ${waiting}`;
     return { name, tone: "bad", status: "Failures", detail, href: "/console/billing?state=failed" };
   }
-  const isLate = (pendingEventsSeconds ?? 0) > LATE_SECONDS;
+  const isLate = (pendingEventsSeconds ?? 0) > MAX_QUEUE_AGE_SECONDS;
   const detail = `No failures; ${waiting}`;
   return {
     name,
@@ -108,7 +108,7 @@ function inbox({ failedEvents, pendingEvents, pendingEventsSeconds }: Queues): C
 }
 
 function notifications({ queuedPush, duePushSeconds }: Queues, isConfigured: boolean): Check {
-  const isLate = (duePushSeconds ?? 0) > LATE_SECONDS;
+  const isLate = (duePushSeconds ?? 0) > MAX_QUEUE_AGE_SECONDS;
   const waiting =
     queuedPush === 0 ? "No notification waits" : countBounded(queuedPush, "notification waits", "notifications wait");
   const due = duePushSeconds === null ? "none is due" : `the oldest is due for ${formatDuration(duePushSeconds)}`;
@@ -123,7 +123,7 @@ function notifications({ queuedPush, duePushSeconds }: Queues, isConfigured: boo
 
 function emails({ queuedEmails, retriedEmails, dueEmailsSeconds }: Queues, mode: Props["mailer"]): Check {
   const isFailing = retriedEmails > 0;
-  const isLate = (dueEmailsSeconds ?? 0) > LATE_SECONDS;
+  const isLate = (dueEmailsSeconds ?? 0) > MAX_QUEUE_AGE_SECONDS;
   const waiting = queuedEmails === 0 ? "No email waits" : countBounded(queuedEmails, "email waits", "emails wait");
   const failed = isFailing ? `, ${formatBounded(retriedEmails)} after a failed attempt` : "";
   const where = { smtp: "", files: ". Emails are written to files", off: ". No mail server is configured" }[mode];
