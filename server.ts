@@ -107,7 +107,7 @@ function stopOnSignals(context: Context, server: Server, drain: Drain, unpublish
     const drained = drain(() => {
       // From here on each response closes its connection. Earlier, its client would connect anew to a listener that is
       // about to close.
-      context.draining = true;
+      context.isDraining = true;
       context.log.info("stopping: no new connections, requests in progress may finish");
     });
     await Promise.all([drained, unpublish()]);

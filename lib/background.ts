@@ -124,7 +124,7 @@ function removeOldData(ctx: Context, every: Every): void {
 const everyUntilStop =
   (ctx: Context): Every =>
   (ms, run) =>
-    void setInterval(() => !ctx.draining && run(), ms).unref();
+    void setInterval(() => !ctx.isDraining && run(), ms).unref();
 
 function startBackups(ctx: Context, every: Every): void {
   const backUp = oneAtATime(ctx, "the scheduled backup failed", () => runScheduledBackup(ctx));

@@ -84,7 +84,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     storage: createObjectStorage(config, now),
     observe: warnAboutProxy({ config, log }, telemetry.observe),
     count: telemetry.count,
-    draining: false,
+    isDraining: false,
     close: async () => {
       await Promise.all([worker.stop(), reads.close()]);
       push?.close();

@@ -74,7 +74,7 @@ export type Context = {
   /** Increments a metric. Does nothing if metrics are off. */
   count: <Name extends keyof Counts>(name: Name, labels: Counts[Name]) => void;
   /** True once the process has begun to stop. */
-  draining: boolean;
+  isDraining: boolean;
   close: () => Promise<void>;
 };
 

@@ -60,7 +60,7 @@ export async function confirmReset(
   await ctx.db.$transaction(async (tx) => {
     await setPassword(ctx, tx, { accountId: row.account.id, tokenHash, passwordHash });
     // Otherwise strangers could block the owner again before the first sign-in with the new password.
-    await recognizeClient(tx, ctx, row.account, caller, { withDevice: true });
+    await recognizeClient(tx, ctx, row.account, caller, { hasDeviceCookie: true });
     await clearFailures(tx, ctx, row.account, caller);
     await recordSecurityEvent(tx, ctx.now(), row.account.id, "password_reset", caller);
     await ctx.emails.enqueue(tx, "password_changed", row.account.email);

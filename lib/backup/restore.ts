@@ -109,8 +109,8 @@ const loadEmbedded = (chunks: AsyncIterable<Buffer>, embedded: Embedded) =>
     },
   });
 
-async function withEmbedded<T>(folder: string, sync: boolean, run: (embedded: Embedded) => Promise<T>): Promise<T> {
-  const embedded = await openEmbedded(folder, sync, {});
+async function withEmbedded<T>(folder: string, isSynced: boolean, run: (embedded: Embedded) => Promise<T>): Promise<T> {
+  const embedded = await openEmbedded(folder, isSynced, {});
   try {
     return await run(embedded);
   } finally {

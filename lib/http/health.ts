@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type BackupState, readBackupState } from "../backup/schedule";
 import type { Context } from "../context";
 
-type Deps = Pick<Context, "catalog" | "config" | "database" | "db" | "draining" | "now">;
+type Deps = Pick<Context, "catalog" | "config" | "database" | "db" | "isDraining" | "now">;
 type Fault = Awaited<ReturnType<Context["database"]["findFault"]>>;
 
 const CACHE_MS = 1_000;
@@ -43,7 +43,7 @@ const cachedChecks = new WeakMap<Deps, CachedCheck>();
  */
 export async function checkHealth(ctx: Deps, { probe }: HealthQuery): Promise<Health> {
   if (probe === "live") return { status: "ok" };
-  if (ctx.draining) return { status: "draining" };
+  if (ctx.isDraining) return { status: "draining" };
   const { fault, backup } = await checkDatabase(ctx);
   const catalog = ctx.catalog.state();
   const checks = {

@@ -119,7 +119,7 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
   async function waitForChange(db: Db): Promise<void> {
     const principal = { account: { id: ann.id }, session: { id: ann.id } };
     const since = etagOf(await requestStatus({ ...ctx(), db }, principal, {}, {}));
-    await requestStatus({ ...ctx(), db, draining: true }, principal, { since, wait: 1 }, {});
+    await requestStatus({ ...ctx(), db, isDraining: true }, principal, { since, wait: 1 }, {});
   }
 
   async function readGauges(db: Db): Promise<void> {

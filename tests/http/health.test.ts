@@ -75,7 +75,7 @@ describe("readiness", () => {
     }));
 
   test("fails when the process begins to stop", () =>
-    withContext({ draining: true }, async () => expect(await health()).toEqual({ http: 503, status: "draining" })));
+    withContext({ isDraining: true }, async () => expect(await health()).toEqual({ http: 503, status: "draining" })));
 
   test("needs no session, and rejects other methods and unknown probes", async () => {
     expect((await call("POST", "/api/health")).status).toBe(405);
@@ -87,7 +87,7 @@ describe("readiness", () => {
 describe("liveness", () => {
   test("checks nothing and is ok while the process runs", () =>
     withDatabase(unreachable, () =>
-      withContext({ draining: true }, async () =>
+      withContext({ isDraining: true }, async () =>
         expect(await health("/api/health?probe=live")).toEqual({ http: 200, status: "ok" }),
       ),
     ));

@@ -44,7 +44,7 @@ export async function confirmEmailChange(
   const confirm = ctx.db.$transaction(async (tx) => {
     await changeEmail(ctx, tx, change);
     const account = { id: accountId, email: change.newEmail };
-    await recognizeClient(tx, ctx, account, caller, { withDevice: principal.session.via === "cookie" });
+    await recognizeClient(tx, ctx, account, caller, { hasDeviceCookie: principal.session.via === "cookie" });
     await recordSecurityEvent(tx, ctx.now(), accountId, "email_changed", caller);
     const changed = await tx.account.findUniqueOrThrow({ where: { id: accountId } });
     await ctx.emails.enqueue(tx, "email_changed", change.newEmail);

@@ -79,5 +79,5 @@ async function endOtherSessions(
 ): Promise<void> {
   await revokeOtherSessionsInTx(ctx, tx, { accountId, keep: session.id }, caller);
   await tx.recognizedClient.deleteMany({ where: { accountId } });
-  await recognizeClient(tx, ctx, { id: accountId, email }, caller, { withDevice: session.via === "cookie" });
+  await recognizeClient(tx, ctx, { id: accountId, email }, caller, { hasDeviceCookie: session.via === "cookie" });
 }

@@ -36,7 +36,7 @@ export async function verifyRelease({ config, storage }: Deps, id: string): Prom
   const { releases } = await withAppErrors(file, () => readManifest(file));
   const release = releases.find((one) => one.id === id);
   if (!release) throw new AppError("release_not_found");
-  const options = { remote: true, skipsUrls: true, storage } as const;
+  const options = { shouldVerifyRemote: true, shouldSkipUrls: true, storage } as const;
   const files: VerifiedRelease["files"] = [];
   for await (const { kinds, location, problem } of verifyReleases(file, [release], options)) {
     files.push({ kinds, location, problem: problem && withoutFolder(problem, file) });

@@ -11,12 +11,12 @@ import { type OnProgress, readChunks, withDigest } from "./publish/build-file";
 export type VerifyResult = { id: string; kinds: ArtifactKind[]; location: string; problem: string | null };
 
 /**
- * `remote`: also verify artifacts in the storage, and at URLs unless `skipsUrls`. `stallTimeoutMs`: how long a transfer may
- * send nothing.
+ * `shouldVerifyRemote`: also verify artifacts in the storage, and at URLs unless `shouldSkipUrls`. `stallTimeoutMs`: how
+ * long a transfer may send nothing.
  */
 export type VerifyOptions = {
-  remote: boolean;
-  skipsUrls?: boolean;
+  shouldVerifyRemote: boolean;
+  shouldSkipUrls?: boolean;
   storage: Context["storage"];
   stallTimeoutMs?: number;
 };
@@ -24,8 +24,8 @@ export type VerifyOptions = {
 const STALL_TIMEOUT_MS = 30_000;
 
 /**
- * Hashes the artifacts again and compares them with the catalog. Skips yanked releases, and without `remote` the
- * artifacts that are not in the catalog's folder.
+ * Hashes the artifacts again and compares them with the catalog. Skips yanked releases, and without
+ * `shouldVerifyRemote` the artifacts that are not in the catalog's folder.
  */
 export async function* verifyReleases(
   manifestFile: string,
@@ -52,8 +52,8 @@ export async function* verifyReleases(
   }
 }
 
-function isWithin({ file, url }: ServedFile, { remote, skipsUrls = false }: VerifyOptions): boolean {
-  return file !== undefined || (remote && !(url !== undefined && skipsUrls));
+function isWithin({ file, url }: ServedFile, { shouldVerifyRemote, shouldSkipUrls = false }: VerifyOptions): boolean {
+  return file !== undefined || (shouldVerifyRemote && !(url !== undefined && shouldSkipUrls));
 }
 
 /** Includes the hash, so that two kinds with the same file are read once. */

@@ -35,15 +35,15 @@ export async function isRecognizedDevice(ctx: Deps, email: string, caller: Calle
 }
 
 /**
- * Remembers the client that reset the password of an account. `withDevice` if the response sets the device cookie; native
- * apps have no cookie and are recognized by their network.
+ * Remembers the client that reset the password of an account. `hasDeviceCookie`: whether the response sets the device
+ * cookie. Native apps have none, and are recognized by their network.
  */
 export async function recognizeClient(
   tx: Tx,
   ctx: Pick<Deps, "limits" | "now">,
   account: { id: string; email: string },
   caller: Caller,
-  options: { withDevice: boolean },
+  options: { hasDeviceCookie: boolean },
 ): Promise<void> {
   const { remember, forget } = await recognition(ctx, account, caller, options);
   await tx.$executeRaw`
@@ -58,10 +58,10 @@ export async function recognition(
   ctx: Pick<Deps, "limits" | "now">,
   account: { id: string; email: string },
   caller: Caller,
-  { withDevice }: { withDevice: boolean },
+  { hasDeviceCookie }: { hasDeviceCookie: boolean },
 ): Promise<{ remember: Prisma.Sql; forget: Prisma.Sql }> {
   const { device, network } = await clientKeys(ctx, account.email, caller);
-  const keys = [...(withDevice ? [device] : []), ...(caller.ip === "unknown" ? [] : [network])].sort();
+  const keys = [...(hasDeviceCookie ? [device] : []), ...(caller.ip === "unknown" ? [] : [network])].sort();
   const expiresAt = new Date(ctx.now().getTime() + TTL_MS);
   return {
     remember: sql`

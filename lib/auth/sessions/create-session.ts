@@ -46,7 +46,7 @@ export async function createSession(
   const [idleExpiresAt, expiresAt] = [idleMs, absoluteMs].map((ms) => new Date(now.getTime() + ms)) as [Date, Date];
   const id = newId();
   const clients = await recognition({ ...ctx, now: () => now }, account, caller, {
-    withDevice: transport === "cookie",
+    hasDeviceCookie: transport === "cookie",
   });
   const { aal, amr, authenticatedAt = now } = authentication;
   const keys = attempt.map(({ key }) => key);

@@ -62,10 +62,10 @@ export type Embedded = {
 
 /**
  * Opens PGlite in `dataDir/db` and locks `dataDir/db.lock`: PGlite does not lock its folder, and two processes would
- * corrupt it. With `sync`, a statement's changes are on disk before it resolves.
+ * corrupt it. If `isSynced`, a statement's changes are on disk before it resolves.
  * @throws DataDirInUseError if another process uses the folder; DataMovedError if its data has moved
  */
-export async function openEmbedded(dataDir: string, sync: boolean, given: EmbeddedOptions): Promise<Embedded> {
+export async function openEmbedded(dataDir: string, isSynced: boolean, given: EmbeddedOptions): Promise<Embedded> {
   const { isMigrated = false, ...hooks } = { onFatal: endProcess, onStorage: () => {}, ...given };
   await makeFolder(dataDir, 0o700);
   await refuseMoved(dataDir);
@@ -73,7 +73,7 @@ export async function openEmbedded(dataDir: string, sync: boolean, given: Embedd
   const unlock = await lockFolder(folder);
   try {
     await createOnce(folder, isMigrated);
-    return await open(dataDir, sync, hooks, unlock);
+    return await open(dataDir, isSynced, hooks, unlock);
   } catch (error) {
     await unlock();
     throw new Error(`The embedded database in ${folder} cannot be opened: ${(error as Error).message ?? error}`);
@@ -113,15 +113,15 @@ async function createOnce(folder: string, isMigrated: boolean): Promise<void> {
 
 async function open(
   dataDir: string,
-  sync: boolean,
+  isSynced: boolean,
   hooks: EmbeddedHooks,
   unlock: () => Promise<void>,
 ): Promise<Embedded> {
   const folder = path.join(dataDir, "db");
-  if (sync) await syncTree(folder); // a run with DATABASE_SYNC=off may have left unsynced files
+  if (isSynced) await syncTree(folder); // a run with DATABASE_SYNC=off may have left unsynced files
   const wal = new WalFlush(hooks.onFatal);
-  const fs = new EmbeddedFS(folder, sync ? wal : null);
-  const pglite = await start(fs, sync, hooks.onFatal);
+  const fs = new EmbeddedFS(folder, isSynced ? wal : null);
+  const pglite = await start(fs, isSynced, hooks.onFatal);
   let isClosing = false;
   // On shutdown PostgreSQL's last checkpoint writes to the log too, when PGlite no longer accepts statements.
   const exec = (sql: string) => pglite.exec(sql).catch((error) => isClosing || hooks.onFatal(error));
@@ -165,13 +165,13 @@ async function open(
 }
 
 /** Starts PGlite, and calls `onFatal` after a PANIC or a WebAssembly trap: PGlite itself would continue to run. */
-async function start(fs: EmbeddedFS, sync: boolean, onFatal: (error: Error) => void): Promise<PGlite> {
+async function start(fs: EmbeddedFS, isSynced: boolean, onFatal: (error: Error) => void): Promise<PGlite> {
   let fatalMessage = "";
   const onStderr = (text: string) => {
     if (/PANIC|FATAL/.test(text)) fatalMessage = text;
     return false;
   };
-  const startParams = [...(sync ? SYNCED : PGlite.defaultStartParams), ...SETTINGS];
+  const startParams = [...(isSynced ? SYNCED : PGlite.defaultStartParams), ...SETTINGS];
   const pgliteWasmModule = await compilePglite();
   const pglite = await PGlite.create({ fs, startParams, onStderr, pgliteWasmModule });
   const run = pglite.Module._PostgresMainLoopOnce;

@@ -78,7 +78,7 @@ function handle(exchange: Exchange, routes: RouteTable, respond: Respond): void 
   };
   const send = (response: RouteResponse | null) => {
     if (response === null) return;
-    if (currentContext().draining) outgoing.shouldKeepAlive = false;
+    if (currentContext().isDraining) outgoing.shouldKeepAlive = false;
     try {
       sendResponse(incoming, outgoing, response);
     } catch (error) {
@@ -133,13 +133,13 @@ function acceptsHtml({ headers }: NodeRequest): boolean {
 /** Lets Next write the response, and records the request when the response is complete. */
 async function sendFile(exchange: Exchange, { path }: RouteMatch, loadNext: LoadNext): Promise<null> {
   const { incoming, outgoing, request, expectsContinue } = exchange;
-  const { config, draining, observe } = currentContext();
+  const { config, isDraining, observe } = currentContext();
   const startedMs = performance.now();
   const id = requestId(request);
   const next = await loadNext();
   incoming.url = request.url;
   incoming.headers = fileHeaders(incoming.headers, new URL(config.baseUrl).host);
-  if (draining) outgoing.shouldKeepAlive = false;
+  if (isDraining) outgoing.shouldKeepAlive = false;
   if (expectsContinue) outgoing.writeContinue();
   for (const [name, value] of Object.entries(securityHeaders(config))) outgoing.setHeader(name, value);
   outgoing.setHeader("X-Request-Id", id);

@@ -3,7 +3,7 @@ import { possibleAccountIds } from "../app-user-ids";
 import { applyEvent } from "./apply-event";
 import type { EventKey } from "./lock-event";
 
-type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "draining" | "log" | "now" | "webhooks">;
+type Deps = Pick<Context, "billing" | "config" | "db" | "dbNow" | "isDraining" | "log" | "now" | "webhooks">;
 type ClaimedEvent = EventKey & { appUserIds: string[]; transferredFrom: string[]; attempts: number };
 
 /** Longer than the 10 s of a delivery's transaction, for events that take longer to apply. */
@@ -15,7 +15,7 @@ const TIMEOUT_MS = 30_000;
  * not delay others. An event that fails is retried too, ten times at most. Several processes may do this at the same time.
  */
 export async function retryEvents(deps: Deps): Promise<void> {
-  while (!deps.draining) {
+  while (!deps.isDraining) {
     const event = await claim(deps);
     if (!event) return;
     const { provider, eventId, attempts, appUserIds, transferredFrom } = event;

@@ -8,7 +8,7 @@ import { endReplacedPurchases } from "../replacement";
 import { purchaseStatus } from "../status/purchase-status";
 import { readPurchasesOf } from "./notify-owners";
 
-type Deps = Pick<Context, "config" | "db" | "dbNow" | "draining" | "now">;
+type Deps = Pick<Context, "config" | "db" | "dbNow" | "isDraining" | "now">;
 type Ending = { id: string; accountId: string; currentPeriodEndsAt: Date };
 
 /** Bounds how long a transaction locks its purchases. */
@@ -20,7 +20,7 @@ const BATCH_SIZE = 200;
  * the same time.
  */
 export async function notifyTrialEndings(deps: Deps): Promise<void> {
-  while (!deps.draining) {
+  while (!deps.isDraining) {
     const count = await withRetry(() => deps.db.$transaction((tx) => notifyBatch(deps, tx)));
     if (count < BATCH_SIZE) return;
   }

@@ -9,7 +9,7 @@ import { readSubscriptionStatus } from "./read-status";
 
 type Deps = Parameters<typeof readSubscriptionStatus>[0] &
   Parameters<typeof refreshPurchases>[0] &
-  Pick<Context, "draining">;
+  Pick<Context, "isDraining">;
 type Principal = Parameters<typeof readSubscriptionStatus>[1];
 /** The HTTP request. `aborted`: its client is gone. */
 type Connection = { signal?: { readonly aborted: boolean } };
@@ -65,7 +65,7 @@ async function awaitChange(
   try {
     for (let known: string | undefined; ; ) {
       const version = await readVersion(ctx.db, id);
-      const isEnd = ctx.draining || request.signal?.aborted || performance.now() >= endMs;
+      const isEnd = ctx.isDraining || request.signal?.aborted || performance.now() >= endMs;
       if (version !== known || isEnd) {
         const status = await readSubscriptionStatus(ctx, principal);
         if (isEnd || !isSame(status, since)) return status;

@@ -30,7 +30,7 @@ export const VERIFY_OPTIONS = {
 export const verify: Verb<typeof VERIFY_OPTIONS> = async ({ openStore, output }, values) => {
   const store = await openStore();
   const all: VerifyResult[] = [];
-  for await (const result of store.verify(toFilter(values), { remote: values.remote ?? false })) {
+  for await (const result of store.verify(toFilter(values), { shouldVerifyRemote: values.remote ?? false })) {
     all.push(result);
     const { id, kinds, location, problem } = result;
     if (problem !== null) console.error(`${id}${kinds.map((kind) => `, ${kind}`).join("")}, ${location}: ${problem}`);

@@ -52,7 +52,7 @@ test("a request whose status differs already, or that may not wait, is responded
     await ask(account, { since: opaque, wait: "0" }),
   ];
   for (const response of responses) expect([response.status, etagOf(response)]).toEqual([200, since]);
-  await withContext({ draining: true }, async () => {
+  await withContext({ isDraining: true }, async () => {
     expect((await ask(account, { since: opaque, wait: "30" })).status).toBe(200);
   });
 });
@@ -62,7 +62,7 @@ test("a process that stops responds to the requests that wait", async () => {
   const since = etagOf(await ask(account));
   await withContext({}, async () => {
     const waiting = ask(account, { since, wait: "30" });
-    ctx().draining = true;
+    ctx().isDraining = true;
     expect((await waiting).status).toBe(200);
   });
 });

@@ -23,7 +23,7 @@ async function openDrainable(body = () => "hello") {
   const begin = () =>
     new Promise<void>((resolve) => {
       drained = drain(() => {
-        currentContext().draining = true;
+        currentContext().isDraining = true;
         resolve();
       });
     });
@@ -36,7 +36,7 @@ async function nextResponse(socket: Socket) {
 }
 
 test("a request on an idle connection gets a response while the server drains, as the last one on it", async () => {
-  await withContext({ draining: false }, async () => {
+  await withContext({ isDraining: false }, async () => {
     const { open, begin, drained } = await openDrainable();
     const socket = await open();
     socket.write(keptAlive("/api/hello"));
@@ -50,7 +50,7 @@ test("a request on an idle connection gets a response while the server drains, a
 });
 
 test("connections that stay idle or were never used are closed after a while", async () => {
-  await withContext({ draining: false }, async () => {
+  await withContext({ isDraining: false }, async () => {
     const { open, begin, drained } = await openDrainable();
     const [idle, unused] = [await open(), await open()];
     idle.write(keptAlive("/api/hello"));
@@ -62,7 +62,7 @@ test("connections that stay idle or were never used are closed after a while", a
 });
 
 test("a request that is still arriving gets a response, however long it takes", async () => {
-  await withContext({ draining: false }, async () => {
+  await withContext({ isDraining: false }, async () => {
     const { open, begin, drained } = await openDrainable();
     const socket = await open();
     socket.write(`${keptAlive("/api/hello")}GET /api/hello HTTP/1.1\r\n`);
@@ -76,7 +76,7 @@ test("a request that is still arriving gets a response, however long it takes", 
 });
 
 test("a response to a slow client arrives whole", async () => {
-  await withContext({ draining: false }, async () => {
+  await withContext({ isDraining: false }, async () => {
     const body = "x".repeat(32 * 1024 * 1024);
     const { open, begin, drained } = await openDrainable(() => body);
     const socket = await open();

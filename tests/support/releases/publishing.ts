@@ -62,10 +62,14 @@ export const releasesOf = async ({ manifest }: TestFolder): Promise<readonly Rel
 export const versions = async (testFolder: TestFolder) =>
   (await releasesOf(testFolder)).map(({ version }) => version.version);
 
-/** Verifies all files of the manifest, those at URLs only with `remote`. */
-export async function verify(testFolder: TestFolder, remote = false, stallTimeoutMs?: number): Promise<VerifyResult[]> {
+/** Verifies all files of the manifest, those at URLs only if `shouldVerifyRemote`. */
+export async function verify(
+  testFolder: TestFolder,
+  shouldVerifyRemote = false,
+  stallTimeoutMs?: number,
+): Promise<VerifyResult[]> {
   const found: VerifyResult[] = [];
-  const reach = { remote, storage: null, stallTimeoutMs };
+  const reach = { shouldVerifyRemote, storage: null, stallTimeoutMs };
   for await (const one of verifyReleases(testFolder.manifest, await releasesOf(testFolder), reach)) found.push(one);
   return found;
 }

@@ -31,9 +31,9 @@ export function localStore(manifestFile: string, storage: Context["storage"]): R
     }),
     remove: (filter, options) => removeReleases(manifestFile, filter, options),
     prune: (filter, options) => pruneReleases(manifestFile, filter, options),
-    verify: async function* (filter, { remote }) {
+    verify: async function* (filter, { shouldVerifyRemote }) {
       const matching = filterReleases((await readManifest(manifestFile)).releases, filter);
-      yield* verifyReleases(manifestFile, matching, { remote, storage }, drawProgress);
+      yield* verifyReleases(manifestFile, matching, { shouldVerifyRemote, storage }, drawProgress);
     },
   };
 }

@@ -28,6 +28,6 @@ export type ReleaseStore = {
   promote: (filter: ReleaseFilter, promotion: Promotion) => Promise<{ releases: PromotedRelease[] }>;
   remove: (filter: ReleaseFilter, options: RemoveOptions) => Promise<RemoveResult>;
   prune: (filter: ReleaseFilter, options: PruneOptions) => Promise<PruneResult>;
-  /** Hashes the published files again; with `remote`, also those outside the catalog's folder. */
-  verify: (filter: ReleaseFilter, options: { remote: boolean }) => AsyncIterable<VerifyResult>;
+  /** Hashes the published files again; with `shouldVerifyRemote`, also those outside the catalog's folder. */
+  verify: (filter: ReleaseFilter, options: { shouldVerifyRemote: boolean }) => AsyncIterable<VerifyResult>;
 };
