@@ -1,7 +1,7 @@
 import type { AccountRole } from "../db/generated/client";
 import { AppError } from "../errors";
 import type { KeyPrincipal } from "./api-keys/authenticate-key";
-import { includesScope, type Scope } from "./api-keys/scopes";
+import { hasScope, type Scope } from "./api-keys/scopes";
 import type { Principal } from "./authenticate";
 import { type Aal, isFresh } from "./sessions/authentication";
 
@@ -37,7 +37,7 @@ export function requireAccess(
 /** Checks that a route accepts an API key. @throws AppError forbidden */
 export function requireScope({ key }: KeyPrincipal, { scope }: AccessRule): void {
   if (scope === undefined) throw new AppError("forbidden", { detail: "API keys may not do this." });
-  if (includesScope(key.scopes, scope)) return;
+  if (hasScope(key.scopes, scope)) return;
   throw new AppError("forbidden", {
     detail: `The API key lacks the scope ${scope}.`,
     // RFC 6750, section 3.1.

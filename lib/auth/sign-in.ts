@@ -10,11 +10,11 @@ import {
   beginAttempt,
   beginAttemptByDevice,
   clearAttempt,
-  mustWait,
   recordFailure,
+  shouldWait,
   withdrawAttempt,
 } from "./limits/sign-in-throttle";
-import { hashPassword, isOutdated, passwordMatches } from "./passwords/password-hash";
+import { hashPassword, isOutdated, isPasswordCorrect } from "./passwords/password-hash";
 import { normalizePassword } from "./passwords/policy";
 import { requireEnabled } from "./require-enabled";
 import type { Authentication } from "./sessions/authentication";
@@ -62,7 +62,7 @@ export async function verifyPassword(ctx: Deps, given: EmailAndPassword, caller:
 /** Known and unknown emails run the same statements. */
 async function recordFailedAttempt(ctx: Deps, email: string, attempt: AttemptCounters, caller: Caller): Promise<void> {
   const at = ctx.now();
-  if (!mustWait(attempt)) return recordFailedSignIn(ctx.db, at, email, caller);
+  if (!shouldWait(attempt)) return recordFailedSignIn(ctx.db, at, email, caller);
   await ctx.db.$transaction(async (tx) => {
     await recordFailure(tx, at, attempt);
     await recordFailedSignIn(tx, at, email, caller);
@@ -71,7 +71,7 @@ async function recordFailedAttempt(ctx: Deps, email: string, attempt: AttemptCou
 
 async function comparePassword(ctx: Deps, { email, password }: EmailAndPassword) {
   const account = await ctx.db.account.findUnique({ where: { email } });
-  const isCorrect = await passwordMatches(ctx, password, account?.passwordHash ?? null);
+  const isCorrect = await isPasswordCorrect(ctx, password, account?.passwordHash ?? null);
   if (account?.passwordHash && isCorrect && isOutdated(ctx, account.passwordHash)) {
     await rehashPassword(ctx, account.id, account.passwordHash, password);
   }

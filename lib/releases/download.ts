@@ -11,7 +11,7 @@ import type { DownloadQuery } from "./http-schema";
 import { verifyIntegrity } from "./integrity";
 import type { ServedFile } from "./release-files";
 import { formatVersion, type Platform, type Release } from "./schema";
-import { downloadSelectors, namesOneFile } from "./selection/download-selectors";
+import { downloadSelectors, isSingleFile } from "./selection/download-selectors";
 import { parsePlatform, parseReleaseSelector, type ReleaseSelector } from "./selection/release-selector";
 import { type ArtifactSelector, findVersion, selectRelease } from "./selection/selection";
 
@@ -104,7 +104,7 @@ function selectDownload({ catalog }: Pick<Deps, "catalog">, request: DownloadReq
   const isExact =
     release.channel === selector.channel &&
     release.architecture === selector.architecture &&
-    namesOneFile(platform, request);
+    isSingleFile(platform, request);
   if (release.sample) return { ...selected, caching: "never" }; // a real release may get the same URL
   if (version && isExact) return { ...selected, caching: "immutable" };
   return { ...selected, caching: isClientSpecific ? "per-client" : "shared" };

@@ -19,7 +19,7 @@ export const Scope = z.enum([
 export type Scope = z.infer<typeof Scope>;
 
 /** Whether a key's scopes include a scope. A later build may have stored scopes that this one does not know. */
-export function includesScope(scopes: readonly string[], required: Scope): boolean {
+export function hasScope(scopes: readonly string[], required: Scope): boolean {
   const [resource, verb] = required.split(":");
   const includesRead = scopes.includes(`${resource}:write`) || scopes.includes(`${resource}:send`);
   return scopes.includes(required) || (verb === "read" && includesRead);

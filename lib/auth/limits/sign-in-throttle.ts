@@ -158,7 +158,7 @@ async function blockedError({ db, now }: Deps, { key, rule }: Counter) {
 }
 
 /** Whether the next attempt has to wait if this one fails. It does not depend on whether the email has an account. */
-export function mustWait(attempt: AttemptCounters): boolean {
+export function shouldWait(attempt: AttemptCounters): boolean {
   return attempt.some(({ rule, failures }) => waitMs(failures, rule) > 0);
 }
 

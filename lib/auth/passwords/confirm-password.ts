@@ -3,7 +3,7 @@ import { recordSecurityEvent } from "../../audit/security-events";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { beginReauthentication, clearAttempt, recordFailure, withdrawAttempt } from "../limits/sign-in-throttle";
-import { passwordMatches } from "./password-hash";
+import { isPasswordCorrect } from "./password-hash";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
 
@@ -18,7 +18,7 @@ export async function confirmPassword(
   caller: Caller,
 ): Promise<void> {
   const attempt = await beginReauthentication(ctx, id);
-  const isCorrect = await passwordMatches(ctx, password, passwordHash).catch(async (error: unknown) => {
+  const isCorrect = await isPasswordCorrect(ctx, password, passwordHash).catch(async (error: unknown) => {
     await withdrawAttempt(ctx, attempt);
     throw error;
   });

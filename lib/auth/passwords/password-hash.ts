@@ -18,7 +18,7 @@ export function hashPassword({ config, hasher }: Deps, password: string): Promis
  * Whether a password matches a hash. A mismatch takes the same time without a hash, and with one of a lower cost than
  * the configured one. @throws AppError overloaded
  */
-export async function passwordMatches(
+export async function isPasswordCorrect(
   { config, hasher }: Deps,
   password: string,
   hash: string | null,

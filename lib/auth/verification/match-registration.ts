@@ -1,6 +1,6 @@
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
-import { passwordMatches } from "../passwords/password-hash";
+import { isPasswordCorrect } from "../passwords/password-hash";
 import { type MatchedRegistration, verificationHashes } from "./email-verification";
 
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "now">;
@@ -43,7 +43,7 @@ export async function matchRegistration(
     throw new AppError("validation_failed", { errors });
   }
   for (const registration of await listRegistrations(ctx, row)) {
-    if (await passwordMatches(ctx, password, registration.passwordHash)) return { tokenHash, registration };
+    if (await isPasswordCorrect(ctx, password, registration.passwordHash)) return { tokenHash, registration };
   }
   throw new AppError("invalid_credentials");
 }

@@ -29,7 +29,7 @@ export function downloadSelectors(
 }
 
 /** Whether a download of one version is the same file for good, even if files are added to its release. */
-export function namesOneFile(
+export function isSingleFile(
   platform: Platform,
   { kind, format, file }: Pick<DownloadQuery, "kind" | "format" | "file">,
 ): boolean {

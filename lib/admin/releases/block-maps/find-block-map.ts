@@ -4,7 +4,7 @@ import { PublishingError } from "../manifest/publishing-error";
 import type { OnProgress } from "../publish/build-file";
 import type { FileKind } from "../publish/file-kind";
 import { BLOCK_MAP_EXTENSION, parseBlockMap, serializeBlockMap } from "./block-map";
-import { describesFile, makeBlockMap } from "./hash-blocks";
+import { isBlockMapOf, makeBlockMap } from "./hash-blocks";
 
 /** A block map to store beside its file. */
 export type NewBlockMap = { bytes: Uint8Array; sizeBytes: number; sha256: string };
@@ -49,7 +49,7 @@ async function readBlockMap(from: string, { file, sizeBytes }: BuildFile, onByte
   const blockMap = await parseBlockMap(bytes).catch((error: Error) => {
     throw new PublishingError(`${from} is not a block map: ${error.message}.`);
   });
-  if (await describesFile(blockMap, file, sizeBytes, onBytes)) return bytes;
+  if (await isBlockMapOf(blockMap, file, sizeBytes, onBytes)) return bytes;
   throw new PublishingError(
     `${from} is the block map of another file than ${file}: updates would fail. Build it again, or delete it and a new one is made.`,
   );

@@ -33,8 +33,8 @@ export async function makeBlockMap(file: string, onBytes: OnBytes): Promise<Bloc
   return { version: "2", files: [{ name: "file", offset: 0, checksums, sizes }] };
 }
 
-/** Whether a block map describes a file of `sizeBytes`: its blocks add up to them and have these checksums. */
-export async function describesFile(
+/** Whether a block map is that of a file of `sizeBytes`: its blocks add up to them and have these checksums. */
+export async function isBlockMapOf(
   { files: [{ checksums, sizes }] }: BlockMap,
   file: string,
   sizeBytes: number,
