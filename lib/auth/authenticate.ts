@@ -1,7 +1,7 @@
 import type { Context } from "../context";
 import { AppError } from "../errors";
 import { authenticateKey, type KeyPrincipal, type RequestSource } from "./api-keys/authenticate-key";
-import { isMeantAsKey } from "./api-keys/key-text";
+import { hasKeyPrefix } from "./api-keys/key-text";
 import { sessionCookie } from "./cookie";
 import { authenticateLocalOperator, type OperatorPrincipal } from "./operator/local-operator";
 import { findSession } from "./sessions/sessions";
@@ -43,7 +43,7 @@ export async function authenticateOperator(
   sourceOf: () => OperatorRequestSource,
 ): Promise<AnyPrincipal> {
   const credentials = readCredentials(headers, deps.config);
-  if (credentials?.via === "bearer" && isMeantAsKey(credentials.token)) {
+  if (credentials?.via === "bearer" && hasKeyPrefix(credentials.token)) {
     const source = sourceOf();
     const operator = authenticateLocalOperator(deps, credentials.token, headers, source.socketIp);
     return operator ?? authenticateKey(deps, credentials.token, source);

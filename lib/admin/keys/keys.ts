@@ -1,5 +1,5 @@
 import { type Operator, recordOperatorEvent } from "../../audit/operator-events";
-import { hashKey, newKeyText, shownPart } from "../../auth/api-keys/key-text";
+import { displayedPrefix, hashKey, newKeyText } from "../../auth/api-keys/key-text";
 import type { Context } from "../../context";
 import type { ApiKey as Row } from "../../db/generated/client";
 import { isUuid, newId } from "../../db/ids";
@@ -22,7 +22,8 @@ export async function createKey(
   }
   const key = newKeyText();
   const id = newId();
-  const data = { id, name, scopes, networks, expiresAt, createdAt: at, prefix: shownPart(key), keyHash: hashKey(key) };
+  const [prefix, keyHash] = [displayedPrefix(key), hashKey(key)];
+  const data = { id, name, scopes, networks, expiresAt, createdAt: at, prefix, keyHash };
   const row = await db.$transaction(async (tx) => {
     const details = { name, scopes, networks, expiresAt: expiresAt?.toISOString() ?? null };
     await recordOperatorEvent(tx, at, operator, { type: "key_created", target: `key:${id}`, details });

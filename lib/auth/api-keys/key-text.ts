@@ -9,8 +9,8 @@ const SECRET_LENGTH = 43;
 /** The digits of 32 bits. */
 const CHECKSUM_LENGTH = 6;
 const KEYS = /hp_([0-9A-Za-z]{43})([0-9A-Za-z]{6})(?![0-9A-Za-z])/g;
-/** The characters of a key that are stored in clear. */
-const SHOWN_LENGTH = PREFIX.length + 4;
+/** The first characters of a key, which are stored in clear. */
+const DISPLAYED_LENGTH = PREFIX.length + 4;
 
 /**
  * Returns a new key: `hp_`, 256 random bits as 43 digits in base 62, and the CRC-32 of those digits as 6 digits. By the
@@ -21,8 +21,8 @@ export function newKeyText(): string {
   return `${PREFIX}${secret}${checksumOf(secret)}`;
 }
 
-/** Whether a credential is meant as an API key. Session tokens never begin like one. */
-export function isMeantAsKey(text: string): boolean {
+/** Whether a credential begins like an API key. Session tokens never do. */
+export function hasKeyPrefix(text: string): boolean {
   return text.startsWith(PREFIX);
 }
 
@@ -39,8 +39,8 @@ export function isKeyText(text: string): boolean {
 }
 
 /** The start of a key, which reveals nothing of use and identifies the key to its owner. */
-export function shownPart(key: string): string {
-  return key.slice(0, SHOWN_LENGTH);
+export function displayedPrefix(key: string): string {
+  return key.slice(0, DISPLAYED_LENGTH);
 }
 
 /** The hash by which a key is stored and found. A plain hash is enough: nobody can guess 256 random bits. */
