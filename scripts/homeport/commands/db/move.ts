@@ -6,7 +6,7 @@ import type { Tools } from "../../command";
 import { parseWith } from "../../options";
 import { confirm, isInteractive } from "../../output/confirm";
 import { drawShare } from "../../output/progress";
-import { cancelOwn, moveOwn } from "./move-own";
+import { cancelEmbeddedMove, moveEmbedded } from "./move-embedded";
 import { cancelServer, checkMove, moveServer } from "./move-server";
 import { type Databases, type Moved, nextSteps } from "./next-steps";
 
@@ -23,7 +23,7 @@ export async function move({ api, output }: Tools, given: Options): Promise<void
   const options = await withStandardInput(given);
   const databases = databasesOf(options);
   if (options.cancel) {
-    await (databases.from ? cancelServer(databases.from) : cancelOwn(api, databases.dataDir));
+    await (databases.from ? cancelServer(databases.from) : cancelEmbeddedMove(api, databases.dataDir));
     return output.result({ canceled: true }, ["The move was discarded. The old database is used as before."]);
   }
   if (options.dryRun) {
@@ -36,7 +36,7 @@ export async function move({ api, output }: Tools, given: Options): Promise<void
   const run = (): Promise<Moved> =>
     databases.from
       ? moveServer({ ...databases, from: databases.from }, onProgress)
-      : moveOwn(api, databases, onProgress);
+      : moveEmbedded(api, databases, onProgress);
   const moved = await run().finally(() => drawShare("", 1));
   const { document, lines } = await nextSteps(databases, moved, options.to === undefined);
   output.result(document, lines);

@@ -12,7 +12,7 @@ const POLL_MS = 250;
  * Moves the embedded database of the folder: by the service that runs on it, or in this process.
  * @throws CodedError with what the service says
  */
-export async function moveOwn(api: AdminApi, { to, dataDir }: Databases, onProgress: OnProgress): Promise<Moved> {
+export async function moveEmbedded(api: AdminApi, { to, dataDir }: Databases, onProgress: OnProgress): Promise<Moved> {
   await resumeMoved(dataDir, to as string);
   let status = await api.request<DatabaseMove>("POST", MOVE, { to });
   while (status.state === "running") {
@@ -26,7 +26,7 @@ export async function moveOwn(api: AdminApi, { to, dataDir }: Databases, onProgr
 }
 
 /** Forgets a move, and removes the mark of a folder whose data has moved. */
-export async function cancelOwn(api: AdminApi, dataDir: string): Promise<void> {
+export async function cancelEmbeddedMove(api: AdminApi, dataDir: string): Promise<void> {
   await unmarkMoved(dataDir);
   await api.request("DELETE", MOVE);
 }
