@@ -10,7 +10,7 @@ import { jsonFile } from "@/lib/http/route-response";
 
 const TO_WRITE = { role: "admin", stepUp: true, scope: "accounts:write" } as const;
 
-export const showOne = endpoint({
+export const getOne = endpoint({
   summary: "Show an account",
   auth: { role: "support", scope: "accounts:read" },
   params: AccountParams,

@@ -70,7 +70,7 @@ export const changeSeveral = endpoint({
   handle: ({ ctx, principal, body, caller }) => changeReleases(ctx, operatorOf(principal, caller), body),
 });
 
-export const removeOne = endpoint({
+export const deleteOne = endpoint({
   summary: "Remove a release",
   auth: TO_WRITE,
   idempotency: "replay",

@@ -39,7 +39,7 @@ export const createOne = endpoint({
   },
 });
 
-export const readOne = endpoint({
+export const getOne = endpoint({
   ...OF_ALL,
   summary: "Read how much of an upload has arrived",
   params: UploadParams,
@@ -67,7 +67,7 @@ export const appendToOne = endpoint({
   },
 });
 
-export const removeOne = endpoint({
+export const deleteOne = endpoint({
   ...OF_ALL,
   summary: "Delete an upload",
   params: UploadParams,

@@ -11,7 +11,7 @@ const write = {
   idempotency: "replay",
 } as const;
 
-export const getEndpoint = endpoint({
+export const getOne = endpoint({
   ...common,
   summary: "Get a webhook endpoint",
   auth: { role: "support", scope: "webhooks:read" },
@@ -19,7 +19,7 @@ export const getEndpoint = endpoint({
   handle: ({ ctx, params }) => findEndpoint(ctx, params.endpointId),
 });
 
-export const patchEndpoint = endpoint({
+export const changeOne = endpoint({
   ...write,
   summary: "Change a webhook endpoint",
   body: ChangedEndpoint,
@@ -28,7 +28,7 @@ export const patchEndpoint = endpoint({
     changeEndpoint(ctx, operatorOf(principal, caller), params.endpointId, body),
 });
 
-export const removeEndpoint = endpoint({
+export const deleteOne = endpoint({
   ...write,
   summary: "Delete a webhook endpoint",
   responses: { 204: null },

@@ -1,7 +1,7 @@
-import { changeOne, removeOne } from "@/app/api/admin/releases/endpoints";
+import { changeOne, deleteOne } from "@/app/api/admin/releases/endpoints";
 import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/releases/[releaseId]", {
   PATCH: changeOne,
-  DELETE: removeOne,
+  DELETE: deleteOne,
 });

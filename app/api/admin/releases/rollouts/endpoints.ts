@@ -27,7 +27,7 @@ export const schedule = endpoint({
   handle: ({ ctx, principal, body, caller }) => startRollout(ctx, operatorOf(principal, caller), body),
 });
 
-export const readOne = endpoint({
+export const getOne = endpoint({
   summary: "Get the schedule of a rollout",
   auth: TO_READ,
   params: RolloutParams,

@@ -1,8 +1,8 @@
-import { appendToOne, readOne, removeOne } from "@/app/api/admin/uploads/endpoints";
+import { appendToOne, deleteOne, getOne } from "@/app/api/admin/uploads/endpoints";
 import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/uploads/[uploadId]", {
-  GET: readOne,
+  GET: getOne,
   PATCH: appendToOne,
-  DELETE: removeOne,
+  DELETE: deleteOne,
 });

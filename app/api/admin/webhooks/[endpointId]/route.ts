@@ -1,8 +1,8 @@
-import { getEndpoint, patchEndpoint, removeEndpoint } from "@/app/api/admin/webhooks/endpoints";
+import { changeOne, deleteOne, getOne } from "@/app/api/admin/webhooks/endpoints";
 import { defineRoute } from "@/lib/http/route";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/webhooks/[endpointId]", {
-  GET: getEndpoint,
-  PATCH: patchEndpoint,
-  DELETE: removeEndpoint,
+  GET: getOne,
+  PATCH: changeOne,
+  DELETE: deleteOne,
 });

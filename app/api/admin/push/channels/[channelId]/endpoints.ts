@@ -5,7 +5,7 @@ import { Channel, ChannelApp, ChannelParams } from "@/lib/admin/push/channels/sc
 import { endpoint } from "@/lib/http/endpoint";
 import { RouteResponse } from "@/lib/http/route-response";
 
-export const showOne = endpoint({
+export const getOne = endpoint({
   summary: "Show a broadcast channel",
   auth: { role: "support", scope: "push:read" },
   params: ChannelParams,

@@ -1,7 +1,7 @@
 import { defineRoute } from "@/lib/http/route";
-import { deleteOne, showOne } from "./endpoints";
+import { deleteOne, getOne } from "./endpoints";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/push/channels/[channelId]", {
-  GET: showOne,
+  GET: getOne,
   DELETE: deleteOne,
 });

@@ -4,7 +4,7 @@ import { showMessage } from "@/lib/admin/push/messages/list-messages";
 import { MessageParams, PushMessageDetails } from "@/lib/admin/push/schema";
 import { endpoint } from "@/lib/http/endpoint";
 
-export const showOne = endpoint({
+export const getOne = endpoint({
   summary: "Show a notification and what became of it",
   auth: { role: "support", scope: "push:read" },
   params: MessageParams,

@@ -1,7 +1,7 @@
 import { defineRoute } from "@/lib/http/route";
-import { cancelOne, showOne } from "./endpoints";
+import { cancelOne, getOne } from "./endpoints";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/admin/push/messages/[messageId]", {
-  GET: showOne,
+  GET: getOne,
   DELETE: cancelOne,
 });

@@ -13,7 +13,7 @@ export const registerOne = endpoint({
   handle: ({ ctx, principal, params, body }) => registerLiveActivity(ctx, principal.account.id, params, body),
 });
 
-export const removeOne = endpoint({
+export const deleteOne = endpoint({
   summary: "Remove a Live Activity that has ended",
   auth: "account",
   params: LiveActivityParams,

@@ -1,10 +1,10 @@
 import { defineRoute } from "@/lib/http/route";
-import { registerOne, removeOne } from "./endpoints";
+import { deleteOne, registerOne } from "./endpoints";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
   "/api/push/devices/[deviceId]/live-activities/[activityId]",
   {
     PUT: registerOne,
-    DELETE: removeOne,
+    DELETE: deleteOne,
   },
 );

@@ -13,7 +13,7 @@ export const registerOne = endpoint({
   handle: ({ ctx, principal, params, body }) => registerStartToken(ctx, principal.account.id, params, body),
 });
 
-export const removeOne = endpoint({
+export const deleteOne = endpoint({
   summary: "Remove the token that starts Live Activities of a type",
   auth: "account",
   params: StartTokenParams,
