@@ -13,7 +13,7 @@ import type { ServedFile } from "./release-files";
 import { formatVersion, type Platform, type Release } from "./schema";
 import { downloadSelectors, isSingleFile } from "./selection/download-selectors";
 import { parsePlatform, parseReleaseSelector, type ReleaseSelector } from "./selection/release-selector";
-import { type ArtifactSelector, findVersion, selectRelease } from "./selection/selection";
+import { type ArtifactSelector, findVersion, selectRelease } from "./selection/select-release";
 
 type Storage = {
   presignGet: (object: { key: string; contentDisposition: string; contentType: string }) => Promise<string>;

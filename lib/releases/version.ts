@@ -17,7 +17,12 @@ import { compareWithInstalled } from "./selection/compare-versions";
 import { parseBundleType, selectByBundleType } from "./selection/file-types";
 import type { InstalledVersion } from "./selection/installed-version";
 import { isReleaseQuery, parseReleaseSelector, type ReleaseSelector } from "./selection/release-selector";
-import { type ArtifactSelector, findReleasesForOlderSystems, findVersion, selectRelease } from "./selection/selection";
+import {
+  type ArtifactSelector,
+  findReleasesForOlderSystems,
+  findVersion,
+  selectRelease,
+} from "./selection/select-release";
 import { evaluateUpdate, supportPolicyOf } from "./selection/support-policy";
 import { type SystemFilter, systemFilter, systemOfUserAgent } from "./selection/system-filter";
 import { SystemVersion } from "./system-version";

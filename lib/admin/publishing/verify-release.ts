@@ -3,8 +3,8 @@ import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { servedFiles } from "../../releases/release-files";
 import { ArtifactKind } from "../../releases/schema";
+import { filterReleases, type ReleaseFilter } from "../releases/filter-releases";
 import { readManifest } from "../releases/manifest/manifest-file";
-import { filterReleases, type ReleaseFilter } from "../releases/select";
 import { verifyReleases } from "../releases/verify";
 import { requireCatalogFile, withAppErrors, withoutFolder } from "./publishing-errors";
 

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { formatVersion, type Release } from "../../releases/schema";
+import { filterReleases, type ReleaseFilter, selectReleases } from "./filter-releases";
 import { changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";
 import { PublishingError } from "./manifest/publishing-error";
 import { identityOf, makeReleaseId, parseRelease } from "./manifest/release-entry";
 import { assertPublishable, type Confirmations } from "./publish/publish-checks";
-import { filterReleases, type ReleaseFilter, selectReleases } from "./select";
 import type { ManifestPlan } from "./update";
 
 /** The channels, and how the promoted releases start. `rollout` is 100 by default. */

@@ -1,11 +1,11 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Release } from "../../releases/schema";
+import { filterReleases, type ReleaseFilter } from "./filter-releases";
 import { changeManifest, readManifest } from "./manifest/manifest-file";
 import { type PruneLimits, planPrune } from "./prune-plan";
 import { removeStaleParts } from "./publish/build-file";
 import { elsewhereOf, filesOf, removeFile, removeUnusedFiles } from "./remove-files";
-import { filterReleases, type ReleaseFilter } from "./select";
 
 /** `isDryRun`: change nothing. */
 export type PruneOptions = PruneLimits & { isDryRun: boolean };

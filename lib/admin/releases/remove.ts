@@ -1,8 +1,8 @@
 import type { Release } from "../../releases/schema";
+import { type ReleaseFilter, selectReleases } from "./filter-releases";
 import { changeManifest, readManifest } from "./manifest/manifest-file";
 import { PublishingError } from "./manifest/publishing-error";
 import { elsewhereOf, removeUnusedFiles } from "./remove-files";
-import { type ReleaseFilter, selectReleases } from "./select";
 
 /** `isForced`: also remove releases that are offered to clients. `isDryRun`: change nothing. */
 export type RemoveOptions = { isForced: boolean; isDryRun: boolean };

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { compareBuild } from "semver";
 import type { Release } from "../../releases/schema";
+import { type ReleaseFilter, selectReleases } from "./filter-releases";
 import { changeManifest, type EditableManifest, type ManifestEntry } from "./manifest/manifest-file";
 import { parseRelease } from "./manifest/release-entry";
 import { assertBuildVersionIncreases } from "./publish/publish-checks";
-import { type ReleaseFilter, selectReleases } from "./select";
 
 /** Fields that may change after a release is published. A nullable one is removed by null. */
 export type ReleaseChange = {

@@ -1,7 +1,7 @@
 import type { SemVer } from "semver";
 import { completeFiles } from "../release-files";
 import type { Artifact, Platform, Release } from "../schema";
-import type { ArtifactSelector } from "../selection/selection";
+import type { ArtifactSelector } from "../selection/select-release";
 import type { SupportPolicy } from "../selection/support-policy";
 
 /** What a feed renders. */

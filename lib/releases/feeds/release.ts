@@ -1,7 +1,7 @@
 import { downloadUrl } from "../download-url";
 import { ReleaseVersion } from "../http-schema";
 import { formatVersion } from "../schema";
-import { selectPrimaryArtifact } from "../selection/selection";
+import { selectPrimaryArtifact } from "../selection/select-release";
 import type { Feed, FeedInput } from "./feed";
 
 /** This service's own format, for clients with an updater of their own. */

@@ -2,7 +2,7 @@ import type { DownloadQuery } from "../http-schema";
 import { completeFiles, releaseFiles } from "../release-files";
 import type { Platform } from "../schema";
 import { parseFileType, selectByFileType } from "./file-types";
-import { type ArtifactSelector, SELECTORS_BY_KIND } from "./selection";
+import { type ArtifactSelector, SELECTORS_BY_KIND } from "./select-release";
 
 /** Picks the installer, else another file, else the update: `format` chooses among them. */
 const selectForPeople: ArtifactSelector = ({ artifacts: { installer, others, update } }) =>

@@ -1,7 +1,7 @@
 import { AppError } from "../../errors";
 import { completeFiles } from "../release-files";
 import type { Artifact, Platform, Release } from "../schema";
-import type { ArtifactSelector } from "./selection";
+import type { ArtifactSelector } from "./select-release";
 
 /** The types of files that people choose from, by their names. */
 const FILE_TYPES = {

@@ -3,7 +3,7 @@ import { type Snapshot, withdrawnVersions } from "../catalog/snapshot";
 import type { Release } from "../schema";
 import { compareWithInstalled } from "./compare-versions";
 import type { ReleaseSelector } from "./release-selector";
-import { candidateLists, suitableArchitectures } from "./selection";
+import { candidateLists, suitableArchitectures } from "./select-release";
 
 /** Which older versions are still supported, according to all releases up to a certain one. */
 export type SupportPolicy = {

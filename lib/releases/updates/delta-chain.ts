@@ -2,7 +2,7 @@ import type { SemVer } from "semver";
 import type { Snapshot } from "../catalog/snapshot";
 import type { Delta, Release } from "../schema";
 import type { ReleaseSelector } from "../selection/release-selector";
-import { candidateLists } from "../selection/selection";
+import { candidateLists } from "../selection/select-release";
 
 /** Velopack downloads the whole package instead of more (UpdateOptions.MaximumDeltasBeforeFallback). */
 const MAX_DELTAS = 10;

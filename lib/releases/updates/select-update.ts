@@ -2,7 +2,7 @@ import { compareBuild, type SemVer } from "semver";
 import type { Snapshot } from "../catalog/snapshot";
 import type { Release } from "../schema";
 import type { ReleaseSelector } from "../selection/release-selector";
-import { type ArtifactSelector, findVersion, selectRelease } from "../selection/selection";
+import { type ArtifactSelector, findVersion, selectRelease } from "../selection/select-release";
 import { evaluateUpdate, supportPolicyOf } from "../selection/support-policy";
 import { type SystemFilter, systemFilter } from "../selection/system-filter";
 import type { UpdateRequest } from "./update-feed";

@@ -2,7 +2,7 @@ import type { DocumentContent } from "../../response-content";
 import { completeFiles } from "../release-files";
 import { type Artifact, normalizeArchitecture, type Release } from "../schema";
 import type { ReleaseSelector } from "../selection/release-selector";
-import { candidateLists } from "../selection/selection";
+import { candidateLists } from "../selection/select-release";
 import { deltaChain } from "./delta-chain";
 import { type NupkgKind, squirrelPackageId, squirrelVersion } from "./nupkg";
 import { recordCheck } from "./record-check";

@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { ReleaseFilter } from "../../../lib/admin/releases/select";
+import type { ReleaseFilter } from "../../../lib/admin/releases/filter-releases";
 import { UsageError } from "../../command-line";
 
 /** The option `--NAME`, with what its value is called in the help; a flag has none. */

@@ -1,6 +1,6 @@
+import { type ReleaseFilter, selectReleases } from "../../../lib/admin/releases/filter-releases";
 import type { ReleaseDocument } from "../../../lib/admin/releases/list";
 import type { RolloutState } from "../../../lib/admin/releases/rollouts/list-rollouts";
-import { type ReleaseFilter, selectReleases } from "../../../lib/admin/releases/select";
 import { UsageError } from "../../command-line";
 import type { AdminApi } from "../transport/admin-api";
 import type { ReleaseTools, Verb } from "./define-verb";

@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import type { AppUpdater } from "electron-updater";
 import { XMLParser } from "fast-xml-parser";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { rolloutBucket } from "@/lib/releases/selection/rollout";
+import { rolloutBucket } from "@/lib/releases/selection/rollout-bucket";
 import { newFolder, snippet } from "@/tests/support/guide";
 import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
 import { installedApp } from "@/tests/support/releases/electron";

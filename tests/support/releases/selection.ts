@@ -1,7 +1,7 @@
 import type { Snapshot } from "@/lib/releases/catalog/snapshot";
 import { formatVersion } from "@/lib/releases/schema";
 import type { ReleaseSelector } from "@/lib/releases/selection/release-selector";
-import { selectPrimaryArtifact, selectRelease } from "@/lib/releases/selection/selection";
+import { selectPrimaryArtifact, selectRelease } from "@/lib/releases/selection/select-release";
 import { snapshotOf } from "@/tests/support/releases/releases";
 
 export const WINDOWS: ReleaseSelector = {

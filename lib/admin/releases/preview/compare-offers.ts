@@ -3,7 +3,7 @@ import type { Snapshot } from "../../../releases/catalog/snapshot";
 import { formatVersion, type Release } from "../../../releases/schema";
 import { parseInstalledVersion } from "../../../releases/selection/installed-version";
 import type { ReleaseSelector } from "../../../releases/selection/release-selector";
-import { candidateLists, selectPrimaryArtifact, selectRelease } from "../../../releases/selection/selection";
+import { candidateLists, selectPrimaryArtifact, selectRelease } from "../../../releases/selection/select-release";
 import { evaluateUpdate, supportPolicyOf } from "../../../releases/selection/support-policy";
 import { type ClientSegment, segmentClients } from "./client-segments";
 import type { Offer, PreviewRow } from "./schema";

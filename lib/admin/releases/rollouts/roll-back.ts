@@ -1,6 +1,6 @@
+import { type ReleaseFilter, selectReleases } from "../filter-releases";
 import { changeManifest, type EditableManifest } from "../manifest/manifest-file";
 import { PublishingError } from "../manifest/publishing-error";
-import { type ReleaseFilter, selectReleases } from "../select";
 import { findNewerServedReleases, type ManifestPlan, planUpdate, type UpdatedRelease } from "../update";
 
 /** How the newer releases are withdrawn: yanked for good, or paused, so that they can be rolled out again. */

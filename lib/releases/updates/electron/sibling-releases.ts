@@ -1,6 +1,6 @@
 import { versionReleases } from "../../catalog/snapshot";
 import type { Release } from "../../schema";
-import { isInRollout } from "../../selection/rollout";
+import { isInRollout } from "../../selection/rollout-bucket";
 import type { SystemFilter } from "../../selection/system-filter";
 import type { UpdateRequest } from "../update-feed";
 

@@ -4,7 +4,7 @@ import { type AppcastItem, renderAppcast } from "../../feeds/appcast";
 import { sparkle } from "../../feeds/sparkle";
 import { normalizeArchitecture, type Platform, type Release } from "../../schema";
 import { installedByBuild } from "../../selection/installed-version";
-import { findReleasesForOlderSystems } from "../../selection/selection";
+import { findReleasesForOlderSystems } from "../../selection/select-release";
 import { evaluateUpdate, supportPolicyOf } from "../../selection/support-policy";
 import { recordCheck } from "../record-check";
 import { selectUpdate, type UpdaterRules } from "../select-update";

@@ -1,7 +1,7 @@
 import { tauri } from "../../feeds/tauri";
 import type { Artifact, Platform, Release } from "../../schema";
 import { parseBundleType, selectByBundleType } from "../../selection/file-types";
-import type { ArtifactSelector } from "../../selection/selection";
+import type { ArtifactSelector } from "../../selection/select-release";
 
 /** The bundle types of each platform, the default one first. */
 const BUNDLE_TYPES = {

@@ -1,10 +1,10 @@
 import { addReleases } from "../../../../lib/admin/releases/add";
+import { filterReleases } from "../../../../lib/admin/releases/filter-releases";
 import { listReleases } from "../../../../lib/admin/releases/list";
 import { readManifest } from "../../../../lib/admin/releases/manifest/manifest-file";
 import { promoteReleases } from "../../../../lib/admin/releases/promote";
 import { pruneReleases } from "../../../../lib/admin/releases/prune";
 import { removeReleases } from "../../../../lib/admin/releases/remove";
-import { filterReleases } from "../../../../lib/admin/releases/select";
 import { findNewerServedReleases, updateReleases } from "../../../../lib/admin/releases/update";
 import { verifyReleases } from "../../../../lib/admin/releases/verify";
 import type { Context } from "../../../../lib/context";

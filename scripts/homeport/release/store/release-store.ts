@@ -1,10 +1,10 @@
+import type { ReleaseFilter } from "../../../../lib/admin/releases/filter-releases";
 import type { ReleaseDocument } from "../../../../lib/admin/releases/list";
 import type { PromotedRelease, Promotion } from "../../../../lib/admin/releases/promote";
 import type { PruneOptions, PruneResult } from "../../../../lib/admin/releases/prune";
 import type { ReleaseDraft } from "../../../../lib/admin/releases/publish/draft";
 import type { AddedRelease } from "../../../../lib/admin/releases/publish/plan-addition";
 import type { RemoveOptions, RemoveResult } from "../../../../lib/admin/releases/remove";
-import type { ReleaseFilter } from "../../../../lib/admin/releases/select";
 import type { ReleaseChange, UpdatedRelease } from "../../../../lib/admin/releases/update";
 import type { VerifyResult } from "../../../../lib/admin/releases/verify";
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
+import { type ReleaseFilter, selectReleases } from "../../../../../lib/admin/releases/filter-releases";
 import type { ReleaseDocument } from "../../../../../lib/admin/releases/list";
 import { type HashedFile, hashDraft, type ReleaseDraft } from "../../../../../lib/admin/releases/publish/draft";
 import type { RemoveResult } from "../../../../../lib/admin/releases/remove";
-import { type ReleaseFilter, selectReleases } from "../../../../../lib/admin/releases/select";
 import { drawProgress } from "../../../output/progress";
 import type { HttpClient } from "../../../transport/http-client";
 import type { AddOutcome, ReleaseStore, UpdateOutcome } from "../release-store";

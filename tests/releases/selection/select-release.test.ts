@@ -5,7 +5,7 @@ import {
   findVersion,
   SELECTORS_BY_KIND,
   selectPrimaryArtifact,
-} from "@/lib/releases/selection/selection";
+} from "@/lib/releases/selection/select-release";
 import { remoteArtifact, snapshotOf } from "@/tests/support/releases/releases";
 import { MACOS, select, selected, WINDOWS } from "@/tests/support/releases/selection";
 

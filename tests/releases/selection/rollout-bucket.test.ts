@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { isInRollout, rolloutBucket } from "@/lib/releases/selection/rollout";
+import { isInRollout, rolloutBucket } from "@/lib/releases/selection/rollout-bucket";
 
 test("a bucket is the first four bytes of the SHA-256 of both ids, in hundredths of a per cent", () => {
   // printf %s "core-1.2.0client-7" | sha256sum

@@ -3,7 +3,7 @@ import { channelReleases, type Snapshot, versionReleases } from "../catalog/snap
 import type { Artifact, ArtifactKind, Release } from "../schema";
 import { compareSystemVersions } from "../system-version";
 import type { ReleaseSelector } from "./release-selector";
-import { isInRollout } from "./rollout";
+import { isInRollout } from "./rollout-bucket";
 import { ANY_SYSTEM, type SystemFilter } from "./system-filter";
 import { type UpgradePath, upgradePath } from "./upgrade-path";
 
