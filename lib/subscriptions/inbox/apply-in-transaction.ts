@@ -4,7 +4,7 @@ import type { BillingRules } from "../entitlement-rules";
 import { announceChanges } from "../notifications/announce-changes";
 import type { DeliveryReceipt } from "../schema";
 import { findConnectedCustomers } from "./customers";
-import { type Decision, decide, type KnownEvent, type PurchaseKey } from "./decide";
+import { type Decision, decide, type KnownEvent, type PurchaseKey } from "./decide-event";
 import { type EventToApply, lockEvent } from "./lock-event";
 import { attachEvent, detachEvent, lockPurchases, mergePurchase } from "./purchases";
 import { type Refolded, refoldPurchases } from "./refold";

@@ -4,7 +4,7 @@ import type { ProviderEvent } from "../events";
 import { announceChanges } from "../notifications/announce-changes";
 import { StoredPurchase } from "../purchase-state";
 import type { Applied, ApplyDeps } from "./apply-in-transaction";
-import { type Decision, decide, type KnownEvent, type PurchaseKey } from "./decide";
+import { type Decision, decide, type KnownEvent, type PurchaseKey } from "./decide-event";
 import { newPurchase } from "./purchases";
 import { foldPurchases, type PurchaseToFold, purchaseUpsert, type Refolded } from "./refold";
 import {

@@ -1,7 +1,7 @@
 import type { Tx } from "../../context";
 import { StoredEvent } from "../fold/stored-event";
 import type { OwnerEvent } from "../ownership";
-import type { KnownEvent } from "./decide";
+import type { KnownEvent } from "./decide-event";
 
 /**
  * Customers connected by aliases and transfers. `hasSharedId`: an app has given many customers the same id. Aliases then

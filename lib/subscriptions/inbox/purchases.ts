@@ -2,7 +2,7 @@ import type { Tx } from "../../context";
 import { newId } from "../../db/ids";
 import { EMPTY_STATE } from "../fold/periods";
 import { StoredPurchase } from "../purchase-state";
-import type { KnownEvent, PurchaseKey } from "./decide";
+import type { KnownEvent, PurchaseKey } from "./decide-event";
 import { refoldPurchases } from "./refold";
 
 /**

@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
 import type { WebhookRecorder } from "../../webhooks/outbox";
 import type { BillingRules } from "../entitlement-rules";
-import type { KnownEvent } from "../inbox/decide";
+import type { KnownEvent } from "../inbox/decide-event";
 import type { Refolded } from "../inbox/refold";
 import { customersToReconcile, scheduleReconcile } from "../reconcile/schedule";
 import { notifyOwners } from "./notify-owners";

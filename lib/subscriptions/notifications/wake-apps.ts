@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
 import { enqueueAll, type PushEvent } from "../../push/outbox/enqueue";
 import { type BillingRules, canEntitle, statusRules } from "../entitlement-rules";
-import type { KnownEvent } from "../inbox/decide";
+import type { KnownEvent } from "../inbox/decide-event";
 import type { Refolded } from "../inbox/refold";
 
 type Change = Refolded & { event: KnownEvent };

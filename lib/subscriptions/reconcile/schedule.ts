@@ -1,6 +1,6 @@
 import type { Context, Tx } from "../../context";
 import { sql } from "../../db/sql";
-import type { KnownEvent } from "../inbox/decide";
+import type { KnownEvent } from "../inbox/decide-event";
 import type { Refolded } from "../inbox/refold";
 import { revenueCat } from "../providers/revenuecat";
 import { isHashedEmail } from "../sanitize";

@@ -1,8 +1,8 @@
 import { endpoint } from "@/lib/http/endpoint";
 import { parseJson } from "@/lib/http/input/body";
 import { defineRoute } from "@/lib/http/route";
+import { receiveWebhook } from "@/lib/subscriptions/receive-webhook";
 import { DeliveryReceipt, WebhookQuery } from "@/lib/subscriptions/schema";
-import { receiveWebhook } from "@/lib/subscriptions/webhook";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute(
   "/api/subscription/billing-provider-webhook",
