@@ -1,10 +1,9 @@
 import {
-  type ApnsResult,
-  type ResultAction,
   SERVER_ERROR_DELAYS_SECONDS,
   TOO_MANY_REQUESTS_DELAYS_SECONDS,
   UNREACHABLE_DELAYS_SECONDS,
-} from "../worker/apns-result";
+} from "../retry-delays";
+import type { ApnsResult, ResultAction } from "../worker/apns-result";
 
 /**
  * Returns what a push service's response means for its delivery (RFC 8030, sections 5 to 8). Nothing pauses: a response

@@ -1,6 +1,7 @@
 import type { Context } from "../../context";
 import { cancellationReason } from "../cancellation-reason";
 import { toNotification } from "../payload";
+import { nextAttempt } from "../retry-delays";
 import { toWebPushMessage } from "../web/message";
 import { classifyWebPushResult } from "../web/result";
 import {
@@ -8,7 +9,6 @@ import {
   type ApnsResult,
   CIRCUIT_BREAKER_PAUSE_SECONDS,
   classifyResult,
-  nextAttempt,
   type ResultAction,
 } from "./apns-result";
 import { type ClaimedDelivery, claimAgeMs, claimedAt, databaseTime } from "./claim";

@@ -4,7 +4,7 @@ import { leaseExpired } from "../../db/queue/lease";
 import { sql } from "../../db/sql";
 import { migrateDeliveries } from "../outbox/migrate-deliveries";
 import { insertReceipts } from "../outbox/receipts";
-import { MAX_ATTEMPTS } from "./apns-result";
+import { MAX_ATTEMPTS } from "../retry-delays";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log">;
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { classifyResult, nextAttempt } from "@/lib/push/worker/apns-result";
+import { nextAttempt } from "@/lib/push/retry-delays";
+import { classifyResult } from "@/lib/push/worker/apns-result";
 import { createCircuitBreaker } from "@/lib/push/worker/circuit-breaker";
 
 const MINUTE = 60;
