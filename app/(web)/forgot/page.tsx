@@ -1,3 +1,4 @@
+import { RESET_TTL_MINUTES } from "@/lib/accounts/password-reset-token";
 import { Field } from "../components/field";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
@@ -14,8 +15,8 @@ const TEXTS = defineTexts({
     sent: "If an account with this email exists, we have sent a reset link.",
     next: (
       <>
-        The link is valid for 30 minutes. No email? Check your spam folder, or <a href="/forgot">try another address</a>
-        .
+        The link is valid for {RESET_TTL_MINUTES} minutes. No email? Check your spam folder, or{" "}
+        <a href="/forgot">try another address</a>.
       </>
     ),
   },
@@ -26,7 +27,7 @@ const TEXTS = defineTexts({
     sent: "Wenn es ein Konto mit dieser E-Mail-Adresse gibt, haben wir einen Link geschickt.",
     next: (
       <>
-        Der Link gilt 30 Minuten. Keine E-Mail? Sehen Sie im Spam-Ordner nach oder{" "}
+        Der Link gilt {RESET_TTL_MINUTES} Minuten. Keine E-Mail? Sehen Sie im Spam-Ordner nach oder{" "}
         <a href="/forgot">versuchen Sie eine andere Adresse</a>.
       </>
     ),

@@ -1,3 +1,4 @@
+import { RESET_TTL_MINUTES } from "@/lib/accounts/password-reset-token";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
 import { flashOf, type PageProps, queryOf } from "../components/page-props";
@@ -18,7 +19,7 @@ const TEXTS = defineTexts({
       </>
     ),
     done: "All devices are signed out",
-    sent: "We have sent you a link to set a new password. It is valid for 30 minutes.",
+    sent: `We have sent you a link to set a new password. It is valid for ${RESET_TTL_MINUTES} minutes.`,
     warning:
       "Until you set a new password, somebody who knows the old one can sign in again. Change the password of your mailbox as well, if somebody else may know it.",
     noEmail: (
@@ -40,7 +41,7 @@ const TEXTS = defineTexts({
       </>
     ),
     done: "Alle Geräte sind abgemeldet",
-    sent: "Wir haben Ihnen einen Link geschickt, mit dem Sie ein neues Passwort festlegen. Er gilt 30 Minuten.",
+    sent: `Wir haben Ihnen einen Link geschickt, mit dem Sie ein neues Passwort festlegen. Er gilt ${RESET_TTL_MINUTES} Minuten.`,
     warning:
       "Bis Sie ein neues Passwort festlegen, kann sich wieder anmelden, wer das alte kennt. Ändern Sie auch das Passwort Ihres Postfachs, wenn jemand anderes es kennen könnte.",
     noEmail: (
