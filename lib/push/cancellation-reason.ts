@@ -1,7 +1,7 @@
 import { optionsOfKind } from "./notifications";
 import type { Outgoing } from "./payload";
 
-/** Why deliveries of a message end that an operator has canceled. */
+/** The reason of deliveries whose message an operator canceled. */
 export const CANCELED = "canceled_by_operator";
 
 /** Returns why a delivery must not be sent any more, or null. A browser has to show every message that it gets. */

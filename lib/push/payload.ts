@@ -128,7 +128,7 @@ function sizeOf(stored: Payload | LiveActivityPayload): number {
   return Math.max(...variants.map((variant) => Buffer.byteLength(JSON.stringify(withId(variant, NIL_ID)))));
 }
 
-/** `apns-push-type` of the levels that are no alert. */
+/** `apns-push-type` of the levels that are not alerts. */
 const PUSH_TYPES: Partial<Record<KindOptions<Message>["level"], "background" | "liveactivity">> = {
   background: "background",
   live_activity: "liveactivity",

@@ -4,7 +4,7 @@ import type { PushDevice } from "../db/generated/client";
 import { Evidence } from "./evidence/schema";
 
 const TOKEN_SUFFIX_LENGTH = 4;
-/** An index has the endpoint, and PostgreSQL's index rows are limited to 2,704 bytes. */
+/** An index contains the endpoint, and PostgreSQL's index rows are limited to 2,704 bytes. */
 const MAX_ENDPOINT_LENGTH = 2_000;
 const MAX_KEY_LENGTH = 128;
 const AUTH_BYTES = 16;

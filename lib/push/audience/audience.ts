@@ -52,7 +52,10 @@ export type Audience = z.infer<typeof Audience>;
 /** What decides whether a device belongs to an audience, but for its account's entitlements. */
 export type AudienceDevice = Pick<PushDevice, "appVersion" | "bundleId" | "lastSeenAt" | "locale" | "model">;
 
-/** Whether a device belongs to an audience, but for its account's entitlements. What it has not registered, it is not. */
+/**
+ * Whether a device belongs to an audience, but for its account's entitlements. A condition on a field that the device has
+ * not registered does not match.
+ */
 export function isInAudience(device: AudienceDevice, audience: Audience): boolean {
   const { bundleId, appVersion, platform, locale, lastSeen } = audience;
   const { from, before } = lastSeen ?? {};

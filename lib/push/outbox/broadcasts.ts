@@ -13,7 +13,10 @@ import { insertRepeated, type Queueable } from "./rows";
 
 type Deps = Pick<Context, "db" | "dbNow" | "entitledAccounts">;
 
-/** Deliveries are queued this long before they are due: a broadcast is a short part of the queue, and ends soon. */
+/**
+ * Deliveries are queued only this long before they are due: few of a broadcast are in the queue at a time, and they end
+ * soon if it is canceled.
+ */
 const QUEUED_AHEAD_SECONDS = 60;
 const NIL_ID = "00000000-0000-0000-0000-000000000000";
 

@@ -111,7 +111,7 @@ export async function cancelDeliveries(tx: Tx, now: Date, deviceId: string, reas
     SELECT 1`;
 }
 
-/** Cancels the deliveries, which no worker has claimed, of what accounts were to be notified of and is no longer true. */
+/** Cancels the unclaimed deliveries of events that are no longer true. */
 export async function cancelEvents(tx: Tx, now: Now, eventKeys: string[]): Promise<void> {
   await tx.$executeRaw`
     WITH "cancelled" AS (

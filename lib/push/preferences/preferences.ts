@@ -7,7 +7,7 @@ import type { Preferences } from "./schema";
 
 type Deps = Pick<Context, "db" | "dbNow">;
 
-/** Why deliveries end whose kind their recipient has turned off since. */
+/** The reason of deliveries whose recipient has since turned off that kind. */
 const TURNED_OFF = "turned_off";
 
 /** Returns what an account wants to be notified of: everything, unless it has chosen. */

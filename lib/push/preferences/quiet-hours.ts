@@ -9,9 +9,9 @@ const MAX_CACHED_ZONES = 200;
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
 /**
- * Returns when the quiet hours end in which a time lies, by the clock of a time zone (IANA). The time itself: it lies
- * outside of them, or the zone is not known. When the clock is put forward over the end, they end as long after it as
- * without the change; when it is put back, at the first time that it shows the end.
+ * Returns the end of the quiet hours that contain a time, by the clock of an IANA time zone. Returns the time itself if it
+ * is outside the quiet hours or the zone is unknown. If the clock is put forward over the end, the quiet hours last as long
+ * as without the change; if it is put back, they end when it first shows the end.
  */
 export function endOfQuietHours(at: Date, timeZone: string | null, quiet: QuietHours): Date {
   const clock = clockOf(timeZone);

@@ -24,7 +24,7 @@ export const Preferences = z.object({
 });
 export type Preferences = z.infer<typeof Preferences>;
 
-/** Preferences to store. What is left out is as it was in the beginning. */
+/** Preferences to store. Omitted fields are reset to their defaults. */
 export const NewPreferences = z.object({
   kinds: Preferences.shape.kinds.prefault({}),
   quietHours: Preferences.shape.quietHours.default(null),

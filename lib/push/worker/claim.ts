@@ -132,8 +132,8 @@ function toDelivery(
 const NO_MESSAGE = prepareMessage({ kind: "", priority: 5, collapseId: null, payload: {} });
 
 /**
- * Selects by priority, then by time. Each priority is a range of the index; one range over all of them would also read
- * what is not yet due of the higher ones. The outer LIMIT ends the loop before the priorities that have no turn.
+ * Selects by priority, then by time. Each priority is a range of the index. A single range would also read deliveries of
+ * higher priorities that are not due yet. The outer LIMIT stops the loop before lower priorities are read.
  */
 function selectDue(dueBy: Prisma.Sql, limit: number): Prisma.Sql {
   return sql`

@@ -4,7 +4,10 @@ export type Concurrency = { limit: () => number; recordLatency: (ms: number) => 
 const MIN_LIMIT = 100;
 /** A rate that no process exceeds. The limit lets it through at the measured latency (Little's law). */
 const TARGET_PER_MS = 10;
-/** The least latency of this time and of the time before it counts: one that grew because this process is busy does not. */
+/**
+ * The limit uses the lowest latency of the current and the previous window, so that latency caused by this process's own
+ * load does not count.
+ */
 const WINDOW_MS = 10_000;
 
 /**

@@ -13,7 +13,7 @@ const RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
 const MAX_ROWS_PER_STATEMENT = 1_000;
 const MAX_STATEMENTS = 10;
 
-/** Takes over the rows of version 1.0, requeues deliveries whose lease has expired, and deletes old rows. */
+/** Migrates the rows of version 1.0, requeues deliveries whose lease has expired, and deletes old rows. */
 export async function maintainOutbox(deps: Deps): Promise<void> {
   await migrateDeliveries(deps);
   const requeued = await releaseExpiredLeases(deps);
