@@ -49,7 +49,10 @@ type RemoveDeps = Pick<Deps, "config" | "db" | "dbNow" | "now"> & {
   emails: Pick<Deps["emails"], "enqueue">;
   webhooks: WebhookRecorder;
 };
-/** Of a deletion. `operator` is who deletes another's account: `caller` is then not the owner's client. */
+/**
+ * What a deletion depends on. `operator` is set if an operator deletes the account: `caller` is then not the owner's
+ * client.
+ */
 type Removal = {
   caller: Pick<Caller, "ip" | "userAgent">;
   shouldEmail: boolean;

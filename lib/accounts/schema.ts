@@ -57,7 +57,7 @@ export const Register = z.object({
 });
 export type Register = z.infer<typeof Register>;
 
-/** Without a name, the account has none from then on. */
+/** Without a name, the account's name is removed. */
 export const SetName = Register.pick({ name: true });
 
 /** The response to a registration if emails have to be verified, whether or not the email has an account. */

@@ -11,7 +11,7 @@ export async function lockSignInMethods(tx: Tx, accountId: string): Promise<{ em
     SELECT "email", ("passwordHash" IS NOT NULL)::int AS "passwords" FROM "Account"
     WHERE "id" = ${accountId}::uuid FOR NO KEY UPDATE`;
   if (!account) throw new AppError("unauthenticated");
-  // Statements of their own, because a statement that waits for the lock counts what there was before.
+  // Separate statements, because a statement that waits for the lock would count the rows as they were before.
   const identities = await tx.identity.count({ where: { accountId } });
   const passkeys = await tx.passkey.count({ where: { accountId } });
   return { email: account.email, count: account.passwords + identities + passkeys };

@@ -1,6 +1,6 @@
 /**
  * The types of events in the audit trail, with the text that the account page shows. A type is stored as text and never
- * renamed: rows of a year have it.
+ * renamed: rows of the last year contain it.
  */
 export const EVENT_LABELS = {
   // Sign-in

@@ -6,7 +6,7 @@ import { type Actor, type EventExtra, type EventSource, networkOf, recordSecurit
 /** Who acts as an operator: a signed-in account with a role, an API key, or a user at the command line. */
 export type Operator = {
   actor: Actor;
-  /** The account that acts. null: none does. */
+  /** The account that acts; null if none does. */
   accountId: string | null;
   source: EventSource;
 };

@@ -2,7 +2,7 @@ import type { Context } from "../context";
 import { type AppError, ERRORS, type ErrorCode } from "../errors";
 import { networkOf } from "./security-events";
 
-/** Of which request, and of whom. */
+/** The request that was refused, and who sent it. */
 type About = { requestId?: string; method?: string; route?: string; accountId?: string; keyId?: string };
 
 /** The statuses of requests that were refused for who sent them, from where, or how often. */
@@ -15,16 +15,19 @@ const GUESSES: ReadonlySet<ErrorCode> = new Set([
   "invalid_user_code",
   "passkey_invalid",
 ]);
-/** A session that has ended, and a sign-in that goes on: the request's own line tells its status. */
+/**
+ * Not logged as refusals: an ended session, and a sign-in that still needs its second factor. The request's own log line
+ * has the status.
+ */
 const UNREMARKABLE: ReadonlySet<ErrorCode> = new Set(["unauthenticated", "second_factor_required"]);
 
 /**
- * Logs a refusal that may be part of an attack: a wrong password, a foreign origin, a rate limit, a failed step-up. With the
- * client's network instead of its IP, as in security events, so that attempts on many accounts can be traced.
+ * Logs a refusal that may be part of an attack: a wrong password, a foreign origin, a rate limit, a failed step-up. The
+ * line has the client's network instead of its IP, as in security events, so that attempts on many accounts can be traced.
  */
 export function logRefusal({ log }: Pick<Context, "log">, error: AppError, ip: string, about: About = {}): void {
   const { code, extras } = error;
-  // A step-up that was not tried yet.
+  // No proof was given yet: the step-up has not been tried.
   if (extras.errors?.every((fault) => fault.code === "required")) return;
   const isRefusal = REFUSED_STATUSES.has(ERRORS[code][0]) || GUESSES.has(code);
   if (!isRefusal || UNREMARKABLE.has(code)) return;

@@ -24,7 +24,7 @@ export async function announceDisabledEndpoint(
   }
 }
 
-/** Those of OPERATOR_EMAIL, or of the accounts with the role admin. */
+/** The emails in OPERATOR_EMAIL, or those of the accounts with the role admin. */
 async function operatorEmails({ config }: Deps, tx: Tx): Promise<string[]> {
   return config.OPERATOR_EMAIL.length > 0 ? config.OPERATOR_EMAIL : adminEmails(tx);
 }

@@ -13,8 +13,8 @@ const KEYS = /hp_([0-9A-Za-z]{43})([0-9A-Za-z]{6})(?![0-9A-Za-z])/g;
 const DISPLAYED_LENGTH = PREFIX.length + 4;
 
 /**
- * Returns a new key: `hp_`, 256 random bits as 43 digits in base 62, and the CRC-32 of those digits as 6 digits. By the
- * checksum a scanner tells a key from other text without asking anybody, as with GitHub's tokens.
+ * Returns a new key: `hp_`, 256 random bits as 43 digits in base 62, and the CRC-32 of those digits as 6 digits. The
+ * checksum lets a scanner tell a key from other text without a request, as with GitHub's tokens.
  */
 export function newKeyText(): string {
   const secret = toBase62(BigInt(`0x${randomBytes(32).toString("hex")}`), SECRET_LENGTH);

@@ -11,8 +11,8 @@ export function hasKeyInQuery(url: string): boolean {
 }
 
 /**
- * Refuses a request with an API key in its query, and revokes the key: proxies log URLs, and browsers keep them. That of this
- * machine's operator is of no use until the next start has made another.
+ * Refuses a request with an API key in its query, and revokes the key: proxies log URLs, and browsers keep them. The key of
+ * this machine's operator stops working; the next start generates a new one.
  * @throws AppError key_in_url, always
  */
 export async function refuseKeyInQuery(

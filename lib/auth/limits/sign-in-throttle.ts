@@ -207,7 +207,7 @@ export function deleteCounters(keys: string[], condition: Prisma.Sql): Prisma.Sq
       ORDER BY array_position(${keys}::text[], "key") FOR UPDATE)`;
 }
 
-/** Takes an attempt back whose password was not checked. */
+/** Takes back an attempt whose password was not checked. */
 export async function withdrawAttempt({ db, now }: Pick<Deps, "db" | "now">, attempt: AttemptCounters): Promise<void> {
   for (const { key, rule, failures } of attempt) {
     const unblock = failures < rule.freeFailures ? {} : { blockedUntil: now() };

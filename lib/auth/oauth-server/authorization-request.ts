@@ -17,7 +17,7 @@ export type AuthorizationParameters = z.infer<typeof AuthorizationParameters>;
 
 /** An authorization request that a person can allow. */
 export type AuthorizationRequest = { client: OAuthClient; redirectUri: string; state?: string; codeChallenge: string };
-/** A request, or the URL that tells the client why it is none. */
+/** A valid request, or the URL that tells the client why it is not valid. */
 type CheckedRequest = { request: AuthorizationRequest; refusedTo: null } | { request: null; refusedTo: string };
 
 /** RFC 6749, section 4.1.2.1. */

@@ -9,7 +9,10 @@ export type OperatorName = "operator" | `operator:${string}`;
 /** A person at the service's machine who can read its data folder. May do everything that an admin may. */
 export type OperatorPrincipal = { operator: OperatorName };
 
-/** The header in which a command names who runs it, percent-encoded. Nobody but the operator's key is believed. */
+/**
+ * The header in which a command names who runs it, percent-encoded. The header is trusted only in requests that carry the
+ * operator's key.
+ */
 const OPERATOR_HEADER = "x-homeport-operator";
 /** The headers that proxies add (RFC 7239; RFC 9110, 7.6.3). A command on the same machine sends none. */
 const PROXY_HEADERS = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];

@@ -20,7 +20,7 @@ export async function issueChallenge({ db, now }: Pick<Context, "db" | "now">, b
 }
 
 /**
- * Uses a challenge up: of concurrent calls one succeeds.
+ * Uses up a challenge: of concurrent calls, one succeeds.
  * @throws AppError passkey_invalid if it is unknown, used or expired, or was issued for another purpose or account
  */
 export async function consumePasskeyChallenge(

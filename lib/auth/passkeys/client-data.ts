@@ -29,7 +29,7 @@ export function readChallenge(
 ): string {
   const given = parseClientData(clientDataJson);
   if (given.type !== type) throw passkeyInvalid("type_mismatch");
-  // A page of ours is in no other site's frame.
+  // None of our pages is in another site's frame.
   if (given.crossOrigin || !passkeyOrigins(config).includes(given.origin)) throw passkeyInvalid("origin_not_allowed");
   return given.challenge;
 }

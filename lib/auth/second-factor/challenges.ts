@@ -70,7 +70,7 @@ export async function listChallengeFactors(
   return row ? listSecondFactors(db, row.accountId) : [];
 }
 
-/** Uses a challenge up. @throws AppError invalid_challenge if a concurrent call has used it */
+/** Uses up a challenge. @throws AppError invalid_challenge if a concurrent call has used it */
 export async function consumeChallenge({ db }: Pick<Context, "db">, { tokenHash }: OpenChallenge): Promise<void> {
   const { count } = await db.signInChallenge.deleteMany({ where: { tokenHash } });
   if (count === 0) throw new AppError("invalid_challenge");

@@ -15,7 +15,7 @@ type Issued = Awaited<ReturnType<typeof issueSession>>;
 
 /**
  * Ends a sign-in whose first factor was right: by a session, or by a challenge if the account has a second factor that
- * `authentication` does not include. Until the challenge is met there is no session.
+ * `authentication` does not include. There is no session until the challenge is completed.
  * @throws AppError invalid_credentials if the account was deleted, or its password reset, since
  */
 export async function completeSignIn(
@@ -43,13 +43,13 @@ export async function challengeSignIn(
   return challenge;
 }
 
-/** The error by which an API's sign-in hands a challenge over. */
+/** The error that carries the challenge to a client that signs in by the API. */
 export function secondFactorRequired(challenge: SecondFactorChallenge, extras: ErrorExtras = {}): AppError {
   return new AppError("second_factor_required", { ...extras, fields: { ...challenge } });
 }
 
 /**
- * Meets a challenge by a second factor, and issues the session that its sign-in asked for.
+ * Completes a challenge with a second factor, and issues the session that its sign-in asked for.
  * @throws AppError invalid_challenge if it was used, or the account was deleted or its password reset, since; invalid_code,
  *   rate_limited
  */

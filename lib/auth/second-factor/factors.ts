@@ -22,7 +22,10 @@ export async function listSecondFactors(db: Tx, accountId: string): Promise<Fact
   return ["totp", ...(["passkey", "recovery_code"] as const).filter((kind) => found[kind])];
 }
 
-/** The authenticator app, the recovery codes and the passkeys of an account; null for what it has not. */
+/**
+ * The authenticator app, the recovery codes and the passkeys of an account. A field is null if the account does not have
+ * that factor.
+ */
 export async function readFactors({ db }: { db: Tx }, accountId: string) {
   const totp = await db.totpFactor.findFirst({
     where: { accountId, ...isConfirmed },

@@ -25,7 +25,7 @@ export async function removeTotp(ctx: Deps, principal: Principal, proof: StepUpP
 }
 
 /**
- * Replaces the caller's recovery codes; the old ones no longer work. Returns the new ones: this is the only time.
+ * Replaces the caller's recovery codes; the old ones no longer work. Returns the new ones, which cannot be retrieved again.
  * @throws AppError no_second_factor, reauthentication_required, rate_limited
  */
 export async function renewRecoveryCodes(
@@ -37,7 +37,7 @@ export async function renewRecoveryCodes(
   const { id, email } = principal.account;
   await requireStepUp(ctx, principal, proof, caller);
   const codes = await ctx.db.$transaction(async (tx) => {
-    // Of two calls at once, the codes of the second count.
+    // Of two simultaneous calls, the codes of the second are valid.
     await tx.$queryRaw`SELECT 1 FROM "Account" WHERE "id" = ${id}::uuid FOR NO KEY UPDATE`;
     if (!(await hasSecondFactor(tx, id))) throw new AppError("no_second_factor");
     await recordSecurityEvent(tx, ctx.now(), id, "recovery_codes_renewed", caller);

@@ -15,14 +15,14 @@ function newRecoveryCode(): string {
   return characters.match(new RegExp(`.{${GROUP_LENGTH}}`, "g"))?.join("-") ?? "";
 }
 
-/** The hash of a code as it was typed, without regard to case, to look-alikes and to what is between the groups. */
+/** The hash of a code as it was typed, whatever the case, the look-alikes and the characters between the groups. */
 function hashRecoveryCode(typed: string): string {
   const bare = typed.toUpperCase().replace(/[\s-]/g, "");
   const characters = bare.replace(/[OIL]/g, (letter) => LOOK_ALIKES[letter] ?? letter);
   return createHash("sha256").update(characters).digest("base64url");
 }
 
-/** Replaces an account's recovery codes. Returns the new ones, which are stored as hashes: this is the only time. */
+/** Replaces an account's recovery codes. Returns the new ones, which are stored as hashes and cannot be retrieved again. */
 export async function replaceRecoveryCodes(tx: Tx, createdAt: Date, accountId: string): Promise<string[]> {
   const codes = Array.from({ length: RECOVERY_CODE_COUNT }, newRecoveryCode);
   await tx.recoveryCode.deleteMany({ where: { accountId } });
@@ -32,7 +32,7 @@ export async function replaceRecoveryCodes(tx: Tx, createdAt: Date, accountId: s
   return codes;
 }
 
-/** Uses a code up. Returns whether it was the account's and unused: of concurrent calls one gets true. */
+/** Uses up a code. Returns whether it was the account's and unused: of concurrent calls one gets true. */
 export async function consumeRecoveryCode(tx: Tx, usedAt: Date, accountId: string, typed: string): Promise<boolean> {
   const where = { accountId, codeHash: hashRecoveryCode(typed), usedAt: null };
   const { count } = await tx.recoveryCode.updateMany({ where, data: { usedAt } });

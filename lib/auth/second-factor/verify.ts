@@ -19,8 +19,9 @@ export type SecondFactorProof = { code?: string; recoveryCode?: string; passkey?
 export const totpPurpose = (accountId: string) => `totp:${accountId}`;
 
 /**
- * Checks a second factor of an account: a code of its authenticator app or a recovery code, each of which works once, or
- * a passkey. Wrong codes are counted by account, and have to wait more and more. Returns how the factor authenticates.
+ * Checks a second factor of an account: a code of its authenticator app or a recovery code, each of which works once, or a
+ * passkey. Wrong codes are counted by account, and each makes the next attempt wait longer. Returns how the factor
+ * authenticates.
  * @throws AppError invalid_code, passkey_invalid, rate_limited
  */
 export async function verifySecondFactor(
@@ -65,7 +66,7 @@ async function checkCounted(
 }
 
 /**
- * Uses a code of an account's authenticator app up. Returns whether it was right: a code of a step that was used, or of an
+ * Uses up a code of an account's authenticator app. Returns whether it was right: a code of a step that was used, or of an
  * earlier one, is not (RFC 6238, section 5.2). Of concurrent calls with one code, one gets true.
  */
 async function consumeTotpCode(ctx: Deps, accountId: string, code: string): Promise<boolean> {
