@@ -11,7 +11,9 @@ type Deps = Pick<Context, "now" | "removeDevices">;
 export type Ended = Pick<AccountChange, "sessionsEnded" | "devicesRemoved">;
 export const NOTHING_ENDED: Ended = { sessionsEnded: 0, devicesRemoved: 0 };
 
-/** Locks an account that an operator changes: of concurrent changes, one comes after the other. @throws AppError not_found */
+/**
+ * Locks an account that an operator changes, so that concurrent changes run one after the other. @throws AppError not_found
+ */
 export async function lockAccount(tx: Tx, id: string): Promise<AccountSummary> {
   await tx.$queryRaw`SELECT 1 FROM "Account" WHERE "id" = ${id}::uuid FOR NO KEY UPDATE`;
   const account = await tx.account.findUnique({ where: { id }, select: SUMMARY });

@@ -7,7 +7,7 @@ import type { AccountChange, WithReason } from "./schema";
 type Deps = Pick<Context, "db" | "now" | "removeDevices">;
 
 /**
- * Disables an account: ends its sessions, and lets nobody sign in to it. Keeps its data, and its subscription goes on.
+ * Disables an account: revokes its sessions, and refuses sign-ins. Its data is kept, and its subscription continues.
  * @throws AppError not_found, last_admin
  */
 export function disableAccount(

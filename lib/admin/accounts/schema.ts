@@ -40,7 +40,7 @@ export type AccountsQuery = z.infer<typeof AccountsQuery>;
 export const AccountParams = z.object({ accountId: z.uuid().toLowerCase() });
 export const SessionParams = AccountParams.extend({ sessionId: z.uuid().toLowerCase() });
 
-/** A change without anything to choose. */
+/** A change that takes nothing but a reason. */
 export const WithReason = z.object({ reason: Reason.optional() });
 export type WithReason = z.infer<typeof WithReason>;
 export const NewRole = WithReason.extend({ role: Role });

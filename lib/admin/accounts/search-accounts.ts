@@ -15,19 +15,19 @@ type Entry = { id: string; account: AccountSummary };
 /** The place of an account: the stage of the search that finds it, its id, and the text that the stage sorts by. */
 type Place = { stage: number; id: string; key: string };
 
-/** A list is sorted by `account."id"`: `"id"` alone is this text, which no index has in order. */
+/** A list is sorted by `account."id"`: `"id"` alone would be the text below, which no index has in order. */
 const COLUMNS = sql`"id"::text, "email", "emailVerifiedAt", "name", "role"::text, "disabledAt", "createdAt"`;
 /** Follows every id. */
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 /** Follows every other character in UTF-8. */
 const LAST_CHARACTER = "\u{10FFFF}";
-/** The accounts that one request searches for those that were seen: sessions have no index by that time. */
+/** The most accounts that one request with `seenFrom` reads: sessions have no index by the time they were last seen. */
 const MAX_SEARCHED = 10_000;
 /** The most accounts that an id of the billing provider finds. */
 const MAX_NAMED = 100;
 /**
- * The texts of which a search knows the beginning, in the order of the results: the email, the name, what follows the
- * name's first word, and its last word. Each has an index of the migration `account_search`: change both.
+ * The texts whose beginning a search compares, in the order of the results: the email, the name, what follows the name's
+ * first word, and its last word. Each has an index of the migration `account_search`: change both.
  */
 const TEXTS = [
   { text: sql`"email"`, condition: sql`true` },
@@ -119,7 +119,7 @@ function conditionOf({ role, state, createdFrom, seenFrom, now }: Filter): Prism
   // The partial index of operators excludes users by name.
   const isOperator = role === undefined || role === "user" ? empty : sql`AND "role" <> 'user'`;
   const hasRole = role === undefined ? empty : sql`AND "role" = ${role}::"AccountRole"`;
-  // An account's id has the time of its creation.
+  // An account's id contains the time of its creation.
   const isCreated = createdFrom
     ? sql`AND account."id" >= ${firstIdAt(createdFrom)}::uuid AND "createdAt" >= ${createdFrom}`
     : empty;

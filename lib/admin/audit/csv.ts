@@ -16,7 +16,7 @@ const COLUMNS = [
   "userAgent",
   "details",
 ] as const;
-/** Spreadsheets run a cell that begins so as a formula (OWASP, "CSV Injection"). */
+/** Spreadsheets run a cell that begins like this as a formula (OWASP, "CSV Injection"). */
 const FORMULA = /^[=+\-@\t\r]/;
 
 /** The events of a filter as CSV (RFC 4180), newest first. Reads as fast as the client does, in batches. */

@@ -16,7 +16,7 @@ const COMMON_TYPES: readonly string[] = ["signed_in", "signed_out", "registered"
 
 /** A page of the audit trail, newest first. @throws AppError invalid_query */
 export async function listAuditEvents(deps: Deps, { limit, cursor, ...filter }: AuditQuery): Promise<AuditPage> {
-  // What is taken over now, a replica may not have yet.
+  // A replica may not have yet what is migrated now.
   const read: ReadDeps = filter.account === undefined ? { ...deps, db: deps.readDb() } : deps;
   if (filter.account !== undefined) await migrateSecurityEventsOf(deps, filter.account);
   const page = { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) };

@@ -47,11 +47,11 @@ export const PrunedBatch = z.object({
 });
 export type PrunedBatch = z.infer<typeof PrunedBatch>;
 
-/** After which purchase, and which App User ID of the next one, a reconciliation of all customers goes on. */
+/** The purchase, and the App User ID of the next one, after which a reconciliation of all customers continues. */
 export const CustomerPosition = z.object({ after: z.uuid().nullable(), appUserId: z.string().nullable() });
 export type CustomerPosition = z.infer<typeof CustomerPosition>;
 
-/** Whom to reconcile. */
+/** The customers to reconcile. */
 export const Reconciliation = z.object({
   accountId: z.uuid().toLowerCase().optional().describe("Without it, all customers with purchases."),
   cursor: BatchCursor.pipe(CustomerPosition).optional().describe("`nextCursor` of the request before."),

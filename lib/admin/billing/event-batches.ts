@@ -6,13 +6,13 @@ import { Time } from "../time";
 const NIL_ID = "00000000-0000-0000-0000-000000000000";
 
 /**
- * Where a change of many events has come to: after the event `id`, received at `receivedAt`. It ends with those that were
- * received by `until`, and began with the one received at `from`.
+ * The position of a batch change: after the event `id`, received at `receivedAt`. The change began with the event received
+ * at `from`, and ends with those received by `until`.
  */
 const Position = z.object({ from: Time, until: Time, receivedAt: Time, id: z.uuid() });
 export type Position = z.infer<typeof Position>;
 
-/** A position as clients have it. */
+/** A position as clients receive it. */
 export const BatchCursor = z
   .string()
   .max(512)

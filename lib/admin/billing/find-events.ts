@@ -5,8 +5,8 @@ import { sql } from "../../db/sql";
 import { PROVIDER_NAMES } from "../../subscriptions/providers/configured";
 
 /**
- * Selects the ids of the events with an id, the provider's or ours. The providers are named, so that the unique index on
- * provider and event id serves.
+ * Selects the ids of the events with an id, the provider's or ours. Names the providers, so that PostgreSQL can use the
+ * unique index on provider and event id.
  */
 export function eventsWithId(id: string): Prisma.Sql {
   const own = isUuid(id) ? sql`UNION SELECT id FROM "BillingEvent" WHERE id = ${id}::uuid` : sql``;

@@ -56,7 +56,7 @@ function sourceOf(filter: Filter, position: Position | null): Source {
   if (purchase) return { rows: where(sql`"purchaseId" = ${purchase}::uuid`), order: NEWEST_FIRST };
   if (account) return { rows: where(sql`id = ANY(ARRAY(${eventsOfAccount(account)}))`), order: NEWEST_FIRST };
   if (unlinked === "true" && (!state || state === "processed")) {
-    // The index on account and time. PostgreSQL does not take IS NULL for a constant that the order may leave out.
+    // The index on account and time. PostgreSQL does not treat IS NULL as a constant that ORDER BY can omit.
     return { rows: where(sql`"accountId" IS NULL`), order: sql`event."accountId" DESC, ${NEWEST_FIRST}` };
   }
   const states = state ? [state] : BillingEventState.options;

@@ -18,8 +18,8 @@ export type ListedSubscription = {
 const MAX_SEARCHED = 10_000;
 
 /**
- * A page of the subscriptions that are active now, newest first: those that the overview counts. Searches 10,000 purchases at
- * most, so that a page may have fewer entries than others follow. @throws AppError invalid_query
+ * A page of the subscriptions that are active now, newest first: those that the overview counts. Searches 10,000 purchases
+ * at most, so a page may have fewer entries than `limit` although others follow. @throws AppError invalid_query
  */
 export async function listActiveSubscriptions(
   { db, now }: Pick<Context, "now"> & { db: ReadClient },

@@ -9,7 +9,7 @@ import { type Position, progressOf, readBatch, toCursor } from "./event-batches"
 type Deps = Pick<Context, "db" | "now"> & { config: Pick<Context["config"], "BILLING_PAYLOAD_RETENTION_DAYS"> };
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** The events that one statement looks at, and one request. */
+/** The most events of one statement, and the most statements of one request. */
 const BATCH_SIZE = 250;
 const MAX_BATCHES = 20;
 

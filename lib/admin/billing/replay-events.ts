@@ -16,7 +16,7 @@ type Deps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now" | "webhooks
 };
 type Row = NonNullable<Awaited<ReturnType<Deps["db"]["billingEvent"]["findUnique"]>>>;
 
-/** A request for many events ends after this time, and another one goes on. */
+/** A request for many events ends after this time, and another request continues. */
 const MAX_BATCH_MS = 5_000;
 
 /**

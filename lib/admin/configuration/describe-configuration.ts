@@ -1,12 +1,14 @@
 import { type Config, Environment } from "../../config";
 import { readSecrets } from "../../secrets";
 
-/** A variable as it is in force. `value` null: not set. A secret has none to show. `source` null: not set, and no default. */
+/**
+ * A variable and its value in force. `value` and `source` are null if it has no value; the `value` of a secret is "Set".
+ */
 export type Setting = { name: string; value: string | null; isSecret: boolean; source: Source | null };
 type Source = "default" | "environment" | "generated";
 export type SettingGroup = { title: string; settings: Setting[] };
 
-/** By how the names of variables begin. What begins otherwise is in the last group. */
+/** Groups variables by the beginning of their names. The last group has all others. */
 const GROUPS: readonly [title: string, names: RegExp][] = [
   ["Accounts and sign-in", /^(AUTH|NEXTAUTH|OAUTH|BCRYPT|FIRST_OPERATOR)/],
   ["Email", /^(SMTP|MAIL|OPERATOR_EMAIL)/],

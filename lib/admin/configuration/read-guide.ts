@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 const FOLDERS = ["docs/guides", "docs"] as const;
 const FILE = /(?:^|\/)docs\/(?:guides\/)?([a-z-]+)\.md(#[^#]*)?$/;
 
-/** Reads a guide of the service's folder by its name, such as "billing", as Markdown. null: there is none. */
+/** Reads a guide of the service's folder by its name, such as "billing", as Markdown. null if there is none. */
 export async function readGuide(name: string): Promise<{ file: string; markdown: string } | null> {
   if (!/^[a-z-]+$/.test(name)) return null;
   for (const folder of FOLDERS) {
@@ -14,13 +14,15 @@ export async function readGuide(name: string): Promise<{ file: string; markdown:
   return null;
 }
 
-/** The page of the console that shows a guide, such as "docs/guides/billing.md#events". null: it is none. */
+/** The page of the console that shows a guide, such as "docs/guides/billing.md#events"; null for another file. */
 export function guidePath(file: string): string | null {
   const [, name, fragment = ""] = FILE.exec(file) ?? [];
   return name === undefined ? null : `/console/settings/guides/${name}${fragment}`;
 }
 
-/** Where a link of a guide leads: to a part of it, another guide, or another site. null: to a file of the source. */
+/**
+ * Where a link of a guide leads: to a part of it, another guide, or another site; null if it leads to a file of the source.
+ */
 export function guideLink(file: string, href: string): string | null {
   if (href.startsWith("#") || /^https?:\/\//.test(href)) return href;
   const { pathname, hash } = new URL(href, `http://guides/${file}`);

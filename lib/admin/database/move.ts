@@ -11,7 +11,7 @@ type Deps = Pick<Context, "adoption" | "config" | "database" | "db" | "log" | "n
 type Job = { status: DatabaseMove; ended: Promise<void>; controller: AbortController; lease: NodeJS.Timeout };
 type OpenTarget = (url: string) => Promise<Target>;
 
-/** A move ends if nobody has asked for its status for so long: the command was killed. */
+/** A move ends if its status is not read for this long, because the command was killed. */
 const LEASE_MS = 20_000;
 const NONE: DatabaseMove = { state: "none", to: null, step: null, share: 0, result: null, error: null };
 
@@ -20,7 +20,7 @@ const jobs = new WeakMap<Context["database"], Job>();
 
 /**
  * Starts to move the embedded database to PostgreSQL, in the background. While a move to the same database is running or
- * after it, returns its status. Whoever starts it reads the status, or it ends.
+ * after it, returns its status. The move ends if nobody keeps reading its status.
  * @throws AppError forbidden if the service uses PostgreSQL; move_in_progress for another target than that of the move
  */
 export async function startMove(
@@ -56,14 +56,14 @@ function createJob(to: string): Job {
   };
 }
 
-/** How far the move is. Keeps it running. */
+/** Returns the progress of the move, and keeps it running. */
 export function readMove({ database }: Pick<Context, "database">): DatabaseMove {
   const job = jobs.get(database);
   if (job?.status.state === "running") job.lease.refresh();
   return job?.status ?? NONE;
 }
 
-/** Ends the move, forgets how far it was, and lets the service write again after one that was complete. */
+/** Cancels the move and discards its progress. If the move was complete, lets the service write again. */
 export async function cancelMove(deps: Deps, operator: Operator): Promise<DatabaseMove> {
   const embedded = requireEmbedded(deps);
   const job = jobs.get(deps.database);

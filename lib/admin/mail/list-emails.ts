@@ -10,7 +10,7 @@ type Row = Omit<QueuedEmail, "kind" | "to"> & { kind: string; email: string };
 export const STATE = sql`
   CASE WHEN "attempts" = 0 THEN 'queued' WHEN "nextAttemptAt" = "retryAt" THEN 'retrying' ELSE 'sending' END`;
 
-/** A page of the emails that wait to be sent, without what they say. @throws AppError invalid_query */
+/** A page of the emails that wait to be sent, without their contents. @throws AppError invalid_query */
 export async function listEmails(
   { db }: Pick<Context, "db">,
   { state, to, order = "newest", ...page }: EmailsQuery,

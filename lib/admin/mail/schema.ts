@@ -4,7 +4,7 @@ import { NextCursor, PageQuery } from "../../lists/pages";
 const MAX_RETRIED_IDS = 1_000;
 const State = z.enum(["queued", "sending", "retrying"]);
 
-/** A queued email, without what it says: that contains links which sign people in. */
+/** A queued email, without its content, which has links that sign people in. */
 export const QueuedEmail = z.object({
   id: z.uuid(),
   kind: z.string(),

@@ -6,7 +6,7 @@ type Deps = Pick<Context, "db" | "dbNow">;
 /** The largest `QueuePriority` of lib/push/notifications.ts. */
 const MAX_QUEUE_PRIORITY = 2;
 
-/** What waits, at most `MAX_COUNTED`, and for how many seconds the oldest has been due. null: nothing is. */
+/** How many rows wait, at most `MAX_COUNTED`, and for how many seconds the oldest has been due; null if none is due. */
 export type Queues = {
   failedEvents: number;
   pendingEvents: number;

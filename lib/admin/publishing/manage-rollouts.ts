@@ -49,7 +49,7 @@ function assertHasRollout(releases: readonly Release[], rollout: number): void {
 }
 
 /**
- * Halts, resumes, starts or completes a rollout. A state that it has already changes nothing.
+ * Halts, resumes, starts or completes a rollout. Does nothing if it already has the state.
  * @throws AppError rollout_not_found; rollout_conflict if it has completed, or the catalog overrides it
  */
 export async function changeRollout(

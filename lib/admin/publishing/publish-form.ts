@@ -5,7 +5,7 @@ import { NewReleases } from "./schema";
 const text = z.string().trim();
 const flag = z.literal("on").optional();
 
-/** How the kinds of a file are called in the form. */
+/** The form's names for the kinds of a file. */
 export const FILE_KINDS = {
   both: "Installer and update",
   installer: "Installer",

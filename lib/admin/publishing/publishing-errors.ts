@@ -4,7 +4,7 @@ import { AppError, type ErrorCode } from "../../errors";
 import { catalogFileOf } from "../../releases/catalog/catalog";
 import { PublishingError, type PublishingErrorCode } from "../releases/manifest/publishing-error";
 
-/** The codes that clients receive. Those that only a command can cause are no more than invalid here. */
+/** The codes that clients receive. Those that only a command can cause become more general ones here. */
 const CODES: Readonly<Record<PublishingErrorCode, ErrorCode>> = {
   release_invalid: "release_invalid",
   confirmation_required: "confirmation_required",

@@ -29,7 +29,7 @@ export type NewRollout = z.infer<typeof NewRollout>;
 
 export const RolloutParams = z.object({ rolloutId: z.string().max(64) });
 
-/** The state that a rollout shall have. */
+/** The state to give a rollout. */
 export const ChangedRollout = z.strictObject({
   state: z
     .enum(["running", "halted", "completed"])

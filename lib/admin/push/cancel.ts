@@ -7,7 +7,7 @@ import type { PushMessageDetails } from "./schema";
 
 type Deps = Pick<Context, "db" | "dbNow" | "now">;
 
-/** Cancels what is not sent yet of a message. Does nothing if nothing is left. @throws AppError not_found */
+/** Cancels the deliveries of a message that are not sent yet. Does nothing if there are none. @throws AppError not_found */
 export async function cancelMessage(deps: Deps, operator: Operator, id: string): Promise<PushMessageDetails> {
   const { db, dbNow, now } = deps;
   await db.$transaction(async (tx) => {

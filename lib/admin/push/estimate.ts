@@ -7,7 +7,7 @@ import { type AudienceEstimateInput, DEFAULT_PER_SECOND, type Estimate, type Est
 
 type Deps = Pick<Context, "config" | "db">;
 
-/** So many devices are counted. Beyond, the planner's statistics are exact enough, and do not read the table. */
+/** The most devices that are counted. For more, the planner's statistics are exact enough, and do not read the table. */
 const MAX_COUNTED = 100_000;
 
 /**
@@ -42,7 +42,7 @@ const MAX_BATCHES = 20;
 
 type AudienceDeps = Deps & Pick<Context, "entitledAccounts">;
 
-/** Returns for how many devices a message to an audience is, and how long it takes. @throws as above */
+/** Returns how many devices a message to an audience is for, and how long sending it takes. @throws as above */
 export async function estimateAudience(
   deps: AudienceDeps,
   { audience, perSecond }: AudienceEstimateInput,
@@ -52,7 +52,7 @@ export async function estimateAudience(
   return { devices, isExact, perSecond, seconds: Math.ceil(devices / perSecond) };
 }
 
-/** Returns for how many devices a message is. Of more than 100,000, that many are looked at. @throws as above */
+/** Returns how many devices a message is for. Reads at most 100,000 of them, and estimates the rest. @throws as above */
 export async function estimateRecipients(
   deps: AudienceDeps,
   target: Target,

@@ -13,7 +13,7 @@ const PERIODS = {
 
 type Row = { at: Date; state: "sent" | "failed" | "cancelled"; reason: string | null; count: number };
 
-/** How many deliveries ended, by hour or by day in UTC and by reason, and how many wait that are due. */
+/** How many deliveries ended, by hour or by day in UTC and by reason, and how many that are due still wait. */
 export async function readStatistics({ db, dbNow }: Deps, { period = "day" }: StatisticsQuery): Promise<Statistics> {
   const { unit, stepMs, steps } = PERIODS[period];
   const [clock] = await db.$queryRaw<

@@ -10,7 +10,7 @@ import type { ChangedEndpoint, Endpoint, Endpoints, EndpointWithSecret, NewEndpo
 type Deps = Pick<Context, "config" | "db" | "now" | "webhooks">;
 
 const MAX_ENDPOINTS = 50;
-/** How long deliveries are signed with the secret before, too. */
+/** How long deliveries are also signed with the previous secret. */
 const ROTATION_MS = 24 * 60 * 60 * 1000;
 
 /** All endpoints, newest first. */
@@ -47,7 +47,7 @@ export async function createEndpoint(
   return { ...describe(row), secret: plain };
 }
 
-/** Changes an endpoint. Enabling it makes what waits for it due. @throws AppError not_found, validation_failed */
+/** Changes an endpoint. Enabling it makes its waiting deliveries due. @throws AppError not_found, validation_failed */
 export async function changeEndpoint(
   deps: Deps,
   operator: Operator,

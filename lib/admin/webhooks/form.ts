@@ -25,7 +25,7 @@ export const NewEndpointForm = withTypes.pipe(Fields);
 /** The fields of the form that changes an endpoint: all of them. No description removes it. */
 export const EditEndpointForm = withTypes.pipe(Fields.extend(EndpointParams.shape));
 
-/** What the form that disables or enables an endpoint wants. */
+/** The field of the form that disables or enables an endpoint. */
 export const ToggleForm = EndpointParams.extend({ enabled: z.enum(["true", "false"]) });
 
 /** The fields of the form that replays events. Its time is UTC, to the minute, as `datetime-local` inputs have it. */

@@ -8,7 +8,7 @@ import type { Replay } from "./schema";
 
 type Deps = Pick<Context, "db" | "dbNow" | "now" | "webhooks">;
 
-/** Events of one statement. */
+/** The most events that one statement queues. */
 const BATCH_SIZE = 1_000;
 
 /** Attempts a delivery now, from the start of the schedule. @throws AppError not_found, webhook_disabled */

@@ -53,8 +53,8 @@ export async function deleteChannel(
 }
 
 /**
- * Sends a notification to all Live Activities that listen to a channel. APNs is asked at once: there is one request,
- * however many devices, and a queued state would be an old one.
+ * Sends a notification to all Live Activities that listen to a channel. Requests this of APNs at once instead of queueing
+ * it: it is one request for any number of devices, and a queued state would be outdated.
  * @throws AppError not_found; as above; validation_failed for more than 5,120 bytes
  */
 export async function sendBroadcast(
@@ -78,7 +78,7 @@ export async function sendBroadcast(
 /**
  * Sends a request to APNs.
  * @throws AppError push_not_configured; not_found for an unknown channel; apns_rejected with APNs's `reason`;
- * apns_unavailable if APNs does not respond, or says that it will later
+ * apns_unavailable if APNs does not respond, or asks to retry later
  */
 async function ask(
   { log, push }: Deps,

@@ -14,8 +14,8 @@ type Filter = Omit<DeliveriesQuery, "account" | "limit" | "cursor">;
 type Page = { after: string | null; take: number };
 
 /**
- * A page of the deliveries, without what they say. Those of an account, or of a message to an account: newest first. Those of an
- * announcement: by device. All: first those being sent and those that wait, in their order, then those that have
+ * A page of the deliveries, without their contents. Those of an account, or of a message to an account: newest first. Those
+ * of an announcement: by device. All: first those being sent and those that wait, in their order, then those that have
  * ended, newest first.
  * @throws AppError invalid_query; not_found for an unknown account
  */
@@ -33,7 +33,7 @@ export async function listDeliveries(
   return { deliveries: entries.map(({ row }) => describe(row)), nextCursor };
 }
 
-/** The devices that can have received what is listed, as SQL. null: all. */
+/** The devices that can have received the listed deliveries, as SQL; null for all devices. */
 async function findDevices(
   deps: Deps,
   account: string | undefined,

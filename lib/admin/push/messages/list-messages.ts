@@ -24,7 +24,7 @@ export async function listMessages(deps: Deps, { account, by, ...page }: Message
   return { messages: entries.map((row) => describe(row, counts.get(row.id) ?? [])), nextCursor };
 }
 
-/** A message with what became of its deliveries. @throws AppError not_found */
+/** A message with the outcomes of its deliveries. @throws AppError not_found */
 export async function showMessage(deps: Deps, id: string): Promise<PushMessageDetails> {
   const [row] = await deps.db.$queryRaw<MessageRow[]>(selectMessages(deps, null, sql`"id" = ${id}::uuid`, 1));
   if (!row) throw new AppError("not_found");
@@ -77,7 +77,7 @@ function describe(row: MessageRow, outcomes: DeliveryCounts): PushMessage {
   return { id, kind, status, to, title, ...times, devices, waiting, sent, failed, cancelled };
 }
 
-/** The text of what an operator sent. That of other kinds can be secret, or say something of the account's owner. */
+/** The text of a message that an operator sent. The text of other kinds can be secret, or about the account's owner. */
 function textOf({ kind, payload }: MessageRow) {
   const { alert } = payload.aps ?? {};
   const isShown = (OPERATOR_KINDS as readonly string[]).includes(kind) && !SECRET_KINDS.includes(kind);

@@ -32,7 +32,7 @@ const collapseId = z
   .optional()
   .describe("`apns-collapse-id`: replaces the notification with the same one.");
 
-/** What a notification says. */
+/** The content of a notification. */
 export const CustomMessage = Text.extend({
   kind: z.literal("custom"),
   to: To,
@@ -73,7 +73,7 @@ const BackgroundMessage = z.object({
   collapseId,
 });
 
-/** What an operator writes. */
+/** A message that an operator writes. */
 export type OperatorMessage =
   | CustomMessage
   | z.infer<typeof BackgroundMessage>

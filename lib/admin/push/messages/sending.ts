@@ -11,7 +11,7 @@ export const ToAudience = z
   .object({ audience: Audience.describe("Every active device for which all of this is true. `{}`: all.") })
   .strict();
 
-/** Whom a notification is for. */
+/** The recipients of a notification. */
 export const To = z.union([
   z.object({ account: AccountName }).strict(),
   z.object({ deviceId: z.uuid().toLowerCase().describe("One device, such as a test device.") }).strict(),

@@ -7,7 +7,7 @@ import { fieldsOf, filterOf, planOf, promotionOf, type ReleaseAction, stateOf } 
 
 type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "log" | "now" | "rollouts" | "webhooks">;
 
-/** Does what an operator has seen the preview of. @throws AppError as the API's routes for the same */
+/** Performs an action that an operator has previewed. @throws AppError as the API's routes for the same action */
 export async function performAction(deps: Deps, operator: Operator, action: ReleaseAction): Promise<void> {
   const filter = filterOf(action);
   const state = stateOf(action);

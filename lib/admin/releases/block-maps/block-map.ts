@@ -33,7 +33,7 @@ export function serializeBlockMap(blockMap: BlockMap): Promise<Buffer> {
   return promisify(gzip)(JSON.stringify(blockMap), { level: 9 });
 }
 
-/** Parses a .blockmap file. @throws Error if it is no gzip, truncated, too large, or no block map */
+/** Parses a .blockmap file. @throws Error if it is not gzip, truncated, too large, or not a block map */
 export async function parseBlockMap(bytes: Uint8Array): Promise<BlockMap> {
   const json = await promisify(gunzip)(bytes, { maxOutputLength: MAX_JSON_BYTES });
   const parsed = BlockMap.safeParse(JSON.parse(json.toString()));

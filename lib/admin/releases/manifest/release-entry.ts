@@ -10,7 +10,7 @@ export function parseRelease(entry: ManifestEntry): Release {
   throw new PublishingError(`The release is not valid:\n${issues.join("\n")}`);
 }
 
-/** What no two releases of a catalog have in common. */
+/** What identifies a release: no two releases of a catalog have the same. */
 export function identityOf({ product, platform, architecture, channel, version }: Release) {
   return { product, platform, architecture, channel, version: formatVersion(version) };
 }

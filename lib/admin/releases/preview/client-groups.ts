@@ -5,7 +5,7 @@ import { parsePlatform } from "../../../releases/selection/release-selector";
 import type { AdoptionReport } from "../adoption";
 import type { ClientGroup } from "./compare-offers";
 
-/** Versions of the catalog that are looked at although no client was counted with them. */
+/** The versions of the catalog that are included although no client was counted with them. */
 const MAX_VERSIONS = 5;
 
 type Counted = Pick<

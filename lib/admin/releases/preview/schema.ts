@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Promotion, ReleasesFilter, Rollback } from "../../publishing/maintenance-schema";
 import { ChangedRelease } from "../../publishing/schema";
 
-/** A change of the catalog or of a rollout that an operator thinks about. */
+/** A change of the catalog or of a rollout that an operator considers. */
 export const ProposedChange = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("change"), filter: ReleasesFilter, change: ChangedRelease }),
   z.strictObject({ kind: z.literal("rollback"), ...Rollback.shape }),

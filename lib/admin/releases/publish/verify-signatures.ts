@@ -97,7 +97,7 @@ function mayName(text: string, version: string): boolean {
   return found.length === 0 || found.some(isSame);
 }
 
-/** `beta.1` is no prefix of `beta.10`. */
+/** `beta.1` is not a prefix of `beta.10`. */
 const isPrefix = (prerelease: string, label: string) =>
   prerelease !== "" && label.startsWith(prerelease) && !/^\d/.test(label.slice(prerelease.length));
 

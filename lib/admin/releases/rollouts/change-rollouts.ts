@@ -14,8 +14,8 @@ type Change = {
 };
 
 /**
- * Halts the rollouts of releases: nobody else is offered them, and who has them keeps them. A rollout that has not started
- * does not start. Returns the ids of the schedules that this call halted.
+ * Halts the rollouts of releases: no further clients are offered them, and those that have them keep them. A rollout that
+ * has not started does not start. Returns the ids of the schedules that this call halted.
  */
 export function haltRollouts(
   deps: Deps,

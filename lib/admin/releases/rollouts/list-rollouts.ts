@@ -35,7 +35,7 @@ export async function listRollouts({ db }: Pick<Context, "db">): Promise<Rollout
   return (await db.rolloutSchedule.findMany({ orderBy: { id: "desc" } })).map(toRolloutState);
 }
 
-/** A schedule as operators see it. A scheduled one is stored as halted, for builds that know no start. */
+/** A schedule as operators see it. A scheduled one is stored as halted, for builds that do not know `startsAt`. */
 export function toRolloutState(schedule: RolloutSchedule): RolloutState {
   const { steps, step, startsAt, nextStepAt, haltedAt, haltReason } = schedule;
   const state = startsAt === null ? RolloutState.shape.state.parse(schedule.state) : "scheduled";

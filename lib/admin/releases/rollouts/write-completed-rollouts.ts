@@ -41,7 +41,7 @@ export async function writeCompletedRollouts(deps: Deps): Promise<void> {
 
 const lastPercentage = ({ steps, step }: Completed) => steps[step] ?? 0;
 
-/** Leaves releases alone that an operator has given another percentage. */
+/** Does not change releases to which an operator has given another percentage. */
 async function writeLastPercentage(file: string, schedule: Completed): Promise<void> {
   const { releaseIds, catalogRollout } = schedule;
   const rollout = lastPercentage(schedule);
