@@ -11,7 +11,7 @@ import { openStore } from "./open-store";
 
 type Deps = Pick<Context, "config" | "database" | "db" | "log" | "now">;
 
-/** Without records of the last months, the last success is still known. */
+/** How long records are kept. They are deleted only after a successful backup, so the last success stays known. */
 const RECORD_RETENTION_MS = 100 * 24 * 60 * 60 * 1000;
 
 export type CreatedBackup = { file: string; sizeBytes: number; isEncrypted: boolean; createdAt: Date; seconds: number };

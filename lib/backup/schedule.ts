@@ -10,12 +10,16 @@ type Deps = Pick<Context, "config" | "database" | "db" | "log" | "now">;
 /** After a failure, and after a process that was killed. */
 const RETRY_MS = 15 * 60 * 1000;
 const MAX_DURATION_MS = 6 * 60 * 60 * 1000;
-/** A backup whose time is long past is not made up for: the next one is near. */
-const MISSED = 2;
+/**
+ * How many of the schedule's last times are read: the most recent one, which is due, and the one before it. See
+ * `readBackupState`.
+ */
+const PREVIOUS_TIMES = 2;
 
 /**
- * Makes the backup that is due by BACKUP_SCHEDULE, unless another process makes it, and removes those that BACKUP_KEEP does not
- * keep. One that was missed is made up for. A failed one is repeated after 15 minutes.
+ * Makes the backup that is due by BACKUP_SCHEDULE, unless another process makes it, and removes those that BACKUP_KEEP does
+ * not keep. Of the backups that were missed, only the most recent is made up for. A failed one is repeated after 15
+ * minutes.
  */
 export async function runScheduledBackup(deps: Deps): Promise<void> {
   const { config, db, log, now } = deps;
@@ -46,12 +50,12 @@ async function claim({ db, now }: Pick<Deps, "db" | "now">, scheduledFor: Date):
 
 /** The last times of a schedule, the latest first. */
 function lastTimes(schedule: string, now: Date): Date[] {
-  return new Cron(schedule, { mode: "5-part", timezone: "UTC", paused: true }).previousRuns(MISSED, now);
+  return new Cron(schedule, { mode: "5-part", timezone: "UTC", paused: true }).previousRuns(PREVIOUS_TIMES, now);
 }
 
 export type BackupState = { lastSuccessAt: Date | null; isLate: boolean };
 
-/** The last successful backup, and whether one is late: none has succeeded since the time before the last. */
+/** The last successful backup, and whether one is late: none has succeeded since the schedule's second-to-last time. */
 export async function readBackupState({ config, db, now }: Pick<Deps, "config" | "db" | "now">): Promise<BackupState> {
   const last = await db.backup.findFirst({
     where: { endedAt: { not: null }, error: null },
@@ -60,6 +64,6 @@ export async function readBackupState({ config, db, now }: Pick<Deps, "config" |
   });
   const lastSuccessAt = last?.endedAt ?? null;
   const expectedAt =
-    config.BACKUP_SCHEDULE === undefined ? undefined : lastTimes(config.BACKUP_SCHEDULE, now())[MISSED - 1];
+    config.BACKUP_SCHEDULE === undefined ? undefined : lastTimes(config.BACKUP_SCHEDULE, now())[PREVIOUS_TIMES - 1];
   return { lastSuccessAt, isLate: expectedAt !== undefined && (lastSuccessAt === null || lastSuccessAt < expectedAt) };
 }
