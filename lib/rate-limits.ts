@@ -78,7 +78,7 @@ type Deps = {
   privateKey: RateLimits["privateKey"];
 };
 
-/** Uses of the key of a limit, and the length of the limit's window. Fewer than zero are refunded. */
+/** Uses of the key of a limit, and the length of the limit's window. A negative number is a refund. */
 type Use = { key: string; uses: number; seconds: number };
 /** The uses in the key's window so far, with this one, and the time until the window ends. */
 type Count = { uses: number; remainingMs: number };

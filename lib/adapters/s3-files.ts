@@ -3,7 +3,7 @@ import { type Bucket, errorCodeOf, urlOf } from "./s3-url";
 
 /** S3's multipart upload takes 10,000 parts of at least 5 MiB: the objects have up to 160 GiB. */
 const PART_BYTES = 16 * 1024 * 1024;
-/** Of a request that failed with 429 or 5xx, each after a longer time. */
+/** For a request that failed with 429 or 5xx. Each retry waits longer than the one before. */
 const MAX_RETRIES = 4;
 const TIMEOUT_MS = 300_000;
 

@@ -37,8 +37,8 @@ export class ProcessPool {
   }
 
   /**
-   * Starts `size` processes, the first one alone: it reports what is wrong, for example that the port is in use. Resolves to
-   * false if it does not start; true also if they are to end meanwhile.
+   * Starts `size` processes, the first one alone: it reports what is wrong, for example that the port is in use. Resolves
+   * to false if the first process does not start; to true also if the processes are told to stop in the meantime.
    */
   async start(size: number): Promise<boolean> {
     if (!(await this.#add())) return this.#isStopping;

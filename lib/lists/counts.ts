@@ -2,7 +2,7 @@ import type { Prisma } from "../db/generated/client";
 import { sql } from "../db/sql";
 import type { Tx } from "../db/transaction";
 
-/** Up to how many rows a page counts: it shows "1,000+" then. */
+/** The most rows that a page counts. For more it shows "1,000+". */
 export const MAX_COUNTED = 1_000;
 
 /** Counts the rows that `select` returns: `MAX_COUNTED` at most. */

@@ -20,8 +20,8 @@ export type PageQuery = z.infer<typeof PageQuery>;
 export const NextCursor = z.string().nullable().describe("The `cursor` of the next page. null: this is the last one.");
 
 /**
- * The next entries of a list. `searchedTo`: the id up to which a search that reads so many rows at most has come, with
- * fewer entries than were asked for. null: to the end.
+ * The next entries of a list. `searchedTo`: the last id that was searched, if the search reached its row limit before it
+ * found enough entries; null if it reached the end.
  */
 type Found<Entry> = readonly Entry[] | { entries: readonly Entry[]; searchedTo?: string | null };
 

@@ -40,7 +40,7 @@ export type Client = {
   session?: ClientHttp2Session;
   isDestroyed: boolean;
   connect: () => Promise<void>;
-  /** Of channel management, which has hosts of its own. */
+  /** The connection for channel management, which has its own hosts. */
   manageChannelsSession?: ClientHttp2Session;
   manageChannelsConnect: () => Promise<void>;
   closeAndDestroySession: (session?: ClientHttp2Session) => Promise<void>;

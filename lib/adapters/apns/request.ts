@@ -100,7 +100,7 @@ export function isProviderTokenExpired({ status, reason }: ApnsResponse): boolea
   return status === 403 && reason === "ExpiredProviderToken";
 }
 
-/** A proxy's error page is no JSON. */
+/** A proxy's error page is not JSON. */
 function parseObject(text: string): { reason?: unknown; timestamp?: unknown } {
   try {
     return Object(JSON.parse(text));

@@ -1,4 +1,4 @@
-/** The rest of a part from its encoding on, which nodemailer writes last in the header. */
+/** A part's encoding, which nodemailer writes last in the header, and the body that follows. */
 const ENCODED = /(?<=^Content-Transfer-Encoding: )quoted-printable(\r\n\r\n)([\s\S]*)/im;
 
 /**

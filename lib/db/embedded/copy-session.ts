@@ -13,8 +13,8 @@ const BATCH_BYTES = 1024 * 1024;
 type Run = <T>(send: () => Promise<T>) => Promise<T>;
 
 /**
- * Copies tables of the embedded database. Each batch is a statement of its own, so that the service's statements run between
- * them. Who reads a table while the service runs pauses writes: PGlite has one session, and therefore no snapshots.
+ * Copies tables of the embedded database. Each batch is a statement of its own, so that the service's statements run
+ * between them. To read a table while the service runs, pause writes: PGlite has one session, and therefore no snapshots.
  */
 export function embeddedCopySession(pglite: Pick<PGlite, "query" | "exec">, run: Run = (send) => send()): CopySession {
   const query = async <Row>(sql: string, values?: unknown[]) =>

@@ -48,7 +48,7 @@ export async function findCapture({ query }: Pick<CopySession, "query">): Promis
   return rows[0]?.id ?? null;
 }
 
-/** Starts to record changes. Returns the id of the move: that of the unfinished one, if there is one. */
+/** Starts recording changes. Returns the id of the move: that of the unfinished one, if there is one. */
 export async function startCapture(source: CopySession, tables: readonly KeyedTable[]): Promise<string> {
   const unfinished = await findCapture(source);
   if (unfinished) return unfinished;
@@ -60,7 +60,7 @@ export async function startCapture(source: CopySession, tables: readonly KeyedTa
   return (await findCapture(source)) as string;
 }
 
-/** Stops to record changes, and forgets those that were recorded. */
+/** Stops recording changes, and discards those that were recorded. */
 export async function stopCapture({ exec }: Pick<CopySession, "exec">): Promise<void> {
   // Writes may have been refused by a setting of the session or of the database.
   await exec(`BEGIN READ WRITE; ${REMOVE}; COMMIT`);
@@ -110,7 +110,7 @@ export async function snapshotIdOf({ query }: Pick<CopySession, "query">): Promi
   return rows[0]?.id as string;
 }
 
-/** Forgets the changes that a snapshot contains. */
+/** Discards the recorded changes that a snapshot contains. */
 export async function forgetChanges({ query }: Pick<CopySession, "query">, snapshotId: string): Promise<void> {
   await query(`DELETE FROM homeport_capture.change WHERE ${inSnapshotCondition(snapshotId)}`);
 }

@@ -59,7 +59,7 @@ export async function createForeignKeys(target: CopySession): Promise<void> {
   await target.exec(`${scripts.join("\n")} UPDATE homeport_move.definition SET "exists" = true;`);
 }
 
-/** Checks the foreign keys. @throws the database's error for a row that refers to none */
+/** Checks the foreign keys. @throws the database's error for a row that refers to a missing one */
 export async function validateForeignKeys(target: CopySession): Promise<void> {
   for (const { table, name } of await list(target, true, true)) {
     await target.query(`ALTER TABLE ${table} VALIDATE CONSTRAINT "${name}"`);

@@ -19,12 +19,12 @@ export type Source = {
   retire: (to: string) => Promise<void>;
 };
 
-/** How far a move is: what it does, and the share of that which is done, from 0 to 1. */
+/** The progress of a move: its current step, and the share of that step that is done, from 0 to 1. */
 export type MoveProgress = { step: "copying" | "indexing" | "finishing"; share: number };
 
 export type MoveHooks = {
   onProgress: (progress: MoveProgress) => void;
-  /** Ends the move between two chunks. Not regarded once writes are paused. */
+  /** Ends the move between two chunks. Ignored once writes are paused. */
   signal: AbortSignal;
   /** Called before writes are paused, to write what is held in memory. */
   beforePause: () => Promise<unknown>;
@@ -33,12 +33,12 @@ export type MoveHooks = {
 /** What was moved: rows, tables that an earlier attempt had copied, and how long writes waited, in milliseconds. */
 export type MoveResult = { rows: number; tables: number; resumedTables: number; pausedMs: number };
 
-/** The last changes are copied while writes wait, once there are few. */
+/** Writes are paused once fewer changes than this are left, which are then copied. */
 const MAX_FINAL_CHANGES = 200;
 const MAX_ROUNDS = 10;
 /** SQLSTATE unique_violation. */
 const UNIQUE_VIOLATION = "23505";
-/** Then the move fails, and writes continue. */
+/** After this time the move fails, and writes continue. */
 const MAX_PAUSE_MS = 60_000;
 
 /**

@@ -29,7 +29,7 @@ const OTHER_TABLES = `
   SELECT relname AS name FROM pg_class
   WHERE relkind IN ('r', 'p', 'v', 'm') AND relnamespace = current_schema()::regnamespace ORDER BY 1`;
 
-/** The database cannot be moved there, or not from there. The message says why. */
+/** The database cannot be moved from the source, or to the target. The message says why. */
 export class MoveError extends Error {
   override readonly name = "MoveError";
   readonly code = "move_refused";

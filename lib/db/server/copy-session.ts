@@ -11,7 +11,7 @@ import { findHost } from "./hosts";
 const CONNECT_TIMEOUT_MS = 10_000;
 const LOCK_TIMEOUT_MS = 60_000;
 const CHUNK_BYTES = 256 * 1024;
-/** They decide how values are written as text (PostgreSQL 17, 19.11.2), and a server or role may have others. */
+/** These settings decide how values are written as text (PostgreSQL 17, 19.11.2), and a server or role may have others. */
 const FORMATS =
   "SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'postgres'; SET extra_float_digits = 1; SET bytea_output = 'hex'";
 const SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";

@@ -26,7 +26,7 @@ type Options = { url: string; poolSize: number; primary: PrismaClient; log: Logg
 type Position = { lsn: string; atMs: number };
 type Server = { id: string; database: string };
 
-/** Opens a standby, which is used once it responds and keeps up, and not while it is down, lags or is no standby. */
+/** Opens a standby, which is used once it responds and keeps up, and not while it is down, lags or is not a standby. */
 export function openReplica({ url, poolSize, primary, log, nowMs = () => performance.now() }: Options) {
   const client = new PrismaClient({ adapter: postgresAdapter(url, poolSize, (error) => set(null, error)) });
   const measureLag = lagMeter(primary, client, nowMs);

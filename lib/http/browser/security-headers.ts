@@ -2,7 +2,7 @@ import type { Config } from "../../config";
 
 type HeaderConfig = Pick<Config, "baseUrl" | "HSTS_INCLUDE_SUBDOMAINS">;
 
-/** Nothing in a response that is no page is loaded, run or framed (Content Security Policy Level 3). */
+/** For responses that are not pages: nothing in them is loaded, run or framed (Content Security Policy Level 3). */
 const DOCUMENT_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const YEAR_SECONDS = 31_536_000;
 

@@ -6,7 +6,7 @@ export type RolloutState = {
   step: number;
   everySeconds: number;
   nextStepAt: Date;
-  /** When a process last looked at it. */
+  /** When a process last checked it. */
   observedAt: Date;
   maxFailureShare: number;
   minReports: number;
@@ -33,14 +33,14 @@ export type RolloutDecision =
   | { kind: "complete" }
   | { kind: "halt"; reason: string };
 
-/** A longer time between two looks is not observation: no process ran. */
+/** A longer gap between two checks does not count as observed time, because no process was running. */
 const MAX_GAP_MS = 10 * 60 * 1000;
 
 /**
- * Decides what happens to a running rollout. It halts as soon as too many reports tell of failures. After each step's
- * time it halts if those who were offered the version do not come back with it, and else advances by one step, whatever
- * time has passed: no step is skipped. `isApplied`: the catalog has the rollout that the schedule replaces; otherwise an
- * operator has overridden it, and time does not count.
+ * Decides what happens to a running rollout. It halts as soon as too many reports are of failures. At the end of a step it
+ * halts if the clients that were offered the version do not come back with it. Otherwise it advances by one step, however
+ * much time has passed: no step is skipped. `isApplied`: the catalog has the rollout that the schedule replaces; otherwise
+ * an operator has overridden it, and time does not count.
  */
 export function decideRollout(
   state: RolloutState,

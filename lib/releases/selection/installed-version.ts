@@ -7,7 +7,7 @@ import type { ReleaseSelector } from "./release-selector";
 /** What a client says of itself. `numbers` are four numbers as Windows has them, compared with a `buildVersion`. */
 export type InstalledVersion = { version: SemVer; numbers: string | null };
 
-/** The message for a text that is no version. */
+/** The message for a text that is not a version. */
 export const NOT_A_VERSION = "Must be a SemVer 2.0.0 version, or one to four numbers separated by dots";
 
 const NUMBERS = /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:\.(\d+))?$/i;

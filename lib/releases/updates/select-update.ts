@@ -16,7 +16,10 @@ export type UpdaterRules = {
 
 export type SelectedUpdate = {
   release: Release | undefined;
-  /** The installed version is newer, or no sample while the release is one: the client must not get the release. */
+  /**
+   * The installed version is newer, or the release is a sample and the installed version is not: the client must not get
+   * it.
+   */
   isHeld: boolean;
   isClientSpecific: boolean;
   system: SystemFilter;

@@ -27,8 +27,8 @@ export async function notifyTrialEndings(deps: Deps): Promise<void> {
 }
 
 /**
- * Cancels the notifications of trials that no longer end as they say, and wait for the end of quiet hours: the trial was
- * canceled, extended or replaced by a paid period, or belongs to another account.
+ * Cancels notifications that wait for the end of quiet hours and whose trial no longer ends as announced: it was canceled,
+ * extended or replaced by a paid period, or belongs to another account.
  */
 export async function cancelTrialEndings(tx: Tx, dbNow: Context["dbNow"], changes: readonly Refolded[]): Promise<void> {
   const outdated = changes.filter(({ before, after }) => isRenewingTrial(before) && !isSameTrial(before, after));

@@ -1,7 +1,7 @@
 import type { Prisma, PrismaClient } from "../../db/generated/client";
 import { seconds, sql, uuidArray } from "../../db/sql";
 
-/** Longer than an attempt takes. After a process was killed, its deliveries are due again so much later. */
+/** Longer than an attempt takes. If a process is killed, its deliveries are due again after this time. */
 const LEASE_SECONDS = 20;
 
 /** A delivery that this process has claimed. `leaseUntil` identifies the claim. `attempts` includes the present one. */

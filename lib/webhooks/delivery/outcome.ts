@@ -8,7 +8,7 @@ const RETRY_DELAYS_SECONDS = [
   ...[5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR],
 ] as const;
 const MAX_RETRY_AFTER_SECONDS = 24 * HOUR;
-/** An endpoint that has failed for so long, without a success, is disabled. */
+/** An endpoint that has failed for this long, without a success, is disabled. */
 const MAX_FAILING_MS = 5 * 24 * HOUR * 1000;
 /** The statuses whose Retry-After counts. */
 const BUSY_STATUSES: ReadonlySet<number> = new Set([429, 503]);
