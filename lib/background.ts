@@ -8,6 +8,7 @@ import type { Context } from "./context";
 import { removeUnverifiedDevices } from "./push/devices";
 import { removeOldCounts } from "./releases/adoption/retention";
 import { removeExpiredUploads } from "./releases/uploads/uploads";
+import { warnAtStart } from "./startup-warnings";
 import { updateStatistics } from "./statistics/update-statistics";
 import { retryEvents } from "./subscriptions/inbox/retry-events";
 import { notifyTrialEndings } from "./subscriptions/notifications/trial-endings";
@@ -40,8 +41,12 @@ export function startBackground(ctx: Context): void {
   startSharedTasks(ctx);
 }
 
-/** Starts what each process does for itself: storing what it has counted, and reading what others have changed. */
+/**
+ * Starts what each process does for itself: warning of what may be wrong, storing what it has counted, and reading what
+ * others have changed.
+ */
 export function startProcessTasks(ctx: Context): void {
+  warnAtStart(ctx);
   const every = everyUntilStop(ctx);
   every(
     ADOPTION_INTERVAL_MS,

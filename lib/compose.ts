@@ -5,7 +5,6 @@ import { createBreachLookup } from "./adapters/have-i-been-pwned";
 import { createBillingApi } from "./adapters/revenuecat";
 import { createObjectStorage } from "./adapters/s3";
 import { createAppleRevocations } from "./auth/apple/revocations";
-import { loadDataKeys } from "./auth/keys/data-keys";
 import { pseudonym } from "./auth/keys/pseudonym";
 import { decryptSecret } from "./auth/keys/stored-secrets";
 import { vapidKeys } from "./auth/keys/vapid";
@@ -15,10 +14,8 @@ import { isOneOfSeveral } from "./cluster/leader";
 import { type Config, publishBaseUrl } from "./config";
 import type { Context } from "./context";
 import { databaseNow } from "./db/clock";
-import { SERVICE } from "./db/limits";
 import { type Database, openDatabase } from "./db/open";
 import type { Reads } from "./db/server/replica";
-import { findLostSettings } from "./db/server/session";
 import { warnAboutProxy } from "./http/client-ip";
 import { createEmailQueue } from "./mail/queue";
 import { removeDevices } from "./push/devices";
@@ -29,6 +26,7 @@ import { openCatalog } from "./releases/catalog/catalog";
 import { createScheduledCatalog } from "./releases/rollouts/scheduled-catalog";
 import { createUpdateReports } from "./releases/rollouts/update-reports";
 import { withSecrets } from "./secrets";
+import { warnOfDatabase } from "./startup-warnings";
 import { createEntitledAccounts } from "./subscriptions/account-data/entitled-accounts";
 import { createReconciler } from "./subscriptions/reconcile/reconciler";
 import { createLog } from "./telemetry/log";
@@ -62,7 +60,6 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   const push = overrides.push === undefined ? await createPushTransport(config, log) : overrides.push;
   const webPush = createWebPush(config, () => vapidKeys({ config, db }));
   const worker = openPushWorker({ ...base, count: telemetry.count, push, webPush });
-  warnAtStart({ config, database, db, log, mailer });
   return {
     ...base,
     database,
@@ -125,7 +122,7 @@ export async function composeWorker(given: Config): Promise<Pick<Context, "log" 
   const deps = { config, db: database.client, dbNow: databaseNow, log };
   const now = () => new Date();
   const telemetry = await openTelemetry({ ...deps, now });
-  void warnOfDatabase(database, log);
+  void warnOfDatabase({ database, log });
   const entitledAccounts = createEntitledAccounts({ config, now });
   const webPush = createWebPush(config, () => vapidKeys(deps));
   const worker = startWorker({ ...deps, count: telemetry.count, entitledAccounts, now, push, webPush });
@@ -164,50 +161,6 @@ function openWebhooks({ config, db, dbNow, emails, log, now }: WebhookDeps) {
     decrypt: (endpointId, stored) => decryptSecret({ config, db }, webhookPurpose(endpointId), stored),
     onDisabled: (tx, endpoint) => announceDisabledEndpoint({ config, emails, now }, tx, endpoint),
   });
-}
-
-/** Logs what may be wrong. Does not wait for the database. */
-function warnAtStart(
-  deps: Pick<Context, "db" | "database"> &
-    Parameters<typeof warnOfLostSecrets>[0] &
-    Parameters<typeof warnOfSettings>[0],
-): void {
-  if (deps.config.mode === "server") void warnOfDatabase(deps.database, deps.log);
-  void warnOfLostSecrets(deps);
-  warnOfSettings(deps);
-}
-
-/** Settings that are valid but rarely intended. */
-function warnOfSettings({ config, log, mailer }: Pick<Context, "config" | "log" | "mailer">): void {
-  if (mailer.mode === "off") log.warn("SMTP_URL is not set: no email will be sent");
-  if (config.RATE_LIMITS === "off") log.warn("RATE_LIMITS=off: no rate limits; for load tests only");
-  const isUnsent = config.mode === "embedded" && config.PUSH_WORKER === "off";
-  if (isUnsent) log.warn("PUSH_WORKER=off on an embedded database: no push will be sent");
-}
-
-/**
- * Logged once. Until the migrations are applied, every route that needs the database responds with 503. Without the
- * settings, a statement or a lock may take longer than a request.
- */
-async function warnOfDatabase(database: Database, log: Context["log"]): Promise<void> {
-  try {
-    const missing = await database.missingMigrations();
-    if (missing.length > 0) log.error({ missing }, "migrations are missing: run `npm run db:migrate`");
-    const run = await findLostSettings(database.client, SERVICE);
-    if (run.length > 0) log.warn({ run }, "the pooler drops the time limits of connections: set them on the role");
-  } catch (error) {
-    log.warn({ err: error }, "the database is not reachable");
-  }
-}
-
-/** Reads the data keys. What is encrypted with a key that the secrets cannot unwrap is unavailable. */
-async function warnOfLostSecrets({ config, db, log }: Pick<Context, "config" | "db" | "log">): Promise<void> {
-  try {
-    const { lost } = await loadDataKeys({ config, db });
-    if (lost.length > 0) log.error({ lost }, "stored secrets cannot be decrypted: NEXTAUTH_SECRET lacks a secret");
-  } catch (error) {
-    log.debug({ err: error }, "the data keys are read when they are needed");
-  }
 }
 
 function open(config: Config, log: Context["log"]): Promise<Database> {

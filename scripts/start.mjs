@@ -10,6 +10,8 @@ process.env.NODE_ENV = "production";
 // V8 optimizes WebAssembly functions that run often. With Node 20's budget it does so for many of PGlite's functions during
 // the start, which takes a third of its CPU time, and much memory. A larger budget leaves it to functions that load runs often.
 setFlagsFromString("--wasm-tiering-budget=100000000");
+// Checks each WebAssembly function when it is compiled, which is at its first call: most of PGlite's are never called.
+setFlagsFromString("--wasm-lazy-validation");
 if (!(await startsProcesses())) {
   if (existsSync(".env")) process.loadEnvFile(".env");
   if (!process.env.DATABASE_URL?.trim()) {

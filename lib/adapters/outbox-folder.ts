@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
-import { createTransport } from "nodemailer";
 import type { Logger } from "pino";
 import { makeFolder, writeDurably } from "../files/durable";
 import type { Mailer } from "./mail/mailer";
@@ -14,15 +13,16 @@ import type { PushTransport } from "./push-transport";
  * are not broken into lines, so that they can be copied.
  */
 export function createFileMailer(folder: string, from: string, log: Logger): Mailer {
-  const transport = createTransport({ streamTransport: true, buffer: true });
   return {
     mode: "files",
     send: async (email, id) => {
+      const { createTransport } = await import("nodemailer"); // loaded with the first email
+      const transport = createTransport({ streamTransport: true, buffer: true });
       const { message } = await transport.sendMail(toMailMessage(from, email, id));
       const file = await writePrivate(folder, `${randomUUID()}.eml`, decodeQuotedPrintable(String(message)));
       log.info({ file, subject: email.subject }, "email written to a file");
     },
-    close: async () => transport.close(),
+    close: async () => {},
   };
 }
 

@@ -6,7 +6,7 @@ import type { Embedded, EmbeddedHooks } from "./embedded/open";
 import { PrismaClient } from "./generated/client";
 import { COMMAND, type Limits, SERVICE } from "./limits";
 import { migrationNames } from "./migrations";
-import { type Fault, findFault } from "./readiness";
+import { type Fault, findEmbeddedFault, findServerFault } from "./readiness";
 
 /** The name of Prisma's adapter for PostgreSQL servers, whose package is loaded with `DATABASE_URL` only. */
 const SERVER_ADAPTER = "@prisma/adapter-pg";
@@ -86,17 +86,20 @@ export function wrap(
   { transactionMs }: Pick<Limits, "transactionMs"> = SERVICE,
 ): Database {
   const client = new PrismaClient({ adapter, transactionOptions: { maxWait: MAX_WAIT_MS, timeout: transactionMs } });
+  const query = queryOf(adapter);
   let known = migrated;
   return {
     client,
     adapter,
     migrated: async () => {
-      known ||= (await missingMigrations(client)).length === 0;
+      known ||= (await missingMigrations(query)).length === 0;
       return known;
     },
-    missingMigrations: () => missingMigrations(client),
-    // The check writes: it would wait for the end of a pause.
-    findFault: async () => (isPaused() ? null : findFault(client, adapter.adapterName === SERVER_ADAPTER)),
+    missingMigrations: () => missingMigrations(query),
+    findFault: async () => {
+      if (isPaused()) return null; // the check writes: it would wait for the end of the pause
+      return adapter.adapterName === SERVER_ADAPTER ? findServerFault(client) : findEmbeddedFault(query);
+    },
     openSnapshot,
     embedded: embedded ?? null,
     close: async () => {
@@ -106,15 +109,32 @@ export function wrap(
   };
 }
 
-async function missingMigrations(client: PrismaClient): Promise<string[]> {
+type Query = (sql: string) => Promise<unknown[][]>;
+
+/**
+ * Returns a function that runs a statement and returns its rows as arrays. Without Prisma: its first query compiles
+ * WebAssembly, for which the service would have to wait before it listens.
+ */
+function queryOf(adapter: SqlMigrationAwareDriverAdapterFactory): Query {
+  let connection: ReturnType<typeof adapter.connect> | undefined;
+  return async (sql) => {
+    connection ??= adapter.connect();
+    const { rows } = await (await connection).queryRaw({ sql, args: [], argTypes: [] });
+    return rows;
+  };
+}
+
+async function missingMigrations(query: Query): Promise<string[]> {
   const wanted = await migrationNames();
   try {
-    const rows = await client.$queryRaw<{ name: string; isMoving: boolean }[]>`
-      SELECT migration_name AS name, to_regclass('homeport_move.move') IS NOT NULL AS "isMoving"
-      FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`;
-    const applied = new Set(rows.map((row) => row.name));
+    const rows = await query(
+      `SELECT migration_name, to_regclass('homeport_move.move') IS NOT NULL
+       FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`,
+    );
+    const applied = new Set(rows.map(([name]) => name));
     const missing = wanted.filter((name) => !applied.has(name));
-    return rows[0]?.isMoving ? [...missing, UNFINISHED_MOVE] : missing;
+    const isMoving = rows[0]?.[1] === true;
+    return isMoving ? [...missing, UNFINISHED_MOVE] : missing;
   } catch (error) {
     if (isDatabaseUnavailable(error)) throw error;
     return wanted; // the table does not exist: no migration was applied

@@ -8,7 +8,7 @@ export type Fault = "database" | "storage" | null;
  * Deletes no rows. Like a write, it fails in a read-only session. Unlike a write, it assigns no transaction id and writes
  * no WAL. One table is enough for the embedded database, where no other session can lock a table.
  */
-const WRITES_NOTHING = Prisma.raw(`WITH d AS (DELETE FROM "${Prisma.ModelName.RateLimit}" WHERE false) SELECT 1`);
+const WRITES_NOTHING = `WITH d AS (DELETE FROM "${Prisma.ModelName.RateLimit}" WHERE false) SELECT 1`;
 
 const deletes = Object.values(Prisma.ModelName).map(
   (table, index) => `d${index} AS (DELETE FROM "${table}" WHERE false)`,
@@ -29,11 +29,19 @@ const WRITES_TEMPORARILY = Prisma.raw(
  */
 const LOCK_TIMEOUT = Prisma.sql`SELECT set_config('lock_timeout', '500ms', true)`;
 
-/** Checks whether writes would succeed. On a PostgreSQL server it waits at most 500 ms for a locked table. */
-export async function findFault(client: PrismaClient, isServer: boolean): Promise<Fault> {
+/** Checks whether writes to a PostgreSQL server would succeed. Waits at most 500 ms for a locked table. */
+export function findServerFault(client: PrismaClient): Promise<Fault> {
+  return faultOf(() => client.$transaction([client.$queryRaw(LOCK_TIMEOUT), client.$queryRaw(WRITES_TEMPORARILY)]));
+}
+
+/** Checks whether writes to the embedded database would succeed. `query` runs a statement. */
+export function findEmbeddedFault(query: (sql: string) => Promise<unknown>): Promise<Fault> {
+  return faultOf(() => query(WRITES_NOTHING));
+}
+
+async function faultOf(write: () => Promise<unknown>): Promise<Fault> {
   try {
-    if (isServer) await client.$transaction([client.$queryRaw(LOCK_TIMEOUT), client.$queryRaw(WRITES_TEMPORARILY)]);
-    else await client.$queryRaw(WRITES_NOTHING);
+    await write();
     return null;
   } catch (error) {
     return isStorageFull(error) ? "storage" : "database";

@@ -1,5 +1,4 @@
 import { buffer } from "node:stream/consumers";
-import { openPromise } from "yauzl";
 
 /**
  * Reads one file of a ZIP file without reading the others: the first whose name `isWanted`. Returns null if there is none.
@@ -10,6 +9,7 @@ export async function readZipEntry(
   isWanted: (name: string) => boolean,
   maxBytes: number,
 ): Promise<Buffer | null> {
+  const { openPromise } = await import("yauzl"); // loaded with the first ZIP file
   const zip = await openPromise(file, { lazyEntries: true, autoClose: false });
   try {
     for await (const entry of zip.eachEntry()) {

@@ -1,7 +1,6 @@
 import cluster from "node:cluster";
 import type { Context } from "../context";
 import { openMetrics } from "./metrics";
-import { openTraces } from "./traces";
 
 type Telemetry = Pick<Context, "observe" | "count" | "close">;
 
@@ -15,7 +14,7 @@ export async function openTelemetry(
   const { config, log } = deps;
   const { METRICS_PORT: port, METRICS_HOST: host, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = config;
   const metrics = port === undefined ? null : await openMetrics(deps, cluster.isWorker ? null : { port, host });
-  const traces = endpoint === undefined ? null : await openTraces(deps, endpoint);
+  const traces = endpoint === undefined ? null : await (await import("./traces")).openTraces(deps, endpoint);
   return {
     observe: (record, request) => {
       const { requestId, method, route, status, ms, accountId, keyId, operator } = record;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Context } from "@/lib/context";
-import { findFault } from "@/lib/db/readiness";
+import { findEmbeddedFault } from "@/lib/db/readiness";
 import { call, get } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { withCatalog } from "@/tests/support/releases/releases";
@@ -15,7 +15,7 @@ function withDatabase(answer: () => Promise<unknown>, run: () => Promise<void>, 
   const db = new Proxy(ctx().db, {
     get: (target, name) => (name === "$queryRaw" ? answer : Reflect.get(target, name)),
   }) as Context["db"];
-  const database = { ...ctx().database, client: db, migrated, findFault: () => findFault(db, false) };
+  const database = { ...ctx().database, client: db, migrated, findFault: () => findEmbeddedFault(answer) };
   return withContext({ db, database }, run);
 }
 

@@ -1,4 +1,3 @@
-import { createTransport } from "nodemailer";
 import type { Mailer } from "./mailer";
 import { toMailMessage } from "./message";
 
@@ -16,10 +15,15 @@ export function createSmtpMailer(url: string, from: string, timeoutMs = TIMEOUT_
   // nodemailer would send in clear if the server, or somebody on the way, offers no TLS. Emails contain links that sign in.
   const isOnNetwork = withTimeouts.protocol === "smtp:" && !LOOPBACK.test(withTimeouts.hostname);
   if (isOnNetwork && !withTimeouts.searchParams.has("requireTLS")) withTimeouts.searchParams.set("requireTLS", "true");
-  const transport = createTransport(withTimeouts.href);
+  // Loaded with the first email.
+  const connect = async () => (await import("nodemailer")).createTransport(withTimeouts.href);
+  let transport: ReturnType<typeof connect> | undefined;
   return {
     mode: "smtp",
-    send: async (email, id) => void (await transport.sendMail(toMailMessage(from, email, id))),
-    close: async () => transport.close(),
+    send: async (email, id) => {
+      transport ??= connect();
+      await (await transport).sendMail(toMailMessage(from, email, id));
+    },
+    close: async () => (await transport)?.close(),
   };
 }

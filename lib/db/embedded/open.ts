@@ -1,4 +1,4 @@
-import { readFile, rm, stat } from "node:fs/promises";
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { DriverAdapterError, type SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
@@ -105,10 +105,21 @@ async function createOnce(folder: string, isMigrated: boolean): Promise<void> {
   const template = isMigrated ? await readFile(await templateFile()).catch(() => null) : null;
   if (template) await unpackDatabase(template, temporary);
   else await (await PGlite.create({ dataDir: temporary, pgliteWasmModule: await compilePglite() })).close();
-  await syncTree(temporary);
+  await syncOnce(temporary);
   await moveDurably(temporary, folder).catch((error: NodeJS.ErrnoException) => {
     throw error.code === "ENOTEMPTY" ? new Error("it is not empty and contains no database; move it away") : error;
   });
+}
+
+/** A file in the database's folder. While it is there, no run without sync has left files that are not on disk. */
+const syncedMark = (folder: string) => path.join(folder, "homeport.synced");
+
+/** Syncs a database that a run without sync may have written. Most starts do not: a database has a thousand files. */
+async function syncOnce(folder: string): Promise<void> {
+  const isMarked = await stat(syncedMark(folder)).catch(() => null);
+  if (isMarked) return;
+  await syncTree(folder);
+  await writeFile(syncedMark(folder), "");
 }
 
 async function open(
@@ -118,7 +129,8 @@ async function open(
   unlock: () => Promise<void>,
 ): Promise<Embedded> {
   const folder = path.join(dataDir, "db");
-  if (isSynced) await syncTree(folder); // a run with DATABASE_SYNC=off may have left unsynced files
+  if (isSynced) await syncOnce(folder);
+  else await rm(syncedMark(folder), { force: true });
   const wal = new WalFlush(hooks.onFatal);
   const fs = new EmbeddedFS(folder, isSynced ? wal : null);
   const pglite = await start(fs, isSynced, hooks.onFatal);

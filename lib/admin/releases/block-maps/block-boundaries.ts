@@ -30,10 +30,21 @@ function remainder(value: bigint, shift: number): bigint {
   return rest;
 }
 
-/** Reduces the byte that a shift moves beyond the polynomial's degree. */
-const SHIFTED_OUT = makeTable((byte) => remainder(byte, DEGREE));
-/** What the window's oldest byte contributes to a fingerprint. */
-const OLDEST = makeTable((byte) => remainder(byte, 8 * (WINDOW_BYTES - 1)));
+/**
+ * `shiftedOut` reduces the byte that a shift moves beyond the polynomial's degree. `oldest` is what the window's oldest byte
+ * contributes to a fingerprint.
+ */
+type Tables = { shiftedOut: Table; oldest: Table };
+let tables: Tables | undefined;
+
+/** Made for the first file: most processes never publish one. */
+function makeTables(): Tables {
+  tables ??= {
+    shiftedOut: makeTable((byte) => remainder(byte, DEGREE)),
+    oldest: makeTable((byte) => remainder(byte, 8 * (WINDOW_BYTES - 1))),
+  };
+  return tables;
+}
 
 /**
  * The end of the block that begins at `start`. `bytes` must have `MAX_BLOCK_BYTES` from there, unless they are the last
@@ -43,17 +54,18 @@ export function blockEnd(bytes: Uint8Array, start: number): number {
   const end = Math.min(start + MAX_BLOCK_BYTES, bytes.length);
   const scanned = start + MIN_BLOCK_BYTES;
   if (scanned > end) return end;
+  const { shiftedOut, oldest } = makeTables();
   let [high, low] = [0, 0];
   for (let at = scanned - WINDOW_BYTES; at < end; at++) {
     if (at >= scanned) {
-      const oldest = bytes[at - WINDOW_BYTES] ?? 0;
-      high ^= OLDEST.high[oldest] ?? 0;
-      low ^= OLDEST.low[oldest] ?? 0;
+      const leaving = bytes[at - WINDOW_BYTES] ?? 0;
+      high ^= oldest.high[leaving] ?? 0;
+      low ^= oldest.low[leaving] ?? 0;
     }
     const out = (high >>> 23) & 0xff;
     const shifted = ((high << 8) | (low >>> 24)) & 0x7fffffff;
-    high = shifted ^ (SHIFTED_OUT.high[out] ?? 0);
-    low = ((low << 8) | (bytes[at] ?? 0)) ^ (SHIFTED_OUT.low[out] ?? 0);
+    high = shifted ^ (shiftedOut.high[out] ?? 0);
+    low = ((low << 8) | (bytes[at] ?? 0)) ^ (shiftedOut.low[out] ?? 0);
     if (at >= scanned - 1 && (low & BOUNDARY_MASK) === BOUNDARY_MASK) return at + 1;
   }
   return end;

@@ -1,0 +1,46 @@
+import { loadDataKeys } from "./auth/keys/data-keys";
+import type { Context } from "./context";
+import { SERVICE } from "./db/limits";
+import { findLostSettings } from "./db/server/session";
+
+type Deps = Pick<Context, "config" | "database" | "db" | "log" | "mailer">;
+
+/** Logs what may be wrong. Does not wait for the database. */
+export function warnAtStart(deps: Deps): void {
+  if (deps.config.mode === "server") void warnOfDatabase(deps);
+  void warnOfLostSecrets(deps);
+  warnOfSettings(deps);
+}
+
+/** Settings that are valid but rarely intended. */
+function warnOfSettings({ config, log, mailer }: Deps): void {
+  if (mailer.mode === "off") log.warn("SMTP_URL is not set: no email will be sent");
+  if (config.RATE_LIMITS === "off") log.warn("RATE_LIMITS=off: no rate limits; for load tests only");
+  const isUnsent = config.mode === "embedded" && config.PUSH_WORKER === "off";
+  if (isUnsent) log.warn("PUSH_WORKER=off on an embedded database: no push will be sent");
+}
+
+/**
+ * Logged once. Until the migrations are applied, every route that needs the database responds with 503. Without the
+ * settings, a statement or a lock may take longer than a request.
+ */
+export async function warnOfDatabase({ database, log }: Pick<Deps, "database" | "log">): Promise<void> {
+  try {
+    const missing = await database.missingMigrations();
+    if (missing.length > 0) log.error({ missing }, "migrations are missing: run `npm run db:migrate`");
+    const run = await findLostSettings(database.client, SERVICE);
+    if (run.length > 0) log.warn({ run }, "the pooler drops the time limits of connections: set them on the role");
+  } catch (error) {
+    log.warn({ err: error }, "the database is not reachable");
+  }
+}
+
+/** Reads the data keys. What is encrypted with a key that the secrets cannot unwrap is unavailable. */
+async function warnOfLostSecrets({ config, db, log }: Deps): Promise<void> {
+  try {
+    const { lost } = await loadDataKeys({ config, db });
+    if (lost.length > 0) log.error({ lost }, "stored secrets cannot be decrypted: NEXTAUTH_SECRET lacks a secret");
+  } catch (error) {
+    log.debug({ err: error }, "the data keys are read when they are needed");
+  }
+}
