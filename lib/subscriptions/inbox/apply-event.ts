@@ -4,7 +4,7 @@ import { isAppError, isDatabaseUnavailable } from "../../errors";
 import { toStorableText } from "../../storable-text";
 import { possibleAccountIds } from "../app-user-ids";
 import { type Applied, type ApplyDeps, applyInTransaction } from "./apply-in-transaction";
-import { type EventKey, type EventToApply, keysOf } from "./lock-event";
+import { type EventKey, type EventToApply, isOfPurchase, keysOf } from "./lock-event";
 import { updateOwners } from "./update-owners";
 
 const MAX_REASON_LENGTH = 500;
@@ -62,6 +62,7 @@ async function findSimultaneous({ db }: ApplyDeps, events: readonly EventKey[]):
       WHERE sibling."transactionId" = event."transactionId" AND sibling.provider IS NOT DISTINCT FROM event.provider
         AND sibling.environment IS NOT DISTINCT FROM event.environment AND sibling.store IS NOT DISTINCT FROM event.store
         AND sibling.state::text IN ('received', 'processed') AND sibling."purchaseId" IS DISTINCT FROM event."purchaseId"
+        AND ${isOfPurchase("event")} AND ${isOfPurchase("sibling")}
         AND sibling."originalTransactionId" <> event."originalTransactionId"
         AND event."transactionId" IN (sibling."originalTransactionId", event."originalTransactionId")
       UNION

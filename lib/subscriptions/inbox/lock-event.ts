@@ -1,7 +1,7 @@
 import type { Context, Tx } from "../../context";
-import { sql } from "../../db/sql";
+import { identifier, literals, sql } from "../../db/sql";
 import { AppError } from "../../errors";
-import type { EventFacts } from "../events";
+import { type EventFacts, IdentityEventType } from "../events";
 
 /** The key of an event in the inbox. `eventId` is the provider's. */
 export type EventKey = { provider: string; eventId: string };
@@ -33,6 +33,13 @@ export type LockedEvent = EventKey & {
 };
 
 type Sql = ReturnType<Context["dbNow"]>;
+
+/**
+ * Whether an event is not of a type that moves purchases or links customers, as SQL: what such an event says of a
+ * transaction does not count, since events before it would not know of it. `alias` is that of the event's table.
+ */
+export const isOfPurchase = (alias: "event" | "own" | "sibling"): Sql =>
+  sql`${identifier(alias)}.type NOT IN (${literals(IdentityEventType.options)})`;
 
 // Here and in other queries, `IS NOT DISTINCT FROM` compares the provider: with `=`, PostgreSQL may read all events of the
 // provider by the index on it, instead of a few by their transaction or their App User IDs.
@@ -92,8 +99,7 @@ function siblingRows({ provider, eventId }: EventKey): Sql {
     WHERE own.provider = ${provider} AND own."eventId" = ${eventId}
       AND own."transactionId" <> own."originalTransactionId"
       AND sibling."transactionId" = sibling."originalTransactionId" AND sibling.state::text IN ('received', 'processed')
-      AND 'TRANSFER' NOT IN (own.type, sibling.type) AND 'SUBSCRIBER_ALIAS' NOT IN (own.type, sibling.type)
-      AND 'PURCHASE_REDEEMED' NOT IN (own.type, sibling.type)`;
+      AND ${isOfPurchase("own")} AND ${isOfPurchase("sibling")}`;
 }
 
 const RENEWAL_PURCHASE_ID = sql`
@@ -109,4 +115,5 @@ const SIBLING_ORIGINAL_TRANSACTION_ID = sql`
     AND sibling.provider IS NOT DISTINCT FROM event.provider AND sibling.environment IS NOT DISTINCT FROM event.environment
     AND sibling.store IS NOT DISTINCT FROM event.store
     AND sibling."originalTransactionId" <> event."transactionId" AND sibling.state IN ('received', 'processed')
+    AND ${isOfPurchase("sibling")}
   ORDER BY sibling."receivedAt", sibling.id LIMIT 1`;

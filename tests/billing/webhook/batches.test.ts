@@ -114,6 +114,25 @@ test("a renewal without its original transaction and one with it, in a batch, ar
   }
 });
 
+test.each(["TRANSFER", "SUBSCRIBER_ALIAS"])(
+  "an event of type %s says nothing about the transaction that it names, whichever event is first",
+  async (type) => {
+    const purchases: (string | undefined)[] = [];
+    for (const reversed of [false, true]) {
+      const [original, renewal] = [randomUUID(), randomUUID()];
+      const named = { transaction_id: renewal, original_transaction_id: original };
+      const events = [
+        billingEvent(type, { ...named, transferred_from: [anonymous()], transferred_to: [anonymous()] }),
+        billingEvent("RENEWAL", { transaction_id: renewal, original_transaction_id: null }),
+      ] as const;
+      for (const event of reversed ? events.toReversed() : events) await deliverOk(event);
+      const found = (await storedEvent(events[1].id))?.purchase?.originalTransactionId;
+      purchases.push(found === renewal ? "renewal" : "original");
+    }
+    expect(purchases).toEqual(["renewal", "renewal"]);
+  },
+);
+
 test("an event that cannot be applied is marked failed, and the others of its batch are applied", async () => {
   const events = purchases(5);
   const [poison] = events as [Sent];
