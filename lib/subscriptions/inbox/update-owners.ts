@@ -1,8 +1,10 @@
-import type { Context } from "../../context";
+import type { Context, Tx } from "../../context";
+import { literals, sql } from "../../db/sql";
 import { withRetry } from "../../db/with-retry";
 import { isDatabaseUnavailable } from "../../errors";
 import type { WebhookRecorder } from "../../webhooks/outbox";
 import type { BillingRules } from "../entitlement-rules";
+import { IdentityEventType } from "../events";
 import { recordStatusChanges } from "../notifications/status-changes";
 import { findConnectedCustomers } from "./customers";
 import { type EventKey, keysOf } from "./lock-event";
@@ -20,9 +22,9 @@ const MAX_PURCHASES = 1_000;
 
 /**
  * Updates the owners of the purchases that events tell more about: an event names their customer and a further App User
- * ID, or another event does so for the event's own purchase (RevenueCat, "Webhooks": "make sure to search both the
- * original_app_user_id and the aliases"). Must run after the events' commit: of two simultaneous events the later one
- * then sees both. Idempotent. Updates each purchase in a transaction of its own, so that none is long.
+ * ID, or another event does so for the event's own purchase, or for one that it moved (RevenueCat, "Webhooks": "make sure
+ * to search both the original_app_user_id and the aliases"). Must run after the events' commit: of two simultaneous events
+ * the later one then sees both. Idempotent. Updates each purchase in a transaction of its own, so that none is long.
  */
 export async function updateOwners(deps: Deps, events: readonly EventKey[]): Promise<void> {
   try {
@@ -42,27 +44,52 @@ export async function updateOwners(deps: Deps, events: readonly EventKey[]): Pro
 }
 
 async function updatePurchases(deps: Deps, { provider }: EventKey, purchases: OutdatedPurchase[]) {
-  const { db, now } = deps;
+  const { db } = deps;
   if (purchases.length === 0) return;
   const appUserIds = [...new Set(purchases.flatMap((purchase) => purchase.appUserIds))];
   if ((await findConnectedCustomers(db, provider, appUserIds)).hasSharedId) return;
   for (const { id } of purchases) {
-    await withRetry(() =>
-      db.$transaction(async (tx) => {
-        const [before] = await lockPurchases(tx, [id]);
-        if (!before) return;
-        const changes = await refoldPurchases(tx, [{ before, newEvents: [] }], now());
-        await recordStatusChanges(tx, deps, changes.flat());
-      }),
-    );
+    // An event that was applied meanwhile did not see what this transaction has changed.
+    while ((await updatePurchase(deps, id)) && (await isOutdated(db, id)));
   }
 }
 
-/** Finds purchases that share an App User ID with an event and lack another: a current one has all of its customer's. */
+/** Returns whether the purchase has other App User IDs now. */
+function updatePurchase(deps: Deps, id: string): Promise<boolean> {
+  return withRetry(() =>
+    deps.db.$transaction(async (tx) => {
+      const [before] = await lockPurchases(tx, [id]);
+      if (!before) return false;
+      const changes = (await refoldPurchases(tx, [{ before, newEvents: [] }], deps.now())).flat();
+      await recordStatusChanges(tx, deps, changes);
+      return changes.some(({ after }) => after.appUserIds.join() !== before.appUserIds.join());
+    }),
+  );
+}
+
+/** Whether an event names the customer of a purchase and an App User ID that the purchase lacks. */
+const LACKS_NAMES = sql`EXISTS (
+  SELECT 1 FROM "BillingEvent" AS other
+  WHERE other.provider IS NOT DISTINCT FROM purchase.provider AND other."appUserIds" && purchase."appUserIds"
+    AND NOT other."appUserIds" <@ purchase."appUserIds" AND cardinality(other."transferredFrom") = 0)`;
+
+async function isOutdated(db: Tx, id: string): Promise<boolean> {
+  const rows = await db.$queryRaw<unknown[]>`
+    SELECT 1 FROM "Purchase" AS purchase WHERE id = ${id}::uuid AND ${LACKS_NAMES}`;
+  return rows.length > 0;
+}
+
+/**
+ * Finds purchases that share an App User ID with an event and lack another: a current one has all of its customer's. Looks
+ * up the names of each purchase that a transfer may have moved alone: PostgreSQL would read the whole inbox for as many as
+ * it expects.
+ */
 async function findOutdatedPurchases({ db }: Deps, events: readonly EventKey[]): Promise<OutdatedPurchase[]> {
   return db.$queryRaw`
     WITH event AS MATERIALIZED (
-      SELECT provider, "eventId", "appUserIds", "purchaseId", "transferredFrom"
+      SELECT provider, "eventId", "appUserIds", "purchaseId", "transferredFrom",
+        CASE WHEN type IN (${literals(IdentityEventType.options)})
+          THEN ARRAY(SELECT unnest("appUserIds") EXCEPT SELECT unnest("transferredFrom")) END AS owners
       FROM ${keysOf(events)} JOIN "BillingEvent" USING (provider, "eventId")
     )
     SELECT event.provider, event."eventId", outdated.id, outdated."appUserIds"
@@ -72,10 +99,13 @@ async function findOutdatedPurchases({ db }: Deps, events: readonly EventKey[]):
         AND NOT event."appUserIds" <@ purchase."appUserIds" AND cardinality(event."transferredFrom") = 0
       UNION
       SELECT purchase.id, purchase."appUserIds" FROM "Purchase" AS purchase
-      WHERE purchase.id = event."purchaseId" AND EXISTS (
-        SELECT 1 FROM "BillingEvent" AS other
-        WHERE other.provider IS NOT DISTINCT FROM event.provider AND other."appUserIds" && purchase."appUserIds"
-          AND NOT other."appUserIds" <@ purchase."appUserIds" AND cardinality(other."transferredFrom") = 0)
+      WHERE purchase.id = event."purchaseId" AND ${LACKS_NAMES}
+      UNION
+      SELECT moved.id, moved."appUserIds" FROM "Purchase" AS candidate CROSS JOIN LATERAL (
+        SELECT id, "appUserIds" FROM "Purchase" AS purchase WHERE purchase.id = candidate.id AND ${LACKS_NAMES} OFFSET 0
+      ) AS moved
+      WHERE event.owners IS NOT NULL AND candidate."appUserIds" && event.owners
+        AND candidate.provider IS NOT DISTINCT FROM event.provider
       LIMIT ${MAX_PURCHASES}::integer
     ) AS outdated`;
 }

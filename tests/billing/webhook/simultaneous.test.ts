@@ -5,31 +5,54 @@ import { anonymous, billingEvent, deliverOk, type Sent, storedEvent } from "@/te
 import { clock, ctx } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 
-/** The advisory lock that an event's INSERT waits for. */
+/** The advisory lock that a paused transaction waits for. */
 const LOCK = 20_261_124;
 
-/** Delivers an event whose row is inserted only after `meanwhile`, when all that its transaction reads has been read. */
-async function deliverAround({ id, ...event }: Sent, meanwhile: () => Promise<unknown>): Promise<string> {
+/** A row whose write is paused: PL/pgSQL over NEW. */
+type Pause = { table: "BillingEvent" | "Purchase"; when: "INSERT" | "UPDATE"; row: string };
+
+/** Delivers an event, whose transaction pauses where it writes a row, until `meanwhile` is done. */
+async function deliverPaused(event: Sent, { table, when, row }: Pause, meanwhile: () => Promise<unknown>) {
   await ctx().db.$executeRawUnsafe(
     `CREATE OR REPLACE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-      IF NEW."eventId" = '${id}' THEN PERFORM pg_advisory_xact_lock(${LOCK}); END IF; RETURN NEW; END $$`,
+      IF ${row} THEN PERFORM pg_advisory_xact_lock(${LOCK}); END IF; RETURN NEW; END $$`,
   );
   await ctx().db.$executeRawUnsafe(
-    `CREATE TRIGGER pause BEFORE INSERT ON "BillingEvent" FOR EACH ROW EXECUTE FUNCTION pause()`,
+    `CREATE TRIGGER pause BEFORE ${when} ON "${table}" FOR EACH ROW EXECUTE FUNCTION pause()`,
   );
-  const delivered = await ctx().db.$transaction(
+  const { outcome } = await ctx().db.$transaction(
     async (tx) => {
       await tx.$queryRaw`SELECT pg_advisory_xact_lock(${LOCK}::bigint)::text`;
-      const outcome = deliverOk({ id, ...event });
+      const outcome = deliverOk(event);
       await expect.poll(isWaiting).toBe(true);
       await meanwhile();
       return { outcome };
     },
     { timeout: 60_000 },
   );
-  return delivered.outcome;
+  return outcome;
 }
-afterEach(() => ctx().db.$executeRawUnsafe(`DROP TRIGGER IF EXISTS pause ON "BillingEvent"`));
+
+/** Delivers an event whose row is inserted only after `meanwhile`, when all that its transaction reads has been read. */
+function deliverAround(event: Sent, meanwhile: () => Promise<unknown>): Promise<string> {
+  return deliverPaused(
+    event,
+    { table: "BillingEvent", when: "INSERT", row: `NEW."eventId" = '${event.id}'` },
+    meanwhile,
+  );
+}
+
+/** Delivers an event that updates an earlier event's purchase: it is written only after `meanwhile`. */
+function updateAround(earlier: Sent, event: Sent, meanwhile: () => Promise<unknown>): Promise<string> {
+  const row = `NEW."originalTransactionId" = '${earlier.original_transaction_id}'`;
+  return deliverPaused(event, { table: "Purchase", when: "UPDATE", row }, meanwhile);
+}
+
+afterEach(async () => {
+  for (const table of ["BillingEvent", "Purchase"]) {
+    await ctx().db.$executeRawUnsafe(`DROP TRIGGER IF EXISTS pause ON "${table}"`);
+  }
+});
 
 async function isWaiting(): Promise<boolean> {
   const [row] = await ctx().db.$queryRaw<{ count: number }[]>`
@@ -90,4 +113,40 @@ describe.runIf(postgresUrl)("while an event is being stored on PostgreSQL", () =
     expect(first?.purchaseId).toBe(second?.purchaseId);
     expect(first?.purchase?.unsubscribedAt).toEqual(second?.occurredAt);
   });
+});
+
+/** A purchase by a customer who has no account, a minute ago. */
+const boughtBy = (device: string) =>
+  billingEvent("INITIAL_PURCHASE", {
+    app_user_id: device,
+    original_app_user_id: device,
+    aliases: [],
+    event_timestamp_ms: clock.now().getTime() - 60_000,
+  });
+
+const ownerOf = async ({ id }: Sent) => (await storedEvent(id))?.purchase?.accountId;
+
+describe.runIf(postgresUrl)("while a purchase is being given to another customer on PostgreSQL", () => {
+  test("by a transfer, an event links that customer to an account: the purchase belongs to the account", async () => {
+    const [ann, from, to] = [await newAccount(), anonymous(), anonymous()];
+    const bought = boughtBy(from);
+    await deliverOk(bought);
+    const transfer = billingEvent("TRANSFER", { transferred_from: [from], transferred_to: [to] });
+    const link = billingEvent("INITIAL_PURCHASE", { app_user_id: ann.id, aliases: [to] });
+    expect(await updateAround(bought, transfer, () => deliverOk(link))).toBe("processed");
+    expect(await ownerOf(bought)).toBe(ann.id);
+  });
+
+  test.each(["SUBSCRIBER_ALIAS", "INITIAL_PURCHASE"])(
+    "by an alias in an event of type %s, another event links the alias to an account: the purchase belongs to it",
+    async (type) => {
+      const [ann, device, alias] = [await newAccount(), anonymous(), anonymous()];
+      const bought = boughtBy(device);
+      await deliverOk(bought);
+      const first = billingEvent(type, { app_user_id: device, original_app_user_id: device, aliases: [alias] });
+      const second = billingEvent("INITIAL_PURCHASE", { app_user_id: ann.id, aliases: [alias] });
+      expect(await updateAround(bought, first, () => deliverOk(second))).toBe("processed");
+      expect(await ownerOf(bought)).toBe(ann.id);
+    },
+  );
 });
