@@ -1,9 +1,11 @@
 import type { Tx } from "../../context";
+import { literals, sql } from "../../db/sql";
 import { withRetry } from "../../db/with-retry";
 import { isAppError, isDatabaseUnavailable } from "../../errors";
 import { toStorableText } from "../../storable-text";
 import { possibleAccountIds } from "../app-user-ids";
-import { type Applied, type ApplyDeps, applyInTransaction } from "./apply-in-transaction";
+import { IdentityEventType } from "../events";
+import { type Applied, type ApplyDeps, type ApplyOptions, applyInTransaction } from "./apply-in-transaction";
 import { type EventKey, type EventToApply, isOfPurchase, keysOf } from "./lock-event";
 import { updateOwners } from "./update-owners";
 
@@ -12,12 +14,11 @@ const MAX_REASON_LENGTH = 500;
 const MAX_ATTEMPTS = 10;
 
 /**
- * `isReplay`: apply the event even if it is processed, and announce nothing then, unless `isAnnounced` is set. `timeoutMs` replaces the default time-out of a transaction.
- * `inTransaction` runs in it, after the event was applied.
+ * `isReplay`: apply the event even if it is processed, and announce nothing then, unless `isAnnounced` is set. `isRepeated`:
+ * do that only if it is processed. `timeoutMs` replaces the default time-out of a transaction. `inTransaction` runs in it,
+ * after the event was applied.
  */
-type Options = {
-  isReplay?: boolean;
-  isAnnounced?: boolean;
+type Options = Partial<ApplyOptions> & {
   timeoutMs?: number;
   inTransaction?: (tx: Tx, applied: Applied) => Promise<void>;
 };
@@ -29,34 +30,59 @@ type Options = {
  */
 export async function applyEvent(deps: ApplyDeps, event: EventToApply, options: Options = {}): Promise<Applied> {
   const applied = await applyOrMarkFailed(deps, event, options);
-  await finishEvents(deps, [event]); // after a duplicate too: the process may have been killed before this step
+  await Promise.all(await finishEvents(deps, [event])); // after a duplicate too: the process may have been killed before this step
   return applied;
 }
 
 /**
  * Completes what events changed, after their commit: of two that were applied at the same time, neither saw the other, and
- * the later one to commit now sees both. Idempotent.
+ * the later one to commit now sees both. Idempotent. Returns for each event null, or a promise for what is left to do,
+ * which concerns this event only: others need not wait for it, nor fail with it.
  */
-export async function finishEvents(deps: ApplyDeps, events: readonly EventKey[]): Promise<void> {
-  const [again] = await Promise.all([findSimultaneous(deps, events), updateOwners(deps, events)]);
-  for (const event of again) await applyOrMarkFailed(deps, event, { isReplay: true, isAnnounced: true });
+export async function finishEvents(deps: ApplyDeps, events: readonly EventKey[]): Promise<(Promise<void> | null)[]> {
+  const [simultaneous] = await Promise.all([findSimultaneous(deps, events), updateOwners(deps, events)]);
+  const applied = new Map<string, Promise<unknown>>(); // one transfer may have missed many of the events
+  const finish = async (event: EventKey, again: readonly Simultaneous[]) => {
+    for (const { of: _, ...one } of again) {
+      const key = `${one.provider}:${one.eventId}`;
+      const applying = applied.get(key) ?? applyOrMarkFailed(deps, one, AGAIN);
+      applied.set(key, applying);
+      await applying;
+    }
+    await updateOwners(deps, [event, ...again]);
+  };
+  let last = Promise.resolve();
+  return events.map((event) => {
+    const again = simultaneous.filter(({ of }) => of.eventId === event.eventId && of.provider === event.provider);
+    if (again.length === 0) return null;
+    last = last.catch(() => {}).then(() => finish(event, again));
+    return last;
+  });
 }
+
+const AGAIN = { isReplay: true, isAnnounced: true, isRepeated: true };
 
 /** Events applied at the same time were received less than this apart, or applied again, by the clocks of two processes. */
 const SIMULTANEOUS = "1 hour";
 
+/** An event to apply again, and the one that it may have missed. */
+type Simultaneous = EventToApply & { of: EventKey };
+
 /**
  * Finds the events to apply again: transfers that may have missed the purchases of these events, and those of these events
  * that have a sibling, an event of the same transaction, in another purchase, although only one of the two names its
- * original transaction.
+ * original transaction. One transfer of a purchase that is processed is enough, since it reads the others. Others may be
+ * just being applied.
  */
-async function findSimultaneous({ db }: ApplyDeps, events: readonly EventKey[]): Promise<EventToApply[]> {
-  type Row = EventKey & { appUserIds: string[]; transferredFrom: string[] };
+async function findSimultaneous({ db }: ApplyDeps, events: readonly EventKey[]): Promise<Simultaneous[]> {
+  type Row = EventKey & { of: EventKey; appUserIds: string[]; transferredFrom: string[] };
+  const unprocessed = sql`CASE WHEN transfer.state <> 'processed' THEN transfer.id END`;
   const rows = await db.$queryRaw<Row[]>`
     WITH event AS MATERIALIZED (
       SELECT "BillingEvent".* FROM ${keysOf(events)} JOIN "BillingEvent" USING (provider, "eventId")
     )
-    SELECT DISTINCT found.* FROM event CROSS JOIN LATERAL (
+    SELECT jsonb_build_object('provider', event.provider, 'eventId', event."eventId") AS of, found.*
+    FROM event CROSS JOIN LATERAL (
       SELECT event.provider, event."eventId", event."appUserIds", event."transferredFrom"
       FROM "BillingEvent" AS sibling
       WHERE sibling."transactionId" = event."transactionId" AND sibling.provider IS NOT DISTINCT FROM event.provider
@@ -66,30 +92,31 @@ async function findSimultaneous({ db }: ApplyDeps, events: readonly EventKey[]):
         AND sibling."originalTransactionId" <> event."originalTransactionId"
         AND event."transactionId" IN (sibling."originalTransactionId", event."originalTransactionId")
       UNION
-      SELECT transfer.provider, transfer."eventId", transfer."appUserIds", transfer."transferredFrom"
+      (SELECT DISTINCT ON (${unprocessed})
+        transfer.provider, transfer."eventId", transfer."appUserIds", transfer."transferredFrom"
       FROM "Purchase" AS purchase JOIN "BillingEvent" AS transfer ON transfer."appUserIds" && purchase."appUserIds"
         AND transfer."transferredFrom" && purchase."appUserIds"
       WHERE purchase.id = event."purchaseId" AND transfer.provider IS NOT DISTINCT FROM event.provider
-        AND transfer.type IN ('TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED')
-        AND transfer.state::text IN ('received', 'processed')
+        AND transfer.type IN (${literals(IdentityEventType.options)})
         AND GREATEST(transfer."receivedAt", transfer."processedAt") > event."receivedAt" - ${SIMULTANEOUS}::interval
+      ORDER BY ${unprocessed}, transfer."occurredAt" DESC)
     ) AS found`;
-  return rows.map(({ provider, eventId, appUserIds, transferredFrom }) => {
+  return rows.map(({ of, provider, eventId, appUserIds, transferredFrom }) => {
     const accountIds = possibleAccountIds(appUserIds.filter((id) => !transferredFrom.includes(id)));
-    return { provider, eventId, accountIds };
+    return { of, provider, eventId, accountIds };
   });
 }
 
 async function applyOrMarkFailed(
   deps: ApplyDeps,
   event: EventToApply,
-  { isReplay = false, isAnnounced = !isReplay, timeoutMs: timeout, inTransaction }: Options,
+  { isReplay = false, isAnnounced = !isReplay, isRepeated = false, timeoutMs: timeout, inTransaction }: Options,
 ): Promise<Applied> {
   const { db, log } = deps;
   const { provider, eventId } = event;
   try {
     const apply = async (tx: Tx) => {
-      const applied = await applyInTransaction(deps, tx, event, { isReplay, isAnnounced });
+      const applied = await applyInTransaction(deps, tx, event, { isReplay, isAnnounced, isRepeated });
       await inTransaction?.(tx, applied);
       return applied;
     };

@@ -18,19 +18,22 @@ export type ApplyDeps = Pick<Context, "billing" | "db" | "dbNow" | "log" | "now"
 
 type Rejection = Extract<Decision, { kind: "reject" }>;
 
+export type ApplyOptions = { isReplay: boolean; isAnnounced: boolean; isRepeated: boolean };
+
 /**
  * Applies a stored event in the caller's transaction. `isReplay`: apply it even if it is processed. `isAnnounced`: announce
- * what it changes even if it is processed; each notification of an event is sent once.
+ * what it changes even if it is processed; each notification of an event is sent once. `isRepeated`: leave it if it is not
+ * processed, since whoever applies it later sees what was committed before.
  * @throws AppError unavailable if the event is not stored
  */
 export async function applyInTransaction(
   deps: ApplyDeps,
   tx: Tx,
   event: EventToApply,
-  { isReplay, isAnnounced }: { isReplay: boolean; isAnnounced: boolean },
+  { isReplay, isAnnounced, isRepeated }: ApplyOptions,
 ): Promise<Applied> {
   const locked = await lockEvent(tx, event);
-  if (locked.state === "processed" && !isReplay) return { status: "duplicate", toReconcile: [] };
+  if (locked.state === "processed" ? !isReplay : isRepeated) return { status: "duplicate", toReconcile: [] };
   const decision = decide(locked, event.facts);
   const at = deps.now();
   if (decision.kind === "reject") {

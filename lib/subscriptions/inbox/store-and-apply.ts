@@ -26,23 +26,27 @@ async function storeAndApplyMany(deps: ApplyDeps, newEvents: readonly NewEvent[]
     deps,
     distinct.filter(({ event }) => event.facts.identityChange === null),
   );
-  const results = new Map<string, Applied | Promise<Applied>>();
+  const results = new Map<string, Outcome>();
   for (const event of distinct) results.set(keyOf(event), applied.get(event) ?? storeAndApplyOne(deps, event));
   return newEvents.map((event) => {
-    const result = results.get(keyOf(event)) as Applied | Promise<Applied>;
+    const result = results.get(keyOf(event)) as Outcome;
     return byKey.get(keyOf(event)) === event ? result : repeated(result);
   });
 }
 
-/** Returns the outcomes of those events that were applied. */
-async function applyTogether(deps: ApplyDeps, newEvents: readonly NewEvent[]): Promise<Map<NewEvent, Applied>> {
+type Outcome = Applied | Promise<Applied>;
+
+/** Returns the outcomes of those events that were applied; a promise for one that is not finished. */
+async function applyTogether(deps: ApplyDeps, newEvents: readonly NewEvent[]): Promise<Map<NewEvent, Outcome>> {
   if (newEvents.length === 0) return new Map();
   // The second attempt finds what another transaction has stored meanwhile.
   const outcomes = await withRetry(() => deps.db.$transaction((tx) => applyNewEvents(deps, tx, newEvents)));
-  const applied = new Map<NewEvent, Applied>();
-  for (const [i, event] of newEvents.entries()) if (outcomes[i]) applied.set(event, outcomes[i]);
-  await finishEvents(deps, [...applied.keys()].map(toApply));
-  return applied;
+  const applied = newEvents.flatMap((event, i) => (outcomes[i] ? { event, outcome: outcomes[i] } : []));
+  const unfinished = await finishEvents(
+    deps,
+    applied.map(({ event }) => toApply(event)),
+  );
+  return new Map(applied.map(({ event, outcome }, i) => [event, unfinished[i]?.then(() => outcome) ?? outcome]));
 }
 
 async function storeAndApplyOne(deps: ApplyDeps, newEvent: NewEvent): Promise<Applied> {
@@ -58,7 +62,7 @@ function toApply({ provider, eventId, event }: NewEvent): EventToApply {
 const keyOf = ({ provider, eventId }: NewEvent) => `${provider}:${eventId}`;
 
 /** The outcome of a second delivery of an event in the same batch. */
-async function repeated(first: Applied | Promise<Applied>): Promise<Applied> {
+async function repeated(first: Outcome): Promise<Applied> {
   const { status } = await first;
   return { status: status === "processed" ? "duplicate" : status, toReconcile: [] };
 }

@@ -150,6 +150,31 @@ test("an event that waits for a lock in vain is 503, and the others of its batch
   expect(await storedEvent(stuck.id)).toMatchObject({ state: "received" });
 });
 
+test("a transfer that cannot be applied in time fails no later purchase of its customer", async () => {
+  const [bob, device] = [await newAccount(), anonymous()];
+  const before = { event_timestamp_ms: clock.now().getTime() - 120_000 };
+  const transfer = billingEvent("TRANSFER", { ...before, transferred_from: [device], transferred_to: [bob.id] });
+  await onProcessed(transfer, "RAISE lock_not_available;");
+  expect((await deliver(transfer)).status).toBe(503);
+  const events = purchases(3, { app_user_id: device });
+  const receipts = await Promise.all(events.map(async (event) => (await deliver(event)).json()));
+  expect(receipts.map(({ status }) => status)).toEqual(["processed", "processed", "processed"]);
+});
+
+test("however many transfers a customer had, a later purchase applies one of them again at most", async () => {
+  const device = anonymous();
+  const before = { event_timestamp_ms: clock.now().getTime() - 120_000 };
+  const transfers = Array.from({ length: 5 }, () =>
+    billingEvent("TRANSFER", { ...before, transferred_from: [device], transferred_to: [anonymous()] }),
+  );
+  await deliverTogether(transfers);
+  const versions = () => ctx().db.$queryRaw<{ version: string }[]>`
+    SELECT xmin::text AS version FROM "BillingEvent" WHERE "eventId" = ANY(${transfers.map(({ id }) => id)})`;
+  const known = new Set((await versions()).map(({ version }) => version));
+  await deliverOk(billingEvent("INITIAL_PURCHASE", { app_user_id: device }));
+  expect((await versions()).filter(({ version }) => !known.has(version)).length).toBeLessThanOrEqual(1);
+});
+
 test("batches of two processes with the same purchases, in opposite orders, are all applied", async () => {
   const transactions = Array.from({ length: 20 }, () => randomUUID());
   const batch = (type: string, order: string[]) =>

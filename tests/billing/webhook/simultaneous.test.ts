@@ -49,8 +49,12 @@ function updateAround(earlier: Sent, event: Sent, meanwhile: () => Promise<unkno
 }
 
 afterEach(async () => {
-  for (const table of ["BillingEvent", "Purchase"]) {
-    await ctx().db.$executeRawUnsafe(`DROP TRIGGER IF EXISTS pause ON "${table}"`);
+  for (const [name, table] of [
+    ["pause", "BillingEvent"],
+    ["pause", "Purchase"],
+    ["fault", "BillingEvent"],
+  ]) {
+    await ctx().db.$executeRawUnsafe(`DROP TRIGGER IF EXISTS ${name} ON "${table}"`);
   }
 });
 
@@ -126,6 +130,18 @@ const boughtBy = (device: string) =>
 
 const ownerOf = async ({ id }: Sent) => (await storedEvent(id))?.purchase?.accountId;
 
+/** Makes the database refuse to write an event as processed. */
+async function refuse({ id }: Sent): Promise<void> {
+  await ctx().db.$executeRawUnsafe(
+    `CREATE OR REPLACE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF NEW."eventId" = '${id}' AND NEW.state = 'processed' THEN RAISE division_by_zero; END IF; RETURN NEW; END $$`,
+  );
+  await ctx().db.$executeRawUnsafe(
+    `CREATE TRIGGER fault BEFORE UPDATE ON "BillingEvent" FOR EACH ROW EXECUTE FUNCTION fault()`,
+  );
+}
+const repair = () => ctx().db.$executeRawUnsafe(`DROP TRIGGER IF EXISTS fault ON "BillingEvent"`);
+
 describe.runIf(postgresUrl)("while a purchase is being given to another customer on PostgreSQL", () => {
   test("by a transfer, an event links that customer to an account: the purchase belongs to the account", async () => {
     const [ann, from, to] = [await newAccount(), anonymous(), anonymous()];
@@ -149,4 +165,22 @@ describe.runIf(postgresUrl)("while a purchase is being given to another customer
       expect(await ownerOf(bought)).toBe(ann.id);
     },
   );
+
+  test("by a transfer that failed before, another purchase of the customer arrives: both have the new owner", async () => {
+    const [bob, device] = [await newAccount(), anonymous()];
+    const [known, bought] = [boughtBy(device), boughtBy(device)];
+    await deliverOk(known);
+    const transfer = billingEvent("TRANSFER", { transferred_from: [device], transferred_to: [bob.id] });
+    await refuse(transfer);
+    expect(await deliverOk(transfer)).toBe("failed");
+    await repair();
+    let arrived: Promise<string> | undefined;
+    const meanwhile = async () => {
+      arrived = deliverOk(bought);
+      await expect.poll(() => storedEvent(bought.id)).not.toBeNull();
+    };
+    expect(await updateAround(known, transfer, meanwhile)).toBe("processed");
+    expect(await arrived).toBe("processed");
+    expect([await ownerOf(known), await ownerOf(bought)]).toEqual([bob.id, bob.id]);
+  });
 });
