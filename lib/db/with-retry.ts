@@ -6,15 +6,15 @@ const MAX_RACE_ATTEMPTS = 4;
 
 /**
  * Retries a transaction that fails, for example because its account was deleted concurrently or because of a deadlock.
- * Does not retry an `AppError`, or while the database is unavailable.
+ * Does not retry an `AppError`, or while the database is unavailable. `isRaceLost`: whether an error is such a conflict.
  * @throws the last attempt's error
  */
-export async function withRetry<T>(attempt: () => Promise<T>): Promise<T> {
+export async function withRetry<T>(attempt: () => Promise<T>, isRaceLost = isLostRace): Promise<T> {
   for (let attempts = 1; ; attempts += 1) {
     try {
       return await attempt();
     } catch (error) {
-      const isRace = isLostRace(error);
+      const isRace = isRaceLost(error);
       const maxAttempts = isRace ? MAX_RACE_ATTEMPTS : MAX_ATTEMPTS;
       if (attempts === maxAttempts || isAppError(error) || (isDatabaseUnavailable(error) && !isRace)) throw error;
     }

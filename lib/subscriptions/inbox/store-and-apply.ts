@@ -1,5 +1,6 @@
 import { batchWrite } from "../../db/batch-write";
 import { withRetry } from "../../db/with-retry";
+import { isLostRace, isRowGone, isUniqueViolation } from "../../errors";
 import { applyEvent, finishEvents } from "./apply-event";
 import type { Applied, ApplyDeps } from "./apply-in-transaction";
 import { applyNewEvents } from "./apply-new-events";
@@ -39,8 +40,8 @@ type Outcome = Applied | Promise<Applied>;
 /** Returns the outcomes of those events that were applied; a promise for one that is not finished. */
 async function applyTogether(deps: ApplyDeps, newEvents: readonly NewEvent[]): Promise<Map<NewEvent, Outcome>> {
   if (newEvents.length === 0) return new Map();
-  // The second attempt finds what another transaction has stored meanwhile.
-  const outcomes = await withRetry(() => deps.db.$transaction((tx) => applyNewEvents(deps, tx, newEvents)));
+  const apply = () => deps.db.$transaction((tx) => applyNewEvents(deps, tx, newEvents));
+  const outcomes = await withRetry(apply, isOvertaken);
   const applied = newEvents.flatMap((event, i) => (outcomes[i] ? { event, outcome: outcomes[i] } : []));
   const unfinished = await finishEvents(
     deps,
@@ -48,6 +49,12 @@ async function applyTogether(deps: ApplyDeps, newEvents: readonly NewEvent[]): P
   );
   return new Map(applied.map(({ event, outcome }, i) => [event, unfinished[i]?.then(() => outcome) ?? outcome]));
 }
+
+/**
+ * Whether another transaction has stored one of the events, or created one of their purchases: the next attempt finds it.
+ * Of several batches that run at the same time, one may lose to each of the others.
+ */
+const isOvertaken = (error: unknown) => isLostRace(error) || isUniqueViolation(error) || isRowGone(error);
 
 async function storeAndApplyOne(deps: ApplyDeps, newEvent: NewEvent): Promise<Applied> {
   const isNew = await withRetry(() => storeEvent(deps, newEvent));

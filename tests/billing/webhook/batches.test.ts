@@ -175,6 +175,24 @@ test("however many transfers a customer had, a later purchase applies one of the
   expect((await versions()).filter(({ version }) => !known.has(version)).length).toBeLessThanOrEqual(1);
 });
 
+test.each(["unique_violation", "foreign_key_violation"])(
+  "a batch that others have overtaken three times, by a %s, still shares a transaction",
+  async (conflict) => {
+    const events = purchases(5);
+    const [overtaken] = events as [Sent];
+    await ctx().db.$executeRawUnsafe("CREATE SEQUENCE attempts");
+    try {
+      await onProcessed(overtaken, `IF nextval('attempts') <= 3 THEN RAISE ${conflict}; END IF;`);
+      expect(new Set(await deliverTogether(events))).toEqual(new Set(["processed"]));
+    } finally {
+      await ctx().db.$executeRawUnsafe("DROP SEQUENCE attempts");
+    }
+    const rows = await ctx().db.$queryRaw<unknown[]>`
+      SELECT DISTINCT xmin::text FROM "BillingEvent" WHERE "eventId" = ANY(${events.map(({ id }) => id)})`;
+    expect(rows).toHaveLength(1);
+  },
+);
+
 test("batches of two processes with the same purchases, in opposite orders, are all applied", async () => {
   const transactions = Array.from({ length: 20 }, () => randomUUID());
   const batch = (type: string, order: string[]) =>
