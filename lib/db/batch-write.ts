@@ -5,6 +5,8 @@ import { isConnectionLost } from "../errors";
 const MAX_ITEMS = 200;
 /** The maximum number of batches that run at the same time. */
 const MAX_BATCHES = 3;
+/** How long items wait for a batch that is larger than theirs, which may be waiting for a lock. */
+const MAX_WAIT_MS = 100;
 
 type Loggable = { log: Pick<Logger, "warn"> };
 
@@ -25,10 +27,10 @@ type Waiting<Item, Result> = {
 
 /**
  * Returns a function that processes one item, and batches the calls, because under load a statement and its commit cost
- * more than their rows. A batch has the items of one turn of the event loop, up to 200. While three batches run, items wait
- * for the next one, so that batches grow with the load. A lone item is processed in the turn in which it arrives. If a
- * batch fails, each of its items is processed alone, so that an item that fails does not affect the others; if the
- * connection was lost, all of them fail.
+ * more than their rows. A batch has the items of one turn of the event loop, up to 200. While others run, a batch starts once
+ * it is as large as the largest of them, and while three run it waits for the end of one: batches grow with the load, not
+ * their number. A lone item is processed in the turn in which it arrives. If a batch fails, each of its items is processed
+ * alone, so that an item that fails does not affect the others; if the connection was lost, all of them fail.
  */
 export function batchWrite<Deps extends Loggable, Item, Result>(
   options: Options<Deps, Item, Result>,
@@ -49,11 +51,12 @@ function createQueue<Deps extends Loggable, Item, Result>(
   { processMany, processOne }: Options<Deps, Item, Result>,
 ) {
   const waiting: Waiting<Item, Result>[] = [];
+  const running = new Set<Waiting<Item, Result>[]>();
   let isScheduled = false;
-  let running = 0;
+  let timer: NodeJS.Timeout | undefined;
 
   const run = async (batch: Waiting<Item, Result>[]) => {
-    running += 1;
+    running.add(batch);
     try {
       const results = await processMany(
         deps,
@@ -66,20 +69,38 @@ function createQueue<Deps extends Loggable, Item, Result>(
         deps.log.warn({ err: error, items: batch.length }, "a batch failed: its items are processed alone");
       for (const { item, resolve } of batch) resolve(isHopeless ? Promise.reject(error) : processOne(deps, item));
     } finally {
-      running -= 1;
+      running.delete(batch);
       start();
     }
   };
-  const start = () => {
+  const canStart = (minItems: number) => waiting.length >= minItems && running.size < MAX_BATCHES;
+  const start = (minItems?: number) => {
     isScheduled = false;
-    while (waiting.length > 0 && running < MAX_BATCHES) void run(waiting.splice(0, MAX_ITEMS));
+    while (canStart(minItems ?? largest(running))) void run(waiting.splice(0, MAX_ITEMS));
+    if (waiting.length > 0) timer ??= setTimeout(startAny, MAX_WAIT_MS);
+    else stopTimer();
+  };
+  const startAny = () => {
+    stopTimer();
+    start(1);
+  };
+  const stopTimer = () => {
+    clearTimeout(timer);
+    timer = undefined;
   };
   return (item: Item): Promise<Result> =>
     new Promise((resolve) => {
       waiting.push({ item, resolve });
-      if (isScheduled || running >= MAX_BATCHES) return;
+      if (isScheduled) return;
       isScheduled = true;
       // setImmediate runs after all ready sockets have been read; process.nextTick would run after each of them.
       setImmediate(start);
     });
+}
+
+/** The number of items of the largest batch, at least 1. */
+function largest(batches: Iterable<readonly unknown[]>): number {
+  let items = 1;
+  for (const batch of batches) items = Math.max(items, batch.length);
+  return items;
 }

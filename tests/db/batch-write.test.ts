@@ -56,6 +56,27 @@ test("while three batches run, the items that arrive wait and become the next ba
   expect(batches).toEqual([[0], [1], [2], [3, 4]]);
 });
 
+test("beside a batch that runs, the next one starts once it is as large", async () => {
+  const { write, batches } = batchedFunction();
+  for (const items of [numbers(0, 3), [3, 4], [5]]) {
+    for (const item of items) void write(item);
+    await nextTurn();
+  }
+  expect(batches).toEqual([
+    [0, 1, 2],
+    [3, 4, 5],
+  ]);
+});
+
+test("an item does not wait for long for a larger batch that does not end", async () => {
+  const { write, batches } = batchedFunction();
+  for (const items of [[0, 1, 2], [3]]) {
+    for (const item of items) void write(item);
+    await nextTurn();
+  }
+  await expect.poll(() => batches).toEqual([[0, 1, 2], [3]]);
+});
+
 test("a batch has at most 200 items", async () => {
   const { write, batches, release } = batchedFunction();
   const results = Promise.all(numbers(0, 650).map(write));
