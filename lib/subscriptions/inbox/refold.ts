@@ -150,7 +150,8 @@ async function readEvents(tx: Tx, purchases: PurchaseToFold[]) {
     UNION ALL
     SELECT "purchaseId", NULL FROM customer WHERE EXISTS (
       SELECT 1 FROM "BillingEvent" AS other
-      WHERE other."appUserIds" && customer.names AND other.provider IS NOT DISTINCT FROM customer.provider
+      WHERE other."appUserIds" && customer.names AND cardinality(other."appUserIds") > 1
+        AND other.provider IS NOT DISTINCT FROM customer.provider
         AND (cardinality(other."transferredFrom") > 0 OR NOT other."appUserIds" <@ customer.names))`;
 }
 

@@ -71,7 +71,8 @@ function updatePurchase(deps: Deps, id: string): Promise<boolean> {
 const LACKS_NAMES = sql`EXISTS (
   SELECT 1 FROM "BillingEvent" AS other
   WHERE other.provider IS NOT DISTINCT FROM purchase.provider AND other."appUserIds" && purchase."appUserIds"
-    AND NOT other."appUserIds" <@ purchase."appUserIds" AND cardinality(other."transferredFrom") = 0)`;
+    AND cardinality(other."appUserIds") > 1 AND NOT other."appUserIds" <@ purchase."appUserIds"
+    AND cardinality(other."transferredFrom") = 0)`;
 
 async function isOutdated(db: Tx, id: string): Promise<boolean> {
   const rows = await db.$queryRaw<unknown[]>`
@@ -96,7 +97,8 @@ async function findOutdatedPurchases({ db }: Deps, events: readonly EventKey[]):
     FROM event CROSS JOIN LATERAL (
       SELECT purchase.id, purchase."appUserIds" FROM "Purchase" AS purchase
       WHERE purchase."appUserIds" && event."appUserIds" AND purchase.provider IS NOT DISTINCT FROM event.provider
-        AND NOT event."appUserIds" <@ purchase."appUserIds" AND cardinality(event."transferredFrom") = 0
+        AND cardinality(event."appUserIds") > 1 AND NOT event."appUserIds" <@ purchase."appUserIds"
+        AND cardinality(event."transferredFrom") = 0
       UNION
       SELECT purchase.id, purchase."appUserIds" FROM "Purchase" AS purchase
       WHERE purchase.id = event."purchaseId" AND ${LACKS_NAMES}
