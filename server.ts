@@ -14,7 +14,7 @@ import { createHttpServer } from "./lib/http/server/http-server";
 import type { NextHandler } from "./lib/http/server/next-page";
 import { createRouteTable } from "./lib/http/server/routes";
 import { listStaticFiles } from "./lib/http/server/static-files";
-import { firstOperatorMessage, startupMessage } from "./lib/startup-message";
+import { firstOperatorMessage, startupMessage } from "./lib/startup/message";
 import { logConsole } from "./lib/telemetry/log";
 
 /** How long requests may take to finish after a signal to stop. */

@@ -8,7 +8,7 @@ import type { Context } from "./context";
 import { removeUnverifiedDevices } from "./push/devices";
 import { removeOldCounts } from "./releases/adoption/retention";
 import { removeExpiredUploads } from "./releases/uploads/uploads";
-import { warnAtStart } from "./startup-warnings";
+import { warnAtStart } from "./startup/warnings";
 import { updateStatistics } from "./statistics/update-statistics";
 import { retryEvents } from "./subscriptions/inbox/retry-events";
 import { notifyTrialEndings } from "./subscriptions/notifications/trial-endings";

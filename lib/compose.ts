@@ -26,7 +26,7 @@ import { openCatalog } from "./releases/catalog/catalog";
 import { createScheduledCatalog } from "./releases/rollouts/scheduled-catalog";
 import { createUpdateReports } from "./releases/rollouts/update-reports";
 import { withSecrets } from "./secrets";
-import { warnOfDatabase } from "./startup-warnings";
+import { warnOfDatabase } from "./startup/warnings";
 import { createEntitledAccounts } from "./subscriptions/account-data/entitled-accounts";
 import { createReconciler } from "./subscriptions/reconcile/reconciler";
 import { createLog } from "./telemetry/log";

@@ -1,4 +1,4 @@
-import type { Context } from "./context";
+import type { Context } from "../context";
 
 /** The text on the terminal when the service listens: its URL, its parts and their modes, and commands to try. */
 export function startupMessage({ config, mailer, push }: Pick<Context, "config" | "mailer" | "push">): string {

@@ -1,7 +1,7 @@
-import { loadDataKeys } from "./auth/keys/data-keys";
-import type { Context } from "./context";
-import { SERVICE } from "./db/limits";
-import { findLostSettings } from "./db/server/session";
+import { loadDataKeys } from "../auth/keys/data-keys";
+import type { Context } from "../context";
+import { SERVICE } from "../db/limits";
+import { findLostSettings } from "../db/server/session";
 
 type Deps = Pick<Context, "config" | "database" | "db" | "log" | "mailer">;
 
