@@ -2,6 +2,11 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:ht
 import { finished, pipeline } from "node:stream/promises";
 import { isStreamed, type RouteResponse } from "../route-response";
 
+/** How many responses may wait for the end of the event loop's turn: a bound for the first one's delay. */
+const MAX_UNSENT = 64;
+type Unsent = { outgoing: ServerResponse; body: string | Uint8Array | null };
+let unsent: Unsent[] = [];
+
 /**
  * Writes a response. One that refuses an upload is the last of its connection, and the rest of the upload is read and
  * discarded until the client has finished or `requestTimeout` ends it: closing earlier could lose the response
@@ -13,10 +18,32 @@ export function sendResponse(incoming: IncomingMessage, outgoing: ServerResponse
   if (hasUpload) outgoing.shouldKeepAlive = false;
   outgoing.writeHead(status, headers);
   if (isStreamed(body)) return void stream(outgoing, body);
-  if (!hasUpload) return void outgoing.end(body);
+  if (!hasUpload) return void endTogether({ outgoing, body });
   outgoing.write(body ?? "");
   const end = () => void outgoing.end();
   finished(incoming.resume()).then(end, end);
+}
+
+/**
+ * Ends a response together with the others of this turn of the event loop. One after the other, each write would wake a
+ * client that has read the response before and sleeps: under load that is a third of all CPU time of a short response.
+ */
+function endTogether(response: Unsent): void {
+  unsent.push(response);
+  if (unsent.length === 1) setImmediate(endUnsent);
+  else if (unsent.length >= MAX_UNSENT) endUnsent();
+}
+
+function endUnsent(): void {
+  const responses = unsent;
+  unsent = [];
+  for (const { outgoing, body } of responses) {
+    try {
+      outgoing.end(body);
+    } catch {
+      outgoing.destroy(); // the others are sent all the same
+    }
+  }
 }
 
 /** A connection's last response as text, for a connection without a ServerResponse. */

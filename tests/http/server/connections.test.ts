@@ -40,6 +40,18 @@ describe("a client that reads nothing", () => {
   });
 });
 
+test("hundreds of clients at the same moment each get their own response, whoever of them is gone", async () => {
+  let count = 0;
+  const server = await openTestServer({ "/api/count": testRoute("/api/count", () => `number ${++count}.`) });
+  const gone = await Promise.all(Array.from({ length: 20 }, server.open));
+  for (const socket of gone) {
+    socket.write(httpRequest("/api/count"));
+    socket.resetAndDestroy();
+  }
+  const texts = await Promise.all(Array.from({ length: 300 }, () => server.exchange(httpRequest("/api/count"))));
+  expect(new Set(texts.map((text) => /number \d+\./.exec(text)?.[0])).size).toBe(300);
+});
+
 describe("requests in one packet", () => {
   const keptAlive = (target: string) => httpRequest(target).replace("Connection: close\r\n", "");
 
