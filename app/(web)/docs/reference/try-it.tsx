@@ -11,19 +11,19 @@ type Props = {
   /** The body to start with, and its media type. */
   body?: { mediaType: string; text: string };
 };
-type Answer = { status: string; ms: number; text: string };
+type Shown = { status: string; ms: number; text: string };
 
-/** Sends a request of the visitor's own session to this service, and shows the response. */
+/** Sends a request with the visitor's own session to this service, and shows the response. */
 export function TryIt({ method, path, parameters, body }: Props) {
   const [isOpen, setOpen] = useState(false);
-  const [answer, setAnswer] = useState<Answer>();
+  const [shown, setShown] = useState<Shown>();
   const [isBusy, setBusy] = useState(false);
   const id = useId();
   const send = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     if (isBusy) return;
     setBusy(true);
-    setAnswer(await request(method, path, parameters, body?.mediaType, new FormData(event.currentTarget)));
+    setShown(await request(method, path, parameters, body?.mediaType, new FormData(event.currentTarget)));
     setBusy(false);
   };
   return (
@@ -34,7 +34,7 @@ export function TryIt({ method, path, parameters, body }: Props) {
           <p className="hint">
             {method === "GET"
               ? "The request is sent to this service with your own session, if you are signed in."
-              : "The request is sent to this service with your own session, and really changes your data."}
+              : "The request is sent to this service with your own session and changes your real data."}
           </p>
           {parameters.map((parameter, i) => (
             <div className="field" key={`${parameter.in} ${parameter.name}`}>
@@ -62,13 +62,13 @@ export function TryIt({ method, path, parameters, body }: Props) {
         </form>
       )}
       <div role="status">
-        {answer && (
+        {shown && (
           <>
             <p>
-              <strong>{answer.status}</strong> <span className="aside">{answer.ms} ms</span>
+              <strong>{shown.status}</strong> <span className="aside">{shown.ms} ms</span>
             </p>
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the text scrolls, so the keyboard has to reach it. */}
-            <pre tabIndex={0}>{answer.text}</pre>
+            <pre tabIndex={0}>{shown.text}</pre>
           </>
         )}
       </div>
@@ -84,7 +84,7 @@ async function request(
   parameters: TryItParameter[],
   mediaType: string | undefined,
   form: FormData,
-): Promise<Answer> {
+): Promise<Shown> {
   const given = parameters
     .map(({ name, in: place }) => ({ name, place, value: String(form.get(`${place} ${name}`)) }))
     .filter(({ value }) => value !== "");
