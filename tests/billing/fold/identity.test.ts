@@ -231,8 +231,8 @@ test("a purchase and its transfer at the same moment: the purchase goes where th
 });
 
 test("owners and states of purchases are the same in every order of arrival", async () => {
-  const [ann, bob, carl] = [await newAccount(), await newAccount(), await newAccount()];
-  const story = () => {
+  const newStory = async () => {
+    const [ann, bob, carl] = [await newAccount(), await newAccount(), await newAccount()];
     const [device, guest, web] = [anonymous(), anonymous(), `web-${randomUUID()}`];
     const [one, two, three] = [randomUUID(), randomUUID(), randomUUID()];
     const of = (id: string) => ({ original_transaction_id: id });
@@ -248,7 +248,7 @@ test("owners and states of purchases are the same in every order of arrival", as
       purchase(guest, 25, of(three)),
       billingEvent("EXPERIMENT_ENROLLMENT", { app_user_id: carl.id, aliases: [guest] }),
     ];
-    return { events, purchases: [one, two, three] };
+    return { bob, carl, events, purchases: [one, two, three] };
   };
   const end = async (purchases: string[]) => {
     const rows = await ctx().db.purchase.findMany({ where: { originalTransactionId: { in: purchases } } });
@@ -258,7 +258,7 @@ test("owners and states of purchases are the same in every order of arrival", as
   const order = fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6, 7, 8, 9], { minLength: 10, maxLength: 10 });
   await fc.assert(
     fc.asyncProperty(order, async (indexes) => {
-      const { events, purchases } = story();
+      const { bob, carl, events, purchases } = await newStory();
       for (const index of indexes) await deliverOk(events[index] as Sent);
       expect(await end(purchases)).toEqual([
         [bob.id, false],
