@@ -16,6 +16,9 @@ export default defineConfig({
     // A worker keeps its database from file to file: opening one costs more than most files take.
     isolate: false,
     pool: "forks",
+    // PGlite's WebAssembly compiled once, not optimized: in a worker's time that costs as much as it saves, on threads that
+    // compete with the other workers.
+    execArgv: ["--liftoff-only"],
     // Tests also wait for the disk and for hashes, so more of them run than there are cores.
     maxWorkers: 3,
     // For machines that are slow or busy: tests wait for conditions, and these only end a wait that never would.
