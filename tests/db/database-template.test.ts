@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, inject, test } from "vitest";
@@ -17,4 +17,21 @@ test("a database that was packed and unpacked has all migrations and accepts wri
   await database.client.session.deleteMany();
   expect(await database.client.account.count()).toBe(0);
   await database.close();
+});
+
+test("a database is marked as synced, until a run without sync writes to it", async () => {
+  const dataDir = await mkdtemp(path.join(tmpdir(), "homeport-synced-"));
+  await cp(inject("templateDataDir"), dataDir, { recursive: true });
+  const isMarked = () =>
+    stat(path.join(dataDir, "db/homeport.synced")).then(
+      () => true,
+      () => false,
+    );
+  const marks: boolean[] = [];
+  for (const isSynced of [true, false, true]) {
+    const { close } = await openEmbedded(dataDir, isSynced, {});
+    marks.push(await isMarked());
+    await close();
+  }
+  expect(marks).toEqual([true, false, true]);
 });

@@ -105,7 +105,7 @@ async function createOnce(folder: string, isMigrated: boolean): Promise<void> {
   const template = isMigrated ? await readFile(await templateFile()).catch(() => null) : null;
   if (template) await unpackDatabase(template, temporary);
   else await (await PGlite.create({ dataDir: temporary, pgliteWasmModule: await compilePglite() })).close();
-  await syncOnce(temporary);
+  await syncAndMark(temporary);
   await moveDurably(temporary, folder).catch((error: NodeJS.ErrnoException) => {
     throw error.code === "ENOTEMPTY" ? new Error("it is not empty and contains no database; move it away") : error;
   });
@@ -114,10 +114,13 @@ async function createOnce(folder: string, isMigrated: boolean): Promise<void> {
 /** A file in the database's folder. While it is there, no run without sync has left files that are not on disk. */
 const syncedMark = (folder: string) => path.join(folder, "homeport.synced");
 
-/** Syncs a database that a run without sync may have written. Most starts do not: a database has a thousand files. */
-async function syncOnce(folder: string): Promise<void> {
+/** Syncs a database that a run without sync may have written. Most starts need not: a database has a thousand files. */
+async function syncAfterUnsyncedRun(folder: string): Promise<void> {
   const isMarked = await stat(syncedMark(folder)).catch(() => null);
-  if (isMarked) return;
+  if (!isMarked) await syncAndMark(folder);
+}
+
+async function syncAndMark(folder: string): Promise<void> {
   await syncTree(folder);
   await writeFile(syncedMark(folder), "");
 }
@@ -129,7 +132,7 @@ async function open(
   unlock: () => Promise<void>,
 ): Promise<Embedded> {
   const folder = path.join(dataDir, "db");
-  if (isSynced) await syncOnce(folder);
+  if (isSynced) await syncAfterUnsyncedRun(folder);
   else await rm(syncedMark(folder), { force: true });
   const wal = new WalFlush(hooks.onFatal);
   const fs = new EmbeddedFS(folder, isSynced ? wal : null);
