@@ -1,4 +1,4 @@
-/** The languages of emails. The first one is used if an account has none of them. */
+/** The languages of emails, pages and browser notifications. The first one is used if an account has none of them. */
 export const LOCALES = ["en", "de"] as const;
 export type Locale = (typeof LOCALES)[number];
 

@@ -6,7 +6,7 @@ import { renderHtml } from "./render-html";
 import { renderText } from "./render-text";
 import { de } from "./texts/de";
 import { en } from "./texts/en";
-import type { EmailInput, EmailTexts } from "./texts/texts";
+import type { EmailInput, EmailTexts } from "./texts/text-types";
 
 const TEXTS: Record<Locale, EmailTexts> = { en, de };
 

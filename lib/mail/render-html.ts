@@ -1,6 +1,6 @@
 import type { Accent } from "../brand/colors";
 import type { Locale } from "../locale";
-import type { Block } from "./texts/texts";
+import type { Block } from "./texts/text-types";
 
 const FONT = "font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif";
 const NAME = "padding:2px 16px 2px 0;color:#50616b;vertical-align:top;text-align:left;font-weight:400";

@@ -1,4 +1,4 @@
-import type { Block } from "./texts/texts";
+import type { Block } from "./texts/text-types";
 
 /** RFC 5322, section 2.1.1, recommends 78 characters. */
 const MAX_LINE_LENGTH = 76;

@@ -9,6 +9,7 @@ import type { AppError } from "../../errors";
 import { nextAuthCookies, sessionCookieName, sessionCookieOptions } from "../cookie";
 import { Email } from "../email";
 import { oauthProviders } from "../oauth/providers";
+import { LIFETIMES } from "../sessions/lifetimes";
 import { findSession, revokeSession } from "../sessions/sessions";
 import { signOut } from "../sessions/sign-out";
 import { type Claims, encodeToken } from "../sessions/token";
@@ -29,7 +30,7 @@ type Call = SignInCall & { segments: string[]; cookieHeader: string | null; secr
 /** The page that asks to check the mailbox, and to which the emailed link leads. */
 export const VERIFY_PAGE = "/verify";
 const PAGES = { signIn: "/sign-in", error: "/sign-in", signOut: "/account", verifyRequest: VERIFY_PAGE };
-const COOKIE_MAX_AGE_SECONDS = 30 * 24 * 60 * 60;
+const COOKIE_MAX_AGE_SECONDS = LIFETIMES.cookie.absoluteMs / 1000;
 const MAX_REASON_LENGTH = 200;
 
 const SignIn = z.object({ email: Email, password: z.string().min(1).max(1024) });

@@ -7,7 +7,8 @@ import { empty, sql } from "../../db/sql";
 import { recognition } from "../limits/recognized-clients";
 import { type AttemptCounters, deleteCounters } from "../limits/sign-in-throttle";
 import type { Authentication } from "./authentication";
-import { LIFETIMES, type Transport } from "./sessions";
+import { LIFETIMES } from "./lifetimes";
+import type { Transport } from "./sessions";
 import type { Claims } from "./token";
 
 const MAX_SESSIONS = 20;

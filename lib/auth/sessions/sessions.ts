@@ -1,17 +1,12 @@
 import type { Context, Tx } from "../../context";
 import { batchLoad } from "../../db/batch-load";
+import { LIFETIMES } from "./lifetimes";
 import { type Claims, decodeToken, encodeToken } from "./token";
 
 type RemoveDevices = Pick<Context, "removeDevices">;
 
 export type Transport = "cookie" | "token";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
-/** How long a session lasts without use, and in total. */
-export const LIFETIMES = {
-  cookie: { idleMs: 7 * DAY_MS, absoluteMs: 30 * DAY_MS },
-  token: { idleMs: 30 * DAY_MS, absoluteMs: 90 * DAY_MS },
-} as const;
 /** A token never expires before its session: the session's row decides. */
 const TOKEN_TTL_SECONDS = LIFETIMES.token.absoluteMs / 1000;
 const LAST_SEEN_INTERVAL_MS = 60 * 1000;

@@ -9,12 +9,12 @@ import { embeddedAdapter, runWithHooks, type StatementHooks } from "./adapter";
 import { clientOf } from "./client";
 import { embeddedCopySession, snapshotOf } from "./copy-session";
 import { EmbeddedFS } from "./embedded-fs";
-import { watchFreeSpace } from "./free-space";
 import { migrateEmbedded } from "./migrate";
 import { markMoved, refuseMoved, unmarkMoved } from "./moved";
 import { compilePglite } from "./pglite-code";
 import { templateFile, unpackDatabase } from "./template";
 import { WalFlush } from "./wal-flush";
+import { watchFreeSpace } from "./watch-free-space";
 import { createWriteGate } from "./write-gate";
 
 /** PostgreSQL's default of 128 MB would be most of the process's memory, and is no faster here. */

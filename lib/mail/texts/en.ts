@@ -1,5 +1,5 @@
 import type { FactorName } from "../emails";
-import type { Block, EmailTexts } from "./texts";
+import type { Block, EmailTexts } from "./text-types";
 
 const TIME = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "short", timeZone: "UTC" });
 

@@ -1,5 +1,5 @@
 import { type Rewrapped, rewrapDataKeys } from "../../../../lib/auth/keys/rewrap";
-import { LIFETIMES } from "../../../../lib/auth/sessions/sessions";
+import { LIFETIMES } from "../../../../lib/auth/sessions/lifetimes";
 import { type Config, loadConfig } from "../../../../lib/config";
 import type { Context } from "../../../../lib/context";
 import { COMMAND } from "../../../../lib/db/limits";
