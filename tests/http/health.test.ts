@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { Context } from "@/lib/context";
 import { findEmbeddedFault } from "@/lib/db/readiness";
 import { call, get } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
@@ -10,13 +9,10 @@ const health = async (path = "/api/health") => {
   return { http: response.status, ...((await response.json()) as object) };
 };
 
-/** The context's database, with what it answers to a query in its stead. */
+/** The context's database, whose check gets what `answer` returns. */
 function withDatabase(answer: () => Promise<unknown>, run: () => Promise<void>, migrated = async () => true) {
-  const db = new Proxy(ctx().db, {
-    get: (target, name) => (name === "$queryRaw" ? answer : Reflect.get(target, name)),
-  }) as Context["db"];
-  const database = { ...ctx().database, client: db, migrated, findFault: () => findEmbeddedFault(answer) };
-  return withContext({ db, database }, run);
+  const database = { ...ctx().database, migrated, findFault: () => findEmbeddedFault(answer) };
+  return withContext({ database }, run);
 }
 
 const unreachable = () =>

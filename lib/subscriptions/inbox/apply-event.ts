@@ -30,7 +30,8 @@ type Options = Partial<ApplyOptions> & {
  */
 export async function applyEvent(deps: ApplyDeps, event: EventToApply, options: Options = {}): Promise<Applied> {
   const applied = await applyOrMarkFailed(deps, event, options);
-  await Promise.all(await finishEvents(deps, [event])); // after a duplicate too: the process may have been killed before this step
+  // After a duplicate too: the process may have been killed before this step.
+  await Promise.all(await finishEvents(deps, [event]));
   return applied;
 }
 
