@@ -10,6 +10,8 @@ import { accessibilityFaults, COLOR_RULES, signInOn, visit } from "@/tests/suppo
 const STARTS_MS = 240_000;
 const POLL = { timeout: 60_000, interval: 50 };
 const WIDTHS = [360, 768, 1280];
+/** The title of the notification about a sign-in. */
+const SIGN_IN = "security.new_sign_in.body";
 
 type Posted = { user: { id: string }; token: string; device: { id: string }; challenge: { id: string; value: string } };
 
@@ -163,7 +165,12 @@ describe.runIf(hasChromium)("in Chromium", () => {
       await page.getByRole("combobox", { name: "State" }).selectOption("sent");
       await page.getByRole("button", { name: "Filter" }).click();
       await page.waitForURL(/state=sent/);
-      await page.getByRole("table").getByText("app.new_version").waitFor();
+      await expect
+        .poll(async () => {
+          await page.reload();
+          return page.getByRole("table").getByText("app.new_version").count();
+        }, POLL)
+        .toBeGreaterThan(0);
       wrong.push(...(await faultsOf(page)));
 
       await page.getByRole("link", { name: "Mail queue" }).click();
@@ -180,12 +187,17 @@ describe.runIf(hasChromium)("in Chromium", () => {
     "an announcement is canceled half-way",
     async () => {
       const { page } = await visit(browser, service);
-      const { person } = await adminWithDevice();
+      const { person, phone } = await adminWithDevice();
       await adminWithDevice();
       await signInOn(page, person);
       await page.waitForURL("/account");
+      await expect.poll(() => titlesOf(phone.token), POLL).toEqual([SIGN_IN]);
       await page.goto("/console/push/announce?version=9.2.0&perSecond=1");
-      apns.replyWith("*", ...Array.from({ length: 4 }, () => new Promise<never>(() => {})));
+      let reply = (_status: { status: number }) => {};
+      const held = new Promise<{ status: number }>((resolve) => {
+        reply = resolve;
+      });
+      apns.replyWith("*", ...Array.from({ length: 4 }, () => held));
       await page.getByRole("button", { name: "Announce 9.2.0" }).click();
       await page.getByRole("button", { name: "Announce", exact: true }).click();
       await page.getByText("The version is being announced.").waitFor();
@@ -194,6 +206,7 @@ describe.runIf(hasChromium)("in Chromium", () => {
       await page.getByText("What was not sent yet is canceled.").waitFor();
       await page.getByText("canceled", { exact: true }).waitFor();
       apns.replyWith("*");
+      reply({ status: 200 });
     },
     STARTS_MS,
   );
@@ -206,19 +219,18 @@ describe.runIf(hasChromium)("in Chromium", () => {
       apns.replyWith(phone.token, { status: 403, reason: "InvalidProviderToken" });
       await signInOn(page, person);
       await page.waitForURL("/account");
-      const end = page.getByRole("button", { name: "End the pause of sandbox" });
+      const waiting = page.getByText("1 notification that waited is sent at once.");
       await expect
         .poll(async () => {
           await page.goto("/console/push");
-          return end.count();
+          return waiting.count();
         }, POLL)
         .toBe(1);
-      await end.click();
-      await page.getByText("1 notification that waited is sent at once.").waitFor();
+      await page.getByRole("button", { name: "End the pause of sandbox" }).click();
+      await waiting.waitFor();
       await page.getByRole("button", { name: "End the pause", exact: true }).click();
       await page.getByText("The pause has ended.").waitFor();
-      const signIn = "security.new_sign_in.body"; // refused, then accepted
-      await expect.poll(() => titlesOf(phone.token), POLL).toEqual([signIn, signIn]);
+      await expect.poll(() => titlesOf(phone.token), POLL).toEqual([SIGN_IN, SIGN_IN]); // refused, then accepted
 
       await page.goto("/console/push/mail");
       await page.getByRole("button", { name: "Send all now" }).click();
