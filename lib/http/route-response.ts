@@ -16,9 +16,13 @@ export class RouteResponse<Body = ResponseBody> {
 
 /** A response with a JSON body. */
 export function jsonResponse(status: number, value: unknown, headers: ResponseHeaders = {}): RouteResponse {
-  const body = JSON.stringify(value);
-  const length = String(Buffer.byteLength(body));
-  return new RouteResponse(status, body, { "Content-Type": "application/json", "Content-Length": length, ...headers });
+  return serializedResponse(status, JSON.stringify(value), headers);
+}
+
+/** A response whose body is JSON already. */
+export function serializedResponse(status: number, json: string, headers: ResponseHeaders = {}): RouteResponse {
+  const length = String(Buffer.byteLength(json));
+  return new RouteResponse(status, json, { "Content-Type": "application/json", "Content-Length": length, ...headers });
 }
 
 /** A JSON body that browsers save as a file (RFC 6266). The file name is plain ASCII; `value` is null for HEAD. */

@@ -10,7 +10,7 @@ import { retryEvents } from "@/lib/subscriptions/inbox/retry-events";
 import { notifyTrialEndings } from "@/lib/subscriptions/notifications/trial-endings";
 import { findAppUserIds } from "@/lib/subscriptions/reconcile/app-user-ids";
 import { scheduleRenewals } from "@/lib/subscriptions/reconcile/renewals";
-import { etagOf, requestStatus } from "@/lib/subscriptions/status/await-change";
+import { requestStatus, serializeStatus } from "@/lib/subscriptions/status/await-change";
 import { listPurchases } from "@/lib/subscriptions/status/list-purchases";
 import { readStatus } from "@/lib/subscriptions/status/read-status";
 import { createBillingGauges } from "@/lib/telemetry/billing";
@@ -118,7 +118,7 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
 
   async function waitForChange(db: Db): Promise<void> {
     const principal = { account: { id: ann.id }, session: { id: ann.id } };
-    const since = etagOf(await requestStatus({ ...ctx(), db }, principal, {}, {}));
+    const { etag: since } = serializeStatus(await requestStatus({ ...ctx(), db }, principal, {}, {}));
     await requestStatus({ ...ctx(), db, isDraining: true }, principal, { since, wait: 1 }, {});
   }
 

@@ -4,7 +4,7 @@ import type { Context } from "../../context";
 import { seconds, sql } from "../../db/sql";
 import { AppError } from "../../errors";
 import type { AnyEndpoint, RequestScope } from "../endpoint";
-import { RouteResponse } from "../route-response";
+import { RouteResponse, serializedResponse } from "../route-response";
 
 /** How long a response is kept. */
 const RETENTION_SECONDS = 24 * 60 * 60;
@@ -82,8 +82,7 @@ function replay({ status, body }: Stored): RouteResponse {
   if (body === null) throw new AppError("idempotency_key_used");
   const replayed = { "Idempotency-Replayed": "true" };
   if (body === "") return new RouteResponse(status, null, replayed);
-  const headers = { "Content-Type": "application/json", "Content-Length": String(Buffer.byteLength(body)) };
-  return new RouteResponse(status, body, { ...headers, ...replayed });
+  return serializedResponse(status, body, replayed);
 }
 
 async function complete({ db, dbNow }: Deps, { id }: Request, status: number, body: string | null): Promise<void> {

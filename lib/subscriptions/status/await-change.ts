@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Context, Tx } from "../../context";
 import { batchLoad } from "../../db/batch-load";
 import { AppError, rateLimited } from "../../errors";
-import type { StatusQuery, SubscriptionStatus } from "../schema";
+import { type StatusQuery, SubscriptionStatus } from "../schema";
 import { refreshPurchases } from "./fresh-status";
 import { readSubscriptionStatus } from "./read-status";
 
@@ -41,15 +41,18 @@ export async function requestStatus(
   return { ...(isWaiting ? await awaitChange(ctx, principal, { since, wait }, request) : status), isFresh };
 }
 
-/** The weak entity tag of a status (RFC 9110, section 8.8.3): it leaves out when and how the status was computed. */
-export function etagOf({ checkedAt: _, isFresh: __, ...status }: SubscriptionStatus): string {
-  return `W/"${createHash("sha256").update(JSON.stringify(status)).digest("base64url").slice(0, 22)}"`;
+/** A status as JSON, and its weak entity tag (RFC 9110, section 8.8.3), which leaves out when and how it was computed. */
+export function serializeStatus(status: SubscriptionStatus): { json: string; etag: string } {
+  const { checkedAt, isFresh, ...state } = SubscriptionStatus.parse(status);
+  const json = JSON.stringify(state);
+  const etag = `W/"${createHash("sha256").update(json).digest("base64url").slice(0, 22)}"`;
+  return { json: `${json.slice(0, -1)},${JSON.stringify({ isFresh, checkedAt }).slice(1)}`, etag };
 }
 
 /** Accepts the entity tag with and without its quotes and `W/`. */
 function isSame(status: SubscriptionStatus, since: string): boolean {
   const opaque = (etag: string) => etag.replace(/^W\//, "").replaceAll('"', "");
-  return opaque(etagOf(status)) === opaque(since);
+  return opaque(serializeStatus(status).etag) === opaque(since);
 }
 
 /** Waits without a database connection or a transaction. A change by time alone is noticed at the end. */

@@ -1,8 +1,8 @@
 import { endpoint } from "@/lib/http/endpoint";
 import { defineRoute } from "@/lib/http/route";
-import { RouteResponse } from "@/lib/http/route-response";
+import { serializedResponse } from "@/lib/http/route-response";
 import { StatusQuery, SubscriptionStatus } from "@/lib/subscriptions/schema";
-import { etagOf, requestStatus } from "@/lib/subscriptions/status/await-change";
+import { requestStatus, serializeStatus } from "@/lib/subscriptions/status/await-change";
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/api/subscription/status", {
   GET: endpoint({
@@ -10,10 +10,11 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = defineRoute("/ap
     auth: "account",
     query: StatusQuery,
     errors: ["rate_limited", "overloaded"],
+    writes: "raw",
     responses: { 200: SubscriptionStatus },
     handle: async ({ ctx, principal, query, request }) => {
-      const status = await requestStatus(ctx, principal, query, request);
-      return new RouteResponse(200, status, { ETag: etagOf(status) });
+      const { json, etag } = serializeStatus(await requestStatus(ctx, principal, query, request));
+      return serializedResponse(200, json, { ETag: etag });
     },
   }),
 });
