@@ -1,6 +1,6 @@
 import { EncryptJWT, SignJWT } from "jose";
 import { encode } from "next-auth/jwt";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { deleteAccount } from "@/lib/admin/accounts/delete-account";
 import { revokeAccountSessions } from "@/lib/admin/accounts/revoke-sessions";
 import { revokeSession } from "@/lib/auth/sessions/sessions";
@@ -152,6 +152,15 @@ describe("the lifetime of a session", () => {
     expect(await status(idle)).toBe(401);
     clock.advance(DAY_MS);
     expect(await status(used)).toBe(401);
+  });
+
+  test("a token that was accepted is refused after its own expiry", async () => {
+    const { id, sessionId } = await newAccount();
+    const token = await encode({ token: { sub: id, sid: sessionId, epoch: 0 }, secret: SECRET, maxAge: 60 });
+    expect([await isValid(token), await isValid(token)]).toEqual([true, true]);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2 * MINUTE_MS });
+    onTestFinished(() => void vi.useRealTimers());
+    expect(await isValid(token)).toBe(false);
   });
 
   test("is extended by use at most once a minute", async () => {
