@@ -1,5 +1,6 @@
 import type { Context, Tx } from "../../context";
 import { batchLoad } from "../../db/batch-load";
+import type { Account, Session } from "../../db/generated/client";
 import { LIFETIMES } from "./lifetimes";
 import { type Claims, decodeToken, encodeToken } from "./token";
 
@@ -39,35 +40,24 @@ export async function findSession({ config, db, now }: Pick<Context, "config" | 
   return { session: { id, transport, authenticatedAt, aal, amr, expiresAt }, account, claims };
 }
 
-const ACCOUNT = {
-  id: true,
-  email: true,
-  name: true,
-  image: true,
-  role: true,
-  locale: true,
-  disabledAt: true,
-  sessionEpoch: true,
-} as const;
+type SessionRow = Omit<Session, "accountId" | "userAgent" | "deviceName" | "createdAt" | "reconciledAt">;
+type AccountRow = Pick<Account, "email" | "name" | "image" | "role" | "locale" | "disabledAt" | "sessionEpoch">;
 
+/** Plain SQL: a session is read for every request, and takes half as long as through the client's models. */
 const readSession = batchLoad(async (db, ids) => {
-  const rows = await db.session.findMany({
-    where: { id: { in: ids } },
-    relationLoadStrategy: "join",
-    select: {
-      id: true,
-      transport: true,
-      authenticatedAt: true,
-      aal: true,
-      amr: true,
-      lastSeenAt: true,
-      expiresAt: true,
-      idleExpiresAt: true,
-      revokedAt: true,
-      account: { select: ACCOUNT },
-    },
-  });
-  return new Map(rows.map((row) => [row.id, row]));
+  const rows = await db.$queryRaw<(SessionRow & AccountRow & { accountId: string })[]>`
+    SELECT session."id"::text, session."transport"::text, session."authenticatedAt", session."aal", session."amr",
+      session."lastSeenAt", session."expiresAt", session."idleExpiresAt", session."revokedAt", session."accountId"::text,
+      account."email", account."name", account."image", account."role"::text, account."locale", account."disabledAt",
+      account."sessionEpoch"
+    FROM "Session" AS session JOIN "Account" AS account ON account."id" = session."accountId"
+    WHERE session."id" = ANY(${ids}::uuid[])`;
+  return new Map(
+    rows.map(({ accountId, email, name, image, role, locale, disabledAt, sessionEpoch, ...session }) => [
+      session.id,
+      { ...session, account: { id: accountId, email, name, image, role, locale, disabledAt, sessionEpoch } },
+    ]),
+  );
 });
 
 async function updateLastSeen(db: Tx, at: Date, id: string, transport: Transport): Promise<void> {
