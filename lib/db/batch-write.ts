@@ -1,3 +1,4 @@
+import pLimit from "p-limit";
 import type { Logger } from "pino";
 import { isConnectionLost } from "../errors";
 
@@ -7,15 +8,21 @@ const MAX_ITEMS = 200;
 const MAX_BATCHES = 3;
 /** How long items wait for a batch that is larger than theirs, which may be waiting for a lock. */
 const MAX_WAIT_MS = 100;
+/** The maximum number of items that are processed alone at the same time: other requests need connections, too. */
+const MAX_ALONE = 8;
 
 type Loggable = { log: Pick<Logger, "warn"> };
 
 type Options<Deps, Item, Result> = {
   /**
-   * Processes a batch in one statement or transaction. Returns the results in the order of the items; a promise for an
-   * item that it leaves to `processOne`.
+   * Processes a batch in one statement or transaction. Returns the results in the order of the items. The result may be
+   * the promise of `processAlone`, which calls `processOne`, for a few items at the same time.
    */
-  processMany: (deps: Deps, items: readonly Item[]) => Promise<readonly (Result | Promise<Result>)[]>;
+  processMany: (
+    deps: Deps,
+    items: readonly Item[],
+    processAlone: (item: Item) => Promise<Result>,
+  ) => Promise<readonly (Result | Promise<Result>)[]>;
   /** Processes one item of a batch that failed. */
   processOne: (deps: Deps, item: Item) => Promise<Result>;
 };
@@ -54,6 +61,8 @@ function createQueue<Deps extends Loggable, Item, Result>(
   const running = new Set<Waiting<Item, Result>[]>();
   let isScheduled = false;
   let timer: NodeJS.Timeout | undefined;
+  const limit = pLimit(MAX_ALONE);
+  const processAlone = (item: Item) => limit(() => processOne(deps, item));
 
   const run = async (batch: Waiting<Item, Result>[]) => {
     running.add(batch);
@@ -61,13 +70,14 @@ function createQueue<Deps extends Loggable, Item, Result>(
       const results = await processMany(
         deps,
         batch.map(({ item }) => item),
+        processAlone,
       );
       for (const [i, { resolve }] of batch.entries()) resolve(results[i] as Result | Promise<Result>);
     } catch (error) {
       const isHopeless = isConnectionLost(error); // each item would wait for the database again
       if (!isHopeless)
         deps.log.warn({ err: error, items: batch.length }, "a batch failed: its items are processed alone");
-      for (const { item, resolve } of batch) resolve(isHopeless ? Promise.reject(error) : processOne(deps, item));
+      for (const { item, resolve } of batch) resolve(isHopeless ? Promise.reject(error) : processAlone(item));
     } finally {
       running.delete(batch);
       start();

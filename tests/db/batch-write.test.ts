@@ -6,6 +6,7 @@ import { batchWrite } from "@/lib/db/batch-write";
 function batchedFunction() {
   const batches: number[][] = [];
   const alone: number[] = [];
+  const atOnce = { now: 0, most: 0 };
   const releases: (() => void)[] = [];
   const warnings: object[] = [];
   const deps = { log: { warn: (about: object) => void warnings.push(about) } };
@@ -18,12 +19,16 @@ function batchedFunction() {
     },
     processOne: async (_, item) => {
       alone.push(item);
+      atOnce.now += 1;
+      atOnce.most = Math.max(atOnce.most, atOnce.now);
+      await nextTurn();
+      atOnce.now -= 1;
       if (item < 0) throw new Error(`${item} is negative`);
       return `${item} alone`;
     },
   });
   const release = () => releases.splice(0).forEach((end) => void end());
-  return { write: (item: number) => write(deps, item), batches, alone, release, warnings };
+  return { write: (item: number) => write(deps, item), batches, alone, atOnce, release, warnings };
 }
 
 const numbers = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i);
@@ -101,6 +106,15 @@ test("an item that cannot be processed fails alone, and the failed batch is logg
   ]);
   expect(alone).toEqual([1, -2, 3]);
   expect(warnings).toEqual([{ err: new Error("a batch with a negative item"), items: 3 }]);
+});
+
+test("eight items of a failed batch are processed at the same time", async () => {
+  const { write, atOnce, release } = batchedFunction();
+  const results = Promise.allSettled(numbers(-10, 20).map(write));
+  await nextTurn();
+  release();
+  expect(await results).toHaveLength(20);
+  expect(atOnce).toEqual({ now: 0, most: 8 });
 });
 
 test("items after a failed batch are processed", async () => {

@@ -19,7 +19,11 @@ export const storeAndApply = batchWrite<ApplyDeps, NewEvent, Applied>({
   processOne: storeAndApplyOne,
 });
 
-async function storeAndApplyMany(deps: ApplyDeps, newEvents: readonly NewEvent[]) {
+async function storeAndApplyMany(
+  deps: ApplyDeps,
+  newEvents: readonly NewEvent[],
+  processAlone: (event: NewEvent) => Promise<Applied>,
+) {
   const byKey = new Map<string, NewEvent>();
   for (const event of newEvents) if (!byKey.has(keyOf(event))) byKey.set(keyOf(event), event);
   const distinct = [...byKey.values()];
@@ -28,7 +32,7 @@ async function storeAndApplyMany(deps: ApplyDeps, newEvents: readonly NewEvent[]
     distinct.filter(({ event }) => event.facts.identityChange === null),
   );
   const results = new Map<string, Outcome>();
-  for (const event of distinct) results.set(keyOf(event), applied.get(event) ?? storeAndApplyOne(deps, event));
+  for (const event of distinct) results.set(keyOf(event), applied.get(event) ?? processAlone(event));
   return newEvents.map((event) => {
     const result = results.get(keyOf(event)) as Outcome;
     return byKey.get(keyOf(event)) === event ? result : repeated(result);
